@@ -1,0 +1,3 @@
+export { type JsonLimits, parseJson } from './parse.ts'
+export { canonicalJson, stringifyJson } from './stringify.ts'
+export { JsonError, type JsonValue } from './value.ts'

@@ -1,0 +1,225 @@
+// core/json/parse.ts — text to value, exactly.
+// The built-in parser rounds whole numbers beyond 2^53 and reads 1e400 as Infinity. It serves every text
+// that can hold neither; the others go through the reader below, which is some ten times slower.
+// Invariants: no prototype is ever set; depth is bounded before anything recurses over the value.
+
+import { JsonError, type JsonValue } from './value.ts'
+
+export interface JsonLimits {
+  readonly depth?: number
+  /** JSON leaves duplicate keys undefined; 'last' keeps the last one, as the built-in parser does. */
+  readonly duplicateKeys?: 'last' | 'refuse'
+}
+
+const DEPTH_DEFAULT = 256
+/** Readers and writers recurse: beyond this the stack is the limit, whatever the caller asks for. */
+const DEPTH_MAX = 2000
+const DIGITS_MAX = 1000
+const NEEDS_EXACT = /\d{16}|\d[eE]\+?\d{3}/
+const NUMBER = /-?(?:0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?/y
+const SPACE = /[ \t\n\r]*/y
+const PLAIN = /[^"\\\u0000-\u001f]*/y
+const HEX4 = /[0-9a-fA-F]{4}/y
+
+export function parseJson(text: string, limits: JsonLimits = {}): JsonValue {
+  const depthMax = Math.min(limits.depth ?? DEPTH_DEFAULT, DEPTH_MAX)
+  if (limits.duplicateKeys !== 'refuse' && !NEEDS_EXACT.test(text)) {
+    checkDepth(text, depthMax)
+    try {
+      return JSON.parse(text) as JsonValue
+    } catch {
+      // The built-in message quotes the text and has no offset on every version: read again for a better one.
+    }
+  }
+  return new Reader(text, depthMax, limits.duplicateKeys === 'refuse').read()
+}
+
+function checkDepth(text: string, depthMax: number): void {
+  if (text.length <= depthMax) return
+  let depth = 0
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code === 34) {
+      at = closingQuote(text, at)
+    } else if (code === 91 || code === 123) {
+      if (++depth > depthMax) throw tooDeep(depthMax, at)
+    } else if (code === 93 || code === 125) {
+      depth--
+    }
+  }
+}
+
+function closingQuote(text: string, open: number): number {
+  let at = open
+  for (;;) {
+    at = text.indexOf('"', at + 1)
+    if (at < 0) return text.length
+    let slashes = 0
+    while (text.charCodeAt(at - 1 - slashes) === 92) slashes++
+    if (slashes % 2 === 0) return at
+  }
+}
+
+function tooDeep(depthMax: number, at: number): JsonError {
+  return new JsonError(`nested deeper than ${depthMax} levels`, at)
+}
+
+/** Owns its position in one text; made for one read. */
+class Reader {
+  readonly #text: string
+  readonly #depthMax: number
+  readonly #refuseDuplicates: boolean
+  #at = 0
+
+  constructor(text: string, depthMax: number, refuseDuplicates: boolean) {
+    this.#text = text
+    this.#depthMax = depthMax
+    this.#refuseDuplicates = refuseDuplicates
+  }
+
+  read(): JsonValue {
+    const value = this.#value(0)
+    this.#space()
+    if (this.#at < this.#text.length) throw new JsonError('unexpected text after the value', this.#at)
+    return value
+  }
+
+  #value(depth: number): JsonValue {
+    this.#space()
+    switch (this.#text[this.#at]) {
+      case '{':
+        return this.#object(depth + 1)
+      case '[':
+        return this.#array(depth + 1)
+      case '"':
+        return this.#string()
+      case 't':
+        return this.#word('true', true)
+      case 'f':
+        return this.#word('false', false)
+      case 'n':
+        return this.#word('null', null)
+      default:
+        return this.#number()
+    }
+  }
+
+  #object(depth: number): JsonValue {
+    this.#enter(depth)
+    const object: { [key: string]: JsonValue } = {}
+    if (this.#closes('}')) return object
+    do {
+      this.#space()
+      const keyAt = this.#at
+      if (this.#text[this.#at] !== '"') throw this.#unexpected('a key in double quotes')
+      const key = this.#string()
+      if (this.#refuseDuplicates && Object.hasOwn(object, key)) throw new JsonError('duplicate key', keyAt)
+      this.#space()
+      if (this.#text[this.#at] !== ':') throw this.#unexpected('`:`')
+      this.#at++
+      const value = this.#value(depth)
+      if (key === '__proto__') define(object, key, value)
+      else object[key] = value
+    } while (this.#continues('}'))
+    return object
+  }
+
+  #array(depth: number): JsonValue {
+    this.#enter(depth)
+    const array: JsonValue[] = []
+    if (this.#closes(']')) return array
+    do array.push(this.#value(depth))
+    while (this.#continues(']'))
+    return array
+  }
+
+  #enter(depth: number): void {
+    if (depth > this.#depthMax) throw tooDeep(this.#depthMax, this.#at)
+    this.#at++
+  }
+
+  #closes(end: string): boolean {
+    this.#space()
+    if (this.#text[this.#at] !== end) return false
+    this.#at++
+    return true
+  }
+
+  #continues(end: string): boolean {
+    this.#space()
+    const found = this.#text[this.#at]
+    if (found !== ',' && found !== end) throw this.#unexpected(`\`,\` or \`${end}\``)
+    this.#at++
+    return found === ','
+  }
+
+  #string(): string {
+    const start = this.#at
+    let escaped = false
+    this.#at++
+    for (;;) {
+      this.#skip(PLAIN)
+      const found = this.#text[this.#at]
+      if (found === '"') break
+      if (found !== '\\') throw this.#unexpected(found === undefined ? 'a closing quote' : 'no bare control character')
+      escaped = true
+      this.#escape()
+    }
+    this.#at++
+    const raw = this.#text.slice(start, this.#at)
+    return escaped ? (JSON.parse(raw) as string) : raw.slice(1, -1)
+  }
+
+  #escape(): void {
+    const found = this.#text[this.#at + 1]
+    if (found === 'u') {
+      HEX4.lastIndex = this.#at + 2
+      if (!HEX4.test(this.#text)) throw this.#unexpected('four hex digits after `\\u`')
+      this.#at += 6
+      return
+    }
+    if (found === undefined || !'"\\/bfnrt'.includes(found)) throw this.#unexpected('a known escape after `\\`')
+    this.#at += 2
+  }
+
+  #number(): JsonValue {
+    NUMBER.lastIndex = this.#at
+    const match = NUMBER.exec(this.#text)
+    if (match === null) throw this.#unexpected('a value')
+    const literal = match[0]
+    const start = this.#at
+    this.#at += literal.length
+    const value = Number(literal)
+    if (match[1] !== undefined || match[2] !== undefined || Number.isSafeInteger(value)) {
+      if (Number.isFinite(value)) return value
+      throw new JsonError('number out of range', start)
+    }
+    if (literal.length > DIGITS_MAX) throw new JsonError(`whole number of more than ${DIGITS_MAX} digits`, start)
+    return BigInt(literal)
+  }
+
+  #word<T extends JsonValue>(word: string, value: T): T {
+    if (!this.#text.startsWith(word, this.#at)) throw this.#unexpected('a value')
+    this.#at += word.length
+    return value
+  }
+
+  #space(): void {
+    this.#skip(SPACE)
+  }
+
+  #skip(pattern: RegExp): void {
+    pattern.lastIndex = this.#at
+    pattern.test(this.#text)
+    this.#at = pattern.lastIndex
+  }
+
+  #unexpected(expected: string): JsonError {
+    const found = this.#at >= this.#text.length ? 'the text ends' : 'unexpected character'
+    return new JsonError(`${found}: expected ${expected}`, this.#at)
+  }
+}
+
+function define(object: object, key: string, value: JsonValue): void {
+  Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true })
+}
