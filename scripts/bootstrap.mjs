@@ -1,0 +1,243 @@
+// Makes a fresh checkout runnable, then runs the target: Node version, packages, dist, target.
+// Silent and quick when nothing is to be done. Plain Node without dependencies: it runs before `npm install`.
+// Progress goes to stderr, so that the target's stdout stays clean.
+//
+// `start` and `cli` are imported into this process instead of spawned: no second process, so signals, exit codes
+// and kill -9 hit the server itself. `sim` and `bench` are spawned, because their workers inherit `--import tsx`.
+// package.json says `exec node`, because npm signals the shell and not the shell's child: without `exec` the shell
+// would die of a SIGTERM and leave the server behind.
+import { spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import {
+  closeSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { npmCommand, run } from './lib/run.mjs'
+
+const root = resolve(dirname(fileURLToPath(import.meta.url)), '..')
+const nodeMin = [20, 19]
+const assetEndings = ['.sql', '.yaml', '.yml', '.html', '.css', '.svg', '.json']
+
+const at = (...parts) => join(root, ...parts)
+const say = (text) => process.stderr.write(`millrace: ${text}\n`)
+const seconds = (startedAt) => `${((Date.now() - startedAt) / 1000).toFixed(1)} s`
+
+function fail(text) {
+  say(text)
+  process.exit(1)
+}
+
+function checkNode() {
+  const [major, minor] = process.versions.node.split('.').map(Number)
+  if (major > nodeMin[0] || (major === nodeMin[0] && minor >= nodeMin[1])) return
+  fail(
+    `needs Node ${nodeMin.join('.')} or newer, this is ${process.versions.node}; install a newer Node and run it again.`,
+  )
+}
+
+function readOr(path, otherwise) {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return otherwise
+  }
+}
+
+// Packages -----------------------------------------------------------------------------------------------------
+
+const installStamp = at('node_modules', '.millrace-lock')
+
+function installHash() {
+  const hash = createHash('sha256').update(`${process.platform} ${process.arch}\n`)
+  for (const name of ['package-lock.json', 'package.json']) hash.update(readOr(at(name), '')).update('\0')
+  return hash.digest('hex')
+}
+
+const packagesAreCurrent = () => readOr(installStamp, '') === installHash()
+
+function installPackages() {
+  const startedAt = Date.now()
+  say('installing packages (once per change of package-lock.json, about a minute) …')
+  const [command, first] = npmCommand()
+  // Development packages too, whatever NODE_ENV says: the compiler is one of them.
+  const args = [...first, 'install', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error']
+  const result = spawnSync(command, args, {
+    cwd: root,
+    stdio: ['ignore', 2, 2],
+    shell: process.platform === 'win32',
+  })
+  if (result.status !== 0) {
+    fail(
+      '`npm install` failed, see above; without network access to an npm registry the first run cannot succeed.',
+    )
+  }
+  writeFileSync(installStamp, installHash())
+  say(`packages installed in ${seconds(startedAt)}`)
+}
+
+// dist ---------------------------------------------------------------------------------------------------------
+
+const buildStamp = at('dist', '.millrace-build.json')
+
+function listFiles(folder) {
+  const found = []
+  for (const entry of readdirSync(at(folder), { withFileTypes: true })) {
+    const path = `${folder}/${entry.name}`
+    if (entry.isDirectory()) found.push(...listFiles(path))
+    else found.push(path)
+  }
+  return found.sort()
+}
+
+const isTestOnly = (path) => /\.(test|conformance)\.ts$/.test(path)
+
+function sourceState() {
+  const files = existsSync(at('src')) ? listFiles('src').filter((path) => !isTestOnly(path)) : []
+  const hash = createHash('sha256')
+  for (const path of [...files, 'tsconfig.json', 'tsconfig.build.json', 'package-lock.json']) {
+    hash
+      .update(`${path}\0`)
+      .update(readOr(at(path), ''))
+      .update('\0')
+  }
+  return { hash: hash.digest('hex'), files }
+}
+
+const readBuildStamp = () => JSON.parse(readOr(buildStamp, '{"hash":"","files":[]}'))
+const distIsCurrent = () => readBuildStamp().hash === sourceState().hash
+
+const outputPath = (path) => at('dist', path.slice('src/'.length))
+
+/** Outputs of deleted sources go, one by one: a running server may still load others from dist. */
+function removeOutputsOf(path) {
+  const base = outputPath(path).replace(/\.ts$/, '')
+  const outputs = path.endsWith('.ts') ? ['.js', '.js.map', '.d.ts'].map((ending) => base + ending) : [base]
+  for (const output of outputs) rmSync(output, { force: true })
+}
+
+function buildDist() {
+  const startedAt = Date.now()
+  const before = readBuildStamp()
+  const state = sourceState()
+  say('building dist …')
+  const result = spawnSync(
+    process.execPath,
+    [at('node_modules', 'typescript', 'bin', 'tsc'), '-p', 'tsconfig.build.json', '--pretty'],
+    { cwd: root, stdio: ['ignore', 2, 2] },
+  )
+  if (result.status !== 0) fail('the TypeScript build failed, see above.')
+  const current = new Set(state.files)
+  for (const path of before.files) if (!current.has(path)) removeOutputsOf(path)
+  for (const path of state.files) {
+    if (!assetEndings.some((ending) => path.endsWith(ending))) continue
+    mkdirSync(dirname(outputPath(path)), { recursive: true })
+    copyFileSync(at(path), outputPath(path))
+  }
+  mkdirSync(at('dist'), { recursive: true })
+  writeFileSync(buildStamp, JSON.stringify(state))
+  say(`dist built in ${seconds(startedAt)}`)
+}
+
+// One at a time ------------------------------------------------------------------------------------------------
+
+function isAlive(pid) {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return error.code === 'EPERM'
+  }
+}
+
+/** Two processes must not install or build at once; the lock of a dead process is taken over. */
+function withLock(work) {
+  const path = at('.cache', 'bootstrap.lock')
+  mkdirSync(dirname(path), { recursive: true })
+  let told = false
+  for (;;) {
+    try {
+      const handle = openSync(path, 'wx')
+      writeSync(handle, String(process.pid))
+      closeSync(handle)
+      break
+    } catch (error) {
+      if (error.code !== 'EEXIST') throw error
+    }
+    const holder = Number(readOr(path, ''))
+    if (holder > 0 && !isAlive(holder)) {
+      rmSync(path, { force: true })
+      continue
+    }
+    if (!told) say(`waiting for process ${holder}, which is installing or building (its lock: ${path}) …`)
+    told = true
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200)
+  }
+  const release = () => rmSync(path, { force: true })
+  process.once('exit', release)
+  work()
+  process.off('exit', release)
+  release()
+}
+
+function prepare() {
+  if (packagesAreCurrent() && distIsCurrent()) return
+  withLock(() => {
+    if (!packagesAreCurrent()) installPackages()
+    if (!distIsCurrent()) buildDist()
+  })
+}
+
+// Targets ------------------------------------------------------------------------------------------------------
+
+/** When npm itself is killed nobody can pass that on: stop in order rather than stay behind unseen. */
+function stopWhenNpmIsGone() {
+  if (process.env.npm_lifecycle_event === undefined || process.platform === 'win32') return
+  const parent = process.ppid
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return
+    clearInterval(timer)
+    say('npm is gone, stopping')
+    process.kill(process.pid, 'SIGTERM')
+  }, 500)
+  timer.unref()
+}
+
+async function runCli(args) {
+  stopWhenNpmIsGone()
+  const main = at('dist', 'cli', 'main.js')
+  process.argv = [process.argv[0], main, ...args]
+  process.setSourceMapsEnabled(true)
+  await import(pathToFileURL(main).href)
+}
+
+async function runNode(...args) {
+  const { code } = await run(process.execPath, args, { cwd: root, stdio: 'inherit' })
+  process.exitCode = code
+}
+
+const targets = {
+  build: () => {},
+  start: (args) => runCli(['start', ...args]),
+  cli: (args) => runCli(args),
+  sim: (args) => runNode('--import', 'tsx', 'sim/main.ts', ...args),
+  bench: (args) => runNode('--import', 'tsx', 'bench/main.ts', ...args),
+  verify: (args) => runNode('scripts/verify.mjs', ...args),
+  'test:fast': (args) => runNode('node_modules/vitest/vitest.mjs', 'run', '--project', '!slow', ...args),
+}
+
+const [name = 'build', ...args] = process.argv.slice(2)
+checkNode()
+const target = targets[name]
+if (target === undefined) fail(`unknown target "${name}"; known are ${Object.keys(targets).join(', ')}.`)
+prepare()
+await target(args)
