@@ -1,0 +1,117 @@
+// Group commit: commits that arrive together share one durable transaction.
+//
+// One piece of code for every store and the simulator; `defer` is passed in (setImmediate in production, the virtual
+// scheduler in the simulator). It decides only which commits travel together: running a group is the store's job.
+//
+// Invariants: G1 commits leave in the order they came, except that one that touches a key of a group still under way
+// waits for it. G2 at most `inFlightMax` groups are under way, each of at most `groupMax` commits. G3 a commit is
+// answered only by its group's run.
+
+export interface GatherOptions<C, R> {
+  /** Runs one group durably; answers in the group's order. A rejection goes to every member. */
+  run(group: readonly C[]): Promise<readonly R[]>
+  /** Calls back soon, after what is runnable now: what arrives until then joins the group. */
+  defer(callback: () => void): void
+  readonly groupMax?: number
+  readonly inFlightMax?: number
+  /** Keys that two commits must not touch in one group, or in two groups at once. Left out: the store orders by itself. */
+  touches?(commit: C): readonly string[]
+}
+
+export interface Gatherer<C, R> {
+  add(commit: C): Promise<R>
+  /** Settles when nothing is waiting or under way. */
+  idle(): Promise<void>
+}
+
+interface Waiting<C, R> {
+  readonly commit: C
+  readonly touches: readonly string[]
+  resolve(result: R): void
+  reject(error: unknown): void
+}
+
+const NO_KEYS: readonly string[] = []
+
+export function makeGatherer<C, R>(options: GatherOptions<C, R>): Gatherer<C, R> {
+  const groupMax = options.groupMax ?? 24
+  const inFlightMax = options.inFlightMax ?? 2
+  const busyKeys = new Map<string, number>()
+  let queue: Waiting<C, R>[] = []
+  let inFlight = 0
+  let deferred = false
+  let idlers: (() => void)[] = []
+
+  const take = (): Waiting<C, R>[] => {
+    if (!options.touches) {
+      if (queue.length <= groupMax) {
+        const all = queue
+        queue = []
+        return all
+      }
+      return queue.splice(0, groupMax)
+    }
+    // A commit that has to wait blocks its keys for those behind it, so that order per key is kept.
+    const group: Waiting<C, R>[] = []
+    const rest: Waiting<C, R>[] = []
+    const blocked = new Set<string>()
+    for (const waiting of queue) {
+      const free =
+        group.length < groupMax && !waiting.touches.some((key) => busyKeys.has(key) || blocked.has(key))
+      if (free) group.push(waiting)
+      else rest.push(waiting)
+      for (const key of waiting.touches) blocked.add(key)
+    }
+    queue = rest
+    return group
+  }
+
+  const finish = (group: readonly Waiting<C, R>[]) => {
+    inFlight -= 1
+    for (const { touches } of group) for (const key of touches) busyKeys.delete(key)
+    if (queue.length > 0) flush()
+    else if (inFlight === 0 && idlers.length > 0) {
+      const woken = idlers
+      idlers = []
+      for (const wake of woken) wake()
+    }
+  }
+
+  const start = (group: readonly Waiting<C, R>[]) => {
+    inFlight += 1
+    for (const { touches } of group) for (const key of touches) busyKeys.set(key, 1)
+    options.run(group.map((waiting) => waiting.commit)).then(
+      (results) => {
+        for (let index = 0; index < group.length; index += 1) group[index]?.resolve(results[index] as R)
+        finish(group)
+      },
+      (error) => {
+        for (const waiting of group) waiting.reject(error)
+        finish(group)
+      },
+    )
+  }
+
+  const flush = () => {
+    while (inFlight < inFlightMax && queue.length > 0) {
+      const group = take()
+      if (group.length === 0) return
+      start(group)
+    }
+  }
+
+  return {
+    add: (commit) =>
+      new Promise<R>((resolve, reject) => {
+        queue.push({ commit, touches: options.touches?.(commit) ?? NO_KEYS, resolve, reject })
+        if (deferred || inFlight >= inFlightMax) return
+        deferred = true
+        options.defer(() => {
+          deferred = false
+          flush()
+        })
+      }),
+    idle: () =>
+      inFlight === 0 && queue.length === 0 ? Promise.resolve() : new Promise((resolve) => idlers.push(resolve)),
+  }
+}

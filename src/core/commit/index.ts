@@ -1,0 +1,2 @@
+export type { Gatherer, GatherOptions } from './gather.ts'
+export { makeGatherer } from './gather.ts'

@@ -1,0 +1,129 @@
+// Definitions as data: what YAML, JSON and TypeScript compile to. Durations are milliseconds, sizes bytes, profiles
+// resolved; strings that hold expressions and templates stay text, so that a document can be stored, hashed and
+// loaded again by a later process. src/definitions makes these from what users write.
+
+import type { FailureClass } from '../failure/index.ts'
+import type { JsonValue } from '../json/index.ts'
+
+export type SecretRef = { readonly env: string } | { readonly ref: string }
+
+export type VerifyDocument =
+  | { readonly scheme: 'none' }
+  | { readonly scheme: 'github'; readonly secret: readonly SecretRef[] }
+  | {
+      readonly scheme: 'hmac'
+      readonly secret: readonly SecretRef[]
+      /** Lower case. */
+      readonly header: string
+      readonly algorithm: 'sha1' | 'sha256' | 'sha512'
+      readonly encoding: 'hex' | 'base64'
+      readonly prefix: string
+      /** A template over `body` (the raw bytes as text) and `header`. */
+      readonly signed: string
+      readonly timestampHeader: string | null
+      readonly toleranceMs: number
+    }
+
+export interface SourceDocument {
+  readonly kind: 'Source'
+  readonly name: string
+  readonly description: string | null
+  readonly verify: VerifyDocument
+  /** A template. */
+  readonly subject: string
+  readonly event: {
+    /** An expression. */
+    readonly id: string | null
+    /** A template. */
+    readonly objectType: string | null
+    readonly objectId: string | null
+    readonly occurredAt: string | null
+  }
+  readonly dedup: {
+    /** An expression; null: payload hash and object id. */
+    readonly by: string | null
+    readonly windowMs: number
+  }
+  readonly limits: { readonly bodyBytes: number; readonly depth: number }
+  readonly status: 'active' | 'paused' | 'disabled'
+}
+
+export interface RetryPolicy {
+  /** Name of the profile it came from, or null when written in place. */
+  readonly profile: string | null
+  /** Counts the first. */
+  readonly attempts: number
+  /** attempts − 1 of them. */
+  readonly delaysMs: readonly number[]
+}
+
+/** A condition as written: an expression, or a filter tree. */
+export type ConditionDocument = JsonValue
+
+export interface HttpActionDocument {
+  readonly type: 'http'
+  readonly method: string
+  /** A template, rendered in url mode. */
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  /** A tree of templates; null: no body. */
+  readonly body: JsonValue
+  /** Repeating the call is harmless. */
+  readonly idempotent: boolean
+  /** How long the vendor remembers the `Idempotency-Key`; null: it does not. */
+  readonly keyTtlMs: number | null
+  readonly probe: {
+    readonly method: string
+    readonly url: string
+    readonly headers: Readonly<Record<string, string>>
+    /** An expression over `result`, true when the effect is there. */
+    readonly found: string
+    /** How long after the doubtful call the vendor may still be applying it. */
+    readonly afterMs: number
+  } | null
+  readonly timeoutMs: number
+  readonly classify: Readonly<Record<string, FailureClass | 'done'>>
+}
+
+export interface FunctionActionDocument {
+  readonly type: 'function'
+  readonly name: string
+  readonly codeHash: string
+  readonly with: JsonValue
+  readonly timeoutMs: number
+}
+
+export interface EmitActionDocument {
+  readonly type: 'emit'
+  /** A template. */
+  readonly subject: string
+  readonly data: JsonValue
+}
+
+export type ActionDocument = HttpActionDocument | FunctionActionDocument | EmitActionDocument
+
+export interface RouteDocument {
+  readonly kind: 'Route'
+  readonly name: string
+  readonly description: string | null
+  readonly on: readonly string[]
+  readonly where: ConditionDocument
+  readonly status: 'active' | 'paused' | 'disabled'
+  /** An expression; null: one effect per event and route. */
+  readonly key: string | null
+  readonly uniqueness: 'operation' | 'record'
+  readonly retry: RetryPolicy
+  /** Waits for rate, circuit or another item's key end after this. */
+  readonly maxWaitMs: number
+  readonly deadLetter: { readonly severity: string; readonly runbook: string | null }
+  readonly do: ActionDocument
+}
+
+export interface ProfileDocument {
+  readonly kind: 'Profile'
+  readonly name: string
+  readonly description: string | null
+  readonly retry: RetryPolicy
+}
+
+export type DefinitionDocument = SourceDocument | RouteDocument | ProfileDocument

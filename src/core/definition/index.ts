@@ -1,0 +1,14 @@
+export type {
+  ActionDocument,
+  ConditionDocument,
+  DefinitionDocument,
+  EmitActionDocument,
+  FunctionActionDocument,
+  HttpActionDocument,
+  ProfileDocument,
+  RetryPolicy,
+  RouteDocument,
+  SecretRef,
+  SourceDocument,
+  VerifyDocument,
+} from './documents.ts'

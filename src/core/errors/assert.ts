@@ -1,0 +1,8 @@
+/** Our bug, not the caller's: ends the unit of work. Left on in production. */
+export function assert(condition: unknown, message: string): asserts condition {
+  if (!condition) throw new Error(`assertion failed: ${message}`)
+}
+
+export function unreachable(value: never): never {
+  throw new Error(`assertion failed: unexpected ${JSON.stringify(value)}`)
+}

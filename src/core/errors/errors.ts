@@ -1,0 +1,182 @@
+// One table of everything that a caller may be told. Codes are never reused; docs/errors.md lists the same rows.
+
+export const ERROR_KINDS = [
+  'invalid',
+  'not_found',
+  'conflict',
+  'unauthorized',
+  'limited',
+  'unavailable',
+  'timeout',
+  'cancelled',
+] as const
+export type ErrorKind = (typeof ERROR_KINDS)[number]
+
+interface ErrorRow {
+  readonly kind: ErrorKind
+  readonly status: number
+  /** What went wrong, in one line; the details say where. */
+  readonly title: string
+  /** What to do next. */
+  readonly next: string
+}
+
+export const ERRORS = {
+  unknown_source: {
+    kind: 'not_found',
+    status: 404,
+    title: 'No such source',
+    next: 'Check the tenant and the source name in the address; sources are listed by their definitions.',
+  },
+  source_disabled: {
+    kind: 'not_found',
+    status: 410,
+    title: 'The source is disabled',
+    next: 'Set `status: active` in its definition and apply it.',
+  },
+  signature_missing: {
+    kind: 'unauthorized',
+    status: 401,
+    title: 'The signature is missing',
+    next: 'Sign the request as the source’s `verify` says, with the header that the detail names.',
+  },
+  signature_wrong: {
+    kind: 'unauthorized',
+    status: 401,
+    title: 'The signature does not match',
+    next: 'Sign the exact bytes of the body with the secret that the source refers to.',
+  },
+  signature_expired: {
+    kind: 'unauthorized',
+    status: 401,
+    title: 'The signature’s time is out of tolerance',
+    next: 'Check the sender’s clock and sign anew; the source’s `tolerance` says how far it may differ.',
+  },
+  secret_missing: {
+    kind: 'unavailable',
+    status: 503,
+    title: 'The source’s secret is not set',
+    next: 'Set the environment variable or vault entry that the source’s `verify.secret` names, then send again.',
+  },
+  not_json: {
+    kind: 'invalid',
+    status: 400,
+    title: 'The body is not JSON',
+    next: 'Send one JSON value in UTF-8; the detail says where reading stopped.',
+  },
+  too_deep: {
+    kind: 'invalid',
+    status: 400,
+    title: 'The body is nested too deeply',
+    next: 'Flatten it, or raise the source’s `limits.depth`.',
+  },
+  unnamed_event: {
+    kind: 'invalid',
+    status: 400,
+    title: 'The event’s subject cannot be made',
+    next: 'Send the fields or headers that the source’s `subject` uses, or change the template.',
+  },
+  body_too_large: {
+    kind: 'limited',
+    status: 413,
+    title: 'The body is too large',
+    next: 'Send less, or raise the source’s `limits.body`.',
+  },
+  wrong_type: {
+    kind: 'invalid',
+    status: 415,
+    title: 'The content type is not accepted',
+    next: 'Send `content-type: application/json`.',
+  },
+  not_authenticated: {
+    kind: 'unauthorized',
+    status: 401,
+    title: 'A key is needed',
+    next: 'Send `authorization: Bearer <key>`; the start-up message says where the admin key is.',
+  },
+  not_found: {
+    kind: 'not_found',
+    status: 404,
+    title: 'Nothing is there',
+    next: 'Check the id or the address.',
+  },
+  method_not_allowed: {
+    kind: 'invalid',
+    status: 405,
+    title: 'The method is not allowed here',
+    next: 'Use one of the methods in the `allow` header.',
+  },
+  invalid_request: {
+    kind: 'invalid',
+    status: 400,
+    title: 'The request is not valid',
+    next: 'Mend what the detail names.',
+  },
+  invalid_cursor: {
+    kind: 'invalid',
+    status: 400,
+    title: 'The cursor is not valid',
+    next: 'Use `nextCursor` of the answer before, unchanged, or begin without one.',
+  },
+  conflict: {
+    kind: 'conflict',
+    status: 409,
+    title: 'Somebody else acted first',
+    next: 'Read it again and decide anew.',
+  },
+  replays_exhausted: {
+    kind: 'conflict',
+    status: 409,
+    title: 'Three replays were in vain',
+    next: 'Mend the cause first; then replay with `force: true`.',
+  },
+  definition_missing: {
+    kind: 'conflict',
+    status: 409,
+    title: 'The definition is gone',
+    next: 'Apply a definition of that name, then replay.',
+  },
+  shutting_down: {
+    kind: 'unavailable',
+    status: 503,
+    title: 'The node is shutting down',
+    next: 'Send again; another node, or this one after its restart, takes it.',
+  },
+  store_unavailable: {
+    kind: 'unavailable',
+    status: 503,
+    title: 'The store did not answer',
+    next: 'Send again; nothing was acknowledged. If it lasts, look at the disk or the database.',
+  },
+  internal: {
+    kind: 'unavailable',
+    status: 500,
+    title: 'Something broke on our side',
+    next: 'Send again; if it lasts, report it with the `instance` of this answer.',
+  },
+} as const satisfies Record<string, ErrorRow>
+
+export type ErrorCode = keyof typeof ERRORS
+
+export class AppError extends Error {
+  override readonly name = 'AppError'
+  readonly code: ErrorCode
+  readonly details: Readonly<Record<string, unknown>>
+  constructor(
+    code: ErrorCode,
+    detail?: string,
+    options: { cause?: unknown; details?: Readonly<Record<string, unknown>> } = {},
+  ) {
+    super(detail ?? ERRORS[code].title, options.cause === undefined ? undefined : { cause: options.cause })
+    this.code = code
+    this.details = options.details ?? {}
+  }
+
+  get kind(): ErrorKind {
+    return ERRORS[this.code].kind
+  }
+
+  get status(): number {
+    return ERRORS[this.code].status
+  }
+}

@@ -1,0 +1,3 @@
+export { assert, unreachable } from './assert.ts'
+export type { ErrorCode, ErrorKind } from './errors.ts'
+export { AppError, ERROR_KINDS, ERRORS } from './errors.ts'

@@ -1,0 +1,35 @@
+// The event: an immutable envelope that was accepted.
+
+import type { EventId, TenantId } from '../ids/index.ts'
+import type { Instant } from '../time/index.ts'
+
+export interface Envelope {
+  readonly id: EventId
+  readonly tenant: TenantId
+  readonly source: string
+  readonly subject: string
+  readonly objectType: string | null
+  readonly objectId: string | null
+  readonly occurredAt: Instant | null
+  readonly correlationId: string
+  readonly causationId: EventId | null
+  readonly traceId: string
+  readonly dedupKey: string
+  readonly payloadHash: string
+}
+
+/**
+ * What the store appends. `headers` and `data` are serialised once, at the edge, and never parsed by the store.
+ * `data` is the JSON text of the payload; `raw` holds the bytes as received when they are not that text.
+ */
+export interface NewEvent extends Envelope {
+  readonly headers: string
+  readonly data: string
+  /** How many consumers matched: 0 is shown as unmatched. */
+  readonly matched: number
+}
+
+export interface StoredEvent extends NewEvent {
+  /** The store's own clock at the commit. */
+  readonly receivedAt: Instant
+}

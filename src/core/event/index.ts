@@ -1,0 +1,1 @@
+export type { Envelope, NewEvent, StoredEvent } from './event.ts'

@@ -1,0 +1,100 @@
+// A work item: one thing to do. Its life is a small table (step.ts); this file is its shape.
+
+import type { FailureClass } from '../failure/index.ts'
+import type { DeadLetterId, EventId, Incarnation, TenantId, WorkId } from '../ids/index.ts'
+import type { Instant } from '../time/index.ts'
+
+export const WORK_STATES = [
+  'ready',
+  'waiting',
+  'leased',
+  'done',
+  'skipped',
+  'merged',
+  'parked',
+  'dead',
+  'cancelled',
+] as const
+export type WorkState = (typeof WORK_STATES)[number]
+
+/** No owner will act on these by itself. `parked` waits for a person. */
+export type SettledState = 'done' | 'skipped' | 'merged' | 'parked' | 'dead' | 'cancelled'
+
+/** Counted apart, so that a long outage does not use up the attempts of a healthy item (design: bounds). */
+export interface Counters {
+  /** Calls started, or runs of an action that stays inside the process. */
+  readonly attempts: number
+  /** Times it stepped aside for somebody else's key or a closed bucket. */
+  readonly waits: number
+  /** Times its owner died while it ran alone. */
+  readonly losses: number
+}
+
+/** What is known of an item so far; written whole with every decision. */
+export interface Note {
+  readonly key: string | null
+  readonly class: FailureClass | null
+  readonly lastError: string | null
+  /** Where the effect is: the ledger entry's own reference, or the first effect on a dedupe hit. */
+  readonly effectRef: string | null
+  readonly httpStatus: number | null
+  readonly durationMs: number | null
+}
+
+export const EMPTY_NOTE: Note = {
+  key: null,
+  class: null,
+  lastError: null,
+  effectRef: null,
+  httpStatus: null,
+  durationMs: null,
+}
+
+export interface NewWork {
+  readonly id: WorkId
+  readonly kind: 'route'
+  /** `route:<name>`; with the tenant it names whose slot the item takes. */
+  readonly consumer: string
+  /** Hash of the definition that the item began with; it stays on it. */
+  readonly definition: string
+  /** Hash of the code bundle it needs, so that only nodes that can load it claim it. */
+  readonly codeHash: string | null
+  readonly eventId: EventId
+  /** How long after its birth it may still be tried or wait. */
+  readonly expiresInMs: number
+  /** The dead letter that it replays. */
+  readonly replayOf: DeadLetterId | null
+}
+
+export interface WorkRow extends Counters, Note {
+  readonly id: WorkId
+  readonly tenant: TenantId
+  readonly kind: 'route'
+  readonly consumer: string
+  readonly definition: string
+  readonly codeHash: string | null
+  readonly eventId: EventId
+  readonly state: WorkState
+  readonly dueAt: Instant
+  readonly owner: Incarnation | null
+  /** Grows with every change of owner; a stale owner is known by it. */
+  readonly epoch: number
+  /** Lost by a crash before: runs with no other such item beside it. */
+  readonly alone: boolean
+  readonly createdAt: Instant
+  readonly expiresAt: Instant
+  /** When it was settled. */
+  readonly processedAt: Instant | null
+  readonly replayOf: DeadLetterId | null
+}
+
+/** One try, append-only. A first try that succeeds lives on the work row alone. */
+export interface Attempt {
+  readonly number: number
+  readonly startedAt: Instant
+  readonly durationMs: number
+  readonly outcome: 'done' | 'again' | 'waited' | 'unknown' | 'probed' | 'parked' | 'dead'
+  readonly class: FailureClass | null
+  readonly httpStatus: number | null
+  readonly error: string | null
+}

@@ -1,0 +1,29 @@
+// Users' functions, by the hash of the bundle they come in.
+
+import type { EventId } from '../core/ids/index.ts'
+import type { JsonValue } from '../core/json/index.ts'
+
+export interface FunctionContext {
+  readonly key: string
+  readonly eventId: EventId
+  readonly attempt: number
+  readonly signal: AbortSignal
+}
+
+export type FunctionOutcome =
+  | { readonly kind: 'returned'; readonly value: JsonValue }
+  /** `again`: the function asked for a retry; `terminal`: it said that retrying is useless; `threw`: anything else. */
+  | {
+      readonly kind: 'failed'
+      readonly how: 'again' | 'terminal' | 'threw'
+      readonly afterMs: number | null
+      readonly message: string
+    }
+
+export interface Code {
+  /** Bundles that this node can run. */
+  hashes(): readonly string[]
+  /** The bundle that has the function now, or null. */
+  find(name: string): string | null
+  run(codeHash: string, name: string, input: JsonValue, context: FunctionContext): Promise<FunctionOutcome>
+}

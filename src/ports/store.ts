@@ -1,0 +1,262 @@
+// The store: the one interface that carries the promise.
+//
+// A commit is plain data: guards, then unconditional writes, applied all or not at all. A refused guard is an
+// answer, not an exception, and writes nothing. Commits that arrive together share one durable transaction; each
+// has its own result, and nobody is answered before the transaction is on disk.
+//
+// Only the store's clock decides leases, due times and windows: callers pass durations, the store turns them into
+// instants with the `now` of the transaction.
+//
+// Throwing means infrastructure: `StoreError.applied` says whether the commit may have been applied. Adapters
+// settle an indeterminate COMMIT themselves by looking for the group's id, so callers see `indeterminate` only when
+// looking was impossible too.
+
+import type { DeadLetter, DeadLetterState, NewDeadLetter } from '../core/dead-letter/index.ts'
+import type { NewEvent, StoredEvent } from '../core/event/index.ts'
+import type { FailureClass } from '../core/failure/index.ts'
+import type {
+  CommitId,
+  DeadLetterId,
+  EventId,
+  Incarnation,
+  NodeId,
+  TenantId,
+  WorkId,
+} from '../core/ids/index.ts'
+import type { LedgerEntry, LedgerProof, LedgerState, NewLedgerEntry } from '../core/ledger/index.ts'
+import type { Instant } from '../core/time/index.ts'
+import type { Attempt, Counters, NewWork, Note, SettledState, WorkRow, WorkState } from '../core/work/index.ts'
+
+/** Everything cold: kept as text under a key, with a version that guards name. */
+export const RECORD_KINDS = ['definition', 'bundle', 'setting'] as const
+export type RecordKind = (typeof RECORD_KINDS)[number]
+
+/** All guards of a commit are checked, in order, before any of its writes. */
+export type Guard =
+  /** Holds while the item is leased by this owner at this epoch and the owner is not fenced. */
+  | { readonly g: 'lease'; readonly work: WorkId; readonly owner: Incarnation; readonly epoch: number }
+  /** Holds while the item is in this state at this epoch: for what a person decides about work nobody owns. */
+  | { readonly g: 'work'; readonly work: WorkId; readonly state: WorkState; readonly epoch: number }
+  /** Holds while no event of the source has this key within its window. */
+  | { readonly g: 'dedup'; readonly source: string; readonly key: string }
+  /** Holds while the ledger has no entry for the key. */
+  | { readonly g: 'unreserved'; readonly key: string }
+  /** Holds while the entry is in this state, made by this work at this epoch. */
+  | {
+      readonly g: 'ledger'
+      readonly key: string
+      readonly state: LedgerState
+      readonly work: WorkId
+      readonly epoch: number
+    }
+  /** Holds while the row has this version; 0 means that it is absent. */
+  | {
+      readonly g: 'version'
+      readonly of: RecordKind | 'deadLetter'
+      readonly key: string
+      readonly version: number
+    }
+
+export type Write =
+  /** Also notes the event's dedup key, for `dedupForMs` from now. */
+  | { readonly w: 'event.append'; readonly event: NewEvent; readonly dedupForMs: number }
+  /**
+   * `lease` asks for birth in the hands of that owner, at epoch 1; the store grants it while the owner is alive, and
+   * otherwise the item is born ready. Ready items are due after `delayMs`.
+   */
+  | {
+      readonly w: 'work.add'
+      readonly work: NewWork
+      readonly lease: Incarnation | null
+      readonly delayMs: number
+    }
+  /** `processedAt` becomes the commit's instant; the owner is dropped. */
+  | {
+      readonly w: 'work.settle'
+      readonly work: WorkId
+      readonly to: SettledState
+      readonly counters: Counters
+      readonly note: Note
+    }
+  /** Back to ready, due after `delayMs`; the owner is dropped, and the item no longer counts as lost by a crash. */
+  | {
+      readonly w: 'work.again'
+      readonly work: WorkId
+      readonly delayMs: number
+      readonly counters: Counters
+      readonly note: Note
+    }
+  | { readonly w: 'attempt.append'; readonly work: WorkId; readonly attempt: Attempt }
+  /** A new entry, or a released one taken up again with the same generation. */
+  | { readonly w: 'ledger.reserve'; readonly entry: NewLedgerEntry; readonly sendWithinMs: number }
+  | {
+      readonly w: 'ledger.settle'
+      readonly key: string
+      readonly to: 'done' | 'released' | 'unknown'
+      readonly proof: LedgerProof
+      readonly effectRef: string | null
+      readonly result: string | null
+    }
+  /** For actions that stay inside the process: done without a reserve before. */
+  | {
+      readonly w: 'ledger.done'
+      readonly entry: NewLedgerEntry
+      readonly effectRef: string | null
+      readonly result: string | null
+    }
+  /** What a stale owner saw. Needs no lease and changes no state; nothing happens if the key has no entry. */
+  | { readonly w: 'ledger.observe'; readonly key: string; readonly evidence: string }
+  | { readonly w: 'deadLetter.put'; readonly row: NewDeadLetter }
+  | {
+      readonly w: 'record.put'
+      readonly kind: RecordKind
+      readonly key: string
+      readonly version: number
+      readonly body: string
+    }
+
+export interface Commit {
+  readonly id: CommitId
+  readonly tenant: TenantId
+  readonly guards: readonly Guard[]
+  readonly writes: readonly Write[]
+}
+
+/** What stood in the way of a guard, by the guard's kind. */
+export type Found =
+  | { readonly f: 'work'; readonly state: WorkState; readonly owner: Incarnation | null; readonly epoch: number }
+  | { readonly f: 'event'; readonly id: EventId }
+  | { readonly f: 'ledger'; readonly entry: LedgerEntry }
+  | { readonly f: 'version'; readonly version: number }
+
+export type CommitResult =
+  | {
+      readonly ok: true
+      readonly at: Instant
+      /** The items of this commit that were born leased. */
+      readonly leased: readonly WorkId[]
+    }
+  | {
+      readonly ok: false
+      readonly at: Instant
+      /** Index of the first guard that did not hold. */
+      readonly guard: number
+      /** null: the row that the guard names does not exist. */
+      readonly found: Found | null
+    }
+
+export interface ClaimRequest {
+  readonly owner: Incarnation
+  /** Free slots, most urgent consumer first. */
+  readonly slots: readonly { readonly tenant: TenantId; readonly consumer: string; readonly max: number }[]
+  /** At most this many items in all. */
+  readonly max: number
+  /** At most this many items that a crash left behind (they run one at a time). */
+  readonly maxAlone: number
+  /** Code that this node can load; items that need other code are left. */
+  readonly codeHashes: readonly string[]
+}
+
+export interface ClaimedWork {
+  readonly work: WorkRow
+  readonly event: StoredEvent
+}
+
+export interface ClaimResult {
+  readonly items: readonly ClaimedWork[]
+  /** The earliest instant at which a ready item of the asked slots is due that was not claimed now. */
+  readonly nextDueAt: Instant | null
+  readonly now: Instant
+}
+
+export interface Page<Row> {
+  readonly items: readonly Row[]
+  /** Give it back to get the next page; null at the end. */
+  readonly nextCursor: string | null
+}
+
+export interface PageRequest {
+  readonly cursor: string | null
+  readonly limit: number
+}
+
+/** Newest first in every list. A cursor is opaque; a malformed one throws `StoreError` with code `invalid_cursor`. */
+export interface TenantReads {
+  event(id: EventId): Promise<StoredEvent | null>
+  events(
+    query: PageRequest & { readonly source?: string; readonly subject?: string; readonly unmatched?: boolean },
+  ): Promise<Page<StoredEvent>>
+  work(id: WorkId): Promise<WorkRow | null>
+  workOfEvent(id: EventId): Promise<readonly WorkRow[]>
+  workList(
+    query: PageRequest & { readonly state?: WorkState; readonly consumer?: string; readonly class?: FailureClass },
+  ): Promise<Page<WorkRow>>
+  attempts(id: WorkId): Promise<readonly Attempt[]>
+  ledger(key: string): Promise<LedgerEntry | null>
+  ledgerList(query: PageRequest & { readonly state?: LedgerState }): Promise<Page<LedgerEntry>>
+  deadLetter(id: DeadLetterId): Promise<DeadLetter | null>
+  deadLetters(
+    query: PageRequest & {
+      readonly state?: DeadLetterState
+      readonly consumer?: string
+      readonly class?: FailureClass
+    },
+  ): Promise<Page<DeadLetter>>
+  record(kind: RecordKind, key: string): Promise<{ readonly version: number; readonly body: string } | null>
+}
+
+/** Why a read may cross tenants. The list is short on purpose. */
+export type SystemReason = 'health' | 'recovery' | 'verification'
+
+export interface StoreDump {
+  readonly events: readonly StoredEvent[]
+  readonly work: readonly WorkRow[]
+  readonly attempts: readonly (Attempt & { readonly work: WorkId })[]
+  readonly ledger: readonly LedgerEntry[]
+  readonly deadLetters: readonly DeadLetter[]
+  readonly records: readonly {
+    readonly tenant: TenantId
+    readonly kind: RecordKind
+    readonly key: string
+    readonly version: number
+    readonly body: string
+  }[]
+}
+
+export interface SystemReads {
+  /** Items per state, over all tenants. */
+  workCounts(): Promise<Readonly<Record<WorkState, number>>>
+  /** Everything, in a fixed order (by tenant and id, key or number): to compare stores. */
+  dump(): Promise<StoreDump>
+}
+
+export interface Store extends AsyncDisposable {
+  commit(commit: Commit): Promise<CommitResult>
+  claim(request: ClaimRequest): Promise<ClaimResult>
+  /** A new incarnation of the node; its earlier ones are fenced at once. */
+  join(node: NodeId, ttlMs: number): Promise<{ owner: Incarnation; until: Instant; now: Instant }>
+  /** Extends the incarnation's life to now + ttlMs. Once fenced or expired it never comes back. */
+  renew(owner: Incarnation, ttlMs: number): Promise<{ until: Instant; now: Instant } | 'fenced'>
+  /**
+   * Fences incarnations whose time is up and gives the work of fenced ones back: ready, due now, marked `alone`; an
+   * item that was alone already has one loss more. Answers the items given back, at most `limit`.
+   */
+  reclaim(limit: number): Promise<readonly WorkId[]>
+  forTenant(tenant: TenantId): TenantReads
+  system(reason: SystemReason): SystemReads
+}
+
+export class StoreError extends Error {
+  override readonly name = 'StoreError'
+  readonly code: 'unavailable' | 'invalid_cursor' | 'newer_version' | 'in_use' | 'corrupt' | 'closed'
+  readonly applied: 'no' | 'indeterminate'
+  constructor(
+    code: StoreError['code'],
+    message: string,
+    options: { cause?: unknown; applied?: 'no' | 'indeterminate' } = {},
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    this.code = code
+    this.applied = options.applied ?? 'no'
+  }
+}
