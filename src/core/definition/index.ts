@@ -1,3 +1,4 @@
+export { hashBundle } from './bundle.ts'
 export type {
   ActionDocument,
   ConditionDocument,
@@ -12,3 +13,4 @@ export type {
   SourceDocument,
   VerifyDocument,
 } from './documents.ts'
+export { hashDocument } from './hash.ts'

@@ -1,0 +1,14 @@
+// The hash of a document: what work and instances are pinned to. Two spellings of one definition share it.
+
+import { createHash } from 'node:crypto'
+import { canonicalJson, type JsonValue } from '../json/index.ts'
+import type { DefinitionDocument } from './documents.ts'
+
+/** `sha256:` and 64 hex digits, over canonical JSON: key order is irrelevant. */
+export function hashDocument(document: DefinitionDocument): string {
+  return hashText(canonicalJson(document as unknown as JsonValue))
+}
+
+export function hashText(text: string): string {
+  return `sha256:${createHash('sha256').update(text).digest('hex')}`
+}
