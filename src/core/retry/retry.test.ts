@@ -21,7 +21,7 @@ describe('profiles', () => {
   test('[T7] the table of the specification is the table of the code', () => {
     const units: Record<string, number> = { s: SECOND, m: MINUTE, h: HOUR }
     const text = readFileSync(new URL('../../../docs/spec/retries.md', import.meta.url), 'utf8')
-    const rows = [...text.matchAll(/^\| `(\w+)` \| (\d+) \| (.+) \|$/gm)].map((row) => ({
+    const rows = [...text.matchAll(/^\| *`(\w+)` *\| *(\d+) *\| *(.+?) *\|$/gm)].map((row) => ({
       profile: row[1],
       attempts: Number(row[2]),
       delaysMs: row[3]!.split(', ').map((delay) => Number(delay.slice(0, -1)) * units[delay.slice(-1)]!),
