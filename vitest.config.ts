@@ -1,8 +1,48 @@
 import { defineConfig } from 'vitest/config'
 
+const everywhere = ['src', 'sim', 'bench', 'test']
+const pure = ['src/core/**/*.test.ts', 'src/definitions/**/*.test.ts']
+const slow = everywhere.map((folder) => `${folder}/**/*.slow.test.ts`)
+
 export default defineConfig({
   test: {
-    include: ['src/**/*.test.ts', 'sim/**/*.test.ts', 'bench/**/*.test.ts', 'test/**/*.test.ts'],
     retry: 0,
+    silent: 'passed-only',
+    passWithNoTests: false,
+    projects: [
+      // Pure functions share one module graph per thread: nothing to isolate, and several times quicker.
+      {
+        test: {
+          name: 'pure',
+          include: pure,
+          exclude: slow,
+          pool: 'threads',
+          isolate: false,
+          testTimeout: 30_000,
+        },
+      },
+      {
+        test: {
+          name: 'fast',
+          include: everywhere.map((folder) => `${folder}/**/*.test.ts`),
+          exclude: [...pure, ...slow],
+          pool: 'threads',
+          testTimeout: 30_000,
+          hookTimeout: 60_000,
+        },
+      },
+      // After all others and one file at a time: these start servers, kill processes and measure.
+      {
+        test: {
+          name: 'slow',
+          include: slow,
+          pool: 'forks',
+          fileParallelism: false,
+          sequence: { groupOrder: 1 },
+          testTimeout: 300_000,
+          hookTimeout: 120_000,
+        },
+      },
+    ],
   },
 })

@@ -1,0 +1,221 @@
+// Who may import whom. Each comment ends with the fix, because a rule that only says no is half a rule.
+// Tests (`*.test.ts`), conformance suites, sim, bench and test may import anything but stay free of cycles.
+const path = require('node:path')
+
+const testOnly = '\\.(test|conformance|fixture)\\.ts$'
+const folders = (...names) => `^src/(${names.join('|')})(/|\\.ts$)`
+const npm = '^node_modules/'
+const npmOf = (...names) => `^node_modules/(@types/)?(${names.join('|')})/`
+const builtIn = ['core']
+
+/** `from` may import of our own code only `ours` (and itself). */
+const mayImport = (from, ours, fix) => ({
+  name: `${from}-imports`,
+  severity: 'error',
+  comment: `src/${from} imports of our own code only ${[from, ...ours].join(', ')}. Fix: ${fix}`,
+  from: { path: folders(from), pathNot: testOnly },
+  to: { path: '^(src|sim|bench|test|scripts|console|solutions|examples)/', pathNot: folders(from, ...ours) },
+})
+
+/** `from` may import of npm only `packages`, of Node only `modules`. */
+const mayUse = (from, packages, modules, fix) => [
+  {
+    name: `${from}-packages`,
+    severity: 'error',
+    comment: `src/${from} uses of npm only ${packages.join(', ') || 'nothing'}. Fix: ${fix}`,
+    from: { path: folders(from), pathNot: testOnly },
+    to: { path: npm, ...(packages.length > 0 && { pathNot: npmOf(...packages) }) },
+  },
+  {
+    name: `${from}-node`,
+    severity: 'error',
+    comment: `src/${from} uses of Node only ${modules.map((name) => `node:${name}`).join(', ') || 'nothing'}. Fix: ${fix}`,
+    from: { path: folders(from), pathNot: testOnly },
+    to: {
+      dependencyTypes: builtIn,
+      ...(modules.length > 0 && { pathNot: `^(node:)?(${modules.join('|')})$` }),
+    },
+  },
+]
+
+const behindPort =
+  'put the I/O behind a port in src/ports, implement it in src/adapters, and let app.ts pass it in.'
+
+module.exports = {
+  forbidden: [
+    {
+      name: 'no-cycles',
+      severity: 'error',
+      comment:
+        'Modules must not import each other in a circle. Fix: move what both need into a module of its own.',
+      from: {},
+      to: { circular: true },
+    },
+    {
+      name: 'no-unresolved',
+      severity: 'error',
+      comment:
+        'The imported module does not exist. Fix: correct the path (with its .ts ending) or add the package.',
+      from: {},
+      to: { couldNotResolve: true },
+    },
+    {
+      name: 'no-undeclared-packages',
+      severity: 'error',
+      comment:
+        'The package is not in package.json. Fix: add it with its exact version, or use what is there.',
+      from: {},
+      to: { dependencyTypes: ['npm-no-pkg', 'npm-unknown'] },
+    },
+    {
+      name: 'no-development-packages',
+      severity: 'error',
+      comment:
+        'Code that ships must not use a development package. Fix: move it to "dependencies", or the code to a test.',
+      from: { path: '^src/', pathNot: testOnly },
+      to: {
+        dependencyTypes: ['npm-dev'],
+        dependencyTypesNot: ['type-only'],
+        pathNot: '^node_modules/@types/',
+      },
+    },
+    {
+      name: 'no-test-code',
+      severity: 'error',
+      comment:
+        'Code that ships must not import tests or conformance suites. Fix: move the shared part out of the test.',
+      from: { path: '^src/', pathNot: testOnly },
+      to: { path: testOnly },
+    },
+
+    mayImport('core', [], 'pass the value in as an argument, or move the pure part into src/core.'),
+    ...mayUse('core', ['re2js'], ['crypto'], behindPort),
+    mayImport('ports', ['core'], 'a port speaks in types of src/core; move the type there.'),
+    ...mayUse(
+      'ports',
+      [],
+      [],
+      'a port is a contract without an implementation; move the implementation to src/adapters.',
+    ),
+    mayImport(
+      'engine',
+      ['core', 'ports'],
+      'ask for a port in the parameters and let app.ts pass the implementation.',
+    ),
+    ...mayUse('engine', [], ['crypto', 'assert'], behindPort),
+    mayImport(
+      'adapters',
+      ['core', 'ports'],
+      'an adapter knows its port and its driver; move the rest to src/core.',
+    ),
+    {
+      name: 'adapter-to-adapter',
+      severity: 'error',
+      comment: 'An adapter never imports another adapter. Fix: move what both need to src/core.',
+      from: { path: '^src/adapters/([^/]+)/', pathNot: testOnly },
+      to: { path: '^src/adapters/', pathNot: '^src/adapters/$1/' },
+    },
+    mayImport(
+      'connectors',
+      ['core', 'ports'],
+      'a connector gets its HTTP client and secrets passed in as ports.',
+    ),
+    {
+      name: 'definitions-imports',
+      severity: 'error',
+      comment:
+        'src/definitions imports of our own code only core, connectors/index.ts and connectors/*/manifest.ts. Fix: move the pure part to src/core, the connector fact to its manifest.',
+      from: { path: folders('definitions'), pathNot: testOnly },
+      to: {
+        path: '^(src|sim|bench|test|scripts|console|solutions|examples)/',
+        pathNot: '^src/(definitions/|core/|connectors/index\\.ts$|connectors/[^/]+/manifest\\.ts$)',
+      },
+    },
+    ...mayUse(
+      'definitions',
+      ['yaml', 'zod'],
+      ['crypto', 'path', 'fs', 'fs/promises'],
+      'keep reading definitions small, or move the work to an adapter.',
+    ),
+    mayImport(
+      'http',
+      ['engine', 'core', 'ports', 'definitions', 'config'],
+      'ask for what the route needs in its parameters; app.ts passes it.',
+    ),
+    mayImport(
+      'cli',
+      ['engine', 'core', 'ports', 'definitions', 'config', 'sdk', 'app'],
+      'let app.ts build it and hand it to the command.',
+    ),
+    mayImport('config', ['core', 'ports'], 'settings are data; what acts on them lives elsewhere.'),
+    mayImport('telemetry', ['core', 'ports'], 'telemetry implements ports; app.ts connects it.'),
+    mayImport(
+      'app',
+      [
+        'core',
+        'ports',
+        'engine',
+        'adapters',
+        'connectors',
+        'definitions',
+        'http',
+        'config',
+        'telemetry',
+        'sdk',
+      ],
+      'the command line calls app.ts, not the other way round.',
+    ),
+    {
+      name: 'sdk-imports',
+      severity: 'error',
+      comment:
+        'src/sdk imports of our own code only types of core, so that users get no engine with it (sdk/testing excepted). Fix: `import type`, or move the code.',
+      from: { path: folders('sdk'), pathNot: ['^src/sdk/testing', testOnly] },
+      to: { path: '^(src|sim|bench|test|scripts)/', pathNot: ['^src/sdk/', '^src/core/'] },
+    },
+    {
+      name: 'sdk-core-types-only',
+      severity: 'error',
+      comment:
+        'src/sdk imports only types from src/core. Fix: write `import type`, or move the code into src/sdk.',
+      from: { path: folders('sdk'), pathNot: ['^src/sdk/testing', testOnly] },
+      to: { path: '^src/core/', dependencyTypesNot: ['type-only'] },
+    },
+    {
+      name: 'public-exports-only',
+      severity: 'error',
+      comment:
+        'console, solutions and examples use only what users can import. Fix: import from the package, or export it in src/sdk.',
+      from: { path: '^(console|solutions|examples)/', pathNot: testOnly },
+      to: { path: '^(src|sim|bench|test|scripts)/', pathNot: '^src/sdk/' },
+    },
+
+    {
+      name: 'folder-surface',
+      severity: 'error',
+      comment:
+        "A folder's surface is its index.ts. Fix: import from the folder's index.ts, and name the export there.",
+      from: { path: '^src/', pathNot: ['^src/(core|adapters|engine)/[^/]+/', testOnly] },
+      to: { path: '^src/(core|adapters|engine)/[^/]+/.+', pathNot: '^src/[^/]+/[^/]+/index\\.ts$' },
+    },
+    {
+      name: 'folder-surface-between-folders',
+      severity: 'error',
+      comment:
+        "A folder's surface is its index.ts. Fix: import from the folder's index.ts, and name the export there.",
+      from: { path: '^(src/(?:core|adapters|engine)/[^/]+)/', pathNot: testOnly },
+      to: { path: '^src/(core|adapters|engine)/[^/]+/.+', pathNot: ['^$1/', '^src/[^/]+/[^/]+/index\\.ts$'] },
+    },
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    exclude: { path: '(^|/)(dist|data|\\.cache)/' },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: path.join(__dirname, 'tsconfig.json') },
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'require', 'node', 'default', 'types'],
+    },
+    skipAnalysisNotInRules: false,
+  },
+}

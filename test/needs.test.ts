@@ -1,0 +1,21 @@
+import { execFileSync } from 'node:child_process'
+import { afterEach, expect, test, vi } from 'vitest'
+import { requireNode22, requireTool } from './support/needs.ts'
+
+afterEach(() => {
+  vi.unstubAllEnvs()
+})
+
+test('the tools that suites need are there', () => {
+  expect(requireTool('wrk')).toMatch(/wrk$/)
+  expect(execFileSync(requireNode22(), ['--version'], { encoding: 'utf8' })).toMatch(/^v22\./)
+})
+
+test('what is missing is an error that says what to install', () => {
+  vi.stubEnv('PATH', '/nowhere')
+  expect(() => requireTool('wrk')).toThrow(
+    'wrk is missing; install it (Debian, Ubuntu: `apt-get install wrk`).',
+  )
+  vi.stubEnv('MILLRACE_TEST_NODE22', '/nowhere/node')
+  expect(() => requireNode22()).toThrow('point it to a Node 22')
+})
