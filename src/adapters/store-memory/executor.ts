@@ -1,0 +1,38 @@
+// The commits of one group, one after the other, at one instant: a later commit sees what an earlier one wrote.
+//
+// A plain synchronous function, so that whoever calls it decides when and with which faults.
+
+import type { Instant } from '../../core/time/index.ts'
+import type { Commit, CommitResult } from '../../ports/store.ts'
+import { checkGuard } from './guards.ts'
+import type { MemoryState } from './state.ts'
+import { applyWrite, type Transaction } from './writes.ts'
+
+/** A commit that no store could apply, such as one that adds an id twice. It wrote nothing. */
+export interface BrokenCommit {
+  readonly ok: 'broken'
+  readonly error: unknown
+}
+
+export function executeCommits(
+  state: MemoryState,
+  now: Instant,
+  commits: readonly Commit[],
+): readonly (CommitResult | BrokenCommit)[] {
+  return commits.map((commit) => executeCommit(state, now, commit))
+}
+
+function executeCommit(state: MemoryState, now: Instant, commit: Commit): CommitResult | BrokenCommit {
+  for (const [index, guard] of commit.guards.entries()) {
+    const refusal = checkGuard(state, now, commit.tenant, guard)
+    if (refusal) return { ok: false, at: now, guard: index, found: refusal.found }
+  }
+  const tx: Transaction = { state, now, tenant: commit.tenant, undo: [], leased: [] }
+  try {
+    for (const write of commit.writes) applyWrite(tx, write)
+  } catch (error) {
+    for (const back of tx.undo.reverse()) back()
+    return { ok: 'broken', error }
+  }
+  return { ok: true, at: now, leased: tx.leased }
+}

@@ -1,0 +1,63 @@
+// One guard against the state: null while it holds, otherwise what stood in its way.
+
+import { unreachable } from '../../core/errors/index.ts'
+import type { TenantId, WorkId } from '../../core/ids/index.ts'
+import type { LedgerEntry } from '../../core/ledger/index.ts'
+import type { Instant } from '../../core/time/index.ts'
+import type { Found, Guard } from '../../ports/store.ts'
+import { findWork, joinKey, type MemoryState } from './state.ts'
+
+export interface Refusal {
+  readonly found: Found | null
+}
+
+export function checkGuard(state: MemoryState, now: Instant, tenant: TenantId, guard: Guard): Refusal | null {
+  switch (guard.g) {
+    case 'lease': {
+      const row = findWork(state, tenant, guard.work)
+      const holds =
+        row?.state === 'leased' &&
+        row.owner === guard.owner &&
+        row.epoch === guard.epoch &&
+        state.incarnations.get(guard.owner)?.fenced === false
+      return holds ? null : { found: foundWork(state, tenant, guard.work) }
+    }
+    case 'work': {
+      const row = findWork(state, tenant, guard.work)
+      const holds = row?.state === guard.state && row.epoch === guard.epoch
+      return holds ? null : { found: foundWork(state, tenant, guard.work) }
+    }
+    case 'dedup': {
+      const row = state.dedup.get(joinKey(tenant, guard.source, guard.key))
+      return row === undefined || row.until <= now ? null : { found: { f: 'event', id: row.event } }
+    }
+    case 'unreserved': {
+      const entry = state.ledger.get(joinKey(tenant, guard.key))
+      return entry === undefined ? null : { found: foundLedger(entry) }
+    }
+    case 'ledger': {
+      const entry = state.ledger.get(joinKey(tenant, guard.key))
+      const holds = entry?.state === guard.state && entry.work === guard.work && entry.epoch === guard.epoch
+      return holds ? null : { found: foundLedger(entry) }
+    }
+    case 'version': {
+      const row =
+        guard.of === 'deadLetter'
+          ? state.deadLetters.get(joinKey(tenant, guard.key))
+          : state.records.get(joinKey(tenant, guard.of, guard.key))
+      if ((row?.version ?? 0) === guard.version) return null
+      return { found: row === undefined ? null : { f: 'version', version: row.version } }
+    }
+    default:
+      return unreachable(guard)
+  }
+}
+
+function foundWork(state: MemoryState, tenant: TenantId, id: WorkId): Found | null {
+  const row = findWork(state, tenant, id)
+  return row === undefined ? null : { f: 'work', state: row.state, owner: row.owner, epoch: row.epoch }
+}
+
+function foundLedger(entry: LedgerEntry | undefined): Found | null {
+  return entry === undefined ? null : { f: 'ledger', entry }
+}

@@ -1,0 +1,120 @@
+// What a memory store holds: maps of frozen rows, and the few indexes that claims and reclaims need.
+//
+// The state may outlive a store object, as a file outlives a process. Rows are replaced whole and never changed, so
+// that what a reader was given stays as it was.
+
+import type { DeadLetter } from '../../core/dead-letter/index.ts'
+import type { StoredEvent } from '../../core/event/index.ts'
+import type { EventId, Incarnation, NodeId, TenantId, WorkId } from '../../core/ids/index.ts'
+import type { LedgerEntry } from '../../core/ledger/index.ts'
+import type { Instant } from '../../core/time/index.ts'
+import type { Attempt, WorkRow } from '../../core/work/index.ts'
+import type { StoreDump } from '../../ports/store.ts'
+
+export interface IncarnationRow {
+  readonly node: NodeId
+  readonly until: Instant
+  readonly fenced: boolean
+}
+
+export type RecordRow = StoreDump['records'][number]
+
+export interface MemoryState {
+  lastIncarnation: number
+  readonly incarnations: Map<Incarnation, IncarnationRow>
+  readonly events: Map<EventId, StoredEvent>
+  /** By `joinKey(tenant, source, dedup key)`. */
+  readonly dedup: Map<string, { readonly event: EventId; readonly until: Instant }>
+  readonly work: Map<WorkId, WorkRow>
+  readonly workOfEvent: Map<EventId, readonly WorkId[]>
+  readonly attempts: Map<WorkId, readonly Attempt[]>
+  /** By `joinKey(tenant, key)`. */
+  readonly ledger: Map<string, LedgerEntry>
+  /** By `joinKey(tenant, id)`. */
+  readonly deadLetters: Map<string, DeadLetter>
+  /** By `joinKey(tenant, kind, key)`. */
+  readonly records: Map<string, RecordRow>
+  /** Index: ready items by `joinKey(tenant, consumer)`. */
+  readonly ready: Map<string, Set<WorkId>>
+  /** Index: leased items by owner. */
+  readonly leased: Map<Incarnation, Set<WorkId>>
+}
+
+export function makeMemoryState(): MemoryState {
+  return {
+    lastIncarnation: 0,
+    incarnations: new Map(),
+    events: new Map(),
+    dedup: new Map(),
+    work: new Map(),
+    workOfEvent: new Map(),
+    attempts: new Map(),
+    ledger: new Map(),
+    deadLetters: new Map(),
+    records: new Map(),
+    ready: new Map(),
+    leased: new Map(),
+  }
+}
+
+/** One text for several, such that different parts never give the same text. */
+export function joinKey(...parts: readonly string[]): string {
+  let joined = ''
+  for (const part of parts) joined += `${part.length}:${part}`
+  return joined
+}
+
+/** Order of the UTF-8 bytes, as databases sort text: UTF-16 units, except that surrogates come last. */
+export function compareText(a: string, b: string): number {
+  const length = Math.min(a.length, b.length)
+  for (let index = 0; index < length; index += 1) {
+    const left = a.charCodeAt(index)
+    const right = b.charCodeAt(index)
+    if (left === right) continue
+    const isLeftSurrogate = (left & 0xf800) === 0xd800
+    const isRightSurrogate = (right & 0xf800) === 0xd800
+    if (isLeftSurrogate !== isRightSurrogate) return isLeftSurrogate ? 1 : -1
+    return left - right
+  }
+  return a.length - b.length
+}
+
+export function isAlive(state: MemoryState, owner: Incarnation, now: Instant): boolean {
+  const row = state.incarnations.get(owner)
+  return row !== undefined && !row.fenced && now < row.until
+}
+
+/** The item, if it is the tenant's. */
+export function findWork(state: MemoryState, tenant: TenantId, id: WorkId): WorkRow | undefined {
+  const row = state.work.get(id)
+  return row?.tenant === tenant ? row : undefined
+}
+
+/** The only way in which a work row changes: it keeps the indexes right. `null` takes the row out. */
+export function putWork(state: MemoryState, id: WorkId, row: WorkRow | null): void {
+  const before = state.work.get(id)
+  if (before) unindexWork(state, before)
+  if (row === null) {
+    state.work.delete(id)
+    return
+  }
+  state.work.set(id, Object.freeze(row))
+  if (row.state === 'ready') addTo(state.ready, joinKey(row.tenant, row.consumer), id)
+  if (row.state === 'leased' && row.owner !== null) addTo(state.leased, row.owner, id)
+}
+
+function unindexWork(state: MemoryState, row: WorkRow): void {
+  if (row.state === 'ready') removeFrom(state.ready, joinKey(row.tenant, row.consumer), row.id)
+  if (row.state === 'leased' && row.owner !== null) removeFrom(state.leased, row.owner, row.id)
+}
+
+function addTo<Key>(index: Map<Key, Set<WorkId>>, key: Key, id: WorkId): void {
+  const ids = index.get(key)
+  if (ids) ids.add(id)
+  else index.set(key, new Set([id]))
+}
+
+function removeFrom<Key>(index: Map<Key, Set<WorkId>>, key: Key, id: WorkId): void {
+  const ids = index.get(key)
+  if (ids?.delete(id) && ids.size === 0) index.delete(key)
+}
