@@ -161,7 +161,8 @@ class Reader {
       this.#skip(PLAIN)
       const found = this.#text[this.#at]
       if (found === '"') break
-      if (found !== '\\') throw this.#unexpected(found === undefined ? 'a closing quote' : 'no bare control character')
+      if (found !== '\\')
+        throw this.#unexpected(found === undefined ? 'a closing quote' : 'no bare control character')
       escaped = true
       this.#escape()
     }
@@ -178,7 +179,8 @@ class Reader {
       this.#at += 6
       return
     }
-    if (found === undefined || !'"\\/bfnrt'.includes(found)) throw this.#unexpected('a known escape after `\\`')
+    if (found === undefined || !'"\\/bfnrt'.includes(found))
+      throw this.#unexpected('a known escape after `\\`')
     this.#at += 2
   }
 
@@ -194,7 +196,8 @@ class Reader {
       if (Number.isFinite(value)) return value
       throw new JsonError('number out of range', start)
     }
-    if (literal.length > DIGITS_MAX) throw new JsonError(`whole number of more than ${DIGITS_MAX} digits`, start)
+    if (literal.length > DIGITS_MAX)
+      throw new JsonError(`whole number of more than ${DIGITS_MAX} digits`, start)
     return BigInt(literal)
   }
 

@@ -31,7 +31,9 @@ function write(value: unknown, canonical: boolean, depth: number): string {
     case 'object':
       if (value === null) return 'null'
       if (depth >= DEPTH_MAX) throw new JsonError('nested too deep to write', 0)
-      return Array.isArray(value) ? writeArray(value, canonical, depth + 1) : writeObject(value, canonical, depth + 1)
+      return Array.isArray(value)
+        ? writeArray(value, canonical, depth + 1)
+        : writeObject(value, canonical, depth + 1)
     default:
       return 'null'
   }

@@ -1,0 +1,33 @@
+// core/expression/access.ts — reading fields. Own properties only: nothing of the language runtime is reachable.
+// A field of something that has none is missing, never an error.
+
+export function readMember(target: unknown, name: string): unknown {
+  if (typeof target !== 'object' || target === null || Array.isArray(target)) return undefined
+  return Object.hasOwn(target, name) ? (target as Record<string, unknown>)[name] : undefined
+}
+
+export function readIndex(target: unknown, index: unknown): unknown {
+  if (Array.isArray(target)) {
+    return typeof index === 'number' && Number.isInteger(index) && index >= 0 ? target[index] : undefined
+  }
+  return typeof index === 'string' ? readMember(target, index) : undefined
+}
+
+export function hasMember(target: unknown, key: unknown): boolean {
+  if (Array.isArray(target))
+    return typeof key === 'number' && Number.isInteger(key) && key >= 0 && key < target.length
+  return (
+    typeof target === 'object' && target !== null && typeof key === 'string' && Object.hasOwn(target, key)
+  )
+}
+
+/** Header names have no case; stores keep them in lower case, so the first look nearly always finds them. */
+export function headerName(headers: unknown, name: string): string {
+  const lower = name.toLowerCase()
+  if (typeof headers !== 'object' || headers === null || Object.hasOwn(headers, lower)) return lower
+  return Object.keys(headers).find((key) => key.toLowerCase() === lower) ?? lower
+}
+
+export function define(object: object, key: string, value: unknown): void {
+  Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true })
+}

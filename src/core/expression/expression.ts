@@ -1,0 +1,110 @@
+// core/expression/expression.ts — compiles a text once, evaluates it often.
+
+import type { JsonValue } from '../json/index.ts'
+import { normalise } from './arithmetic.ts'
+import type { Node } from './ast.ts'
+import { build } from './compile.ts'
+import type { Env } from './env.ts'
+import { type ExpressionProblem, Fault } from './errors.ts'
+import { checkResult, type Frame, type Scope, STEPS_MAX } from './frame.ts'
+import { parseExpression } from './parser.ts'
+
+/** Every root some place of the language offers; `each.as` adds a name of its own. */
+export const ROOTS = [
+  'event',
+  'payload',
+  'header',
+  'source',
+  'tenant',
+  'vars',
+  'body',
+  'key',
+  'extRef',
+  'batch',
+  'item',
+  'result',
+  'data',
+  'metadata',
+  'instance',
+  'steps',
+  'input',
+  'actor',
+] as const
+
+export interface CompileOptions {
+  /** Names in scope; without them every root is accepted. */
+  readonly roots?: readonly string[]
+  readonly steps?: number
+}
+
+export interface Expression {
+  readonly text: string
+  readonly roots: readonly string[]
+  /** Static paths the text reads, such as `payload.labels[*].title`; each once, in order of appearance. */
+  readonly paths: readonly string[]
+  /** Throws ExpressionError. A missing value is null. */
+  evaluate(scope: Scope): JsonValue
+}
+
+export type Compiled<T> =
+  | ({ readonly ok: true } & T)
+  | { readonly ok: false; readonly problem: ExpressionProblem }
+
+/** As an Expression, but a missing value stays undefined. */
+export interface Program {
+  readonly node: Node
+  readonly roots: readonly string[]
+  readonly paths: readonly string[]
+  run(scope: Scope): unknown
+}
+
+/** Throws Fault. */
+export function compileProgram(text: string, options: CompileOptions = {}): Program {
+  const node = parseExpression(text)
+  const env: Env = {
+    text,
+    roots: options.roots === undefined ? undefined : new Set(options.roots),
+    usedRoots: new Set(),
+    paths: new Set(),
+    build,
+    locals: new Map(),
+    slotCount: 0,
+    elementSlot: -1,
+    elementPath: undefined,
+    quiet: false,
+    depth: 0,
+    multiplies: false,
+  }
+  const evaluate = build(node, env)
+  const stepsMax = options.steps ?? STEPS_MAX
+  const { slotCount, multiplies } = env
+  const none: unknown[] = []
+  const run = (scope: Scope): unknown => {
+    const frame: Frame = { scope, steps: stepsMax, locals: slotCount === 0 ? none : new Array(slotCount) }
+    const value = evaluate(frame)
+    if (multiplies) checkResult(value)
+    return typeof value === 'bigint' ? normalise(value) : value
+  }
+  return { node, roots: [...env.usedRoots], paths: [...env.paths], run }
+}
+
+export function compileExpression(
+  text: string,
+  options?: CompileOptions,
+): Compiled<{ readonly expression: Expression }> {
+  return attempt(() => {
+    const { roots, paths, run } = compileProgram(text, options)
+    return {
+      expression: { text, roots, paths, evaluate: (scope: Scope) => (run(scope) ?? null) as JsonValue },
+    }
+  })
+}
+
+export function attempt<T extends object>(compile: () => T): Compiled<T> {
+  try {
+    return { ok: true, ...compile() }
+  } catch (error) {
+    if (error instanceof Fault) return { ok: false, problem: error.problem }
+    throw error
+  }
+}

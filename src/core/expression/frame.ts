@@ -1,0 +1,68 @@
+// core/expression/frame.ts — the state of one evaluation, and its bounds.
+// Only work that data can multiply is charged (elements visited, bytes built or searched): what the text alone
+// fixes is bounded by the parser, so a plain path costs no bookkeeping.
+
+import { ExpressionError } from './errors.ts'
+
+export type Scope = { readonly [root: string]: unknown }
+
+export interface Frame {
+  readonly scope: Scope
+  steps: number
+  /** Variables of macros and the current elements of `[*]`, by slot. */
+  readonly locals: unknown[]
+}
+
+export type Evaluate = (frame: Frame) => unknown
+
+export const STEPS_MAX = 10_000
+export const STRING_MAX = 1_048_576
+export const LIST_MAX = 100_000
+/** Of a whole result, counted as characters plus 16 per node: shared parts count each time they appear. */
+const RESULT_MAX = 16 * STRING_MAX
+const NODE_SIZE = 16
+
+export function charge(frame: Frame, steps: number): void {
+  frame.steps -= steps
+  if (frame.steps < 0)
+    throw new ExpressionError('steps', 'the expression takes too many steps: work on less data at once')
+}
+
+/** Call before building a text of that length. */
+export function chargeText(frame: Frame, length: number): void {
+  if (length > STRING_MAX) throw new ExpressionError('bounds', `a text of more than ${STRING_MAX} characters`)
+  charge(frame, length >> 10)
+}
+
+export function chargeList(frame: Frame, length: number): void {
+  if (length > LIST_MAX) throw new ExpressionError('bounds', `a list of more than ${LIST_MAX} elements`)
+  charge(frame, length >> 6)
+}
+
+/** Call before walking a value as a whole: a small value may refer to itself many times over. */
+export function chargeValue(frame: Frame, value: unknown): void {
+  charge(frame, Math.floor(measure(value, (frame.steps + 1) * 1024) / 1024))
+}
+
+export function checkResult(value: unknown): void {
+  if (measure(value, RESULT_MAX) > RESULT_MAX) throw new ExpressionError('bounds', 'the result is too large')
+}
+
+/** The size of a value, given up on as soon as it exceeds `most`. */
+function measure(value: unknown, most: number): number {
+  if (typeof value === 'string') return NODE_SIZE + value.length
+  if (typeof value !== 'object' || value === null) return NODE_SIZE
+  let size = NODE_SIZE
+  if (Array.isArray(value)) {
+    for (const item of value) {
+      size += measure(item, most - size)
+      if (size > most) return size
+    }
+    return size
+  }
+  for (const key of Object.keys(value)) {
+    size += key.length + measure((value as Record<string, unknown>)[key], most - size)
+    if (size > most) return size
+  }
+  return size
+}

@@ -1,0 +1,100 @@
+// core/expression/helpers.ts — what CEL has not: stable hashes, external references, and linear-time patterns.
+
+import { createHash } from 'node:crypto'
+import { RE2JS } from 're2js'
+import { canonicalJson, type JsonValue } from '../json/index.ts'
+import { ExpressionError } from './errors.ts'
+import { charge, chargeValue } from './frame.ts'
+import type { FunctionEntry, FunctionTable } from './function-entry.ts'
+import { needText } from './text-functions.ts'
+import { isMissing, toText, typeError } from './values.ts'
+
+const PATTERN_MAX = 1000
+const EXT_REF_PARTS = ['source', 'route', 'objectType', 'id', 'operation', 'version'] as const
+const EXT_REF_REQUIRED = 4
+
+export type Pattern = (text: string) => boolean
+
+/** Throws ExpressionError 'regex'; the message is about the pattern's form and never quotes it. */
+export function compilePattern(pattern: string): Pattern {
+  if (pattern.length > PATTERN_MAX)
+    throw new ExpressionError('regex', `a pattern has at most ${PATTERN_MAX} characters`)
+  try {
+    const compiled = RE2JS.compile(pattern)
+    return (text) => compiled.matcher(text).find()
+  } catch (error) {
+    throw new ExpressionError('regex', `this pattern is not valid: ${reasonOf(error)}`)
+  }
+}
+
+function reasonOf(error: unknown): string {
+  const text = error instanceof Error ? error.message : ''
+  const reason = /error parsing regexp: ([a-z ,]+)/i.exec(text)?.[1]?.trim()
+  return reason ?? 'look-around and back-references do not exist in linear time'
+}
+
+/** Matching costs by the length of the text: a pattern engine is far slower than a text search. */
+export function patternCost(text: string): number {
+  return 1 + (text.length >> 4)
+}
+
+const re: FunctionEntry = {
+  least: 2,
+  most: 2,
+  run(frame, site, args) {
+    const text = needText(frame, site, args, 0)
+    const pattern = needText(frame, site, args, 1)
+    charge(frame, patternCost(text) + 20 + pattern.length)
+    return compilePattern(pattern)(text)
+  },
+}
+
+const hash: FunctionEntry = {
+  least: 1,
+  most: 16,
+  onlyGlobal: true,
+  run(frame, _site, args) {
+    chargeValue(frame, args)
+    return createHash('sha256')
+      .update(canonicalJson(args as readonly JsonValue[]))
+      .digest('hex')
+  },
+}
+
+/** `source:route:objectType:id[:operation[:version]]`; every other character is percent-encoded, so parts never run together. */
+const extRef: FunctionEntry = {
+  least: EXT_REF_REQUIRED,
+  most: EXT_REF_PARTS.length,
+  seesMissing: true,
+  onlyGlobal: true,
+  run(_frame, site, args) {
+    const parts: string[] = []
+    for (const [index, value] of args.entries()) {
+      if (isMissing(value) && index < EXT_REF_REQUIRED) return value
+      if (typeof value === 'object' && value !== null) {
+        throw typeError(
+          `\`extRef\` needs a text or a number as ${EXT_REF_PARTS[index]}`,
+          value,
+          site.paths[index],
+        )
+      }
+      parts.push(encodePart(toText(value)))
+    }
+    while (parts.length > EXT_REF_REQUIRED && parts.at(-1) === '') parts.pop()
+    return parts.join(':')
+  },
+}
+
+function encodePart(text: string): string {
+  return encodeText(text).replaceAll(
+    /[!'()*~]/g,
+    (found) => `%${found.charCodeAt(0).toString(16).toUpperCase()}`,
+  )
+}
+
+/** Percent-encodes; half a surrogate pair, which has no encoding, becomes the replacement character. */
+export function encodeText(text: string): string {
+  return encodeURIComponent(text.replaceAll(/\p{Surrogate}/gu, '\ufffd'))
+}
+
+export const HELPERS: FunctionTable = { re, hash, extRef }

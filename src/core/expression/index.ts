@@ -1,0 +1,19 @@
+export { type Condition, compileCondition } from './condition.ts'
+export {
+  ExpressionError,
+  type ExpressionErrorCode,
+  type ExpressionProblem,
+  type LocatedProblem,
+} from './errors.ts'
+export {
+  type Compiled,
+  type CompileOptions,
+  compileExpression,
+  type Expression,
+  ROOTS,
+} from './expression.ts'
+export type { Scope } from './frame.ts'
+export { compilePath, looksLikePath, type Path, type PathStep } from './path.ts'
+export { type CompiledTree, compileShape, type Shape } from './shape.ts'
+export { compileTemplate, type Template, type TemplateMode } from './template.ts'
+export { formatDuration, parseDuration, parseSize } from './units.ts'

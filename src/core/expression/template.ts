@@ -1,0 +1,133 @@
+// core/expression/template.ts — text with `{{ expression }}`.
+// One template alone keeps its value's type; inside longer text values are written out. In a URL every value is
+// percent-encoded and must be there: a missing one would silently address something else.
+
+import type { JsonValue } from '../json/index.ts'
+import { ExpressionError, Fault } from './errors.ts'
+import { attempt, type Compiled, type CompileOptions, compileProgram, type Program } from './expression.ts'
+import { type Scope, STRING_MAX } from './frame.ts'
+import { encodeText } from './helpers.ts'
+import { readString } from './literals.ts'
+import { isMissing, toText } from './values.ts'
+
+export type TemplateMode = 'text' | 'url'
+
+export interface Template {
+  readonly text: string
+  readonly roots: readonly string[]
+  readonly paths: readonly string[]
+  /** True when the text has no template in it. */
+  readonly isConstant: boolean
+  /** Undefined only for one template alone whose value is missing. Throws ExpressionError. */
+  render(scope: Scope, mode?: TemplateMode): JsonValue | undefined
+}
+
+type Part = string | Program
+
+const OUTPUT_MAX = 16 * STRING_MAX
+const DOT_SEGMENT = /(?:^|[/\\])\.\.?(?=[/\\]|$)/
+
+export function compileTemplate(
+  text: string,
+  options?: CompileOptions,
+): Compiled<{ readonly template: Template }> {
+  return attempt(() => ({ template: makeTemplate(text, options) }))
+}
+
+/** Throws Fault. */
+export function makeTemplate(text: string, options?: CompileOptions): Template {
+  const parts = splitTemplate(text, options)
+  const programs = parts.filter((part) => typeof part !== 'string')
+  const alone = parts.length === 1 && programs.length === 1 ? programs[0] : undefined
+  const render = (scope: Scope, mode: TemplateMode = 'text'): JsonValue | undefined => {
+    if (mode === 'url') return renderUrl(parts, scope)
+    if (alone !== undefined) return alone.run(scope) as JsonValue | undefined
+    if (programs.length === 0) return text
+    return renderText(parts, scope)
+  }
+  const roots = [...new Set(programs.flatMap((program) => program.roots))]
+  const paths = [...new Set(programs.flatMap((program) => program.paths))]
+  return { text, roots, paths, isConstant: programs.length === 0, render }
+}
+
+function renderText(parts: readonly Part[], scope: Scope): string {
+  let output = ''
+  for (const part of parts) {
+    output += typeof part === 'string' ? part : toText(part.run(scope))
+    if (output.length > OUTPUT_MAX)
+      throw new ExpressionError('bounds', `a text of more than ${OUTPUT_MAX} characters`)
+  }
+  return output
+}
+
+function renderUrl(parts: readonly Part[], scope: Scope): string {
+  let output = ''
+  for (const part of parts) output += typeof part === 'string' ? part : urlValue(part, scope, output)
+  const path = output.replace(/[?#].*$/s, '').replace(/^[a-z][a-z0-9+.-]*:\/\/[^/]*/i, '')
+  if (DOT_SEGMENT.test(path)) throw new ExpressionError('url', 'a value makes `.` or `..` a step of the path')
+  return output
+}
+
+function urlValue(program: Program, scope: Scope, before: string): string {
+  const value = program.run(scope)
+  const path = program.paths[0]
+  const text = toText(value)
+  // An empty step would address the collection instead of one object; in a query it is only an empty value.
+  if (isMissing(value) || (text === '' && !/[?#]/.test(before))) {
+    throw new ExpressionError('missing', `${path ?? 'a value'} is missing in a URL`, path, 'null')
+  }
+  // A base address comes from the environment, not from an event, and stands in front.
+  if (before === '' && program.roots.length === 1 && program.roots[0] === 'vars') return text
+  return encodeText(text)
+}
+
+function splitTemplate(text: string, options?: CompileOptions): readonly Part[] {
+  const parts: Part[] = []
+  let from = 0
+  for (;;) {
+    const open = text.indexOf('{{', from)
+    if (open < 0) break
+    if (open > from) parts.push(text.slice(from, open))
+    const close = findClose(text, open)
+    parts.push(compileInside(text, open, close, options))
+    from = close + 2
+  }
+  if (from < text.length) parts.push(text.slice(from))
+  return parts
+}
+
+function compileInside(text: string, open: number, close: number, options?: CompileOptions): Program {
+  const inside = text.slice(open + 2, close)
+  if (inside.trim() === '')
+    throw new Fault('an expression is missing between `{{` and `}}`', open, close + 2 - open)
+  return shifted(open + 2, () => compileProgram(inside, options))
+}
+
+function shifted<T>(by: number, compile: () => T): T {
+  try {
+    return compile()
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error
+    const { message, offset, length, suggestion } = error.problem
+    throw new Fault(message, offset + by, length, suggestion)
+  }
+}
+
+/** The `}}` that closes the template: braces of maps and quoted texts do not count. */
+function findClose(text: string, open: number): number {
+  let depth = 0
+  let at = open + 2
+  while (at < text.length) {
+    const found = text[at]
+    if (found === '}' && depth === 0 && text[at + 1] === '}') return at
+    if (found === '"' || found === "'") {
+      const raw = /(?:^|[^A-Za-z0-9_])[rR]$/.test(text.slice(Math.max(open, at - 2), at)) ? 1 : 0
+      at = readString(text, at - raw)?.end ?? at + 1
+      continue
+    }
+    if (found === '{') depth++
+    if (found === '}') depth--
+    at++
+  }
+  throw new Fault('this template is not closed: add `}}`', open, 2)
+}

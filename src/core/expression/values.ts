@@ -1,0 +1,100 @@
+// core/expression/values.ts — what values are and how they compare.
+// Inside the evaluator `undefined` is a missing value and `null` one that is there: they behave alike, except that
+// a template alone leaves a missing field out. Whole numbers are number while safe, bigint beyond.
+
+import { type JsonValue, stringifyJson } from '../json/index.ts'
+import { ExpressionError } from './errors.ts'
+import { charge, type Frame } from './frame.ts'
+
+export type Operand = string | undefined
+
+export function typeOf(value: unknown): string {
+  switch (typeof value) {
+    case 'boolean':
+      return 'bool'
+    case 'number':
+    case 'bigint':
+      return 'number'
+    case 'string':
+      return 'string'
+    case 'object':
+      return value === null ? 'null' : Array.isArray(value) ? 'list' : 'map'
+    default:
+      return 'null'
+  }
+}
+
+/** `path` names the operand when it is a plain path; the value itself is never told. */
+export function typeError(what: string, value: unknown, path: Operand): ExpressionError {
+  const type = typeOf(value)
+  return new ExpressionError('type', `${what}, but ${path ?? 'this value'} is a ${type}`, path, type)
+}
+
+export function isMissing(value: unknown): value is null | undefined {
+  return value === null || value === undefined
+}
+
+export function isNumber(value: unknown): value is number | bigint {
+  return typeof value === 'number' || typeof value === 'bigint'
+}
+
+export function isObject(value: unknown): value is { readonly [key: string]: unknown } {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+export function equal(frame: Frame, a: unknown, b: unknown): boolean {
+  if (a === b) return true
+  if (isMissing(a) || isMissing(b)) return isMissing(a) && isMissing(b)
+  if (typeof a !== 'object' || typeof b !== 'object') {
+    // Loose on purpose: JavaScript compares number and bigint by value.
+    // biome-ignore lint/suspicious/noDoubleEquals: number and bigint of equal value are equal
+    return isNumber(a) && isNumber(b) && a == b
+  }
+  if (Array.isArray(a) || Array.isArray(b)) {
+    return Array.isArray(a) && Array.isArray(b) && equalLists(frame, a, b)
+  }
+  return equalMaps(frame, a as Record<string, unknown>, b as Record<string, unknown>)
+}
+
+function equalLists(frame: Frame, a: readonly unknown[], b: readonly unknown[]): boolean {
+  if (a.length !== b.length) return false
+  charge(frame, 1 + (a.length >> 4))
+  return a.every((item, i) => equal(frame, item, b[i]))
+}
+
+function equalMaps(frame: Frame, a: Record<string, unknown>, b: Record<string, unknown>): boolean {
+  const keys = Object.keys(a)
+  if (keys.length !== Object.keys(b).length) return false
+  charge(frame, 1 + (keys.length >> 4))
+  return keys.every((key) => Object.hasOwn(b, key) && equal(frame, a[key], b[key]))
+}
+
+/** Negative, zero or positive; null when either is missing, undefined when the types have no order. */
+export function order(a: unknown, b: unknown): number | null | undefined {
+  if (isMissing(a) || isMissing(b)) return null
+  const ordered =
+    (isNumber(a) && isNumber(b)) ||
+    (typeof a === 'string' && typeof b === 'string') ||
+    (typeof a === 'boolean' && typeof b === 'boolean')
+  if (!ordered) return undefined
+  return a < b ? -1 : a > b ? 1 : 0
+}
+
+/** How a value reads inside a longer text: missing is empty, lists and maps are JSON. */
+export function toText(value: unknown): string {
+  if (typeof value === 'string') return value
+  if (isMissing(value)) return ''
+  return typeof value === 'object' ? stringifyJson(value as JsonValue) : String(value === 0 ? 0 : value)
+}
+
+/** By code points, so that a character outside the basic plane counts once. */
+export function codePointLength(text: string): number {
+  let length = text.length
+  for (let i = 0; i < text.length - 1; i++) {
+    if ((text.charCodeAt(i) & 0xfc00) === 0xd800 && (text.charCodeAt(i + 1) & 0xfc00) === 0xdc00) {
+      length--
+      i++
+    }
+  }
+  return length
+}
