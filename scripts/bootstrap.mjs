@@ -6,7 +6,6 @@
 // and kill -9 hit the server itself. `sim` and `bench` are spawned, because their workers inherit `--import tsx`.
 // package.json says `exec node`, because npm signals the shell and not the shell's child: without `exec` the shell
 // would die of a SIGTERM and leave the server behind.
-import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
   closeSync,
@@ -17,12 +16,13 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   writeFileSync,
   writeSync,
 } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { npmCommand, run } from './lib/run.mjs'
+import { npmCommand, run, stopSignal } from './lib/run.mjs'
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '..')
 const nodeMin = [20, 19]
@@ -65,18 +65,19 @@ function installHash() {
 
 const packagesAreCurrent = () => readOr(installStamp, '') === installHash()
 
-function installPackages() {
+async function installPackages() {
   const startedAt = Date.now()
   say('installing packages (once per change of package-lock.json, about a minute) …')
   const [command, first] = npmCommand()
   // Development packages too, whatever NODE_ENV says: the compiler is one of them.
   const args = [...first, 'install', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error']
-  const result = spawnSync(command, args, {
+  const { code } = await run(command, args, {
     cwd: root,
     stdio: ['ignore', 2, 2],
     shell: process.platform === 'win32',
   })
-  if (result.status !== 0) {
+  if (stopSignal() !== null) fail('stopped')
+  if (code !== 0) {
     fail(
       '`npm install` failed, see above; without network access to an npm registry the first run cannot succeed.',
     )
@@ -125,23 +126,30 @@ function removeOutputsOf(path) {
   for (const output of outputs) rmSync(output, { force: true })
 }
 
-function buildDist() {
+/** `isCheck`: the target shows type errors itself, so one of them must not keep it from running. */
+async function buildDist(isCheck) {
   const startedAt = Date.now()
   const before = readBuildStamp()
   const state = sourceState()
   say('building dist …')
-  const result = spawnSync(
+  const { code } = await run(
     process.execPath,
     [at('node_modules', 'typescript', 'bin', 'tsc'), '-p', 'tsconfig.build.json', '--pretty'],
-    { cwd: root, stdio: ['ignore', 2, 2] },
+    { cwd: root, stdio: isCheck ? 'ignore' : ['ignore', 2, 2] },
   )
-  if (result.status !== 0) fail('the TypeScript build failed, see above.')
+  if (stopSignal() !== null) fail('stopped')
+  const hasErrors = code !== 0
+  if (hasErrors && !isCheck) fail('the TypeScript build failed, see above.')
   const current = new Set(state.files)
   for (const path of before.files) if (!current.has(path)) removeOutputsOf(path)
   for (const path of state.files) {
     if (!assetEndings.some((ending) => path.endsWith(ending))) continue
     mkdirSync(dirname(outputPath(path)), { recursive: true })
     copyFileSync(at(path), outputPath(path))
+  }
+  if (hasErrors) {
+    say('dist is built in spite of type errors; `npm run check:types` shows them')
+    return
   }
   mkdirSync(at('dist'), { recursive: true })
   writeFileSync(buildStamp, JSON.stringify(state))
@@ -159,8 +167,14 @@ function isAlive(pid) {
   }
 }
 
+/** Whoever died between making the lock and signing it left it empty. */
+function isOlderThan(path, ageMs) {
+  const state = statSync(path, { throwIfNoEntry: false })
+  return state !== undefined && Date.now() - state.mtimeMs > ageMs
+}
+
 /** Two processes must not install or build at once; the lock of a dead process is taken over. */
-function withLock(work) {
+async function withLock(work) {
   const path = at('.cache', 'bootstrap.lock')
   mkdirSync(dirname(path), { recursive: true })
   let told = false
@@ -174,7 +188,7 @@ function withLock(work) {
       if (error.code !== 'EEXIST') throw error
     }
     const holder = Number(readOr(path, ''))
-    if (holder > 0 && !isAlive(holder)) {
+    if (holder > 0 ? holder === process.pid || !isAlive(holder) : isOlderThan(path, 5000)) {
       rmSync(path, { force: true })
       continue
     }
@@ -184,16 +198,16 @@ function withLock(work) {
   }
   const release = () => rmSync(path, { force: true })
   process.once('exit', release)
-  work()
+  await work()
   process.off('exit', release)
   release()
 }
 
-function prepare() {
+async function prepare(isCheck) {
   if (packagesAreCurrent() && distIsCurrent()) return
-  withLock(() => {
-    if (!packagesAreCurrent()) installPackages()
-    if (!distIsCurrent()) buildDist()
+  await withLock(async () => {
+    if (!packagesAreCurrent()) await installPackages()
+    if (!distIsCurrent()) await buildDist(isCheck)
   })
 }
 
@@ -216,7 +230,6 @@ async function runCli(args) {
   stopWhenNpmIsGone()
   const main = at('dist', 'cli', 'main.js')
   process.argv = [process.argv[0], main, ...args]
-  process.setSourceMapsEnabled(true)
   await import(pathToFileURL(main).href)
 }
 
@@ -239,5 +252,5 @@ const [name = 'build', ...args] = process.argv.slice(2)
 checkNode()
 const target = targets[name]
 if (target === undefined) fail(`unknown target "${name}"; known are ${Object.keys(targets).join(', ')}.`)
-prepare()
+await prepare(name === 'verify' || name === 'test:fast')
 await target(args)
