@@ -198,7 +198,6 @@ function appendAttempt(tx: Transaction, work: WorkId, attempt: Attempt): void {
   if (!findWork(tx.state, tx.tenant, work)) return
   const before = tx.state.attempts.get(work) ?? []
   const { number, startedAt, durationMs, outcome, httpStatus, error } = attempt
-  assert(!before.some((other) => other.number === number), `attempt ${number} of ${work} exists already`)
   const row = Object.freeze({
     number,
     startedAt,
@@ -211,7 +210,7 @@ function appendAttempt(tx: Transaction, work: WorkId, attempt: Attempt): void {
   put(tx, tx.state.attempts, work, [...before, row])
 }
 
-/** A new entry, or a released one taken up again: then generation, evidence and birth stay. */
+/** A new entry, or one that is taken up again: then generation, evidence and birth stay. */
 function openEntry(
   tx: Transaction,
   entry: NewLedgerEntry,
@@ -219,7 +218,6 @@ function openEntry(
 ): void {
   const key = joinKey(tx.tenant, entry.key)
   const before = tx.state.ledger.get(key)
-  assert(before === undefined || before.state === 'released', `ledger entry is ${before?.state}`)
   const row: LedgerEntry = {
     key: entry.key,
     tenant: tx.tenant,
