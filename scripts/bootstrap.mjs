@@ -100,7 +100,7 @@ function listFiles(folder) {
   return found.sort()
 }
 
-const isTestOnly = (path) => /\.(test|conformance)\.ts$/.test(path)
+const isTestOnly = (path) => /\.(test|conformance|fixture)\.ts$/.test(path)
 
 function sourceState() {
   const files = existsSync(at('src')) ? listFiles('src').filter((path) => !isTestOnly(path)) : []
