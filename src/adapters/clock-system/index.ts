@@ -1,0 +1,1 @@
+export { makeSystemClock } from './clock-system.ts'

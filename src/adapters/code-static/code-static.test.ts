@@ -1,0 +1,22 @@
+import { expect, test } from 'vitest'
+import { codeConformance } from '../../ports/code.conformance.ts'
+import { makeStaticCode } from './index.ts'
+
+codeConformance('static', () => ({ make: async (functions) => makeStaticCode(functions) }))
+
+test('an error from another copy of the classes is known by its mark', async () => {
+  const code = makeStaticCode({
+    foreign: () => {
+      throw Object.assign(new Error('foreign'), {
+        [Symbol.for('millrace.consequence')]: { how: 'again', afterMs: 7 },
+      })
+    },
+  })
+  const context = { key: 'k', eventId: 'evt_1' as never, attempt: 1, signal: new AbortController().signal }
+  expect(await code.run(code.find('foreign') as string, 'foreign', null, context)).toEqual({
+    kind: 'failed',
+    how: 'again',
+    afterMs: 7,
+    message: 'foreign',
+  })
+})

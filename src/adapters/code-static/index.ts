@@ -1,0 +1,1 @@
+export { makeStaticCode, type StaticFunction } from './code-static.ts'

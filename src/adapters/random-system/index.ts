@@ -1,0 +1,1 @@
+export { makeSystemRandom } from './random-system.ts'

@@ -1,0 +1,1 @@
+export { makeEnvVault } from './vault-env.ts'

@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest'
+import { DEFAULT_TENANT } from '../../core/ids/index.ts'
+import { vaultConformance } from '../../ports/vault.conformance.ts'
+import { makeEnvVault } from './index.ts'
+
+vaultConformance('environment', async () => {
+  const env: Record<string, string> = {}
+  let count = 0
+  return {
+    vault: makeEnvVault({ env }),
+    set: async (value) => {
+      count += 1
+      env[`SECRET_${count}`] = value
+      return { env: `SECRET_${count}` }
+    },
+    missing: () => ({ env: 'NOT_SET' }),
+  }
+})
+
+test('a default stands in for a variable that is not set, and only then', async () => {
+  const defaults = { A: 'default-a', B: 'default-b' }
+  const vault = makeEnvVault({ env: { A: 'set', B: '' }, defaults })
+  expect(await vault.resolve(DEFAULT_TENANT, [{ env: 'A' }, { env: 'B' }])).toEqual(['set', 'default-b'])
+})
+
+test('the engine’s own settings are not secrets that a definition may read', async () => {
+  const vault = makeEnvVault({ env: { MILLRACE_ADMIN_KEY: 'k', Millrace_Admin_Key: 'k' } })
+  const refs = [{ env: 'MILLRACE_ADMIN_KEY' }, { env: 'Millrace_Admin_Key' }]
+  expect(await vault.resolve(DEFAULT_TENANT, refs)).toEqual([])
+})
+
+test('names of object methods are not set, and a vault entry is not here', async () => {
+  const vault = makeEnvVault({ env: {} })
+  const refs = [{ env: 'constructor' }, { env: '__proto__' }, { ref: 'crm-signing' }]
+  expect(await vault.resolve(DEFAULT_TENANT, refs)).toEqual([])
+})

@@ -1,0 +1,135 @@
+// What everything that runs users' functions must do (docs/spec/ports.md).
+
+import { describe, expect, test } from 'vitest'
+import type { EventId } from '../core/ids/index.ts'
+import type { JsonValue } from '../core/json/index.ts'
+import { RetryableError, TerminalError } from '../sdk/errors.ts'
+import type { Code, FunctionContext } from './code.ts'
+
+type UserFunction = (input: JsonValue, context: FunctionContext) => unknown
+
+export interface CodeHarness {
+  /** A runner whose one bundle has these functions. */
+  make(functions: Readonly<Record<string, UserFunction>>): Promise<Code>
+}
+
+const context = (over: Partial<FunctionContext> = {}): FunctionContext => ({
+  key: 'key-1',
+  eventId: 'evt_1' as EventId,
+  attempt: 1,
+  signal: new AbortController().signal,
+  ...over,
+})
+
+export function codeConformance(name: string, makeHarness: () => CodeHarness): void {
+  const run = async (body: UserFunction, input: JsonValue = null, over: Partial<FunctionContext> = {}) => {
+    const code = await makeHarness().make({ subject: body })
+    return code.run(code.find('subject') as string, 'subject', input, context(over))
+  }
+
+  describe(`code: ${name}`, () => {
+    test('[P12] find answers a bundle that hashes lists, or null', async () => {
+      const code = await makeHarness().make({ known: () => null })
+      expect(code.hashes()).toContain(code.find('known'))
+      expect(code.find('unknown')).toBeNull()
+      expect(code.find('constructor')).toBeNull()
+    })
+
+    test('[P13] the hash stays while names and texts stay, and changes with them', async () => {
+      const make = async (functions: Record<string, UserFunction>) =>
+        (await makeHarness().make(functions)).find('a') as string
+      const one = await make({ a: () => 1, b: () => 2 })
+      expect(await make({ b: () => 2, a: () => 1 })).toBe(one)
+      expect(await make({ a: () => 3, b: () => 2 })).not.toBe(one)
+      expect(await make({ a: () => 1, c: () => 2 })).not.toBe(one)
+    })
+
+    test('[P14] a function gets its input and context, and its value comes back', async () => {
+      const seen = await run(
+        (input, { key, eventId, attempt, signal }) => ({
+          input,
+          key,
+          eventId,
+          attempt,
+          aborted: signal.aborted,
+        }),
+        { deep: [1, 'two', null] },
+        { attempt: 3 },
+      )
+      const value = {
+        input: { deep: [1, 'two', null] },
+        key: 'key-1',
+        eventId: 'evt_1',
+        attempt: 3,
+        aborted: false,
+      }
+      expect(seen).toEqual({ kind: 'returned', value })
+      expect(await run(() => undefined)).toEqual({ kind: 'returned', value: null })
+      expect(await run(async () => 'later')).toEqual({ kind: 'returned', value: 'later' })
+    })
+
+    test('[P15] what a function throws is an outcome, named by its consequence', async () => {
+      const thrown = (error: unknown) =>
+        run(() => {
+          throw error
+        })
+      expect(await thrown(new TerminalError('gone'))).toEqual({
+        kind: 'failed',
+        how: 'terminal',
+        afterMs: null,
+        message: 'gone',
+      })
+      expect(await thrown(new RetryableError('locked', { after: '5m' }))).toEqual({
+        kind: 'failed',
+        how: 'again',
+        afterMs: 300_000,
+        message: 'locked',
+      })
+      expect(await thrown(new RetryableError('busy'))).toMatchObject({ how: 'again', afterMs: null })
+      expect(await thrown(new Error('bug'))).toMatchObject({ how: 'threw', afterMs: null, message: 'bug' })
+      expect(await thrown('text')).toMatchObject({ how: 'threw', message: 'text' })
+      expect(await thrown(undefined)).toMatchObject({ kind: 'failed', how: 'threw' })
+      expect(await run(async () => Promise.reject(new TerminalError('late')))).toMatchObject({
+        how: 'terminal',
+      })
+    })
+
+    test('[P16] a value that JSON cannot hold is a failure that says where', async () => {
+      const circular: Record<string, unknown> = {}
+      circular.self = circular
+      for (const [value, where] of [
+        [{ at: new Date(0) }, 'result.at'],
+        [[1, Number.NaN], 'result[1]'],
+        [{ run: () => 1 }, 'result.run'],
+        [circular, 'nested too deeply'],
+      ] as const) {
+        const outcome = await run(() => value)
+        expect(outcome).toMatchObject({ kind: 'failed', how: 'threw' })
+        expect(outcome.kind === 'failed' && outcome.message).toContain(where)
+      }
+    })
+
+    test('[P17] a bundle or function that is not here is a failure, not an exception', async () => {
+      const code = await makeHarness().make({ known: () => null })
+      const hash = code.find('known') as string
+      expect(await code.run('0'.repeat(64), 'known', null, context())).toMatchObject({
+        kind: 'failed',
+        how: 'threw',
+      })
+      expect(await code.run(hash, 'unknown', null, context())).toMatchObject({ kind: 'failed', how: 'threw' })
+    })
+
+    test('[P18] the signal reaches the function', async () => {
+      const controller = new AbortController()
+      const outcome = run(
+        (_input, { signal }) =>
+          new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('stopped')))),
+        null,
+        { signal: controller.signal },
+      )
+      await Promise.resolve()
+      setImmediate(() => controller.abort())
+      expect(await outcome).toMatchObject({ kind: 'failed', message: 'stopped' })
+    })
+  })
+}
