@@ -1,0 +1,1 @@
+export { type MemoryLog, makeMemoryLog } from './log-memory.ts'

@@ -1,0 +1,1 @@
+export { type LogLevel, makeLog, type OperatorLog } from './log-pino.ts'

@@ -1,0 +1,186 @@
+import { execFileSync } from 'node:child_process'
+import { closeSync, constants, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, describe, expect, test } from 'vitest'
+import { exampleLine, logConformance } from '../../ports/log.conformance.ts'
+import { makeLog, type OperatorLog } from './index.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'millrace-log-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+const open: OperatorLog[] = []
+afterEach(async () => {
+  for (const log of open.splice(0)) await log[Symbol.asyncDispose]()
+})
+
+let files = 0
+function makeFileLog(over: Partial<Parameters<typeof makeLog>[0]> = {}): { log: OperatorLog; path: string } {
+  files += 1
+  const path = join(folder, 'deep', `${files}.log`)
+  const log = makeLog({ destination: path, env: 'DEV', level: 'info', now: () => 1_700_000_000_007, ...over })
+  open.push(log)
+  return { log, path }
+}
+
+async function readLines(log: OperatorLog, path: string): Promise<Record<string, unknown>[]> {
+  await log.flush()
+  return readFileSync(path, 'utf8')
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => JSON.parse(line))
+}
+
+logConformance('pino', async () => {
+  const { log, path } = makeFileLog()
+  return {
+    log,
+    controls: async () => (await readLines(log, path)).filter((line) => 'point' in line),
+    messages: async () => (await readLines(log, path)).filter((line) => 'name' in line),
+  }
+})
+
+describe('control lines', () => {
+  test('have exactly the agreed fields, in the agreed order', async () => {
+    const { log, path } = makeFileLog()
+    log.control(exampleLine)
+    log.setConfigHash('hash-1')
+    log.control(exampleLine)
+    const [first, second] = await readLines(log, path)
+    expect(Object.keys(first!).join(' ')).toBe(
+      'timestamp env scenarioName routeName runId correlationId traceId tenantId sourceSystem targetSystem ' +
+        'objectType objectId eventId idempotencyKey attempt classification action durationMs httpStatus errorCode ' +
+        'message payloadHash piiRedacted configHash point',
+    )
+    expect(first).toMatchObject({ timestamp: '2023-11-14T22:13:20.007Z', env: 'DEV', configHash: null })
+    expect(second).toMatchObject({ configHash: 'hash-1' })
+  })
+
+  test('keep the timestamp right over the edges of seconds', async () => {
+    const times = [0, 999, 1_000, 1_009, 1_099, 1_700_000_000_999, 1_700_000_001_000]
+    let now = 0
+    const { log, path } = makeFileLog({ now: () => now })
+    for (const time of times) {
+      now = time
+      log.control(exampleLine)
+    }
+    const lines = await readLines(log, path)
+    expect(lines.map((line) => line.timestamp)).toEqual(times.map((time) => new Date(time).toISOString()))
+  })
+
+  test('write what is no number as null and cut a long message', async () => {
+    const { log, path } = makeFileLog()
+    log.control({ ...exampleLine, durationMs: Number.NaN, message: 'x'.repeat(10_000) })
+    const [line] = await readLines(log, path)
+    expect(line).toMatchObject({ durationMs: null, message: 'x'.repeat(2_000) })
+  })
+})
+
+describe('ordinary messages', () => {
+  test('never show secrets, at any depth', async () => {
+    const { log, path } = makeFileLog()
+    log.info('request', {
+      headers: { Authorization: 'Bearer hidden', 'x-hub-signature-256': 'hidden', accept: 'json' },
+      list: [{ password: 'hidden', user: 'u' }],
+      secret: 'hidden',
+      clientSecret: { value: 'hidden' },
+      access_token: 'hidden',
+      absent: { token: null },
+    })
+    await log.flush()
+    expect(readFileSync(path, 'utf8')).not.toContain('hidden')
+    expect(await readLines(log, path)).toMatchObject([
+      {
+        headers: { Authorization: '[redacted]', accept: 'json' },
+        list: [{ password: '[redacted]', user: 'u' }],
+        absent: { token: null },
+      },
+    ])
+  })
+
+  test('show an error with its code and stack', async () => {
+    const { log, path } = makeFileLog()
+    log.error('failed', { error: Object.assign(new Error('full'), { code: 'ENOSPC' }) })
+    const [line] = await readLines(log, path)
+    expect(line!.error).toMatchObject({ name: 'Error', message: 'full', code: 'ENOSPC' })
+  })
+
+  test('obey the level; fields cannot pose as the log’s own', async () => {
+    const { log, path } = makeFileLog({ level: 'warn' })
+    log.info('quiet')
+    log.warn('loud', { name: 'other', level: 'none', env: 'PROD' })
+    await log.flush()
+    const text = readFileSync(path, 'utf8')
+    expect(text.match(/"(name|level|env)":/g)).toHaveLength(3)
+    expect(await readLines(log, path)).toMatchObject([
+      { level: 'warn', env: 'DEV', name: 'loud', name_: 'other' },
+    ])
+  })
+})
+
+describe('the destination', () => {
+  test('gets every line in order, also when a chunk is larger than a write', async () => {
+    const { log, path } = makeFileLog({ waitingLengthMax: 32 * 1024 * 1024 })
+    for (let n = 0; n < 20_000; n += 1) {
+      if (n % 100 === 0) log.info('n', { n })
+      else log.control({ ...exampleLine, attempt: n })
+    }
+    const lines = await readLines(log, path)
+    expect(lines.map((line) => line.attempt ?? line.n)).toEqual(Array.from({ length: 20_000 }, (_, n) => n))
+  })
+
+  test('is flushed and closed at the end; later lines are ignored', async () => {
+    const { log, path } = makeFileLog()
+    log.control(exampleLine)
+    await log[Symbol.asyncDispose]()
+    log.control(exampleLine)
+    await log[Symbol.asyncDispose]()
+    await log.flush()
+    expect(readFileSync(path, 'utf8').split('\n')).toHaveLength(2)
+  })
+
+  test('may be full: nothing throws, memory stays bounded, closing does not hang', async () => {
+    const log = makeLog({
+      destination: '/dev/full',
+      env: 'DEV',
+      level: 'info',
+      now: Date.now,
+      waitingLengthMax: 50_000,
+    })
+    for (let n = 0; n < 5_000; n += 1) log.control(exampleLine)
+    await log.flush()
+    log.error('still.here')
+    await log.flush()
+    await log[Symbol.asyncDispose]()
+  })
+
+  test('may be a pipe that nobody reads any more, and may come back', async () => {
+    const pipe = join(folder, 'pipe')
+    execFileSync('mkfifo', [pipe])
+    const reader = openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK)
+    const log = makeLog({
+      destination: pipe,
+      env: 'DEV',
+      level: 'info',
+      now: Date.now,
+      waitingLengthMax: 20_000,
+    })
+    closeSync(reader)
+    for (let n = 0; n < 100; n += 1) log.control(exampleLine)
+    await log.flush()
+    const again = openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK)
+    await log[Symbol.asyncDispose]()
+    const text = readFileSync(again, 'utf8')
+    closeSync(again)
+    const lines = text.split('\n').slice(0, -1)
+    const last = JSON.parse(lines.at(-1) as string)
+    expect(last).toMatchObject({ name: 'log.dropped' })
+    expect(lines.length - 1 + last.lines).toBe(100)
+  })
+
+  test('that cannot be opened is refused at the start', () => {
+    expect(() =>
+      makeLog({ destination: '/dev/null/x.log', env: 'DEV', level: 'info', now: Date.now }),
+    ).toThrow()
+  })
+})

@@ -1,0 +1,79 @@
+// The operator's log: JSON lines. Control points are written by hand (control-line.ts), ordinary messages by pino; both
+// leave through one sink, in the order they came.
+
+import { pino } from 'pino'
+import type { Instant } from '../../core/time/index.ts'
+import type { Log } from '../../ports/log.ts'
+import { makeControlLineWriter } from './control-line.ts'
+import { redactFields } from './redact.ts'
+import { makeSink } from './sink.ts'
+
+export type LogLevel = 'info' | 'warn' | 'error' | 'silent'
+
+export interface LogOptions {
+  /** `stdout`, `stderr` or the path of a file that is appended to. */
+  readonly destination: string
+  readonly env: string
+  /** Of ordinary messages; control points are always written. */
+  readonly level: LogLevel
+  now(): Instant
+  /** Characters that may wait while the destination does not take them; more are dropped and counted. */
+  readonly waitingLengthMax?: number
+}
+
+export interface OperatorLog extends Log, AsyncDisposable {
+  /** Hash of the definitions in force; written with every control point. */
+  setConfigHash(hash: string | null): void
+  /** Settles when what was logged so far is written, or cannot be. */
+  flush(): Promise<void>
+}
+
+const WAITING_LENGTH_MAX = 8 * 1024 * 1024
+/** Written by the log itself: a field of the same name would appear twice. */
+const OWN_NAMES = ['level', 'timestamp', 'env', 'name'] as const
+
+export function makeLog(options: LogOptions): OperatorLog {
+  const { env, level, now } = options
+  const iso = () => new Date(now()).toISOString()
+  const sink = makeSink({
+    destination: options.destination,
+    lengthMax: options.waitingLengthMax ?? WAITING_LENGTH_MAX,
+    dropped: (lines) =>
+      `${JSON.stringify({ level: 'warn', timestamp: iso(), env, name: 'log.dropped', lines })}\n`,
+  })
+  const controlLine = makeControlLineWriter(env)
+  const logger = pino(
+    {
+      level,
+      base: { env },
+      timestamp: () => `,"timestamp":"${iso()}"`,
+      formatters: { level: (label) => ({ level: label }) },
+    },
+    sink,
+  )
+
+  const say = (
+    at: 'info' | 'warn' | 'error',
+    name: string,
+    fields: Readonly<Record<string, unknown>> = {},
+  ) => {
+    if (!logger.isLevelEnabled(at)) return
+    const safe = redactFields(fields)
+    for (const own of OWN_NAMES) {
+      if (!(own in safe)) continue
+      safe[`${own}_`] = safe[own]
+      delete safe[own]
+    }
+    logger[at]({ name, ...safe })
+  }
+
+  return {
+    control: (line) => sink.write(controlLine.write(line, now())),
+    info: (name, fields) => say('info', name, fields),
+    warn: (name, fields) => say('warn', name, fields),
+    error: (name, fields) => say('error', name, fields),
+    setConfigHash: controlLine.setConfigHash,
+    flush: sink.flush,
+    [Symbol.asyncDispose]: sink.close,
+  }
+}

@@ -1,0 +1,160 @@
+// Where log texts go: one file descriptor, written in the background, one write at a time.
+//
+// Not pino's own destination: its flush at exit repeats a failed write for ever, so a full disk would keep a dying
+// process alive. Here a log that cannot be written costs lines, never the engine.
+//
+// Invariants: S1 texts keep their order. S2 a bounded length waits; what comes on top is dropped and counted.
+// S3 no call throws, and none waits for the disk except `flush` and `close`, which give up on the first failure.
+
+import { closeSync, mkdirSync, openSync, write, writeSync } from 'node:fs'
+import { dirname } from 'node:path'
+
+const WRITE_AT_LENGTH = 16_384
+const FLUSH_MS = 200
+const RETRY_MS = 1_000
+const CLOSE_MS_MAX = 2_000
+
+export interface Sink {
+  write(text: string): void
+  /** Settles when all that was written before is out, or when it turned out that it cannot be. */
+  flush(): Promise<void>
+  close(): Promise<void>
+}
+
+export interface SinkOptions {
+  /** `stdout`, `stderr` or the path of a file that is appended to. */
+  readonly destination: string
+  readonly lengthMax: number
+  /** A text that says that this many lines were lost; written when the sink works again. */
+  dropped(lines: number): string
+}
+
+export function makeSink(options: SinkOptions): Sink {
+  const { fd, owned } = openDestination(options.destination)
+  let waiting = ''
+  let writing = false
+  /** The last write failed: lines wait for the next try, which comes by itself. */
+  let failing = false
+  let lost = 0
+  let closed = false
+  let timer: NodeJS.Timeout | null = null
+  let idlers: (() => void)[] = []
+
+  const wakeIdlers = () => {
+    const woken = idlers
+    idlers = []
+    for (const wake of woken) wake()
+  }
+
+  const schedule = (delayMs: number) => {
+    timer ??= setTimeout(start, delayMs).unref()
+  }
+
+  const unschedule = () => {
+    if (timer !== null) clearTimeout(timer)
+    timer = null
+  }
+
+  const start = () => {
+    unschedule()
+    if (writing || waiting === '') return
+    const chunk = Buffer.from(waiting)
+    waiting = ''
+    writing = true
+    step(chunk)
+  }
+
+  const step = (chunk: Buffer) => {
+    write(fd, chunk, 0, chunk.length, null, (error, bytes) => {
+      if (error === null && bytes < chunk.length) return step(chunk.subarray(bytes))
+      writing = false
+      if (closed) return
+      if (error === null) succeed()
+      else fail(chunk)
+    })
+  }
+
+  const succeed = () => {
+    failing = false
+    if (lost > 0) {
+      waiting = options.dropped(lost) + waiting
+      lost = 0
+    }
+    if (waiting === '') wakeIdlers()
+    else if (waiting.length >= WRITE_AT_LENGTH || idlers.length > 0) start()
+    else schedule(FLUSH_MS)
+  }
+
+  /** A full disk, a closed pipe, a busy terminal. */
+  const fail = (chunk: Buffer) => {
+    failing = true
+    const kept = chunk.toString()
+    if (kept.length + waiting.length <= options.lengthMax) waiting = kept + waiting
+    else lost += countLines(kept)
+    wakeIdlers()
+    schedule(RETRY_MS)
+  }
+
+  /** The last chance of a process that ends without closing: one try, no waiting. */
+  const onExit = () => {
+    try {
+      writeSync(fd, waiting)
+    } catch {
+      // Nobody is left to tell.
+    }
+  }
+  process.on('exit', onExit)
+
+  const flush = () =>
+    new Promise<void>((resolve) => {
+      if (closed || (!writing && waiting === '')) return resolve()
+      idlers.push(resolve)
+      start()
+    })
+
+  return {
+    write: (text) => {
+      if (closed) return
+      if (waiting.length + text.length > options.lengthMax) {
+        lost += countLines(text)
+        return
+      }
+      waiting += text
+      if (writing || failing) return
+      if (waiting.length >= WRITE_AT_LENGTH) start()
+      else schedule(FLUSH_MS)
+    },
+    flush,
+    close: async () => {
+      if (closed) return
+      await within(CLOSE_MS_MAX, flush())
+      closed = true
+      unschedule()
+      process.off('exit', onExit)
+      // With a write under way the descriptor stays open: its number could be given to somebody else's file.
+      if (owned && !writing) closeSync(fd)
+    },
+  }
+}
+
+function openDestination(destination: string): { fd: number; owned: boolean } {
+  if (destination === 'stdout') return { fd: 1, owned: false }
+  if (destination === 'stderr') return { fd: 2, owned: false }
+  mkdirSync(dirname(destination), { recursive: true })
+  return { fd: openSync(destination, 'a', 0o640), owned: true }
+}
+
+async function within(limitMs: number, promise: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const limit = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, limitMs)
+  })
+  await Promise.race([promise, limit])
+  clearTimeout(timer)
+}
+
+function countLines(text: string): number {
+  let lines = 0
+  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) lines += 1
+  return lines
+}
