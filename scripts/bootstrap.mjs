@@ -69,8 +69,17 @@ async function installPackages() {
   const startedAt = Date.now()
   say('installing packages (once per change of package-lock.json, about a minute) …')
   const [command, first] = npmCommand()
-  // Development packages too, whatever NODE_ENV says: the compiler is one of them.
-  const args = [...first, 'install', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error']
+  // Development packages too, whatever NODE_ENV says: the compiler is one of them. `--no-save` keeps another npm
+  // version from rewriting the lockfile in its own taste.
+  const args = [
+    ...first,
+    'install',
+    '--include=dev',
+    '--no-save',
+    '--no-audit',
+    '--no-fund',
+    '--loglevel=error',
+  ]
   const { code } = await run(command, args, {
     cwd: root,
     stdio: ['ignore', 2, 2],
