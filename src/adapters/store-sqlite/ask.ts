@@ -1,0 +1,30 @@
+// The port's read objects over one function that asks for a read by name, here or on another thread.
+
+import type { TenantId } from '../../core/ids/index.ts'
+import type { SystemReads, TenantReads } from '../../ports/store.ts'
+import type { ReadName, Reads } from './reads.ts'
+
+export type Ask = <Name extends ReadName>(
+  name: Name,
+  ...args: Parameters<Reads[Name]>
+) => Promise<ReturnType<Reads[Name]>>
+
+export function makeTenantReads(ask: Ask, tenant: TenantId): TenantReads {
+  return {
+    event: (id) => ask('event', tenant, id),
+    events: (query) => ask('events', tenant, query),
+    work: (id) => ask('work', tenant, id),
+    workOfEvent: (id) => ask('workOfEvent', tenant, id),
+    workList: (query) => ask('workList', tenant, query),
+    attempts: (id) => ask('attempts', tenant, id),
+    ledger: (key) => ask('ledger', tenant, key),
+    ledgerList: (query) => ask('ledgerList', tenant, query),
+    deadLetter: (id) => ask('deadLetter', tenant, id),
+    deadLetters: (query) => ask('deadLetters', tenant, query),
+    record: (kind, key) => ask('record', tenant, kind, key),
+  }
+}
+
+export function makeSystemReads(ask: Ask): SystemReads {
+  return { workCounts: () => ask('workCounts'), dump: () => ask('dump') }
+}

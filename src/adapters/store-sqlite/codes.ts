@@ -1,0 +1,42 @@
+// States as the numbers that partial indexes name. The order is part of the schema: add at the end only.
+
+import type { LedgerState } from '../../core/ledger/index.ts'
+import type { WorkState } from '../../core/work/index.ts'
+
+export const WORK_STATE_OF = [
+  'done',
+  'leased',
+  'ready',
+  'waiting',
+  'skipped',
+  'merged',
+  'parked',
+  'dead',
+  'cancelled',
+] as const satisfies readonly WorkState[]
+
+export const WORK_CODE: Readonly<Record<WorkState, number>> = {
+  done: 0,
+  leased: 1,
+  ready: 2,
+  waiting: 3,
+  skipped: 4,
+  merged: 5,
+  parked: 6,
+  dead: 7,
+  cancelled: 8,
+}
+
+export const LEDGER_STATE_OF = [
+  'done',
+  'reserved',
+  'released',
+  'unknown',
+] as const satisfies readonly LedgerState[]
+
+export const LEDGER_CODE: Readonly<Record<LedgerState, number>> = {
+  done: 0,
+  reserved: 1,
+  released: 2,
+  unknown: 3,
+}

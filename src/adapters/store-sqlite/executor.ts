@@ -1,0 +1,193 @@
+// The writing side as plain synchronous functions over one connection: no thread, no clock, no chance. The worker
+// thread, the inline store and the simulator all call these.
+//
+// A group of commits is one transaction: BEGIN IMMEDIATE, per commit its guards and then its writes, COMMIT. There are
+// no savepoints: an unexpected error rolls the group back and does it again one by one, so that a broken commit fails
+// alone. When COMMIT itself throws, the group's number in `last_group` says whether it took effect.
+
+import type { DatabaseSyncInstance } from '@photostructure/sqlite'
+import type { Incarnation, NodeId, WorkId } from '../../core/ids/index.ts'
+import type { Instant } from '../../core/time/index.ts'
+import type { ClaimRequest, ClaimResult, Commit, CommitResult } from '../../ports/store.ts'
+import { StoreError } from '../../ports/store.ts'
+import { claimWork } from './claim.ts'
+import { isSyncFailure, toStoreError } from './errors.ts'
+import { checkGuard, noteDedupAhead, noteLedgerAhead } from './guards.ts'
+import { joinNode, reclaimWork, renewIncarnation } from './leases.ts'
+import { makeSession, recall, type Session } from './session.ts'
+import { applyWrite } from './writes.ts'
+
+/** A commit that could not be applied; the others of its group were. */
+export interface FailedCommit {
+  readonly ok: 'failed'
+  readonly error: unknown
+}
+
+export type CommitOutcome = CommitResult | FailedCommit
+
+export interface ExecutorOptions {
+  /** Runs COMMIT; tests and the simulator put faults in front of it or behind it. */
+  commit?(commit: () => void): void
+}
+
+export interface Executor {
+  /** The instant of the last durable group: a clock must not go behind it. */
+  readonly lastAt: Instant
+  commit(now: Instant, commits: readonly Commit[]): readonly CommitOutcome[]
+  claim(now: Instant, request: ClaimRequest): ClaimResult
+  join(now: Instant, node: NodeId, ttlMs: number): { owner: Incarnation; until: Instant; now: Instant }
+  renew(now: Instant, owner: Incarnation, ttlMs: number): { until: Instant; now: Instant } | 'fenced'
+  reclaim(now: Instant, limit: number): readonly WorkId[]
+}
+
+/** COMMIT threw, and a look showed that it had taken no effect: it may be tried again. */
+class NotCommitted extends Error {
+  readonly isCertain: boolean
+  constructor(cause: unknown) {
+    super('the transaction took no effect', { cause })
+    // After a failed flush the transaction's pages may be in the log all the same, and show up after a power cut.
+    this.isCertain = !isSyncFailure(cause)
+  }
+}
+
+export function makeExecutor(db: DatabaseSyncInstance, options: ExecutorOptions = {}): Executor {
+  const session = makeSession(db)
+  const runCommit = options.commit ?? ((commit: () => void) => commit())
+
+  const transact = <T>(now: Instant, work: () => T): T => {
+    begin(session)
+    session.isDirty = false
+    const group = session.lastGroup + 1
+    let result: T
+    try {
+      result = work()
+      // Nothing changed, nothing to flush: refusals are answered without a write.
+      if (session.isDirty) session.sql.noteGroup.run(group, now)
+    } catch (error) {
+      undo(session)
+      throw error
+    }
+    try {
+      runCommit(() => session.sql.commit.run())
+    } catch (error) {
+      settle(session, group, error)
+    }
+    if (session.isDirty) {
+      session.lastGroup = group
+      session.lastAt = now
+    }
+    return result
+  }
+
+  const transactAgain = <T>(now: Instant, work: () => T): T => {
+    try {
+      return transact(now, work)
+    } catch (error) {
+      if (!(error instanceof NotCommitted)) throw error
+      return transact(now, work)
+    }
+  }
+
+  const alone = (now: Instant, commit: Commit): CommitOutcome => {
+    try {
+      return transact(now, () => applyCommit(session, now, commit))
+    } catch (error) {
+      return { ok: 'failed', error: translate(error) }
+    }
+  }
+
+  const answer = <T>(work: () => T): T => {
+    try {
+      return work()
+    } catch (error) {
+      throw translate(error)
+    }
+  }
+
+  return {
+    get lastAt() {
+      return session.lastAt
+    },
+    commit(now, commits) {
+      try {
+        return transact(now, () => commits.map((commit) => applyCommit(session, now, commit)))
+      } catch (error) {
+        // Looking was impossible, or the database cannot be written at all: to ask 24 times more would not help.
+        if (error instanceof StoreError) return commits.map(() => ({ ok: 'failed', error }))
+        return commits.map((commit) => alone(now, commit))
+      }
+    },
+    claim: (now, request) =>
+      answer(() => claimWork(session, now, request, (work) => transactAgain(now, work))),
+    join: (now, node, ttlMs) => answer(() => transactAgain(now, () => joinNode(session, now, node, ttlMs))),
+    renew: (now, owner, ttlMs) =>
+      answer(() => transactAgain(now, () => renewIncarnation(session, now, owner, ttlMs))),
+    reclaim: (now, limit) => answer(() => transactAgain(now, () => reclaimWork(session, now, limit))),
+  }
+}
+
+function applyCommit(session: Session, now: Instant, commit: Commit): CommitResult {
+  const { guards, writes, tenant } = commit
+  session.isDedupNoted = false
+  session.isLedgerKeyNoted = false
+  const last = guards.length - 1
+  for (let index = 0; index <= last; index += 1) {
+    const guard = guards[index]
+    if (guard === undefined) break
+    if (index === last) {
+      const no = session.tenants.get(tenant)
+      if (no !== undefined) {
+        session.isDedupNoted = noteDedupAhead(session, no, guard, writes[0])
+        if (session.isDedupNoted) break
+        session.isLedgerKeyNoted = noteLedgerAhead(session, no, guard, writes)
+        if (session.isLedgerKeyNoted) break
+      }
+    }
+    const refusal = checkGuard(session, now, tenant, guard)
+    if (refusal) return { ok: false, at: now, guard: index, found: refusal.found }
+  }
+  const leased: WorkId[] = []
+  if (writes.length > 0) session.isDirty = true
+  for (const write of writes) applyWrite(session, now, tenant, write, leased)
+  return { ok: true, at: now, leased }
+}
+
+/** A database that cannot even begin is not asked again for each commit of the group. */
+function begin(session: Session): void {
+  try {
+    if (session.isStale) undo(session)
+    session.sql.begin.run()
+  } catch (error) {
+    throw toStoreError(error, 'no')
+  }
+}
+
+/** Takes the open transaction back, and what was learnt in it. */
+function undo(session: Session): void {
+  session.isStale = true
+  if (session.db.isTransaction) session.sql.rollback.run()
+  recall(session)
+  session.isStale = false
+}
+
+/** After COMMIT threw: returns if the transaction took effect all the same. */
+function settle(session: Session, group: number, error: unknown): void {
+  let isThere: boolean
+  try {
+    undo(session)
+    isThere = session.lastGroup === group
+  } catch (cause) {
+    throw new StoreError('unavailable', 'the database failed in COMMIT and could not be read afterwards', {
+      cause,
+      applied: 'indeterminate',
+    })
+  }
+  if (!isThere) throw new NotCommitted(error)
+}
+
+function translate(error: unknown): unknown {
+  if (error instanceof NotCommitted) {
+    return toStoreError(error.cause, error.isCertain ? 'no' : 'indeterminate')
+  }
+  return toStoreError(error, 'no')
+}

@@ -1,0 +1,97 @@
+// One guard against the database: null while it holds, otherwise what stood in its way.
+//
+// `noteDedupAhead` and `noteLedgerAhead` are guard and write in one statement. They are for the last guard of a
+// commit alone: all others hold by then, so a refusal leaves nothing behind.
+
+import { unreachable } from '../../core/errors/index.ts'
+import type { EventId, TenantId } from '../../core/ids/index.ts'
+import type { Instant } from '../../core/time/index.ts'
+import type { Found, Guard, Write } from '../../ports/store.ts'
+import { LEDGER_CODE, WORK_CODE, WORK_STATE_OF } from './codes.ts'
+import { findDedup, findLedger, readLedgerEntry, tryNoteDedup, tryNoteLedger } from './keys.ts'
+import type { Session } from './session.ts'
+import { toStored } from './text.ts'
+
+export interface Refusal {
+  readonly found: Found | null
+}
+
+export function checkGuard(session: Session, now: Instant, tenant: TenantId, guard: Guard): Refusal | null {
+  // 0 is nobody's number: a tenant that never wrote has no rows, and a guard alone does not make it known.
+  const no = session.tenants.get(tenant) ?? 0
+  switch (guard.g) {
+    case 'lease': {
+      const known = session.leases.get(guard.work)
+      const isFenced = !session.alive.has(guard.owner)
+      if (known && !isFenced && known.tenant === no) {
+        if (known.owner === guard.owner && known.epoch === guard.epoch) return null
+      }
+      const row = session.sql.work.get(no, guard.work)
+      if (row === undefined) return { found: null }
+      const isHeld = row.state === WORK_CODE.leased && row.owner === guard.owner && row.epoch === guard.epoch
+      return isHeld && !isFenced ? null : foundWork(row)
+    }
+    case 'work': {
+      const row = session.sql.work.get(no, guard.work)
+      if (row === undefined) return { found: null }
+      return row.state === WORK_CODE[guard.state] && row.epoch === guard.epoch ? null : foundWork(row)
+    }
+    case 'dedup': {
+      const noted = findDedup(session, no, guard.source, guard.key)
+      return noted === null || noted.until <= now ? null : { found: { f: 'event', id: noted.id as EventId } }
+    }
+    case 'unreserved': {
+      const row = findLedger(session, no, guard.key)
+      return row === null ? null : { found: { f: 'ledger', entry: readLedgerEntry(session, row, tenant) } }
+    }
+    case 'ledger': {
+      const row = findLedger(session, no, guard.key)
+      if (row === null) return { found: null }
+      const holds =
+        row.state === LEDGER_CODE[guard.state] && row.work === guard.work && row.epoch === guard.epoch
+      return holds ? null : { found: { f: 'ledger', entry: readLedgerEntry(session, row, tenant) } }
+    }
+    case 'version': {
+      const row =
+        guard.of === 'deadLetter'
+          ? session.sql.deadLetterVersion.get(no, guard.key)
+          : session.sql.recordVersion.get(no, guard.of, toStored(guard.key))
+      if ((row?.version ?? 0) === guard.version) return null
+      return { found: row === undefined ? null : { f: 'version', version: row.version } }
+    }
+    default:
+      return unreachable(guard)
+  }
+}
+
+function foundWork(row: { state: number; owner: number | null; epoch: number }): Refusal {
+  const state = WORK_STATE_OF[row.state] as (typeof WORK_STATE_OF)[number]
+  return { found: { f: 'work', state, owner: row.owner, epoch: row.epoch } as Found }
+}
+
+/** True if the guard holds and the key is noted for the event that the commit appends first. */
+export function noteDedupAhead(
+  session: Session,
+  tenant: number,
+  guard: Guard,
+  first: Write | undefined,
+): boolean {
+  if (guard.g !== 'dedup' || first?.w !== 'event.append') return false
+  if (first.event.source !== guard.source || first.event.dedupKey !== guard.key) return false
+  return tryNoteDedup(session, tenant, guard.source, guard.key, session.lastEvent + 1)
+}
+
+/** True if the guard holds and the key is noted for the entry that the commit opens. */
+export function noteLedgerAhead(
+  session: Session,
+  tenant: number,
+  guard: Guard,
+  writes: readonly Write[],
+): boolean {
+  if (guard.g !== 'unreserved') return false
+  for (const write of writes) {
+    if (write.w !== 'ledger.done' && write.w !== 'ledger.reserve') continue
+    return write.entry.key === guard.key && tryNoteLedger(session, tenant, guard.key, session.lastLedger + 1)
+  }
+  return false
+}

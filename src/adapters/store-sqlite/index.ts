@@ -1,0 +1,2 @@
+export { type CommitOutcome, type Executor, type ExecutorOptions, makeExecutor } from './executor.ts'
+export { type InlineOptions, makeSqliteStoreInline } from './inline.ts'

@@ -1,0 +1,190 @@
+// The schema, as numbered steps. A step that has been released never changes: add the next one.
+//
+// Why it looks like this (each was measured, see bench/store-sqlite.ts):
+// - Rows are appended under sequential numbers and found by ids that grow with time, so inserts touch the last pages.
+// - Indexes are partial: an item that is done costs none but its id's and its event's.
+// - Dedup and ledger keys are random by nature. Only 16 bytes of hash and a row number live in random order; the
+//   full key is on the appended row and is compared on every hit.
+// - Bodies live on the event alone, behind everything that lists and filters read.
+//
+// States are numbers in the order of codes.ts: 0 done, 1 leased, 2 ready, above 2 held.
+
+export interface Migration {
+  readonly number: number
+  readonly name: string
+  readonly sql: string
+}
+
+export const MIGRATIONS: readonly Migration[] = [
+  {
+    number: 1,
+    name: 'start',
+    sql: `
+CREATE TABLE tenant (
+  no INTEGER PRIMARY KEY,
+  name TEXT NOT NULL UNIQUE
+);
+
+-- One row: the last group of commits and its instant. An interrupted COMMIT is settled by looking here.
+CREATE TABLE last_group (
+  one INTEGER PRIMARY KEY CHECK (one = 1),
+  number INTEGER NOT NULL,
+  at INTEGER NOT NULL
+);
+INSERT INTO last_group VALUES (1, 0, 0);
+
+CREATE TABLE event (
+  seq INTEGER PRIMARY KEY,
+  tenant INTEGER NOT NULL,
+  id TEXT NOT NULL,
+  source TEXT NOT NULL,
+  subject TEXT NOT NULL,
+  matched INTEGER NOT NULL,
+  received_at INTEGER NOT NULL,
+  dedup_until INTEGER NOT NULL,
+  dedup_key TEXT NOT NULL,
+  object_type TEXT,
+  object_id TEXT,
+  occurred_at INTEGER,
+  correlation_id TEXT NOT NULL,
+  causation_id TEXT,
+  trace_id TEXT NOT NULL,
+  payload_hash TEXT NOT NULL,
+  headers TEXT NOT NULL,
+  data TEXT NOT NULL
+);
+CREATE UNIQUE INDEX event_id ON event (tenant, id);
+CREATE INDEX event_unmatched ON event (tenant, id) WHERE matched = 0;
+
+CREATE TABLE dedup (
+  hash BLOB NOT NULL PRIMARY KEY,
+  event INTEGER NOT NULL
+) WITHOUT ROWID;
+
+CREATE TABLE work (
+  seq INTEGER PRIMARY KEY,
+  tenant INTEGER NOT NULL,
+  id TEXT NOT NULL,
+  state INTEGER NOT NULL,
+  due_at INTEGER NOT NULL,
+  owner INTEGER,
+  epoch INTEGER NOT NULL,
+  alone INTEGER NOT NULL,
+  attempts INTEGER NOT NULL,
+  waits INTEGER NOT NULL,
+  losses INTEGER NOT NULL,
+  created_at INTEGER NOT NULL,
+  expires_at INTEGER NOT NULL,
+  processed_at INTEGER,
+  consumer TEXT NOT NULL,
+  event_id TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  definition TEXT NOT NULL,
+  code_hash TEXT,
+  replay_of TEXT,
+  key TEXT,
+  class TEXT,
+  last_error TEXT,
+  effect_ref TEXT,
+  http_status INTEGER,
+  duration_ms REAL
+);
+CREATE UNIQUE INDEX work_id ON work (tenant, id);
+CREATE INDEX work_event ON work (tenant, event_id);
+CREATE INDEX work_leased ON work (owner) WHERE state = 1;
+CREATE INDEX work_ready ON work (tenant, consumer, due_at, id) WHERE state = 2;
+CREATE INDEX work_held ON work (tenant, state, id) WHERE state > 2;
+
+CREATE TABLE attempt (
+  seq INTEGER PRIMARY KEY,
+  work INTEGER NOT NULL,
+  number INTEGER NOT NULL,
+  started_at INTEGER NOT NULL,
+  duration_ms REAL NOT NULL,
+  outcome TEXT NOT NULL,
+  class TEXT,
+  http_status INTEGER,
+  error TEXT
+);
+CREATE INDEX attempt_number ON attempt (work, number);
+
+CREATE TABLE ledger_key (
+  hash BLOB NOT NULL PRIMARY KEY,
+  entry INTEGER NOT NULL
+) WITHOUT ROWID;
+
+CREATE TABLE ledger (
+  seq INTEGER PRIMARY KEY,
+  tenant INTEGER NOT NULL,
+  key TEXT NOT NULL,
+  generation INTEGER NOT NULL,
+  state INTEGER NOT NULL,
+  proof TEXT,
+  work TEXT NOT NULL,
+  epoch INTEGER NOT NULL,
+  send_by INTEGER,
+  created_at INTEGER NOT NULL,
+  settled_at INTEGER,
+  consumer TEXT NOT NULL,
+  event_id TEXT NOT NULL,
+  object_id TEXT,
+  payload_hash TEXT NOT NULL,
+  correlation_id TEXT NOT NULL,
+  effect_ref TEXT,
+  result TEXT
+);
+CREATE INDEX ledger_recent ON ledger (tenant, created_at);
+CREATE INDEX ledger_open ON ledger (tenant, state, created_at) WHERE state > 0;
+
+CREATE TABLE evidence (
+  seq INTEGER PRIMARY KEY,
+  entry INTEGER NOT NULL,
+  body TEXT NOT NULL
+);
+CREATE INDEX evidence_entry ON evidence (entry);
+
+CREATE TABLE dead_letter (
+  seq INTEGER PRIMARY KEY,
+  tenant INTEGER NOT NULL,
+  id TEXT NOT NULL,
+  version INTEGER NOT NULL,
+  state TEXT NOT NULL,
+  class TEXT NOT NULL,
+  reason TEXT NOT NULL,
+  consumer TEXT NOT NULL,
+  event_id TEXT NOT NULL,
+  work_id TEXT NOT NULL,
+  attempts INTEGER NOT NULL,
+  replays INTEGER NOT NULL,
+  last_error TEXT NOT NULL,
+  key TEXT,
+  correlation_id TEXT NOT NULL,
+  payload_hash TEXT NOT NULL,
+  runbook TEXT,
+  severity TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL
+);
+CREATE UNIQUE INDEX dead_letter_id ON dead_letter (tenant, id);
+
+CREATE TABLE record (
+  seq INTEGER PRIMARY KEY,
+  tenant INTEGER NOT NULL,
+  kind TEXT NOT NULL,
+  key TEXT NOT NULL,
+  version INTEGER NOT NULL,
+  body TEXT NOT NULL
+);
+CREATE UNIQUE INDEX record_key ON record (tenant, kind, key);
+
+-- AUTOINCREMENT: an incarnation's number is never given twice, even after old rows are gone.
+CREATE TABLE incarnation (
+  owner INTEGER PRIMARY KEY AUTOINCREMENT,
+  node TEXT NOT NULL,
+  until INTEGER NOT NULL,
+  fenced INTEGER NOT NULL
+);
+CREATE INDEX incarnation_alive ON incarnation (node) WHERE fenced = 0;
+`,
+  },
+]

@@ -1,0 +1,288 @@
+// Reads as plain synchronous functions over one connection, which may be read-only. The reading thread and the inline
+// store call these by name.
+
+import { Buffer } from 'node:buffer'
+import type { DatabaseSyncInstance, StatementSyncInstance } from '@photostructure/sqlite'
+import type { DeadLetter } from '../../core/dead-letter/index.ts'
+import type { StoredEvent } from '../../core/event/index.ts'
+import type { DeadLetterId, EventId, TenantId, WorkId } from '../../core/ids/index.ts'
+import type { LedgerEntry } from '../../core/ledger/index.ts'
+import type { Attempt, WorkRow, WorkState } from '../../core/work/index.ts'
+import type { Page, PageRequest, RecordKind, StoreDump, TenantReads } from '../../ports/store.ts'
+import { LEDGER_CODE, WORK_CODE, WORK_STATE_OF } from './codes.ts'
+import { decodeCursor, encodeCursor, type Position } from './cursor.ts'
+import { type Row, toAttempt, toDeadLetter, toEvent, toLedgerEntry, toWork } from './rows.ts'
+import { EVENT_COLUMNS, LEDGER_COLUMNS, WORK_COLUMNS } from './statements.ts'
+import { fromStored, HASH_BYTES, hashKey, isSameText, ledgerText, type Stored, toStored } from './text.ts'
+
+type Query<Name extends keyof TenantReads> = Parameters<TenantReads[Name]>[0]
+
+export interface Reads {
+  event(tenant: TenantId, id: EventId): StoredEvent | null
+  events(tenant: TenantId, query: Query<'events'>): Page<StoredEvent>
+  work(tenant: TenantId, id: WorkId): WorkRow | null
+  workOfEvent(tenant: TenantId, id: EventId): readonly WorkRow[]
+  workList(tenant: TenantId, query: Query<'workList'>): Page<WorkRow>
+  attempts(tenant: TenantId, id: WorkId): readonly Attempt[]
+  ledger(tenant: TenantId, key: string): LedgerEntry | null
+  ledgerList(tenant: TenantId, query: Query<'ledgerList'>): Page<LedgerEntry>
+  deadLetter(tenant: TenantId, id: DeadLetterId): DeadLetter | null
+  deadLetters(tenant: TenantId, query: Query<'deadLetters'>): Page<DeadLetter>
+  record(
+    tenant: TenantId,
+    kind: RecordKind,
+    key: string,
+  ): { readonly version: number; readonly body: string } | null
+  workCounts(): Record<WorkState, number>
+  dump(): StoreDump
+}
+
+export type ReadName = keyof Reads
+
+type Value = Stored | number
+
+/** A condition and what it binds. */
+type Where = readonly [sql: string, ...values: Value[]]
+
+interface List<T> {
+  readonly name: string
+  readonly columns: string
+  readonly table: string
+  /** The columns that order the list and make a position, newest first. */
+  readonly order: readonly string[]
+  positionOf(item: T): Position
+  toItem(row: Row, tenant: TenantId): T
+}
+
+const byId = (item: { readonly id: string }): Position => [0, item.id]
+
+export function makeReads(db: DatabaseSyncInstance): Reads {
+  const prepared = new Map<string, StatementSyncInstance>()
+  const sql = (text: string): StatementSyncInstance => {
+    let statement = prepared.get(text)
+    if (statement === undefined) {
+      statement = db.prepare(text)
+      prepared.set(text, statement)
+    }
+    return statement
+  }
+  const get = (text: string, ...values: Value[]): Row | undefined => sql(text).get(...values)
+  const all = (text: string, ...values: Value[]): Row[] => sql(text).all(...values)
+
+  const numbers = new Map<TenantId, number>()
+  const tenantNumber = (tenant: TenantId): number => {
+    const known = numbers.get(tenant)
+    if (known !== undefined) return known
+    const no = get('SELECT no FROM tenant WHERE name = ?', tenant)?.no as number | undefined
+    if (no !== undefined) numbers.set(tenant, no)
+    return no ?? 0
+  }
+
+  const evidenceOf = (seq: unknown) =>
+    all('SELECT body FROM evidence WHERE entry = ? ORDER BY seq', seq as number)
+  const toEntry = (row: Row, tenant: TenantId) => toLedgerEntry(row, tenant, evidenceOf(row.seq))
+
+  const events: List<StoredEvent> = {
+    name: 'events',
+    columns: EVENT_COLUMNS,
+    table: 'event',
+    order: ['id'],
+    positionOf: byId,
+    toItem: toEvent,
+  }
+  const works: List<WorkRow> = {
+    name: 'work',
+    columns: WORK_COLUMNS,
+    table: 'work',
+    order: ['id'],
+    positionOf: byId,
+    toItem: toWork,
+  }
+  const entries: List<LedgerEntry> = {
+    name: 'ledger',
+    columns: LEDGER_COLUMNS,
+    table: 'ledger',
+    order: ['created_at', 'key'],
+    positionOf: (entry) => [entry.createdAt, entry.key],
+    toItem: toEntry,
+  }
+  const letters: List<DeadLetter> = {
+    name: 'deadLetters',
+    columns: '*',
+    table: 'dead_letter',
+    order: ['id'],
+    positionOf: byId,
+    toItem: toDeadLetter,
+  }
+
+  const page = <T>(
+    list: List<T>,
+    tenant: TenantId,
+    query: PageRequest,
+    wheres: readonly Where[],
+  ): Page<T> => {
+    const after = query.cursor === null ? null : decodeCursor(list.name, query.cursor)
+    const conditions: Where[] = [['tenant = ?', tenantNumber(tenant)], ...wheres]
+    if (after !== null) {
+      const [rank, id] = after
+      if (list.order.length === 1) conditions.push(['id < ?', id])
+      else conditions.push([`(${list.order.join(', ')}) < (?, ?)`, rank, toStored(id)])
+    }
+    const where = conditions.map(([condition]) => condition).join(' AND ')
+    const order = list.order.map((column) => `${column} DESC`).join(', ')
+    const rows = all(
+      `SELECT ${list.columns} FROM ${list.table} WHERE ${where} ORDER BY ${order} LIMIT ?`,
+      ...conditions.flatMap(([, ...values]) => values),
+      query.limit + 1,
+    )
+    const items = rows.slice(0, query.limit).map((row) => list.toItem(row, tenant))
+    const last = items.at(-1)
+    return {
+      items,
+      nextCursor: last && rows.length > items.length ? encodeCursor(list.name, list.positionOf(last)) : null,
+    }
+  }
+
+  const hash = Buffer.alloc(HASH_BYTES)
+  const findLedger = (tenant: TenantId, key: string): Row | null => {
+    const no = tenantNumber(tenant)
+    for (let turn = 0; ; turn += 1) {
+      const noted = get(
+        'SELECT entry FROM ledger_key WHERE hash = ?',
+        hashKey(hash, ledgerText(no, key), turn),
+      )
+      if (noted === undefined) return null
+      const row = get(`SELECT tenant, ${LEDGER_COLUMNS} FROM ledger WHERE seq = ?`, noted.entry as number)
+      if (row !== undefined && row.tenant === no && isSameText(row.key as Stored, key)) return row
+    }
+  }
+
+  return {
+    event(tenant, id) {
+      const row = get(
+        `SELECT ${EVENT_COLUMNS} FROM event WHERE tenant = ? AND id = ?`,
+        tenantNumber(tenant),
+        id,
+      )
+      return row === undefined ? null : toEvent(row, tenant)
+    },
+    events(tenant, query) {
+      const wheres: Where[] = []
+      if (query.source !== undefined) wheres.push(['source = ?', toStored(query.source)])
+      if (query.subject !== undefined) wheres.push(['subject = ?', toStored(query.subject)])
+      if (query.unmatched !== undefined) wheres.push([query.unmatched ? 'matched = 0' : 'matched <> 0'])
+      return page(events, tenant, query, wheres)
+    },
+    work(tenant, id) {
+      const row = get(
+        `SELECT ${WORK_COLUMNS} FROM work WHERE tenant = ? AND id = ?`,
+        tenantNumber(tenant),
+        id,
+      )
+      return row === undefined ? null : toWork(row, tenant)
+    },
+    workOfEvent(tenant, id) {
+      const text = `SELECT ${WORK_COLUMNS} FROM work WHERE tenant = ? AND event_id = ? ORDER BY id`
+      return all(text, tenantNumber(tenant), id).map((row) => toWork(row, tenant))
+    },
+    workList(tenant, query) {
+      const wheres: Where[] = []
+      // The states are literals, so that the planner can see which partial index holds them.
+      if (query.state !== undefined) {
+        const code = WORK_CODE[query.state]
+        wheres.push([code > 2 ? `state = ${code} AND state > 2` : `state = ${code}`])
+      }
+      if (query.consumer !== undefined) wheres.push(['consumer = ?', toStored(query.consumer)])
+      if (query.class !== undefined) wheres.push(['class = ?', query.class])
+      return page(works, tenant, query, wheres)
+    },
+    attempts(tenant, id) {
+      const text =
+        'SELECT attempt.* FROM work JOIN attempt ON attempt.work = work.seq WHERE work.tenant = ? AND work.id = ?' +
+        ' ORDER BY attempt.number, attempt.seq'
+      return all(text, tenantNumber(tenant), id).map(toAttempt)
+    },
+    ledger(tenant, key) {
+      const row = findLedger(tenant, key)
+      return row === null ? null : toEntry(row, tenant)
+    },
+    ledgerList(tenant, query) {
+      const wheres: Where[] = []
+      if (query.state !== undefined) {
+        const code = LEDGER_CODE[query.state]
+        wheres.push([code > 0 ? `state = ${code} AND state > 0` : 'state = 0'])
+      }
+      return page(entries, tenant, query, wheres)
+    },
+    deadLetter(tenant, id) {
+      const row = get('SELECT * FROM dead_letter WHERE tenant = ? AND id = ?', tenantNumber(tenant), id)
+      return row === undefined ? null : toDeadLetter(row, tenant)
+    },
+    deadLetters(tenant, query) {
+      const wheres: Where[] = []
+      if (query.state !== undefined) wheres.push(['state = ?', query.state])
+      if (query.consumer !== undefined) wheres.push(['consumer = ?', toStored(query.consumer)])
+      if (query.class !== undefined) wheres.push(['class = ?', query.class])
+      return page(letters, tenant, query, wheres)
+    },
+    record(tenant, kind, key) {
+      const text = 'SELECT version, body FROM record WHERE tenant = ? AND kind = ? AND key = ?'
+      const row = get(text, tenantNumber(tenant), kind, toStored(key))
+      if (row === undefined) return null
+      return { version: row.version as number, body: fromStored(row.body as Stored) }
+    },
+    workCounts() {
+      const count = (text: string) => get(text)?.n as number
+      // Items that are done are by far the most, and in no partial index: they are what remains.
+      const counts = Object.fromEntries(WORK_STATE_OF.map((name) => [name, 0])) as Record<WorkState, number>
+      let others = 0
+      for (const [code, name] of WORK_STATE_OF.entries()) {
+        if (code === 0) continue
+        const where = code > 2 ? `state = ${code} AND state > 2` : `state = ${code}`
+        counts[name] = count(`SELECT count(*) AS n FROM work WHERE ${where}`)
+        others += counts[name]
+      }
+      counts.done = count('SELECT count(*) AS n FROM work') - others
+      return counts
+    },
+    dump() {
+      const names = new Map(all('SELECT no, name FROM tenant').map((row) => [row.no, row.name as TenantId]))
+      const nameOf = (row: Row) => names.get(row.tenant) as TenantId
+      const table = (columns: string, name: string, order: string) =>
+        all(
+          `SELECT tenant.name AS tenant_name, ${name}.tenant, ${columns} FROM ${name}` +
+            ` JOIN tenant ON tenant.no = ${name}.tenant ORDER BY tenant_name, ${order}`,
+        )
+      const qualified = (columns: string, name: string) =>
+        columns
+          .split(',')
+          .map((column) => `${name}.${column.trim()}`)
+          .join(', ')
+      return {
+        events: table(qualified(EVENT_COLUMNS, 'event'), 'event', 'event.id').map((row) =>
+          toEvent(row, nameOf(row)),
+        ),
+        work: table(qualified(WORK_COLUMNS, 'work'), 'work', 'work.id').map((row) =>
+          toWork(row, nameOf(row)),
+        ),
+        attempts: all(
+          'SELECT attempt.*, work.id AS work_id FROM attempt JOIN work ON work.seq = attempt.work' +
+            ' JOIN tenant ON tenant.no = work.tenant ORDER BY tenant.name, work.id, attempt.number, attempt.seq',
+        ).map((row) => ({ ...toAttempt(row), work: row.work_id as WorkId })),
+        ledger: table(qualified(LEDGER_COLUMNS, 'ledger'), 'ledger', 'ledger.key').map((row) =>
+          toEntry(row, nameOf(row)),
+        ),
+        deadLetters: table('dead_letter.*', 'dead_letter', 'dead_letter.id').map((row) =>
+          toDeadLetter(row, nameOf(row)),
+        ),
+        records: table('record.*', 'record', 'record.kind, record.key').map((row) => ({
+          tenant: nameOf(row),
+          kind: row.kind as RecordKind,
+          key: fromStored(row.key as Stored),
+          version: row.version as number,
+          body: fromStored(row.body as Stored),
+        })),
+      }
+    },
+  }
+}

@@ -1,0 +1,125 @@
+// Rows of the database as the shapes of the core.
+
+import type { DeadLetter } from '../../core/dead-letter/index.ts'
+import type { StoredEvent } from '../../core/event/index.ts'
+import type { Incarnation, TenantId, WorkId } from '../../core/ids/index.ts'
+import type { LedgerEntry, LedgerProof } from '../../core/ledger/index.ts'
+import type { Attempt, WorkRow } from '../../core/work/index.ts'
+import { LEDGER_STATE_OF, WORK_STATE_OF } from './codes.ts'
+import { fromStored, fromStoredOrNull, type Stored } from './text.ts'
+
+/** A row as the driver gives it: columns by name. */
+export type Row = Readonly<Record<string, unknown>>
+
+const text = (value: unknown) => fromStored(value as Stored)
+const textOrNull = (value: unknown) => fromStoredOrNull(value as Stored | null)
+
+export function toEvent(row: Row, tenant: TenantId): StoredEvent {
+  return {
+    id: row.id as StoredEvent['id'],
+    tenant,
+    source: text(row.source),
+    subject: text(row.subject),
+    objectType: textOrNull(row.object_type),
+    objectId: textOrNull(row.object_id),
+    occurredAt: row.occurred_at as number | null,
+    correlationId: text(row.correlation_id),
+    causationId: row.causation_id as StoredEvent['causationId'],
+    traceId: text(row.trace_id),
+    dedupKey: text(row.dedup_key),
+    payloadHash: row.payload_hash as string,
+    headers: text(row.headers),
+    data: text(row.data),
+    matched: row.matched as number,
+    receivedAt: row.received_at as number,
+  }
+}
+
+export function toWork(row: Row, tenant: TenantId): WorkRow {
+  return {
+    id: row.id as WorkId,
+    tenant,
+    kind: row.kind as WorkRow['kind'],
+    consumer: text(row.consumer),
+    definition: row.definition as string,
+    codeHash: row.code_hash as string | null,
+    eventId: row.event_id as WorkRow['eventId'],
+    state: WORK_STATE_OF[row.state as number] as WorkRow['state'],
+    dueAt: row.due_at as number,
+    owner: row.owner as Incarnation | null,
+    epoch: row.epoch as number,
+    alone: row.alone === 1,
+    attempts: row.attempts as number,
+    waits: row.waits as number,
+    losses: row.losses as number,
+    key: textOrNull(row.key),
+    class: row.class as WorkRow['class'],
+    lastError: textOrNull(row.last_error),
+    effectRef: textOrNull(row.effect_ref),
+    httpStatus: row.http_status as number | null,
+    durationMs: row.duration_ms as number | null,
+    createdAt: row.created_at as number,
+    expiresAt: row.expires_at as number,
+    processedAt: row.processed_at as number | null,
+    replayOf: row.replay_of as WorkRow['replayOf'],
+  }
+}
+
+export function toAttempt(row: Row): Attempt {
+  return {
+    number: row.number as number,
+    startedAt: row.started_at as number,
+    durationMs: row.duration_ms as number,
+    outcome: row.outcome as Attempt['outcome'],
+    class: row.class as Attempt['class'],
+    httpStatus: row.http_status as number | null,
+    error: textOrNull(row.error),
+  }
+}
+
+export function toLedgerEntry(row: Row, tenant: TenantId, evidence: readonly Row[]): LedgerEntry {
+  return {
+    key: text(row.key),
+    tenant,
+    work: row.work as WorkId,
+    epoch: row.epoch as number,
+    consumer: text(row.consumer),
+    eventId: row.event_id as LedgerEntry['eventId'],
+    objectId: textOrNull(row.object_id),
+    payloadHash: row.payload_hash as string,
+    correlationId: text(row.correlation_id),
+    generation: row.generation as number,
+    state: LEDGER_STATE_OF[row.state as number] as LedgerEntry['state'],
+    proof: row.proof as LedgerProof | null,
+    sendBy: row.send_by as number | null,
+    effectRef: textOrNull(row.effect_ref),
+    result: textOrNull(row.result),
+    evidence: evidence.map((piece) => text(piece.body)),
+    createdAt: row.created_at as number,
+    settledAt: row.settled_at as number | null,
+  }
+}
+
+export function toDeadLetter(row: Row, tenant: TenantId): DeadLetter {
+  return {
+    id: row.id as DeadLetter['id'],
+    tenant,
+    version: row.version as number,
+    state: row.state as DeadLetter['state'],
+    class: row.class as DeadLetter['class'],
+    reason: row.reason as DeadLetter['reason'],
+    consumer: text(row.consumer),
+    eventId: row.event_id as DeadLetter['eventId'],
+    workId: row.work_id as WorkId,
+    attempts: row.attempts as number,
+    replays: row.replays as number,
+    lastError: text(row.last_error),
+    key: textOrNull(row.key),
+    correlationId: text(row.correlation_id),
+    payloadHash: row.payload_hash as string,
+    runbook: textOrNull(row.runbook),
+    severity: text(row.severity),
+    createdAt: row.created_at as number,
+    updatedAt: row.updated_at as number,
+  }
+}

@@ -1,0 +1,101 @@
+// What the writing side knows by heart. One session per database: it is the only writer, so what it remembers is true
+// until a rollback, after which everything is read again.
+
+import { Buffer } from 'node:buffer'
+import type { DatabaseSyncInstance } from '@photostructure/sqlite'
+import type { Incarnation, TenantId } from '../../core/ids/index.ts'
+import type { Instant } from '../../core/time/index.ts'
+import { prepareStatements, type Statements } from './statements.ts'
+import { HASH_BYTES } from './text.ts'
+
+export interface KnownLease {
+  readonly seq: number
+  readonly tenant: number
+  readonly owner: Incarnation
+  readonly epoch: number
+}
+
+/** Beyond this many the oldest knowledge is dropped; it is only a short cut past a look-up. */
+const LEASES_KNOWN_MAX = 65_536
+
+export interface Session {
+  readonly db: DatabaseSyncInstance
+  readonly sql: Statements
+  /** Scratch for the hash that is bound next. */
+  readonly hash: Buffer
+  readonly tenants: Map<TenantId, number>
+  /** Those that are not fenced, with the end of their time. */
+  readonly alive: Map<Incarnation, Instant>
+  readonly leases: Map<string, KnownLease>
+  lastEvent: number
+  lastWork: number
+  lastLedger: number
+  lastGroup: number
+  /** The instant of the last group; the clock never goes behind it. */
+  lastAt: Instant
+  /** The current commit's guard has noted the key already, so its write need not. */
+  isDedupNoted: boolean
+  isLedgerKeyNoted: boolean
+  /** The transaction has changed something. */
+  isDirty: boolean
+  /** A rollback failed half-way: nothing above can be trusted. */
+  isStale: boolean
+}
+
+export function makeSession(db: DatabaseSyncInstance): Session {
+  const session: Session = {
+    db,
+    sql: prepareStatements(db),
+    hash: Buffer.alloc(HASH_BYTES),
+    tenants: new Map(),
+    alive: new Map(),
+    leases: new Map(),
+    lastEvent: 0,
+    lastWork: 0,
+    lastLedger: 0,
+    lastGroup: 0,
+    lastAt: 0,
+    isDedupNoted: false,
+    isLedgerKeyNoted: false,
+    isDirty: false,
+    isStale: false,
+  }
+  recall(session)
+  return session
+}
+
+/** Reads again all that the session knows by heart. */
+export function recall(session: Session): void {
+  const { sql } = session
+  session.leases.clear()
+  session.tenants.clear()
+  for (const row of sql.tenants.all()) session.tenants.set(row.name, row.no)
+  session.alive.clear()
+  for (const row of sql.incarnations.all()) session.alive.set(row.owner, row.until)
+  session.lastEvent = sql.lastEvent.get().seq ?? 0
+  session.lastWork = sql.lastWork.get().seq ?? 0
+  session.lastLedger = sql.lastLedger.get().seq ?? 0
+  const group = sql.lastGroup.get()
+  session.lastGroup = group.number
+  session.lastAt = Math.max(session.lastAt, group.at)
+}
+
+export function isAlive(session: Session, owner: Incarnation, now: Instant): boolean {
+  const until = session.alive.get(owner)
+  return until !== undefined && now < until
+}
+
+/** The tenant's number; a tenant that writes for the first time gets one. */
+export function tenantNumber(session: Session, tenant: TenantId): number {
+  const known = session.tenants.get(tenant)
+  if (known !== undefined) return known
+  const no = Number(session.sql.addTenant.run(tenant).lastInsertRowid)
+  session.isDirty = true
+  session.tenants.set(tenant, no)
+  return no
+}
+
+export function knowLease(session: Session, work: string, lease: KnownLease): void {
+  if (session.leases.size >= LEASES_KNOWN_MAX) session.leases.clear()
+  session.leases.set(work, lease)
+}

@@ -1,0 +1,53 @@
+// Text into and out of the database, and the hashes under which outside keys are found.
+
+import { Buffer } from 'node:buffer'
+import { hash } from 'node:crypto'
+
+export type Stored = string | Uint8Array
+
+/**
+ * The driver ends a text at its first NUL. Keys and messages come from outside and may hold one, so such a text is
+ * stored as its UTF-8 bytes. Half surrogate pairs have no UTF-8 form and become U+FFFD.
+ */
+export function toStored(text: string): Stored {
+  return text.includes('\0') ? Buffer.from(text) : text
+}
+
+export function toStoredOrNull(text: string | null): Stored | null {
+  return text === null ? null : toStored(text)
+}
+
+export function fromStored(value: Stored): string {
+  return typeof value === 'string'
+    ? value
+    : Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString()
+}
+
+export function fromStoredOrNull(value: Stored | null): string | null {
+  return value === null ? null : fromStored(value)
+}
+
+/** Whether a key that was read back is the one asked for. */
+export function isSameText(stored: Stored, text: string): boolean {
+  return stored === text || fromStored(stored) === Buffer.from(text).toString()
+}
+
+export const HASH_BYTES = 16
+
+/**
+ * 128 bits of SHA-256: keys come from outside, so the hash must not be one for which collisions can be made. `turn`
+ * is 0 but for keys whose hash is taken by another key. Fills `into`, which the caller binds before the next call.
+ */
+export function hashKey(into: Buffer, key: string, turn: number): Buffer {
+  into.write(hash('sha256', turn === 0 ? key : `${turn}#${key}`, 'binary'), 0, HASH_BYTES, 'latin1')
+  return into
+}
+
+/** One text for tenant, source and key, such that different parts never give the same text. */
+export function dedupText(tenant: number, source: string, key: string): string {
+  return `${tenant}:${source.length}:${source}${key}`
+}
+
+export function ledgerText(tenant: number, key: string): string {
+  return `${tenant}:${key}`
+}
