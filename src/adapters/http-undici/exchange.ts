@@ -1,0 +1,152 @@
+// One request and what becomes of it: collects the answer, or decides how it failed and whether a byte may have left.
+//
+// undici announces a request on a connection right before it writes it. Until then nothing has left; from then on
+// something may have. The announcement is also where a request that is late, or that undici would write a second time
+// after losing a connection, is stopped.
+//
+// Invariants: E1 settles once. E2 `sent: 'no'` only if the request was never announced. E3 at most one announcement is
+// let through.
+
+import type { Dispatcher } from 'undici'
+import type { HttpOutcome } from '../../ports/http-client.ts'
+import { ConnectFailure, type FailureCode } from './connector.ts'
+
+interface ExchangeOptions {
+  readonly method: string
+  readonly host: string
+  readonly timeoutMs: number
+  readonly maxResponseBytes: number
+  settle(outcome: HttpOutcome): void
+}
+
+export class Exchange implements Dispatcher.DispatchHandler {
+  readonly #options: ExchangeOptions
+  readonly #startedAt = performance.now()
+  readonly #timer: NodeJS.Timeout
+  #controller: Dispatcher.DispatchController | null = null
+  #settled = false
+  #status = 0
+  #headers: Record<string, string> = {}
+  #chunks: Buffer[] = []
+  #size = 0
+
+  constructor(options: ExchangeOptions) {
+    this.#options = options
+    this.#timer = setTimeout(() => this.fail('timeout'), options.timeoutMs)
+  }
+
+  fail(code: FailureCode, reason?: string): void {
+    if (this.#settled) return
+    const sent = this.#controller === null ? 'no' : 'maybe'
+    const message = describeFailure(code, sent, this.#options, reason)
+    this.#settle({ kind: 'failed', sent, code, message, durationMs: this.#durationMs() })
+    this.#controller?.abort(new Stopped())
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    if (this.#settled || this.#controller !== null) throw new Stopped()
+    this.#controller = controller
+  }
+
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: Record<string, string | string[] | undefined>,
+  ): void {
+    if (status < 200) return
+    this.#status = status
+    for (const [name, value] of Object.entries(headers)) {
+      if (value !== undefined) this.#headers[name] = typeof value === 'string' ? value : value.join(', ')
+    }
+    const announced = Number(this.#headers['content-length'])
+    if (announced > this.#options.maxResponseBytes && this.#options.method !== 'HEAD') this.fail('too_large')
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#size += chunk.length
+    if (this.#size > this.#options.maxResponseBytes) this.fail('too_large')
+    else this.#chunks.push(chunk)
+  }
+
+  onResponseEnd(): void {
+    if (this.#settled) return
+    const [first] = this.#chunks
+    const whole =
+      this.#chunks.length === 1 && first !== undefined ? first : Buffer.concat(this.#chunks, this.#size)
+    this.#settle({
+      kind: 'response',
+      status: this.#status,
+      headers: this.#headers,
+      body: whole.toString('utf8'),
+      durationMs: this.#durationMs(),
+    })
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    if (this.#settled) return
+    const code = codeOf(error)
+    this.fail(code, code === 'bad_url' ? error.message : undefined)
+  }
+
+  #settle(outcome: HttpOutcome): void {
+    this.#settled = true
+    this.#chunks = []
+    clearTimeout(this.#timer)
+    this.#options.settle(outcome)
+  }
+
+  #durationMs(): number {
+    return Math.round(performance.now() - this.#startedAt)
+  }
+}
+
+/** Our own decision to end an exchange; its outcome is settled already. */
+class Stopped extends Error {
+  override readonly name = 'Stopped'
+}
+
+const BY_UNDICI_CODE: Readonly<Record<string, FailureCode>> = {
+  UND_ERR_HEADERS_OVERFLOW: 'too_large',
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'protocol',
+  UND_ERR_INVALID_ARG: 'bad_url',
+  UND_ERR_REQ_CONTENT_LENGTH_MISMATCH: 'bad_url',
+}
+
+function codeOf(error: Error): FailureCode {
+  if (error instanceof ConnectFailure) return error.failure
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
+  const known = BY_UNDICI_CODE[code]
+  if (known !== undefined) return known
+  if (code.startsWith('HPE_') || error.name === 'HTTPParserError') return 'protocol'
+  if (code === 'UND_ERR_SOCKET' && error.message.startsWith('bad ')) return 'protocol'
+  return 'reset'
+}
+
+/** Fixed sentences: texts of the system name addresses, and those of the other side may hold anything. */
+function describeFailure(
+  code: FailureCode,
+  sent: 'no' | 'maybe',
+  { host, timeoutMs, maxResponseBytes }: ExchangeOptions,
+  reason: string | undefined,
+): string {
+  switch (code) {
+    case 'refused':
+      return `${host} could not be connected to`
+    case 'unresolved':
+      return `the name ${host} could not be resolved`
+    case 'blocked':
+      return `${host} is not a public address, and its network is not allowed for outbound calls`
+    case 'tls':
+      return `${host} did not complete a TLS handshake that can be trusted`
+    case 'timeout':
+      return `${host} did not ${sent === 'no' ? 'accept a connection' : 'answer completely'} within ${timeoutMs} ms`
+    case 'too_large':
+      return `the answer of ${host} is larger than ${maxResponseBytes} bytes`
+    case 'protocol':
+      return `the answer of ${host} is not HTTP`
+    case 'bad_url':
+      return `the request is not valid: ${reason ?? 'its address'}`
+    case 'reset':
+      return `the connection to ${host} was lost ${sent === 'no' ? 'before the request' : 'before the answer was complete'}`
+  }
+}

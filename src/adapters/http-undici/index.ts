@@ -1,0 +1,1 @@
+export { type HttpClientOptions, makeHttpClient } from './http-undici.ts'
