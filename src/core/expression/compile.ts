@@ -8,8 +8,8 @@ import { buildCall } from './compile-call.ts'
 import { buildEach, buildMacro } from './compile-loop.ts'
 import { buildHeader, buildName, isHeader } from './compile-path.ts'
 import { type Env, notePath, pathOf } from './env.ts'
-import { ExpressionError, Fault } from './errors.ts'
-import { charge, chargeList, type Evaluate, type Frame } from './frame.ts'
+import { Fault } from './errors.ts'
+import { charge, type Evaluate, type Frame } from './frame.ts'
 import { equal, isMissing, isObject, order, typeError } from './values.ts'
 
 const DEPTH_MAX = 400

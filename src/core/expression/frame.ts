@@ -34,6 +34,11 @@ export function chargeText(frame: Frame, length: number): void {
   charge(frame, length >> 10)
 }
 
+/** Searching is quadratic at worst, when text and part are long and alike. */
+export function chargeSearch(frame: Frame, text: string, part: string): void {
+  charge(frame, Math.floor((text.length * part.length) / STRING_MAX))
+}
+
 export function chargeList(frame: Frame, length: number): void {
   if (length > LIST_MAX) throw new ExpressionError('bounds', `a list of more than ${LIST_MAX} elements`)
   charge(frame, length >> 6)

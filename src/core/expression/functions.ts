@@ -9,7 +9,8 @@ import { LIST_FUNCTIONS } from './list-functions.ts'
 import { TEXT_FUNCTIONS } from './text-functions.ts'
 import { isMissing, isNumber, toText, typeError, typeOf } from './values.ts'
 
-const WHOLE = /^\s*[+-]?\d{1,1000}\s*$/
+const DIGITS_MAX = 1000
+const WHOLE = /^\s*[+-]?\d+\s*$/
 const DECIMAL = /^\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\s*$/
 
 function numeric(
@@ -70,14 +71,15 @@ function toWhole(value: unknown, site: CallSite): unknown {
   if (typeof value === 'bigint') return value
   if (typeof value === 'number')
     return Number.isSafeInteger(value) ? value : normalise(BigInt(Math.trunc(value)))
-  if (typeof value === 'string' && WHOLE.test(value))
+  if (typeof value === 'string' && value.length <= DIGITS_MAX && WHOLE.test(value))
     return normalise(BigInt(value.trim().replace(/^\+/, '')))
   throw typeError('`int` needs a number or a text of digits', value, site.paths[0])
 }
 
 function toNumber(value: unknown, site: CallSite): unknown {
   if (isNumber(value)) return value
-  if (typeof value === 'string' && value.length <= 1000 && DECIMAL.test(value)) return finite(Number(value))
+  if (typeof value === 'string' && value.length <= DIGITS_MAX && DECIMAL.test(value))
+    return finite(Number(value))
   throw typeError('`double` needs a number or a text of digits', value, site.paths[0])
 }
 

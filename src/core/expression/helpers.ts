@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import { RE2JS } from 're2js'
 import { canonicalJson, type JsonValue } from '../json/index.ts'
 import { ExpressionError } from './errors.ts'
-import { charge, chargeValue } from './frame.ts'
+import { charge, chargeText, chargeValue } from './frame.ts'
 import type { FunctionEntry, FunctionTable } from './function-entry.ts'
 import { needText } from './text-functions.ts'
 import { isMissing, toText, typeError } from './values.ts'
@@ -67,7 +67,7 @@ const extRef: FunctionEntry = {
   most: EXT_REF_PARTS.length,
   seesMissing: true,
   onlyGlobal: true,
-  run(_frame, site, args) {
+  run(frame, site, args) {
     const parts: string[] = []
     for (const [index, value] of args.entries()) {
       if (isMissing(value) && index < EXT_REF_REQUIRED) return value
@@ -81,7 +81,9 @@ const extRef: FunctionEntry = {
       parts.push(encodePart(toText(value)))
     }
     while (parts.length > EXT_REF_REQUIRED && parts.at(-1) === '') parts.pop()
-    return parts.join(':')
+    const reference = parts.join(':')
+    chargeText(frame, reference.length)
+    return reference
   },
 }
 

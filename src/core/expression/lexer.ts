@@ -49,7 +49,7 @@ export function tokenize(text: string): readonly Token[] {
 
 function readToken(text: string, at: number, before: readonly Token[]): Token {
   const afterDot = before.at(-1)?.text === '.'
-  if (!afterDot) {
+  if (!afterDot || text[at] === "'" || text[at] === '"') {
     const string = readString(text, at)
     if (string !== null) return { type: 'string', text: '', at, ...string }
     if (/[bB]r?["']/y.test(text.slice(at, at + 3))) {

@@ -1,7 +1,7 @@
 // core/expression/list-functions.ts — functions on lists and maps.
 
 import { add } from './arithmetic.ts'
-import { charge, chargeList, chargeText } from './frame.ts'
+import { charge, chargeList, chargeSearch, chargeText } from './frame.ts'
 import type { CallSite, FunctionEntry, FunctionTable } from './function-entry.ts'
 import { needText } from './text-functions.ts'
 import { codePointLength, equal, isMissing, isObject, order, typeError } from './values.ts'
@@ -66,7 +66,12 @@ export const LIST_FUNCTIONS: FunctionTable = {
     most: 2,
     run(frame, site, args) {
       const [list, item] = args
-      if (!Array.isArray(list)) return needText(frame, site, args, 0).includes(needText(frame, site, args, 1))
+      if (!Array.isArray(list)) {
+        const text = needText(frame, site, args, 0)
+        const part = needText(frame, site, args, 1)
+        chargeSearch(frame, text, part)
+        return text.includes(part)
+      }
       charge(frame, list.length >> 4)
       return list.some((other) => equal(frame, other, item))
     },

@@ -41,9 +41,9 @@ export function readString(text: string, at: number): Literal<string> | null {
       throw new Fault(`this text is not closed: add \`${quote}\` at its end`, at, Math.max(1, position - at))
     }
     if (found === '\\' && !raw) {
-      const escape = readEscape(text, position)
-      value += text.slice(from, position) + escape.value
-      position = escape.end
+      const escaped = readEscape(text, position)
+      value += text.slice(from, position) + escaped.value
+      position = escaped.end
       from = position
     } else {
       // A raw text keeps its backslashes, but one still shields a quote, as in CEL.

@@ -88,7 +88,7 @@ function parseChoice(parser: Parser): Node {
     if (peek(parser).text === '.') {
       throw new Fault('missing fields are null here: write `.` without `?`', peek(parser).at - 1, 2, '.')
     }
-    const yes = parseBinary(parser, 1)
+    const yes = parseChoice(parser)
     expect(parser, ':', 'and the other value of `? :`')
     const no = parseChoice(parser)
     count(parser, test.at)

@@ -1,6 +1,6 @@
 // core/expression/text-functions.ts — functions on texts. Positions and lengths count code points, as in CEL.
 
-import { charge, chargeList, chargeText, type Frame } from './frame.ts'
+import { charge, chargeList, chargeSearch, chargeText, type Frame } from './frame.ts'
 import type { CallSite, FunctionEntry, FunctionTable } from './function-entry.ts'
 import { codePointLength, typeError } from './values.ts'
 
@@ -52,6 +52,7 @@ export const TEXT_FUNCTIONS: FunctionTable = {
     run(frame, site, args) {
       const text = needText(frame, site, args, 0)
       const separator = needText(frame, site, args, 1)
+      chargeSearch(frame, text, separator)
       const parts = separator === '' ? Array.from(text) : text.split(separator)
       chargeList(frame, parts.length)
       return parts
@@ -64,6 +65,7 @@ export const TEXT_FUNCTIONS: FunctionTable = {
       const text = needText(frame, site, args, 0)
       const from = needText(frame, site, args, 1)
       const to = needText(frame, site, args, 2)
+      chargeSearch(frame, text, from)
       // Counted before it is built: one short text may ask for gigabytes.
       const parts = from === '' ? ['', ...Array.from(text), ''] : text.split(from)
       const length = text.length + (parts.length - 1) * (to.length - from.length)

@@ -18,6 +18,7 @@ const DIGITS_MAX = 1000
 const NEEDS_EXACT = /\d{16}|\d[eE]\+?\d{3}/
 const NUMBER = /-?(?:0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?/y
 const SPACE = /[ \t\n\r]*/y
+// biome-ignore lint/suspicious/noControlCharactersInRegex: JSON refuses exactly these inside a string
 const PLAIN = /[^"\\\u0000-\u001f]*/y
 const HEX4 = /[0-9a-fA-F]{4}/y
 
@@ -161,8 +162,7 @@ class Reader {
       this.#skip(PLAIN)
       const found = this.#text[this.#at]
       if (found === '"') break
-      if (found !== '\\')
-        throw this.#unexpected(found === undefined ? 'a closing quote' : 'no bare control character')
+      if (found !== '\\') throw this.#unexpected('a closing quote, or an escape for a control character')
       escaped = true
       this.#escape()
     }
