@@ -80,6 +80,12 @@ export function makeTenantReads(state: MemoryState, tenant: TenantId, assertOpen
 
 export function makeSystemReads(state: MemoryState, assertOpen: Open): SystemReads {
   return {
+    async readyConsumers() {
+      assertOpen()
+      const first = [...state.ready.values()].flatMap(([id]) => (id && state.work.get(id)) ?? [])
+      const consumers = first.map(({ tenant, consumer }) => ({ tenant, consumer }))
+      return sortedBy(consumers, (row) => [row.tenant, row.consumer])
+    },
     async workCounts() {
       assertOpen()
       const counts = Object.fromEntries(WORK_STATES.map((name) => [name, 0])) as Record<WorkState, number>

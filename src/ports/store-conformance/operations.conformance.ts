@@ -1,0 +1,438 @@
+// Random operations on a store. Chance is a function `pick` that is passed in, so that a stream is made by a seed and
+// a property by the property tester; the next operation depends on what the store holds, so that most guards have a
+// fair chance to hold.
+
+import type { NewEvent } from '../../core/event/index.ts'
+import type {
+  CommitId,
+  DeadLetterId,
+  EventId,
+  Ids,
+  Incarnation,
+  NodeId,
+  TenantId,
+  WorkId,
+} from '../../core/ids/index.ts'
+import type { LedgerEntry, NewLedgerEntry } from '../../core/ledger/index.ts'
+import type { Instant } from '../../core/time/index.ts'
+import type { Note, WorkRow } from '../../core/work/index.ts'
+import type { ClaimRequest, Commit, CommitResult, Guard, Page, Store, Write } from '../store.ts'
+import { makeFixedIds, OTHER, START, TENANT } from './kit.conformance.ts'
+
+/** A whole number in [0, below). */
+export type Pick = (below: number) => number
+
+export type Operation =
+  /** Given in one tick. */
+  | { readonly op: 'commits'; readonly commits: readonly Commit[] }
+  | { readonly op: 'claim'; readonly request: ClaimRequest }
+  | { readonly op: 'join'; readonly node: NodeId; readonly ttlMs: number }
+  | { readonly op: 'renew'; readonly owner: Incarnation; readonly ttlMs: number }
+  | { readonly op: 'reclaim'; readonly limit: number }
+  | { readonly op: 'advance'; readonly ms: number }
+  | { readonly op: 'read'; readonly tenant: TenantId; readonly event: EventId; readonly limit: number }
+
+export interface Subject {
+  readonly store: Store
+  advance(ms: number): void | Promise<void>
+}
+
+/** The names that were used so far. */
+export interface Book {
+  now: Instant
+  readonly ids: Ids
+  readonly owners: Incarnation[]
+  readonly events: { readonly tenant: TenantId; readonly id: EventId }[]
+  readonly works: { readonly tenant: TenantId; readonly id: WorkId }[]
+  readonly letters: { readonly tenant: TenantId; readonly id: DeadLetterId }[]
+}
+
+export function makeBook(): Book {
+  const book: Book = {
+    now: START,
+    owners: [],
+    events: [],
+    works: [],
+    letters: [],
+    ids: makeFixedIds(() => book.now),
+  }
+  return book
+}
+
+const CONSUMERS = ['route:a', 'route:b', 'route:c'] as const
+const NODES = ['node-a', 'node-b', 'node-c'] as NodeId[]
+const CODE = [null, null, null, 'hash-1', 'hash-2'] as const
+const COUNTERS = { attempts: 1, waits: 2, losses: 0 }
+
+interface Turn {
+  readonly book: Book
+  readonly pick: Pick
+  readonly store: Store
+}
+
+const oneOf = <Value>(pick: Pick, values: readonly Value[]): Value => values[pick(values.length)] as Value
+/** True once in `times`; the last value, so that a tester that shrinks towards 0 prefers the usual. */
+const rarely = (pick: Pick, times: number): boolean => pick(times) === times - 1
+const tenantOf = (pick: Pick): TenantId => (rarely(pick, 4) ? OTHER : TENANT)
+const ledgerKeyOf = (pick: Pick): string => `key-${pick(12)}`
+
+export async function nextOperation(book: Book, pick: Pick, store: Store): Promise<Operation> {
+  const turn: Turn = { book, pick, store }
+  switch (pick(12)) {
+    case 0:
+    case 1:
+      return { op: 'commits', commits: [makeAccept(turn)] }
+    case 2:
+      return { op: 'claim', request: makeClaim(turn) }
+    case 3:
+    case 4:
+    case 5:
+      return { op: 'commits', commits: [await makeDecision(turn)] }
+    case 6:
+    case 7:
+      return { op: 'commits', commits: await makeGroup(turn) }
+    case 8:
+      return { op: 'advance', ms: oneOf(pick, [1, 10, 100, 1_000, 4_000, 12_000]) }
+    case 9:
+      return makeLife(turn)
+    case 10:
+      return { op: 'reclaim', limit: oneOf(pick, [100, 2, 1, 0]) }
+    default: {
+      const event = oneOf(pick, book.events)
+      return { op: 'read', tenant: tenantOf(pick), event: event?.id ?? book.ids.event(), limit: 1 + pick(9) }
+    }
+  }
+}
+
+function makeCommit(
+  turn: Turn,
+  tenant: TenantId,
+  guards: readonly Guard[],
+  writes: readonly Write[],
+): Commit {
+  return { id: turn.book.ids.commit() as CommitId, tenant, guards, writes }
+}
+
+async function makeGroup(turn: Turn): Promise<readonly Commit[]> {
+  const commits: Commit[] = []
+  for (let count = 2 + turn.pick(5); count > 0; count -= 1) {
+    commits.push(turn.pick(2) === 0 ? makeAccept(turn) : await makeDecision(turn))
+  }
+  return commits
+}
+
+function makeLife({ book, pick }: Turn): Operation {
+  const ttlMs = oneOf(pick, [20_000, 5_000, 500])
+  if (book.owners.length === 0 || rarely(pick, 3)) return { op: 'join', node: oneOf(pick, NODES), ttlMs }
+  return { op: 'renew', owner: recentOwner(book, pick), ttlMs }
+}
+
+/** Mostly one of the latest owners: the others are fenced. */
+function recentOwner(book: Book, pick: Pick): Incarnation {
+  const owners = rarely(pick, 8) ? book.owners : book.owners.slice(-2)
+  return oneOf(pick, owners) ?? (0 as Incarnation)
+}
+
+function makeClaim({ book, pick }: Turn): ClaimRequest {
+  const first = pick(3)
+  return {
+    owner: recentOwner(book, pick),
+    slots: [0, 1, 2].slice(0, 1 + pick(3)).map((step) => ({
+      tenant: tenantOf(pick),
+      consumer: CONSUMERS[(first + step) % 3] as string,
+      max: pick(4),
+    })),
+    max: pick(8),
+    maxAlone: pick(3),
+    codeHashes: oneOf(pick, [['hash-1', 'hash-2'], ['hash-1'], []]),
+  }
+}
+
+function makeAccept(turn: Turn): Commit {
+  const { book, pick } = turn
+  const tenant = tenantOf(pick)
+  const event = makeEvent(turn, tenant)
+  const writes: Write[] = [{ w: 'event.append', event, dedupForMs: oneOf(pick, [10_000, 1_000, 0]) }]
+  for (let count = event.matched; count > 0; count -= 1) {
+    const id = rarely(pick, 60) ? oneOf(pick, book.works)?.id : undefined
+    writes.push({
+      w: 'work.add',
+      work: {
+        id: id ?? book.ids.work(),
+        kind: 'route',
+        consumer: oneOf(pick, CONSUMERS),
+        definition: `definition-${pick(3)}`,
+        codeHash: oneOf(pick, CODE),
+        eventId: event.id,
+        expiresInMs: 1_000 * (1 + pick(100)),
+        replayOf: rarely(pick, 10) ? book.ids.deadLetter() : null,
+      },
+      lease: pick(2) === 0 ? null : recentOwner(book, pick),
+      delayMs: oneOf(pick, [0, 0, 50, 2_000]),
+    })
+  }
+  const guards: Guard[] = [{ g: 'dedup', source: event.source, key: event.dedupKey }]
+  return makeCommit(turn, tenant, rarely(pick, 15) ? [] : guards, writes)
+}
+
+function makeEvent({ book, pick }: Turn, tenant: TenantId): NewEvent {
+  const hasObject = !rarely(pick, 4)
+  return {
+    id: book.ids.event(),
+    tenant,
+    source: oneOf(pick, ['shop', 'crm']),
+    subject: oneOf(pick, ['order.created', 'order.paid', 'contact.changed']),
+    objectType: hasObject ? 'order' : null,
+    objectId: hasObject ? `object-${pick(9)}` : null,
+    occurredAt: hasObject ? book.now - pick(1_000) : null,
+    correlationId: book.ids.uuid(),
+    causationId: rarely(pick, 6) ? (oneOf(pick, book.events)?.id ?? null) : null,
+    traceId: book.ids.uuid(),
+    dedupKey: `dedup-${pick(40)}`,
+    payloadHash: `hash-${pick(5)}`,
+    headers: '{}',
+    data: oneOf(pick, ['{}', '{"text":"😀 \' \\" \\u0000"}', '[1.0,12345678901234567890]']),
+    matched: pick(3),
+  }
+}
+
+/** Something about a row that exists, mostly guarded so that it holds. */
+async function makeDecision(turn: Turn): Promise<Commit> {
+  const { book, pick, store } = turn
+  switch (pick(8)) {
+    case 0:
+      return makeRecordPut(turn)
+    case 1:
+      return makeLetterPut(turn)
+    case 2:
+      return makeObservation(turn)
+    default: {
+      const known = rarely(pick, 4) ? oneOf(pick, book.works) : oneOf(pick, book.works.slice(-12))
+      const row = known && (await store.forTenant(known.tenant).work(known.id))
+      return row ? makeWorkDecision(turn, row) : makeObservation(turn)
+    }
+  }
+}
+
+async function makeRecordPut(turn: Turn): Promise<Commit> {
+  const { pick, store } = turn
+  const tenant = tenantOf(pick)
+  const kind = oneOf(pick, ['definition', 'bundle', 'setting'] as const)
+  const key = oneOf(pick, ['a', 'b', 'ü', '😀'])
+  const found = (await store.forTenant(tenant).record(kind, key))?.version ?? 0
+  const version = rarely(pick, 4) ? found + 1 : found
+  return makeCommit(
+    turn,
+    tenant,
+    [{ g: 'version', of: kind, key, version }],
+    [{ w: 'record.put', kind, key, version: found + 1, body: `body ${found + 1}` }],
+  )
+}
+
+async function makeLetterPut(turn: Turn): Promise<Commit> {
+  const { book, pick, store } = turn
+  const known = rarely(pick, 2) ? oneOf(pick, book.letters) : undefined
+  const tenant = known?.tenant ?? tenantOf(pick)
+  const id = known?.id ?? book.ids.deadLetter()
+  const found = await store.forTenant(tenant).deadLetter(id)
+  const version = (found?.version ?? 0) + (rarely(pick, 5) ? 1 : 0)
+  const work = oneOf(pick, book.works)?.id ?? book.ids.work()
+  const event = oneOf(pick, book.events)?.id ?? book.ids.event()
+  return makeCommit(
+    turn,
+    tenant,
+    [{ g: 'version', of: 'deadLetter', key: id, version }],
+    [{ w: 'deadLetter.put', row: makeLetter(turn, id, version + 1, { id: work, eventId: event }) }],
+  )
+}
+
+function makeLetter(
+  { book, pick }: Turn,
+  id: DeadLetterId,
+  version: number,
+  work: { readonly id: WorkId; readonly eventId: EventId },
+): Extract<Write, { w: 'deadLetter.put' }>['row'] {
+  return {
+    id,
+    version,
+    state: oneOf(pick, ['open', 'ready_to_replay', 'replaying', 'resolved', 'discarded'] as const),
+    class: oneOf(pick, ['config', 'validation', 'poison'] as const),
+    reason: oneOf(pick, ['rejected', 'cap_reached', 'expired'] as const),
+    consumer: oneOf(pick, CONSUMERS),
+    eventId: work.eventId,
+    workId: work.id,
+    attempts: pick(6),
+    replays: pick(3),
+    lastError: `error ${pick(5)}`,
+    key: rarely(pick, 2) ? ledgerKeyOf(pick) : null,
+    correlationId: book.ids.uuid(),
+    payloadHash: `hash-${pick(5)}`,
+    runbook: rarely(pick, 3) ? 'https://example.com' : null,
+    severity: oneOf(pick, ['high', 'low']),
+  }
+}
+
+function makeObservation(turn: Turn): Commit {
+  const { pick } = turn
+  const evidence = JSON.stringify({ seen: pick(100) })
+  return makeCommit(turn, tenantOf(pick), [], [{ w: 'ledger.observe', key: ledgerKeyOf(pick), evidence }])
+}
+
+async function makeWorkDecision(turn: Turn, row: WorkRow): Promise<Commit> {
+  const { book, pick, store } = turn
+  const epoch = rarely(pick, 8) ? row.epoch - 1 : row.epoch
+  const owner = row.owner !== null && !rarely(pick, 8) ? row.owner : recentOwner(book, pick)
+  const lease: Guard =
+    row.state === 'leased' || rarely(pick, 3)
+      ? { g: 'lease', work: row.id, owner, epoch }
+      : { g: 'work', work: row.id, state: rarely(pick, 8) ? 'parked' : row.state, epoch }
+  // The wrong tenant sees nothing, and its guard is refused.
+  const tenant = rarely(pick, 20) ? tenantOf(pick) : row.tenant
+  const key = row.key ?? ledgerKeyOf(pick)
+  const entry = await store.forTenant(row.tenant).ledger(key)
+  const effect = makeEffect(turn, row, key, entry)
+  const fate = makeFate(turn, row, key)
+  const parts = oneOf(pick, [[fate], [effect], [effect, fate]])
+  return makeCommit(
+    turn,
+    tenant,
+    [lease, ...parts.flatMap(({ guards }) => guards)],
+    parts.flatMap(({ writes }) => writes),
+  )
+}
+
+interface Part {
+  readonly guards: readonly Guard[]
+  readonly writes: readonly Write[]
+}
+
+/** What becomes of the item. */
+function makeFate(turn: Turn, row: WorkRow, key: string): Part {
+  const { book, pick } = turn
+  const note: Note = {
+    key: rarely(pick, 3) ? null : key,
+    class: oneOf(pick, [null, 'transient', 'config'] as const),
+    lastError: rarely(pick, 2) ? `error ${pick(9)}` : null,
+    effectRef: rarely(pick, 2) ? `ref-${pick(9)}` : null,
+    httpStatus: oneOf(pick, [null, 200, 503]),
+    durationMs: oneOf(pick, [null, 12]),
+  }
+  const attempt = {
+    number: 1 + pick(4),
+    startedAt: book.now - pick(100),
+    durationMs: pick(100),
+    outcome: oneOf(pick, ['again', 'done', 'waited'] as const),
+    class: note.class,
+    httpStatus: note.httpStatus,
+    error: note.lastError,
+  }
+  const writes: Write[] = pick(2) === 0 ? [{ w: 'attempt.append', work: row.id, attempt }] : []
+  const to = oneOf(pick, ['again', 'done', 'parked', 'dead', 'skipped', 'merged', 'cancelled'] as const)
+  if (to === 'again') {
+    const delayMs = oneOf(pick, [0, 100, 3_000])
+    writes.push({ w: 'work.again', work: row.id, delayMs, counters: COUNTERS, note })
+  } else {
+    writes.push({ w: 'work.settle', work: row.id, to, counters: COUNTERS, note })
+  }
+  if (to === 'dead') {
+    writes.push({ w: 'deadLetter.put', row: makeLetter(turn, book.ids.deadLetter(), 1, row) })
+  }
+  return { guards: [], writes }
+}
+
+/** What becomes of the key. */
+function makeEffect(turn: Turn, row: WorkRow, key: string, found: LedgerEntry | null): Part {
+  const { book, pick } = turn
+  const entry: NewLedgerEntry = {
+    key,
+    work: row.id,
+    epoch: row.epoch,
+    consumer: row.consumer,
+    eventId: row.eventId,
+    objectId: rarely(pick, 2) ? `object-${pick(9)}` : null,
+    payloadHash: `hash-${pick(5)}`,
+    correlationId: book.ids.uuid(),
+  }
+  const isOpen = found === null || rarely(pick, 10)
+  if (isOpen) {
+    const guards: Guard[] = [{ g: 'unreserved', key }]
+    return rarely(pick, 3)
+      ? { guards, writes: [{ w: 'ledger.done', entry, effectRef: `ref-${pick(9)}`, result: null }] }
+      : { guards, writes: [{ w: 'ledger.reserve', entry, sendWithinMs: 100 * pick(50) }] }
+  }
+  const state = rarely(pick, 8) ? 'unknown' : found.state
+  const guards: Guard[] = [{ g: 'ledger', key, state, work: found.work, epoch: found.epoch }]
+  if (found.state === 'released' || (found.state === 'unknown' && pick(2) === 0)) {
+    return { guards, writes: [{ w: 'ledger.reserve', entry, sendWithinMs: 100 * pick(50) }] }
+  }
+  const settle: Write = {
+    w: 'ledger.settle',
+    key,
+    to: oneOf(pick, ['done', 'released', 'unknown'] as const),
+    proof: oneOf(pick, ['acknowledged', 'probe', 'person', 'never-sent', 'no-answer'] as const),
+    effectRef: rarely(pick, 2) ? `ref-${pick(9)}` : null,
+    result: rarely(pick, 2) ? '{"id":1}' : null,
+  }
+  return { guards, writes: [settle] }
+}
+
+/** Runs the operation; what it answers can be compared between stores. */
+export async function perform(subject: Subject, operation: Operation): Promise<unknown> {
+  const { store } = subject
+  switch (operation.op) {
+    case 'commits': {
+      const results = await Promise.allSettled(operation.commits.map((commit) => store.commit(commit)))
+      return results.map((result) => (result.status === 'fulfilled' ? result.value : 'rejected'))
+    }
+    case 'claim':
+      return store.claim(operation.request)
+    case 'join':
+      return store.join(operation.node, operation.ttlMs)
+    case 'renew':
+      return store.renew(operation.owner, operation.ttlMs)
+    case 'reclaim':
+      return store.reclaim(operation.limit)
+    case 'advance':
+      await subject.advance(operation.ms)
+      return null
+    case 'read':
+      return readSome(store, operation)
+  }
+}
+
+async function readSome(store: Store, { tenant, event, limit }: Extract<Operation, { op: 'read' }>) {
+  const reads = store.forTenant(tenant)
+  const twice = async <Row>(read: (cursor: string | null) => Promise<Page<Row>>) => {
+    const first = await read(null)
+    const second = first.nextCursor === null ? null : await read(first.nextCursor)
+    return [first.items, second?.items ?? null, second?.nextCursor == null]
+  }
+  return {
+    event: await reads.event(event),
+    work: await reads.workOfEvent(event),
+    events: await twice((cursor) => reads.events({ cursor, limit, source: 'shop' })),
+    ready: await twice((cursor) => reads.workList({ cursor, limit, state: 'ready' })),
+    letters: await twice((cursor) => reads.deadLetters({ cursor, limit })),
+    consumers: await store.system('verification').readyConsumers(),
+    counts: await store.system('verification').workCounts(),
+  }
+}
+
+/** Remembers the names that the operation brought. */
+export function noteResult(book: Book, operation: Operation, result: unknown): void {
+  if (operation.op === 'advance') book.now += operation.ms
+  if (operation.op === 'join') book.owners.push((result as { owner: Incarnation }).owner)
+  if (operation.op !== 'commits') return
+  const results = result as readonly (CommitResult | 'rejected')[]
+  for (const [index, { tenant, writes }] of operation.commits.entries()) {
+    const one = results[index]
+    if (one === undefined || one === 'rejected' || !one.ok) continue
+    for (const write of writes) {
+      if (write.w === 'event.append') book.events.push({ tenant, id: write.event.id })
+      if (write.w === 'work.add') book.works.push({ tenant, id: write.work.id })
+      if (write.w === 'deadLetter.put' && !book.letters.some(({ id }) => id === write.row.id)) {
+        book.letters.push({ tenant, id: write.row.id })
+      }
+    }
+  }
+}

@@ -1,0 +1,98 @@
+// What every store must do (docs/spec/store.md). An adapter's test is a harness and one call of `storeConformance`.
+
+import fc from 'fast-check'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { makeMemoryStore } from '../adapters/store-memory/index.ts'
+import { commitRules } from './store-conformance/commits.conformance.ts'
+import { guardRules } from './store-conformance/guards.conformance.ts'
+import { type Kit, type MakeStoreHarness, openKit, START } from './store-conformance/kit.conformance.ts'
+import { claimRules, leaseRules } from './store-conformance/leases.conformance.ts'
+import {
+  makeBook,
+  nextOperation,
+  noteResult,
+  perform,
+  type Subject,
+} from './store-conformance/operations.conformance.ts'
+import { readRules } from './store-conformance/reads.conformance.ts'
+import { writeRules } from './store-conformance/writes.conformance.ts'
+
+export type {
+  MakeStoreHarness,
+  StoreCapabilities,
+  StoreHarness,
+} from './store-conformance/kit.conformance.ts'
+
+export interface StoreConformanceOptions {
+  /** How many random sequences are compared with the store in memory; each needs a harness of its own. */
+  readonly propertyRuns?: number
+}
+
+export function storeConformance(
+  name: string,
+  makeHarness: MakeStoreHarness,
+  options: StoreConformanceOptions = {},
+): void {
+  describe(`store: ${name}`, () => {
+    describe('rules', () => {
+      let open: Kit | null = null
+      const kit = (): Kit => {
+        if (open === null) throw new Error('no store is open')
+        return open
+      }
+      beforeEach(async () => {
+        open = await openKit(makeHarness)
+      })
+      afterEach(async () => {
+        await open?.harness.close()
+        open = null
+      })
+      commitRules(kit)
+      guardRules(kit)
+      writeRules(kit)
+      leaseRules(kit)
+      claimRules(kit)
+      readRules(kit)
+    })
+
+    test('[ST70] random operations do what they do in memory', async () => {
+      const chances = fc.array(fc.nat(), { minLength: 400, maxLength: 2_000, size: 'max' })
+      const compare = async (numbers: readonly number[]) => {
+        const harness = await makeHarness()
+        try {
+          await harness.setNow(START)
+          await compareWithMemory(harness, numbers)
+        } finally {
+          await harness.close()
+        }
+      }
+      await fc.assert(fc.asyncProperty(chances, compare), {
+        seed: 20_260_114,
+        numRuns: options.propertyRuns ?? 25,
+        interruptAfterTimeLimit: 20_000,
+      })
+    })
+  })
+}
+
+async function compareWithMemory(subject: Subject, numbers: readonly number[]): Promise<void> {
+  const book = makeBook()
+  const memory: Subject = {
+    store: makeMemoryStore({ now: () => now, defer: (callback) => queueMicrotask(callback) }),
+    advance: (ms) => {
+      now += ms
+    },
+  }
+  let now = START
+  let used = 0
+  const pick = (below: number) => (numbers[used++] ?? 0) % below
+  while (used < numbers.length) {
+    const operation = await nextOperation(book, pick, memory.store)
+    const expected = await perform(memory, operation)
+    const result = await perform(subject, operation)
+    expect({ operation, result }).toEqual({ operation, result: expected })
+    noteResult(book, operation, expected)
+  }
+  const dump = await subject.store.system('verification').dump()
+  expect(dump).toEqual(await memory.store.system('verification').dump())
+}
