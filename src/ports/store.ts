@@ -25,7 +25,15 @@ import type {
 } from '../core/ids/index.ts'
 import type { LedgerEntry, LedgerProof, LedgerState, NewLedgerEntry } from '../core/ledger/index.ts'
 import type { Instant } from '../core/time/index.ts'
-import type { Attempt, Counters, NewWork, Note, SettledState, WorkRow, WorkState } from '../core/work/index.ts'
+import type {
+  Attempt,
+  Counters,
+  NewWork,
+  Note,
+  SettledState,
+  WorkRow,
+  WorkState,
+} from '../core/work/index.ts'
 
 /** Everything cold: kept as text under a key, with a version that guards name. */
 export const RECORD_KINDS = ['definition', 'bundle', 'setting'] as const
@@ -87,7 +95,10 @@ export type Write =
       readonly note: Note
     }
   | { readonly w: 'attempt.append'; readonly work: WorkId; readonly attempt: Attempt }
-  /** A new entry, or a released one taken up again with the same generation. */
+  /**
+   * A new entry, or one taken up again with the same generation: released, or unknown where a repeat is allowed. What the
+   * entry was is for the guard to say; the write itself is unconditional.
+   */
   | { readonly w: 'ledger.reserve'; readonly entry: NewLedgerEntry; readonly sendWithinMs: number }
   | {
       readonly w: 'ledger.settle'
@@ -124,7 +135,12 @@ export interface Commit {
 
 /** What stood in the way of a guard, by the guard's kind. */
 export type Found =
-  | { readonly f: 'work'; readonly state: WorkState; readonly owner: Incarnation | null; readonly epoch: number }
+  | {
+      readonly f: 'work'
+      readonly state: WorkState
+      readonly owner: Incarnation | null
+      readonly epoch: number
+    }
   | { readonly f: 'event'; readonly id: EventId }
   | { readonly f: 'ledger'; readonly entry: LedgerEntry }
   | { readonly f: 'version'; readonly version: number }
@@ -184,12 +200,20 @@ export interface PageRequest {
 export interface TenantReads {
   event(id: EventId): Promise<StoredEvent | null>
   events(
-    query: PageRequest & { readonly source?: string; readonly subject?: string; readonly unmatched?: boolean },
+    query: PageRequest & {
+      readonly source?: string
+      readonly subject?: string
+      readonly unmatched?: boolean
+    },
   ): Promise<Page<StoredEvent>>
   work(id: WorkId): Promise<WorkRow | null>
   workOfEvent(id: EventId): Promise<readonly WorkRow[]>
   workList(
-    query: PageRequest & { readonly state?: WorkState; readonly consumer?: string; readonly class?: FailureClass },
+    query: PageRequest & {
+      readonly state?: WorkState
+      readonly consumer?: string
+      readonly class?: FailureClass
+    },
   ): Promise<Page<WorkRow>>
   attempts(id: WorkId): Promise<readonly Attempt[]>
   ledger(key: string): Promise<LedgerEntry | null>
@@ -224,6 +248,8 @@ export interface StoreDump {
 }
 
 export interface SystemReads {
+  /** Who has ready work, due or not: also consumers that are no longer defined. */
+  readyConsumers(): Promise<readonly { readonly tenant: TenantId; readonly consumer: string }[]>
   /** Items per state, over all tenants. */
   workCounts(): Promise<Readonly<Record<WorkState, number>>>
   /** Everything, in a fixed order (by tenant and id, key or number): to compare stores. */

@@ -9,6 +9,6 @@ export function hashDocument(document: DefinitionDocument): string {
   return hashText(canonicalJson(document as unknown as JsonValue))
 }
 
-export function hashText(text: string): string {
+export function hashText(text: string | Uint8Array): string {
   return `sha256:${createHash('sha256').update(text).digest('hex')}`
 }

@@ -13,4 +13,4 @@ export type {
   SourceDocument,
   VerifyDocument,
 } from './documents.ts'
-export { hashDocument } from './hash.ts'
+export { hashDocument, hashText } from './hash.ts'

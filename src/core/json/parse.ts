@@ -62,7 +62,7 @@ function closingQuote(text: string, open: number): number {
 }
 
 function tooDeep(depthMax: number, at: number): JsonError {
-  return new JsonError(`nested deeper than ${depthMax} levels`, at)
+  return new JsonError(`nested deeper than ${depthMax} levels`, at, 'depth')
 }
 
 /** Owns its position in one text; made for one read. */

@@ -14,9 +14,11 @@ export type JsonValue =
 export class JsonError extends Error {
   override readonly name = 'JsonError'
   readonly offset: number
+  readonly code: 'syntax' | 'depth'
 
-  constructor(message: string, offset: number) {
+  constructor(message: string, offset: number, code: JsonError['code'] = 'syntax') {
     super(message)
     this.offset = offset
+    this.code = code
   }
 }

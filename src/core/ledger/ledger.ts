@@ -7,7 +7,14 @@ export const LEDGER_STATES = ['reserved', 'done', 'released', 'unknown'] as cons
 export type LedgerState = (typeof LEDGER_STATES)[number]
 
 /** How an entry came to its state; `person` and `probe` are proofs as good as an acknowledgement. */
-export type LedgerProof = 'acknowledged' | 'probe' | 'person' | 'never-sent' | 'not-applied' | 'crash' | 'no-answer'
+export type LedgerProof =
+  | 'acknowledged'
+  | 'probe'
+  | 'person'
+  | 'never-sent'
+  | 'not-applied'
+  | 'crash'
+  | 'no-answer'
 
 export interface NewLedgerEntry {
   readonly key: string

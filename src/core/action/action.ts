@@ -1,0 +1,54 @@
+// The actions of a route, compiled from their documents.
+
+import type { ActionDocument } from '../definition/index.ts'
+import { unreachable } from '../errors/index.ts'
+import { compileShape, compileTemplate, ExpressionError, type Scope } from '../expression/index.ts'
+import type { JsonValue } from '../json/index.ts'
+import { compileHttpAction, type HttpAction, must } from './http.ts'
+
+export interface FunctionAction {
+  readonly type: 'function'
+  readonly name: string
+  readonly codeHash: string
+  readonly timeoutMs: number
+  input(scope: Scope): JsonValue
+}
+
+export interface EmitAction {
+  readonly type: 'emit'
+  render(scope: Scope): { readonly subject: string; readonly data: JsonValue }
+}
+
+export type Action = HttpAction | FunctionAction | EmitAction
+
+export function compileAction(document: ActionDocument): Action {
+  switch (document.type) {
+    case 'http':
+      return compileHttpAction(document)
+    case 'function': {
+      const shape = document.with === null ? null : must(compileShape(document.with)).shape
+      return {
+        type: 'function',
+        name: document.name,
+        codeHash: document.codeHash,
+        timeoutMs: document.timeoutMs,
+        // Without `with`, a function gets the whole payload.
+        input: (scope) => (shape === null ? (scope['payload'] as JsonValue) : (shape.render(scope) ?? null)),
+      }
+    }
+    case 'emit': {
+      const subject = must(compileTemplate(document.subject)).template
+      const data = must(compileShape(document.data)).shape
+      return {
+        type: 'emit',
+        render(scope) {
+          const text = subject.render(scope)
+          if (typeof text !== 'string') throw new ExpressionError('type', 'the subject is not a text', 'emit')
+          return { subject: text, data: data.render(scope) ?? null }
+        },
+      }
+    }
+    default:
+      return unreachable(document)
+  }
+}

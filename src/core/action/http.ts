@@ -1,0 +1,143 @@
+// An http action, compiled: from a definition and a scope to a request, and from a response to facts.
+
+import { type HttpActionDocument, hashText } from '../definition/index.ts'
+import {
+  compileExpression,
+  compileShape,
+  compileTemplate,
+  ExpressionError,
+  type Scope,
+} from '../expression/index.ts'
+import type { CallPolicy } from '../failure/index.ts'
+import { type JsonValue, parseJson, stringifyJson } from '../json/index.ts'
+import type { EffectAbilities } from '../ledger/index.ts'
+
+export interface RenderedRequest {
+  readonly method: string
+  readonly url: string
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | null
+}
+
+export interface HttpAction {
+  readonly type: 'http'
+  readonly policy: CallPolicy
+  readonly abilities: EffectAbilities
+  /** Throws ExpressionError where a value is missing that the request cannot do without. */
+  render(scope: Scope, key: string): RenderedRequest
+  /** null: the operation cannot be probed. */
+  readonly probe: {
+    render(scope: Scope): RenderedRequest
+    found(scope: Scope, response: ParsedResponse): boolean
+  } | null
+}
+
+export interface ParsedResponse {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: JsonValue
+}
+
+/** What a header can carry of a key, whatever the key is: vendors cut or refuse the rest. */
+const KEY_HEADER = /^[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?$/
+
+export function compileHttpAction(document: HttpActionDocument): HttpAction {
+  const request = compileRequest(document.method, document.url, document.headers, document.body)
+  return {
+    type: 'http',
+    policy: { idempotent: document.idempotent, classify: document.classify },
+    abilities: {
+      idempotent: document.idempotent,
+      keyTtlMs: document.keyTtlMs,
+      probeAfterMs: document.probe?.afterMs ?? null,
+      timeoutMs: document.timeoutMs,
+    },
+    render(scope, key) {
+      const rendered = request(scope)
+      return { ...rendered, headers: { ...rendered.headers, 'idempotency-key': keyForHeader(key) } }
+    },
+    probe: document.probe === null ? null : compileProbe(document.probe),
+  }
+}
+
+export function keyForHeader(key: string): string {
+  return KEY_HEADER.test(key) ? key : hashText(key)
+}
+
+function compileProbe(probe: NonNullable<HttpActionDocument['probe']>): NonNullable<HttpAction['probe']> {
+  const request = compileRequest(probe.method, probe.url, probe.headers, null)
+  const found = must(compileExpression(probe.found)).expression
+  return {
+    render: request,
+    found: (scope, response) => found.evaluate({ ...scope, result: response }) === true,
+  }
+}
+
+function compileRequest(
+  method: string,
+  url: string,
+  headers: Readonly<Record<string, string>>,
+  body: JsonValue,
+): (scope: Scope) => RenderedRequest {
+  const urlTemplate = must(compileTemplate(url)).template
+  const headerTemplates = Object.entries(headers).map(
+    ([name, text]) => [name.toLowerCase(), must(compileTemplate(text)).template] as const,
+  )
+  const shape = body === null ? null : must(compileShape(body)).shape
+  return (scope) => {
+    const renderedUrl = urlTemplate.render(scope, 'url')
+    if (typeof renderedUrl !== 'string') throw new ExpressionError('type', 'the url is not a text', 'url')
+    const rendered: Record<string, string> = {}
+    for (const [name, template] of headerTemplates) {
+      const value = template.render(scope)
+      if (value !== undefined && value !== null) rendered[name] = headerText(name, value)
+    }
+    const value = shape === null ? undefined : shape.render(scope)
+    if (value === undefined) return { method, url: renderedUrl, headers: rendered, body: null }
+    const text = typeof value === 'string' ? value : stringifyJson(value)
+    rendered['content-type'] ??= typeof value === 'string' ? 'text/plain; charset=utf-8' : 'application/json'
+    return { method, url: renderedUrl, headers: rendered, body: text }
+  }
+}
+
+function headerText(name: string, value: JsonValue): string {
+  const text = typeof value === 'string' ? value : stringifyJson(value)
+  // A line break would let a payload write headers of its own.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what may not stand in a header
+  if (/[\x00-\x08\x0a-\x1f\x7f]/.test(text) || /[^\x00-\xff]/.test(text)) {
+    throw new ExpressionError('type', 'the value cannot stand in a header', `headers.${name}`)
+  }
+  return text
+}
+
+/** A body that says it is JSON, or looks so, is read; anything else stays text. */
+export function parseResponse(response: {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}): ParsedResponse {
+  const { status, headers, body } = response
+  if (body === '') return { status, headers, body: null }
+  try {
+    return { status, headers, body: parseJson(body) }
+  } catch {
+    return { status, headers, body }
+  }
+}
+
+/** Where the effect is, in the vendor's words: the `location`, or an `id` in the answer. */
+export function effectRefOf(response: ParsedResponse): string | null {
+  const location = response.headers['location']
+  if (location !== undefined) return location
+  const { body } = response
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) return null
+  const id = (body as Readonly<Record<string, JsonValue>>)['id']
+  return typeof id === 'string' || typeof id === 'number' || typeof id === 'bigint' ? String(id) : null
+}
+
+/** Definitions were checked before they were stored: a text that does not compile now is our bug. */
+export function must<T extends { readonly ok: boolean }>(compiled: T): Extract<T, { ok: true }> {
+  if (!compiled.ok) throw new Error(`assertion failed: unchecked definition: ${JSON.stringify(compiled)}`)
+  return compiled as Extract<T, { ok: true }>
+}

@@ -1,0 +1,86 @@
+// A source, compiled: from a request that passed its verification to the names of an event.
+
+import { must } from '../action/index.ts'
+import { hashDocument, type SourceDocument } from '../definition/index.ts'
+import { compileExpression, compileTemplate, type Expression, type Scope } from '../expression/index.ts'
+import type { JsonValue } from '../json/index.ts'
+import { parseSubject } from '../subject/index.ts'
+import type { Instant } from '../time/index.ts'
+import { compileVerifier, type Verifier } from './verify.ts'
+
+export interface EventNames {
+  readonly subject: string
+  readonly objectType: string | null
+  readonly objectId: string | null
+  readonly occurredAt: Instant | null
+  readonly dedupKey: string
+}
+
+export interface Source {
+  readonly document: SourceDocument
+  readonly hash: string
+  readonly verifier: Verifier
+  /** `problem` says why the event cannot be named. Throws ExpressionError when a formula fails. */
+  name(request: {
+    readonly header: Scope
+    readonly payload: JsonValue
+    readonly tenant: string
+    readonly payloadHash: string
+  }): { readonly ok: true; readonly names: EventNames } | { readonly ok: false; readonly problem: string }
+}
+
+export function compileSource(document: SourceDocument): Source {
+  const subject = must(compileTemplate(document.subject)).template
+  const pick = (text: string | null): Expression | null =>
+    text === null ? null : must(compileExpression(text)).expression
+  const id = pick(document.event.id)
+  const objectId = pick(document.event.objectId)
+  const occurredAt = pick(document.event.occurredAt)
+  const dedupBy = pick(document.dedup.by)
+  const objectType =
+    document.event.objectType === null ? null : must(compileTemplate(document.event.objectType)).template
+  return {
+    document,
+    hash: hashDocument(document),
+    verifier: compileVerifier(document.verify),
+    name({ header, payload, tenant, payloadHash }) {
+      const scope: Scope = { header, payload, source: document.name, tenant, vars: {} }
+      const named = subject.render(scope)
+      const parsed = parseSubject(typeof named === 'string' ? named : '')
+      if (!parsed.ok) return { ok: false, problem: parsed.problem.message }
+      const object = textOf(objectId?.evaluate(scope))
+      const event = {
+        id: id?.evaluate(scope) ?? null,
+        objectType: textOf(objectType?.render(scope)),
+        objectId: object,
+        occurredAt: instantOf(occurredAt?.evaluate(scope)),
+      }
+      const by = dedupBy === null ? event.id : dedupBy.evaluate({ ...scope, event })
+      return {
+        ok: true,
+        names: {
+          subject: named as string,
+          objectType: event.objectType,
+          objectId: object,
+          occurredAt: event.occurredAt,
+          // Without an id, what was sent and what it is about tell one event from another.
+          dedupKey: textOf(by) ?? `${payloadHash}:${object ?? ''}`,
+        },
+      }
+    },
+  }
+}
+
+function textOf(value: JsonValue | undefined): string | null {
+  if (value === null || value === undefined || typeof value === 'object') return null
+  const text = String(value)
+  return text === '' ? null : text
+}
+
+/** Seconds or milliseconds since the epoch, or a text with a zone that the ISO grammar knows. */
+function instantOf(value: JsonValue | undefined): Instant | null {
+  if (typeof value === 'number') return value > 1e11 ? value : value * 1_000
+  if (typeof value !== 'string') return null
+  const at = Date.parse(value)
+  return Number.isNaN(at) ? null : at
+}

@@ -1,0 +1,99 @@
+// What becomes of a work item whose action failed.
+//
+// Invariants: W1 config, validation, auth and poison are never retried by themselves. W2 calls started never exceed the
+// profile's attempts. W3 a closed bucket and somebody else's key use up waits, not attempts. W4 nothing is tried after
+// `expiresAt`. W5 an item whose effect may be there never dies: it is parked for a person, unless repeating is
+// harmless.
+
+import type { DeadLetterReason } from '../dead-letter/index.ts'
+import type { RetryPolicy } from '../definition/index.ts'
+import type { FailureClass } from '../failure/index.ts'
+import { nextDelay } from '../retry/index.ts'
+import { type Instant, MINUTE } from '../time/index.ts'
+import type { Counters, WorkState } from './work.ts'
+
+export interface FailureQuestion {
+  readonly class: FailureClass
+  readonly effect: 'none' | 'maybe'
+  /** Repeating the call is harmless, so that doubt needs nobody. */
+  readonly idempotent: boolean
+  /** The vendor remembers the key, so that a repeat is safe for a while. */
+  readonly canRepeat: boolean
+  /** How long to wait before asking the vendor whether the effect is there; null: it cannot be asked. */
+  readonly probeAfterMs: number | null
+  /** Including the one that failed. */
+  readonly counters: Counters
+  readonly policy: RetryPolicy
+  readonly retryAfterMs: number | null
+  /** In [0, 1). */
+  readonly jitter: number
+  readonly now: Instant
+  readonly expiresAt: Instant
+}
+
+export type FailureStep =
+  | { readonly step: 'again'; readonly delayMs: number; readonly counters: Counters }
+  | { readonly step: 'dead'; readonly reason: DeadLetterReason }
+  | { readonly step: 'park' }
+
+/** A closed bucket that does not say when it opens. */
+const BUCKET_CLOSED_MS = 1 * MINUTE
+
+export function decideFailure(question: FailureQuestion): FailureStep {
+  const { counters, now, expiresAt } = question
+  const doubt = question.effect === 'maybe' && !question.idempotent
+  switch (question.class) {
+    case 'auth':
+    case 'config':
+    case 'validation':
+      return { step: 'dead', reason: 'rejected' }
+    case 'poison':
+      return { step: 'dead', reason: 'crash_loop' }
+    case 'rate_limited': {
+      // The call was refused before anything was done: it is a wait, and gives its attempt back.
+      const delayMs = question.retryAfterMs ?? BUCKET_CLOSED_MS
+      if (now + delayMs >= expiresAt) return { step: 'dead', reason: 'expired' }
+      return {
+        step: 'again',
+        delayMs,
+        counters: { ...counters, attempts: counters.attempts - 1, waits: counters.waits + 1 },
+      }
+    }
+    case 'transient':
+    case 'unknown': {
+      if (question.effect === 'maybe' && question.probeAfterMs !== null) {
+        // Asking is no call: it needs no attempt, only time.
+        const late = now + question.probeAfterMs >= expiresAt
+        if (!late) return { step: 'again', delayMs: question.probeAfterMs, counters }
+        return doubt ? { step: 'park' } : { step: 'dead', reason: 'expired' }
+      }
+      if (doubt && !question.canRepeat) return { step: 'park' }
+      const delayMs = nextDelay(question.policy, counters.attempts, question.jitter, question.retryAfterMs)
+      if (delayMs === null) return doubt ? { step: 'park' } : { step: 'dead', reason: 'cap_reached' }
+      if (now + delayMs >= expiresAt) return doubt ? { step: 'park' } : { step: 'dead', reason: 'expired' }
+      return { step: 'again', delayMs, counters }
+    }
+  }
+}
+
+/** After this many losses while alone an item is poison: it takes its node down with it. */
+export const LOSSES_MAX = 3
+
+/** What is left to do for an item that may not start another call, given what the ledger says of its effect. */
+export function decideExhausted(inDoubt: boolean, reason: DeadLetterReason): FailureStep {
+  return inDoubt ? { step: 'park' } : { step: 'dead', reason }
+}
+
+/** Which states may follow which; a settled item moves only by a person's hand or by late evidence. */
+export const WORK_STEPS: Readonly<Record<WorkState | 'absent', readonly WorkState[]>> = {
+  absent: ['ready', 'leased', 'waiting'],
+  waiting: ['ready', 'cancelled'],
+  ready: ['leased', 'cancelled', 'skipped'],
+  leased: ['done', 'ready', 'skipped', 'merged', 'parked', 'dead', 'cancelled'],
+  parked: ['done', 'ready', 'cancelled'],
+  dead: [],
+  done: [],
+  skipped: [],
+  merged: [],
+  cancelled: [],
+}

@@ -1,0 +1,48 @@
+// Commits from the engine: named, and stubborn where an answer is owed.
+
+import type { Ids, TenantId } from '../core/ids/index.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { Log } from '../ports/log.ts'
+import { type CommitResult, type Guard, type Store, StoreError, type Write } from '../ports/store.ts'
+import { messageOf } from './lease.ts'
+
+export interface Commits {
+  /** One try; a StoreError reaches the caller. */
+  once(tenant: TenantId, guards: readonly Guard[], writes: readonly Write[]): Promise<CommitResult>
+  /**
+   * Tries until the store answers: for decisions about work that this node holds, which nobody else could make. A
+   * repeated commit that was applied the first time is refused by its own guards; callers read that from `found`.
+   */
+  firmly(tenant: TenantId, guards: readonly Guard[], writes: readonly Write[]): Promise<CommitResult>
+}
+
+const BACKOFF_FIRST_MS = 50
+const BACKOFF_LAST_MS = 5_000
+
+export function makeCommits(deps: {
+  readonly store: Store
+  readonly ids: Ids
+  readonly clock: Clock
+  readonly log: Log
+}): Commits {
+  const { store, ids, clock, log } = deps
+  return {
+    once: (tenant, guards, writes) => store.commit({ id: ids.commit(), tenant, guards, writes }),
+    async firmly(tenant, guards, writes) {
+      const commit = { id: ids.commit(), tenant, guards, writes }
+      for (let delayMs = BACKOFF_FIRST_MS; ; delayMs = Math.min(BACKOFF_LAST_MS, delayMs * 2)) {
+        try {
+          return await store.commit(commit)
+        } catch (error) {
+          if (!(error instanceof StoreError) || error.code === 'closed') throw error
+          log.warn('store.unavailable', {
+            error: messageOf(error),
+            applied: error.applied,
+            retryInMs: delayMs,
+          })
+          await new Promise<void>((resolve) => clock.after(delayMs, resolve))
+        }
+      }
+    },
+  }
+}

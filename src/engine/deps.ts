@@ -1,0 +1,44 @@
+// What the engine needs from outside, and its settings.
+
+import type { NodeId } from '../core/ids/index.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { Code } from '../ports/code.ts'
+import type { HttpClient } from '../ports/http-client.ts'
+import type { Log } from '../ports/log.ts'
+import type { Random } from '../ports/random.ts'
+import type { Store } from '../ports/store.ts'
+import type { Vault } from '../ports/vault.ts'
+
+export interface EngineDeps {
+  readonly store: Store
+  readonly clock: Clock
+  readonly random: Random
+  readonly http: HttpClient
+  readonly vault: Vault
+  readonly log: Log
+  readonly code: Code
+}
+
+export interface EngineConfig {
+  readonly node: NodeId
+  /** How long an incarnation lives without a heartbeat. */
+  readonly leaseMs: number
+  /** Items that run at once on this node. */
+  readonly concurrency: number
+  /** The backstop between claims when nothing wakes the node. */
+  readonly pollMs: number
+  /** A reserved call must begin within this. */
+  readonly sendWithinMs: number
+  readonly responseBytesMax: number
+  /** Results larger than this are not kept in the ledger. */
+  readonly resultBytesMax: number
+}
+
+export const ENGINE_DEFAULTS = {
+  leaseMs: 30_000,
+  concurrency: 256,
+  pollMs: 1_000,
+  sendWithinMs: 5_000,
+  responseBytesMax: 1_048_576,
+  resultBytesMax: 16_384,
+} as const satisfies Omit<EngineConfig, 'node'>

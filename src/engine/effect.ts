@@ -1,0 +1,503 @@
+// A call to somebody else's system, under the ledger: reserve, send, settle; and what to do when the ledger already
+// knows the key. Decisions are the core's (`decideEffect`, `classifyCall`, `decideFailure`); this file carries them out.
+//
+// Invariants: N3 no call without an open reserve of this item and epoch. N4 done only on an acknowledgement, a probe or
+// evidence. N5 a stale owner writes evidence and nothing else.
+
+import {
+  effectRefOf,
+  type ParsedResponse,
+  parseResponse,
+  type RenderedRequest,
+} from '../core/action/index.ts'
+import { ExpressionError } from '../core/expression/index.ts'
+import { type CallVerdict, classifyCall } from '../core/failure/index.ts'
+import { stringifyJson } from '../core/json/index.ts'
+import { decideEffect, EVIDENCE_ACKNOWLEDGED, type LedgerEntry } from '../core/ledger/index.ts'
+import type { Instant } from '../core/time/index.ts'
+import { type Counters, decideExhausted, decideFailure, type FailureStep } from '../core/work/index.ts'
+import type { HttpOutcome } from '../ports/http-client.ts'
+import type { Guard, Write } from '../ports/store.ts'
+import type { Commits } from './commits.ts'
+import type { EngineConfig, EngineDeps } from './deps.ts'
+import type { Lease } from './lease.ts'
+import { lineOf } from './lines.ts'
+import {
+  attemptOf,
+  type Call,
+  countersOf,
+  describe,
+  errorText,
+  factsOf,
+  hostOf,
+  ledgerGuard,
+  measured,
+  neverSent,
+  newEntry,
+  noteOf,
+  outcomeWord,
+  resultText,
+  settleLedger,
+} from './outcome.ts'
+import type { Decision, DecisionBase, Settlement, Settler } from './settle.ts'
+
+/** The pure decisions that the engine carries out; the simulator swaps them to plant bugs. */
+export interface Decisions {
+  readonly decideEffect: typeof decideEffect
+  readonly classifyCall: typeof classifyCall
+  readonly decideFailure: typeof decideFailure
+}
+
+export const DECISIONS: Decisions = { decideEffect, classifyCall, decideFailure }
+
+export interface Effects {
+  run(call: Call): Promise<void>
+  /** An item that took its node down too often: dead, or parked when its effect may be there. */
+  poison(call: Call): Promise<void>
+}
+
+/** Lease that must be left beyond a call's own limit, for the commit after it. */
+const SETTLE_MARGIN_MS = 1_000
+const ROUNDS_MAX = 6
+const SHORT_WAIT_MS = 1_000
+
+export function makeEffects(
+  deps: Pick<EngineDeps, 'store' | 'clock' | 'random' | 'http' | 'log'> & {
+    readonly commits: Commits
+    readonly settler: Settler
+    readonly lease: Lease
+    readonly decisions: Decisions
+  },
+  config: Pick<EngineConfig, 'sendWithinMs' | 'responseBytesMax' | 'resultBytesMax'>,
+): Effects {
+  const { store, clock, random, http, log, commits, settler, lease, decisions } = deps
+
+  const leaseGuard = ({ item }: Call): Guard => ({
+    g: 'lease',
+    work: item.work.id,
+    owner: item.owner,
+    epoch: item.work.epoch,
+  })
+
+  /** Steps through what the ledger says until the item is settled or put back. */
+  const run = async (call: Call): Promise<void> => {
+    const { item, key } = call
+    const fresh =
+      item.work.attempts === 0 && item.work.waits === 0 && !item.work.alone && item.work.replayOf === null
+    let entry = fresh ? null : await store.forTenant(item.work.tenant).ledger(key)
+    if (clock.now() >= item.work.expiresAt) {
+      await exhausted(call, entry, 'expired')
+      return
+    }
+    for (let round = 0; round < ROUNDS_MAX; round += 1) {
+      const next = await stepOnce(call, entry)
+      if (next === 'finished') return
+      entry = next.entry
+    }
+    await waitAgain(call, SHORT_WAIT_MS, 'the ledger entry keeps changing')
+  }
+
+  const stepOnce = async (
+    call: Call,
+    entry: LedgerEntry | null,
+  ): Promise<'finished' | { readonly entry: LedgerEntry | null }> => {
+    if (entry === null) return reserveAndSend(call, null)
+    const { item, action } = call
+    const step = decisions.decideEffect({
+      entry,
+      work: item.work.id,
+      epoch: item.work.epoch,
+      waits: item.work.waits,
+      abilities: action.abilities,
+      now: clock.now(),
+    })
+    switch (step.step) {
+      case 'reserve':
+        return reserveAndSend(call, entry)
+      case 'hit':
+        return finishKnown(call, entry, step.own, [], [])
+      case 'believe':
+        return finishKnown(
+          call,
+          entry,
+          entry.work === item.work.id,
+          [ledgerGuard(entry)],
+          [settleLedger(call.key, 'done', 'acknowledged', entry.effectRef, entry.result)],
+        )
+      case 'doubt':
+        return declareDoubt(call, entry)
+      case 'probe':
+        return probe(call, entry)
+      case 'wait':
+        await waitAgain(
+          call,
+          step.delayMs,
+          step.for === 'other' ? 'another item holds the key' : 'not yet time to ask',
+        )
+        return 'finished'
+      case 'park':
+        return park(call, entry, 'the outcome is unknown and cannot be asked for')
+    }
+  }
+
+  const reserveAndSend = async (
+    call: Call,
+    over: LedgerEntry | null,
+  ): Promise<'finished' | { readonly entry: LedgerEntry | null }> => {
+    const { item, action, key, route } = call
+    if (item.work.attempts >= route.document.retry.attempts) return exhausted(call, over, 'cap_reached')
+    // Reserve last: everything that could still stop the call has been asked by now.
+    const neededMs = config.sendWithinMs + action.abilities.timeoutMs + SETTLE_MARGIN_MS
+    if (!(await lease.covers(item.owner, neededMs))) return 'finished'
+    const askedAt = clock.monotonic()
+    const held: Guard = over === null ? { g: 'unreserved', key } : ledgerGuard(over)
+    const result = await commits.firmly(
+      item.work.tenant,
+      [leaseGuard(call), held],
+      [{ w: 'ledger.reserve', entry: newEntry(call.item, key), sendWithinMs: config.sendWithinMs }],
+    )
+    if (!result.ok) {
+      if (result.guard === 0) return 'finished'
+      const found = result.found?.f === 'ledger' ? result.found.entry : null
+      const ours =
+        found?.state === 'reserved' && found.work === item.work.id && found.epoch === item.work.epoch
+      if (!ours) return { entry: found }
+    }
+    if (clock.monotonic() - askedAt > config.sendWithinMs) {
+      await release(call)
+      return 'finished'
+    }
+    const startedAt = clock.now()
+    const outcome = await send(call.request, action.abilities.timeoutMs)
+    await settleCall(call, outcome, startedAt, over)
+    return 'finished'
+  }
+
+  const send = (request: RenderedRequest, timeoutMs: number): Promise<HttpOutcome> =>
+    http.send({ ...request, timeoutMs, maxResponseBytes: config.responseBytesMax })
+
+  /** Too late to send: proof that nothing was sent. */
+  const release = async (call: Call) => {
+    const { item } = call
+    await finish(call, 'RETRY', {
+      to: 'again',
+      delayMs: SHORT_WAIT_MS,
+      counters: { ...countersOf(item), waits: item.work.waits + 1 },
+      note: noteOf(call, { class: 'transient', lastError: 'the reserve took too long; nothing was sent' }),
+      guards: [ownReserve(call)],
+      writes: [settleLedger(call.key, 'released', 'never-sent', null, null)],
+      attempt: null,
+    })
+  }
+
+  const settleCall = async (
+    call: Call,
+    outcome: HttpOutcome,
+    startedAt: Instant,
+    over: LedgerEntry | null,
+  ) => {
+    const { item, action, key } = call
+    const verdict = decisions.classifyCall(factsOf(outcome, clock.now()), action.policy)
+    const counters = { ...countersOf(item), attempts: item.work.attempts + 1 }
+    const reserve = ownReserve(call)
+    if (verdict.as === 'done') {
+      const response = outcome.kind === 'response' ? parseResponse(outcome) : null
+      const effectRef = response === null ? null : effectRefOf(response)
+      const result = response === null ? null : resultText(response, config.resultBytesMax)
+      const first = counters.attempts === 1 && over === null
+      const settlement = await finish(call, 'DONE', {
+        to: 'done',
+        counters,
+        note: noteOf(call, { effectRef, ...measured(outcome) }),
+        guards: [reserve],
+        writes: [settleLedger(key, 'done', 'acknowledged', effectRef, result)],
+        attempt: first ? null : attemptOf(counters.attempts, startedAt, outcome, 'done', null, null),
+      })
+      if (!settlement.ok) await bearWitness(call, effectRef, result)
+      return
+    }
+    await settleFailure(call, outcome, verdict, counters, startedAt)
+  }
+
+  const settleFailure = async (
+    call: Call,
+    outcome: HttpOutcome,
+    verdict: Extract<CallVerdict, { as: 'failed' }>,
+    counters: Counters,
+    startedAt: Instant,
+  ) => {
+    const { item, route, action, key } = call
+    const error = errorText(outcome)
+    const now = clock.now()
+    const step = decisions.decideFailure({
+      class: verdict.class,
+      effect: verdict.effect,
+      idempotent: action.policy.idempotent,
+      canRepeat: action.abilities.keyTtlMs !== null,
+      probeAfterMs: action.abilities.probeAfterMs,
+      counters,
+      policy: route.document.retry,
+      retryAfterMs: verdict.retryAfterMs,
+      jitter: random.unit(),
+      now,
+      expiresAt: item.work.expiresAt,
+    })
+    const ledger =
+      verdict.effect === 'none'
+        ? settleLedger(key, 'released', neverSent(outcome) ? 'never-sent' : 'not-applied', null, null)
+        : settleLedger(key, 'unknown', 'no-answer', null, null)
+    const shown =
+      step.step === 'again' && step.counters.attempts < counters.attempts ? 'waited' : outcomeWord(step)
+    await carryOut(call, step, {
+      counters,
+      note: noteOf(call, { class: verdict.class, lastError: error, ...measured(outcome) }),
+      guards: [ownReserve(call)],
+      writes: [ledger],
+      attempt: attemptOf(counters.attempts, startedAt, outcome, shown, verdict.class, error),
+    })
+  }
+
+  const carryOut = async (call: Call, step: FailureStep, decision: DecisionBase): Promise<Settlement> => {
+    const failureClass = decision.note.class ?? 'unknown'
+    switch (step.step) {
+      case 'again': {
+        const action = step.counters.attempts < decision.counters.attempts ? 'WAIT' : 'RETRY'
+        return finish(call, action, {
+          ...decision,
+          to: 'again',
+          delayMs: step.delayMs,
+          counters: step.counters,
+        })
+      }
+      case 'park':
+        return finish(call, 'PARKED', { ...decision, to: 'parked' })
+      case 'dead': {
+        const error = decision.note.lastError ?? step.reason
+        return finish(call, 'DEAD_LETTERED', {
+          ...decision,
+          to: 'dead',
+          class: failureClass,
+          reason: step.reason,
+          error,
+        })
+      }
+    }
+  }
+
+  /** A crash left our own reserve: the call may have been made. It counts as one, and is looked at afresh. */
+  const declareDoubt = async (call: Call, entry: LedgerEntry): Promise<'finished'> => {
+    const counters = { ...countersOf(call.item), attempts: call.item.work.attempts + 1 }
+    const error = 'the node stopped between reserve and answer; the call may have been made'
+    const now = clock.now()
+    await finish(call, 'UNKNOWN', {
+      to: 'again',
+      delayMs: 0,
+      counters,
+      note: noteOf(call, { class: 'unknown', lastError: error }),
+      guards: [ledgerGuard(entry)],
+      writes: [settleLedger(call.key, 'unknown', 'crash', null, null)],
+      attempt: {
+        number: counters.attempts,
+        startedAt: now,
+        durationMs: 0,
+        outcome: 'unknown',
+        class: 'unknown',
+        httpStatus: null,
+        error,
+      },
+    })
+    return 'finished'
+  }
+
+  const probe = async (
+    call: Call,
+    entry: LedgerEntry,
+  ): Promise<'finished' | { readonly entry: LedgerEntry | null }> => {
+    const { item, action, key, scope } = call
+    const prober = action.probe
+    if (prober === null) return park(call, entry, 'the outcome is unknown and cannot be asked for')
+    let answer: 'found' | 'absent' | null = null
+    let error = 'the probe gave no clear answer'
+    let response: ParsedResponse | null = null
+    try {
+      const outcome = await send(prober.render(scope), action.abilities.timeoutMs)
+      if (outcome.kind === 'response' && (outcome.status < 300 || outcome.status === 404)) {
+        response = parseResponse(outcome)
+        answer = prober.found(scope, response) ? 'found' : 'absent'
+      } else {
+        error = `probe: ${errorText(outcome)}`
+      }
+    } catch (thrown) {
+      if (!(thrown instanceof ExpressionError)) throw thrown
+      error = `probe: ${describe(thrown)}`
+    }
+    if (answer === 'found') {
+      const effectRef = response === null ? null : effectRefOf(response)
+      return finishKnown(
+        call,
+        entry,
+        entry.work === item.work.id,
+        [ledgerGuard(entry)],
+        [settleLedger(key, 'done', 'probe', effectRef, null)],
+      )
+    }
+    if (answer === 'absent') {
+      const result = await commits.firmly(
+        item.work.tenant,
+        [leaseGuard(call), ledgerGuard(entry)],
+        [settleLedger(key, 'released', 'probe', null, null)],
+      )
+      if (result.ok) return { entry: { ...entry, state: 'released', proof: 'probe' } }
+      if (result.guard === 0) return 'finished'
+      return { entry: result.found?.f === 'ledger' ? result.found.entry : null }
+    }
+    await waitAgain(call, SHORT_WAIT_MS * 2 ** Math.min(item.work.waits, 8), error)
+    return 'finished'
+  }
+
+  /** The effect is there: by this item (done) or by an earlier one (skipped, with a pointer). */
+  const finishKnown = async (
+    call: Call,
+    entry: LedgerEntry,
+    own: boolean,
+    guards: readonly Guard[],
+    writes: readonly Write[],
+  ): Promise<'finished' | { readonly entry: LedgerEntry | null }> => {
+    const effectRef = own ? entry.effectRef : (entry.effectRef ?? entry.work)
+    const settlement = await finish(call, own ? 'DONE' : 'DEDUPE_HIT', {
+      to: own ? 'done' : 'skipped',
+      counters: countersOf(call.item),
+      note: noteOf(call, { effectRef }),
+      guards,
+      writes,
+      attempt: null,
+    })
+    if (settlement.ok || settlement.why === 'stale') return 'finished'
+    return { entry: settlement.found?.f === 'ledger' ? settlement.found.entry : null }
+  }
+
+  const waitAgain = async (call: Call, delayMs: number, why: string): Promise<void> => {
+    const { item } = call
+    if (clock.now() + delayMs >= item.work.expiresAt) {
+      const entry = await store.forTenant(item.work.tenant).ledger(call.key)
+      await exhausted(call, entry, 'expired')
+      return
+    }
+    await finish(call, 'WAIT', {
+      to: 'again',
+      delayMs,
+      counters: { ...countersOf(item), waits: item.work.waits + 1 },
+      note: noteOf(call, { class: item.work.class, lastError: why }),
+      guards: [],
+      writes: [],
+      attempt: null,
+    })
+  }
+
+  const park = async (call: Call, entry: LedgerEntry, why: string): Promise<'finished'> => {
+    await finish(call, 'PARKED', {
+      to: 'parked',
+      counters: countersOf(call.item),
+      note: noteOf(call, { class: 'unknown', lastError: why }),
+      guards: [ledgerGuard(entry)],
+      writes: [],
+      attempt: null,
+    })
+    return 'finished'
+  }
+
+  const exhausted = async (
+    call: Call,
+    entry: LedgerEntry | null,
+    reason: 'cap_reached' | 'expired' | 'crash_loop',
+  ): Promise<'finished'> => {
+    const { item, action } = call
+    const own = entry !== null && entry.work === item.work.id
+    const inDoubt =
+      own && (entry.state === 'unknown' || entry.state === 'reserved') && !action.policy.idempotent
+    const writes =
+      own && entry.state === 'reserved' ? [settleLedger(call.key, 'unknown', 'crash', null, null)] : []
+    const failureClass = inDoubt
+      ? 'unknown'
+      : reason === 'crash_loop'
+        ? 'poison'
+        : (item.work.class ?? 'transient')
+    await carryOut(call, decideExhausted(inDoubt, reason), {
+      counters: countersOf(item),
+      note: noteOf(call, { class: failureClass, lastError: item.work.lastError ?? EXHAUSTED[reason] }),
+      guards: entry === null ? [{ g: 'unreserved', key: call.key }] : [ledgerGuard(entry)],
+      writes,
+      attempt: null,
+    })
+    return 'finished'
+  }
+
+  /** The answer came after the item was given to somebody else: what was seen is kept, and settles a doubt. */
+  const bearWitness = async (call: Call, effectRef: string | null, result: string | null) => {
+    const { item, key, route } = call
+    const { tenant, id, epoch } = item.work
+    const evidence = `${EVIDENCE_ACKNOWLEDGED} ${stringifyJson({ epoch, effectRef })}`
+    await commits.firmly(tenant, [], [{ w: 'ledger.observe', key, evidence }])
+    const done = settleLedger(key, 'done', 'acknowledged', effectRef, result)
+    await commits.firmly(tenant, [{ g: 'ledger', key, state: 'unknown', work: id, epoch }], [done])
+    // Somebody may have parked the item before the evidence came; the ledger is done now, so nobody parks it again.
+    const work = await store.forTenant(tenant).work(id)
+    const entry = await store.forTenant(tenant).ledger(key)
+    if (work?.state !== 'parked' || entry?.state !== 'done') return
+    await settler.settleUnheld(
+      { work, event: item.event },
+      route,
+      {
+        to: 'done',
+        counters: { attempts: work.attempts, waits: work.waits, losses: work.losses },
+        note: noteOf(call, { effectRef }),
+        guards: [],
+        writes: [],
+        attempt: null,
+      },
+      { g: 'work', work: id, state: 'parked', epoch: work.epoch },
+    )
+  }
+
+  const finish = async (call: Call, action: string, decision: Decision): Promise<Settlement> => {
+    const settlement = await settler.settle(call.item, call.route, decision)
+    const { note } = decision
+    const point = action === 'DEDUPE_HIT' ? 'dedupe' : action === 'DEAD_LETTERED' ? 'dead-letter' : 'effect'
+    log.control(
+      lineOf(point, settlement.ok ? action : 'STALE', call.item.event, {
+        route: call.route.document.name,
+        work: call.item.work.id,
+        target: hostOf(call.request.url),
+        key: call.key,
+        attempt: decision.counters.attempts,
+        class: note.class,
+        durationMs: note.durationMs,
+        httpStatus: note.httpStatus,
+        message: note.lastError ?? '',
+      }),
+    )
+    return settlement
+  }
+
+  const poison = async (call: Call): Promise<void> => {
+    const entry = await store.forTenant(call.item.work.tenant).ledger(call.key)
+    if (entry?.state === 'done') await finishKnown(call, entry, entry.work === call.item.work.id, [], [])
+    else await exhausted(call, entry, 'crash_loop')
+  }
+
+  const ownReserve = ({ item, key }: Call): Guard => ({
+    g: 'ledger',
+    key,
+    state: 'reserved',
+    work: item.work.id,
+    epoch: item.work.epoch,
+  })
+
+  return { run, poison }
+}
+
+const EXHAUSTED = {
+  cap_reached: 'all attempts of the retry profile are used up',
+  expired: 'it waited longer than it may',
+  crash_loop: 'the node stopped each time while this item ran alone',
+} as const

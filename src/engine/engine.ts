@@ -1,0 +1,175 @@
+// The engine: intake, leases, claims and the runner around one store. It starts by fencing and recovering what a crash
+// left, and stops by finishing what runs.
+
+import type { DefinitionDocument } from '../core/definition/index.ts'
+import { makeIds, type TenantId } from '../core/ids/index.ts'
+import { EMPTY_NOTE, type WorkRow } from '../core/work/index.ts'
+import type { CommitResult } from '../ports/store.ts'
+import { type Claims, makeClaims } from './claims.ts'
+import { makeCommits } from './commits.ts'
+import type { EngineConfig, EngineDeps } from './deps.ts'
+import { DECISIONS, type Decisions, makeEffects } from './effect.ts'
+import { type Accepted, type IntakeRequest, makeIntake } from './intake.ts'
+import { makeInternalActions } from './internal.ts'
+import { makeItem } from './item.ts'
+import { makeLease } from './lease.ts'
+import { type EventPlan, planEvent } from './plan.ts'
+import { makePool } from './pool.ts'
+import { makeRegistry } from './registry.ts'
+import { makeReplays, type Replays } from './replay.ts'
+import { makeRunner } from './runner.ts'
+import { makeSettler, type Settlement } from './settle.ts'
+
+export interface EngineHealth {
+  /** Takes events in. */
+  readonly open: boolean
+  /** Has a life in the store by its own clock. */
+  readonly alive: boolean
+  readonly running: number
+}
+
+export interface Engine extends Replays {
+  /** Puts a tenant's definitions in force. Call it before `start`, so that recovered work finds them. */
+  apply(tenant: TenantId, documents: readonly DefinitionDocument[]): Promise<{ readonly hash: string }>
+  start(): Promise<void>
+  accept(request: IntakeRequest): Promise<Accepted>
+  /** Takes nothing new, finishes what runs (for at most `withinMs`), and stops. What is left is given back at the next start. */
+  drain(withinMs: number): Promise<{ readonly left: number }>
+  health(): EngineHealth
+}
+
+export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: Decisions = DECISIONS): Engine {
+  const { store, clock, random, http, vault, log, code } = deps
+  const ids = makeIds({ now: () => clock.now(), bytes: (length) => random.bytes(length) })
+  const commits = makeCommits({ store, ids, clock, log })
+  const registry = makeRegistry({ store, ids })
+  const settler = makeSettler({ store, commits, ids })
+  let open = false
+  let claims: Claims | null = null
+  const wake = (delayMs = 0) => claims?.wake(delayMs)
+  const lease = makeLease({ store, clock, log }, config, wake)
+
+  const runner = makeRunner({
+    clock,
+    random,
+    log,
+    registry,
+    settler: wakingSettler(),
+    decisions,
+    effects: () => effects,
+    internal: () => internal,
+  })
+  const pool = makePool({
+    concurrency: config.concurrency,
+    run: (item) => runner.run(item),
+    onFree: (alone) => claims?.freed(alone),
+  })
+  const plan = (
+    ...args: Parameters<typeof planEvent> extends [unknown, ...infer Rest] ? Rest : never
+  ): EventPlan => planEvent({ registry, pool, ids, owner: () => (open ? lease.owner() : null) }, ...args)
+  const effects = makeEffects(
+    { store, clock, random, http, log, commits, settler: wakingSettler(), lease, decisions },
+    config,
+  )
+  const internal = makeInternalActions(
+    {
+      clock,
+      code,
+      log,
+      ids,
+      settler: wakingSettler(),
+      decisions,
+      plan,
+      settleBirths: (planned, settlement) =>
+        settleBirths(planned, settlement, settlement.ok ? settlement.result : null),
+      fail: runner.fail,
+      hold: runner.hold,
+    },
+    config,
+  )
+  const intake = makeIntake({
+    clock,
+    vault,
+    log,
+    registry,
+    ids,
+    commits,
+    plan,
+    settleBirths,
+    isOpen: () => open,
+  })
+  const replays = makeReplays({ store, log, registry, ids, commits, settler, wake })
+
+  /** Items put back are due later: the claim loop must know when. */
+  function wakingSettler(): ReturnType<typeof makeSettler> {
+    return {
+      settleUnheld: settler.settleUnheld,
+      async settle(item, route, decision) {
+        const settlement = await settler.settle(item, route, decision)
+        if (settlement.ok && decision.to === 'again') wake(decision.delayMs)
+        return settlement
+      },
+    }
+  }
+
+  function settleBirths(
+    planned: EventPlan,
+    outcome: Pick<Settlement, 'ok'>,
+    result: CommitResult | null,
+  ): void {
+    // A commit refused by its own first application does not say what was leased: all of it, or claims find it.
+    const leased =
+      result?.ok === true ? result.leased : outcome.ok ? planned.births.map((work) => work.id) : []
+    for (const work of planned.births) {
+      if (!leased.includes(work.id) || planned.owner === null) {
+        pool.giveBack()
+        continue
+      }
+      const at = result?.at ?? clock.now()
+      const row: WorkRow = {
+        ...EMPTY_NOTE,
+        ...work,
+        tenant: planned.event.tenant,
+        state: 'leased',
+        dueAt: at,
+        owner: planned.owner,
+        epoch: 1,
+        alone: false,
+        attempts: 0,
+        waits: 0,
+        losses: 0,
+        createdAt: at,
+        expiresAt: at + work.expiresInMs,
+        processedAt: null,
+      }
+      const event = { ...planned.event, receivedAt: at }
+      pool.start(makeItem(planned.owner, row, event, { payload: planned.payload, header: planned.header }))
+    }
+    if (outcome.ok && planned.event.matched > leased.length) wake()
+  }
+
+  return {
+    ...replays,
+    apply: (tenant, documents) => registry.apply(tenant, documents),
+    async start() {
+      await lease.start()
+      claims = makeClaims({ store, clock, code, log, registry, pool, owner: () => lease.owner() }, config)
+      open = true
+      claims.start()
+    },
+    accept: (request) => intake.accept(request),
+    async drain(withinMs) {
+      open = false
+      await claims?.stop()
+      let cancel: () => void = () => {}
+      const late = new Promise<void>((resolve) => {
+        cancel = clock.after(withinMs, resolve)
+      })
+      await Promise.race([pool.idle(), late])
+      cancel()
+      lease.stop()
+      return { left: pool.running() }
+    },
+    health: () => ({ open, alive: lease.owner() !== null, running: pool.running() }),
+  }
+}

@@ -1,0 +1,122 @@
+// The node's life in the store: joining, one heartbeat for all its work, giving back what the dead left.
+//
+// Not its job: which work runs. Invariants: E1 the owner stops by its own monotonic clock, counted from before it
+// asked. E2 once fenced, an incarnation is never used again: the node joins anew.
+
+import type { Incarnation } from '../core/ids/index.ts'
+import type { EngineConfig, EngineDeps } from './deps.ts'
+
+export interface Lease {
+  /** Joins, fences the node's predecessor and gives its work back. */
+  start(): Promise<void>
+  /** null while there is no life left by our own clock. */
+  owner(): Incarnation | null
+  /** True when the life outlasts `ms` more, after a heartbeat if one was needed. */
+  covers(owner: Incarnation, ms: number): Promise<boolean>
+  stop(): void
+}
+
+const RECLAIM_BATCH = 256
+const RECLAIM_EVERY_BEATS = 2
+
+export function makeLease(
+  deps: Pick<EngineDeps, 'store' | 'clock' | 'log'>,
+  config: Pick<EngineConfig, 'node' | 'leaseMs'>,
+  onReclaimed: () => void,
+): Lease {
+  const { store, clock, log } = deps
+  const beatMs = Math.floor(config.leaseMs / 3)
+  let incarnation: Incarnation | null = null
+  let deadline = 0
+  let beats = 0
+  let stopped = false
+  let cancel: () => void = () => {}
+  let beating: Promise<void> | null = null
+
+  const join = async () => {
+    const asked = clock.monotonic()
+    const joined = await store.join(config.node, config.leaseMs)
+    incarnation = joined.owner
+    deadline = asked + config.leaseMs
+    log.info('node.joined', { node: config.node, incarnation: joined.owner })
+  }
+
+  const reclaim = async () => {
+    for (;;) {
+      const given = await store.reclaim(RECLAIM_BATCH)
+      if (given.length > 0) {
+        log.warn('work.reclaimed', { items: given.length })
+        onReclaimed()
+      }
+      if (given.length < RECLAIM_BATCH || stopped) return
+    }
+  }
+
+  const renew = async (owner: Incarnation, ttlMs: number) => {
+    const asked = clock.monotonic()
+    const renewed = await store.renew(owner, ttlMs)
+    if (incarnation !== owner) return
+    if (renewed === 'fenced') {
+      log.warn('node.fenced', { node: config.node, incarnation: owner })
+      incarnation = null
+      await join()
+      await reclaim()
+    } else {
+      deadline = Math.max(deadline, asked + ttlMs)
+    }
+  }
+
+  const beat = async () => {
+    try {
+      if (incarnation === null) {
+        await join()
+        await reclaim()
+      } else {
+        await renew(incarnation, config.leaseMs)
+        beats += 1
+        if (beats % RECLAIM_EVERY_BEATS === 0) await reclaim()
+      }
+    } catch (error) {
+      log.warn('node.heartbeat-failed', { error: messageOf(error) })
+    }
+  }
+
+  const loop = () => {
+    if (stopped) return
+    cancel = clock.after(beatMs, () => {
+      beating = beat().finally(() => {
+        beating = null
+        loop()
+      })
+    })
+  }
+
+  return {
+    async start() {
+      await join()
+      await reclaim()
+      loop()
+    },
+    owner: () => (incarnation !== null && clock.monotonic() < deadline ? incarnation : null),
+    async covers(owner, ms) {
+      if (incarnation !== owner) return false
+      if (deadline - clock.monotonic() > ms) return true
+      try {
+        // A call that outlasts the ordinary life gets a longer one, for as long as it may run.
+        await renew(owner, ms + config.leaseMs)
+      } catch {
+        return false
+      }
+      return incarnation === owner && deadline - clock.monotonic() > ms
+    },
+    stop() {
+      stopped = true
+      cancel()
+      void beating
+    },
+  }
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

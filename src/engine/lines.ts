@@ -1,0 +1,64 @@
+// The lines at the control points: the same fields every time, from an event and its work.
+
+import type { StoredEvent } from '../core/event/index.ts'
+import { type FailureClass, REPORTED_AS } from '../core/failure/index.ts'
+import type { ControlLine, ControlPoint } from '../ports/log.ts'
+
+type EventFields = Pick<
+  StoredEvent,
+  | 'id'
+  | 'tenant'
+  | 'source'
+  | 'subject'
+  | 'objectType'
+  | 'objectId'
+  | 'correlationId'
+  | 'traceId'
+  | 'payloadHash'
+>
+
+export interface LineFacts {
+  readonly route?: string | null
+  readonly work?: string | null
+  readonly target?: string | null
+  readonly key?: string | null
+  readonly attempt?: number | null
+  readonly class?: FailureClass | null
+  readonly durationMs?: number | null
+  readonly httpStatus?: number | null
+  readonly errorCode?: string | null
+  readonly message?: string
+}
+
+export function lineOf(
+  point: ControlPoint,
+  action: string,
+  event: EventFields,
+  facts: LineFacts,
+): ControlLine {
+  const failureClass = facts.class ?? null
+  return {
+    point,
+    scenarioName: event.subject,
+    routeName: facts.route ?? null,
+    runId: facts.work ?? null,
+    correlationId: event.correlationId,
+    traceId: event.traceId,
+    tenantId: event.tenant,
+    sourceSystem: event.source,
+    targetSystem: facts.target ?? null,
+    objectType: event.objectType,
+    objectId: event.objectId,
+    eventId: event.id,
+    idempotencyKey: facts.key ?? null,
+    attempt: facts.attempt ?? null,
+    classification: failureClass === null ? 'N/A' : REPORTED_AS[failureClass],
+    action,
+    durationMs: facts.durationMs ?? null,
+    httpStatus: facts.httpStatus ?? null,
+    errorCode: facts.errorCode ?? failureClass,
+    message: facts.message ?? '',
+    payloadHash: event.payloadHash,
+    piiRedacted: true,
+  }
+}

@@ -1,0 +1,120 @@
+// The small pure parts of a call: what the ledger, the note and the attempt say of it.
+
+import type { HttpAction, ParsedResponse, RenderedRequest } from '../core/action/index.ts'
+import type { ExpressionError, Scope } from '../core/expression/index.ts'
+import { type CallFacts, parseRetryAfter } from '../core/failure/index.ts'
+import { type JsonValue, stringifyJson } from '../core/json/index.ts'
+import type { LedgerEntry } from '../core/ledger/index.ts'
+import type { Route } from '../core/route/index.ts'
+import type { Instant } from '../core/time/index.ts'
+import { type Attempt, type Counters, EMPTY_NOTE, type FailureStep, type Note } from '../core/work/index.ts'
+import type { HttpOutcome } from '../ports/http-client.ts'
+import type { Guard, Write } from '../ports/store.ts'
+import type { Item } from './item.ts'
+
+export interface Call {
+  readonly item: Item
+  readonly route: Route
+  readonly action: HttpAction
+  readonly key: string
+  readonly scope: Scope
+  readonly request: RenderedRequest
+}
+
+export function ledgerGuard(entry: LedgerEntry): Guard {
+  return { g: 'ledger', key: entry.key, state: entry.state, work: entry.work, epoch: entry.epoch }
+}
+
+export function settleLedger(
+  key: string,
+  to: 'done' | 'released' | 'unknown',
+  proof: Extract<Write, { w: 'ledger.settle' }>['proof'],
+  effectRef: string | null,
+  result: string | null,
+): Write {
+  return { w: 'ledger.settle', key, to, proof, effectRef, result }
+}
+
+export function newEntry(item: Item, key: string): Extract<Write, { w: 'ledger.reserve' }>['entry'] {
+  const { work, event } = item
+  return {
+    key,
+    work: work.id,
+    epoch: work.epoch,
+    consumer: work.consumer,
+    eventId: event.id,
+    objectId: event.objectId,
+    payloadHash: event.payloadHash,
+    correlationId: event.correlationId,
+  }
+}
+
+export function countersOf({ work }: Item): Counters {
+  return { attempts: work.attempts, waits: work.waits, losses: work.losses }
+}
+
+export function noteOf({ key }: Call, known: Partial<Note>): Note {
+  return { ...EMPTY_NOTE, key, ...known }
+}
+
+export function measured(outcome: HttpOutcome): Pick<Note, 'httpStatus' | 'durationMs'> {
+  return {
+    httpStatus: outcome.kind === 'response' ? outcome.status : null,
+    durationMs: Math.round(outcome.durationMs),
+  }
+}
+
+export function factsOf(outcome: HttpOutcome, now: Instant): CallFacts {
+  if (outcome.kind === 'failed') return { kind: 'failed', sent: outcome.sent, code: outcome.code }
+  const retryAfterMs = parseRetryAfter(outcome.headers['retry-after'], now)
+  return { kind: 'response', status: outcome.status, retryAfterMs }
+}
+
+export function neverSent(outcome: HttpOutcome): boolean {
+  return outcome.kind === 'failed' && outcome.sent === 'no'
+}
+
+export function errorText(outcome: HttpOutcome): string {
+  return outcome.kind === 'response' ? `answered ${outcome.status}` : `${outcome.code}: ${outcome.message}`
+}
+
+export function outcomeWord(step: FailureStep): Attempt['outcome'] {
+  return step.step === 'again' ? 'again' : step.step === 'park' ? 'parked' : 'dead'
+}
+
+export function attemptOf(
+  number: number,
+  startedAt: Instant,
+  outcome: HttpOutcome,
+  word: Attempt['outcome'],
+  failureClass: Attempt['class'],
+  error: string | null,
+): Attempt {
+  const { httpStatus, durationMs } = measured(outcome)
+  return {
+    number,
+    startedAt,
+    durationMs: durationMs ?? 0,
+    outcome: word,
+    class: failureClass,
+    httpStatus,
+    error,
+  }
+}
+
+export function resultText(response: ParsedResponse, bytesMax: number): string | null {
+  const text = stringifyJson({ status: response.status, body: response.body } as JsonValue)
+  return text.length > bytesMax ? null : text
+}
+
+export function hostOf(url: string): string | null {
+  const match = /^https?:\/\/([^/?#]+)/i.exec(url)
+  return match?.[1] ?? null
+}
+
+/** A failed formula, without any value: the path and the type say enough to mend it. */
+export function describe(error: ExpressionError): string {
+  const where = error.path === undefined ? '' : ` at ${error.path}`
+  const what = error.valueType === undefined ? '' : ` (found ${error.valueType})`
+  return `${error.message}${where}${what}`
+}

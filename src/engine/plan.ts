@@ -1,0 +1,77 @@
+// From an event to the writes that accept it: the event itself and one work item per route that wants it.
+//
+// Used for what comes in and for what actions emit, so that both are kept, matched and counted alike.
+
+import type { NewEvent } from '../core/event/index.ts'
+import { ExpressionError, type Scope } from '../core/expression/index.ts'
+import type { Ids, Incarnation } from '../core/ids/index.ts'
+import type { JsonValue } from '../core/json/index.ts'
+import { type Route, routeScope } from '../core/route/index.ts'
+import { EMPTY_NOTE, type NewWork } from '../core/work/index.ts'
+import type { Write } from '../ports/store.ts'
+import type { Pool } from './pool.ts'
+import type { Registry } from './registry.ts'
+
+export interface EventPlan {
+  readonly event: NewEvent
+  readonly payload: JsonValue
+  readonly header: JsonValue
+  readonly writes: readonly Write[]
+  /** Items asked to be born in this node's hands; their slots are taken until `settleBirths`. */
+  readonly births: readonly NewWork[]
+  readonly owner: Incarnation | null
+}
+
+const NO_COUNTERS = { attempts: 0, waits: 0, losses: 0 }
+
+export function planEvent(
+  deps: { readonly registry: Registry; readonly pool: Pool; readonly ids: Ids; owner(): Incarnation | null },
+  draft: Omit<NewEvent, 'matched'>,
+  payload: JsonValue,
+  header: JsonValue,
+  dedupForMs: number,
+): EventPlan {
+  const candidates = deps.registry.candidates(draft.tenant, draft.subject)
+  const routes =
+    candidates.length === 0 ? candidates : wanting(candidates, routeScope(draft, payload, header))
+  const event: NewEvent = { ...draft, matched: routes.length }
+  const writes: Write[] = [{ w: 'event.append', event, dedupForMs }]
+  const births: NewWork[] = []
+  const owner = routes.length === 0 ? null : deps.owner()
+  for (const route of routes) {
+    const work = newWork(deps.ids, route, event)
+    const born = owner !== null && route.document.status === 'active' && deps.pool.take()
+    writes.push({ w: 'work.add', work, lease: born ? owner : null, delayMs: 0 })
+    if (born) births.push(work)
+    if (route.document.status === 'disabled') {
+      const note = { ...EMPTY_NOTE, lastError: 'DISABLED' }
+      writes.push({ w: 'work.settle', work: work.id, to: 'skipped', counters: NO_COUNTERS, note })
+    }
+  }
+  return { event, payload, header, writes, births, owner }
+}
+
+function wanting(candidates: readonly Route[], scope: Scope): readonly Route[] {
+  return candidates.filter((route) => {
+    try {
+      return route.wants(scope)
+    } catch (error) {
+      // A condition that cannot be decided must not lose the event: the item runs, fails the same way, and is seen.
+      if (error instanceof ExpressionError) return true
+      throw error
+    }
+  })
+}
+
+export function newWork(ids: Ids, route: Route, event: Pick<NewEvent, 'id'>): NewWork {
+  return {
+    id: ids.work(),
+    kind: 'route',
+    consumer: route.consumer,
+    definition: route.hash,
+    codeHash: route.action.type === 'function' ? route.action.codeHash : null,
+    eventId: event.id,
+    expiresInMs: route.expiresInMs,
+    replayOf: null,
+  }
+}

@@ -1,0 +1,204 @@
+// Runs one work item: finds its definition, makes its key, does its action, and settles every way that can fail.
+
+import type { DeadLetterReason } from '../core/dead-letter/index.ts'
+import { ExpressionError } from '../core/expression/index.ts'
+import type { FailureClass } from '../core/failure/index.ts'
+import { JsonError } from '../core/json/index.ts'
+import type { LedgerEntry } from '../core/ledger/index.ts'
+import { type Route, routeScope } from '../core/route/index.ts'
+import { EMPTY_NOTE, LOSSES_MAX } from '../core/work/index.ts'
+import type { EngineDeps } from './deps.ts'
+import type { Decisions, Effects } from './effect.ts'
+import type { InternalActions, InternalCall, InternalFailure } from './internal.ts'
+import type { Item } from './item.ts'
+import { messageOf } from './lease.ts'
+import { lineOf } from './lines.ts'
+import { countersOf, describe } from './outcome.ts'
+import type { Registry } from './registry.ts'
+import type { Settler } from './settle.ts'
+
+export interface Runner {
+  run(item: Item): Promise<void>
+  fail(call: InternalCall, failure: InternalFailure): Promise<void>
+  hold(call: InternalCall, entry: LedgerEntry): Promise<void>
+}
+
+export function makeRunner(
+  deps: Pick<EngineDeps, 'clock' | 'random' | 'log'> & {
+    readonly registry: Registry
+    readonly settler: Settler
+    readonly decisions: Decisions
+    effects(): Effects
+    internal(): InternalActions
+  },
+): Runner {
+  const { clock, random, log, registry, settler } = deps
+
+  const run = async (item: Item): Promise<void> => {
+    try {
+      const route = await registry.pinned(item.work.tenant, item.work.definition)
+      if (route === null) {
+        const error = 'the definition that it began with is not in the store'
+        return await bury(item, null, null, 'config', 'definition_missing', error)
+      }
+      await runRoute(item, route)
+    } catch (error) {
+      // The item stays ours and leased; it comes back when this incarnation ends. Never seen without a bug or a dead store.
+      log.error('work.broken', { work: item.work.id, error: messageOf(error) })
+    }
+  }
+
+  const runRoute = async (item: Item, route: Route): Promise<void> => {
+    let key: string | null = null
+    try {
+      const scope = routeScope(item.event, item.payload(), item.header())
+      if (!route.wants(scope)) throw new ExpressionError('type', 'the condition no longer holds', 'where')
+      key = route.keyOf(scope)
+      const inner = { ...scope, key }
+      const call = { item, route, key, scope: inner }
+      const { action } = route
+      if (action.type === 'http') {
+        const full = { ...call, action, request: action.render(inner, key) }
+        if (item.work.losses >= LOSSES_MAX) return await deps.effects().poison(full)
+        return await deps.effects().run(full)
+      }
+      if (item.work.losses >= LOSSES_MAX) {
+        const error = 'the node stopped each time while this item ran alone'
+        return await bury(item, route, key, 'poison', 'crash_loop', error)
+      }
+      if (clock.now() >= item.work.expiresAt) {
+        return await bury(
+          item,
+          route,
+          key,
+          item.work.class ?? 'transient',
+          'expired',
+          'it waited longer than it may',
+        )
+      }
+      if (action.type === 'function') await deps.internal().runFunction(call, action)
+      else await deps.internal().runEmit(call, action)
+    } catch (error) {
+      if (error instanceof ExpressionError) {
+        return await bury(item, route, key, 'validation', 'rejected', describe(error))
+      }
+      if (error instanceof JsonError) {
+        return await bury(item, route, key, 'poison', 'unparseable', error.message)
+      }
+      throw error
+    }
+  }
+
+  const bury = async (
+    item: Item,
+    route: Route | null,
+    key: string | null,
+    failureClass: FailureClass,
+    reason: DeadLetterReason,
+    error: string,
+  ): Promise<void> => {
+    const settlement = await settler.settle(item, route, {
+      to: 'dead',
+      class: failureClass,
+      reason,
+      error,
+      counters: countersOf(item),
+      note: { ...EMPTY_NOTE, key, class: failureClass, lastError: error },
+      guards: [],
+      writes: [],
+      attempt: null,
+    })
+    if (!settlement.ok) return
+    const facts = { work: item.work.id, key, class: failureClass, message: error, errorCode: reason }
+    log.control(
+      lineOf('dead-letter', 'DEAD_LETTERED', item.event, {
+        ...facts,
+        route: route?.document.name ?? null,
+        attempt: item.work.attempts,
+      }),
+    )
+  }
+
+  /** An action inside the process failed: by its class, as everywhere. */
+  const fail = async (call: InternalCall, failure: InternalFailure): Promise<void> => {
+    const { item, route, key } = call
+    const counters = { ...countersOf(item), attempts: item.work.attempts + 1 }
+    const step = deps.decisions.decideFailure({
+      class: failure.class,
+      effect: 'none',
+      idempotent: true,
+      canRepeat: true,
+      probeAfterMs: null,
+      counters,
+      policy: route.document.retry,
+      retryAfterMs: failure.retryAfterMs,
+      jitter: random.unit(),
+      now: clock.now(),
+      expiresAt: item.work.expiresAt,
+    })
+    const note = { ...EMPTY_NOTE, key, class: failure.class, lastError: failure.error }
+    const dead = step.step === 'dead'
+    const attempt = {
+      number: counters.attempts,
+      startedAt: clock.now(),
+      durationMs: 0,
+      outcome: dead ? ('dead' as const) : ('again' as const),
+      class: failure.class,
+      httpStatus: null,
+      error: failure.error,
+    }
+    const base = { counters, note, guards: [], writes: [], attempt }
+    const settlement = await settler.settle(
+      item,
+      route,
+      step.step === 'again'
+        ? { ...base, to: 'again', delayMs: step.delayMs, counters: step.counters }
+        : {
+            ...base,
+            to: 'dead',
+            class: failure.class,
+            reason: dead ? step.reason : 'cap_reached',
+            error: failure.error,
+          },
+    )
+    if (!settlement.ok) return
+    log.control(
+      lineOf(dead ? 'dead-letter' : 'effect', dead ? 'DEAD_LETTERED' : 'RETRY', item.event, {
+        route: route.document.name,
+        work: item.work.id,
+        key,
+        attempt: counters.attempts,
+        class: failure.class,
+        message: failure.error,
+      }),
+    )
+  }
+
+  /** Another item holds the key for a call outside: wait for it, without using up an attempt. */
+  const hold = async (call: InternalCall, entry: LedgerEntry): Promise<void> => {
+    const { item, route, key } = call
+    const step = deps.decisions.decideEffect({
+      entry,
+      work: item.work.id,
+      epoch: item.work.epoch,
+      waits: item.work.waits,
+      abilities: { idempotent: false, keyTtlMs: null, probeAfterMs: null, timeoutMs: 0 },
+      now: clock.now(),
+    })
+    const delayMs = step.step === 'wait' ? step.delayMs : 0
+    if (clock.now() + delayMs >= item.work.expiresAt) {
+      return bury(item, route, key, 'transient', 'expired', 'another item held its key for too long')
+    }
+    await settler.settle(item, route, {
+      to: 'again',
+      delayMs,
+      counters: { ...countersOf(item), waits: item.work.waits + 1 },
+      note: { ...EMPTY_NOTE, key, lastError: 'another item holds the key' },
+      guards: [],
+      writes: [],
+      attempt: null,
+    })
+  }
+
+  return { run, fail, hold }
+}
