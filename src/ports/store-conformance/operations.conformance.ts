@@ -16,7 +16,7 @@ import type {
 import type { LedgerEntry, NewLedgerEntry } from '../../core/ledger/index.ts'
 import type { Instant } from '../../core/time/index.ts'
 import type { Note, WorkRow } from '../../core/work/index.ts'
-import type { ClaimRequest, Commit, CommitResult, Guard, Page, Store, Write } from '../store.ts'
+import type { ClaimRequest, ClaimResult, Commit, CommitResult, Guard, Page, Store, Write } from '../store.ts'
 import { makeFixedIds, OTHER, START, TENANT } from './kit.conformance.ts'
 
 /** A whole number in [0, below). */
@@ -44,6 +44,8 @@ export interface Book {
   readonly owners: Incarnation[]
   readonly events: { readonly tenant: TenantId; readonly id: EventId }[]
   readonly works: { readonly tenant: TenantId; readonly id: WorkId }[]
+  /** Those that somebody got hold of, the latest last. */
+  readonly held: { readonly tenant: TenantId; readonly id: WorkId }[]
   readonly letters: { readonly tenant: TenantId; readonly id: DeadLetterId }[]
 }
 
@@ -53,6 +55,7 @@ export function makeBook(): Book {
     owners: [],
     events: [],
     works: [],
+    held: [],
     letters: [],
     ids: makeFixedIds(() => book.now),
   }
@@ -62,6 +65,7 @@ export function makeBook(): Book {
 const CONSUMERS = ['route:a', 'route:b', 'route:c'] as const
 const NODES = ['node-a', 'node-b', 'node-c'] as NodeId[]
 const CODE = [null, null, null, 'hash-1', 'hash-2'] as const
+const FATES = ['again', 'again', 'again', 'done', 'parked', 'dead', 'skipped', 'merged', 'cancelled'] as const
 const COUNTERS = { attempts: 1, waits: 2, losses: 0 }
 
 interface Turn {
@@ -83,8 +87,8 @@ export async function nextOperation(book: Book, pick: Pick, store: Store): Promi
     case 1:
       return { op: 'commits', commits: [makeAccept(turn)] }
     case 2:
-      return { op: 'claim', request: makeClaim(turn) }
     case 3:
+      return { op: 'claim', request: makeClaim(turn) }
     case 4:
     case 5:
       return { op: 'commits', commits: [await makeDecision(turn)] }
@@ -92,7 +96,7 @@ export async function nextOperation(book: Book, pick: Pick, store: Store): Promi
     case 7:
       return { op: 'commits', commits: await makeGroup(turn) }
     case 8:
-      return { op: 'advance', ms: oneOf(pick, [1, 10, 100, 1_000, 4_000, 12_000]) }
+      return { op: 'advance', ms: oneOf(pick, [1, 10, 100, 500, 2_000, 8_000]) }
     case 9:
       return makeLife(turn)
     case 10:
@@ -122,8 +126,8 @@ async function makeGroup(turn: Turn): Promise<readonly Commit[]> {
 }
 
 function makeLife({ book, pick }: Turn): Operation {
-  const ttlMs = oneOf(pick, [20_000, 5_000, 500])
-  if (book.owners.length === 0 || rarely(pick, 3)) return { op: 'join', node: oneOf(pick, NODES), ttlMs }
+  const ttlMs = oneOf(pick, [30_000, 20_000, 2_000])
+  if (book.owners.length === 0 || rarely(pick, 4)) return { op: 'join', node: oneOf(pick, NODES), ttlMs }
   return { op: 'renew', owner: recentOwner(book, pick), ttlMs }
 }
 
@@ -207,7 +211,7 @@ async function makeDecision(turn: Turn): Promise<Commit> {
     case 2:
       return makeObservation(turn)
     default: {
-      const known = rarely(pick, 4) ? oneOf(pick, book.works) : oneOf(pick, book.works.slice(-12))
+      const known = rarely(pick, 4) ? oneOf(pick, book.works) : oneOf(pick, book.held.slice(-8))
       const row = known && (await store.forTenant(known.tenant).work(known.id))
       return row ? makeWorkDecision(turn, row) : makeObservation(turn)
     }
@@ -327,7 +331,7 @@ function makeFate(turn: Turn, row: WorkRow, key: string): Part {
     error: note.lastError,
   }
   const writes: Write[] = pick(2) === 0 ? [{ w: 'attempt.append', work: row.id, attempt }] : []
-  const to = oneOf(pick, ['again', 'done', 'parked', 'dead', 'skipped', 'merged', 'cancelled'] as const)
+  const to = oneOf(pick, FATES)
   if (to === 'again') {
     const delayMs = oneOf(pick, [0, 100, 3_000])
     writes.push({ w: 'work.again', work: row.id, delayMs, counters: COUNTERS, note })
@@ -422,11 +426,15 @@ async function readSome(store: Store, { tenant, event, limit }: Extract<Operatio
 export function noteResult(book: Book, operation: Operation, result: unknown): void {
   if (operation.op === 'advance') book.now += operation.ms
   if (operation.op === 'join') book.owners.push((result as { owner: Incarnation }).owner)
+  if (operation.op === 'claim') {
+    for (const { work } of (result as ClaimResult).items) book.held.push({ tenant: work.tenant, id: work.id })
+  }
   if (operation.op !== 'commits') return
   const results = result as readonly (CommitResult | 'rejected')[]
   for (const [index, { tenant, writes }] of operation.commits.entries()) {
     const one = results[index]
     if (one === undefined || one === 'rejected' || !one.ok) continue
+    for (const id of one.leased) book.held.push({ tenant, id })
     for (const write of writes) {
       if (write.w === 'event.append') book.events.push({ tenant, id: write.event.id })
       if (write.w === 'work.add') book.works.push({ tenant, id: write.work.id })
