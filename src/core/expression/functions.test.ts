@@ -57,6 +57,7 @@ describe('functions', () => {
     ["int(' -12 ')", -12],
     ['int(-1.9)', -1],
     ["double('1.5e2')", 150],
+    ['double(9007199254740993)', 9007199254740992],
     ["bool('true')", true],
     [
       "[1, 1.5, 'a', true, null, [], {}].map(x, type(x))",

@@ -77,7 +77,7 @@ function toWhole(value: unknown, site: CallSite): unknown {
 }
 
 function toNumber(value: unknown, site: CallSite): unknown {
-  if (isNumber(value)) return value
+  if (isNumber(value)) return finite(Number(value))
   if (typeof value === 'string' && value.length <= DIGITS_MAX && DECIMAL.test(value))
     return finite(Number(value))
   throw typeError('`double` needs a number or a text of digits', value, site.paths[0])
