@@ -1,0 +1,153 @@
+import { describe, expect, test } from 'vitest'
+import { renderSettings, resolveConfig, SETTINGS } from './index.ts'
+
+function resolve(env: Record<string, string | undefined>) {
+  const resolved = resolveConfig(env)
+  if (!resolved.ok) throw new Error(JSON.stringify(resolved.findings))
+  return resolved.config
+}
+
+function findings(env: Record<string, string>) {
+  const resolved = resolveConfig(env)
+  return resolved.ok ? [] : resolved.findings
+}
+
+describe('an empty environment', () => {
+  test('gives a working development node', () => {
+    expect(resolve({})).toEqual({
+      environment: 'DEV',
+      dataFolder: './data',
+      port: 4400,
+      host: '127.0.0.1',
+      store: { kind: 'sqlite', file: 'data/millrace.db' },
+      node: 'node-1',
+      adminKey: null,
+      flowsFolder: null,
+      log: 'data/millrace.log',
+      logLevel: 'info',
+      leaseMs: 30_000,
+      concurrency: 256,
+      bodyBytesMax: 8_388_608,
+      outboundAllow: ['127.0.0.0/8', '::1/128'],
+      shutdownMs: 10_000,
+    })
+  })
+
+  test('is the same as empty variables', () => {
+    const empty = Object.fromEntries(Object.values(SETTINGS).map(({ env }) => [env, ' ']))
+    expect(resolve(empty)).toEqual(resolve({}))
+  })
+
+  test('outside development logs to stdout, and reaches no private network', () => {
+    for (const MILLRACE_ENV of ['QA', 'prod']) {
+      expect(resolve({ MILLRACE_ENV })).toMatchObject({ log: 'stdout', outboundAllow: [], host: '127.0.0.1' })
+    }
+  })
+})
+
+describe('values', () => {
+  test('are read in their own units', () => {
+    const config = resolve({
+      MILLRACE_ENV: 'PROD',
+      MILLRACE_DATA: '/var/lib/millrace',
+      MILLRACE_PORT: '0',
+      MILLRACE_HOST: '0.0.0.0',
+      MILLRACE_LEASE: '1.5m',
+      MILLRACE_BODY_LIMIT: '512KiB',
+      MILLRACE_OUTBOUND_ALLOW: '10.0.0.0/8, fd00::/8 192.168.1.7,loopback',
+      MILLRACE_LOG: 'stderr',
+    })
+    expect(config).toMatchObject({
+      store: { kind: 'sqlite', file: '/var/lib/millrace/millrace.db' },
+      port: 0,
+      host: '0.0.0.0',
+      leaseMs: 90_000,
+      bodyBytesMax: 524_288,
+      outboundAllow: ['10.0.0.0/8', 'fd00::/8', '192.168.1.7/32', '127.0.0.0/8', '::1/128'],
+      log: 'stderr',
+    })
+  })
+
+  test('of the store are a file or a PostgreSQL URL', () => {
+    const store = (MILLRACE_STORE: string) => resolve({ MILLRACE_STORE }).store
+    expect(store('postgres://u:p@db/x')).toEqual({ kind: 'postgres', url: 'postgres://u:p@db/x' })
+    expect(store('postgresql:///x')).toEqual({ kind: 'postgres', url: 'postgresql:///x' })
+    expect(store('./a.db')).toEqual({ kind: 'sqlite', file: './a.db' })
+    expect(store('sqlite:/a/b.db')).toEqual({ kind: 'sqlite', file: '/a/b.db' })
+  })
+
+  test('of allowed networks always include this machine in development', () => {
+    const allow = (MILLRACE_ENV: string) =>
+      resolve({ MILLRACE_ENV, MILLRACE_OUTBOUND_ALLOW: '10.0.0.0/8' }).outboundAllow
+    expect(allow('DEV')).toEqual(['127.0.0.0/8', '::1/128', '10.0.0.0/8'])
+    expect(allow('PROD')).toEqual(['10.0.0.0/8'])
+  })
+
+  test('are frozen', () => {
+    const config = resolve({})
+    expect(
+      Object.isFrozen(config) && Object.isFrozen(config.store) && Object.isFrozen(config.outboundAllow),
+    ).toBe(true)
+  })
+})
+
+describe('problems', () => {
+  test('are found all at once, each with what to write', () => {
+    const found = findings({
+      MILLRACE_ENV: 'STAGING',
+      MILLRACE_PORT: '70000',
+      MILLRACE_HOST: 'http://x/',
+      MILLRACE_STORE: 'mysql://root:hidden@db/x',
+      MILLRACE_NODE: 'a b',
+      MILLRACE_ADMIN_KEY: 'hidden key',
+      MILLRACE_LOG_LEVEL: 'debug',
+      MILLRACE_LEASE: '30',
+      MILLRACE_CONCURRENCY: '-1',
+      MILLRACE_BODY_LIMIT: '1GiB',
+      MILLRACE_OUTBOUND_ALLOW: '10.0.0.0/8,internal',
+      MILLRACE_SHUTDOWN: 'soon',
+    })
+    expect(found.map(({ setting }) => setting).sort()).toEqual([
+      'MILLRACE_ADMIN_KEY',
+      'MILLRACE_BODY_LIMIT',
+      'MILLRACE_CONCURRENCY',
+      'MILLRACE_ENV',
+      'MILLRACE_HOST',
+      'MILLRACE_LEASE',
+      'MILLRACE_LOG_LEVEL',
+      'MILLRACE_NODE',
+      'MILLRACE_OUTBOUND_ALLOW',
+      'MILLRACE_PORT',
+      'MILLRACE_SHUTDOWN',
+      'MILLRACE_STORE',
+    ])
+    for (const { message } of found) {
+      expect(message).toMatch(/cannot be used\. .*(Write|Use|write)/)
+      expect(message).not.toContain('hidden')
+    }
+  })
+
+  test('of other kinds of stores say what is supported', () => {
+    for (const MILLRACE_STORE of [':memory:', 'sqlite::memory:', 'postgres://bad host/', 'redis://x']) {
+      expect(findings({ MILLRACE_STORE })).toHaveLength(1)
+    }
+  })
+
+  test('with unknown names are warnings', () => {
+    const resolved = resolveConfig({ MILLRACE_PROT: '1', MILLRACE_TEST_NODE22: 'x', PATH: '/bin' })
+    expect(resolved.ok && resolved.warnings.map(({ setting }) => setting)).toEqual(['MILLRACE_PROT'])
+  })
+})
+
+test('docs/settings.md lists the settings as they are (vitest -u writes it)', async () => {
+  await expect(renderSettings()).toMatchFileSnapshot('../../docs/settings.md')
+})
+
+test('every default in the documentation is one that can be written', () => {
+  for (const { default: makeDefault, defaultText, parse, env } of Object.values(SETTINGS)) {
+    const context = { environment: 'DEV', dataFolder: './data' } as const
+    const text = makeDefault(context)
+    if (text === null || text !== defaultText) continue
+    expect(parse(text, context), env).not.toHaveProperty('text')
+  }
+})

@@ -1,0 +1,94 @@
+// The environment, checked once. Every problem is found in one go, and each says what to write instead; values of
+// settings that may hold secrets are never repeated.
+
+import { type Context, Problem, SETTINGS, type StoreConfig } from './schema.ts'
+
+type Value<Name extends keyof typeof SETTINGS> = Exclude<
+  ReturnType<(typeof SETTINGS)[Name]['parse']>,
+  Problem
+>
+
+export interface Config {
+  readonly environment: Value<'environment'>
+  readonly dataFolder: string
+  readonly port: number
+  readonly host: string
+  readonly store: StoreConfig
+  readonly node: string
+  /** null: made at the first start. */
+  readonly adminKey: string | null
+  /** null: the demo definitions. */
+  readonly flowsFolder: string | null
+  /** `stdout`, `stderr` or a path. */
+  readonly log: string
+  readonly logLevel: Value<'logLevel'>
+  readonly leaseMs: number
+  readonly concurrency: number
+  readonly bodyBytesMax: number
+  /** Networks in CIDR notation. */
+  readonly outboundAllow: readonly string[]
+  readonly shutdownMs: number
+}
+
+export interface ConfigFinding {
+  readonly setting: string
+  /** What is wrong and what to do. */
+  readonly message: string
+}
+
+export type ResolvedConfig =
+  | { readonly ok: true; readonly config: Config; readonly warnings: readonly ConfigFinding[] }
+  | { readonly ok: false; readonly findings: readonly ConfigFinding[] }
+
+export function resolveConfig(env: Readonly<Record<string, string | undefined>>): ResolvedConfig {
+  const findings: ConfigFinding[] = []
+
+  const read = <Name extends keyof typeof SETTINGS>(name: Name, context: Context): Value<Name> | null => {
+    const setting = SETTINGS[name]
+    const given = env[setting.env]?.trim()
+    const text = given === undefined || given === '' ? setting.default(context) : given
+    if (text === null) return null
+    const value = setting.parse(text, context)
+    if (!(value instanceof Problem)) return value as Value<Name>
+    const shown = setting.secret ? 'what is set' : `‘${text}’`
+    findings.push({ setting: setting.env, message: `${shown} cannot be used. ${value.text}` })
+    return null
+  }
+
+  const first: Context = { environment: 'DEV', dataFolder: '' }
+  const environment = read('environment', first) ?? 'DEV'
+  const dataFolder = read('dataFolder', first) ?? ''
+  const context: Context = { environment, dataFolder }
+  const config = {
+    environment,
+    dataFolder,
+    port: read('port', context) as number,
+    host: read('host', context) as string,
+    store: read('store', context) as StoreConfig,
+    node: read('node', context) as string,
+    adminKey: read('adminKey', context),
+    flowsFolder: read('flowsFolder', context),
+    log: read('log', context) as string,
+    logLevel: read('logLevel', context) as Config['logLevel'],
+    leaseMs: read('leaseMs', context) as number,
+    concurrency: read('concurrency', context) as number,
+    bodyBytesMax: read('bodyBytesMax', context) as number,
+    outboundAllow: Object.freeze(read('outboundAllow', context) ?? []),
+    shutdownMs: read('shutdownMs', context) as number,
+  } satisfies Config
+  if (findings.length > 0) return { ok: false, findings }
+  Object.freeze(config.store)
+  return { ok: true, config: Object.freeze(config), warnings: findUnknown(env) }
+}
+
+/** A name that nobody reads is a typing error, or belongs to a later version: worth a word, not worth refusing. */
+function findUnknown(env: Readonly<Record<string, string | undefined>>): ConfigFinding[] {
+  const known = new Set<string>(Object.values(SETTINGS).map((setting) => setting.env))
+  return Object.keys(env)
+    .filter((name) => name.startsWith('MILLRACE_') && !name.startsWith('MILLRACE_TEST_') && !known.has(name))
+    .sort()
+    .map((name) => ({
+      setting: name,
+      message: 'is not a setting; it is ignored. docs/settings.md lists them.',
+    }))
+}

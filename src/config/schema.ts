@@ -1,0 +1,226 @@
+// The only list of settings. What the process is told by its environment, docs/settings.md and `--help` all come from it.
+//
+// A setting's `parse` answers the value, or a `Problem` whose text says what to write instead. Defaults may depend on
+// settings above them in the list, and are texts themselves, so that they are documented as they would be written.
+
+import { join } from 'node:path'
+import ipaddr from 'ipaddr.js'
+import { parseDuration, parseSize } from './units.ts'
+
+export const ENVIRONMENTS = ['DEV', 'QA', 'PROD'] as const
+export type Environment = (typeof ENVIRONMENTS)[number]
+
+export const LOG_LEVELS = ['info', 'warn', 'error', 'silent'] as const
+
+export type StoreConfig =
+  | { readonly kind: 'sqlite'; readonly file: string }
+  | { readonly kind: 'postgres'; readonly url: string }
+
+export class Problem {
+  readonly text: string
+  constructor(text: string) {
+    this.text = text
+  }
+}
+
+/** What the settings above have become; defaults and rules may look at it. */
+export interface Context {
+  readonly environment: Environment
+  readonly dataFolder: string
+}
+
+interface Setting<Value> {
+  readonly env: string
+  /** For people: what may be written. */
+  readonly type: string
+  /** null: there is none; the description says what happens then. */
+  default(context: Context): string | null
+  /** For the documentation, where the default depends on something. */
+  readonly defaultText: string
+  readonly description: string
+  /** Never shown. */
+  readonly secret?: true
+  parse(text: string, context: Context): Value | Problem
+}
+
+function setting<Value>(
+  row: Omit<Setting<Value>, 'default'> & { default?: Setting<Value>['default'] },
+): Setting<Value> {
+  return { default: () => row.defaultText, ...row }
+}
+
+const LOOPBACK = ['127.0.0.0/8', '::1/128'] as const
+
+export const SETTINGS = {
+  environment: setting<Environment>({
+    env: 'MILLRACE_ENV',
+    type: 'DEV, QA or PROD',
+    defaultText: 'DEV',
+    description: 'Where this runs. It is written to every log line, and DEV has friendlier defaults.',
+    parse: (text) =>
+      ENVIRONMENTS.find((name) => name === text.toUpperCase()) ?? new Problem('Write DEV, QA or PROD.'),
+  }),
+  dataFolder: setting<string>({
+    env: 'MILLRACE_DATA',
+    type: 'a folder',
+    defaultText: './data',
+    description: 'Where files are kept that have no setting of their own. It is made when it is missing.',
+    parse: (text) => text,
+  }),
+  port: setting<number>({
+    env: 'MILLRACE_PORT',
+    type: 'a port, 0 for any free one',
+    defaultText: '4400',
+    description: 'The port to listen on, for webhooks, API and console.',
+    parse: (text) => parseWhole(text, 0, 65_535),
+  }),
+  host: setting<string>({
+    env: 'MILLRACE_HOST',
+    type: 'an address or host name of this machine',
+    defaultText: '127.0.0.1',
+    description: 'The address to listen on. Set it to `0.0.0.0` to be reached from other machines.',
+    parse: (text) =>
+      /^[\w.:-]+$/.test(text) ? text : new Problem('Write an address such as 127.0.0.1 or 0.0.0.0.'),
+  }),
+  store: setting<StoreConfig>({
+    env: 'MILLRACE_STORE',
+    type: 'the path of a SQLite file, or a postgres:// URL',
+    defaultText: '`millrace.db` in the data folder',
+    default: ({ dataFolder }) => join(dataFolder, 'millrace.db'),
+    description: 'Where everything is kept. With PostgreSQL several nodes can share it.',
+    secret: true,
+    parse: parseStore,
+  }),
+  node: setting<string>({
+    env: 'MILLRACE_NODE',
+    type: 'a name',
+    defaultText: 'node-1',
+    description:
+      'The name of this node. It must stay over restarts, and differ between nodes that share a store.',
+    parse: (text) =>
+      /^[\w.-]{1,64}$/.test(text) ? text : new Problem('Use up to 64 letters, digits, dots and hyphens.'),
+  }),
+  adminKey: setting<string>({
+    env: 'MILLRACE_ADMIN_KEY',
+    type: 'a text without spaces',
+    defaultText: 'made at the first start and kept in the data folder',
+    default: () => null,
+    description: 'The key of the API and the console, sent as `authorization: Bearer <key>`.',
+    secret: true,
+    parse: (text) =>
+      /^[\x21-\x7e]+$/.test(text) ? text : new Problem('Use visible ASCII characters, no spaces.'),
+  }),
+  flowsFolder: setting<string>({
+    env: 'MILLRACE_FLOWS',
+    type: 'a folder',
+    defaultText: 'the demo definitions of the package',
+    default: () => null,
+    description: 'The folder of definitions to apply at the start.',
+    parse: (text) => text,
+  }),
+  log: setting<string>({
+    env: 'MILLRACE_LOG',
+    type: '`stdout`, `stderr` or the path of a file',
+    defaultText: '`millrace.log` in the data folder in DEV, `stdout` elsewhere',
+    default: ({ environment, dataFolder }) =>
+      environment === 'DEV' ? join(dataFolder, 'millrace.log') : 'stdout',
+    description: 'Where log lines go, as JSON.',
+    parse: (text) => text,
+  }),
+  logLevel: setting<(typeof LOG_LEVELS)[number]>({
+    env: 'MILLRACE_LOG_LEVEL',
+    type: 'info, warn, error or silent',
+    defaultText: 'info',
+    description: 'Which ordinary messages are logged. Lines at control points are always written.',
+    parse: (text) =>
+      LOG_LEVELS.find((name) => name === text.toLowerCase()) ??
+      new Problem('Write info, warn, error or silent.'),
+  }),
+  leaseMs: setting<number>({
+    env: 'MILLRACE_LEASE',
+    type: 'a duration of 100ms to 1h',
+    defaultText: '30s',
+    description: 'How long after its last sign of life a node’s work is given to others.',
+    parse: (text) => parseBounded(text, parseDuration, '100ms', '1h', 'a duration such as 30s'),
+  }),
+  concurrency: setting<number>({
+    env: 'MILLRACE_CONCURRENCY',
+    type: 'a whole number, 1 to 10000',
+    defaultText: '256',
+    description: 'How many work items a node has in hand at once.',
+    parse: (text) => parseWhole(text, 1, 10_000),
+  }),
+  bodyBytesMax: setting<number>({
+    env: 'MILLRACE_BODY_LIMIT',
+    type: 'a size of 1KiB to 64MiB',
+    defaultText: '8MiB',
+    description: 'The largest request body of all. A source’s own `limits.body` can only be smaller.',
+    parse: (text) => parseBounded(text, parseSize, '1KiB', '64MiB', 'a size such as 8MiB'),
+  }),
+  outboundAllow: setting<readonly string[]>({
+    env: 'MILLRACE_OUTBOUND_ALLOW',
+    type: 'networks in CIDR notation, or `loopback`, separated by commas',
+    defaultText: '`loopback` in DEV, nothing elsewhere',
+    default: () => '',
+    description:
+      'Networks that are not public and may be called all the same. In DEV this machine always may; public addresses may everywhere.',
+    parse: parseNetworks,
+  }),
+  shutdownMs: setting<number>({
+    env: 'MILLRACE_SHUTDOWN',
+    type: 'a duration of 0s to 10m',
+    defaultText: '10s',
+    description:
+      'How long work in hand may take to end when the node is stopped; the rest is taken up after the restart.',
+    parse: (text) => parseBounded(text, parseDuration, '0s', '10m', 'a duration such as 10s'),
+  }),
+} as const
+
+function parseWhole(text: string, min: number, max: number): number | Problem {
+  const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
+  return value >= min && value <= max ? value : new Problem(`Write a whole number from ${min} to ${max}.`)
+}
+
+function parseBounded(
+  text: string,
+  parse: (text: string) => number | null,
+  min: string,
+  max: string,
+  example: string,
+): number | Problem {
+  const value = parse(text)
+  if (value === null) return new Problem(`Write ${example}.`)
+  const inside = value >= (parse(min) as number) && value <= (parse(max) as number)
+  return inside ? value : new Problem(`Write ${example}, between ${min} and ${max}.`)
+}
+
+function parseStore(text: string): StoreConfig | Problem {
+  const scheme = /^([a-z][a-z0-9+.-]+):/i.exec(text)?.[1]?.toLowerCase()
+  if (scheme === 'postgres' || scheme === 'postgresql') {
+    return URL.canParse(text)
+      ? { kind: 'postgres', url: text }
+      : new Problem(
+          'Write the URL as postgres://user:password@host:5432/database, special characters percent-encoded.',
+        )
+  }
+  if (text.includes(':memory:'))
+    return new Problem('Write the path of a file: what is only in memory is lost.')
+  if (text.includes('://'))
+    return new Problem('Write the path of a SQLite file or a postgres:// URL; nothing else is supported.')
+  return {
+    kind: 'sqlite',
+    file: scheme === 'sqlite' || scheme === 'file' ? text.slice(scheme.length + 1) : text,
+  }
+}
+
+function parseNetworks(text: string, { environment }: Context): readonly string[] | Problem {
+  const networks = new Set<string>(environment === 'DEV' ? LOOPBACK : [])
+  for (const word of text.split(/[\s,]+/).filter((part) => part !== '')) {
+    if (word === 'loopback') for (const network of LOOPBACK) networks.add(network)
+    else if (ipaddr.isValidCIDR(word)) networks.add(word)
+    else if (ipaddr.IPv4.isValidFourPartDecimal(word)) networks.add(`${word}/32`)
+    else if (ipaddr.IPv6.isValid(word)) networks.add(`${word}/128`)
+    else return new Problem(`‘${word}’ is not a network; write for example 10.0.0.0/8, fd00::/8 or loopback.`)
+  }
+  return [...networks]
+}
