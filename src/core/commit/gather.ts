@@ -112,6 +112,8 @@ export function makeGatherer<C, R>(options: GatherOptions<C, R>): Gatherer<C, R>
         })
       }),
     idle: () =>
-      inFlight === 0 && queue.length === 0 ? Promise.resolve() : new Promise((resolve) => idlers.push(resolve)),
+      inFlight === 0 && queue.length === 0
+        ? Promise.resolve()
+        : new Promise((resolve) => idlers.push(resolve)),
   }
 }
