@@ -1,0 +1,139 @@
+// Claiming and the lives of nodes: each call is one statement, a function of the schema.
+//
+// The answer of a claim must not get lost: its items would stay in the hands of a living owner that does not know of
+// them. A claim that took something has a group id like a commit, and a lost answer is settled by it.
+
+import type { QueryResult } from 'pg'
+import type { Incarnation, NodeId, WorkId } from '../../core/ids/index.ts'
+import type { ClaimedWork, ClaimRequest, ClaimResult, Store } from '../../ports/store.ts'
+import { prepare, type Statement } from './connection.ts'
+import { classifyError, toStoreError } from './errors.ts'
+import { type GroupDeps, settleGroup } from './group.ts'
+import { makeArray } from './parameters.ts'
+import { EVENT, selectList, WORK } from './tables.ts'
+
+const KEPT_GROUPS = "interval '1 hour'"
+const PRUNED_GROUPS = 10_000
+
+type Leases = Pick<Store, 'claim' | 'join' | 'renew' | 'reclaim'>
+
+/** `w_` and `e_` before the names of the work item's and the event's properties. */
+const prefixed = (from: string, prefix: string, properties: readonly string[]) =>
+  selectList(from, properties).replaceAll(' AS "', ` AS "${prefix}`)
+
+export function makeLeases(deps: GroupDeps): Leases {
+  const { pool, schema } = deps
+  const itemColumns = (work: string, event: string) =>
+    `${prefixed(work, 'w_', Object.keys(WORK.columns))}, ${prefixed(event, 'e_', Object.keys(EVENT.columns))}`
+  const claimSql =
+    `SELECT c.now, c.next_due_at AS "nextDueAt", ${itemColumns('(c.item)', '(c.event)')} FROM ${schema}.claim(` +
+    '$1::uuid, $2::int8, $3::text[], $4::text[], $5::int8[], $6::int8, $7::int8, $8::text[]) AS c'
+  const claimedSql =
+    `SELECT ${schema}.now_ms() AS now, ${itemColumns('w', 'e')} FROM ${schema}.commit_group AS g ` +
+    `JOIN ${schema}.work AS w ON w.owner = $2::int8 AND w.state = 'leased' AND w.id = ANY (g.claimed) ` +
+    `JOIN ${schema}.event AS e ON e.tenant = w.tenant AND e.id = w.event_id ` +
+    'WHERE g.id = $1::uuid ORDER BY array_position(g.claimed, w.id)'
+
+  const query = async (statement: Statement): Promise<QueryResult['rows']> => {
+    const client = await pool.connect()
+    try {
+      const { rows } = await client.query(statement)
+      client.release()
+      return rows
+    } catch (error) {
+      client.release(classifyError(error) === 'lost')
+      throw error
+    }
+  }
+
+  /** Runs again what may be run twice, once per connection that turns out to be dead, and after a race. */
+  const retry = async <Result>(run: () => Promise<Result>): Promise<Result> => {
+    for (let tried = 1; ; tried += 1) {
+      try {
+        return await run()
+      } catch (error) {
+        const failure = classifyError(error)
+        if (tried >= 3 || (failure !== 'lost' && failure !== 'again')) throw toStoreError(error)
+      }
+    }
+  }
+
+  const tryClaim = async (request: ClaimRequest): Promise<ClaimResult> => {
+    const groupId = deps.makeGroupId()
+    const { owner, slots } = request
+    const statement = prepare(claimSql, [
+      groupId,
+      owner,
+      makeArray(
+        'text',
+        slots.map(({ tenant }) => tenant),
+      ),
+      makeArray(
+        'text',
+        slots.map(({ consumer }) => consumer),
+      ),
+      makeArray(
+        'int8',
+        slots.map(({ max }) => Math.max(0, max)),
+      ),
+      Math.max(0, request.max),
+      Math.max(0, request.maxAlone),
+      makeArray('text', request.codeHashes),
+    ])
+    const client = await pool.connect()
+    try {
+      const { rows } = await client.query(statement)
+      client.release()
+      return readClaim(rows)
+    } catch (error) {
+      const isLost = classifyError(error) === 'lost'
+      client.release(isLost)
+      if (!isLost || !(await settleGroup(deps, groupId, error))) throw error
+      const rows = await retry(() => query(prepare(claimedSql, [groupId, owner])))
+      const now = rows[0]?.now ?? 0
+      // What else is due is not known any more: the owner asks again at once.
+      return { items: rows.map(readClaimed), nextDueAt: now, now }
+    }
+  }
+
+  return {
+    claim: (request) => retry(() => tryClaim(request)),
+    async join(node: NodeId, ttlMs: number) {
+      const sql = `SELECT owner, until, now FROM ${schema}.join_node($1::text, $2::int8)`
+      const [row] = await retry(() => query(prepare(sql, [node, Math.ceil(ttlMs)])))
+      return { owner: row.owner, until: row.until, now: row.now }
+    },
+    async renew(owner: Incarnation, ttlMs: number) {
+      const sql = `SELECT until, now FROM ${schema}.renew_incarnation($1::int8, $2::int8)`
+      const [row] = await retry(() => query(prepare(sql, [owner, Math.ceil(ttlMs)])))
+      return row === undefined ? 'fenced' : { until: row.until, now: row.now }
+    },
+    async reclaim(limit: number) {
+      const rows = await retry(() => query(prepare(`SELECT id FROM ${schema}.reclaim($1::int8)`, [limit])))
+      await retry(() =>
+        query(
+          prepare(
+            `DELETE FROM ${schema}.commit_group WHERE id IN (SELECT id FROM ${schema}.commit_group ` +
+              `WHERE made_at < clock_timestamp() - ${KEPT_GROUPS} ORDER BY made_at LIMIT ${PRUNED_GROUPS} ` +
+              'FOR UPDATE SKIP LOCKED)',
+          ),
+        ),
+      )
+      return rows.map((row) => row.id as WorkId)
+    },
+  }
+}
+
+function readClaim(rows: QueryResult['rows']): ClaimResult {
+  const last = rows.at(-1)
+  return { items: rows.slice(0, -1).map(readClaimed), nextDueAt: last.nextDueAt, now: last.now }
+}
+
+function readClaimed(row: Record<string, unknown>): ClaimedWork {
+  const part = (prefix: string, properties: readonly string[]) =>
+    Object.fromEntries(properties.map((name) => [name, row[`${prefix}${name}`]]))
+  return {
+    work: part('w_', Object.keys(WORK.columns)) as unknown as ClaimedWork['work'],
+    event: part('e_', Object.keys(EVENT.columns)) as unknown as ClaimedWork['event'],
+  }
+}

@@ -1,0 +1,90 @@
+// Connections: two pools of our own, one to write and claim, one that can only read.
+//
+// Writing statements look rows up by key, always: the planner is told so, because a plan made while a table was empty
+// would otherwise stay in use until the table is analysed. Statements are named, so each connection parses them once.
+
+import { createHash } from 'node:crypto'
+import pg, { type PoolClient, type PoolConfig, type QueryResult } from 'pg'
+import { TYPES } from './parameters.ts'
+
+export type Pool = InstanceType<typeof pg.Pool>
+
+export interface Statement {
+  readonly name: string
+  readonly text: string
+  readonly values: unknown[]
+}
+
+const names = new Map<string, string>()
+
+/** The name holds a hash of the text: two stores with different schemas may meet behind one pooler. */
+export function prepare(text: string, values: unknown[] = []): Statement {
+  let name = names.get(text)
+  if (name === undefined) {
+    name = `m_${createHash('sha256').update(text).digest('hex').slice(0, 16)}`
+    names.set(text, name)
+  }
+  return { name, text, values }
+}
+
+export interface PoolLimits {
+  readonly connections: number
+  readonly connectTimeoutMs: number
+  readonly statementTimeoutMs: number
+  readonly lockTimeoutMs: number
+  /** Asked for with every connection, in this order, before it is used. */
+  readonly settings: Readonly<Record<string, string>>
+}
+
+export const WRITE_SETTINGS = {
+  plan_cache_mode: 'force_generic_plan',
+  enable_seqscan: 'off',
+  enable_hashjoin: 'off',
+  enable_mergejoin: 'off',
+  jit: 'off',
+}
+export const READ_SETTINGS = { default_transaction_read_only: 'on', jit: 'off' }
+
+export function makePool(config: PoolConfig, limits: PoolLimits, onError: (error: Error) => void): Pool {
+  // `pipeline` (send without waiting for the answer before) and `onConnect` are newer than the driver's types.
+  const options: PoolConfig & { pipeline: boolean; onConnect(client: PoolClient): Promise<void> } = {
+    application_name: 'millrace',
+    keepAlive: true,
+    ...config,
+    types: TYPES,
+    max: limits.connections,
+    connectionTimeoutMillis: limits.connectTimeoutMs,
+    statement_timeout: limits.statementTimeoutMs,
+    // The server's own limit comes first; this one ends the wait for a server that does not answer at all.
+    query_timeout: limits.statementTimeoutMs + 5_000,
+    lock_timeout: limits.lockTimeoutMs,
+    idle_in_transaction_session_timeout: limits.lockTimeoutMs,
+    pipeline: true,
+    onConnect: async (client) => {
+      // A connection that breaks while it is lent out says so here too; its queries have failed already.
+      client.on('error', () => undefined)
+      await client.query(
+        `SELECT set_config(s.name, s.value, false) FROM unnest($1::text[], $2::text[]) AS s(name, value)`,
+        [Object.keys(limits.settings), Object.values(limits.settings)],
+      )
+      // Whoever is answered is answered after the flush. Stronger settings than 'on' are left alone.
+      await client.query(
+        `SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'`,
+      )
+    },
+  }
+  const pool = new pg.Pool(options)
+  pool.on('error', onError)
+  return pool
+}
+
+/** Sends all at once, in one round trip, and waits for all. The first failure is the cause of those behind it. */
+export async function sendAll(client: PoolClient, statements: readonly Statement[]): Promise<QueryResult[]> {
+  const settled = await Promise.allSettled(statements.map((statement) => client.query(statement)))
+  const results: QueryResult[] = []
+  for (const answer of settled) {
+    if (answer.status === 'rejected') throw answer.reason
+    results.push(answer.value)
+  }
+  return results
+}

@@ -1,0 +1,134 @@
+// The rows that a commit reads or changes, by key. Pure.
+//
+// Two commits that touch a common key are never in one group nor in two groups at once, so the commits of a group do
+// not see each other, and checking all of them before writing any is the same as doing them one by one.
+
+import type { Buffer } from 'node:buffer'
+import { createHash } from 'node:crypto'
+import { unreachable } from '../../core/errors/index.ts'
+import type { Incarnation, TenantId } from '../../core/ids/index.ts'
+import type { Commit, Guard, Write } from '../../ports/store.ts'
+
+/** One text for several, such that different parts never give the same text. */
+export function joinKey(...parts: readonly string[]): string {
+  let joined = ''
+  for (const part of parts) joined += `${part.length}:${part}`
+  return joined
+}
+
+/** 16 bytes of SHA-256. The ledger compares the whole key on a hit; for a dedup window 2^64 keys are far away. */
+export function hashKey(joined: string): Buffer {
+  return createHash('sha256').update(joined).digest().subarray(0, 16)
+}
+
+export interface RowKeys {
+  readonly owners: Set<Incarnation>
+  readonly work: Map<string, { readonly tenant: TenantId; readonly id: string }>
+  readonly dedup: Set<string>
+  readonly ledger: Set<string>
+  readonly deadLetters: Map<string, { readonly tenant: TenantId; readonly id: string }>
+  readonly records: Map<string, { readonly tenant: TenantId; readonly kind: string; readonly key: string }>
+  /** Made by the group itself: touched, but not there yet. */
+  readonly born: Set<string>
+}
+
+const makeRowKeys = (): RowKeys => ({
+  owners: new Set(),
+  work: new Map(),
+  dedup: new Set(),
+  ledger: new Set(),
+  deadLetters: new Map(),
+  records: new Map(),
+  born: new Set(),
+})
+
+/** Every row that the group must lock and see before it decides. */
+export function collectKeys(commits: readonly Commit[]): RowKeys {
+  const keys = makeRowKeys()
+  for (const { tenant, guards, writes } of commits) {
+    for (const guard of guards) addGuard(keys, tenant, guard)
+    for (const write of writes) addWrite(keys, tenant, write)
+  }
+  return keys
+}
+
+/** The same as texts, for the gatherer. Owners are left out: commits only look at them. */
+export function touchesOf(commit: Commit): readonly string[] {
+  const keys = collectKeys([commit])
+  const touches: string[] = []
+  for (const key of keys.work.keys()) touches.push(`work ${key}`)
+  for (const key of keys.born) if (!keys.work.has(key)) touches.push(`work ${key}`)
+  for (const key of keys.dedup) touches.push(`dedup ${key}`)
+  for (const key of keys.ledger) touches.push(`ledger ${key}`)
+  for (const key of keys.deadLetters.keys()) touches.push(`deadLetter ${key}`)
+  for (const key of keys.records.keys()) touches.push(`record ${key}`)
+  return touches
+}
+
+function addWork(keys: RowKeys, tenant: TenantId, id: string): void {
+  const key = joinKey(tenant, id)
+  if (!keys.born.has(key)) keys.work.set(key, { tenant, id })
+}
+
+function addRecord(keys: RowKeys, tenant: TenantId, kind: string, key: string): void {
+  keys.records.set(joinKey(tenant, kind, key), { tenant, kind, key })
+}
+
+function addGuard(keys: RowKeys, tenant: TenantId, guard: Guard): void {
+  switch (guard.g) {
+    case 'lease':
+      keys.owners.add(guard.owner)
+      addWork(keys, tenant, guard.work)
+      break
+    case 'work':
+      addWork(keys, tenant, guard.work)
+      break
+    case 'dedup':
+      keys.dedup.add(joinKey(tenant, guard.source, guard.key))
+      break
+    case 'unreserved':
+    case 'ledger':
+      keys.ledger.add(joinKey(tenant, guard.key))
+      break
+    case 'version':
+      if (guard.of === 'deadLetter')
+        keys.deadLetters.set(joinKey(tenant, guard.key), { tenant, id: guard.key })
+      else addRecord(keys, tenant, guard.of, guard.key)
+      break
+    default:
+      unreachable(guard)
+  }
+}
+
+function addWrite(keys: RowKeys, tenant: TenantId, write: Write): void {
+  switch (write.w) {
+    case 'event.append':
+      keys.dedup.add(joinKey(tenant, write.event.source, write.event.dedupKey))
+      break
+    case 'work.add':
+      if (write.lease !== null) keys.owners.add(write.lease)
+      keys.born.add(joinKey(tenant, write.work.id))
+      break
+    case 'work.settle':
+    case 'work.again':
+    case 'attempt.append':
+      addWork(keys, tenant, write.work)
+      break
+    case 'ledger.reserve':
+    case 'ledger.done':
+      keys.ledger.add(joinKey(tenant, write.entry.key))
+      break
+    case 'ledger.settle':
+    case 'ledger.observe':
+      keys.ledger.add(joinKey(tenant, write.key))
+      break
+    case 'deadLetter.put':
+      keys.deadLetters.set(joinKey(tenant, write.row.id), { tenant, id: write.row.id })
+      break
+    case 'record.put':
+      addRecord(keys, tenant, write.kind, write.key)
+      break
+    default:
+      unreachable(write)
+  }
+}

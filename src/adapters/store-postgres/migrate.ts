@@ -1,0 +1,86 @@
+// Brings the schema to the version that this code knows, in one transaction, one node at a time.
+
+import { createHash } from 'node:crypto'
+import type { PoolClient } from 'pg'
+import { StoreError } from '../../ports/store.ts'
+import { MIGRATIONS, type Migration } from './migrations.ts'
+
+interface AppliedMigration {
+  readonly number: number
+  readonly name: string
+  readonly checksum: string
+}
+
+const checksumOf = (migration: Migration) => createHash('sha256').update(migration.sql).digest('hex')
+
+/** A lock of the schema's own, before there is a table to lock. */
+function lockNumber(schema: string): string {
+  return createHash('sha256').update(`millrace migrations of ${schema}`).digest().readBigInt64BE(0).toString()
+}
+
+export async function migrate(
+  client: PoolClient,
+  schema: string,
+  migrations: readonly Migration[] = MIGRATIONS,
+): Promise<void> {
+  await client.query('BEGIN')
+  try {
+    await client.query('SELECT pg_advisory_xact_lock($1::bigint)', [lockNumber(schema)])
+    const applied = await readApplied(client, schema)
+    checkApplied(applied, migrations, schema)
+    for (const migration of migrations.slice(applied.length)) {
+      await client.query(migration.sql.replaceAll('{s}', schema))
+      await client.query(`INSERT INTO ${schema}.migration (number, name, checksum) VALUES ($1, $2, $3)`, [
+        migration.number,
+        migration.name,
+        checksumOf(migration),
+      ])
+    }
+    await client.query('COMMIT')
+  } catch (error) {
+    await client.query('ROLLBACK').catch(() => undefined)
+    throw error
+  }
+}
+
+async function readApplied(client: PoolClient, schema: string): Promise<readonly AppliedMigration[]> {
+  const there = await client.query('SELECT to_regclass($1) IS NOT NULL AS there', [`${schema}.migration`])
+  if (there.rows[0].there === true) {
+    const { rows } = await client.query(
+      `SELECT number, name, checksum FROM ${schema}.migration ORDER BY number`,
+    )
+    return rows
+  }
+  await client.query(`CREATE SCHEMA IF NOT EXISTS ${schema}`)
+  await client.query(
+    `CREATE TABLE ${schema}.migration (
+       number int PRIMARY KEY, name text NOT NULL, checksum text NOT NULL,
+       applied_at timestamptz NOT NULL DEFAULT clock_timestamp()
+     )`,
+  )
+  return []
+}
+
+function checkApplied(
+  applied: readonly AppliedMigration[],
+  migrations: readonly Migration[],
+  schema: string,
+): void {
+  const newest = applied.at(-1)
+  if (newest !== undefined && newest.number > migrations.length) {
+    throw new StoreError(
+      'newer_version',
+      `schema ${schema} is at version ${newest.number}, made by a newer Millrace; this one knows version ` +
+        `${migrations.length}. Start the newer version, or restore a backup from before the upgrade.`,
+    )
+  }
+  for (const [index, row] of applied.entries()) {
+    const known = migrations[index]
+    if (known?.number === row.number && checksumOf(known) === row.checksum) continue
+    throw new StoreError(
+      'corrupt',
+      `migration ${row.number} (${row.name}) of schema ${schema} is not the one that this version knows; ` +
+        'restore the schema from a backup, or start the version that made it',
+    )
+  }
+}

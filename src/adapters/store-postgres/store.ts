@@ -1,0 +1,150 @@
+// The store on PostgreSQL: opens the pools, brings the schema up to date, and puts the parts together.
+
+import { randomBytes } from 'node:crypto'
+import type { ClientConfig, QueryResult } from 'pg'
+import { makeGatherer } from '../../core/commit/index.ts'
+import { makeIds } from '../../core/ids/index.ts'
+import type { Commit, CommitResult, Store } from '../../ports/store.ts'
+import { StoreError } from '../../ports/store.ts'
+import { makeLeases } from './claim.ts'
+import { makePool, type Pool, READ_SETTINGS, type Statement, WRITE_SETTINGS } from './connection.ts'
+import { classifyError, toStoreError } from './errors.ts'
+import { type BrokenCommit, makeGroupRunner } from './group.ts'
+import { touchesOf } from './keys.ts'
+import { migrate } from './migrate.ts'
+import { makeSystemReads, makeTenantReads } from './reads.ts'
+
+export interface PostgresStoreOptions {
+  /** `postgres://user:password@host:port/database`, or the driver's own options. */
+  readonly connection: string | ClientConfig
+  /** Everything lives in this schema; it is made if it is not there. */
+  readonly schema?: string
+  readonly groupMax?: number
+  readonly groupsInFlightMax?: number
+  readonly writeConnectionsMax?: number
+  readonly readConnectionsMax?: number
+  readonly connectTimeoutMs?: number
+  readonly statementTimeoutMs?: number
+  readonly lockTimeoutMs?: number
+  /** How long to go on asking what became of a COMMIT whose answer was lost. */
+  readonly settleWithinMs?: number
+  /** Told when an idle connection breaks; the pool replaces it by itself. */
+  onIdleError?(error: Error): void
+}
+
+export async function openPostgresStore(options: PostgresStoreOptions): Promise<Store> {
+  const schema = options.schema ?? 'millrace'
+  if (!/^[a-z_][a-z0-9_]{0,62}$/.test(schema)) {
+    throw new Error(`the schema name ${JSON.stringify(schema)} is not plain: use a-z, 0-9 and _`)
+  }
+  const config =
+    typeof options.connection === 'string' ? { connectionString: options.connection } : options.connection
+  const groupsInFlightMax = options.groupsInFlightMax ?? 2
+  const limits = {
+    connectTimeoutMs: options.connectTimeoutMs ?? 10_000,
+    statementTimeoutMs: options.statementTimeoutMs ?? 30_000,
+    lockTimeoutMs: options.lockTimeoutMs ?? 10_000,
+  }
+  const onError = options.onIdleError ?? (() => undefined)
+  // Beside the groups: a claim, a heartbeat, and one more to settle a lost COMMIT.
+  const connections = options.writeConnectionsMax ?? groupsInFlightMax + 3
+  const writers = makePool(config, { ...limits, connections, settings: WRITE_SETTINGS }, onError)
+  const readConnections = options.readConnectionsMax ?? 4
+  const readers = makePool(
+    config,
+    { ...limits, connections: readConnections, settings: READ_SETTINGS },
+    onError,
+  )
+
+  try {
+    await bringUpToDate(writers, schema)
+  } catch (error) {
+    await Promise.all([writers.end(), readers.end()])
+    throw toStoreError(error)
+  }
+  return makeStore({ ...options, schema, groupsInFlightMax }, writers, readers)
+}
+
+async function bringUpToDate(pool: Pool, schema: string): Promise<void> {
+  const client = await pool.connect()
+  try {
+    await migrate(client, schema)
+  } finally {
+    // Its planner settings and statements were for another kind of work.
+    client.release(true)
+  }
+}
+
+interface Resolved extends PostgresStoreOptions {
+  readonly schema: string
+  readonly groupsInFlightMax: number
+}
+
+function makeStore(options: Resolved, writers: Pool, readers: Pool): Store {
+  const { schema } = options
+  let closing: Promise<unknown> | null = null
+  const assertOpen = () => {
+    if (closing !== null) throw new StoreError('closed', 'the store is closed')
+  }
+  const ids = makeIds({ now: Date.now, bytes: randomBytes })
+  const deps = {
+    pool: writers,
+    schema,
+    settleWithinMs: options.settleWithinMs ?? 30_000,
+    makeGroupId: ids.uuid,
+  }
+  const gatherer = makeGatherer<Commit, CommitResult | BrokenCommit>({
+    run: makeGroupRunner(deps),
+    defer: (callback) => void setImmediate(callback),
+    touches: touchesOf,
+    inFlightMax: options.groupsInFlightMax,
+    ...(options.groupMax === undefined ? {} : { groupMax: options.groupMax }),
+  })
+  const leases = makeLeases(deps)
+  const read = async (statement: Statement) => {
+    assertOpen()
+    return queryTwice(readers, statement)
+  }
+
+  return {
+    async commit(commit) {
+      assertOpen()
+      const result = await gatherer.add(commit)
+      if (result.ok === 'broken') throw result.error
+      return result
+    },
+    async claim(request) {
+      assertOpen()
+      return leases.claim(request)
+    },
+    async join(node, ttlMs) {
+      assertOpen()
+      return leases.join(node, ttlMs)
+    },
+    async renew(owner, ttlMs) {
+      assertOpen()
+      return leases.renew(owner, ttlMs)
+    },
+    async reclaim(limit) {
+      assertOpen()
+      return leases.reclaim(limit)
+    },
+    forTenant: (tenant) => makeTenantReads(read, schema, tenant),
+    system: () => makeSystemReads(read, schema),
+    async [Symbol.asyncDispose]() {
+      closing ??= gatherer.idle().then(() => Promise.all([writers.end(), readers.end()]))
+      await closing
+    },
+  }
+}
+
+/** A read may be repeated: once more, in case that the pooled connection had died unnoticed. */
+async function queryTwice(pool: Pool, statement: Statement): Promise<QueryResult['rows']> {
+  for (let tried = 1; ; tried += 1) {
+    try {
+      return (await pool.query(statement)).rows
+    } catch (error) {
+      if (tried === 2 || classifyError(error) !== 'lost') throw toStoreError(error)
+    }
+  }
+}

