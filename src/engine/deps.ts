@@ -1,6 +1,7 @@
 // What the engine needs from outside, and its settings.
 
 import type { NodeId } from '../core/ids/index.ts'
+import type { Vars } from '../core/route/index.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Code } from '../ports/code.ts'
 import type { HttpClient } from '../ports/http-client.ts'
@@ -30,6 +31,8 @@ export interface EngineConfig {
   /** A reserved call must begin within this. */
   readonly sendWithinMs: number
   readonly responseBytesMax: number
+  /** `vars` of expressions: what differs between environments. */
+  readonly vars: Vars
   /** Results larger than this are not kept in the ledger. */
   readonly resultBytesMax: number
 }
@@ -40,5 +43,6 @@ export const ENGINE_DEFAULTS = {
   pollMs: 1_000,
   sendWithinMs: 5_000,
   responseBytesMax: 1_048_576,
+  vars: {},
   resultBytesMax: 16_384,
 } as const satisfies Omit<EngineConfig, 'node'>

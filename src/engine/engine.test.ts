@@ -6,7 +6,13 @@ import { makeSystemRandom } from '../adapters/random-system/index.ts'
 import { makeMemoryStore } from '../adapters/store-memory/index.ts'
 import type { HttpActionDocument, RouteDocument, SourceDocument } from '../core/definition/index.ts'
 import { AppError } from '../core/errors/index.ts'
-import { DEFAULT_TENANT, type DeadLetterId, type EventId, type NodeId, type WorkId } from '../core/ids/index.ts'
+import {
+  DEFAULT_TENANT,
+  type DeadLetterId,
+  type EventId,
+  type NodeId,
+  type WorkId,
+} from '../core/ids/index.ts'
 import type { HttpOutcome, HttpRequest } from '../ports/http-client.ts'
 import { ENGINE_DEFAULTS, type Engine, makeEngine } from './index.ts'
 
@@ -51,7 +57,13 @@ const ROUTE: RouteDocument = {
 }
 
 const OK: HttpOutcome = { kind: 'response', status: 201, headers: {}, body: '{"id":"v1"}', durationMs: 3 }
-const status = (code: number): HttpOutcome => ({ kind: 'response', status: code, headers: {}, body: '', durationMs: 1 })
+const status = (code: number): HttpOutcome => ({
+  kind: 'response',
+  status: code,
+  headers: {},
+  body: '',
+  durationMs: 1,
+})
 
 interface World {
   readonly engine: Engine
@@ -128,8 +140,18 @@ describe('the engine', () => {
     await world.quiet()
     const reads = world.store.forTenant(DEFAULT_TENANT)
     const [work] = await reads.workOfEvent(first.eventId)
-    expect(work).toMatchObject({ state: 'done', attempts: 1, key: 'BOOK:o1', effectRef: 'v1', httpStatus: 201 })
-    expect(await reads.ledger('BOOK:o1')).toMatchObject({ state: 'done', proof: 'acknowledged', effectRef: 'v1' })
+    expect(work).toMatchObject({
+      state: 'done',
+      attempts: 1,
+      key: 'BOOK:o1',
+      effectRef: 'v1',
+      httpStatus: 201,
+    })
+    expect(await reads.ledger('BOOK:o1')).toMatchObject({
+      state: 'done',
+      proof: 'acknowledged',
+      effectRef: 'v1',
+    })
     expect(world.calls).toHaveLength(1)
     expect(world.calls[0]).toMatchObject({
       url: 'https://vendor.example/orders/o1',
@@ -158,12 +180,21 @@ describe('the engine', () => {
     const reads = world.store.forTenant(DEFAULT_TENANT)
     expect(world.calls).toHaveLength(3)
     const [letter] = (await reads.deadLetters({ cursor: null, limit: 10 })).items
-    expect(letter).toMatchObject({ state: 'open', class: 'transient', reason: 'cap_reached', eventId, attempts: 3 })
+    expect(letter).toMatchObject({
+      state: 'open',
+      class: 'transient',
+      reason: 'cap_reached',
+      eventId,
+      attempts: 3,
+    })
     healthy = true
     const { workId } = await world.engine.replay(DEFAULT_TENANT, letter?.id as DeadLetterId, { force: false })
     await world.quiet()
     expect(await reads.work(workId)).toMatchObject({ state: 'done' })
-    expect(await reads.deadLetter(letter?.id as DeadLetterId)).toMatchObject({ state: 'resolved', replays: 1 })
+    expect(await reads.deadLetter(letter?.id as DeadLetterId)).toMatchObject({
+      state: 'resolved',
+      replays: 1,
+    })
   })
 
   it('parks an unknown outcome that cannot be asked for, until a person decides', async () => {
@@ -221,14 +252,17 @@ describe('the engine', () => {
     const reads = world.store.forTenant(DEFAULT_TENANT)
     const [emitted] = (await reads.events({ cursor: null, limit: 1, subject: 'shop.booked' })).items
     expect(emitted).toMatchObject({ causationId: eventId, data: '{"order":"o1"}' })
-    expect(await reads.workOfEvent(emitted?.id as EventId)).toMatchObject([{ state: 'done', consumer: 'route:count' }])
+    expect(await reads.workOfEvent(emitted?.id as EventId)).toMatchObject([
+      { state: 'done', consumer: 'route:count' },
+    ])
   })
 
   it('dead-letters a payload that gives no key, with the path and no value', async () => {
     const world = await makeWorld([ROUTE])
     const { eventId } = await world.send({ ...PAID, order: null })
     await world.quiet()
-    const [letter] = (await world.store.forTenant(DEFAULT_TENANT).deadLetters({ cursor: null, limit: 1 })).items
+    const [letter] = (await world.store.forTenant(DEFAULT_TENANT).deadLetters({ cursor: null, limit: 1 }))
+      .items
     expect(letter).toMatchObject({ eventId, class: 'validation', reason: 'rejected' })
     expect(letter?.lastError).toContain('key')
   })
@@ -237,7 +271,9 @@ describe('the engine', () => {
     const world = await makeWorld([ROUTE])
     const body = new TextEncoder().encode('{')
     const request = { tenant: 'default', source: 'shop', headers: {}, body }
-    await expect(world.engine.accept({ ...request, source: 'nobody' })).rejects.toMatchObject({ code: 'unknown_source' })
+    await expect(world.engine.accept({ ...request, source: 'nobody' })).rejects.toMatchObject({
+      code: 'unknown_source',
+    })
     await expect(world.engine.accept(request)).rejects.toMatchObject({ code: 'not_json' })
     await expect(world.engine.accept(request)).rejects.toBeInstanceOf(AppError)
     expect((await world.store.system('verification').dump()).events).toEqual([])

@@ -56,6 +56,7 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
     registry,
     settler: wakingSettler(),
     decisions,
+    vars: config.vars,
     effects: () => effects,
     internal: () => internal,
   })
@@ -66,7 +67,8 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
   })
   const plan = (
     ...args: Parameters<typeof planEvent> extends [unknown, ...infer Rest] ? Rest : never
-  ): EventPlan => planEvent({ registry, pool, ids, owner: () => (open ? lease.owner() : null) }, ...args)
+  ): EventPlan =>
+    planEvent({ registry, pool, ids, vars: config.vars, owner: () => (open ? lease.owner() : null) }, ...args)
   const effects = makeEffects(
     { store, clock, random, http, log, commits, settler: wakingSettler(), lease, decisions },
     config,

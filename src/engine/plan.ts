@@ -6,7 +6,7 @@ import type { NewEvent } from '../core/event/index.ts'
 import { ExpressionError, type Scope } from '../core/expression/index.ts'
 import type { Ids, Incarnation } from '../core/ids/index.ts'
 import type { JsonValue } from '../core/json/index.ts'
-import { type Route, routeScope } from '../core/route/index.ts'
+import { type Route, routeScope, type Vars } from '../core/route/index.ts'
 import { EMPTY_NOTE, type NewWork } from '../core/work/index.ts'
 import type { Write } from '../ports/store.ts'
 import type { Pool } from './pool.ts'
@@ -25,7 +25,13 @@ export interface EventPlan {
 const NO_COUNTERS = { attempts: 0, waits: 0, losses: 0 }
 
 export function planEvent(
-  deps: { readonly registry: Registry; readonly pool: Pool; readonly ids: Ids; owner(): Incarnation | null },
+  deps: {
+    readonly registry: Registry
+    readonly pool: Pool
+    readonly ids: Ids
+    readonly vars: Vars
+    owner(): Incarnation | null
+  },
   draft: Omit<NewEvent, 'matched'>,
   payload: JsonValue,
   header: JsonValue,
@@ -33,7 +39,7 @@ export function planEvent(
 ): EventPlan {
   const candidates = deps.registry.candidates(draft.tenant, draft.subject)
   const routes =
-    candidates.length === 0 ? candidates : wanting(candidates, routeScope(draft, payload, header))
+    candidates.length === 0 ? candidates : wanting(candidates, routeScope(draft, payload, header, deps.vars))
   const event: NewEvent = { ...draft, matched: routes.length }
   const writes: Write[] = [{ w: 'event.append', event, dedupForMs }]
   const births: NewWork[] = []

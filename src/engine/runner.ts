@@ -5,7 +5,7 @@ import { ExpressionError } from '../core/expression/index.ts'
 import type { FailureClass } from '../core/failure/index.ts'
 import { JsonError } from '../core/json/index.ts'
 import type { LedgerEntry } from '../core/ledger/index.ts'
-import { type Route, routeScope } from '../core/route/index.ts'
+import { type Route, routeScope, type Vars } from '../core/route/index.ts'
 import { EMPTY_NOTE, LOSSES_MAX } from '../core/work/index.ts'
 import type { EngineDeps } from './deps.ts'
 import type { Decisions, Effects } from './effect.ts'
@@ -28,6 +28,7 @@ export function makeRunner(
     readonly registry: Registry
     readonly settler: Settler
     readonly decisions: Decisions
+    readonly vars: Vars
     effects(): Effects
     internal(): InternalActions
   },
@@ -51,7 +52,7 @@ export function makeRunner(
   const runRoute = async (item: Item, route: Route): Promise<void> => {
     let key: string | null = null
     try {
-      const scope = routeScope(item.event, item.payload(), item.header())
+      const scope = routeScope(item.event, item.payload(), item.header(), deps.vars)
       if (!route.wants(scope)) throw new ExpressionError('type', 'the condition no longer holds', 'where')
       key = route.keyOf(scope)
       const inner = { ...scope, key }

@@ -23,9 +23,12 @@ export interface EventForScope extends Envelope {
   readonly headers: string
 }
 
+/** What differs between environments: addresses, names. Never secrets. */
+export type Vars = Readonly<Record<string, JsonValue>>
+
 /** What expressions of routes see. */
-export function routeScope(event: EventForScope, payload: JsonValue, header: JsonValue): Scope {
-  return { event, payload, header, source: event.source, tenant: event.tenant, vars: {} }
+export function routeScope(event: EventForScope, payload: JsonValue, header: JsonValue, vars: Vars): Scope {
+  return { event, payload, header, source: event.source, tenant: event.tenant, vars }
 }
 
 export function compileRoute(document: RouteDocument): Route {
