@@ -1,7 +1,7 @@
 // Guards: each kind, holding and refused, with what it finds.
 
 import { describe, expect, test } from 'vitest'
-import type { Incarnation } from '../../core/ids/index.ts'
+import type { Incarnation, NodeId } from '../../core/ids/index.ts'
 import { LEDGER_STATES } from '../../core/ledger/index.ts'
 import { EMPTY_NOTE } from '../../core/work/index.ts'
 import type { Guard } from '../store.ts'
@@ -26,7 +26,8 @@ export function guardRules(kit: () => Kit): void {
       await holds(guard)
       await finds({ ...guard, epoch: 0 }, found)
       await finds({ ...guard, epoch: 2 }, found)
-      await finds({ ...guard, owner: (owner + 1) as Incarnation }, found)
+      await finds({ ...guard, owner: await kit().join('node-b' as NodeId) }, found)
+      await finds({ ...guard, owner: 999_999 as Incarnation }, found)
       await kit().apply([{ w: 'work.settle', work: work.id, to: 'parked', counters, note: EMPTY_NOTE }])
       await finds(guard, { f: 'work', state: 'parked', owner: null, epoch: 1 })
     })

@@ -93,6 +93,14 @@ export function leaseRules(kit: () => Kit): void {
       expect(await kit().store.renew(b, 30_000)).toBe('fenced')
     })
 
+    test('[ST44] the lowest id comes first, whoever held it', async () => {
+      const [a, b] = [await kit().join(), await kit().join(NODE_B)]
+      const held = []
+      for (const lease of [b, a, b, a]) held.push((await kit().add({ lease })).work.id)
+      await kit().advance(30_000)
+      expect(await kit().store.reclaim(3)).toEqual(held.slice(0, 3))
+    })
+
     test('[ST44] a fence lasts also for those beyond the limit', async () => {
       const owner = await kit().join()
       const items = [await kit().add({ lease: owner }), await kit().add({ lease: owner })]
