@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { makeMemoryHarness } from '../src/adapters/store-memory/harness.fixture.ts'
+import { makeLonePostgresHarness } from '../src/adapters/store-postgres/harness.fixture.ts'
 import { LEDGER_STATES } from '../src/core/ledger/index.ts'
 import type { MakeStoreHarness } from '../src/ports/store.conformance.ts'
 import type { CommitResult } from '../src/ports/store.ts'
@@ -11,6 +12,7 @@ const LENGTH = 2_000
 /** A store joins by one line. */
 const stores: readonly (readonly [name: string, makeHarness: MakeStoreHarness])[] = [
   ['memory', makeMemoryHarness],
+  ['postgres', makeLonePostgresHarness],
 ]
 
 async function run(makeHarness: MakeStoreHarness): Promise<StreamRun> {
