@@ -4,7 +4,7 @@ import { headerName, readMember } from './access.ts'
 import type { Node } from './ast.ts'
 import type { Env } from './env.ts'
 import { closest, Fault } from './errors.ts'
-import type { Evaluate } from './frame.ts'
+import { charge, type Evaluate } from './frame.ts'
 import { FUNCTIONS } from './functions.ts'
 import { quoted } from './syntax-faults.ts'
 
@@ -25,6 +25,7 @@ export function buildHeader(target: Evaluate, key: Evaluate): Evaluate {
   return (frame) => {
     const name = key(frame)
     if (typeof name !== 'string') return undefined
+    charge(frame, name.length >> 10)
     const headers = target(frame)
     return readMember(headers, headerName(headers, name))
   }

@@ -175,13 +175,13 @@ function buildBinary(node: Node & { kind: 'binary' }, env: Env): Evaluate {
     case '!=':
       return (frame) => !equal(frame, left(frame), right(frame))
     case '<':
-      return (frame) => compare(left(frame), right(frame), at) < 0
+      return (frame) => compare(frame, left(frame), right(frame), at) < 0
     case '<=':
-      return (frame) => compare(left(frame), right(frame), at) <= 0
+      return (frame) => compare(frame, left(frame), right(frame), at) <= 0
     case '>':
-      return (frame) => compare(left(frame), right(frame), at) > 0
+      return (frame) => compare(frame, left(frame), right(frame), at) > 0
     case '>=':
-      return (frame) => compare(left(frame), right(frame), at) >= 0
+      return (frame) => compare(frame, left(frame), right(frame), at) >= 0
     case 'in':
       return (frame) => isIn(frame, left(frame), right(frame), at)
     case '+':
@@ -198,9 +198,9 @@ function buildBinary(node: Node & { kind: 'binary' }, env: Env): Evaluate {
 }
 
 /** NaN when a side is missing: every comparison with it is false. */
-function compare(a: unknown, b: unknown, at: Operands): number {
+function compare(frame: Frame, a: unknown, b: unknown, at: Operands): number {
   if (typeof a === 'number' && typeof b === 'number') return a < b ? -1 : a > b ? 1 : 0
-  const sense = order(a, b)
+  const sense = order(frame, a, b)
   if (sense === null) return Number.NaN
   if (sense !== undefined) return sense
   const ordered = typeof a !== 'object'

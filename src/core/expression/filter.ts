@@ -42,7 +42,7 @@ function ordered(holds: (sense: number) => boolean): Operator {
   return {
     needs: needsOrdered,
     make: (operand) => (value) => {
-      const sense = order(value, operand)
+      const sense = order(UNCOUNTED, value, operand)
       return typeof sense === 'number' && holds(sense)
     },
   }

@@ -135,6 +135,18 @@ describe('helpers', () => {
     )
   })
 
+  test.each([
+    `(?:${'abc'.repeat(100)}){1000}`,
+    '[a-z]{1,1000}'.repeat(70),
+    'a'.repeat(1001),
+    '(a{100}){100}',
+  ])('[X25] a pattern whose program would be huge is refused: %#', (pattern) => {
+    expect(compileExpression(`re(payload.a, '${pattern}')`)).toMatchObject({
+      ok: false,
+      problem: { offset: 14 },
+    })
+  })
+
   test('[X25] patterns that blow up elsewhere are linear here', () => {
     const payload = { a: `${'a'.repeat(5000)}!` }
     expect(evaluate("re(payload.a, '^(a+)+$')", payload)).toBe(false)

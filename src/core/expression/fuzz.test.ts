@@ -112,11 +112,11 @@ const anyText = fc.oneof(
 const payload = { a: 1, list: [1, 2.5, 'x', null, { a: [3] }], text: 'a,b', 'a-b': { list: [[1], [2]] } }
 const scope = { payload, header: { 'x-y': 'z' }, item: 9007199254740993n }
 
-function checkProblem(problem: ExpressionProblem, text: string): void {
-  expect(problem.message).not.toBe('')
-  expect(problem.offset).toBeGreaterThanOrEqual(0)
-  expect(problem.length).toBeGreaterThanOrEqual(0)
-  expect(problem.offset + problem.length, text).toBeLessThanOrEqual(text.length + 1)
+/** One comparison per text: an `expect` for each bound would take most of the time of 20,000 runs. */
+function checkProblem({ message, offset, length }: ExpressionProblem, text: string): void {
+  const within = offset >= 0 && length >= 0 && offset + length <= text.length
+  if (message === '' || !within)
+    throw new Error(`${JSON.stringify(text)}: «${message}» at ${offset}, ${length} long`)
 }
 
 function outcome(run: () => unknown): string {
@@ -137,15 +137,10 @@ test('[X26] any text compiles or gives one problem in it, and evaluates the same
       if (!compiled.ok) return checkProblem(compiled.problem, text)
       compiledCount++
       const first = outcome(() => compiled.expression.evaluate(scope))
-      expect(
-        outcome(() => compiled.expression.evaluate(scope)),
-        text,
-      ).toBe(first)
+      const second = outcome(() => compiled.expression.evaluate(scope))
       const again = compileExpression(text, { roots })
-      expect(
-        outcome(() => again.ok && again.expression.evaluate(scope)),
-        text,
-      ).toBe(first)
+      const third = outcome(() => again.ok && again.expression.evaluate(scope))
+      if (second !== first || third !== first) expect([second, third], text).toEqual([first, first])
     }),
     { numRuns: 20_000 },
   )

@@ -10,6 +10,9 @@ import { needText } from './text-functions.ts'
 import { isMissing, toText, typeError } from './values.ts'
 
 const PATTERN_MAX = 1000
+/** Counted repetitions are unrolled: a short pattern may ask for a program of any size. */
+const PROGRAM_MAX = 20_000
+const REPEAT = /\{(\d{1,6})(?:,(\d{0,6}))?\}/g
 const EXT_REF_PARTS = ['source', 'route', 'objectType', 'id', 'operation', 'version'] as const
 const EXT_REF_REQUIRED = 4
 
@@ -19,12 +22,21 @@ export type Pattern = (text: string) => boolean
 export function compilePattern(pattern: string): Pattern {
   if (pattern.length > PATTERN_MAX)
     throw new ExpressionError('regex', `a pattern has at most ${PATTERN_MAX} characters`)
+  if (pattern.length * repeats(pattern) > PROGRAM_MAX) {
+    throw new ExpressionError('regex', 'this pattern repeats too much: lower its counts')
+  }
   try {
     const compiled = RE2JS.compile(pattern)
     return (text) => compiled.matcher(text).find()
   } catch (error) {
     throw new ExpressionError('regex', `this pattern is not valid: ${reasonOf(error)}`)
   }
+}
+
+function repeats(pattern: string): number {
+  let total = 1
+  for (const [, least, most] of pattern.matchAll(REPEAT)) total += Math.max(Number(least), Number(most ?? 0))
+  return total
 }
 
 function reasonOf(error: unknown): string {
@@ -44,7 +56,8 @@ const re: FunctionEntry = {
   run(frame, site, args) {
     const text = needText(frame, site, args, 0)
     const pattern = needText(frame, site, args, 1)
-    charge(frame, patternCost(text) + 20 + pattern.length)
+    // Compiling is the dear part, and may happen for every element.
+    charge(frame, patternCost(text) + 100 + 4 * pattern.length)
     return compilePattern(pattern)(text)
   },
 }

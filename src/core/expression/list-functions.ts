@@ -23,7 +23,7 @@ function extreme(sign: number): FunctionEntry {
       let best = values[0]
       for (const value of values) {
         if (isMissing(value)) return value
-        const sense = order(value, best)
+        const sense = order(frame, value, best)
         if (typeof sense !== 'number')
           throw typeError(`\`${site.name}\` needs values of one ordered type`, value, undefined)
         if (sense * sign > 0) best = value
@@ -56,7 +56,11 @@ export const LIST_FUNCTIONS: FunctionTable = {
         charge(frame, value.length >> 12)
         return codePointLength(value)
       }
-      if (isObject(value)) return Object.keys(value).length
+      if (isObject(value)) {
+        const keys = Object.keys(value)
+        charge(frame, keys.length >> 4)
+        return keys.length
+      }
       throw typeError('`size` needs a text, a list or a map', value, site.paths[0])
     },
   },

@@ -59,7 +59,12 @@ function readEscape(text: string, at: number): Literal<string> {
   CODE_POINT.lastIndex = at + 1
   const match = CODE_POINT.exec(text)
   if (match === null) {
-    throw new Fault("unknown escape: write `\\\\` for a backslash, or a raw text as r'…'", at, 2, '\\\\')
+    throw new Fault(
+      "unknown escape: write `\\\\` for a backslash, or a raw text as r'…'",
+      at,
+      Math.min(2, text.length - at),
+      '\\\\',
+    )
   }
   const hex = match[1] ?? match[2] ?? match[3] ?? match[4]
   const code = hex === undefined ? Number.parseInt(match[5] ?? '', 8) : Number.parseInt(hex, 16)

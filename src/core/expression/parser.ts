@@ -156,7 +156,7 @@ function parseMember(parser: Parser, target: Node): Node {
     throw new Fault(
       "a field name is expected after `.`: for an unusual one write ['…']",
       name.at,
-      Math.max(1, name.end - name.at),
+      name.end - name.at,
     )
   }
   count(parser, name.at)

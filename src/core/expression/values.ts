@@ -43,6 +43,10 @@ export function isObject(value: unknown): value is { readonly [key: string]: unk
 }
 
 export function equal(frame: Frame, a: unknown, b: unknown): boolean {
+  if (typeof a === 'string' && typeof b === 'string') {
+    charge(frame, Math.min(a.length, b.length) >> 12)
+    return a === b
+  }
   if (a === b) return true
   if (isMissing(a) || isMissing(b)) return isMissing(a) && isMissing(b)
   if (typeof a !== 'object' || typeof b !== 'object') {
@@ -70,13 +74,14 @@ function equalMaps(frame: Frame, a: Record<string, unknown>, b: Record<string, u
 }
 
 /** Negative, zero or positive; null when either is missing, undefined when the types have no order. */
-export function order(a: unknown, b: unknown): number | null | undefined {
+export function order(frame: Frame, a: unknown, b: unknown): number | null | undefined {
   if (isMissing(a) || isMissing(b)) return null
   const ordered =
     (isNumber(a) && isNumber(b)) ||
     (typeof a === 'string' && typeof b === 'string') ||
     (typeof a === 'boolean' && typeof b === 'boolean')
   if (!ordered) return undefined
+  if (typeof a === 'string') charge(frame, a.length >> 12)
   return a < b ? -1 : a > b ? 1 : 0
 }
 
