@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { canonicalJson, type JsonValue } from '../json/index.ts'
 import {
   type CompiledTree,
@@ -13,9 +13,6 @@ import {
   parseDuration,
   parseSize,
 } from './index.ts'
-
-// Seconds on an idle machine; a busy one must not fail it.
-vi.setConfig({ testTimeout: 60_000 })
 
 const roots = ['payload', 'header', 'item']
 const piece = fc.constantFrom(

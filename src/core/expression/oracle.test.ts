@@ -4,11 +4,8 @@
 
 import { Environment } from '@marcbachmann/cel-js'
 import fc from 'fast-check'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { compileExpression } from './index.ts'
-
-// Seconds on an idle machine; a busy one must not fail it.
-vi.setConfig({ testTimeout: 60_000 })
 
 // Lists of mixed types are an intended difference: its checker would refuse a computed element beside a literal.
 const environment = new Environment({ unlistedVariablesAreDyn: true, homogeneousAggregateLiterals: false })
