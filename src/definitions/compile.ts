@@ -1,0 +1,142 @@
+// One way in: from files to checked documents, with every finding at once.
+
+import type { DefinitionDocument, ProfileDocument, RetryPolicy } from '../core/definition/index.ts'
+import { compareFindings, type Finding, type Remark } from './finding.ts'
+import { checkShape, missing } from './issues.ts'
+import { type DefinitionFile, type ReadDocument, readDocuments } from './read.ts'
+import { checkRelations } from './relations.ts'
+import { type Known, resolveProfile, resolveRoute, resolveSource } from './resolve.ts'
+import {
+  type Kind,
+  OTHER_KINDS,
+  type ProfileInput,
+  type RouteInput,
+  SCHEMAS,
+  type SourceInput,
+} from './schema.ts'
+import { closest, listed } from './suggest.ts'
+
+export interface CompileDeps {
+  /** The hash of the code that has the function, or null. */
+  readonly functions: (name: string) => string | null
+}
+
+export interface Compiled {
+  /** Those without an error of their own, in the order of the files. */
+  readonly documents: readonly DefinitionDocument[]
+  /** By place. An error anywhere means that the whole must not be applied. */
+  readonly findings: readonly Finding[]
+}
+
+export function compileDefinitions(files: readonly DefinitionFile[], deps: CompileDeps): Compiled {
+  const read = readDocuments(files)
+  const checked = checkDocuments(read.documents, deps)
+  const known: Known = { functions: deps.functions, profiles: profilesOf(checked.sound) }
+  const documents = checked.sound.flatMap((one) => resolve(one, known) ?? [])
+  return { documents, findings: [...read.findings, ...checked.findings].sort(compareFindings) }
+}
+
+interface Sound {
+  readonly kind: Kind
+  readonly document: ReadDocument
+}
+
+/** Findings about documents that could be read, and the documents that have no error. */
+export function checkDocuments(
+  documents: readonly ReadDocument[],
+  deps: CompileDeps,
+): { readonly sound: readonly Sound[]; readonly findings: readonly Finding[] } {
+  const findings: Finding[] = []
+  const sound: Sound[] = []
+  const first = new Map<string, Finding>()
+  const profiles = documents.map(({ value }) => (value.kind === 'Profile' ? value.name : null))
+  const around = { functions: deps.functions, profiles: profiles.filter((name) => typeof name === 'string') }
+  for (const document of documents) {
+    const kind = kindOf(document)
+    const remarks =
+      typeof kind === 'string'
+        ? [
+            ...shapeOf(kind, document),
+            ...checkRelations(kind, document.value, around),
+            ...duplicate(document, first),
+          ]
+        : [kind]
+    const found = remarks.flatMap((remark) => document.locate(remark) ?? [])
+    findings.push(...found)
+    const isSound = document.isWhole && !found.some((finding) => finding.severity === 'error')
+    if (typeof kind === 'string' && isSound) sound.push({ kind, document })
+  }
+  return { sound, findings }
+}
+
+function kindOf({ value }: ReadDocument): Kind | Remark {
+  const { kind } = value
+  const known = Object.keys(SCHEMAS)
+  const path = ['kind']
+  if (kind === undefined)
+    return { ...missing(path), rule: 'kind', message: `\`kind\` is missing: one of ${listed(known)}` }
+  if (typeof kind !== 'string') return { rule: 'kind', message: `this is one of ${listed(known)}`, path }
+  if (known.includes(kind)) return kind as Kind
+  if ((OTHER_KINDS as readonly string[]).includes(kind)) {
+    return { rule: 'notAvailable', message: `\`kind: ${kind}\` is not available in this version`, path }
+  }
+  const near = closest(kind, [...known, ...OTHER_KINDS])
+  const message = `there is no kind \`${kind}\`, but ${listed(known)}`
+  return { rule: 'kind', message, path, ...(near === undefined ? {} : { suggestedText: near }) }
+}
+
+function shapeOf(kind: Kind, { value }: ReadDocument): readonly Remark[] {
+  const isUnverified = (remark: Remark) =>
+    kind === 'Source' && remark.rule === 'missing' && remark.path.join() === 'verify'
+  // A schedule has no sender.
+  const isScheduled = value.schedule !== undefined
+  return checkShape(kind, value).flatMap((remark) => {
+    if (!isUnverified(remark)) return remark
+    return isScheduled ? [] : UNVERIFIED
+  })
+}
+
+const UNVERIFIED: Remark = {
+  rule: 'verify',
+  message:
+    'a source says how its senders are verified; to accept what anybody sends, write `verify: { scheme: none }`',
+  path: ['verify'],
+  suggestion: 'verify: { scheme: hmac, secret: { env: WEBHOOK_SECRET } }',
+}
+
+function duplicate(document: ReadDocument, first: Map<string, Finding>): readonly Remark[] {
+  const { kind, name } = document.value
+  if (typeof name !== 'string') return []
+  const id = `${String(kind)}/${name}`
+  const earlier = first.get(id)
+  if (earlier !== undefined) {
+    const place = `${earlier.file}:${earlier.line}:${earlier.column}`
+    const message = `there is a ${String(kind)} \`${name}\` already, at ${place}: rename one`
+    return [{ rule: 'duplicate', message, path: ['name'] }]
+  }
+  const here = document.locate({ rule: 'duplicate', message: '', path: ['name'] })
+  if (here !== null) first.set(id, here)
+  return []
+}
+
+function profilesOf(sound: readonly Sound[]): ReadonlyMap<string, RetryPolicy> {
+  const profiles = sound.filter(({ kind }) => kind === 'Profile').map(({ document }) => profileOf(document))
+  return new Map(profiles.map((profile) => [profile.name, profile.retry]))
+}
+
+function profileOf(document: ReadDocument): ProfileDocument {
+  return resolveProfile(document.value as unknown as ProfileInput)
+}
+
+function resolve({ kind, document }: Sound, known: Known): DefinitionDocument | null {
+  // The schema has seen each of these; its own copy would cost a second walk and change nothing.
+  const { value } = document as { value: unknown }
+  switch (kind) {
+    case 'Source':
+      return resolveSource(value as SourceInput)
+    case 'Route':
+      return resolveRoute(value as RouteInput, known)
+    case 'Profile':
+      return profileOf(document)
+  }
+}

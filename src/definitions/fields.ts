@@ -1,0 +1,370 @@
+// The kinds of fields that the language has. What a string means is decided here, by the field, never by its content:
+// a pick is an expression, a send is text with `{{ expression }}`, a name is a literal, a path is a path.
+// A check reports through `params`, which issues.ts turns into remarks.
+
+import { z } from 'zod'
+import {
+  compileCondition,
+  compileExpression,
+  compileShape,
+  compileTemplate,
+  type ExpressionProblem,
+  formatDuration,
+  looksLikePath,
+  parseDuration,
+  parseSize,
+} from '../core/expression/index.ts'
+import type { JsonValue } from '../core/json/index.ts'
+import { parsePattern, parseSubject } from '../core/subject/index.ts'
+import type { FieldPath, Remark, RuleName } from './finding.ts'
+
+export type StringMeaning = 'pick' | 'send' | 'name' | 'path'
+
+/** What json-schema.ts writes for a value that zod does not describe. */
+export type Tree = 'sends' | 'condition'
+
+export type IssueParams = Pick<Remark, 'rule' | 'offset' | 'suggestion' | 'suggestedText' | 'onKey' | 'isCut'>
+
+interface Refinement {
+  addIssue(issue: { code: 'custom'; message: string; path: PropertyKey[]; params: IssueParams }): void
+}
+
+function tell(context: Refinement, message: string, params: IssueParams, path: FieldPath = []): void {
+  context.addIssue({ code: 'custom', message, path: [...path], params })
+}
+
+/** Roots of the language that are empty in this version. */
+const OTHER_ROOTS = ['vars', 'extRef', 'batch', 'item']
+
+function tellProblem(
+  context: Refinement,
+  rule: RuleName,
+  text: string,
+  problem: ExpressionProblem,
+  path?: FieldPath,
+): void {
+  const root = /^`(\w+)` is not in scope/.exec(problem.message)?.[1]
+  if (root !== undefined && OTHER_ROOTS.includes(root)) {
+    tell(
+      context,
+      `\`${root}\` is not available in this version`,
+      { rule: 'notAvailable', offset: problem.offset },
+      path,
+    )
+    return
+  }
+  const { offset, length, suggestion } = problem
+  const suggestedText =
+    suggestion === undefined
+      ? {}
+      : { suggestedText: text.slice(0, offset) + suggestion + text.slice(offset + length) }
+  const place = offset === 0 && length === 0 ? {} : { offset }
+  const isCut = /not closed|ends too early/.test(problem.message)
+  tell(context, problem.message, { rule, isCut, ...place, ...suggestedText }, path)
+}
+
+function stringOf(
+  meaning: StringMeaning,
+  check: (text: string, context: Refinement) => void,
+  more: object = {},
+) {
+  return z
+    .string()
+    .superRefine(check)
+    .meta({ 'x-millrace': meaning, ...more })
+}
+
+// --- Names: literals
+
+function refuseTemplate(text: string, context: Refinement): boolean {
+  const offset = text.indexOf('{{')
+  if (offset < 0) return false
+  tell(context, 'this is a literal: `{{` has no meaning here', { rule: 'literal', offset })
+  return true
+}
+
+/** Any text that is taken as it is. */
+export function literal(more: object = {}) {
+  return stringOf('name', refuseTemplate, more)
+}
+
+export function oneOf<const Values extends readonly [string, ...string[]]>(...values: Values) {
+  return z.enum(values).meta({ 'x-millrace': 'name' })
+}
+
+export function constant<const Value extends string>(value: Value) {
+  return z.literal(value).meta({ 'x-millrace': 'name' })
+}
+
+export const NAME_LENGTH_MAX = 100
+const NAME = /^[a-z][a-z0-9]*(?:[_-][a-z0-9]+)*$/
+
+export function documentName() {
+  const check = (text: string, context: Refinement) => {
+    if (refuseTemplate(text, context)) return
+    if (text.length > NAME_LENGTH_MAX) {
+      tell(context, `a name has at most ${NAME_LENGTH_MAX} characters`, {
+        rule: 'name',
+        offset: NAME_LENGTH_MAX,
+      })
+    } else if (!NAME.test(text)) {
+      const suggestedText = nameLike(text)
+      const message = 'a name has small letters and digits, joined by `_` or `-`, and begins with a letter'
+      tell(context, message, { rule: 'name', ...(suggestedText === '' ? {} : { suggestedText }) })
+    }
+  }
+  return stringOf('name', check, { pattern: NAME.source, maxLength: NAME_LENGTH_MAX })
+}
+
+function nameLike(text: string): string {
+  const words = text
+    .replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2')
+    .toLowerCase()
+    .split(/[^a-z0-9]+/)
+  const name = words.filter((word) => word !== '').join(text.includes('-') && !text.includes('_') ? '-' : '_')
+  return NAME.test(name) ? name : ''
+}
+
+/** A reference to something with a name: a profile or a function. */
+export function reference() {
+  return literal({ minLength: 1 })
+}
+
+const ENVIRONMENT_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/
+
+export function environmentName() {
+  const check = (text: string, context: Refinement) => {
+    if (refuseTemplate(text, context) || ENVIRONMENT_NAME.test(text)) return
+    tell(
+      context,
+      'an environment variable has letters, digits and `_`; the value itself does not belong here',
+      {
+        rule: 'value',
+      },
+    )
+  }
+  return stringOf('name', check, { pattern: ENVIRONMENT_NAME.source })
+}
+
+const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
+/** Written by the engine or the connection; a second opinion would break the request. */
+const OWN_HEADERS = ['connection', 'content-length', 'host', 'idempotency-key', 'transfer-encoding']
+
+export function headerName(isOurs: boolean) {
+  const check = (text: string, context: Refinement) => {
+    if (refuseTemplate(text, context)) return
+    if (!HEADER_NAME.test(text)) {
+      tell(context, 'a header name has letters, digits and `-`', { rule: 'header', onKey: isOurs })
+    } else if (isOurs && OWN_HEADERS.includes(text.toLowerCase())) {
+      tell(context, `the header \`${text}\` is set by the engine: leave it out`, {
+        rule: 'header',
+        onKey: true,
+      })
+    }
+  }
+  return stringOf('name', check)
+}
+
+export function statusCode() {
+  const check = (text: string, context: Refinement) => {
+    if (/^[2-5]\d\d$/.test(text)) return
+    tell(context, 'this is an HTTP status: a number from 200 to 599', { rule: 'value', onKey: true })
+  }
+  return stringOf('name', check, { pattern: '^[2-5][0-9][0-9]$' })
+}
+
+export function pattern() {
+  const check = (text: string, context: Refinement) => {
+    if (refuseTemplate(text, context)) return
+    const parsed = parsePattern(text)
+    if (!parsed.ok) tell(context, parsed.problem.message, { rule: 'subject', offset: parsed.problem.offset })
+  }
+  return stringOf('name', check)
+}
+
+// --- Units
+
+/** How a number without a unit was probably meant. */
+export const UNITS = z.registry<{ unit: 'duration' | 'size' }>()
+
+export function duration(minMs: number, maxMs: number) {
+  const check = (text: string, context: Refinement) => {
+    const value = parseDuration(text)
+    if (value === null) {
+      tell(context, 'a duration is a whole number with a unit: `250ms`, `30s`, `5m`, `2h`, `7d`', {
+        rule: 'unit',
+        ...likely(text, /^(\d+)\s*(ms|s|m|h|d)(?:\w*)$/i),
+      })
+    } else if (value < minMs || value > maxMs) {
+      const message = `this is between \`${formatDuration(minMs)}\` and \`${formatDuration(maxMs)}\``
+      const nearest = value < minMs ? minMs : maxMs
+      tell(context, message, { rule: 'bounds', suggestedText: formatDuration(nearest) })
+    }
+  }
+  return stringOf('name', check, { pattern: '^[0-9]+(ms|s|m|h|d)$' }).register(UNITS, { unit: 'duration' })
+}
+
+export function size(minBytes: number, maxBytes: number) {
+  const check = (text: string, context: Refinement) => {
+    const value = parseSize(text)
+    if (value === null) {
+      const units: Readonly<Record<string, string>> = { k: 'KiB', m: 'MiB', g: 'GiB' }
+      const match = /^(\d+)\s*([kmg])/i.exec(text)
+      const suggestedText =
+        match === null ? {} : { suggestedText: `${match[1]}${units[String(match[2]).toLowerCase()]}` }
+      const message = 'a size is a whole number with a unit: `512B`, `64KiB`, `1MiB`'
+      tell(context, message, { rule: 'unit', ...suggestedText })
+    } else if (value < minBytes || value > maxBytes) {
+      tell(context, `this is between ${minBytes} and ${maxBytes} bytes`, { rule: 'bounds' })
+    }
+  }
+  return stringOf('name', check, { pattern: '^[0-9]+(B|KiB|MiB|GiB)$' }).register(UNITS, { unit: 'size' })
+}
+
+function likely(text: string, form: RegExp): { suggestedText?: string } {
+  const match = form.exec(text.trim())
+  return match === null ? {} : { suggestedText: `${match[1]}${String(match[2]).toLowerCase()}` }
+}
+
+// --- Picks and sends
+
+export function pick(roots: readonly string[]) {
+  const check = (text: string, context: Refinement) => {
+    const compiled = compileExpression(text, { roots })
+    if (compiled.ok) return
+    const template = /^\s*\{\{(.*)\}\}\s*$/s.exec(text)?.[1]
+    if (template === undefined) return tellProblem(context, 'expression', text, compiled.problem)
+    const { message, offset } = compiled.problem
+    tell(context, message, { rule: 'expression', offset, suggestedText: template.trim() })
+  }
+  return stringOf('pick', check)
+}
+
+export function send(roots: readonly string[]) {
+  return stringOf('send', (text, context) => {
+    checkTemplate(text, roots, context)
+  })
+}
+
+function checkTemplate(
+  text: string,
+  roots: readonly string[],
+  context: Refinement,
+  path?: FieldPath,
+): boolean {
+  const compiled = compileTemplate(text, { roots })
+  if (!compiled.ok) {
+    tellProblem(context, 'template', text, compiled.problem, path)
+    return false
+  }
+  if (!compiled.template.isConstant || !looksLikePath(text, roots)) return true
+  const params = { rule: 'looksLikePath', suggestedText: `{{ ${text.trim()} }}` } as const
+  tell(context, 'this is sent as the text it is, and looks like a path: write `{{ … }}`', params, path)
+  return false
+}
+
+/** A template that makes a subject. One that is fixed may begin as a path does: `event.created` is a good subject. */
+export function subjectSend(roots: readonly string[]) {
+  return stringOf('send', (text, context) => {
+    const compiled = compileTemplate(text, { roots })
+    if (!compiled.ok) return tellProblem(context, 'template', text, compiled.problem)
+    const isFixed = compiled.template.isConstant
+    const parsed = parseSubject(isFixed ? text : maskTemplates(text))
+    if (parsed.ok) return
+    const { message, offset } = parsed.problem
+    // How long the rendered subject will be is not known yet.
+    if (isFixed || !message.includes('at most')) tell(context, message, { rule: 'subject', offset })
+  })
+}
+
+/** Every template as `x`es of the same length, so that places stay. The text must compile. */
+export function maskTemplates(text: string): string {
+  let masked = ''
+  let from = 0
+  for (let open = text.indexOf('{{'); open >= 0; open = text.indexOf('{{', from)) {
+    const end = endOfTemplate(text, open)
+    masked += text.slice(from, open) + 'x'.repeat(end - open)
+    from = end
+  }
+  return masked + text.slice(from)
+}
+
+/** The first `}}` behind which what is inside compiles: quotes and maps may hold others. */
+function endOfTemplate(text: string, open: number): number {
+  for (let close = text.indexOf('}}', open); close >= 0; close = text.indexOf('}}', close + 1)) {
+    if (compileTemplate(text.slice(open, close + 2)).ok) return close + 2
+  }
+  return text.length
+}
+
+export function url(roots: readonly string[]) {
+  return stringOf('send', (text, context) => {
+    if (!checkTemplate(text, roots, context)) return
+    const masked = maskTemplates(text)
+    if (!/^https?:\/\/[^/?#]/i.test(masked)) {
+      tell(context, 'an address begins with `https://` or `http://` and a host', { rule: 'url' })
+      return
+    }
+    const parsed = URL.canParse(masked) ? new URL(masked) : null
+    if (parsed === null) tell(context, 'this is no address', { rule: 'url' })
+    else if (parsed.username !== '' || parsed.password !== '') {
+      tell(context, 'an address holds no user or password: definitions are read by many', { rule: 'url' })
+    }
+  })
+}
+
+/** A tree in which every string is a send. */
+export function sends(roots: readonly string[]) {
+  return z
+    .unknown()
+    .superRefine((value, context) => {
+      const compiled = compileShape(value as JsonValue, { roots })
+      for (const problem of compiled.ok ? [] : compiled.problems) {
+        const isKey = problem.message.startsWith('a field name is a literal')
+        const text = isKey ? '' : stringAt(value, problem.path)
+        if (isKey) tell(context, problem.message, { rule: 'literal', onKey: true }, problem.path)
+        else tellProblem(context, 'template', text, problem, problem.path)
+      }
+      for (const [path, text] of stringsOf(value, [])) {
+        if (!text.includes('{{')) checkTemplate(text, roots, context, path)
+      }
+    })
+    .meta({ 'x-tree': 'sends' satisfies Tree })
+}
+
+export function condition(roots: readonly string[]) {
+  return z
+    .unknown()
+    .superRefine((value, context) => {
+      const compiled = compileCondition(value as JsonValue, { roots })
+      for (const problem of compiled.ok ? [] : compiled.problems) {
+        const isOperator = /operator `/.test(problem.message)
+        const text = stringAt(value, problem.path)
+        if (isOperator) {
+          const suggestion = problem.suggestion === undefined ? {} : { suggestion: problem.suggestion }
+          tell(context, problem.message, { rule: 'condition', onKey: true, ...suggestion }, problem.path)
+        } else if (value === null) {
+          tell(context, 'the condition is empty: `#` begins a comment; text needs quotes', {
+            rule: 'condition',
+          })
+        } else
+          tellProblem(context, problem.length === 0 ? 'condition' : 'expression', text, problem, problem.path)
+      }
+    })
+    .meta({ 'x-tree': 'condition' satisfies Tree })
+}
+
+function stringAt(value: unknown, path: FieldPath): string {
+  let found = value
+  for (const step of path) found = (found as Record<string | number, unknown> | null)?.[step]
+  return typeof found === 'string' ? found : ''
+}
+
+function* stringsOf(value: unknown, path: FieldPath): Generator<readonly [FieldPath, string]> {
+  if (typeof value === 'string') yield [path, value]
+  else if (Array.isArray(value)) {
+    for (const [index, item] of value.entries()) yield* stringsOf(item, [...path, index])
+  } else if (typeof value === 'object' && value !== null) {
+    for (const [key, item] of Object.entries(value)) yield* stringsOf(item, [...path, key])
+  }
+}

@@ -1,0 +1,79 @@
+// What `check` reports. The rules are listed in docs/spec/definitions.md; an id is never reused.
+
+export interface Finding {
+  readonly severity: 'error' | 'warning'
+  readonly rule: RuleId
+  readonly message: string
+  readonly file: string
+  /** Both from 1; columns in UTF-16 units, as editors count them. */
+  readonly line: number
+  readonly column: number
+  /** What to write in place of what is marked. */
+  readonly suggestion?: string
+}
+
+export const RULES = {
+  syntax: 'F1',
+  duplicateKey: 'F2',
+  tag: 'F3',
+  keyNotText: 'F4',
+  alias: 'F5',
+  tooLarge: 'F6',
+  notADocument: 'F7',
+  kind: 'F8',
+  apiVersion: 'F9',
+  name: 'F10',
+  duplicate: 'F11',
+  unknownField: 'F12',
+  notAvailable: 'F13',
+  missing: 'F14',
+  type: 'F15',
+  value: 'F16',
+  literal: 'F17',
+  unit: 'F18',
+  bounds: 'F19',
+  expression: 'F20',
+  template: 'F21',
+  looksLikePath: 'F22',
+  condition: 'F23',
+  subject: 'F24',
+  profile: 'F25',
+  delays: 'F26',
+  verify: 'F27',
+  oneOf: 'F28',
+  function: 'F29',
+  url: 'F30',
+  header: 'F31',
+  unknownOutcome: 'F32',
+  unsignedTime: 'F33',
+  loop: 'F34',
+  together: 'F35',
+} as const
+
+export type RuleName = keyof typeof RULES
+export type RuleId = (typeof RULES)[RuleName]
+
+export type FieldPath = readonly (string | number)[]
+
+/** A finding before its place in a file is known. */
+export interface Remark {
+  readonly rule: RuleName
+  readonly message: string
+  readonly path: FieldPath
+  /** Marks the field's name instead of its value. */
+  readonly onKey?: boolean
+  /** Into the text of the value. */
+  readonly offset?: number
+  /** The text seems to go on: a `#` may have ended it. */
+  readonly isCut?: boolean
+  readonly severity?: 'warning'
+  /** What to write, as it would stand in a file. */
+  readonly suggestion?: string
+  /** What the text should be; it is quoted as its file needs it. */
+  readonly suggestedText?: string
+}
+
+export function compareFindings(a: Finding, b: Finding): number {
+  if (a.file !== b.file) return a.file < b.file ? -1 : 1
+  return a.line - b.line || a.column - b.column || Number(a.rule.slice(1)) - Number(b.rule.slice(1))
+}

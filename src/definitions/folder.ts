@@ -1,0 +1,45 @@
+// The folder of definitions, read from disk: the only I/O here.
+
+import { lstat, readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { AppError } from '../core/errors/index.ts'
+import { type DefinitionFile, FILE_BYTES_MAX } from './read.ts'
+
+const FILES_MAX = 1_000
+const DEPTH_MAX = 8
+const EXTENSION = /\.(?:ya?ml|json)$/i
+
+/**
+ * All `.yaml`, `.yml` and `.json` files, sorted by path; names that begin with a dot, `node_modules` and links are
+ * passed over. Paths are relative to the folder, with `/`. Throws AppError when a bound is exceeded.
+ */
+export async function readFolder(folder: string): Promise<readonly DefinitionFile[]> {
+  const paths: string[] = []
+  await list(folder, '', 0, paths)
+  paths.sort()
+  const files: DefinitionFile[] = []
+  for (const path of paths) files.push({ path, text: await readBounded(folder, path) })
+  return files
+}
+
+async function list(folder: string, below: string, depth: number, paths: string[]): Promise<void> {
+  if (depth > DEPTH_MAX) refuse(`${below} is nested deeper than ${DEPTH_MAX} folders`)
+  for (const entry of await readdir(join(folder, below), { withFileTypes: true })) {
+    if (entry.name.startsWith('.') || entry.name === 'node_modules') continue
+    const path = below === '' ? entry.name : `${below}/${entry.name}`
+    if (entry.isDirectory()) await list(folder, path, depth + 1, paths)
+    else if (entry.isFile() && EXTENSION.test(entry.name)) paths.push(path)
+    if (paths.length > FILES_MAX) refuse(`there are more than ${FILES_MAX} files of definitions`)
+  }
+}
+
+async function readBounded(folder: string, path: string): Promise<string> {
+  const file = join(folder, path)
+  const { size } = await lstat(file)
+  if (size > FILE_BYTES_MAX) refuse(`${path} has more than ${FILE_BYTES_MAX} bytes`)
+  return await readFile(file, 'utf8')
+}
+
+function refuse(detail: string): never {
+  throw new AppError('invalid_request', detail)
+}

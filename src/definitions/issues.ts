@@ -1,0 +1,252 @@
+// From what the schema found to remarks in the words of the language, with suggestions.
+
+import { z } from 'zod'
+import type { JsonValue } from '../core/json/index.ts'
+import { type IssueParams, UNITS } from './fields.ts'
+import type { FieldPath, Remark } from './finding.ts'
+import { type Kind, OTHER_FIELDS, OTHER_VALUES, SCHEMAS } from './schema.ts'
+import { closest, listed } from './suggest.ts'
+
+type Issue = z.core.$ZodIssue
+type Value = { readonly [key: string]: JsonValue }
+
+export function checkShape(kind: Kind, value: Value): readonly Remark[] {
+  const parsed = SCHEMAS[kind].safeParse(value)
+  if (parsed.success) return []
+  return parsed.error.issues.flatMap((issue) => remarksOf(issue, [], { kind, value }))
+}
+
+interface Place {
+  readonly kind: Kind
+  readonly value: Value
+}
+
+function remarksOf(issue: Issue, base: FieldPath, place: Place): readonly Remark[] {
+  const path = [...base, ...(issue.path as FieldPath)]
+  switch (issue.code) {
+    case 'custom':
+      return [{ message: issue.message, path, ...(issue.params as IssueParams) }]
+    case 'unrecognized_keys':
+      return issue.keys.map((key) => unknownField([...path, key], place))
+    case 'invalid_union':
+      return union(issue, path, place)
+    case 'invalid_value':
+      return [wrongValue(path, issue.values.map(String), place)]
+    case 'invalid_type':
+      return [wrongType(issue.expected, path, place)]
+    case 'invalid_key':
+    case 'invalid_element':
+      return issue.issues.flatMap((inner) => remarksOf({ ...inner, path: [] } as Issue, path, place))
+    case 'too_small':
+    case 'too_big':
+      return [outOfBounds(issue, path)]
+    default:
+      return [{ rule: 'type', message: issue.message, path }]
+  }
+}
+
+function union(issue: z.core.$ZodIssueInvalidUnion, path: FieldPath, place: Place): readonly Remark[] {
+  if (issue.errors.length === 0) {
+    const options = Object.keys(optionsAt(path.slice(0, -1), place))
+    return [wrongValue(path, options, place)]
+  }
+  // The alternatives differ in type: the one whose type is right tells what is wrong.
+  const alternative = issue.errors.find((errors) => !errors.some((inner) => isWrongAtRoot(inner)))
+  if (alternative !== undefined) return alternative.flatMap((inner) => remarksOf(inner, path, place))
+  const expected = issue.errors.flatMap((errors) =>
+    errors.filter(isWrongAtRoot).map((inner) => inner.expected),
+  )
+  return [wrongType(expected, path, place)]
+}
+
+function isWrongAtRoot(issue: Issue): issue is z.core.$ZodIssueInvalidType {
+  return issue.code === 'invalid_type' && issue.path.length === 0
+}
+
+// --- Remarks
+
+function unknownField(path: FieldPath, place: Place): Remark {
+  const name = String(path.at(-1))
+  const parent = path.slice(0, -1)
+  const owner = [place.kind, ...parent].join('.')
+  if (OTHER_FIELDS[owner]?.includes(name)) {
+    return {
+      rule: 'notAvailable',
+      message: `\`${name}\` is not available in this version`,
+      path,
+      onKey: true,
+    }
+  }
+  const fields = Object.keys(fieldsAt(parent, place))
+  const common = { rule: 'unknownField', path, onKey: true } as const
+  if (owner === 'Route.do.http' && (name === 'timeout' || name === 'classify')) {
+    return { ...common, message: `\`${name}\` stands beside \`http\`, not in it` }
+  }
+  const near = closest(name, fields)
+  const other = near === undefined ? closest(name, OTHER_FIELDS[owner] ?? []) : undefined
+  if (other !== undefined) {
+    return {
+      ...common,
+      message: `there is no field \`${name}\` (\`${other}\` is not available in this version)`,
+    }
+  }
+  if (near === undefined)
+    return { ...common, message: `there is no field \`${name}\` here, but ${listed(fields)}` }
+  return { ...common, message: `there is no field \`${name}\`: did you mean \`${near}\`?`, suggestion: near }
+}
+
+function wrongValue(path: FieldPath, values: readonly string[], place: Place): Remark {
+  const value = valueAt(place.value, path)
+  if (value === undefined) return missing(path)
+  const name = [place.kind, ...path].join('.')
+  const choice = values.length === 1 ? listed(values) : `one of ${listed(values)}`
+  if (typeof value !== 'string') return { rule: 'type', message: `this is ${choice}`, path }
+  if (OTHER_VALUES[name]?.includes(value)) {
+    return {
+      rule: 'notAvailable',
+      message: `\`${path.at(-1)}: ${value}\` is not available in this version`,
+      path,
+    }
+  }
+  const near = closest(value, values) ?? (values.length === 1 ? values[0] : undefined)
+  const rule = path.length === 1 && path[0] === 'apiVersion' ? 'apiVersion' : 'value'
+  return { rule, message: `this is ${choice}`, path, ...(near === undefined ? {} : { suggestedText: near }) }
+}
+
+export function missing(path: FieldPath): Remark {
+  return { rule: 'missing', message: `\`${path.at(-1)}\` is missing`, path }
+}
+
+const TYPE_NAMES: Readonly<Record<string, string>> = {
+  string: 'a text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: '`true` or `false`',
+  array: 'a list',
+  object: 'a map',
+  record: 'a map',
+}
+
+function wrongType(expected: string | readonly string[], path: FieldPath, place: Place): Remark {
+  const value = valueAt(place.value, path)
+  if (value === undefined) return missing(path)
+  const types = typeof expected === 'string' ? [expected] : expected
+  const wanted = types.map((type) => TYPE_NAMES[type] ?? type).join(' or ')
+  const field = path.at(-1)
+  if (value === null) {
+    const message = `\`${field}\` is empty: it is ${wanted}, or is left out (\`#\` begins a comment; text needs quotes)`
+    return { rule: 'type', message, path }
+  }
+  const unit = unitOf(path, place)
+  if (typeof value === 'number' && unit !== undefined) {
+    const message = unit === 'duration' ? 'a duration needs a unit' : 'a size needs a unit'
+    return { rule: 'unit', message, path, suggestedText: `${value}${unit === 'duration' ? 's' : 'B'}` }
+  }
+  const isScalar = typeof value !== 'object'
+  if (types.includes('string') && isScalar) {
+    return {
+      rule: 'type',
+      message: `this is ${wanted}: it needs quotes`,
+      path,
+      suggestion: `"${String(value)}"`,
+    }
+  }
+  const suggestion = types.includes('boolean') ? BOOLEANS[String(value).toLowerCase()] : undefined
+  const message = `this is ${wanted}, not ${nameOfType(value)}`
+  return { rule: 'type', message, path, ...(suggestion === undefined ? {} : { suggestion }) }
+}
+
+/** Words that YAML 1.1 read as truth values, and 1.2 does not. */
+const BOOLEANS: Readonly<Record<string, string>> = {
+  yes: 'true',
+  on: 'true',
+  true: 'true',
+  no: 'false',
+  off: 'false',
+  false: 'false',
+}
+
+function nameOfType(value: JsonValue): string {
+  if (value === null) return 'nothing'
+  if (Array.isArray(value)) return 'a list'
+  if (typeof value === 'object') return 'a map'
+  return typeof value === 'string' ? 'a text' : typeof value === 'boolean' ? '`true` or `false`' : 'a number'
+}
+
+function outOfBounds(issue: z.core.$ZodIssueTooSmall | z.core.$ZodIssueTooBig, path: FieldPath): Remark {
+  const least = issue.code === 'too_small'
+  const bound = Number(least ? issue.minimum : issue.maximum)
+  const what = issue.origin === 'array' ? 'entries' : issue.origin === 'string' ? 'characters' : ''
+  const message = `this ${what === '' ? 'is' : 'has'} at ${least ? 'least' : 'most'} ${bound}${what === '' ? '' : ` ${what}`}`
+  return { rule: 'bounds', message, path, ...(what === '' ? { suggestion: String(bound) } : {}) }
+}
+
+// --- The schema at a path
+
+function valueAt(value: JsonValue, path: FieldPath): JsonValue | undefined {
+  let found: JsonValue | undefined = value
+  for (const step of path) {
+    if (typeof found !== 'object' || found === null) return undefined
+    found = (found as Readonly<Record<string | number, JsonValue>>)[step]
+  }
+  return found
+}
+
+function unitOf(path: FieldPath, place: Place): 'duration' | 'size' | undefined {
+  const schema = schemaAt(path, place)
+  return schema === undefined ? undefined : UNITS.get(schema as z.ZodString)?.unit
+}
+
+function fieldsAt(path: FieldPath, place: Place): Readonly<Record<string, unknown>> {
+  const schema = schemaAt(path, place)
+  return schema instanceof z.ZodObject ? schema.shape : {}
+}
+
+/** The alternatives of a discriminated union, by the value that tells them apart. */
+function optionsAt(path: FieldPath, place: Place): Readonly<Record<string, z.ZodType>> {
+  const schema = schemaAt(path, place, true)
+  if (!(schema instanceof z.ZodDiscriminatedUnion)) return {}
+  const { discriminator } = schema.def
+  return Object.fromEntries(
+    (schema.options as readonly z.ZodObject[]).map((option) => {
+      const tag = option.shape[discriminator] as z.ZodLiteral
+      return [String(tag.value), option]
+    }),
+  )
+}
+
+function schemaAt(path: FieldPath, place: Place, keepUnion = false): z.ZodType | undefined {
+  let schema: z.ZodType | undefined = SCHEMAS[place.kind]
+  for (const [index, step] of path.entries()) {
+    const here = enter(schema, valueAt(place.value, path.slice(0, index)))
+    if (here instanceof z.ZodObject) schema = here.shape[step] as z.ZodType | undefined
+    else if (here instanceof z.ZodArray) schema = here.element as z.ZodType
+    else if (here instanceof z.ZodRecord) schema = here.valueType as z.ZodType
+    else return undefined
+  }
+  return keepUnion ? unwrap(schema) : enter(schema, valueAt(place.value, path))
+}
+
+function unwrap(schema: z.ZodType | undefined): z.ZodType | undefined {
+  return schema instanceof z.ZodOptional ? (schema.unwrap() as z.ZodType) : schema
+}
+
+/** Past what is optional, into the alternative that the value is meant to be. */
+function enter(schema: z.ZodType | undefined, value: JsonValue | undefined): z.ZodType | undefined {
+  const inner = unwrap(schema)
+  if (inner instanceof z.ZodDiscriminatedUnion) {
+    const tag = valueAt(value ?? null, [inner.def.discriminator])
+    return (inner.options as readonly z.ZodObject[]).find(
+      (option) => (option.shape[inner.def.discriminator] as z.ZodLiteral).value === tag,
+    )
+  }
+  if (!(inner instanceof z.ZodUnion)) return inner
+  const options = inner.options as readonly z.ZodType[]
+  return options.find((option) =>
+    Array.isArray(value)
+      ? option instanceof z.ZodArray
+      : typeof value === 'object'
+        ? option instanceof z.ZodObject
+        : option instanceof z.ZodString,
+  )
+}

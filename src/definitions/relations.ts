@@ -1,0 +1,198 @@
+// What a schema of single fields cannot say: fields that exclude or need each other, and names of other things.
+// Reads values as they were written, sound or not, so that every finding comes in one run.
+
+import { compileTemplate } from '../core/expression/index.ts'
+import type { JsonValue } from '../core/json/index.ts'
+import { RETRY_PROFILES } from '../core/retry/index.ts'
+import { matchesPattern, parsePattern, parseSubject } from '../core/subject/index.ts'
+import type { FieldPath, Remark } from './finding.ts'
+import { isIdempotentMethod } from './resolve.ts'
+import { type Kind, OTHER_FIELDS } from './schema.ts'
+import { closest, listed } from './suggest.ts'
+
+export interface Surroundings {
+  /** Names of the Profile documents, sound or not. */
+  readonly profiles: readonly string[]
+  /** The hash of the code that has the function, or null. */
+  functions(name: string): string | null
+}
+
+type Fields = { readonly [key: string]: JsonValue }
+
+export function checkRelations(kind: Kind, value: Fields, around: Surroundings): readonly Remark[] {
+  switch (kind) {
+    case 'Source':
+      return [...checkSubject(value), ...checkVerify(value)]
+    case 'Route':
+      return [...checkRetry(value.retry, around), ...checkAction(value, around)]
+    case 'Profile':
+      return checkRetry(value.retry, around)
+  }
+}
+
+function fieldsOf(value: JsonValue | undefined): Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {}
+}
+
+function isMap(value: JsonValue | undefined): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+// --- Source
+
+function checkSubject(source: Fields): readonly Remark[] {
+  const has = (name: string) => Object.hasOwn(source, name)
+  if (has('subject') && has('subjects')) {
+    const message = '`subject` and `subjects` exclude each other: keep one'
+    return [{ rule: 'oneOf', message, path: ['subjects'], onKey: true }]
+  }
+  if (has('subject') || has('subjects') || has('schedule')) return []
+  const suggestion = `subject: "${typeof source.name === 'string' ? source.name : 'my'}.events.{{ payload.type }}"`
+  const message = 'a source names its events: write `subject`, a template, or `subjects`, a ready mapping'
+  return [{ rule: 'oneOf', message, path: ['subject'], suggestion }]
+}
+
+function checkVerify(source: Fields): readonly Remark[] {
+  const verify = fieldsOf(source.verify)
+  return [...checkSecrets(verify.secret), ...checkTimestamp(verify)]
+}
+
+function checkSecrets(secret: JsonValue | undefined): readonly Remark[] {
+  const isList = Array.isArray(secret)
+  const secrets: readonly JsonValue[] = isList ? secret : secret === undefined ? [] : [secret]
+  return secrets.flatMap((one, index) => {
+    const path = ['verify', 'secret', ...(isList ? [index] : [])]
+    const count = ['env', 'ref'].filter((name) => Object.hasOwn(fieldsOf(one), name)).length
+    if (!isMap(one) || count === 1) return []
+    const message = 'a secret is `{ env: NAME }`, an environment variable, or `{ ref: name }`, a vault entry'
+    return [{ rule: 'oneOf', message, path }] as const
+  })
+}
+
+function checkTimestamp(verify: Fields): readonly Remark[] {
+  const { timestampHeader, signed, tolerance } = verify
+  if (verify.scheme !== 'hmac') return []
+  if (tolerance !== undefined && timestampHeader === undefined) {
+    const message = '`tolerance` needs a `timestampHeader` to compare with'
+    return [{ rule: 'together', message, path: ['verify', 'tolerance'], onKey: true }]
+  }
+  if (typeof timestampHeader !== 'string') return []
+  const name = timestampHeader.toLowerCase()
+  const compiled = compileTemplate(typeof signed === 'string' ? signed : '{{ body }}')
+  if (!compiled.ok || compiled.template.paths.some((path) => path.toLowerCase().includes(name))) return []
+  return [
+    {
+      rule: 'unsignedTime',
+      severity: 'warning',
+      message:
+        'the time is not signed, so anybody can renew an old request: add it to `signed`, as the sender does',
+      path: ['verify', 'timestampHeader'],
+      suggestion: `signed: "{{ header.${name} }}.{{ body }}"`,
+    },
+  ]
+}
+
+// --- Retries
+
+function checkRetry(retry: JsonValue | undefined, around: Surroundings): readonly Remark[] {
+  if (typeof retry === 'string') return checkProfile(retry, around)
+  const { attempts, delays } = fieldsOf(retry)
+  const count = delays === undefined ? 0 : Array.isArray(delays) ? delays.length : null
+  if (typeof attempts !== 'number' || attempts < 1 || count === null || attempts - 1 === count) return []
+  const message = `\`attempts\` counts the first: ${attempts} attempts have ${attempts - 1} delays, here are ${count}`
+  const path = ['retry', delays === undefined ? 'attempts' : 'delays']
+  return [{ rule: 'delays', message, path, suggestion: `attempts: ${count + 1}` }]
+}
+
+function checkProfile(name: string, around: Surroundings): readonly Remark[] {
+  const known = [...Object.keys(RETRY_PROFILES), ...around.profiles]
+  if (known.includes(name) || name.includes('{{')) return []
+  const near = closest(name, known)
+  const message = `there is no retry profile \`${name}\`, but ${listed(known)}`
+  return [
+    { rule: 'profile', message, path: ['retry'], ...(near === undefined ? {} : { suggestedText: near }) },
+  ]
+}
+
+// --- Actions
+
+const ACTIONS = ['http', 'function', 'emit']
+
+function checkAction(route: Fields, around: Surroundings): readonly Remark[] {
+  if (!isMap(route.do)) return []
+  const action = fieldsOf(route.do)
+  const names = Object.keys(action)
+  const chosen = names.filter((name) => ACTIONS.includes(name))
+  const isOther = names.some((name) => OTHER_FIELDS['Route.do']?.includes(name))
+  // A misspelt one is reported as an unknown field.
+  const isMisspelt = names.some((name) => closest(name, ACTIONS) !== undefined)
+  const path: FieldPath = ['do']
+  if (chosen.length > 1) {
+    const message = `a route does one thing: keep one of ${listed(chosen)}`
+    return [{ rule: 'oneOf', message, path: ['do', String(chosen[1])], onKey: true }]
+  }
+  if (chosen.length === 0) {
+    if (isOther || isMisspelt) return []
+    return [{ rule: 'oneOf', message: `say what to do: one of ${listed(ACTIONS)}`, path, onKey: true }]
+  }
+  return [
+    ...checkCompany(String(chosen[0]), names),
+    ...checkFunction(action.function, around),
+    ...checkOutcome(action.http),
+    ...checkLoop(route.on, action.emit),
+  ]
+}
+
+const BELONGS: Readonly<Record<string, readonly string[]>> = {
+  with: ['function'],
+  data: ['emit'],
+  timeout: ['http', 'function'],
+  classify: ['http'],
+}
+
+function checkCompany(chosen: string, names: readonly string[]): readonly Remark[] {
+  return names.flatMap((name) => {
+    const owners = BELONGS[name]
+    if (owners === undefined || owners.includes(chosen)) return []
+    const message = `\`${name}\` belongs to ${listed(owners)}, not to \`${chosen}\``
+    const instead = { with: 'data', data: 'with' }[name]
+    const suggestion =
+      instead !== undefined && BELONGS[instead]?.includes(chosen) ? { suggestion: instead } : {}
+    return [{ rule: 'together', message, path: ['do', name], onKey: true, ...suggestion }] as const
+  })
+}
+
+function checkFunction(name: JsonValue | undefined, around: Surroundings): readonly Remark[] {
+  if (typeof name !== 'string' || name.includes('{{') || around.functions(name) !== null) return []
+  const message = `there is no function \`${name}\`: add it to the folder, or correct the name`
+  return [{ rule: 'function', message, path: ['do', 'function'] }]
+}
+
+function checkOutcome(http: JsonValue | undefined): readonly Remark[] {
+  if (!isMap(http)) return []
+  const { method = 'POST', idempotent, keyTtl, probe } = fieldsOf(http)
+  if (typeof method !== 'string' || isIdempotentMethod(method.toUpperCase())) return []
+  if ((idempotent ?? false) !== false || keyTtl !== undefined || probe !== undefined) return []
+  return [
+    {
+      rule: 'unknownOutcome',
+      severity: 'warning',
+      message:
+        'an unknown outcome will park for a person: a time-out may hide that the call succeeded. ' +
+        'Write `probe` to look, `keyTtl` if the vendor keeps `Idempotency-Key`, or `idempotent: true`',
+      path: ['do', 'http'],
+      onKey: true,
+    },
+  ]
+}
+
+function checkLoop(on: JsonValue | undefined, emit: JsonValue | undefined): readonly Remark[] {
+  if (typeof emit !== 'string' || !parseSubject(emit).ok || emit.includes('{{')) return []
+  const patterns: readonly JsonValue[] = Array.isArray(on) ? on : on === undefined ? [] : [on]
+  const own = patterns.find(
+    (one) => typeof one === 'string' && parsePattern(one).ok && matchesPattern(one, emit),
+  )
+  if (own === undefined) return []
+  const message = `the route would start itself again: \`${own}\` matches what it emits`
+  return [{ rule: 'loop', severity: 'warning', message, path: ['do', 'emit'] }]
+}

@@ -1,0 +1,216 @@
+// From a sound document as written to its normal form: defaults filled in, units resolved, profiles looked up.
+
+import type {
+  ActionDocument,
+  HttpActionDocument,
+  ProfileDocument,
+  RetryPolicy,
+  RouteDocument,
+  SecretRef,
+  SourceDocument,
+  VerifyDocument,
+} from '../core/definition/index.ts'
+import { assert } from '../core/errors/index.ts'
+import { parseDuration, parseSize } from '../core/expression/index.ts'
+import type { JsonValue } from '../core/json/index.ts'
+import { RETRY_PROFILES } from '../core/retry/index.ts'
+import { DAY, HOUR, MINUTE, SECOND } from '../core/time/index.ts'
+import type { ActionInput, ProfileInput, RetryInput, RouteInput, SecretInput, SourceInput } from './schema.ts'
+
+const BODY_BYTES = 1024 * 1024
+const DEPTH = 64
+const DEDUP_WINDOW_MS = 7 * DAY
+const TOLERANCE_MS = 5 * MINUTE
+const MAX_WAIT_MS = 24 * HOUR
+const TIMEOUT_MS = 10 * SECOND
+const PROBE_AFTER_MS = 30 * SECOND
+
+/** Ready mappings, by the name that `subjects` gives. */
+const MAPPINGS = {
+  github: {
+    // Events without an action, such as a push, have no token for it.
+    subject:
+      "github.events.{{ header.x-github-event }}{{ payload.action != null ? '.' + payload.action : '' }}",
+    event: {
+      id: 'header.x-github-delivery',
+      objectType: 'repository',
+      objectId: 'payload.repository.id',
+      occurredAt: null,
+    },
+  },
+} as const
+
+const NO_MAPPING = {
+  subject: null,
+  event: { id: null, objectType: null, objectId: null, occurredAt: null },
+} as const
+
+/** By RFC 9110: repeating the request is meant to be harmless. */
+const IDEMPOTENT_METHODS = ['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE']
+
+export function isIdempotentMethod(method: string): boolean {
+  return IDEMPOTENT_METHODS.includes(method)
+}
+
+export function resolveSource(input: SourceInput): SourceDocument {
+  const mapping = input.subjects === undefined ? NO_MAPPING : MAPPINGS[input.subjects]
+  const subject = input.subject ?? mapping.subject
+  assert(subject !== null, 'a source has a subject or a mapping')
+  const id = input.event?.id ?? mapping.event.id
+  return {
+    kind: 'Source',
+    name: input.name,
+    description: input.description ?? null,
+    verify: resolveVerify(input.verify),
+    subject,
+    event: {
+      id,
+      objectType: input.event?.objectType ?? mapping.event.objectType,
+      objectId: input.event?.objectId ?? mapping.event.objectId,
+      occurredAt: input.event?.occurredAt ?? mapping.event.occurredAt,
+    },
+    dedup: {
+      by: input.dedup?.by ?? (id === null ? null : 'event.id'),
+      windowMs: milliseconds(input.dedup?.window, DEDUP_WINDOW_MS),
+    },
+    limits: {
+      bodyBytes: input.limits?.body === undefined ? BODY_BYTES : (parseSize(input.limits.body) ?? BODY_BYTES),
+      depth: input.limits?.depth ?? DEPTH,
+    },
+    status: input.status ?? 'active',
+  }
+}
+
+function resolveVerify(input: SourceInput['verify']): VerifyDocument {
+  if (input.scheme === 'none') return { scheme: 'none' }
+  const secret = resolveSecrets(input.secret)
+  if (input.scheme === 'github') return { scheme: 'github', secret }
+  return {
+    scheme: 'hmac',
+    secret,
+    header: (input.header ?? 'x-signature').toLowerCase(),
+    algorithm: input.algorithm ?? 'sha256',
+    encoding: input.encoding ?? 'hex',
+    prefix: input.prefix ?? '',
+    signed: input.signed ?? '{{ body }}',
+    timestampHeader: input.timestampHeader?.toLowerCase() ?? null,
+    toleranceMs: milliseconds(input.tolerance, TOLERANCE_MS),
+  }
+}
+
+function resolveSecrets(input: SecretInput): readonly SecretRef[] {
+  const list = Array.isArray(input) ? input : [input]
+  return list.map(({ env, ref }) => {
+    if (env !== undefined) return { env }
+    assert(ref !== undefined, 'a secret has `env` or `ref`')
+    return { ref }
+  })
+}
+
+export function resolveProfile(input: ProfileInput): ProfileDocument {
+  return {
+    kind: 'Profile',
+    name: input.name,
+    description: input.description ?? null,
+    retry: resolveRetryInline(input.retry, input.name),
+  }
+}
+
+function resolveRetryInline(input: RetryInput, profile: string | null): RetryPolicy {
+  return {
+    profile,
+    attempts: input.attempts,
+    delaysMs: (input.delays ?? []).map((delay) => milliseconds(delay, 0)),
+  }
+}
+
+export interface Known {
+  readonly profiles: ReadonlyMap<string, RetryPolicy>
+  functions(name: string): string | null
+}
+
+/** null: it names a profile that is not sound. */
+export function resolveRoute(input: RouteInput, known: Known): RouteDocument | null {
+  const retry = resolveRetry(input.retry, known)
+  if (retry === null) return null
+  return {
+    kind: 'Route',
+    name: input.name,
+    description: input.description ?? null,
+    on: typeof input.on === 'string' ? [input.on] : input.on,
+    where: (input.where ?? null) as JsonValue,
+    status: input.status ?? 'active',
+    key: input.key ?? null,
+    uniqueness: input.uniqueness ?? 'operation',
+    retry,
+    maxWaitMs: milliseconds(input.maxWait, MAX_WAIT_MS),
+    deadLetter: {
+      severity: input.deadLetter?.severity ?? 'medium',
+      runbook: input.deadLetter?.runbook ?? null,
+    },
+    do: resolveAction(input.do, known),
+  }
+}
+
+function resolveRetry(input: RouteInput['retry'], known: Known): RetryPolicy | null {
+  if (input === undefined) return RETRY_PROFILES.STANDARD
+  if (typeof input !== 'string') return resolveRetryInline(input, null)
+  const named: Readonly<Record<string, RetryPolicy>> = RETRY_PROFILES
+  return known.profiles.get(input) ?? named[input] ?? null
+}
+
+function resolveAction(input: ActionInput, known: Known): ActionDocument {
+  const timeoutMs = milliseconds(input.timeout, TIMEOUT_MS)
+  if (input.http !== undefined) return resolveHttp(input.http, input.classify ?? {}, timeoutMs)
+  if (input.function !== undefined) {
+    const codeHash = known.functions(input.function)
+    assert(codeHash !== null, 'the function was looked up before')
+    return {
+      type: 'function',
+      name: input.function,
+      codeHash,
+      with: (input.with ?? null) as JsonValue,
+      timeoutMs,
+    }
+  }
+  assert(input.emit !== undefined, 'a route has one action')
+  // As with functions: what is not said is the payload.
+  return { type: 'emit', subject: input.emit, data: (input.data ?? '{{ payload }}') as JsonValue }
+}
+
+function resolveHttp(
+  input: NonNullable<ActionInput['http']>,
+  classify: HttpActionDocument['classify'],
+  timeoutMs: number,
+): HttpActionDocument {
+  const method = input.method ?? 'POST'
+  return {
+    type: 'http',
+    method,
+    url: input.url,
+    headers: lowerCased(input.headers),
+    body: (input.body ?? null) as JsonValue,
+    idempotent: input.idempotent ?? isIdempotentMethod(method),
+    keyTtlMs: input.keyTtl === undefined ? null : milliseconds(input.keyTtl, 0),
+    probe:
+      input.probe === undefined
+        ? null
+        : {
+            method: input.probe.method ?? 'GET',
+            url: input.probe.url,
+            headers: lowerCased(input.probe.headers),
+            found: input.probe.found,
+            afterMs: milliseconds(input.probe.after, PROBE_AFTER_MS),
+          },
+    timeoutMs,
+    classify,
+  }
+}
+
+function lowerCased(headers: Readonly<Record<string, string>> | undefined): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]))
+}
+
+function milliseconds(text: string | undefined, otherwise: number): number {
+  return text === undefined ? otherwise : (parseDuration(text) ?? otherwise)
+}
