@@ -1,0 +1,60 @@
+// What requests may contain, as JSON Schema for Fastify. A field that nobody reads is refused: a mistyped filter would
+// otherwise answer everything.
+
+import { DEAD_LETTER_STATES } from '../core/dead-letter/index.ts'
+import { FAILURE_CLASSES } from '../core/failure/index.ts'
+import { LEDGER_STATES } from '../core/ledger/index.ts'
+import { WORK_STATES } from '../core/work/index.ts'
+
+const text = { type: 'string', minLength: 1, maxLength: 512 } as const
+const oneOf = (values: readonly string[]) => ({ type: 'string', enum: values }) as const
+
+const fields = (properties: Readonly<Record<string, object>>, required: readonly string[] = []) =>
+  ({ type: 'object', properties, required, additionalProperties: false }) as const
+
+export const LIMIT_DEFAULT = 50
+const page = {
+  cursor: { type: 'string', minLength: 1, maxLength: 2_048 },
+  limit: { type: 'integer', minimum: 1, maximum: 500, default: LIMIT_DEFAULT },
+} as const
+
+export const eventsQuery = fields({ ...page, source: text, subject: text, unmatched: { type: 'boolean' } })
+export const workQuery = fields({
+  ...page,
+  state: oneOf(WORK_STATES),
+  consumer: text,
+  class: oneOf(FAILURE_CLASSES),
+})
+export const ledgerQuery = fields({
+  ...page,
+  state: oneOf(LEDGER_STATES),
+  key: { ...text, maxLength: 2_048 },
+})
+export const deadLettersQuery = fields({
+  ...page,
+  state: oneOf(DEAD_LETTER_STATES),
+  consumer: text,
+  class: oneOf(FAILURE_CLASSES),
+})
+export const idParams = fields({ id: { type: 'string', minLength: 1, maxLength: 128 } }, ['id'])
+
+const reason = { type: 'string', minLength: 1, maxLength: 1_000, pattern: '\\S' } as const
+export const replayBody = fields({ force: { type: 'boolean', default: false }, reason })
+export const resolveBody = fields({ as: oneOf(['done', 'released']), reason }, ['as', 'reason'])
+
+export interface PageQuery {
+  readonly cursor?: string
+  readonly limit: number
+}
+
+/** The page asked for, and the filters that were given. */
+export function splitQuery<Query extends PageQuery>(
+  query: Query,
+): Omit<Query, 'cursor' | 'limit'> & { readonly cursor: string | null; readonly limit: number } {
+  return { ...query, cursor: query.cursor ?? null }
+}
+
+/** People write `crm`; the store knows `route:crm`. */
+export function toConsumer(name: string): string {
+  return name.includes(':') ? name : `route:${name}`
+}

@@ -1,0 +1,168 @@
+// The HTTP server: webhooks on the bare handler, everything else on Fastify, one port.
+
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type FastifyInstance, type FastifyRequest, fastify } from 'fastify'
+import { AppError } from '../core/errors/index.ts'
+import { JsonError, parseJson } from '../core/json/index.ts'
+import type { Log } from '../ports/log.ts'
+import type { HttpApi } from './api.ts'
+import { type Caller, makeAuthenticator } from './auth.ts'
+import { isIngest, makeIngest } from './ingest.ts'
+import { isOurFailure, PROBLEM_TYPE, problemHeaders, toProblem } from './problem.ts'
+import { addDeadLetterRoutes } from './routes-dead-letters.ts'
+import { addEventRoutes } from './routes-events.ts'
+import { addHealthRoutes } from './routes-health.ts'
+import { addWorkRoutes } from './routes-work.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Set for everything under /v1. */
+    caller: Caller
+  }
+}
+
+export interface HttpServerOptions {
+  readonly adminKey: string
+  readonly bodyBytesMax: number
+  /** How long requests under way may take when the server closes. */
+  readonly closeMs: number
+  requestId(): string
+  readonly log: Log
+}
+
+export interface HttpServer extends AsyncDisposable {
+  /** For tests, and for what else wants to be served here. */
+  readonly app: FastifyInstance
+  listen(at: {
+    readonly host: string
+    readonly port: number
+  }): Promise<{ readonly port: number; readonly url: string }>
+  /** Stops taking connections, lets requests under way end, and closes. */
+  close(): Promise<void>
+}
+
+const HEADERS_MS_MAX = 10_000
+const REQUEST_MS_MAX = 30_000
+/** Longer than the minute for which load balancers keep connections: whoever closes first loses requests. */
+const KEEP_ALIVE_MS = 72_000
+const API_BODY_BYTES_MAX = 1_048_576
+const JSON_DEPTH_MAX = 64
+const CLOSE_STEP_MS = 25
+
+export function makeHttpServer(api: HttpApi, options: HttpServerOptions): HttpServer {
+  const { log } = options
+  let closing = false
+  let server: Server | null = null
+
+  const onFailure = (error: unknown, requestId: string, where: Readonly<Record<string, unknown>>) => {
+    log.error('http.failed', { instance: `/requests/${requestId}`, ...where, error })
+  }
+  const ingest = makeIngest({
+    accept: (request) => api.accept(request),
+    bodyBytesMax: options.bodyBytesMax,
+    requestId: options.requestId,
+    isClosing: () => closing,
+    onFailure: (error, requestId) => onFailure(error, requestId, { route: '/in/{tenant}/{source}' }),
+  })
+
+  const app = fastify({
+    logger: false,
+    bodyLimit: API_BODY_BYTES_MAX,
+    forceCloseConnections: 'idle',
+    genReqId: () => options.requestId(),
+    routerOptions: { ignoreTrailingSlash: true },
+    // Kept strict: neither guess what a wrong value meant nor drop what has no meaning.
+    ajv: {
+      customOptions: { removeAdditional: false, coerceTypes: true, useDefaults: true, allErrors: false },
+    },
+    serverFactory: (handler) => {
+      server = createServer(
+        { headersTimeout: HEADERS_MS_MAX, requestTimeout: REQUEST_MS_MAX, keepAliveTimeout: KEEP_ALIVE_MS },
+        (request, response) =>
+          isIngest(request.url) ? ingest(request, response) : handler(request, response),
+      )
+      return server
+    },
+  })
+  readJsonExactly(app)
+  app.setErrorHandler((error, request, reply) => {
+    if (isOurFailure(error)) {
+      onFailure(error, request.id, { method: request.method, route: request.routeOptions.url ?? null })
+    }
+    const problem = toProblem(error, request.id)
+    return reply
+      .code(problem.status)
+      .headers(problemHeaders(problem))
+      .type(PROBLEM_TYPE)
+      .send(JSON.stringify(problem))
+  })
+  app.setNotFoundHandler((request) => {
+    throw new AppError('not_found', `there is no ${request.method} ${pathOf(request)}`)
+  })
+  addHealthRoutes(app, api)
+  app.register(
+    async (scope) => {
+      const authenticate = makeAuthenticator(options.adminKey)
+      scope.decorateRequest('caller')
+      scope.addHook('onRequest', async (request, reply) => {
+        request.caller = authenticate(request.headers.authorization)
+        reply.header('cache-control', 'no-store')
+      })
+      addEventRoutes(scope, api)
+      addWorkRoutes(scope, api)
+      addDeadLetterRoutes(scope, api)
+    },
+    { prefix: '/v1' },
+  )
+
+  const close = async () => {
+    if (closing) return
+    closing = true
+    // A connection that was busy when closing began becomes idle later, and would be kept for its whole time.
+    const step = setInterval(() => server?.closeIdleConnections(), CLOSE_STEP_MS)
+    const limit = setTimeout(() => server?.closeAllConnections(), options.closeMs)
+    try {
+      await app.close()
+    } finally {
+      clearInterval(step)
+      clearTimeout(limit)
+    }
+  }
+
+  return {
+    app,
+    listen: async ({ host, port }) => {
+      await app.listen({ host, port })
+      const address = app.server.address() as AddressInfo
+      const shown =
+        host === '0.0.0.0' || host === '::' ? 'localhost' : host.includes(':') ? `[${host}]` : host
+      return { port: address.port, url: `http://${shown}:${address.port}` }
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+}
+
+/** Bodies of the API by the same reader as events; a POST without a body has an empty one. */
+function readJsonExactly(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser(
+    /^application\/([\w.-]+\+)?json/,
+    { parseAs: 'string' },
+    (_request, body, done) => {
+      try {
+        done(null, body === '' ? {} : parseJson(body as string, { depth: JSON_DEPTH_MAX }))
+      } catch (error) {
+        done(error instanceof JsonError ? new AppError('not_json', error.message) : (error as Error))
+      }
+    },
+  )
+  app.addHook('preValidation', async (request) => {
+    if (request.method === 'POST' && request.body == null) request.body = {}
+  })
+}
+
+function pathOf(request: FastifyRequest): string {
+  return request.url.split('?', 1)[0]?.slice(0, 200) ?? ''
+}

@@ -1,0 +1,138 @@
+// Rows as clients see them: the names and forms that the API promises. Instants are ISO 8601; what is not known is left
+// out where the promise says so, and null elsewhere.
+
+import type { DeadLetter } from '../core/dead-letter/index.ts'
+import type { StoredEvent } from '../core/event/index.ts'
+import { REPORTED_AS } from '../core/failure/index.ts'
+import type { LedgerEntry } from '../core/ledger/index.ts'
+import type { Instant } from '../core/time/index.ts'
+import type { Attempt, WorkRow } from '../core/work/index.ts'
+
+function iso(at: Instant): string {
+  return new Date(at).toISOString()
+}
+
+function isoOrNull(at: Instant | null): string | null {
+  return at === null ? null : iso(at)
+}
+
+/** The members that are not null. */
+function present<Members extends Readonly<Record<string, unknown>>>(members: Members): Partial<Members> {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null)) as Partial<Members>
+}
+
+/** `route:crm` as its kind and name. */
+export function splitConsumer(consumer: string): { readonly kind: string; readonly name: string } {
+  const colon = consumer.indexOf(':')
+  return { kind: consumer.slice(0, colon), name: consumer.slice(colon + 1) }
+}
+
+export function showEnvelope(event: StoredEvent) {
+  return {
+    id: event.id,
+    tenant: event.tenant,
+    source: event.source,
+    subject: event.subject,
+    objectType: event.objectType,
+    objectId: event.objectId,
+    occurredAt: isoOrNull(event.occurredAt),
+    receivedAt: iso(event.receivedAt),
+    correlationId: event.correlationId,
+    causationId: event.causationId,
+    traceId: event.traceId,
+    dedupKey: event.dedupKey,
+    payloadHash: event.payloadHash,
+    matched: event.matched,
+  }
+}
+
+export function showConsumers(work: readonly WorkRow[]) {
+  return work.map(({ id, consumer, state, attempts }) => ({
+    ...splitConsumer(consumer),
+    workId: id,
+    state,
+    attempts,
+  }))
+}
+
+export function showWork(work: WorkRow) {
+  return {
+    id: work.id,
+    kind: work.kind,
+    consumer: splitConsumer(work.consumer).name,
+    eventId: work.eventId,
+    state: work.state,
+    attempts: work.attempts,
+    waits: work.waits,
+    losses: work.losses,
+    dueAt: iso(work.dueAt),
+    createdAt: iso(work.createdAt),
+    expiresAt: iso(work.expiresAt),
+    definition: work.definition,
+    ...present({
+      class: work.class,
+      key: work.key,
+      processedAt: isoOrNull(work.processedAt),
+      effectRef: work.effectRef,
+      lastError: work.lastError,
+      httpStatus: work.httpStatus,
+      durationMs: work.durationMs,
+      replayOf: work.replayOf,
+    }),
+  }
+}
+
+export function showAttempt(attempt: Attempt) {
+  return {
+    number: attempt.number,
+    startedAt: iso(attempt.startedAt),
+    durationMs: attempt.durationMs,
+    outcome: attempt.outcome,
+    ...present({ class: attempt.class, httpStatus: attempt.httpStatus, error: attempt.error }),
+  }
+}
+
+/** Never the result: it may hold what the vendor answered. */
+export function showLedgerEntry(entry: LedgerEntry) {
+  return {
+    key: entry.key,
+    generation: entry.generation,
+    state: entry.state,
+    consumer: splitConsumer(entry.consumer).name,
+    eventId: entry.eventId,
+    workId: entry.work,
+    objectId: entry.objectId,
+    effectRef: entry.effectRef,
+    payloadHash: entry.payloadHash,
+    correlationId: entry.correlationId,
+    createdAt: iso(entry.createdAt),
+    ...present({ proof: entry.proof, settledAt: isoOrNull(entry.settledAt) }),
+  }
+}
+
+export function showDeadLetter(letter: DeadLetter) {
+  return {
+    id: letter.id,
+    state: letter.state,
+    class: letter.class,
+    reason: letter.reason,
+    reportedAs: REPORTED_AS[letter.class],
+    severity: letter.severity,
+    consumer: splitConsumer(letter.consumer),
+    eventId: letter.eventId,
+    workId: letter.workId,
+    attempts: letter.attempts,
+    replays: letter.replays,
+    lastError: letter.lastError,
+    correlationId: letter.correlationId,
+    payloadHash: letter.payloadHash,
+    createdAt: iso(letter.createdAt),
+    updatedAt: iso(letter.updatedAt),
+    ...present({ key: letter.key, runbook: letter.runbook }),
+  }
+}
+
+/** JSON with one more member whose text is JSON already: a payload goes out digit for digit as it came in. */
+export function withJsonMember(value: object, name: string, json: string): string {
+  return `${JSON.stringify(value).slice(0, -1)},${JSON.stringify(name)}:${json}}`
+}
