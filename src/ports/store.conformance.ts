@@ -69,9 +69,9 @@ export function storeConformance(
       await fc.assert(fc.asyncProperty(chances, compare), {
         seed: 20_260_114,
         numRuns: options.propertyRuns ?? 25,
-        interruptAfterTimeLimit: 20_000,
+        interruptAfterTimeLimit: 30_000,
       })
-    })
+    }, 120_000)
   })
 }
 

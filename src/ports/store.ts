@@ -4,6 +4,9 @@
 // answer, not an exception, and writes nothing. Commits that arrive together share one durable transaction; each
 // has its own result, and nobody is answered before the transaction is on disk.
 //
+// A commit writes each row at most once. One that adds an id that exists already is a caller's bug: it is rejected
+// and writes nothing, and the rest of its group is not disturbed. docs/spec/store.md has every rule.
+//
 // Only the store's clock decides leases, due times and windows: callers pass durations, the store turns them into
 // instants with the `now` of the transaction.
 //
@@ -70,7 +73,7 @@ export type Write =
   | { readonly w: 'event.append'; readonly event: NewEvent; readonly dedupForMs: number }
   /**
    * `lease` asks for birth in the hands of that owner, at epoch 1; the store grants it while the owner is alive, and
-   * otherwise the item is born ready. Ready items are due after `delayMs`.
+   * otherwise the item is born ready. It is due after `delayMs`.
    */
   | {
       readonly w: 'work.add'
@@ -94,6 +97,7 @@ export type Write =
       readonly counters: Counters
       readonly note: Note
     }
+  /** Also a second one of the same number. */
   | { readonly w: 'attempt.append'; readonly work: WorkId; readonly attempt: Attempt }
   /**
    * A new entry, or one taken up again with the same generation: released, or unknown where a repeat is allowed. What the
@@ -108,7 +112,7 @@ export type Write =
       readonly effectRef: string | null
       readonly result: string | null
     }
-  /** For actions that stay inside the process: done without a reserve before. */
+  /** For actions that stay inside the process: done and acknowledged without a reserve before. */
   | {
       readonly w: 'ledger.done'
       readonly entry: NewLedgerEntry
@@ -196,7 +200,10 @@ export interface PageRequest {
   readonly limit: number
 }
 
-/** Newest first in every list. A cursor is opaque; a malformed one throws `StoreError` with code `invalid_cursor`. */
+/**
+ * Pages are newest first, `workOfEvent` and `attempts` oldest first. A cursor is opaque; a malformed one throws
+ * `StoreError` with code `invalid_cursor`.
+ */
 export interface TenantReads {
   event(id: EventId): Promise<StoredEvent | null>
   events(

@@ -23,7 +23,7 @@ export interface StreamRun {
 }
 
 /** Mulberry32: 32 bits of state are plenty for some ten thousand choices. */
-export function makePick(seed: number): Pick {
+function makePick(seed: number): Pick {
   let state = seed >>> 0
   return (below) => {
     state = (state + 0x6d2b79f5) >>> 0

@@ -32,7 +32,7 @@ export type MakeStoreHarness = () => Promise<StoreHarness>
 export const START: Instant = 1_750_000_000_000
 export const TENANT = 'acme' as TenantId
 export const OTHER = 'globex' as TenantId
-export const NODE = 'node-a' as NodeId
+const NODE = 'node-a' as NodeId
 export const ROUTE = 'route:crm'
 
 /** Ids that are the same in every run: time by an argument, chance by counting. */

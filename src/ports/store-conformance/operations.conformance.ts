@@ -158,7 +158,8 @@ function makeAccept(turn: Turn): Commit {
   const event = makeEvent(turn, tenant)
   const writes: Write[] = [{ w: 'event.append', event, dedupForMs: oneOf(pick, [10_000, 1_000, 0]) }]
   for (let count = event.matched; count > 0; count -= 1) {
-    const id = rarely(pick, 60) ? oneOf(pick, book.works)?.id : undefined
+    const own = book.works.filter((known) => known.tenant === tenant)
+    const id = rarely(pick, 60) ? oneOf(pick, own)?.id : undefined
     writes.push({
       w: 'work.add',
       work: {
