@@ -26,5 +26,9 @@ export function makeTenantReads(ask: Ask, tenant: TenantId): TenantReads {
 }
 
 export function makeSystemReads(ask: Ask): SystemReads {
-  return { workCounts: () => ask('workCounts'), dump: () => ask('dump') }
+  return {
+    workCounts: () => ask('workCounts'),
+    readyConsumers: () => ask('readyConsumers'),
+    dump: () => ask('dump'),
+  }
 }

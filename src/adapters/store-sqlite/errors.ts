@@ -7,6 +7,7 @@ interface Translation {
   readonly message: string
 }
 
+const BUSY = 5
 const READONLY = 8
 const IOERR = 10
 const CONSTRAINT = 19
@@ -15,7 +16,10 @@ const IOERR_DIR_FSYNC = 1290
 
 /** By SQLite's primary result code. */
 const TRANSLATIONS: Readonly<Record<number, Translation>> = {
-  5: { code: 'unavailable', message: 'the database is locked by another program; close it and send again' },
+  [BUSY]: {
+    code: 'unavailable',
+    message: 'the database is locked by another program; close it and send again',
+  },
   6: { code: 'unavailable', message: 'a table of the database is locked; send again' },
   7: { code: 'unavailable', message: 'there is not enough memory for the database' },
   [READONLY]: {
@@ -58,4 +62,8 @@ export function toStoreError(error: unknown, applied: 'no' | 'indeterminate'): u
 export function isSyncFailure(error: unknown): boolean {
   const code = resultCode(error)
   return code === IOERR_FSYNC || code === IOERR_DIR_FSYNC
+}
+
+export function isBusy(error: unknown): boolean {
+  return ((resultCode(error) ?? 0) & 0xff) === BUSY
 }

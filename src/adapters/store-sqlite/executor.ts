@@ -13,7 +13,7 @@ import { StoreError } from '../../ports/store.ts'
 import { claimWork } from './claim.ts'
 import { isSyncFailure, toStoreError } from './errors.ts'
 import { checkGuard, noteDedupAhead, noteLedgerAhead } from './guards.ts'
-import { joinNode, reclaimWork, renewIncarnation } from './leases.ts'
+import { fenceAll, joinNode, reclaimWork, renewIncarnation } from './leases.ts'
 import { makeSession, recall, type Session } from './session.ts'
 import { applyWrite } from './writes.ts'
 
@@ -38,6 +38,8 @@ export interface Executor {
   join(now: Instant, node: NodeId, ttlMs: number): { owner: Incarnation; until: Instant; now: Instant }
   renew(now: Instant, owner: Incarnation, ttlMs: number): { until: Instant; now: Instant } | 'fenced'
   reclaim(now: Instant, limit: number): readonly WorkId[]
+  /** Ends every life: for who knows that nobody else has the database open. */
+  fenceAll(now: Instant): void
 }
 
 /** COMMIT threw, and a look showed that it had taken no effect: it may be tried again. */
@@ -123,6 +125,7 @@ export function makeExecutor(db: DatabaseSyncInstance, options: ExecutorOptions 
     renew: (now, owner, ttlMs) =>
       answer(() => transactAgain(now, () => renewIncarnation(session, now, owner, ttlMs))),
     reclaim: (now, limit) => answer(() => transactAgain(now, () => reclaimWork(session, now, limit))),
+    fenceAll: (now) => answer(() => transactAgain(now, () => fenceAll(session))),
   }
 }
 

@@ -1,8 +1,12 @@
 // The SQLite stores in the hands of a test: on one thread in memory, and with threads on a file.
 
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
 import type { StoreHarness } from '../../ports/store-conformance/kit.conformance.ts'
 import { makeSqliteStoreInline } from './inline.ts'
+import { openSqliteStore } from './store.ts'
 
 /** On the caller's thread, over a database in memory that outlives the store. */
 export async function makeInlineHarness(): Promise<StoreHarness> {
@@ -30,5 +34,34 @@ export async function makeInlineHarness(): Promise<StoreHarness> {
       await store[Symbol.asyncDispose]()
       db.close()
     },
+  }
+}
+
+/** With its threads, over a file in a folder of its own. */
+export async function makeThreadedHarness(): Promise<StoreHarness> {
+  const folder = await mkdtemp(join(tmpdir(), 'millrace-sqlite-'))
+  const clock = new Float64Array(new SharedArrayBuffer(Float64Array.BYTES_PER_ELEMENT))
+  const open = () => openSqliteStore({ file: join(folder, 'test.db'), clock })
+  let store = await open()
+  return {
+    get store() {
+      return store
+    },
+    async reopen() {
+      await store[Symbol.asyncDispose]()
+      store = await open()
+      return store
+    },
+    setNow(to) {
+      clock[0] = to
+    },
+    advance(ms) {
+      clock[0] = (clock[0] ?? 0) + ms
+    },
+    async close() {
+      await store[Symbol.asyncDispose]()
+      await rm(folder, { recursive: true })
+    },
+    capabilities: { fencesOnOpen: true },
   }
 }

@@ -15,6 +15,8 @@ export function joinNode(
   session.sql.fenceNode.run(toStored(node))
   const until = now + ttlMs
   const owner = Number(session.sql.addIncarnation.run(toStored(node), until).lastInsertRowid) as Incarnation
+  // Fenced lives are kept only while work has to come back from them.
+  session.sql.forgetFenced.run()
   learnAlive(session)
   return { owner, until, now }
 }
@@ -50,6 +52,13 @@ export function reclaimWork(session: Session, now: Instant, limit: number): read
     session.leases.delete(id)
   }
   return lost.map(({ id }) => id)
+}
+
+export function fenceAll(session: Session): void {
+  if (session.alive.size === 0) return
+  session.isDirty = true
+  session.sql.fenceAll.run()
+  session.alive.clear()
 }
 
 function learnAlive(session: Session): void {

@@ -53,7 +53,8 @@ CREATE TABLE event (
   headers TEXT NOT NULL,
   data TEXT NOT NULL
 );
-CREATE UNIQUE INDEX event_id ON event (tenant, id);
+CREATE UNIQUE INDEX event_id ON event (id);
+CREATE INDEX event_tenant ON event (tenant, id);
 CREATE INDEX event_unmatched ON event (tenant, id) WHERE matched = 0;
 
 CREATE TABLE dedup (
@@ -89,8 +90,9 @@ CREATE TABLE work (
   http_status INTEGER,
   duration_ms REAL
 );
-CREATE UNIQUE INDEX work_id ON work (tenant, id);
-CREATE INDEX work_event ON work (tenant, event_id);
+CREATE UNIQUE INDEX work_id ON work (id);
+CREATE INDEX work_tenant ON work (tenant, id);
+CREATE INDEX work_event ON work (event_id);
 CREATE INDEX work_leased ON work (owner) WHERE state = 1;
 CREATE INDEX work_ready ON work (tenant, consumer, due_at, id) WHERE state = 2;
 CREATE INDEX work_held ON work (tenant, state, id) WHERE state > 2;

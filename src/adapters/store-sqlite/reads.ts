@@ -34,6 +34,7 @@ export interface Reads {
     key: string,
   ): { readonly version: number; readonly body: string } | null
   workCounts(): Record<WorkState, number>
+  readyConsumers(): { tenant: TenantId; consumer: string }[]
   dump(): StoreDump
 }
 
@@ -52,6 +53,13 @@ interface List<T> {
   readonly order: readonly string[]
   positionOf(item: T): Position
   toItem(row: Row, tenant: TenantId): T
+}
+
+const compareBytes = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b))
+/** The state as a literal, so that the planner can see which partial index holds it. */
+function inState(state: WorkState): string {
+  const code = WORK_CODE[state]
+  return code > 2 ? `state = ${code} AND state > 2` : `state = ${code}`
 }
 
 const byId = (item: { readonly id: string }): Position => [0, item.id]
@@ -78,6 +86,9 @@ export function makeReads(db: DatabaseSyncInstance): Reads {
     return no ?? 0
   }
 
+  const tenantNames = () =>
+    new Map(all('SELECT no, name FROM tenant').map((row) => [row.no, row.name as TenantId]))
+
   const evidenceOf = (seq: unknown) =>
     all('SELECT body FROM evidence WHERE entry = ? ORDER BY seq', seq as number)
   const toEntry = (row: Row, tenant: TenantId) => toLedgerEntry(row, tenant, evidenceOf(row.seq))
@@ -97,6 +108,11 @@ export function makeReads(db: DatabaseSyncInstance): Reads {
     order: ['id'],
     positionOf: byId,
     toItem: toWork,
+  }
+  // Few items are ready or leased beside those that are done: sorting them beats passing by all others.
+  const worksIn: Partial<Record<WorkState, List<WorkRow>>> = {
+    leased: { ...works, table: 'work INDEXED BY work_leased' },
+    ready: { ...works, table: 'work INDEXED BY work_ready' },
   }
   const entries: List<LedgerEntry> = {
     name: 'ledger',
@@ -160,7 +176,7 @@ export function makeReads(db: DatabaseSyncInstance): Reads {
   return {
     event(tenant, id) {
       const row = get(
-        `SELECT ${EVENT_COLUMNS} FROM event WHERE tenant = ? AND id = ?`,
+        `SELECT ${EVENT_COLUMNS} FROM event WHERE id = ?2 AND tenant = ?1`,
         tenantNumber(tenant),
         id,
       )
@@ -175,30 +191,26 @@ export function makeReads(db: DatabaseSyncInstance): Reads {
     },
     work(tenant, id) {
       const row = get(
-        `SELECT ${WORK_COLUMNS} FROM work WHERE tenant = ? AND id = ?`,
+        `SELECT ${WORK_COLUMNS} FROM work WHERE id = ?2 AND tenant = ?1`,
         tenantNumber(tenant),
         id,
       )
       return row === undefined ? null : toWork(row, tenant)
     },
     workOfEvent(tenant, id) {
-      const text = `SELECT ${WORK_COLUMNS} FROM work WHERE tenant = ? AND event_id = ? ORDER BY id`
+      const text = `SELECT ${WORK_COLUMNS} FROM work WHERE event_id = ?2 AND +tenant = ?1 ORDER BY id`
       return all(text, tenantNumber(tenant), id).map((row) => toWork(row, tenant))
     },
     workList(tenant, query) {
       const wheres: Where[] = []
-      // The states are literals, so that the planner can see which partial index holds them.
-      if (query.state !== undefined) {
-        const code = WORK_CODE[query.state]
-        wheres.push([code > 2 ? `state = ${code} AND state > 2` : `state = ${code}`])
-      }
+      if (query.state !== undefined) wheres.push([inState(query.state)])
       if (query.consumer !== undefined) wheres.push(['consumer = ?', toStored(query.consumer)])
       if (query.class !== undefined) wheres.push(['class = ?', query.class])
-      return page(works, tenant, query, wheres)
+      return page((query.state && worksIn[query.state]) ?? works, tenant, query, wheres)
     },
     attempts(tenant, id) {
       const text =
-        'SELECT attempt.* FROM work JOIN attempt ON attempt.work = work.seq WHERE work.tenant = ? AND work.id = ?' +
+        'SELECT attempt.* FROM work JOIN attempt ON attempt.work = work.seq WHERE work.id = ?2 AND work.tenant = ?1' +
         ' ORDER BY attempt.number, attempt.seq'
       return all(text, tenantNumber(tenant), id).map(toAttempt)
     },
@@ -238,15 +250,34 @@ export function makeReads(db: DatabaseSyncInstance): Reads {
       let others = 0
       for (const [code, name] of WORK_STATE_OF.entries()) {
         if (code === 0) continue
-        const where = code > 2 ? `state = ${code} AND state > 2` : `state = ${code}`
-        counts[name] = count(`SELECT count(*) AS n FROM work WHERE ${where}`)
+        counts[name] = count(`SELECT count(*) AS n FROM work WHERE ${inState(name)}`)
         others += counts[name]
       }
       counts.done = count('SELECT count(*) AS n FROM work') - others
       return counts
     },
+    readyConsumers() {
+      // From one consumer to the next by the index, so that a long backlog of one costs no more than a short one.
+      const next = sql(
+        'SELECT tenant, consumer FROM work WHERE state = 2 AND (tenant, consumer) > (?, ?)' +
+          ' ORDER BY tenant, consumer LIMIT 1',
+      )
+      const found: { tenant: TenantId; consumer: string }[] = []
+      const names = tenantNames()
+      for (
+        let row: Row | undefined = next.get(0, '');
+        row !== undefined;
+        row = next.get(row.tenant, row.consumer)
+      ) {
+        found.push({
+          tenant: names.get(row.tenant) as TenantId,
+          consumer: fromStored(row.consumer as Stored),
+        })
+      }
+      return found.sort((a, b) => compareBytes(a.tenant, b.tenant) || compareBytes(a.consumer, b.consumer))
+    },
     dump() {
-      const names = new Map(all('SELECT no, name FROM tenant').map((row) => [row.no, row.name as TenantId]))
+      const names = tenantNames()
       const nameOf = (row: Row) => names.get(row.tenant) as TenantId
       const table = (columns: string, name: string, order: string) =>
         all(

@@ -33,7 +33,7 @@ export function prepareStatements(db: DatabaseSyncInstance) {
         ' object_id, occurred_at, correlation_id, causation_id, trace_id, payload_hash, headers, data)' +
         ' VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
     ),
-    event: db.prepare(`SELECT ${EVENT_COLUMNS} FROM event WHERE tenant = ? AND id = ?`),
+    event: db.prepare(`SELECT ${EVENT_COLUMNS} FROM event WHERE id = ?2 AND tenant = ?1`),
     eventKey: db.prepare('SELECT tenant, id, source, dedup_key, dedup_until FROM event WHERE seq = ?'),
     addDedup: db.prepare('INSERT INTO dedup (hash, event) VALUES (?, ?) ON CONFLICT DO NOTHING'),
     dedup: db.prepare('SELECT event FROM dedup WHERE hash = ?'),
@@ -45,7 +45,7 @@ export function prepareStatements(db: DatabaseSyncInstance) {
         ' expires_at, consumer, event_id, kind, definition, code_hash, replay_of)' +
         ' VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0, 0, 0, ?, ?, ?, ?, ?, ?, ?, ?)',
     ),
-    work: db.prepare('SELECT seq, state, owner, epoch FROM work WHERE tenant = ? AND id = ?'),
+    work: db.prepare('SELECT seq, state, owner, epoch FROM work WHERE id = ?2 AND tenant = ?1'),
     settleWork: db.prepare(
       'UPDATE work SET state = ?, owner = NULL, processed_at = ?, attempts = ?, waits = ?, losses = ?, key = ?,' +
         ' class = ?, last_error = ?, effect_ref = ?, http_status = ?, duration_ms = ? WHERE seq = ?',
@@ -112,6 +112,10 @@ export function prepareStatements(db: DatabaseSyncInstance) {
     addIncarnation: db.prepare('INSERT INTO incarnation (node, until, fenced) VALUES (?, ?, 0)'),
     fenceNode: db.prepare('UPDATE incarnation SET fenced = 1 WHERE node = ? AND fenced = 0'),
     fenceExpired: db.prepare('UPDATE incarnation SET fenced = 1 WHERE fenced = 0 AND until <= ?'),
+    forgetFenced: db.prepare(
+      'DELETE FROM incarnation WHERE fenced = 1 AND owner NOT IN (SELECT owner FROM work WHERE state = 1)',
+    ),
+    fenceAll: db.prepare('UPDATE incarnation SET fenced = 1 WHERE fenced = 0'),
     fence: db.prepare('UPDATE incarnation SET fenced = 1 WHERE owner = ?'),
     renew: db.prepare('UPDATE incarnation SET until = ? WHERE owner = ?'),
   }

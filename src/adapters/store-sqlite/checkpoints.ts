@@ -1,0 +1,68 @@
+// When to move pages from the log into the file.
+//
+// A checkpoint inside a COMMIT holds up everybody behind it, so a thread of its own does it while the writer goes on.
+// Under steady load that thread never quite catches up, and the log could only grow; so past a bound the writer does
+// the short rest itself, between two groups, and its next commit begins the log anew.
+
+import type { Thread } from './thread.ts'
+
+/** Groups between two checkpoints: about 8 MiB of log. */
+const GROUPS_PER_CHECKPOINT = 48
+/** Pages in the log from which on the writer finishes the work: 64 MiB. */
+const LOG_PAGES_MAX = 16_384
+/** A quiet store is checkpointed this long after its last commit. */
+const QUIET_MS = 1_000
+
+interface Progress {
+  readonly busy: number
+  /** Pages in the log, and how many of them are in the file by now. */
+  readonly log: number
+  readonly checkpointed: number
+}
+
+export interface Checkpoints {
+  noteGroup(): void
+  close(): Promise<void>
+}
+
+export function makeCheckpoints(writer: Thread, openThread: () => Promise<Thread>): Checkpoints {
+  let thread: Promise<Thread> | null = null
+  let running: Promise<void> | null = null
+  let groups = 0
+  let timer: NodeJS.Timeout | null = null
+  let isClosed = false
+
+  const checkpoint = async () => {
+    thread ??= openThread()
+    const progress = await (await thread).call<Progress>('checkpoint', null)
+    if (progress.log > LOG_PAGES_MAX && !isClosed) await writer.call('checkpoint', null)
+  }
+  const start = () => {
+    groups = 0
+    // A failed checkpoint loses nothing: the pages stay in the log, and the next one tries again.
+    running ??= checkpoint().then(done, done)
+  }
+  const done = () => {
+    running = null
+  }
+  return {
+    noteGroup() {
+      groups += 1
+      if (isClosed) return
+      if (groups >= GROUPS_PER_CHECKPOINT && running === null) start()
+      if (timer === null) {
+        timer = setTimeout(() => {
+          timer = null
+          if (groups > 0 && !isClosed) start()
+        }, QUIET_MS)
+        timer.unref()
+      }
+    },
+    async close() {
+      isClosed = true
+      if (timer !== null) clearTimeout(timer)
+      await running
+      await (await thread)?.close()
+    },
+  }
+}

@@ -1,0 +1,6 @@
+// The store with its threads, flushing to a real file, against the rules that every store keeps.
+
+import { storeConformance } from '../../ports/store.conformance.ts'
+import { makeThreadedHarness } from './harness.fixture.ts'
+
+storeConformance('sqlite, threads', makeThreadedHarness, { propertyRuns: 5 })

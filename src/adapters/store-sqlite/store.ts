@@ -1,0 +1,84 @@
+// The store over a file: the writer on one thread, reads on a second, checkpoints on a third.
+
+import { mkdirSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { makeGatherer } from '../../core/commit/index.ts'
+import type { Commit, Store } from '../../ports/store.ts'
+import { StoreError } from '../../ports/store.ts'
+import { type Ask, makeSystemReads, makeTenantReads } from './ask.ts'
+import { makeCheckpoints } from './checkpoints.ts'
+import type { CommitOutcome } from './executor.ts'
+import { decodeOutcomes, encodeCommits, type Flat } from './protocol.ts'
+import { openThread, type Thread } from './thread.ts'
+
+export interface SqliteStoreOptions {
+  /** The data file; its folder is made if it is missing. Beside it lie `-wal`, `-shm` and `.lock`. */
+  readonly file: string
+  readonly groupMax?: number
+  readonly inFlightMax?: number
+  /** For tests: the store's time is the first element, which lies in shared memory. */
+  readonly clock?: Float64Array
+}
+
+export interface SqliteStore extends Store {
+  readonly file: string
+}
+
+export async function openSqliteStore(options: SqliteStoreOptions): Promise<SqliteStore> {
+  const file = resolve(options.file)
+  mkdirSync(dirname(file), { recursive: true })
+  const data = { file, clock: options.clock ?? null }
+  const writer = await openThread({ ...data, role: 'writer' })
+  const checkpoints = makeCheckpoints(writer, () => openThread({ ...data, role: 'checkpoints' }))
+  let reader: Promise<Thread> | null = null
+  let closing: Promise<void> | null = null
+
+  const assertOpen = () => {
+    if (closing !== null) throw new StoreError('closed', 'the store is closed')
+  }
+  const gatherer = makeGatherer<Commit, CommitOutcome>({
+    async run(group) {
+      const flat = await writer.call<Flat>('commit', encodeCommits(group))
+      checkpoints.noteGroup()
+      return decodeOutcomes(flat)
+    },
+    defer: (callback) => void setImmediate(callback),
+    groupMax: options.groupMax ?? 24,
+    inFlightMax: options.inFlightMax ?? 2,
+  })
+  const write = async <T>(name: string, argument: unknown): Promise<T> => {
+    assertOpen()
+    return await writer.call<T>(name, argument)
+  }
+  const ask: Ask = async (name, ...args) => {
+    assertOpen()
+    reader ??= openThread({ ...data, role: 'reader' })
+    return await (await reader).call('read', [name, ...args])
+  }
+  const close = async () => {
+    await gatherer.idle()
+    if (reader !== null) await (await reader).close()
+    await checkpoints.close()
+    await writer.close()
+  }
+
+  return {
+    file,
+    async commit(commit) {
+      assertOpen()
+      const outcome = await gatherer.add(commit)
+      if (outcome.ok === 'failed') throw outcome.error
+      return outcome
+    },
+    claim: (request) => write('claim', request),
+    join: (node, ttlMs) => write('join', [node, ttlMs]),
+    renew: (owner, ttlMs) => write('renew', [owner, ttlMs]),
+    reclaim: (limit) => write('reclaim', limit),
+    forTenant: (tenant) => makeTenantReads(ask, tenant),
+    system: () => makeSystemReads(ask),
+    [Symbol.asyncDispose]() {
+      closing ??= close()
+      return closing
+    },
+  }
+}

@@ -1,0 +1,122 @@
+// A thread as the main thread sees it: calls that are answered in turn, and an end.
+//
+// Both ends live here: `openThread` for the caller, `serve` for the thread. Messages are [call number, name, argument];
+// answers are [call number, answer] or [call number, undefined, packed error]. Number 0 is the start.
+
+import { type MessagePort, Worker } from 'node:worker_threads'
+import { StoreError } from '../../ports/store.ts'
+import { toStoreError } from './errors.ts'
+import { type PackedError, packError, unpackError } from './protocol.ts'
+
+export interface ThreadData {
+  readonly role: 'writer' | 'reader' | 'checkpoints'
+  readonly file: string
+  /** A clock in a test's hand: its first element is the time, shared between threads. */
+  readonly clock: Float64Array | null
+}
+
+export interface Thread {
+  call<T>(name: string, argument: unknown): Promise<T>
+  /** Lets what was asked before finish, then ends the thread. */
+  close(): Promise<void>
+}
+
+interface Pending {
+  resolve(answer: unknown): void
+  reject(error: unknown): void
+}
+
+export async function openThread(data: ThreadData): Promise<Thread> {
+  const worker = new Worker(...entry(data))
+  const pending = new Map<number, Pending>()
+  let lastCall = 0
+  let end: StoreError | null = null
+
+  const fail = (error: StoreError) => {
+    end ??= error
+    for (const { reject } of pending.values()) reject(end)
+    pending.clear()
+  }
+  worker.on('message', ([number, answer, error]: [number, unknown, PackedError | undefined]) => {
+    const caller = pending.get(number)
+    pending.delete(number)
+    if (error === undefined) caller?.resolve(answer)
+    else caller?.reject(unpackError(error))
+  })
+  worker.on('error', (cause) => {
+    fail(
+      new StoreError('unavailable', `the store's ${data.role} thread broke: ${cause.message}; start again`, {
+        cause,
+        applied: 'indeterminate',
+      }),
+    )
+  })
+  const exited = new Promise<void>((resolve) => {
+    worker.on('exit', () => {
+      fail(
+        new StoreError('unavailable', `the store's ${data.role} thread ended; start again`, {
+          applied: 'indeterminate',
+        }),
+      )
+      resolve()
+    })
+  })
+  const wait = <T>(number: number) =>
+    new Promise<T>((resolve, reject) => {
+      pending.set(number, { resolve: resolve as (answer: unknown) => void, reject })
+    })
+
+  try {
+    await wait(0)
+  } catch (error) {
+    await worker.terminate()
+    throw error
+  }
+  const call = <T>(name: string, argument: unknown): Promise<T> => {
+    if (end !== null) return Promise.reject(new StoreError(end.code, end.message, { cause: end }))
+    lastCall += 1
+    worker.postMessage([lastCall, name, argument])
+    return wait<T>(lastCall)
+  }
+  return {
+    call,
+    async close() {
+      if (end === null) await call('close', null)
+      await worker.terminate()
+      await exited
+    },
+  }
+}
+
+/** The entry beside this file: compiled, or as source, which a thread of Node 20 has to be taught to read first. */
+function entry(data: ThreadData): ConstructorParameters<typeof Worker> {
+  if (!import.meta.url.endsWith('.ts')) {
+    return [new URL('./worker.js', import.meta.url), { workerData: data, execArgv: [] }]
+  }
+  const tsx = import.meta.resolve('tsx/esm/api')
+  const source = new URL('./worker.ts', import.meta.url).href
+  const start = `import('${tsx}').then(({ register }) => { register(); return import('${source}') })`
+  return [start, { eval: true, workerData: data, execArgv: [] }]
+}
+
+export type Calls = Readonly<Record<string, (argument: never) => unknown>>
+
+/** The thread's end: opens, says that it is ready, and answers one call after the other. `close` is the last. */
+export function serve(port: MessagePort, open: () => { readonly calls: Calls; close(): void }): void {
+  const answer = (number: number, work: () => unknown) => {
+    try {
+      port.postMessage([number, work()])
+    } catch (error) {
+      port.postMessage([number, undefined, packError(toStoreError(error, 'no'))])
+    }
+  }
+  answer(0, () => {
+    const { calls, close } = open()
+    port.on('message', ([number, name, argument]: [number, string, never]) => {
+      answer(number, () => {
+        if (name === 'close') return close()
+        return calls[name]?.(argument)
+      })
+    })
+  })
+}

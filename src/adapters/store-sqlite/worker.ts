@@ -1,0 +1,13 @@
+// The entry of every thread of the store: what it does is in its data.
+
+import { parentPort, workerData } from 'node:worker_threads'
+import { assert } from '../../core/errors/index.ts'
+import { runCheckpoints } from './checkpoint-thread.ts'
+import { runReader } from './reader-thread.ts'
+import type { ThreadData } from './thread.ts'
+import { runWriter } from './writer-thread.ts'
+
+assert(parentPort, 'worker.ts is the entry of a worker thread')
+const data = workerData as ThreadData
+const run = { writer: runWriter, reader: runReader, checkpoints: runCheckpoints }[data.role]
+run(parentPort, data)

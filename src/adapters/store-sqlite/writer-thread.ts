@@ -1,0 +1,43 @@
+// The writing thread: the lock, the one connection that writes, and the executor. It does nothing by itself.
+
+import type { MessagePort } from 'node:worker_threads'
+import type { Incarnation, NodeId } from '../../core/ids/index.ts'
+import type { Instant } from '../../core/time/index.ts'
+import type { ClaimRequest } from '../../ports/store.ts'
+import { openForWriting } from './connection.ts'
+import { makeExecutor } from './executor.ts'
+import { takeLock } from './lock.ts'
+import { migrate } from './migrate.ts'
+import { decodeCommits, encodeOutcomes, type Flat } from './protocol.ts'
+import { serve, type ThreadData } from './thread.ts'
+
+export function runWriter(port: MessagePort, { file, clock }: ThreadData): void {
+  serve(port, () => {
+    const lock = takeLock(file)
+    const db = openForWriting(file)
+    migrate(db, file)
+    const executor = makeExecutor(db)
+    let last = executor.lastAt
+    const now = (): Instant => {
+      last = Math.max(last, clock?.[0] ?? Date.now())
+      return last
+    }
+    // Whoever held the lock before is gone, so its lives are over, whatever time they had left.
+    executor.fenceAll(now())
+    return {
+      calls: {
+        commit: (flat: Flat) => encodeOutcomes(executor.commit(now(), decodeCommits(flat))),
+        claim: (request: ClaimRequest) => executor.claim(now(), request),
+        join: ([node, ttlMs]: [NodeId, number]) => executor.join(now(), node, ttlMs),
+        renew: ([owner, ttlMs]: [Incarnation, number]) => executor.renew(now(), owner, ttlMs),
+        reclaim: (limit: number) => executor.reclaim(now(), limit),
+        checkpoint: () => db.prepare('PRAGMA wal_checkpoint(PASSIVE)').get(),
+      },
+      close() {
+        db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+        db.close()
+        lock[Symbol.dispose]()
+      },
+    }
+  })
+}
