@@ -45,7 +45,7 @@ const http = (rest: string) => route(`do: { http: { method: PUT, url: "https://x
 type Row = readonly [rule: string, text: string, message: string, suggestion?: string]
 
 const READING: readonly Row[] = [
-  ['F1', plain("key: 'SAP:'¦ + payload.id".replace('¦ +', ' ¦+')), 'more follows', `"'SAP:' + payload.id"`],
+  ['F1', plain("key: 'SAP:' ¦+ payload.id"), 'more follows', `"'SAP:' + payload.id"`],
   ['F1', plain("where: ¦payload.a == 'x: y'"), '`: ` in it needs quotes', `"payload.a == 'x: y'"`],
   ['F1', plain('key: ¦@x'), 'cannot begin with this', '"@x"'],
   ['F1', route('do:\n¦\temit: x'), 'spaces, not with tabs'],
@@ -253,8 +253,8 @@ describe.each([
 
 describe('json', () => {
   const rows: readonly Row[] = [
-    ['F1', '{\n\t"kind": "Route",\n\t¦name: "r"\n}', 'not JSON'],
-    ['F1', '¦kind: Route', 'not JSON'],
+    ['F1', '{\n\t"kind": "Route",\n\t¦name: "r"\n}', 'not JSON that can be read'],
+    ['F1', '¦kind: Route', 'not JSON that can be read'],
     ['F2', '{"kind":"Profile","name":"p","retry":{"attempts":1},¦"name":"p"}', 'stands here twice'],
     [
       'F12',

@@ -3,7 +3,7 @@
 import type { DefinitionDocument, ProfileDocument, RetryPolicy } from '../core/definition/index.ts'
 import { compareFindings, type Finding, type Remark } from './finding.ts'
 import { checkShape, missing } from './issues.ts'
-import { type DefinitionFile, type ReadDocument, readDocuments } from './read.ts'
+import { type ReadDocument, readDocuments } from './read.ts'
 import { checkRelations } from './relations.ts'
 import { type Known, resolveProfile, resolveRoute, resolveSource } from './resolve.ts'
 import {
@@ -14,6 +14,7 @@ import {
   SCHEMAS,
   type SourceInput,
 } from './schema.ts'
+import type { DefinitionFile } from './source-text.ts'
 import { closest, listed } from './suggest.ts'
 
 export interface CompileDeps {

@@ -33,7 +33,7 @@ function tell(context: Refinement, message: string, params: IssueParams, path: F
   context.addIssue({ code: 'custom', message, path: [...path], params })
 }
 
-/** Roots of the language that are empty in this version. */
+/** Roots of the language that this version does not have there. */
 const OTHER_ROOTS = ['vars', 'extRef', 'batch', 'item']
 
 function tellProblem(
@@ -96,7 +96,7 @@ export function constant<const Value extends string>(value: Value) {
   return z.literal(value).meta({ 'x-millrace': 'name' })
 }
 
-export const NAME_LENGTH_MAX = 100
+const NAME_LENGTH_MAX = 100
 const NAME = /^[a-z][a-z0-9]*(?:[_-][a-z0-9]+)*$/
 
 export function documentName() {
@@ -278,7 +278,7 @@ export function subjectSend(roots: readonly string[]) {
 }
 
 /** Every template as `x`es of the same length, so that places stay. The text must compile. */
-export function maskTemplates(text: string): string {
+function maskTemplates(text: string): string {
   let masked = ''
   let from = 0
   for (let open = text.indexOf('{{'); open >= 0; open = text.indexOf('{{', from)) {

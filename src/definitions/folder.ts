@@ -3,7 +3,8 @@
 import { lstat, readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { AppError } from '../core/errors/index.ts'
-import { type DefinitionFile, FILE_BYTES_MAX } from './read.ts'
+import { FILE_BYTES_MAX } from './read.ts'
+import type { DefinitionFile } from './source-text.ts'
 
 const FILES_MAX = 1_000
 const DEPTH_MAX = 8

@@ -1,7 +1,7 @@
 // Findings for a terminal: place, message, the line with a caret under it, and what to write.
 
 import type { Finding } from './finding.ts'
-import type { DefinitionFile } from './read.ts'
+import type { DefinitionFile } from './source-text.ts'
 
 const LINE_MAX = 160
 

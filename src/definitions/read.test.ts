@@ -71,6 +71,9 @@ describe('bounds', () => {
     expect(rulesOf(`a: [${'1,'.repeat(50_000)}]`)).toEqual(['F6'])
     expect(rulesOf(`a: ${'['.repeat(65)}${']'.repeat(65)}`)).toEqual(['F6'])
     expect(rulesOf(`a: ${'['.repeat(5_000)}${']'.repeat(5_000)}`)).toEqual(['F6'])
+    expect(
+      read(`{"a":${'['.repeat(70)}${']'.repeat(70)}}`, 'a.json').findings.map((one) => one.rule),
+    ).toEqual(['F6'])
     expect(rulesOf(`a: ${'['.repeat(60)}${']'.repeat(60)}`)).toEqual([])
   })
 })

@@ -26,7 +26,8 @@ import {
 
 const REQUEST_ROOTS = ['payload', 'header', 'source', 'tenant'] as const
 const EVENT_ROOTS = ['event', ...REQUEST_ROOTS] as const
-const ACTION_ROOTS = [...EVENT_ROOTS, 'key'] as const
+// Keys and conditions may not depend on the environment; what is sent may.
+const ACTION_ROOTS = [...EVENT_ROOTS, 'key', 'vars'] as const
 const RESULT_ROOTS = [...ACTION_ROOTS, 'result'] as const
 
 const envelope = {

@@ -50,7 +50,7 @@ export function quoteYaml(text: string): string {
   return AMOUNT.test(text) || (PLAIN.test(text) && !NOT_TEXT.test(text)) ? text : alwaysQuoteYaml(text)
 }
 
-export function alwaysQuoteYaml(text: string): string {
+function alwaysQuoteYaml(text: string): string {
   if (/[\n\r\t]/.test(text)) return JSON.stringify(text)
   return /["\\]/.test(text) ? `'${text.replaceAll("'", "''")}'` : `"${text}"`
 }

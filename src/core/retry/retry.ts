@@ -7,9 +7,9 @@ import { assert } from '../errors/index.ts'
 import { DAY, HOUR, MINUTE, SECOND } from '../time/index.ts'
 
 /** A delay varies by this share either way, so that what failed together does not come back together. */
-export const JITTER = 0.1
+const JITTER = 0.1
 /** A server may ask for at most this much patience. */
-export const RETRY_AFTER_MS_MAX = DAY
+const RETRY_AFTER_MS_MAX = DAY
 
 function profile(name: string, unitMs: number, ...delays: readonly number[]): RetryPolicy {
   return { profile: name, attempts: delays.length + 1, delaysMs: delays.map((delay) => delay * unitMs) }

@@ -1,4 +1,5 @@
+export type { Headers } from './signed.ts'
 export type { EventNames, Source } from './source.ts'
 export { compileSource } from './source.ts'
-export type { Headers, Verifier, VerifyInput, VerifyResult } from './verify.ts'
+export type { Verifier, VerifyInput, VerifyResult } from './verify.ts'
 export { compileVerifier, signRequest, verifySignature } from './verify.ts'

@@ -5,7 +5,9 @@
 import { assert } from '../errors/index.ts'
 import { compileTemplate, type Scope, type Template } from '../expression/index.ts'
 import { stringifyJson } from '../json/index.ts'
-import type { Headers } from './verify.ts'
+
+/** Lower-case names. */
+export type Headers = Readonly<Record<string, string>>
 
 /** Whole bodies stay bytes; text is hashed as UTF-8. */
 export type SignedPart = string | Uint8Array

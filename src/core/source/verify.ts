@@ -8,10 +8,7 @@ import type { VerifyDocument } from '../definition/index.ts'
 import { unreachable } from '../errors/index.ts'
 import { ExpressionError } from '../expression/index.ts'
 import type { Instant } from '../time/index.ts'
-import { compileSigned, type SignedPart, type SignedParts } from './signed.ts'
-
-/** Lower-case names. */
-export type Headers = Readonly<Record<string, string>>
+import { compileSigned, type Headers, type SignedPart, type SignedParts } from './signed.ts'
 
 export interface VerifyInput {
   readonly headers: Headers

@@ -2,8 +2,8 @@
 // A subject names what happened: dotted tokens. A pattern is a subject in which `*` stands for one token and a last
 // `>` for one or more. Whether a pattern matches is decided here; finding the patterns of a subject is trie.ts.
 
-export const SUBJECT_LENGTH_MAX = 255
-export const SUBJECT_TOKENS_MAX = 32
+const SUBJECT_LENGTH_MAX = 255
+const SUBJECT_TOKENS_MAX = 32
 
 export interface SubjectProblem {
   /** What to do about it. */

@@ -1,0 +1,95 @@
+// One file while it is read: its text, where its lines begin, and what was found in it.
+
+import { LineCounter, type YAMLError } from 'yaml'
+import { type Finding, RULES, type RuleName } from './finding.ts'
+import { quoteLine } from './suggest.ts'
+
+export interface DefinitionFile {
+  readonly path: string
+  readonly text: string
+}
+
+export interface SourceText {
+  readonly path: string
+  readonly text: string
+  readonly isJson: boolean
+  readonly lines: LineCounter
+  readonly findings: Finding[]
+}
+
+export const DEPTH_MAX = 64
+
+export function makeSourceText(file: DefinitionFile): SourceText {
+  // The mark would shift the columns of the first line.
+  const text = file.text.startsWith('\ufeff') ? file.text.slice(1) : file.text
+  const lines = new LineCounter()
+  for (let at = 0; at >= 0; at = text.indexOf('\n', at) + 1 || -1) lines.addNewLine(at)
+  return { path: file.path, text, isJson: file.path.toLowerCase().endsWith('.json'), lines, findings: [] }
+}
+
+export function makeFinding(
+  source: SourceText,
+  rule: RuleName,
+  message: string,
+  offset: number,
+  suggestion?: string,
+  severity: Finding['severity'] = 'error',
+): Finding {
+  const { line, col } = source.lines.linePos(Math.min(offset, source.text.length))
+  const place = { file: source.path, line: Math.max(1, line), column: Math.max(1, col) }
+  return {
+    severity,
+    rule: RULES[rule],
+    message,
+    ...place,
+    ...(suggestion === undefined ? {} : { suggestion }),
+  }
+}
+
+export function report(
+  source: SourceText,
+  rule: RuleName,
+  message: string,
+  offset: number,
+  suggestion?: string,
+): void {
+  source.findings.push(makeFinding(source, rule, message, offset, suggestion))
+}
+
+export function quotedAt(source: SourceText, offset: number): string | undefined {
+  const start = source.text.lastIndexOf('\n', offset - 1) + 1
+  const end = source.text.indexOf('\n', offset)
+  return quoteLine(source.text.slice(start, end < 0 ? source.text.length : end))
+}
+
+const ADVICE: Readonly<Record<string, string>> = {
+  BAD_SCALAR_START: 'a text cannot begin with this character: it needs quotes',
+  BLOCK_AS_IMPLICIT_KEY: 'a text with `: ` in it needs quotes',
+  TAB_AS_INDENT: 'indent with spaces, not with tabs',
+  MISSING_CHAR: 'something is not closed or lacks a space',
+}
+
+export function reportSyntax(source: SourceText, error: YAMLError): void {
+  if (error.message.includes('call stack')) {
+    report(source, 'tooLarge', `nested deeper than ${DEPTH_MAX} levels`, error.pos[0])
+    return
+  }
+  const advice = ADVICE[error.code]
+  const isCut = error.code === 'UNEXPECTED_TOKEN' && /at node end/.test(error.message)
+  const message = isCut
+    ? 'the text ends at its closing quote, and more follows: put quotes around the whole'
+    : advice === undefined
+      ? `YAML cannot read this: ${error.message}`
+      : `${advice} (${error.message})`
+  const quotable = isCut || error.code === 'BAD_SCALAR_START' || error.code === 'BLOCK_AS_IMPLICIT_KEY'
+  report(source, 'syntax', message, error.pos[0], quotable ? quotedAt(source, error.pos[0]) : undefined)
+}
+
+export function reportWarning(source: SourceText, warning: YAMLError): void {
+  if (warning.code !== 'TAG_RESOLVE_FAILED') {
+    report(source, 'syntax', `YAML cannot read this: ${warning.message}`, warning.pos[0])
+    return
+  }
+  const suggestion = quotedAt(source, warning.pos[0])
+  report(source, 'tag', 'YAML reads `!` as a tag: text needs quotes', warning.pos[0], suggestion)
+}
