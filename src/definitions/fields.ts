@@ -297,12 +297,17 @@ function endOfTemplate(text: string, open: number): number {
   return text.length
 }
 
+/** A base address that differs between environments. */
+const BASE_ADDRESS = /^\{\{\s*vars\.[\w.]+\s*\}\}(?=[/?#]|$)/
+
 export function url(roots: readonly string[]) {
   return stringOf('send', (text, context) => {
     if (!checkTemplate(text, roots, context)) return
-    const masked = maskTemplates(text)
+    const masked = maskTemplates(text.replace(BASE_ADDRESS, 'https://x'))
     if (!/^https?:\/\/[^/?#]/i.test(masked)) {
-      tell(context, 'an address begins with `https://` or `http://` and a host', { rule: 'url' })
+      tell(context, 'an address begins with `https://` or `http://` and a host, or with `{{ vars.… }}`', {
+        rule: 'url',
+      })
       return
     }
     const parsed = URL.canParse(masked) ? new URL(masked) : null

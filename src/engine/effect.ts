@@ -38,6 +38,7 @@ import {
   outcomeWord,
   resultText,
   settleLedger,
+  traced,
 } from './outcome.ts'
 import type { Decision, DecisionBase, Settlement, Settler } from './settle.ts'
 
@@ -168,7 +169,7 @@ export function makeEffects(
       return 'finished'
     }
     const startedAt = clock.now()
-    const outcome = await send(call.request, action.abilities.timeoutMs)
+    const outcome = await send(traced(call), action.abilities.timeoutMs)
     await settleCall(call, outcome, startedAt, over)
     return 'finished'
   }

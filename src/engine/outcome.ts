@@ -118,3 +118,10 @@ export function describe(error: ExpressionError): string {
   const what = error.valueType === undefined ? '' : ` (found ${error.valueType})`
   return `${error.message}${where}${what}`
 }
+
+/** W3C trace context: the event's trace goes on at the other side, with the work item as its parent span. */
+export function traced({ item, request }: Call): RenderedRequest {
+  const span = item.work.id.replaceAll('-', '').slice(-16)
+  const traceparent = `00-${item.event.traceId}-${span}-01`
+  return { ...request, headers: { traceparent, ...request.headers } }
+}

@@ -1,0 +1,92 @@
+#!/usr/bin/env node
+// The command: `millrace start`. Reads the settings, starts the node, and stops it in order.
+
+import { readFileSync } from 'node:fs'
+import { DefinitionsError, startApp } from '../app.ts'
+import { environment } from '../config/environment.ts'
+import { resolveConfig } from '../config/index.ts'
+import { AppError, ERRORS } from '../core/errors/index.ts'
+import { formatFindings } from '../definitions/index.ts'
+import { StoreError } from '../ports/store.ts'
+import { renderBanner } from './banner.ts'
+
+const USAGE = `millrace: one process, one file, every event accounted for
+
+  millrace start      serves ingest and API; settings come from the environment (docs/settings.md)
+  millrace version    prints the version
+`
+
+async function main(args: readonly string[]): Promise<number> {
+  const [command = 'start', ...rest] = args
+  if (rest.length > 0) return fail(`‘${rest.join(' ')}’ is not understood.\n\n${USAGE}`)
+  switch (command) {
+    case 'start':
+      return start()
+    case 'version':
+    case '--version':
+      process.stdout.write(`${version()}\n`)
+      return 0
+    case 'help':
+    case '--help':
+      process.stdout.write(USAGE)
+      return 0
+    default:
+      return fail(`there is no command ‘${command}’.\n\n${USAGE}`)
+  }
+}
+
+async function start(): Promise<number> {
+  const env = environment()
+  const resolved = resolveConfig(env)
+  if (!resolved.ok) {
+    const lines = resolved.findings.map(({ setting, message }) => `  ${setting}: ${message}`)
+    return fail(`the settings cannot be used:\n${lines.join('\n')}\n`)
+  }
+  const { config } = resolved
+  for (const { setting, message } of resolved.warnings)
+    process.stderr.write(`millrace: ${setting}: ${message}\n`)
+  try {
+    const app = await startApp({ config, env })
+    const secret = config.environment === 'DEV' ? (env.GITHUB_WEBHOOK_SECRET ?? 'dev-secret') : null
+    process.stdout.write(renderBanner(app, config, secret))
+    await stopSignal()
+    process.stdout.write('stopping …\n')
+    const { left } = await app.close()
+    if (left > 0)
+      process.stdout.write(`${left} items were still under way; they are taken up at the next start\n`)
+    return 0
+  } catch (error) {
+    return fail(explain(error, config.port))
+  }
+}
+
+/** Under a package runner the same Ctrl-C may arrive twice: a second signal is not impatience. */
+function stopSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => resolve())
+  })
+}
+
+function explain(error: unknown, port: number): string {
+  if (error instanceof DefinitionsError) {
+    return `the definitions in ${error.folder} cannot be used:\n\n${formatFindings(error.findings, error.files)}\n`
+  }
+  if (error instanceof StoreError) return `${error.message}\n`
+  if (error instanceof AppError) return `${error.message}. ${ERRORS[error.code].next}\n`
+  const { code, message } = error as NodeJS.ErrnoException
+  if (code === 'EADDRINUSE')
+    return `port ${port} is taken; set MILLRACE_PORT to a free one, or stop what uses it.\n`
+  return `${message}\n`
+}
+
+function version(): string {
+  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
+  return (JSON.parse(text) as { version: string }).version
+}
+
+function fail(message: string): number {
+  process.stderr.write(`millrace: ${message}`)
+  return 1
+}
+
+process.exitCode = await main(process.argv.slice(2))
