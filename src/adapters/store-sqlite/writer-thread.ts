@@ -1,6 +1,7 @@
 // The writing thread: the lock, the one connection that writes, and the executor. It does nothing by itself.
 
 import type { MessagePort } from 'node:worker_threads'
+import type { DatabaseSyncInstance } from '@photostructure/sqlite'
 import type { Incarnation, NodeId } from '../../core/ids/index.ts'
 import type { Instant } from '../../core/time/index.ts'
 import type { ClaimRequest } from '../../ports/store.ts'
@@ -13,9 +14,7 @@ import { serve, type ThreadData } from './thread.ts'
 
 export function runWriter(port: MessagePort, { file, clock }: ThreadData): void {
   serve(port, () => {
-    const lock = takeLock(file)
-    const db = openForWriting(file)
-    migrate(db, file)
+    const { lock, db } = open(file)
     const executor = makeExecutor(db)
     let last = executor.lastAt
     const now = (): Instant => {
@@ -40,4 +39,19 @@ export function runWriter(port: MessagePort, { file, clock }: ThreadData): void 
       },
     }
   })
+}
+
+/** The lock first, so that nobody else's file is touched; it is given back if the file cannot be used. */
+function open(file: string): { lock: Disposable; db: DatabaseSyncInstance } {
+  const lock = takeLock(file)
+  let db: DatabaseSyncInstance | null = null
+  try {
+    db = openForWriting(file)
+    migrate(db, file)
+    return { lock, db }
+  } catch (error) {
+    db?.close()
+    lock[Symbol.dispose]()
+    throw error
+  }
 }

@@ -1,0 +1,154 @@
+// The executor under faults: what a group does when a commit is broken or COMMIT itself fails.
+
+import { DatabaseSync } from '@photostructure/sqlite'
+import { beforeEach, describe, expect, test } from 'vitest'
+import type { CommitId, TenantId } from '../../core/ids/index.ts'
+import type { Commit, Write } from '../../ports/store.ts'
+import { makeFixedIds } from '../../ports/store-conformance/kit.conformance.ts'
+import { type Executor, makeExecutor } from './executor.ts'
+import { migrate } from './migrate.ts'
+
+const TENANT = 'acme' as TenantId
+const ids = makeFixedIds(() => 1_000)
+
+function put(key: string, body = '{}'): Commit {
+  const writes: Write[] = [{ w: 'record.put', kind: 'setting', key, version: 1, body }]
+  return { id: ids.commit(), tenant: TENANT, guards: [], writes }
+}
+
+/** No store can bind this: stands for any bug that a commit may carry. */
+function broken(): Commit {
+  return put('broken', { not: 'a text', includes: () => false } as unknown as string)
+}
+
+describe('the executor under faults', () => {
+  let db: InstanceType<typeof DatabaseSync>
+  let faults: ((commit: () => void) => void)[]
+  let executor: Executor
+  const keys = () =>
+    db
+      .prepare('SELECT key FROM record ORDER BY key')
+      .all()
+      .map((row) => row.key)
+
+  beforeEach(() => {
+    db = new DatabaseSync(':memory:')
+    migrate(db, 'test')
+    faults = []
+    executor = makeExecutor(db, {
+      commit(commit) {
+        const fault = faults.shift()
+        if (fault) fault(commit)
+        else commit()
+      },
+    })
+  })
+
+  const failBefore = () => {
+    throw Object.assign(new Error('disk I/O error'), { errcode: 10 })
+  }
+  const failAfter = (commit: () => void) => {
+    commit()
+    throw Object.assign(new Error('disk I/O error'), { errcode: 10 })
+  }
+  const failInFlush = () => {
+    throw Object.assign(new Error('disk I/O error'), { errcode: 1034 })
+  }
+
+  test('a broken commit fails alone; the others of its group are applied once', () => {
+    const outcomes = executor.commit(1_000, [put('a'), broken(), put('b')])
+    expect(outcomes.map(({ ok }) => ok)).toEqual([true, 'failed', true])
+    expect(keys()).toEqual(['a', 'b'])
+    expect(executor.commit(1_001, [put('c')])).toEqual([{ ok: true, at: 1_001, leased: [] }])
+  })
+
+  test('COMMIT that failed before it took effect is done again', () => {
+    faults = [failBefore]
+    expect(executor.commit(1_000, [put('a'), put('b')]).map(({ ok }) => ok)).toEqual([true, true])
+    expect(keys()).toEqual(['a', 'b'])
+  })
+
+  test('COMMIT that failed after it took effect is answered with its results, and not done again', () => {
+    faults = [failAfter]
+    const guarded: Commit = {
+      ...put('a'),
+      guards: [{ g: 'version', of: 'setting', key: 'a', version: 0 }],
+    }
+    expect(executor.commit(1_000, [guarded])).toEqual([{ ok: true, at: 1_000, leased: [] }])
+    expect(keys()).toEqual(['a'])
+  })
+
+  test('COMMIT that keeps failing is an error that says that nothing was applied', () => {
+    faults = [failBefore, failBefore, failBefore]
+    const outcomes = executor.commit(1_000, [put('a'), put('b')])
+    expect(outcomes).toMatchObject([
+      { ok: 'failed', error: { name: 'StoreError', code: 'unavailable', applied: 'no' } },
+      { ok: 'failed', error: { name: 'StoreError', code: 'unavailable', applied: 'no' } },
+    ])
+    expect(keys()).toEqual([])
+    expect(executor.commit(1_001, [put('c')])).toMatchObject([{ ok: true }])
+  })
+
+  test('after a failed flush nobody can know what a power cut would show', () => {
+    faults = [failInFlush, failInFlush]
+    expect(executor.commit(1_000, [put('a')])).toMatchObject([
+      { ok: 'failed', error: { code: 'unavailable', applied: 'indeterminate' } },
+    ])
+  })
+
+  test('when looking is impossible too, the commit is indeterminate', () => {
+    faults = [
+      () => {
+        db.close()
+        failBefore()
+      },
+    ]
+    expect(executor.commit(1_000, [put('a'), put('b')])).toMatchObject([
+      { ok: 'failed', error: { code: 'unavailable', applied: 'indeterminate' } },
+      { ok: 'failed', error: { code: 'unavailable', applied: 'indeterminate' } },
+    ])
+  })
+
+  test('claims, joins and reclaims survive a failing COMMIT as well', () => {
+    faults = [failBefore]
+    const { owner } = executor.join(1_000, 'node' as never, 10)
+    expect(owner).toBe(1)
+    faults = [failAfter]
+    expect(executor.renew(1_001, owner, 10)).toEqual({ until: 1_011, now: 1_001 })
+    faults = [failBefore, failBefore]
+    expect(() => executor.reclaim(2_000, 10)).toThrow(/disk/)
+    expect(executor.renew(1_002, owner, 10)).toEqual({ until: 1_012, now: 1_002 })
+  })
+
+  test('a refused commit writes nothing and flushes nothing', () => {
+    executor.commit(1_000, [put('a')])
+    const before = db.prepare('SELECT * FROM last_group').get()
+    const refused: Commit = {
+      id: 'cmt_1' as CommitId,
+      tenant: 'nobody' as TenantId,
+      guards: [{ g: 'version', of: 'setting', key: 'a', version: 5 }],
+      writes: put('b').writes,
+    }
+    expect(executor.commit(2_000, [refused])).toMatchObject([{ ok: false, found: null }])
+    expect(db.prepare('SELECT * FROM last_group').get()).toEqual(before)
+    expect(db.prepare('SELECT name FROM tenant').all()).toHaveLength(1)
+  })
+
+  test('the clock of the last group is known after opening again', () => {
+    executor.commit(5_000, [put('a')])
+    expect(makeExecutor(db).lastAt).toBe(5_000)
+  })
+
+  test('texts with NUL are kept whole and are keys of their own', () => {
+    executor.commit(1_000, [put('a\0b', 'x\0y'), put('a', 'z')])
+    expect(keys()).toHaveLength(2)
+    const guard = (key: string): Commit => ({
+      ...put('c'),
+      guards: [{ g: 'version', of: 'setting', key, version: 1 }],
+    })
+    expect(executor.commit(1_000, [guard('a\0b'), guard('a\0c')])).toMatchObject([
+      { ok: true },
+      { ok: false },
+    ])
+  })
+})
