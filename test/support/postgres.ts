@@ -20,10 +20,7 @@ const USER = 'postgres'
 const PASSWORD = 'loopback-only'
 const TEMPLATE = 'millrace_template'
 
-/**
- * Equal to production but for the cost of starting, of many clones and of background work. Tests end processes, not
- * machines: what was written without a flush is still there.
- */
+/** Equal to production but for the cost of starting, of many clones and of background work. */
 const FLAGS = [
   'listen_addresses=127.0.0.1',
   'unix_socket_directories=',
@@ -32,8 +29,6 @@ const FLAGS = [
   'wal_level=minimal',
   'max_wal_senders=0',
   'autovacuum=off',
-  'fsync=off',
-  'full_page_writes=off',
   'max_wal_size=2GB',
   'timezone=UTC',
 ].flatMap((setting) => ['-c', setting])
@@ -63,7 +58,8 @@ export interface PostgresServer {
   close(): Promise<void>
 }
 
-export async function startPostgres(): Promise<PostgresServer> {
+/** `isDurable` is for measuring: tests that end processes need no flush to disk. */
+export async function startPostgres(options: { isDurable?: boolean } = {}): Promise<PostgresServer> {
   cleanUp()
   const folder = mkdtempSync(join(tmpdir(), `${PREFIX}${process.pid}-`))
   // As root, the server runs as another user, who must be able to enter.
@@ -71,7 +67,7 @@ export async function startPostgres(): Promise<PostgresServer> {
   const data = join(folder, 'data')
   const watchdog = startWatchdog(folder)
   try {
-    const { server, port } = await startServer(data)
+    const { server, port } = await startServer(data, options.isDurable ?? false)
     const close = async () => {
       await server.stop()
       watchdog.stdin?.end()
@@ -85,7 +81,10 @@ export async function startPostgres(): Promise<PostgresServer> {
   }
 }
 
-async function startServer(data: string): Promise<{ server: EmbeddedPostgres; port: number }> {
+async function startServer(
+  data: string,
+  isDurable: boolean,
+): Promise<{ server: EmbeddedPostgres; port: number }> {
   const said: string[] = []
   let isInitialised = false
   for (let tried = 1; ; tried += 1) {
@@ -99,7 +98,7 @@ async function startServer(data: string): Promise<{ server: EmbeddedPostgres; po
       persistent: true,
       createPostgresUser: process.getuid?.() === 0,
       initdbFlags: ['--encoding=UTF8', '--locale=C', '--no-sync'],
-      postgresFlags: FLAGS,
+      postgresFlags: isDurable ? FLAGS : [...FLAGS, '-c', 'fsync=off', '-c', 'full_page_writes=off'],
       onLog: (line) => said.push(String(line).trim()),
       onError: (line) => said.push(String(line).trim()),
     })

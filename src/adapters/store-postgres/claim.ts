@@ -21,13 +21,18 @@ type Leases = Pick<Store, 'claim' | 'join' | 'renew' | 'reclaim'>
 const prefixed = (from: string, prefix: string, properties: readonly string[]) =>
   selectList(from, properties).replaceAll(' AS "', ` AS "${prefix}`)
 
-export function makeLeases(deps: GroupDeps): Leases {
-  const { pool, schema } = deps
-  const itemColumns = (work: string, event: string) =>
-    `${prefixed(work, 'w_', Object.keys(WORK.columns))}, ${prefixed(event, 'e_', Object.keys(EVENT.columns))}`
-  const claimSql =
+const itemColumns = (work: string, event: string) =>
+  `${prefixed(work, 'w_', Object.keys(WORK.columns))}, ${prefixed(event, 'e_', Object.keys(EVENT.columns))}`
+
+export function claimSql(schema: string): string {
+  return (
     `SELECT c.now, c.next_due_at AS "nextDueAt", ${itemColumns('(c.item)', '(c.event)')} FROM ${schema}.claim(` +
     '$1::uuid, $2::int8, $3::text[], $4::text[], $5::int8[], $6::int8, $7::int8, $8::text[]) AS c'
+  )
+}
+
+export function makeLeases(deps: GroupDeps): Leases {
+  const { pool, schema } = deps
   const claimedSql =
     `SELECT ${schema}.now_ms() AS now, ${itemColumns('w', 'e')} FROM ${schema}.commit_group AS g ` +
     `JOIN ${schema}.work AS w ON w.owner = $2::int8 AND w.state = 'leased' AND w.id = ANY (g.claimed) ` +
@@ -61,7 +66,7 @@ export function makeLeases(deps: GroupDeps): Leases {
   const tryClaim = async (request: ClaimRequest): Promise<ClaimResult> => {
     const groupId = deps.makeGroupId()
     const { owner, slots } = request
-    const statement = prepare(claimSql, [
+    const statement = prepare(claimSql(schema), [
       groupId,
       owner,
       makeArray(

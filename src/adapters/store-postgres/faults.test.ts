@@ -1,0 +1,505 @@
+// What only PostgreSQL has: connections that break, several nodes on one database, migrations.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { type PostgresServer, startPostgres, type TestDatabase } from '../../../test/support/postgres.ts'
+import type { Incarnation, NodeId, TenantId, WorkId } from '../../core/ids/index.ts'
+import { makeIds } from '../../core/ids/index.ts'
+import { DAY } from '../../core/time/index.ts'
+import { EMPTY_NOTE } from '../../core/work/index.ts'
+import type { Commit, CommitResult, Guard, Store, Write } from '../../ports/store.ts'
+import { StoreError } from '../../ports/store.ts'
+import { claimSql } from './claim.ts'
+import { openPostgresStore, type PostgresStoreOptions } from './index.ts'
+import { MIGRATIONS } from './migrations.ts'
+import { type BreakingProxy, type Cut, startProxy } from './proxy.fixture.ts'
+
+const TENANT = 'acme' as TenantId
+const ROUTE = 'route:crm'
+const NODE = 'node-a' as NodeId
+
+let server: PostgresServer
+beforeAll(async () => {
+  server = await startPostgres()
+})
+afterAll(() => server?.close())
+
+type Limits = Omit<PostgresStoreOptions, 'connection'>
+
+const cleanUps: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp()
+})
+
+async function makeDatabase(options?: { empty: boolean }): Promise<TestDatabase> {
+  const database = await server.makeDatabase(options)
+  cleanUps.push(() => database.drop())
+  return database
+}
+
+async function open(url: string, options: Limits = {}): Promise<Store> {
+  const store = await openPostgresStore({ connection: url, ...options })
+  cleanUps.push(async () => store[Symbol.asyncDispose]())
+  return store
+}
+
+async function openBehindProxy(
+  options: Limits = {},
+): Promise<{ store: Store; proxy: BreakingProxy; database: TestDatabase }> {
+  const database = await makeDatabase()
+  const proxy = await startProxy(server.port)
+  cleanUps.push(() => proxy.close())
+  const store = await open(database.url.replace(`:${server.port}/`, `:${proxy.port}/`), options)
+  return { store, proxy, database }
+}
+
+const random = makeRandom(20_260_114)
+const ids = makeIds({
+  now: () => 1_750_000_000_000,
+  bytes: (length) => Uint8Array.from({ length }, () => random(256)),
+})
+
+function makeRandom(seed: number): (below: number) => number {
+  let state = seed >>> 0
+  return (below) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    return Math.floor((state / 2 ** 32) * below)
+  }
+}
+
+const commitOf = (guards: readonly Guard[], writes: readonly Write[]): Commit => ({
+  id: ids.commit(),
+  tenant: TENANT,
+  guards,
+  writes,
+})
+
+function makeAccept(dedupKey: string, lease: Incarnation | null = null): Commit {
+  const event = {
+    id: ids.event(),
+    tenant: TENANT,
+    source: 'shop',
+    subject: 'order.created',
+    objectType: null,
+    objectId: null,
+    occurredAt: null,
+    correlationId: ids.uuid(),
+    causationId: null,
+    traceId: ids.uuid(),
+    dedupKey,
+    payloadHash: 'a'.repeat(64),
+    headers: '{}',
+    data: '{}',
+    matched: 1,
+  }
+  const work = {
+    id: ids.work(),
+    kind: 'route' as const,
+    consumer: ROUTE,
+    definition: 'd',
+    codeHash: null,
+    eventId: event.id,
+    expiresInMs: DAY,
+    replayOf: null,
+  }
+  return commitOf(
+    [{ g: 'dedup', source: 'shop', key: dedupKey }],
+    [
+      { w: 'event.append', event, dedupForMs: DAY },
+      { w: 'work.add', work, lease, delayMs: 0 },
+    ],
+  )
+}
+
+const workOf = (commit: Commit): WorkId => {
+  const add = commit.writes.find((write) => write.w === 'work.add')
+  if (add?.w !== 'work.add') throw new Error('the commit adds no work')
+  return add.work.id
+}
+
+const dumpOf = (store: Store) => store.system('verification').dump()
+const commitAll = (store: Store, commits: readonly Commit[]) =>
+  Promise.all(commits.map((commit) => store.commit(commit)))
+const slots = [{ tenant: TENANT, consumer: ROUTE, max: 1_000 }]
+const claimAll = (store: Store, owner: Incarnation, max = 1_000) =>
+  store.claim({ owner, slots, max, maxAlone: 1_000, codeHashes: [] })
+
+async function rejection(promise: Promise<unknown>): Promise<StoreError> {
+  const error = await promise.then(
+    () => null,
+    (reason) => reason,
+  )
+  expect(error).toBeInstanceOf(StoreError)
+  return error
+}
+
+describe('a connection that breaks', () => {
+  const cuts: readonly (readonly [Cut, string])[] = [
+    ['before', 'COMMIT'],
+    ['after', 'COMMIT'],
+    ['before', 'BEGIN'],
+    ['after', 'BEGIN'],
+  ]
+  test.each(cuts)('%s the server got %s: each commit is applied once', async (cut, sql) => {
+    const { store, proxy } = await openBehindProxy()
+    await store.commit(makeAccept('warm'))
+    const isCut = proxy.cutAt(sql, cut)
+    const commits = Array.from({ length: 10 }, (_, index) => makeAccept(`order-${index}`))
+    const results = await commitAll(store, commits)
+    await isCut
+    expect(results.map(({ ok }) => ok)).toEqual(commits.map(() => true))
+    const dump = await dumpOf(store)
+    expect(dump.events).toHaveLength(11)
+    expect(dump.work).toHaveLength(11)
+  })
+
+  test('a COMMIT still on its way is waited for', async () => {
+    const { store, proxy, database } = await openBehindProxy()
+    await store.commit(makeAccept('warm'))
+    const isCut = proxy.cutAt('COMMIT', 'held')
+    const answer = store.commit(makeAccept('order'))
+    const { release } = await isCut
+    await waitForLock(database.url)
+    release()
+    expect(await answer).toMatchObject({ ok: true })
+    expect((await dumpOf(store)).events).toHaveLength(2)
+    const groups = 'SELECT count(*)::int AS n FROM millrace.commit_group WHERE NOT applied'
+    expect(await server.query(database.url, groups)).toEqual([{ n: 0 }])
+  })
+
+  test('a transaction that arrives after its id was taken cannot commit', async () => {
+    const { store, proxy, database } = await openBehindProxy()
+    await store.commit(makeAccept('warm'))
+    const isCut = proxy.cutAt(
+      'INSERT INTO millrace.commit_group (id, applied) VALUES ($1::uuid, true)',
+      'held',
+    )
+    const answer = store.commit(makeAccept('order'))
+    const { release } = await isCut
+    expect(await answer).toMatchObject({ ok: true })
+    release()
+    await waitForBackends(database.url)
+    const dump = await dumpOf(store)
+    expect(dump.events).toHaveLength(2)
+    expect(dump.work).toHaveLength(2)
+  })
+
+  test('a server out of reach: nothing was applied', async () => {
+    const { store, proxy, database } = await openBehindProxy()
+    proxy.refuse()
+    expect(await rejection(store.commit(makeAccept('order')))).toMatchObject({
+      code: 'unavailable',
+      applied: 'no',
+    })
+    expect(await rejection(store.join(NODE, 1_000))).toMatchObject({ code: 'unavailable' })
+    expect(await rejection(store.system('health').workCounts())).toMatchObject({ code: 'unavailable' })
+    expect(await rejection(open(`${database.url}_missing`))).toMatchObject({ code: 'unavailable' })
+  })
+
+  test('a COMMIT that cannot be settled is indeterminate', async () => {
+    const { store, proxy } = await openBehindProxy({ settleWithinMs: 200 })
+    await store.commit(makeAccept('warm'))
+    const isCut = proxy.cutAt('COMMIT', 'after')
+    const answer = rejection(store.commit(makeAccept('order')))
+    await isCut
+    proxy.refuse()
+    expect(await answer).toMatchObject({ code: 'unavailable', applied: 'indeterminate' })
+  })
+
+  test.each(['before', 'after'] as const)('%s the server got a claim: no item is forgotten', async (cut) => {
+    const { store, proxy } = await openBehindProxy()
+    const { owner } = await store.join(NODE, 60_000)
+    await claimAll(store, owner)
+    await commitAll(store, [makeAccept('a'), makeAccept('b'), makeAccept('c')])
+    const isCut = proxy.cutAt(claimSql('millrace'), cut)
+    const { items, now } = await claimAll(store, owner)
+    await isCut
+    expect(items.map(({ event }) => event.dedupKey)).toEqual(['a', 'b', 'c'])
+    expect(items.map(({ work }) => work)).toEqual((await dumpOf(store)).work)
+    expect(items.every(({ work }) => work.owner === owner && work.epoch === 1)).toBe(true)
+    expect(now).toBeGreaterThan(0)
+  })
+
+  test('idle connections that the server ended are replaced', async () => {
+    const broken: Error[] = []
+    const database = await makeDatabase()
+    const store = await open(database.url, { onIdleError: (error) => broken.push(error) })
+    const { owner } = await store.join(NODE, 60_000)
+    await commitAll(store, [makeAccept('a'), makeAccept('b')])
+    await dumpOf(store)
+    await server.query(
+      database.url,
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'millrace'
+         AND datname = current_database()`,
+    )
+    expect(await store.commit(makeAccept('c'))).toMatchObject({ ok: true })
+    expect((await claimAll(store, owner)).items).toHaveLength(3)
+    expect((await dumpOf(store)).events).toHaveLength(3)
+    expect(broken.length).toBeGreaterThan(0)
+  })
+})
+
+describe('round trips', () => {
+  test.each([1, 24])('a group of %i needs two', async (size) => {
+    const { store, proxy } = await openBehindProxy()
+    const { owner } = await store.join(NODE, 60_000)
+    await store.commit(makeAccept('warm', owner))
+    const counter = proxy.countTurns()
+    const commits = Array.from({ length: size }, (_, index) => makeAccept(`order-${index}`, owner))
+    const results = await commitAll(store, commits)
+    expect(results.map((result) => result.ok && result.leased)).toEqual(commits.map((one) => [workOf(one)]))
+    expect(counter.turns()).toBe(2)
+  })
+})
+
+describe('several nodes on one database', () => {
+  async function openNodes(count: number): Promise<{ stores: Store[]; database: TestDatabase }> {
+    const database = await makeDatabase()
+    const stores: Store[] = []
+    for (let index = 0; index < count; index += 1) stores.push(await open(database.url))
+    return { stores, database }
+  }
+
+  test('claims are disjoint and leave nothing', async () => {
+    const { stores } = await openNodes(3)
+    await commitAll(
+      stores[0]!,
+      Array.from({ length: 200 }, (_, index) => makeAccept(`order-${index}`)),
+    )
+    const claimed = await Promise.all(
+      stores.map(async (store, index) => {
+        const { owner } = await store.join(`node-${index}` as NodeId, 60_000)
+        const mine: WorkId[] = []
+        for (;;) {
+          const { items, nextDueAt } = await claimAll(store, owner, 7)
+          for (const { work } of items) mine.push(work.id)
+          if (items.length === 0 && nextDueAt === null) return mine
+        }
+      }),
+    )
+    expect(claimed.flat()).toHaveLength(200)
+    expect(new Set(claimed.flat()).size).toBe(200)
+  })
+
+  test('one event per key, whoever accepts it, and the others are told which', async () => {
+    const { stores } = await openNodes(3)
+    const rounds = await Promise.all(
+      stores.map((store) =>
+        commitAll(
+          store,
+          Array.from({ length: 100 }, (_, index) => makeAccept(`order-${index}`)),
+        ),
+      ),
+    )
+    const { events, work } = await dumpOf(stores[0]!)
+    expect(events).toHaveLength(100)
+    expect(work).toHaveLength(100)
+    const first = new Map(events.map((event) => [event.dedupKey, event.id]))
+    for (let index = 0; index < 100; index += 1) {
+      const results = rounds.map((results) => results[index]!)
+      expect(results.filter(({ ok }) => ok)).toHaveLength(1)
+      for (const result of results) {
+        if (!result.ok) expect(result.found).toEqual({ f: 'event', id: first.get(`order-${index}`) })
+      }
+    }
+  })
+
+  test('a version is taken by one', async () => {
+    const { stores } = await openNodes(3)
+    const applied = await Promise.all(
+      stores.map(async (store) => {
+        const done: number[] = []
+        for (let tried = 0; tried < 30; tried += 1) {
+          const now = (await store.forTenant(TENANT).record('setting', 'counter'))?.version ?? 0
+          const result = await store.commit(
+            commitOf(
+              [{ g: 'version', of: 'setting', key: 'counter', version: now }],
+              [{ w: 'record.put', kind: 'setting', key: 'counter', version: now + 1, body: '{}' }],
+            ),
+          )
+          if (result.ok) done.push(now + 1)
+        }
+        return done
+      }),
+    )
+    const versions = applied.flat().sort((a, b) => a - b)
+    expect(versions).toEqual(versions.map((_, index) => index + 1))
+    expect(await stores[0]!.forTenant(TENANT).record('setting', 'counter')).toEqual({
+      version: versions.length,
+      body: '{}',
+    })
+  })
+
+  test('a join waits for what its predecessor has under way', async () => {
+    const { store, proxy, database } = await openBehindProxy()
+    const other = await open(database.url)
+    const { owner } = await store.join(NODE, 60_000)
+    const accept = makeAccept('order', owner)
+    await store.commit(accept)
+    const isCut = proxy.cutAt('COMMIT', 'held')
+    const settle: Write = {
+      w: 'work.settle',
+      work: workOf(accept),
+      to: 'done',
+      counters: { attempts: 1, waits: 0, losses: 0 },
+      note: EMPTY_NOTE,
+    }
+    const guard: Guard = { g: 'lease', work: workOf(accept), owner, epoch: 1 }
+    const settled = store.commit(commitOf([guard], [settle]))
+    const { release } = await isCut
+    let hasJoined = false
+    const joined = other.join(NODE, 60_000).then((answer) => {
+      hasJoined = true
+      return answer
+    })
+    await waitForLock(database.url, 2)
+    expect(hasJoined).toBe(false)
+    release()
+    expect(await settled).toMatchObject({ ok: true })
+    expect((await joined).owner).toBeGreaterThan(owner)
+    expect((await other.forTenant(TENANT).work(workOf(accept)))?.state).toBe('done')
+    expect(await other.reclaim(10)).toEqual([])
+  })
+
+  test('groups in any order of keys never wait in a circle', async () => {
+    const { stores, database } = await openNodes(3)
+    await commitAll(
+      stores[0]!,
+      Array.from({ length: 40 }, (_, index) => makeAccept(`seed-${index}`)),
+    )
+    const work = (await dumpOf(stores[0]!)).work.map(({ id }) => id)
+    const results = await Promise.all(stores.map((store) => hammer(store, work)))
+    for (const answers of results) expect(answers).toHaveLength(360)
+    expect(results.flat().filter(({ ok }) => ok).length).toBeGreaterThan(500)
+    for (const store of stores) await store[Symbol.asyncDispose]()
+    await waitForBackends(database.url)
+    const stats = 'SELECT deadlocks::int AS n FROM pg_stat_database WHERE datname = current_database()'
+    expect(await server.query(database.url, stats)).toEqual([{ n: 0 }])
+  })
+
+  async function hammer(store: Store, work: readonly WorkId[]): Promise<CommitResult[]> {
+    const results: CommitResult[] = []
+    for (let round = 0; round < 12; round += 1) {
+      const commits = Array.from({ length: 30 }, () => makeTangle(work))
+      results.push(...(await commitAll(store, commits)))
+    }
+    return results
+  }
+
+  /** Several rows of every table, in any order, some new and some old. */
+  function makeTangle(work: readonly WorkId[]): Commit {
+    const accept = makeAccept(`key-${random(400)}`)
+    const counters = { attempts: 1, waits: 0, losses: 0 }
+    const pickWork = () => work[random(work.length)]!
+    const writes: Write[] = [...new Set([pickWork(), pickWork(), pickWork()])].map((id) => ({
+      w: 'work.again',
+      work: id,
+      delayMs: 0,
+      counters,
+      note: EMPTY_NOTE,
+    }))
+    for (const key of new Set([random(90), random(90), random(90)])) {
+      const entry = {
+        key: `ledger-${key}`,
+        work: pickWork(),
+        epoch: 1,
+        consumer: ROUTE,
+        eventId: ids.event(),
+        objectId: null,
+        payloadHash: 'a',
+        correlationId: 'c',
+      }
+      writes.push({ w: 'ledger.reserve', entry, sendWithinMs: 1_000 })
+    }
+    for (const key of new Set([random(90), random(90)])) {
+      writes.push({ w: 'record.put', kind: 'setting', key: `record-${key}`, version: 1, body: '{}' })
+    }
+    const guards = random(2) === 0 ? accept.guards : []
+    const shuffled = [...accept.writes, ...writes].map((write) => ({ write, at: random(1_000) }))
+    shuffled.sort((a, b) => a.at - b.at)
+    return commitOf(
+      guards,
+      shuffled.map(({ write }) => write),
+    )
+  }
+})
+
+describe('migrations', () => {
+  const readMigrations = (url: string) =>
+    server.query(url, 'SELECT number, checksum FROM millrace.migration ORDER BY number')
+
+  test('two nodes that start at once on an empty database', async () => {
+    const { url } = await makeDatabase({ empty: true })
+    const stores = await Promise.all([open(url), open(url), open(url)])
+    expect(await commitAll(stores[0]!, [makeAccept('a')])).toMatchObject([{ ok: true }])
+    expect(await readMigrations(url)).toHaveLength(MIGRATIONS.length)
+  })
+
+  test('a database of a newer version is left as it is', async () => {
+    const { url } = await makeDatabase()
+    const sql = "INSERT INTO millrace.migration (number, name, checksum) VALUES (99, 'later', 'x')"
+    await server.query(url, sql)
+    const before = await readMigrations(url)
+    const error = await rejection(openPostgresStore({ connection: url }))
+    expect(error.code).toBe('newer_version')
+    expect(error.message).toMatch(/schema millrace is at version 99, made by a newer Millrace/)
+    expect(await readMigrations(url)).toEqual(before)
+  })
+
+  test('a migration that is not the known one', async () => {
+    const { url } = await makeDatabase()
+    await server.query(url, "UPDATE millrace.migration SET checksum = 'edited' WHERE number = 1")
+    const error = await rejection(openPostgresStore({ connection: url }))
+    expect(error.code).toBe('corrupt')
+    expect(error.message).toMatch(/migration 1 \(first tables\) of schema millrace is not the one/)
+  })
+
+  test('tables that are gone', async () => {
+    const { url } = await makeDatabase()
+    const store = await open(url)
+    await server.query(url, 'DROP TABLE millrace.dedup')
+    expect(await rejection(store.commit(makeAccept('a')))).toMatchObject({ code: 'corrupt', applied: 'no' })
+  })
+
+  test('two schemas in one database do not see each other', async () => {
+    const { url } = await makeDatabase()
+    const [one, other] = [await open(url), await open(url, { schema: 'other' })]
+    expect(await one.commit(makeAccept('a'))).toMatchObject({ ok: true })
+    expect(await other.commit(makeAccept('a'))).toMatchObject({ ok: true })
+    expect((await dumpOf(one)).events).toHaveLength(1)
+    expect((await dumpOf(other)).events).toHaveLength(1)
+    await expect(openPostgresStore({ connection: url, schema: 'a"b' })).rejects.toThrow('is not plain')
+  })
+})
+
+describe('odd texts', () => {
+  test('U+0000 in keys and texts', async () => {
+    const store = await open((await makeDatabase()).url)
+    const commit = makeAccept('a\0b\u{10ffff}0')
+    expect(await store.commit(commit)).toMatchObject({ ok: true })
+    expect(await store.commit(makeAccept('a\0b\u{10ffff}0'))).toMatchObject({ ok: false })
+    expect(await store.commit(makeAccept('a\0b\u{10ffff}'))).toMatchObject({ ok: true })
+    expect((await dumpOf(store)).events.map(({ dedupKey }) => dedupKey)).toEqual([
+      'a\0b\u{10ffff}0',
+      'a\0b\u{10ffff}',
+    ])
+  })
+})
+
+/** Until so many backends of the store wait for a lock. */
+async function waitForLock(url: string, count = 1): Promise<void> {
+  const sql = `SELECT count(*)::int AS n FROM pg_stat_activity
+    WHERE wait_event_type = 'Lock' AND datname = current_database()`
+  await waitUntil(async () => ((await server.query(url, sql))[0]?.n as number) >= count)
+}
+
+/** Until no backend of the store has a transaction open. */
+async function waitForBackends(url: string): Promise<void> {
+  const sql = `SELECT count(*)::int AS n FROM pg_stat_activity WHERE application_name = 'millrace'
+    AND datname = current_database() AND state <> 'idle'`
+  await waitUntil(async () => (await server.query(url, sql))[0]?.n === 0)
+}
+
+async function waitUntil(isSo: () => Promise<boolean>): Promise<void> {
+  while (!(await isSo())) await sleep(5)
+}

@@ -1,0 +1,64 @@
+import { expect, test } from 'vitest'
+import type { DeadLetterId, EventId, Incarnation, TenantId, WorkId } from '../../core/ids/index.ts'
+import { EMPTY_NOTE } from '../../core/work/index.ts'
+import type { Commit, Guard, Write } from '../../ports/store.ts'
+import { joinKey, touchesOf } from './keys.ts'
+
+const owner = 1 as Incarnation
+const counters = { attempts: 0, waits: 0, losses: 0 }
+const work = (id: string) => id as WorkId
+const commitOf = (parts: Partial<Commit>): Commit => ({
+  id: 'cmt_1' as Commit['id'],
+  tenant: 'a' as TenantId,
+  guards: [],
+  writes: [],
+  ...parts,
+})
+const touchesOfGuard = (guard: Guard) => touchesOf(commitOf({ guards: [guard] }))
+const touchesOfWrite = (write: object) => touchesOf(commitOf({ writes: [write as Write] }))
+
+test('two keys never run into each other', () => {
+  expect(joinKey('a', 'b:c')).not.toBe(joinKey('a:b', 'c'))
+  expect(joinKey('1', '1:1')).not.toBe(joinKey('1:1', '1'))
+})
+
+test('what guards look at is touched, owners are not', () => {
+  expect(touchesOfGuard({ g: 'lease', work: work('w'), owner, epoch: 1 })).toEqual(['work 1:a1:w'])
+  expect(touchesOfGuard({ g: 'work', work: work('w'), state: 'dead', epoch: 1 })).toEqual(['work 1:a1:w'])
+  expect(touchesOfGuard({ g: 'dedup', source: 's', key: 'k' })).toEqual(['dedup 1:a1:s1:k'])
+  expect(touchesOfGuard({ g: 'unreserved', key: 'k' })).toEqual(['ledger 1:a1:k'])
+  expect(touchesOfGuard({ g: 'version', of: 'deadLetter', key: 'd', version: 1 })).toEqual([
+    'deadLetter 1:a1:d',
+  ])
+  expect(touchesOfGuard({ g: 'version', of: 'setting', key: 'k', version: 1 })).toEqual([
+    'record 1:a7:setting1:k',
+  ])
+  expect(touchesOfGuard({ g: 'ledger', key: 'k', state: 'done', work: work('w'), epoch: 1 })).toEqual([
+    'ledger 1:a1:k',
+  ])
+})
+
+test('what writes change or make is touched', () => {
+  const event = { id: 'e' as EventId, source: 's', dedupKey: 'k' }
+  const progress = { work: work('w'), counters, note: EMPTY_NOTE }
+  expect(touchesOfWrite({ w: 'event.append', event, dedupForMs: 1 })).toEqual(['dedup 1:a1:s1:k'])
+  expect(touchesOfWrite({ w: 'work.add', work: { id: work('w') }, lease: owner })).toEqual(['work 1:a1:w'])
+  expect(touchesOfWrite({ w: 'work.settle', to: 'done', ...progress })).toEqual(['work 1:a1:w'])
+  expect(touchesOfWrite({ w: 'work.again', delayMs: 0, ...progress })).toEqual(['work 1:a1:w'])
+  expect(touchesOfWrite({ w: 'attempt.append', work: work('w') })).toEqual(['work 1:a1:w'])
+  expect(touchesOfWrite({ w: 'ledger.reserve', entry: { key: 'k' } })).toEqual(['ledger 1:a1:k'])
+  expect(touchesOfWrite({ w: 'ledger.done', entry: { key: 'k' } })).toEqual(['ledger 1:a1:k'])
+  expect(touchesOfWrite({ w: 'ledger.settle', key: 'k', to: 'done' })).toEqual(['ledger 1:a1:k'])
+  expect(touchesOfWrite({ w: 'ledger.observe', key: 'k' })).toEqual(['ledger 1:a1:k'])
+  expect(touchesOfWrite({ w: 'deadLetter.put', row: { id: 'd' as DeadLetterId } })).toEqual([
+    'deadLetter 1:a1:d',
+  ])
+  expect(touchesOfWrite({ w: 'record.put', kind: 'setting', key: 'k' })).toEqual(['record 1:a7:setting1:k'])
+})
+
+test('the same names of two tenants are different keys, and a key counts once', () => {
+  const guard: Guard = { g: 'unreserved', key: 'k' }
+  const own = touchesOf(commitOf({ guards: [guard, guard] }))
+  expect(own).toEqual(['ledger 1:a1:k'])
+  expect(touchesOf(commitOf({ guards: [guard], tenant: 'b' as TenantId }))).not.toEqual(own)
+})
