@@ -285,6 +285,23 @@ describe('a body that is too large', () => {
     expect(answer).toMatchObject({ status: 413, body: { code: 'body_too_large' } })
   })
 
+  test('is refused without resetting the connection under a sender that goes on', async () => {
+    const world = await makeWorld({ bodyBytesMax: 1_000 })
+    const socket = connect({ port: world.port, host: '127.0.0.1', allowHalfOpen: true })
+    const errors: Error[] = []
+    socket.on('error', (error) => errors.push(error))
+    const closed = new Promise((resolve) => socket.once('close', resolve))
+    const answered = new Promise<Buffer>((resolve) => socket.once('data', resolve))
+    socket.write(`${head}content-length: 3000000\r\n\r\n`)
+    expect((await answered).toString()).toMatch(/^HTTP\/1\.1 413 /)
+    for (let part = 0; part < 30; part += 1) {
+      await new Promise((resolve) => socket.write('x'.repeat(100_000), resolve))
+    }
+    socket.end()
+    await closed
+    expect(errors).toEqual([])
+  })
+
   test('is refused too where the request is refused anyway', async () => {
     const world = await makeWorld({ bodyBytesMax: 1_000 })
     const chunk = `400\r\n${'x'.repeat(1_024)}\r\n`

@@ -29,7 +29,7 @@ afterEach(async () => {
   for (const server of servers.splice(0)) await server.close()
 })
 
-function makeWorld(over: Partial<HttpApi> = {}) {
+function makeWorld(over: Partial<HttpApi> = {}, closeMs = 1_000) {
   const store = makeMemoryStore({ now: () => NOW, defer: (callback) => queueMicrotask(callback) })
   const log = makeMemoryLog()
   const calls: unknown[][] = []
@@ -50,7 +50,7 @@ function makeWorld(over: Partial<HttpApi> = {}) {
   const server = makeHttpServer(api, {
     adminKey: KEY,
     bodyBytesMax: 1_000,
-    closeMs: 1_000,
+    closeMs,
     requestId: () => {
       requests += 1
       return `r-${requests}`
@@ -616,6 +616,28 @@ describe('on one port', () => {
     await closed
     await expect(send(port, 'GET', '/healthz', agent)).rejects.toThrow()
     agent.destroy()
+  })
+
+  test('closing does not wait for a kept connection whose request has ended meanwhile', async () => {
+    let release = () => {}
+    let entered = () => {}
+    const inside = new Promise<void>((resolve) => {
+      entered = resolve
+    })
+    const health = () =>
+      new Promise<{ ready: boolean; reasons: string[] }>((resolve) => {
+        release = () => resolve({ ready: true, reasons: [] })
+        entered()
+      })
+    const { server } = makeWorld({ health }, 600_000)
+    const { port } = await server.listen({ host: '127.0.0.1', port: 0 })
+    const underWay = send(port, 'GET', '/readyz', new KeepAliveAgent({ keepAlive: true }))
+    await inside
+    const closed = server.close()
+    await new Promise(setImmediate)
+    release()
+    expect(await underWay).toMatchObject({ status: 200 })
+    await closed
   })
 
   test('closing does not wait for ever for somebody who never ends', async () => {

@@ -154,28 +154,35 @@ describe('the destination', () => {
     await log[Symbol.asyncDispose]()
   })
 
-  test('may be a pipe that nobody reads any more, and may come back', async () => {
-    const pipe = join(folder, 'pipe')
+  /** What a pipe delivers after its reader was gone while 100 lines were written. */
+  async function writeToBrokenPipe(
+    name: string,
+    waitingLengthMax: number,
+  ): Promise<Record<string, unknown>[]> {
+    const pipe = join(folder, name)
     execFileSync('mkfifo', [pipe])
-    const reader = openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK)
-    const log = makeLog({
-      destination: pipe,
-      env: 'DEV',
-      level: 'info',
-      now: Date.now,
-      waitingLengthMax: 20_000,
-    })
-    closeSync(reader)
-    for (let n = 0; n < 100; n += 1) log.control(exampleLine)
+    const gone = openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK)
+    const log = makeLog({ destination: pipe, env: 'DEV', level: 'info', now: Date.now, waitingLengthMax })
+    closeSync(gone)
+    for (let n = 0; n < 100; n += 1) log.control({ ...exampleLine, attempt: n })
     await log.flush()
-    const again = openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK)
+    const reader = openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK)
     await log[Symbol.asyncDispose]()
-    const text = readFileSync(again, 'utf8')
-    closeSync(again)
-    const lines = text.split('\n').slice(0, -1)
-    const last = JSON.parse(lines.at(-1) as string)
+    const lines = readFileSync(reader, 'utf8').split('\n').slice(0, -1)
+    closeSync(reader)
+    return lines.map((line) => JSON.parse(line))
+  }
+
+  test('may be a pipe whose reader comes back: what waited is written, in order', async () => {
+    const lines = await writeToBrokenPipe('pipe-kept', 1_000_000)
+    expect(lines.map((line) => line.attempt)).toEqual(Array.from({ length: 100 }, (_, n) => n))
+  })
+
+  test('may take nothing for so long that lines are lost: it says how many', async () => {
+    const lines = await writeToBrokenPipe('pipe-lost', 20_000)
+    const last = lines.at(-1)
     expect(last).toMatchObject({ name: 'log.dropped' })
-    expect(lines.length - 1 + last.lines).toBe(100)
+    expect(lines.length - 1 + (last?.lines as number)).toBe(100)
   })
 
   test('that cannot be opened is refused at the start', () => {
