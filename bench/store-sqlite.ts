@@ -194,7 +194,7 @@ function measureExecutor(file: string): Figure {
     const start = performance.now()
     executor.commit(Date.now(), group).forEach(requireApplied)
     // A thread of its own does this in the store; here its whole cost counts.
-    if (++sinceCheckpoint >= 200) {
+    if (++sinceCheckpoint >= Number(process.env.CK ?? 200)) {
       db.exec('PRAGMA wal_checkpoint(PASSIVE)')
       sinceCheckpoint = 0
     }

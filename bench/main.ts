@@ -1,0 +1,95 @@
+// npm run bench [-- --quick] [-- --json]: measures, in one run on one machine, what a node does per second beside what
+// bare Fastify does with the same request. Quick: one round on an empty store, within a minute.
+
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { dataFile, preloadedCopy } from './preload.ts'
+import { makeReport, renderReport, type Scenario } from './report.ts'
+import { wrkScript } from './sample.ts'
+import { type Measurement, measure, type ScenarioOptions } from './scenario.ts'
+
+const { values } = parseArgs({
+  options: {
+    quick: { type: 'boolean', default: false },
+    json: { type: 'boolean', default: false },
+    rounds: { type: 'string' },
+  },
+})
+const rounds = Number(values.rounds ?? (values.quick ? 1 : 3))
+const seconds = values.quick ? 8 : 12
+const warmUpSeconds = values.quick ? 3 : 4
+
+const root = fileURLToPath(new URL('../.cache/bench', import.meta.url))
+await mkdir(root, { recursive: true })
+// Under the project: /tmp may be a memory disk, where an fsync costs nothing.
+const scratch = await mkdtemp(join(root, 'run-'))
+const script = join(scratch, 'post.lua')
+await writeFile(script, wrkScript())
+
+const say = (text: string) => {
+  if (!values.json) process.stderr.write(`${text}\n`)
+}
+
+interface Plan {
+  readonly name: string
+  readonly store: Scenario['store']
+  readonly flows: 'ingest' | 'end-to-end' | null
+}
+
+const plans: readonly Plan[] = [
+  { name: 'bareFastify', store: 'none', flows: null },
+  { name: 'ingest', store: 'empty', flows: 'ingest' },
+  { name: 'endToEnd', store: 'empty', flows: 'end-to-end' },
+  ...(values.quick
+    ? []
+    : ([
+        { name: 'ingest300k', store: 'preloaded', flows: 'ingest' },
+        { name: 'endToEnd300k', store: 'preloaded', flows: 'end-to-end' },
+      ] as const)),
+]
+
+try {
+  const results = new Map<string, Measurement[]>(plans.map(({ name }) => [name, []]))
+  for (let round = 0; round < rounds; round += 1) {
+    for (const plan of plans) {
+      say(`${plan.name}${rounds > 1 ? ` (${round + 1} of ${rounds})` : ''} …`)
+      results.get(plan.name)?.push(await run(plan, round))
+    }
+  }
+  const report = makeReport(
+    plans.map(({ name, store }) => ({ name, store, runs: rounds, ...median(results.get(name) ?? []) })),
+    seconds,
+  )
+  process.stdout.write(values.json ? `${JSON.stringify(report, null, 2)}\n` : `\n${renderReport(report)}`)
+} finally {
+  await rm(scratch, { recursive: true, force: true })
+}
+
+async function run(plan: Plan, round: number): Promise<Measurement> {
+  const folder = join(scratch, `${plan.name}-${round}`)
+  await mkdir(folder)
+  if (plan.store === 'preloaded') await preloadedCopy(dataFile(folder), say)
+  const flows = plan.flows === null ? '' : fileURLToPath(new URL(`flows/${plan.flows}`, import.meta.url))
+  const options: ScenarioOptions = {
+    entry: plan.flows === null ? 'serve-bare.ts' : 'serve-node.ts',
+    args: plan.flows === null ? [] : [folder, flows],
+    script,
+    warmUpSeconds,
+    seconds,
+    seed: 1_000 + round * 10,
+    countDone: plan.flows === 'end-to-end',
+  }
+  const measurement = await measure(options)
+  await rm(folder, { recursive: true, force: true })
+  return measurement
+}
+
+/** The run with the middle throughput, whole: its latencies belong to it. */
+function median(measurements: readonly Measurement[]): Measurement {
+  const sorted = [...measurements].sort((a, b) => a.perSecond - b.perSecond)
+  const middle = sorted[Math.floor(sorted.length / 2)]
+  if (middle === undefined) throw new Error('nothing was measured')
+  return middle
+}

@@ -1,0 +1,94 @@
+// What a run prints: for people a table with ratios, for machines one JSON value.
+
+import { readFileSync } from 'node:fs'
+import { cpus, totalmem } from 'node:os'
+import type { Measurement } from './scenario.ts'
+import { CONNECTIONS } from './wrk.ts'
+
+export interface Scenario extends Measurement {
+  readonly name: string
+  readonly store: 'none' | 'empty' | 'preloaded'
+  readonly runs: number
+}
+
+export interface Report {
+  readonly scenarios: readonly Scenario[]
+  /** perSecond relative to bareFastify of the same run. */
+  readonly ratios: Readonly<Record<string, number>>
+  readonly settings: Readonly<Record<string, string>>
+  readonly machine: Readonly<Record<string, string>>
+}
+
+export function makeReport(scenarios: readonly Scenario[], secondsPerRun: number): Report {
+  const bare = scenarios.find((scenario) => scenario.name === 'bareFastify')?.perSecond ?? Number.NaN
+  const ratios = Object.fromEntries(
+    scenarios
+      .filter(({ name }) => name !== 'bareFastify')
+      .map(({ name, perSecond }) => [name, round(perSecond / bare, 3)]),
+  )
+  return {
+    scenarios,
+    ratios,
+    settings: {
+      driver: `wrk, ${CONNECTIONS} connections, 1 thread, own process, ${secondsPerRun} s per run after a warm-up`,
+      request: 'POST 1 KiB JSON, GitHub signature verified, random delivery id and ledger key',
+      durability: 'SQLite, WAL, synchronous=FULL: fsync before every answer; ledger and log lines on',
+    },
+    machine: {
+      cpu: `${cpus().length} × ${cpus()[0]?.model ?? 'unknown'}`,
+      memory: `${Math.round(totalmem() / 2 ** 30)} GiB`,
+      node: process.version,
+      kernel: readText('/proc/sys/kernel/osrelease'),
+    },
+  }
+}
+
+export function renderReport(report: Report): string {
+  const header = [
+    'scenario',
+    'events/s',
+    'of bare',
+    'p50 ms',
+    'p99 ms',
+    'completed p50/p99',
+    'CPU µs/event',
+    'RSS MB',
+    'errors',
+  ]
+  const rows = report.scenarios.map((scenario) => [
+    scenario.name,
+    Math.round(scenario.perSecond).toLocaleString('en-US'),
+    scenario.name === 'bareFastify' ? '100 %' : `${Math.round((report.ratios[scenario.name] ?? 0) * 100)} %`,
+    scenario.p50Ms.toFixed(1),
+    scenario.p99Ms.toFixed(1),
+    scenario.completionP50Ms === null ? '' : `${scenario.completionP50Ms} / ${scenario.completionP99Ms}`,
+    scenario.cpuUsPerEvent.toFixed(0),
+    scenario.rssMb.toFixed(0),
+    String(scenario.errors),
+  ])
+  const widths = header.map((title, column) =>
+    Math.max(title.length, ...rows.map((row) => (row[column] as string).length)),
+  )
+  const line = (cells: readonly string[]) =>
+    cells
+      .map((cell, column) =>
+        column === 0 ? cell.padEnd(widths[0] as number) : cell.padStart(widths[column] as number),
+      )
+      .join('  ')
+  const notes = [...Object.entries(report.settings), ...Object.entries(report.machine)]
+  return [line(header), ...rows.map(line), '', ...notes.map(([name, text]) => `${name}: ${text}`), ''].join(
+    '\n',
+  )
+}
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file, 'utf8').trim()
+  } catch {
+    return process.platform
+  }
+}
+
+function round(value: number, digits: number): number {
+  return Number(value.toFixed(digits))
+}

@@ -1,0 +1,42 @@
+// What is sent: one signed GitHub event of 1 KiB. The body is the same every time, so that wrk can carry its signature;
+// the delivery id, and with it the dedup key and the ledger key, is random every time.
+
+import { signRequest } from '../src/core/source/index.ts'
+
+export const SECRET = 'bench-secret'
+export const PATH = '/in/default/github'
+const BODY_BYTES = 1_024
+
+export function sampleBody(): string {
+  const base = {
+    action: 'opened',
+    issue: { number: 7, title: 'The wheel squeaks', user: { login: 'mona' }, body: '' },
+    repository: { id: 42, full_name: 'acme/mill' },
+  }
+  const length = JSON.stringify(base).length
+  return JSON.stringify({ ...base, issue: { ...base.issue, body: 'w'.repeat(BODY_BYTES - length) } })
+}
+
+/** A script for wrk: POSTs with a fresh random delivery id each. */
+export function wrkScript(): string {
+  const body = sampleBody()
+  const signed = signRequest(
+    { scheme: 'github', secret: [] },
+    { body: new TextEncoder().encode(body), secret: SECRET },
+  )
+  const headers = { 'content-type': 'application/json', 'x-github-event': 'issues', ...signed }
+  const lines = Object.entries(headers).map(([name, value]) => `  headers['${name}'] = '${value}'`)
+  return `
+local body = '${body}'
+local headers = {}
+function init(args)
+  math.randomseed(tonumber(args[1]))
+${lines.join('\n')}
+end
+function request()
+  local r = math.random
+  headers['x-github-delivery'] = string.format('%08x-%08x-%08x', r(0, 2147483647), r(0, 2147483647), r(0, 2147483647))
+  return wrk.format('POST', '${PATH}', headers, body)
+end
+`
+}
