@@ -40,7 +40,13 @@ const FAILURES: Readonly<Record<string, Failure>> = {
 /** Ids are the caller's own: one that exists already is not a race. */
 const OWN_KEYS: readonly (string | undefined)[] = ['event_pkey', 'work_pkey']
 
+/** What a caller handed over cannot be written: nothing was sent. */
+export class Unwritable extends Error {
+  override readonly name = 'Unwritable'
+}
+
 export function classifyError(error: unknown): Failure {
+  if (error instanceof Unwritable) return 'refused'
   if (!(error instanceof pg.DatabaseError)) return 'lost'
   if (OWN_KEYS.includes(error.constraint)) return 'refused'
   const code = error.code ?? ''
@@ -58,7 +64,7 @@ export function toStoreError(error: unknown, applied: 'no' | 'indeterminate' = '
   if (error instanceof StoreError) return error
   const failure = classifyError(error)
   if (failure === 'refused') {
-    return new Error(`assertion failed: PostgreSQL refuses a statement: ${describe(error)}`, { cause: error })
+    return new Error(`assertion failed: the commit cannot be written: ${describe(error)}`, { cause: error })
   }
   if (failure === 'corrupt') {
     return new StoreError(

@@ -472,6 +472,20 @@ describe('migrations', () => {
   })
 })
 
+describe('what cannot be written', () => {
+  test('spoils its own commit alone', async () => {
+    const store = await open((await makeDatabase()).url)
+    const broken = makeAccept('broken')
+    const [append] = broken.writes
+    const spoiled = { ...broken, writes: [{ ...append, dedupForMs: Number.NaN } as Write] }
+    const settled = await Promise.allSettled(
+      [makeAccept('a'), spoiled, makeAccept('b')].map((commit) => store.commit(commit)),
+    )
+    expect(settled.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+    expect((await dumpOf(store)).events).toHaveLength(2)
+  })
+})
+
 describe('odd texts', () => {
   test('U+0000 in keys and texts', async () => {
     const store = await open((await makeDatabase()).url)

@@ -14,9 +14,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { PoolClient, QueryResult } from 'pg'
 import { assert } from '../../core/errors/index.ts'
 import type { Commit, CommitResult } from '../../ports/store.ts'
-import { type Pool, prepare, sendAll } from './connection.ts'
+import { type Pool, prepare, type Statement, sendAll } from './connection.ts'
 import { decideGroup, hasChanges } from './decide.ts'
-import { classifyError, toStoreError } from './errors.ts'
+import { classifyError, toStoreError, Unwritable } from './errors.ts'
 import { collectKeys } from './keys.ts'
 import { type GroupSql, loadStatements, makeGroupSql, readLoaded, storeStatements } from './rows.ts'
 
@@ -79,14 +79,23 @@ async function tryGroup(deps: GroupDeps, sql: GroupSql, commits: readonly Commit
     await release(client, error)
     return { results: null, error }
   }
-  const loaded = readLoaded(keys, answers)
-  const { results, changes } = decideGroup(commits, loaded)
-  if (!hasChanges(changes)) {
+  let results: readonly CommitResult[]
+  let statements: readonly Statement[] = []
+  try {
+    const loaded = readLoaded(keys, answers)
+    const decision = decideGroup(commits, loaded)
+    results = decision.results
+    if (hasChanges(decision.changes)) statements = storeStatements(sql, groupId, loaded, decision.changes)
+  } catch (error) {
+    await release(client, null)
+    return { results: null, error: new Unwritable(String(error), { cause: error }) }
+  }
+  if (statements.length === 0) {
     await release(client, null)
     return { results }
   }
   try {
-    const last = (await sendAll(client, storeStatements(sql, groupId, loaded, changes))).at(-1)
+    const last = (await sendAll(client, statements)).at(-1)
     assert(last?.command === 'COMMIT', 'the transaction of a group ends with COMMIT')
     client.release()
     return { results }

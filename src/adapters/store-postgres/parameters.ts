@@ -23,7 +23,7 @@ export function escapeText(text: string): string {
   return text.replaceAll(ESCAPE, `${ESCAPE}1`).replaceAll('\0', `${ESCAPE}0`)
 }
 
-export function unescapeText(text: string): string {
+function unescapeText(text: string): string {
   if (!text.includes(ESCAPE)) return text
   return text.replaceAll(`${ESCAPE}0`, '\0').replaceAll(`${ESCAPE}1`, ESCAPE)
 }
@@ -32,7 +32,7 @@ const HEADER_BYTES = 20
 
 /** One array parameter in the binary format. A uuid is given as its 16 bytes. */
 export function makeArray(type: ColumnType, values: readonly unknown[]): Buffer {
-  if (type === 'text') return makeTextArray(values as readonly (string | null)[])
+  if (type === 'text') return makeTextArray(values as readonly (string | null | undefined)[])
   const width = { bool: 1, int8: 8, float8: 8, uuid: 16 }[type]
   const buffer = Buffer.allocUnsafe(HEADER_BYTES + values.length * (4 + width))
   let hasNull = false
@@ -62,9 +62,9 @@ function writeFixed(buffer: Buffer, offset: number, type: ColumnType, value: unk
   }
 }
 
-function makeTextArray(values: readonly (string | null)[]): Buffer {
+function makeTextArray(values: readonly (string | null | undefined)[]): Buffer {
   let size = HEADER_BYTES
-  const escaped = values.map((value) => (value === null ? null : escapeText(value)))
+  const escaped = values.map((value) => (value === null || value === undefined ? null : escapeText(value)))
   for (const value of escaped) size += 4 + (value === null ? 0 : Buffer.byteLength(value))
   const buffer = Buffer.allocUnsafe(size)
   let hasNull = false

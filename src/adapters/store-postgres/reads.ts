@@ -5,7 +5,7 @@ import type { TenantId } from '../../core/ids/index.ts'
 import { WORK_STATES, type WorkState } from '../../core/work/index.ts'
 import type { Page, PageRequest, StoreDump, SystemReads, TenantReads } from '../../ports/store.ts'
 import { StoreError } from '../../ports/store.ts'
-import { prepare } from './connection.ts'
+import { prepare, type Statement } from './connection.ts'
 import { hashKey, joinKey } from './keys.ts'
 import { escapeText } from './parameters.ts'
 import { readLedgerEntry } from './rows.ts'
@@ -22,7 +22,7 @@ import {
 } from './tables.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: rows are what the statements name; the port's types say which.
-export type Query = (statement: ReturnType<typeof prepare>) => Promise<any[]>
+export type Query = (statement: Statement) => Promise<any[]>
 
 const all = (table: Table) => selectList('t', Object.keys(table.columns))
 const ATTEMPT_FIELDS = Object.keys(ATTEMPT.columns).filter((name) => name !== 'tenant' && name !== 'work')
@@ -124,9 +124,12 @@ function unmatchedOnly(unmatched: boolean | undefined): { where?: string } {
   return { where: unmatched ? 't.matched = 0' : 't.matched <> 0' }
 }
 
-export function makeSystemReads(query: Query, schema: string): SystemReads {
+/** Answers of one snapshot. */
+type Snapshot = (statements: readonly Statement[]) => ReturnType<Query>
+
+export function makeSystemReads(query: Query, snapshot: Snapshot, schema: string): SystemReads {
   const ordered = (table: Table, order: string, fields = Object.keys(table.columns)) =>
-    query(prepare(`SELECT ${selectList('t', fields)} FROM ${schema}.${table.name} AS t ORDER BY ${order}`))
+    prepare(`SELECT ${selectList('t', fields)} FROM ${schema}.${table.name} AS t ORDER BY ${order}`)
   return {
     readyConsumers: () =>
       query(
@@ -141,17 +144,15 @@ export function makeSystemReads(query: Query, schema: string): SystemReads {
       return counts
     },
     async dump(): Promise<StoreDump> {
-      return {
-        events: await ordered(EVENT, 't.tenant, t.id'),
-        work: await ordered(WORK, 't.tenant, t.id'),
-        attempts: await ordered(ATTEMPT, 't.tenant, t.work, t.number, t.sequence', [
-          ...ATTEMPT_FIELDS,
-          'work',
-        ]),
-        ledger: (await ordered(LEDGER, 't.tenant, t.key')).map(readLedgerEntry),
-        deadLetters: await ordered(DEAD_LETTER, 't.tenant, t.id'),
-        records: await ordered(RECORD, 't.tenant, t.kind, t.key'),
-      }
+      const [events, work, attempts, ledger, deadLetters, records] = await snapshot([
+        ordered(EVENT, 't.tenant, t.id'),
+        ordered(WORK, 't.tenant, t.id'),
+        ordered(ATTEMPT, 't.tenant, t.work, t.number, t.sequence', [...ATTEMPT_FIELDS, 'work']),
+        ordered(LEDGER, 't.tenant, t.key'),
+        ordered(DEAD_LETTER, 't.tenant, t.id'),
+        ordered(RECORD, 't.tenant, t.kind, t.key'),
+      ])
+      return { events, work, attempts, ledger: ledger.map(readLedgerEntry), deadLetters, records }
     },
   }
 }

@@ -7,7 +7,15 @@ import { makeIds } from '../../core/ids/index.ts'
 import type { Commit, CommitResult, Store } from '../../ports/store.ts'
 import { StoreError } from '../../ports/store.ts'
 import { makeLeases } from './claim.ts'
-import { makePool, type Pool, READ_SETTINGS, type Statement, WRITE_SETTINGS } from './connection.ts'
+import {
+  makePool,
+  type Pool,
+  prepare,
+  READ_SETTINGS,
+  type Statement,
+  sendAll,
+  WRITE_SETTINGS,
+} from './connection.ts'
 import { classifyError, toStoreError } from './errors.ts'
 import { type BrokenCommit, makeGroupRunner } from './group.ts'
 import { touchesOf } from './keys.ts'
@@ -103,7 +111,11 @@ function makeStore(options: Resolved, writers: Pool, readers: Pool): Store {
   const leases = makeLeases(deps)
   const read = async (statement: Statement) => {
     assertOpen()
-    return queryTwice(readers, statement)
+    return twice(async () => (await readers.query(statement)).rows)
+  }
+  const readSnapshot = async (statements: readonly Statement[]) => {
+    assertOpen()
+    return twice(() => querySnapshot(readers, statements))
   }
 
   return {
@@ -130,7 +142,7 @@ function makeStore(options: Resolved, writers: Pool, readers: Pool): Store {
       return leases.reclaim(limit)
     },
     forTenant: (tenant) => makeTenantReads(read, schema, tenant),
-    system: () => makeSystemReads(read, schema),
+    system: () => makeSystemReads(read, readSnapshot, schema),
     async [Symbol.asyncDispose]() {
       closing ??= gatherer.idle().then(() => Promise.all([writers.end(), readers.end()]))
       await closing
@@ -139,12 +151,25 @@ function makeStore(options: Resolved, writers: Pool, readers: Pool): Store {
 }
 
 /** A read may be repeated: once more, in case that the pooled connection had died unnoticed. */
-async function queryTwice(pool: Pool, statement: Statement): Promise<QueryResult['rows']> {
+async function twice<Result>(run: () => Promise<Result>): Promise<Result> {
   for (let tried = 1; ; tried += 1) {
     try {
-      return (await pool.query(statement)).rows
+      return await run()
     } catch (error) {
       if (tried === 2 || classifyError(error) !== 'lost') throw toStoreError(error)
     }
+  }
+}
+
+async function querySnapshot(pool: Pool, statements: readonly Statement[]): Promise<QueryResult['rows'][]> {
+  const client = await pool.connect()
+  try {
+    const begin = prepare('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
+    const answers = await sendAll(client, [begin, ...statements, prepare('COMMIT')])
+    client.release()
+    return answers.slice(1, -1).map(({ rows }) => rows)
+  } catch (error) {
+    client.release(true)
+    throw error
   }
 }

@@ -148,7 +148,7 @@ export function selectList(from: string, properties: readonly string[]): string 
 }
 
 /** `unnest($1::text[], …)` */
-export function unnest(types: readonly ColumnType[]): string {
+function unnest(types: readonly ColumnType[]): string {
   return `unnest(${types.map((type, index) => `$${index + 1}::${type}[]`).join(', ')})`
 }
 
