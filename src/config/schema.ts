@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import ipaddr from 'ipaddr.js'
 import { parseDuration, parseSize } from './units.ts'
 
-export const ENVIRONMENTS = ['DEV', 'QA', 'PROD'] as const
+const ENVIRONMENTS = ['DEV', 'QA', 'PROD'] as const
 export type Environment = (typeof ENVIRONMENTS)[number]
 
 export const LOG_LEVELS = ['info', 'warn', 'error', 'silent'] as const

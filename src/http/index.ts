@@ -1,5 +1,2 @@
 export type { HttpApi, IngestRequest } from './api.ts'
-export { renderErrors } from './error-documentation.ts'
-export { type IngestHandler, type IngestOptions, isIngest, makeIngest } from './ingest.ts'
-export { type Problem, toProblem } from './problem.ts'
 export { type HttpServer, type HttpServerOptions, makeHttpServer } from './server.ts'

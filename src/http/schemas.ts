@@ -12,7 +12,7 @@ const oneOf = (values: readonly string[]) => ({ type: 'string', enum: values }) 
 const fields = (properties: Readonly<Record<string, object>>, required: readonly string[] = []) =>
   ({ type: 'object', properties, required, additionalProperties: false }) as const
 
-export const LIMIT_DEFAULT = 50
+const LIMIT_DEFAULT = 50
 const page = {
   cursor: { type: 'string', minLength: 1, maxLength: 2_048 },
   limit: { type: 'integer', minimum: 1, maximum: 500, default: LIMIT_DEFAULT },

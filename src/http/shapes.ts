@@ -22,7 +22,7 @@ function present<Members extends Readonly<Record<string, unknown>>>(members: Mem
 }
 
 /** `route:crm` as its kind and name. */
-export function splitConsumer(consumer: string): { readonly kind: string; readonly name: string } {
+function splitConsumer(consumer: string): { readonly kind: string; readonly name: string } {
   const colon = consumer.indexOf(':')
   return { kind: consumer.slice(0, colon), name: consumer.slice(colon + 1) }
 }

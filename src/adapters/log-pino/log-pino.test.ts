@@ -160,7 +160,7 @@ describe('the destination', () => {
     waitingLengthMax: number,
   ): Promise<Record<string, unknown>[]> {
     const pipe = join(folder, name)
-    execFileSync('mkfifo', [pipe])
+    execFileSync('sh', ['-c', 'mkfifo "$0"', pipe])
     const gone = openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK)
     const log = makeLog({ destination: pipe, env: 'DEV', level: 'info', now: Date.now, waitingLengthMax })
     closeSync(gone)

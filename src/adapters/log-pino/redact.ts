@@ -5,7 +5,7 @@ const SECRET_NAME = /authorization|signature|secret|token|password|passwd|cookie
 const DEPTH_MAX = 6
 const ITEMS_MAX = 100
 const TEXT_LENGTH_MAX = 8_192
-export const REDACTED = '[redacted]'
+const REDACTED = '[redacted]'
 
 export function redactFields(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
   try {

@@ -1,0 +1,1 @@
+export { type DurationText, RetryableError, TerminalError } from './errors.ts'
