@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { dataFile, preloadedCopy } from './preload.ts'
 import { makeReport, renderReport, type Scenario } from './report.ts'
-import { wrkScript } from './sample.ts'
+import { SECRET, wrkScript } from './sample.ts'
 import { type Measurement, measure, type ScenarioOptions } from './scenario.ts'
 
 const { values } = parseArgs({
@@ -73,8 +73,8 @@ async function run(plan: Plan, round: number): Promise<Measurement> {
   if (plan.store === 'preloaded') await preloadedCopy(dataFile(folder), say)
   const flows = plan.flows === null ? '' : fileURLToPath(new URL(`flows/${plan.flows}`, import.meta.url))
   const options: ScenarioOptions = {
-    entry: plan.flows === null ? 'serve-bare.ts' : 'serve-node.ts',
-    args: plan.flows === null ? [] : [folder, flows],
+    entry: plan.flows === null ? 'serve-bare.mjs' : 'serve-node.mjs',
+    args: plan.flows === null ? [] : [folder, flows, SECRET],
     script,
     warmUpSeconds,
     seconds,

@@ -3,8 +3,9 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import type { Question } from './serve.ts'
 import { runWrk } from './wrk.ts'
+
+type Question = 'done' | 'rssBytes' | 'completionMs' | 'cpuMs'
 
 export interface Measurement {
   readonly perSecond: number
@@ -21,7 +22,7 @@ export interface Measurement {
 }
 
 export interface ScenarioOptions {
-  readonly entry: 'serve-bare.ts' | 'serve-node.ts'
+  readonly entry: 'serve-bare.mjs' | 'serve-node.mjs'
   readonly args: readonly string[]
   readonly script: string
   readonly warmUpSeconds: number
@@ -72,7 +73,7 @@ interface Server {
 
 async function startServer(entry: string, args: readonly string[]): Promise<Server> {
   const child = fork(fileURLToPath(new URL(entry, import.meta.url)), args, {
-    execArgv: ['--import', 'tsx'],
+    execArgv: [],
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   })
   const url = await answerTo<string>(child, 'url')

@@ -1,17 +1,8 @@
 // What a server under test tells the harness, over the channel to its parent.
 
-export interface Served {
-  readonly url: string
-  /** Durable completions so far. */
-  done(): Promise<number>
-  completionMs(): Promise<number[]>
-  close(): Promise<void>
-}
-
-export type Question = 'done' | 'rssBytes' | 'completionMs' | 'cpuMs'
-
-export function serve(served: Served): void {
-  const answers: Record<Question, () => Promise<unknown>> = {
+/** @param {{ url: string, done(): Promise<number>, completionMs(): Promise<number[]>, close(): Promise<void> }} served */
+export function serve(served) {
+  const answers = {
     done: () => served.done(),
     completionMs: () => served.completionMs(),
     rssBytes: async () => process.memoryUsage().rss,
@@ -20,7 +11,7 @@ export function serve(served: Served): void {
       return (user + system) / 1_000
     },
   }
-  process.on('message', (question: Question | 'close') => {
+  process.on('message', (question) => {
     if (question === 'close') {
       void served.close().then(() => process.exit(0))
       return

@@ -1,11 +1,10 @@
 // The yardstick: Fastify with its own JSON parser, answering the same request with the same answer and doing nothing.
 
 import { fastify } from 'fastify'
-import { PATH } from './sample.ts'
-import { serve } from './serve.ts'
+import { serve } from './serve.mjs'
 
 const app = fastify()
-app.post(PATH, async (_request, reply) => {
+app.post('/in/default/github', async (_request, reply) => {
   reply.code(202)
   return { eventId: 'evt_01a1e176-76a9-7000-8c09-5f077d7d06a9', duplicate: false }
 })

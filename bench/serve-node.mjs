@@ -1,12 +1,11 @@
-// A whole node as users run it: HTTP, engine, SQLite with synchronous=FULL, ledger and log lines on.
+// A whole node as users run it: the built package, HTTP, engine, SQLite with synchronous=FULL, ledger and log lines on.
+// Plain JavaScript, so that nothing but the package itself is measured.
 
-import { startApp } from '../src/app.ts'
-import { resolveConfig } from '../src/config/index.ts'
-import { DEFAULT_TENANT } from '../src/core/ids/index.ts'
-import { SECRET } from './sample.ts'
-import { serve } from './serve.ts'
+import { startApp } from '../dist/app.js'
+import { resolveConfig } from '../dist/config/index.js'
+import { serve } from './serve.mjs'
 
-const [folder, flows] = process.argv.slice(2) as [string, string]
+const [folder, flows, secret] = process.argv.slice(2)
 const resolved = resolveConfig({
   MILLRACE_ENV: 'DEV',
   MILLRACE_PORT: '0',
@@ -18,7 +17,7 @@ if (!resolved.ok) throw new Error(JSON.stringify(resolved.findings))
 let counter = 0
 const app = await startApp({
   config: resolved.config,
-  env: { BENCH_SECRET: SECRET },
+  env: { BENCH_SECRET: secret },
   functions: {
     count: () => {
       counter += 1
@@ -30,11 +29,11 @@ const app = await startApp({
 const SAMPLES_MAX = 5_000
 
 /** From accept to durable completion, of the latest items. */
-async function completionMs(): Promise<number[]> {
-  const samples: number[] = []
-  let cursor: string | null = null
+async function completionMs() {
+  const samples = []
+  let cursor = null
   while (samples.length < SAMPLES_MAX) {
-    const page = await app.store.forTenant(DEFAULT_TENANT).workList({ state: 'done', cursor, limit: 200 })
+    const page = await app.store.forTenant('default').workList({ state: 'done', cursor, limit: 200 })
     for (const { processedAt, createdAt } of page.items) samples.push((processedAt ?? createdAt) - createdAt)
     cursor = page.nextCursor
     if (cursor === null) break
