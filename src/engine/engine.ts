@@ -3,7 +3,6 @@
 
 import type { DefinitionDocument } from '../core/definition/index.ts'
 import { makeIds, type TenantId } from '../core/ids/index.ts'
-import { EMPTY_NOTE, type WorkRow } from '../core/work/index.ts'
 import type { CommitResult } from '../ports/store.ts'
 import { type Claims, makeClaims } from './claims.ts'
 import { makeCommits } from './commits.ts'
@@ -13,7 +12,7 @@ import { type Accepted, type IntakeRequest, makeIntake } from './intake.ts'
 import { makeInternalActions } from './internal.ts'
 import { makeItem } from './item.ts'
 import { makeLease } from './lease.ts'
-import { type EventPlan, planEvent } from './plan.ts'
+import { bornRow, type EventPlan, planEvent, receivedEvent } from './plan.ts'
 import { makePool } from './pool.ts'
 import { makeRegistry } from './registry.ts'
 import { makeReplays, type Replays } from './replay.ts'
@@ -128,23 +127,8 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
         continue
       }
       const at = result?.at ?? clock.now()
-      const row: WorkRow = {
-        ...EMPTY_NOTE,
-        ...work,
-        tenant: planned.event.tenant,
-        state: 'leased',
-        dueAt: at,
-        owner: planned.owner,
-        epoch: 1,
-        alone: false,
-        attempts: 0,
-        waits: 0,
-        losses: 0,
-        createdAt: at,
-        expiresAt: at + work.expiresInMs,
-        processedAt: null,
-      }
-      const event = { ...planned.event, receivedAt: at }
+      const row = bornRow(planned, work, planned.owner, at)
+      const event = receivedEvent(planned.event, at)
       pool.start(makeItem(planned.owner, row, event, { payload: planned.payload, header: planned.header }))
     }
     if (outcome.ok && planned.event.matched > leased.length) wake()

@@ -150,13 +150,20 @@ export function makeInternalActions(
   const runFunction: InternalActions['runFunction'] = async (call, action) => {
     const { item, scope, key } = call
     const startedAt = clock.monotonic()
-    const outcome = await withTimeout(clock, action.timeoutMs, (signal) =>
-      code.run(action.codeHash, action.name, action.input(scope), {
-        key,
-        eventId: item.event.id,
-        attempt: item.work.attempts + 1,
-        signal,
-      }),
+    const stop = lazySignal()
+    const context = {
+      key,
+      eventId: item.event.id,
+      attempt: item.work.attempts + 1,
+      get signal() {
+        return stop.signal
+      },
+    }
+    const outcome = await withTimeout(
+      clock,
+      action.timeoutMs,
+      () => code.run(action.codeHash, action.name, action.input(scope), context),
+      () => stop.abort(),
     )
     if (outcome.kind === 'failed') {
       return deps.fail(call, {
@@ -225,21 +232,40 @@ function hopsOf(header: JsonValue): number {
   return Number.isInteger(hops) && hops > 0 ? hops : 0
 }
 
+/** Most functions never look at their signal: it is made when they do. */
+function lazySignal(): { readonly signal: AbortSignal; abort(): void } {
+  let controller: AbortController | null = null
+  let aborted = false
+  return {
+    get signal() {
+      if (controller === null) {
+        controller = new AbortController()
+        if (aborted) controller.abort()
+      }
+      return controller.signal
+    },
+    abort() {
+      aborted = true
+      controller?.abort()
+    },
+  }
+}
+
 async function withTimeout(
   clock: EngineDeps['clock'],
   timeoutMs: number,
-  run: (signal: AbortSignal) => Promise<FunctionOutcome>,
+  run: () => Promise<FunctionOutcome>,
+  onLate: () => void,
 ): Promise<FunctionOutcome> {
-  const controller = new AbortController()
   let cancel: () => void = () => {}
   const late = new Promise<FunctionOutcome>((resolve) => {
     cancel = clock.after(timeoutMs, () => {
-      controller.abort()
+      onLate()
       resolve({ kind: 'failed', how: 'again', afterMs: null, message: `it took longer than ${timeoutMs} ms` })
     })
   })
   try {
-    return await Promise.race([run(controller.signal), late])
+    return await Promise.race([run(), late])
   } finally {
     cancel()
   }

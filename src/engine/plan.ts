@@ -2,12 +2,13 @@
 //
 // Used for what comes in and for what actions emit, so that both are kept, matched and counted alike.
 
-import type { NewEvent } from '../core/event/index.ts'
+import type { NewEvent, StoredEvent } from '../core/event/index.ts'
 import { ExpressionError, type Scope } from '../core/expression/index.ts'
 import type { Ids, Incarnation } from '../core/ids/index.ts'
 import type { JsonValue } from '../core/json/index.ts'
 import { type Route, routeScope, type Vars } from '../core/route/index.ts'
-import { EMPTY_NOTE, type NewWork } from '../core/work/index.ts'
+import type { Instant } from '../core/time/index.ts'
+import { EMPTY_NOTE, type NewWork, type WorkRow } from '../core/work/index.ts'
 import type { Write } from '../ports/store.ts'
 import type { Pool } from './pool.ts'
 import type { Registry } from './registry.ts'
@@ -79,5 +80,59 @@ export function newWork(ids: Ids, route: Route, event: Pick<NewEvent, 'id'>): Ne
     eventId: event.id,
     expiresInMs: route.expiresInMs,
     replayOf: null,
+  }
+}
+
+// The next two are written out field by field: they are made for every event, and spreading is several times dearer.
+
+/** The row of an item born leased, as the store has written it. */
+export function bornRow(plan: EventPlan, work: NewWork, owner: Incarnation, at: Instant): WorkRow {
+  return {
+    id: work.id,
+    tenant: plan.event.tenant,
+    kind: work.kind,
+    consumer: work.consumer,
+    definition: work.definition,
+    codeHash: work.codeHash,
+    eventId: work.eventId,
+    state: 'leased',
+    dueAt: at,
+    owner,
+    epoch: 1,
+    alone: false,
+    attempts: 0,
+    waits: 0,
+    losses: 0,
+    key: null,
+    class: null,
+    lastError: null,
+    effectRef: null,
+    httpStatus: null,
+    durationMs: null,
+    createdAt: at,
+    expiresAt: at + work.expiresInMs,
+    processedAt: null,
+    replayOf: work.replayOf,
+  }
+}
+
+export function receivedEvent(event: NewEvent, receivedAt: Instant): StoredEvent {
+  return {
+    id: event.id,
+    tenant: event.tenant,
+    source: event.source,
+    subject: event.subject,
+    objectType: event.objectType,
+    objectId: event.objectId,
+    occurredAt: event.occurredAt,
+    correlationId: event.correlationId,
+    causationId: event.causationId,
+    traceId: event.traceId,
+    dedupKey: event.dedupKey,
+    payloadHash: event.payloadHash,
+    headers: event.headers,
+    data: event.data,
+    matched: event.matched,
+    receivedAt,
   }
 }

@@ -9,7 +9,7 @@
 import { closeSync, mkdirSync, openSync, write, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
 
-const WRITE_AT_LENGTH = 16_384
+const WRITE_AT_LENGTH = 65_536
 const FLUSH_MS = 200
 const RETRY_MS = 1_000
 const CLOSE_MS_MAX = 2_000
