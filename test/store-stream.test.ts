@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { makeMemoryHarness } from '../src/adapters/store-memory/harness.fixture.ts'
 import { makeLonePostgresHarness } from '../src/adapters/store-postgres/harness.fixture.ts'
+import { makeInlineHarness, makeThreadedHarness } from '../src/adapters/store-sqlite/harness.fixture.ts'
 import { LEDGER_STATES } from '../src/core/ledger/index.ts'
 import type { MakeStoreHarness } from '../src/ports/store.conformance.ts'
 import type { CommitResult } from '../src/ports/store.ts'
@@ -13,6 +14,8 @@ const LENGTH = 2_000
 const stores: readonly (readonly [name: string, makeHarness: MakeStoreHarness])[] = [
   ['memory', makeMemoryHarness],
   ['postgres', makeLonePostgresHarness],
+  ['sqlite on one thread', makeInlineHarness],
+  ['sqlite', makeThreadedHarness],
 ]
 
 async function run(makeHarness: MakeStoreHarness): Promise<StreamRun> {

@@ -53,8 +53,7 @@ CREATE TABLE event (
   headers TEXT NOT NULL,
   data TEXT NOT NULL
 );
-CREATE UNIQUE INDEX event_id ON event (id);
-CREATE INDEX event_tenant ON event (tenant, id);
+CREATE UNIQUE INDEX event_id ON event (tenant, id);
 CREATE INDEX event_unmatched ON event (tenant, id) WHERE matched = 0;
 
 CREATE TABLE dedup (
@@ -90,8 +89,7 @@ CREATE TABLE work (
   http_status INTEGER,
   duration_ms REAL
 );
-CREATE UNIQUE INDEX work_id ON work (id);
-CREATE INDEX work_tenant ON work (tenant, id);
+CREATE UNIQUE INDEX work_id ON work (tenant, id);
 CREATE INDEX work_event ON work (event_id);
 CREATE INDEX work_leased ON work (owner) WHERE state = 1;
 CREATE INDEX work_ready ON work (tenant, consumer, due_at, id) WHERE state = 2;
