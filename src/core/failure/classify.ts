@@ -78,11 +78,19 @@ function failed(as: FailureClass, effect: 'none' | 'maybe', retryAfterMs: number
   return { as: 'failed', class: as, effect, retryAfterMs }
 }
 
+/** The three forms of a date in HTTP. All mean GMT; the oldest does not say so. */
+const HTTP_DATE = /^[A-Z][a-z]{2,8}, \d{2}[ -][A-Z][a-z]{2}[ -]\d{2,4} \d{2}:\d{2}:\d{2} GMT$/
+const HTTP_DATE_ASCTIME = /^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d{2}:\d{2}:\d{2} \d{4}$/
+
 /** `Retry-After` in seconds or as an HTTP date, in milliseconds from `now`; null when absent or unreadable. */
 export function parseRetryAfter(value: string | undefined, now: number): number | null {
   if (value === undefined) return null
   const text = value.trim()
   if (/^\d{1,9}$/.test(text)) return Number(text) * 1_000
-  const at = Date.parse(text)
+  const at = HTTP_DATE.test(text)
+    ? Date.parse(text)
+    : HTTP_DATE_ASCTIME.test(text)
+      ? Date.parse(`${text} GMT`)
+      : Number.NaN
   return Number.isNaN(at) ? null : Math.max(0, at - now)
 }
