@@ -1,0 +1,233 @@
+// The reckoning after a run: what was acknowledged against what the node tells of it and what the vendor did.
+
+import { writeSync } from 'node:fs'
+import type { Load } from './load.ts'
+import type { NodeProcess } from './node-process.ts'
+import { eventually } from './node-process.ts'
+import type { Vendor } from './vendor.ts'
+
+/** One event, four consumers, each with another way out of doubt. */
+export const CONSUMERS = ['keyed', 'probed', 'plain', 'chain'] as const
+type Consumer = (typeof CONSUMERS)[number]
+
+/** `timeout` bounds how long a probe has to wait: nothing may be on its way any more. */
+export function makeFlows(vendorUrl: string, timeout = '2s'): string {
+  const route = (name: string, extra: string) => `
+kind: Route
+name: ${name}
+on: [github.events.issues.opened]
+key: "'${name}:' + header.x-github-delivery"
+retry: { attempts: 9, delays: [50ms, 50ms, 100ms, 200ms, 400ms, 800ms, 1600ms, 3200ms] }
+do:
+  timeout: ${timeout}
+  http:
+    url: "${vendorUrl}/${name}"
+    body: { ref: "{{ key }}" }
+    ${extra}`
+  return [
+    `
+kind: Source
+name: github
+verify: { scheme: github, secret: { env: GITHUB_WEBHOOK_SECRET } }
+subjects: github`,
+    route('keyed', 'keyTtl: 1h'),
+    route(
+      'probed',
+      `probe: { url: "${vendorUrl}/probed?ref={{ key }}", found: result.body.items.size() > 0, after: 0s }`,
+    ),
+    route('plain', ''),
+    `
+kind: Route
+name: chain
+on: [github.events.issues.opened]
+do: { emit: mill.step.one, data: { from: "{{ event.id }}" } }`,
+    `
+kind: Route
+name: link
+on: [mill.step.one]
+do: { emit: mill.step.two, data: { from: "{{ event.id }}" } }`,
+  ].join('\n---')
+}
+
+interface ShownEvent {
+  readonly id: string
+  readonly dedupKey: string
+  readonly causationId: string | null
+  readonly consumers: readonly { readonly name: string; readonly workId: string; readonly state: string }[]
+}
+
+interface ShownPage<Item> {
+  readonly items: readonly Item[]
+  readonly nextCursor: string | null
+}
+
+interface ConsumerAccount {
+  readonly acknowledged: number
+  readonly done: number
+  readonly parked: number
+  readonly otherwise: number
+  readonly effects: number
+  readonly lost: number
+  readonly repeated: number
+  /** Calls beyond one per key: what a vendor's key or a probe made harmless. */
+  readonly callsAgain: number
+}
+
+export interface Account {
+  readonly byConsumer: Readonly<Record<Consumer, ConsumerAccount>>
+  readonly parked: readonly { readonly workId: string; readonly key: string }[]
+  /** Acknowledged, but not there under its id or not as it was sent. */
+  readonly missing: readonly string[]
+  /** Events of the source in the store, and how many different deliveries these are. */
+  readonly stored: number
+  readonly deliveries: number
+}
+
+const SETTLE_MS_MAX = 90_000
+const AT_ONCE = 16
+
+/** Settles when no item is due, waiting or in hand. */
+export async function settled(node: NodeProcess): Promise<void> {
+  await eventually('every item is settled', SETTLE_MS_MAX, async () => {
+    for (const state of ['leased', 'ready', 'waiting']) {
+      const { items } = await node.get<ShownPage<unknown>>(`/v1/work?state=${state}&limit=1`)
+      if (items.length > 0) return false
+    }
+    return true
+  })
+}
+
+export async function listEvents(node: NodeProcess, filter: string): Promise<readonly ShownEvent[]> {
+  const all: ShownEvent[] = []
+  let cursor = ''
+  for (;;) {
+    const page = await node.get<ShownPage<ShownEvent>>(`/v1/events?limit=500&${filter}${cursor}`)
+    all.push(...page.items)
+    if (page.nextCursor === null) return all
+    cursor = `&cursor=${encodeURIComponent(page.nextCursor)}`
+  }
+}
+
+export async function takeAccount(
+  node: NodeProcess,
+  vendor: Vendor,
+  acknowledged: ReadonlyMap<string, string>,
+): Promise<Account> {
+  const missing: string[] = []
+  const parked: { workId: string; key: string }[] = []
+  const states = new Map<string, string>()
+  await inParallel([...acknowledged], async ([delivery, eventId]) => {
+    const event = await node.get<ShownEvent>(`/v1/events/${eventId}`).catch(() => null)
+    const names = event?.consumers.map(({ name }) => name).sort()
+    if (event?.dedupKey !== delivery || names?.join() !== [...CONSUMERS].sort().join()) missing.push(delivery)
+    for (const { name, workId, state } of event?.consumers ?? []) {
+      states.set(`${name}:${delivery}`, state)
+      if (state === 'parked') parked.push({ workId, key: `${name}:${delivery}` })
+    }
+  })
+  const stored = await listEvents(node, 'source=github')
+  const emitted = await countChain(node, new Set(acknowledged.values()))
+  const account = (consumer: Consumer): ConsumerAccount => {
+    const keys = [...acknowledged.keys()].map((delivery) => `${consumer}:${delivery}`)
+    const log = vendor.records(consumer)
+    const effectsOf = (key: string) =>
+      consumer === 'chain' ? emitted(key, acknowledged) : (log.get(key)?.effects ?? 0)
+    const inState = (state: string) => keys.filter((key) => states.get(key) === state).length
+    const done = inState('done')
+    return {
+      acknowledged: keys.length,
+      done,
+      parked: inState('parked'),
+      otherwise: keys.length - done - inState('parked'),
+      effects: keys.reduce((sum, key) => sum + effectsOf(key), 0),
+      // A parked item is not lost: it waits for a person, who can see it.
+      lost: keys.filter((key) => effectsOf(key) === 0 && states.get(key) !== 'parked').length,
+      repeated: keys.filter((key) => effectsOf(key) > 1).length,
+      callsAgain: keys.reduce((sum, key) => sum + Math.max(0, (log.get(key)?.requests ?? 0) - 1), 0),
+    }
+  }
+  return {
+    byConsumer: {
+      keyed: account('keyed'),
+      probed: account('probed'),
+      plain: account('plain'),
+      chain: account('chain'),
+    },
+    parked,
+    missing,
+    stored: stored.length,
+    deliveries: new Set(stored.map(({ dedupKey }) => dedupKey)).size,
+  }
+}
+
+/** How often both links of the chain followed from an event; links that followed from nothing known are an error. */
+async function countChain(node: NodeProcess, known: ReadonlySet<string>) {
+  const [ones, twos] = [
+    await listEvents(node, 'subject=mill.step.one'),
+    await listEvents(node, 'subject=mill.step.two'),
+  ]
+  const followers = (events: readonly ShownEvent[]) => {
+    const counts = new Map<string, ShownEvent[]>()
+    for (const event of events) {
+      const cause = event.causationId ?? ''
+      counts.set(cause, [...(counts.get(cause) ?? []), event])
+    }
+    return counts
+  }
+  const first = followers(ones)
+  const second = followers(twos)
+  const stray = [...first.keys()].filter((cause) => !known.has(cause))
+  if (stray.length > 0) throw new Error(`emitted without an acknowledged cause: ${stray.join(', ')}`)
+  return (key: string, acknowledged: ReadonlyMap<string, string>): number => {
+    const eventId = acknowledged.get(key.slice('chain:'.length)) ?? ''
+    const links = first.get(eventId) ?? []
+    const ends = links.flatMap(({ id }) => second.get(id) ?? [])
+    // One of each is one effect; a second one of either is a repeat; a missing end is none.
+    return links.length === 0 || ends.length === 0 ? 0 : Math.max(links.length, ends.length)
+  }
+}
+
+async function inParallel<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {
+  const rest = [...items]
+  const worker = async () => {
+    for (let item = rest.pop(); item !== undefined; item = rest.pop()) await work(item)
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, worker))
+}
+
+/** A person looks at the vendor's log and says of each parked item what became of it. */
+export async function resolveParked(node: NodeProcess, vendor: Vendor, account: Account): Promise<void> {
+  for (const { workId, key } of account.parked) {
+    const [path = ''] = key.split(':')
+    const as = (vendor.records(path).get(key)?.effects ?? 0) > 0 ? 'done' : 'released'
+    await node.post(`/v1/work/${workId}/resolve`, { as, reason: 'looked it up in the vendor’s log' })
+  }
+}
+
+const COLUMNS = [
+  'acknowledged',
+  'done',
+  'parked',
+  'otherwise',
+  'effects',
+  'lost',
+  'repeated',
+  'callsAgain',
+] as const
+
+/** For the people who read the output of a run that passed: vitest keeps `console` to itself there. */
+export function report(text: string): void {
+  writeSync(process.stdout.fd, `${text}\n`)
+}
+
+export function formatAccount(title: string, load: Load, account: Account): string {
+  const line = (cells: readonly (string | number)[]) =>
+    cells.map((cell, index) => (index === 0 ? String(cell).padEnd(8) : String(cell).padStart(12))).join(' ')
+  return [
+    `${title} (${Math.round(load.eventsPerSecond)} events/s with the stops in it)`,
+    line(['', ...COLUMNS]),
+    ...CONSUMERS.map((name) => line([name, ...COLUMNS.map((column) => account.byConsumer[name][column])])),
+    `events in the store ${account.stored}, different deliveries ${account.deliveries}, missing ${account.missing.length}; ` +
+      `${load.failedTries} tries of the senders failed, ${load.duplicates} were answered as duplicates`,
+  ].join('\n')
+}

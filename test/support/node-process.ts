@@ -1,0 +1,170 @@
+// A node as users run it: the built package in a process of its own, on a free port, with a data folder of its own.
+
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import type { Workspace } from './workspace.ts'
+
+export const project = resolve(import.meta.dirname, '../..')
+export const SECRET = 'the-secret-of-the-tests'
+
+const START_MS_MAX = 30_000
+const STEP_MS = 20
+
+export interface NodeOptions {
+  readonly workspace: Workspace
+  /** For MILLRACE_FLOWS; left out: the demo. */
+  readonly flows?: string
+  readonly env?: Readonly<Record<string, string>>
+  /** What Node runs; left out: the built command line. */
+  readonly args?: readonly string[]
+}
+
+export interface Exit {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+export interface NodeProcess {
+  readonly url: string
+  readonly pid: number
+  readonly adminKey: string
+  /** From the start of the process to the first answer of /healthz. */
+  readonly healthyInMs: number
+  stdout(): string
+  /** Settles when a line of stdout matches, now or later. */
+  said(pattern: RegExp): Promise<RegExpExecArray>
+  kill(signal: NodeJS.Signals): void
+  readonly exited: Promise<Exit>
+  /** GET with the admin key; throws unless it is answered with 2xx. */
+  get<Answer>(path: string): Promise<Answer>
+  post<Answer>(path: string, body: object): Promise<Answer>
+}
+
+/** Builds dist if it is not up to date; the build says itself what is wrong. */
+export async function buildDist(): Promise<void> {
+  const script = join(project, 'scripts', 'bootstrap.mjs')
+  try {
+    await promisify(execFile)(process.execPath, [script, 'build'], { cwd: project })
+  } catch (error) {
+    const { stderr } = error as { stderr?: string }
+    throw new Error(`these tests run the built package, and the build failed:\n${stderr ?? String(error)}`)
+  }
+}
+
+interface Launched {
+  readonly child: ChildProcess
+  readonly output: { stdout: string; stderr: string }
+  readonly exited: Promise<Exit>
+}
+
+function launch(options: NodeOptions): Launched {
+  const { workspace } = options
+  const args = options.args ?? [join(project, 'dist', 'cli', 'main.js'), 'start']
+  const child = spawn(process.execPath, args, {
+    cwd: workspace.folder,
+    // Nothing of the developer's own settings.
+    env: {
+      PATH: process.env.PATH,
+      HOME: process.env.HOME,
+      GITHUB_WEBHOOK_SECRET: SECRET,
+      MILLRACE_PORT: '0',
+      MILLRACE_DATA: workspace.data,
+      ...(options.flows !== undefined && { MILLRACE_FLOWS: options.flows }),
+      ...options.env,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  workspace.adopt(child)
+  const output = { stdout: '', stderr: '' }
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].setEncoding('utf8').on('data', (text: string) => {
+      output[name] += text
+    })
+  }
+  // `close` and not `exit`: by then everything that it said has been read.
+  const exited = once(child, 'close').then(([code, signal]) => ({ code, signal, ...output }))
+  return { child, output, exited }
+}
+
+/** For a node that is expected to refuse: waits for its end. */
+export async function runToExit(options: NodeOptions): Promise<Exit> {
+  const { child, exited } = launch(options)
+  const timer = setTimeout(() => child.kill('SIGKILL'), START_MS_MAX)
+  const exit = await exited
+  clearTimeout(timer)
+  return exit
+}
+
+/** Settles when the node says that it is ready. */
+export async function startNode(options: NodeOptions): Promise<NodeProcess> {
+  const startedAt = performance.now()
+  const { child, output, exited } = launch(options)
+  const said = (pattern: RegExp): Promise<RegExpExecArray> =>
+    new Promise((done, failed) => {
+      const look = () => {
+        const match = pattern.exec(output.stdout)
+        if (match === null) return
+        child.stdout?.off('data', look)
+        done(match)
+      }
+      child.stdout?.on('data', look)
+      look()
+      void exited.then((exit) => failed(new Error(`it ended before it said ${pattern}: ${describe(exit)}`)))
+    })
+  const timer = setTimeout(() => child.kill('SIGKILL'), START_MS_MAX)
+  const banner = await said(/Millrace is up at (http:\/\/\S+)/)
+  const url = banner[1] as string
+  await answers(`${url}/healthz`)
+  const healthyInMs = performance.now() - startedAt
+  await answers(`${url}/readyz`)
+  clearTimeout(timer)
+  const adminKey =
+    options.env?.MILLRACE_ADMIN_KEY ??
+    (await readFile(join(options.workspace.data, 'admin.key'), 'utf8')).trim()
+
+  const ask = async <Answer>(path: string, init: RequestInit): Promise<Answer> => {
+    const headers = { authorization: `Bearer ${adminKey}`, 'content-type': 'application/json' }
+    const response = await fetch(url + path, { ...init, headers })
+    if (response.ok) return (await response.json()) as Answer
+    throw new Error(`${path} answered ${response.status}: ${await response.text()}`)
+  }
+  return {
+    url,
+    pid: child.pid as number,
+    adminKey,
+    healthyInMs,
+    stdout: () => output.stdout,
+    said,
+    kill: (signal) => child.kill(signal),
+    exited,
+    get: (path) => ask(path, {}),
+    post: (path, body) => ask(path, { method: 'POST', body: JSON.stringify(body) }),
+  }
+}
+
+async function answers(url: string): Promise<void> {
+  await eventually(`200 from ${url}`, START_MS_MAX, async () => (await fetch(url)).status === 200)
+}
+
+/** Asks again and again until it is so; fails when it takes too long. */
+export async function eventually(
+  what: string,
+  withinMs: number,
+  isSo: () => boolean | Promise<boolean>,
+): Promise<void> {
+  const endsAt = performance.now() + withinMs
+  while (!(await isSo())) {
+    if (performance.now() > endsAt) throw new Error(`not within ${withinMs} ms: ${what}`)
+    await wait(STEP_MS)
+  }
+}
+
+function describe({ code, signal, stdout, stderr }: Exit): string {
+  return `code ${code}, signal ${signal}\n${stdout.slice(-2_000)}\n${stderr.slice(-2_000)}`
+}
