@@ -24,6 +24,7 @@ export interface Sink {
 export interface SinkOptions {
   /** `stdout`, `stderr` or the path of a file that is appended to. */
   readonly destination: string
+  /** Bytes that may wait. */
   readonly lengthMax: number
   /** A text that says that this many lines were lost; written when the sink works again. */
   dropped(lines: number): string
@@ -31,7 +32,9 @@ export interface SinkOptions {
 
 export function makeSink(options: SinkOptions): Sink {
   const { fd, owned } = openDestination(options.destination)
-  let waiting = ''
+  // Bytes, not text: a line is put together from dozens of pieces, which a text would keep alive until it is written.
+  let waiting: Buffer[] = []
+  let waitingLength = 0
   let writing = false
   /** The last write failed: lines wait for the next try, which comes by itself. */
   let failing = false
@@ -55,11 +58,22 @@ export function makeSink(options: SinkOptions): Sink {
     timer = null
   }
 
+  const takeWaiting = (): Buffer => {
+    const chunk = Buffer.concat(waiting, waitingLength)
+    waiting = []
+    waitingLength = 0
+    return chunk
+  }
+
+  const putFirst = (chunk: Buffer) => {
+    waiting.unshift(chunk)
+    waitingLength += chunk.length
+  }
+
   const start = () => {
     unschedule()
-    if (writing || waiting === '') return
-    const chunk = Buffer.from(waiting)
-    waiting = ''
+    if (writing || waitingLength === 0) return
+    const chunk = takeWaiting()
     writing = true
     step(chunk)
   }
@@ -77,20 +91,19 @@ export function makeSink(options: SinkOptions): Sink {
   const succeed = () => {
     failing = false
     if (lost > 0) {
-      waiting = options.dropped(lost) + waiting
+      putFirst(Buffer.from(options.dropped(lost)))
       lost = 0
     }
-    if (waiting === '') wakeIdlers()
-    else if (waiting.length >= WRITE_AT_LENGTH || idlers.length > 0) start()
+    if (waitingLength === 0) wakeIdlers()
+    else if (waitingLength >= WRITE_AT_LENGTH || idlers.length > 0) start()
     else schedule(FLUSH_MS)
   }
 
   /** A full disk, a closed pipe, a busy terminal. */
   const fail = (chunk: Buffer) => {
     failing = true
-    const kept = chunk.toString()
-    if (kept.length + waiting.length <= options.lengthMax) waiting = kept + waiting
-    else lost += countLines(kept)
+    if (chunk.length + waitingLength <= options.lengthMax) putFirst(chunk)
+    else lost += countLines(chunk)
     wakeIdlers()
     schedule(RETRY_MS)
   }
@@ -98,7 +111,7 @@ export function makeSink(options: SinkOptions): Sink {
   /** The last chance of a process that ends without closing: one try, no waiting. */
   const onExit = () => {
     try {
-      writeSync(fd, waiting)
+      writeSync(fd, takeWaiting())
     } catch {
       // Nobody is left to tell.
     }
@@ -107,7 +120,7 @@ export function makeSink(options: SinkOptions): Sink {
 
   const flush = () =>
     new Promise<void>((resolve) => {
-      if (closed || (!writing && waiting === '')) return resolve()
+      if (closed || (!writing && waitingLength === 0)) return resolve()
       idlers.push(resolve)
       start()
     })
@@ -115,13 +128,15 @@ export function makeSink(options: SinkOptions): Sink {
   return {
     write: (text) => {
       if (closed) return
-      if (waiting.length + text.length > options.lengthMax) {
-        lost += countLines(text)
+      const bytes = Buffer.from(text)
+      if (waitingLength + bytes.length > options.lengthMax) {
+        lost += countLines(bytes)
         return
       }
-      waiting += text
+      waiting.push(bytes)
+      waitingLength += bytes.length
       if (writing || failing) return
-      if (waiting.length >= WRITE_AT_LENGTH) start()
+      if (waitingLength >= WRITE_AT_LENGTH) start()
       else schedule(FLUSH_MS)
     },
     flush,
@@ -153,8 +168,8 @@ async function within(limitMs: number, promise: Promise<void>): Promise<void> {
   clearTimeout(timer)
 }
 
-function countLines(text: string): number {
+function countLines(bytes: Buffer): number {
   let lines = 0
-  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) lines += 1
+  for (let at = bytes.indexOf(10); at !== -1; at = bytes.indexOf(10, at + 1)) lines += 1
   return lines
 }

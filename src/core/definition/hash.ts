@@ -1,6 +1,6 @@
 // The hash of a document: what work and instances are pinned to. Two spellings of one definition share it.
 
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { canonicalJson, type JsonValue } from '../json/index.ts'
 import type { DefinitionDocument } from './documents.ts'
 
@@ -10,5 +10,5 @@ export function hashDocument(document: DefinitionDocument): string {
 }
 
 export function hashText(text: string | Uint8Array): string {
-  return `sha256:${createHash('sha256').update(text).digest('hex')}`
+  return `sha256:${hash('sha256', text, 'hex')}`
 }
