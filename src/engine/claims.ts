@@ -5,11 +5,14 @@
 
 import type { Incarnation, TenantId } from '../core/ids/index.ts'
 import type { Instant } from '../core/time/index.ts'
+import { StoreError } from '../ports/store.ts'
 import type { EngineConfig, EngineDeps } from './deps.ts'
 import { type Item, makeItem } from './item.ts'
 import { messageOf } from './lease.ts'
 import type { Pool } from './pool.ts'
 import type { Registry } from './registry.ts'
+import type { StoreTime } from './store-time.ts'
+import type { Strays } from './strays.ts'
 
 export interface Claims {
   start(): void
@@ -29,11 +32,13 @@ export function makeClaims(
   deps: Pick<EngineDeps, 'store' | 'clock' | 'code' | 'log'> & {
     readonly registry: Registry
     readonly pool: Pool
+    readonly time: StoreTime
+    readonly strays: Strays
     owner(): Incarnation | null
   },
   config: Pick<EngineConfig, 'pollMs'>,
 ): Claims {
-  const { store, clock, code, log, registry, pool } = deps
+  const { store, clock, code, log, registry, pool, time, strays } = deps
   let started = false
   let stopped = false
   let active: Promise<void> | null = null
@@ -91,6 +96,10 @@ export function makeClaims(
     if (free <= 0) left = 'no-slot'
     if (owner === null || free <= 0) return config.pollMs
     try {
+      for (const item of await strays.collect(owner)) {
+        if (!item.work.alone || pool.canRunAlone()) launch(item)
+        else strays.suspect()
+      }
       const consumers = await slots()
       const result = await store.claim({
         owner,
@@ -99,11 +108,13 @@ export function makeClaims(
         maxAlone: pool.canRunAlone() ? 1 : 0,
         codeHashes: code.hashes(),
       })
+      time.heard(result.now)
       for (const { work, event } of result.items) launch(makeItem(owner, work, event))
       const due = result.nextDueAt !== null && result.nextDueAt <= result.now
       left = !due ? 'nothing' : result.items.length >= free ? 'no-slot' : 'runs-alone'
       return sleepFor(result.nextDueAt, result.now)
     } catch (error) {
+      if (error instanceof StoreError && error.applied === 'indeterminate') strays.suspect()
       log.warn('claims.failed', { error: messageOf(error) })
       return config.pollMs
     }

@@ -3,8 +3,16 @@
 import type { Ids, TenantId } from '../core/ids/index.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Log } from '../ports/log.ts'
-import { type CommitResult, type Guard, type Store, StoreError, type Write } from '../ports/store.ts'
+import {
+  type Commit,
+  type CommitResult,
+  type Guard,
+  type Store,
+  StoreError,
+  type Write,
+} from '../ports/store.ts'
 import { messageOf } from './lease.ts'
+import type { StoreTime } from './store-time.ts'
 
 export interface Commits {
   /** One try; a StoreError reaches the caller. */
@@ -14,6 +22,8 @@ export interface Commits {
    * repeated commit that was applied the first time is refused by its own guards; callers read that from `found`.
    */
   firmly(tenant: TenantId, guards: readonly Guard[], writes: readonly Write[]): Promise<CommitResult>
+  /** Asks until the store answers: for reads in the middle of a decision, when giving up would lose what is known. */
+  stubbornly<T>(ask: () => Promise<T>): Promise<T>
 }
 
 const BACKOFF_FIRST_MS = 50
@@ -23,26 +33,41 @@ export function makeCommits(deps: {
   readonly store: Store
   readonly ids: Ids
   readonly clock: Clock
+  readonly time: StoreTime
   readonly log: Log
+  /** A commit may have been applied, and its answer is lost. */
+  onLost(): void
 }): Commits {
-  const { store, ids, clock, log } = deps
-  return {
-    once: (tenant, guards, writes) => store.commit({ id: ids.commit(), tenant, guards, writes }),
-    async firmly(tenant, guards, writes) {
-      const commit = { id: ids.commit(), tenant, guards, writes }
-      for (let delayMs = BACKOFF_FIRST_MS; ; delayMs = Math.min(BACKOFF_LAST_MS, delayMs * 2)) {
-        try {
-          return await store.commit(commit)
-        } catch (error) {
-          if (!(error instanceof StoreError) || error.code === 'closed') throw error
-          log.warn('store.unavailable', {
-            error: messageOf(error),
-            applied: error.applied,
-            retryInMs: delayMs,
-          })
-          await new Promise<void>((resolve) => clock.after(delayMs, resolve))
-        }
+  const { store, ids, clock, time, log } = deps
+  const attempt = async (commit: Commit): Promise<CommitResult> => {
+    try {
+      return await store.commit(commit)
+    } catch (error) {
+      if (error instanceof StoreError && error.applied === 'indeterminate') deps.onLost()
+      throw error
+    }
+  }
+  const stubbornly = async <T>(ask: () => Promise<T>): Promise<T> => {
+    for (let delayMs = BACKOFF_FIRST_MS; ; delayMs = Math.min(BACKOFF_LAST_MS, delayMs * 2)) {
+      try {
+        return await ask()
+      } catch (error) {
+        if (!(error instanceof StoreError) || error.code === 'closed') throw error
+        log.warn('store.unavailable', { error: messageOf(error), applied: error.applied, retryInMs: delayMs })
+        await new Promise<void>((resolve) => clock.after(delayMs, resolve))
       }
+    }
+  }
+  return {
+    once: (tenant, guards, writes) => attempt({ id: ids.commit(), tenant, guards, writes }),
+    firmly(tenant, guards, writes) {
+      const commit = { id: ids.commit(), tenant, guards, writes }
+      return stubbornly(async () => {
+        const result = await attempt(commit)
+        time.heard(result.at)
+        return result
+      })
     },
+    stubbornly,
   }
 }

@@ -41,6 +41,7 @@ import {
   traced,
 } from './outcome.ts'
 import type { Decision, DecisionBase, Settlement, Settler } from './settle.ts'
+import type { StoreTime } from './store-time.ts'
 
 /** The pure decisions that the engine carries out; the simulator swaps them to plant bugs. */
 export interface Decisions {
@@ -57,6 +58,9 @@ export interface Effects {
   poison(call: Call): Promise<void>
 }
 
+/** The item is settled or put back, or the ledger says something new and the item is looked at again. */
+type Round = 'finished' | { readonly entry: LedgerEntry | null }
+
 /** Lease that must be left beyond a call's own limit, for the commit after it. */
 const SETTLE_MARGIN_MS = 1_000
 const ROUNDS_MAX = 6
@@ -67,11 +71,12 @@ export function makeEffects(
     readonly commits: Commits
     readonly settler: Settler
     readonly lease: Lease
+    readonly time: StoreTime
     readonly decisions: Decisions
   },
   config: Pick<EngineConfig, 'sendWithinMs' | 'responseBytesMax' | 'resultBytesMax'>,
 ): Effects {
-  const { store, clock, random, http, log, commits, settler, lease, decisions } = deps
+  const { store, clock, random, http, log, commits, settler, lease, time, decisions } = deps
 
   const leaseGuard = ({ item }: Call): Guard => ({
     g: 'lease',
@@ -85,32 +90,44 @@ export function makeEffects(
     const { item, key } = call
     const fresh =
       item.work.attempts === 0 && item.work.waits === 0 && !item.work.alone && item.work.replayOf === null
-    let entry = fresh ? null : await store.forTenant(item.work.tenant).ledger(key)
-    if (clock.now() >= item.work.expiresAt) {
-      await exhausted(call, entry, 'expired')
-      return
-    }
+    const entry = fresh ? null : await store.forTenant(item.work.tenant).ledger(key)
+    await inRounds(call, entry, (found) =>
+      time.now() >= item.work.expiresAt ? exhausted(call, found, 'expired') : stepOnce(call, found),
+    )
+  }
+
+  /** Until the item is out of our hands: one that stays leased and is not run would be lost for as long as we live. */
+  const inRounds = async (
+    call: Call,
+    first: LedgerEntry | null,
+    step: (entry: LedgerEntry | null) => Promise<Round>,
+  ): Promise<void> => {
+    let entry = first
     for (let round = 0; round < ROUNDS_MAX; round += 1) {
-      const next = await stepOnce(call, entry)
+      const next = await step(entry)
       if (next === 'finished') return
       entry = next.entry
     }
-    await waitAgain(call, SHORT_WAIT_MS, 'the ledger entry keeps changing')
+    await stepAside(call, SHORT_WAIT_MS, 'the ledger entry keeps changing')
   }
 
-  const stepOnce = async (
-    call: Call,
-    entry: LedgerEntry | null,
-  ): Promise<'finished' | { readonly entry: LedgerEntry | null }> => {
+  /** A decision that a guard refused is made again, on what was found. */
+  const roundAfter = (settlement: Settlement): Round => {
+    if (settlement.ok || settlement.why === 'stale') return 'finished'
+    return { entry: settlement.found?.f === 'ledger' ? settlement.found.entry : null }
+  }
+
+  const stepOnce = async (call: Call, entry: LedgerEntry | null): Promise<Round> => {
     if (entry === null) return reserveAndSend(call, null)
     const { item, action } = call
     const step = decisions.decideEffect({
       entry,
       work: item.work.id,
       epoch: item.work.epoch,
+      consumer: item.work.consumer,
       waits: item.work.waits,
       abilities: action.abilities,
-      now: clock.now(),
+      now: time.now(),
     })
     switch (step.step) {
       case 'reserve':
@@ -130,26 +147,26 @@ export function makeEffects(
       case 'probe':
         return probe(call, entry)
       case 'wait':
-        await waitAgain(
+        return waitAgain(
           call,
+          entry,
           step.delayMs,
           step.for === 'other' ? 'another item holds the key' : 'not yet time to ask',
         )
-        return 'finished'
       case 'park':
         return park(call, entry, 'the outcome is unknown and cannot be asked for')
     }
   }
 
-  const reserveAndSend = async (
-    call: Call,
-    over: LedgerEntry | null,
-  ): Promise<'finished' | { readonly entry: LedgerEntry | null }> => {
+  const reserveAndSend = async (call: Call, over: LedgerEntry | null): Promise<Round> => {
     const { item, action, key, route } = call
     if (item.work.attempts >= route.document.retry.attempts) return exhausted(call, over, 'cap_reached')
     // Reserve last: everything that could still stop the call has been asked by now.
     const neededMs = config.sendWithinMs + action.abilities.timeoutMs + SETTLE_MARGIN_MS
-    if (!(await lease.covers(item.owner, neededMs))) return 'finished'
+    if (!(await lease.covers(item.owner, neededMs))) {
+      await stepAside(call, SHORT_WAIT_MS, 'the lease could not be made long enough for the call')
+      return 'finished'
+    }
     const askedAt = clock.monotonic()
     const held: Guard = over === null ? { g: 'unreserved', key } : ledgerGuard(over)
     const result = await commits.firmly(
@@ -164,11 +181,11 @@ export function makeEffects(
         found?.state === 'reserved' && found.work === item.work.id && found.epoch === item.work.epoch
       if (!ours) return { entry: found }
     }
-    if (clock.monotonic() - askedAt > config.sendWithinMs) {
-      await release(call)
+    if (clock.monotonic() - askedAt > config.sendWithinMs || result.at >= item.work.expiresAt) {
+      await release(call, over)
       return 'finished'
     }
-    const startedAt = clock.now()
+    const startedAt = time.now()
     const outcome = await send(traced(call), action.abilities.timeoutMs)
     await settleCall(call, outcome, startedAt, over)
     return 'finished'
@@ -177,8 +194,8 @@ export function makeEffects(
   const send = (request: RenderedRequest, timeoutMs: number): Promise<HttpOutcome> =>
     http.send({ ...request, timeoutMs, maxResponseBytes: config.responseBytesMax })
 
-  /** Too late to send: proof that nothing was sent. */
-  const release = async (call: Call) => {
+  /** Too late to send: proof that nothing was sent now. */
+  const release = async (call: Call, over: LedgerEntry | null) => {
     const { item } = call
     await finish(call, 'RETRY', {
       to: 'again',
@@ -186,10 +203,19 @@ export function makeEffects(
       counters: { ...countersOf(item), waits: item.work.waits + 1 },
       note: noteOf(call, { class: 'transient', lastError: 'the reserve took too long; nothing was sent' }),
       guards: [ownReserve(call)],
-      writes: [settleLedger(call.key, 'released', 'never-sent', null, null)],
+      writes: [settleNothing(call, over, 'never-sent')],
       attempt: null,
     })
   }
+
+  /** This call had no effect. That says nothing of an earlier one which it repeats: that one stays in doubt. */
+  const settleNothing = (call: Call, over: LedgerEntry | null, proof: 'never-sent' | 'not-applied'): Write =>
+    repeatsDoubt(call, over)
+      ? settleLedger(call.key, 'unknown', 'no-answer', null, null)
+      : settleLedger(call.key, 'released', proof, null, null)
+
+  const repeatsDoubt = ({ action }: Call, over: LedgerEntry | null): boolean =>
+    over?.state === 'unknown' && !action.policy.idempotent
 
   const settleCall = async (
     call: Call,
@@ -217,7 +243,7 @@ export function makeEffects(
       if (!settlement.ok) await bearWitness(call, effectRef, result)
       return
     }
-    await settleFailure(call, outcome, verdict, counters, startedAt)
+    await settleFailure(call, outcome, verdict, counters, startedAt, over)
   }
 
   const settleFailure = async (
@@ -226,13 +252,14 @@ export function makeEffects(
     verdict: Extract<CallVerdict, { as: 'failed' }>,
     counters: Counters,
     startedAt: Instant,
+    over: LedgerEntry | null,
   ) => {
     const { item, route, action, key } = call
     const error = errorText(outcome)
-    const now = clock.now()
+    const now = time.now()
     const step = decisions.decideFailure({
       class: verdict.class,
-      effect: verdict.effect,
+      effect: repeatsDoubt(call, over) ? 'maybe' : verdict.effect,
       idempotent: action.policy.idempotent,
       canRepeat: action.abilities.keyTtlMs !== null,
       probeAfterMs: action.abilities.probeAfterMs,
@@ -245,7 +272,7 @@ export function makeEffects(
     })
     const ledger =
       verdict.effect === 'none'
-        ? settleLedger(key, 'released', neverSent(outcome) ? 'never-sent' : 'not-applied', null, null)
+        ? settleNothing(call, over, neverSent(outcome) ? 'never-sent' : 'not-applied')
         : settleLedger(key, 'unknown', 'no-answer', null, null)
     const shown =
       step.step === 'again' && step.counters.attempts < counters.attempts ? 'waited' : outcomeWord(step)
@@ -286,11 +313,10 @@ export function makeEffects(
   }
 
   /** A crash left our own reserve: the call may have been made. It counts as one, and is looked at afresh. */
-  const declareDoubt = async (call: Call, entry: LedgerEntry): Promise<'finished'> => {
+  const declareDoubt = async (call: Call, entry: LedgerEntry): Promise<Round> => {
     const counters = { ...countersOf(call.item), attempts: call.item.work.attempts + 1 }
     const error = 'the node stopped between reserve and answer; the call may have been made'
-    const now = clock.now()
-    await finish(call, 'UNKNOWN', {
+    const settlement = await finish(call, 'UNKNOWN', {
       to: 'again',
       delayMs: 0,
       counters,
@@ -299,7 +325,7 @@ export function makeEffects(
       writes: [settleLedger(call.key, 'unknown', 'crash', null, null)],
       attempt: {
         number: counters.attempts,
-        startedAt: now,
+        startedAt: time.now(),
         durationMs: 0,
         outcome: 'unknown',
         class: 'unknown',
@@ -307,13 +333,10 @@ export function makeEffects(
         error,
       },
     })
-    return 'finished'
+    return roundAfter(settlement)
   }
 
-  const probe = async (
-    call: Call,
-    entry: LedgerEntry,
-  ): Promise<'finished' | { readonly entry: LedgerEntry | null }> => {
+  const probe = async (call: Call, entry: LedgerEntry): Promise<Round> => {
     const { item, action, key, scope } = call
     const prober = action.probe
     if (prober === null) return park(call, entry, 'the outcome is unknown and cannot be asked for')
@@ -352,8 +375,7 @@ export function makeEffects(
       if (result.guard === 0) return 'finished'
       return { entry: result.found?.f === 'ledger' ? result.found.entry : null }
     }
-    await waitAgain(call, SHORT_WAIT_MS * 2 ** Math.min(item.work.waits, 8), error)
-    return 'finished'
+    return waitAgain(call, entry, SHORT_WAIT_MS * 2 ** Math.min(item.work.waits, 8), error)
   }
 
   /** The effect is there: by this item (done) or by an earlier one (skipped, with a pointer). */
@@ -363,7 +385,7 @@ export function makeEffects(
     own: boolean,
     guards: readonly Guard[],
     writes: readonly Write[],
-  ): Promise<'finished' | { readonly entry: LedgerEntry | null }> => {
+  ): Promise<Round> => {
     const effectRef = own ? entry.effectRef : (entry.effectRef ?? entry.work)
     const settlement = await finish(call, own ? 'DONE' : 'DEDUPE_HIT', {
       to: own ? 'done' : 'skipped',
@@ -373,17 +395,17 @@ export function makeEffects(
       writes,
       attempt: null,
     })
-    if (settlement.ok || settlement.why === 'stale') return 'finished'
-    return { entry: settlement.found?.f === 'ledger' ? settlement.found.entry : null }
+    return roundAfter(settlement)
   }
 
-  const waitAgain = async (call: Call, delayMs: number, why: string): Promise<void> => {
+  const waitAgain = async (call: Call, entry: LedgerEntry, delayMs: number, why: string): Promise<Round> => {
+    if (time.now() + delayMs >= call.item.work.expiresAt) return exhausted(call, entry, 'expired')
+    await stepAside(call, delayMs, why)
+    return 'finished'
+  }
+
+  const stepAside = async (call: Call, delayMs: number, why: string): Promise<void> => {
     const { item } = call
-    if (clock.now() + delayMs >= item.work.expiresAt) {
-      const entry = await store.forTenant(item.work.tenant).ledger(call.key)
-      await exhausted(call, entry, 'expired')
-      return
-    }
     await finish(call, 'WAIT', {
       to: 'again',
       delayMs,
@@ -395,8 +417,8 @@ export function makeEffects(
     })
   }
 
-  const park = async (call: Call, entry: LedgerEntry, why: string): Promise<'finished'> => {
-    await finish(call, 'PARKED', {
+  const park = async (call: Call, entry: LedgerEntry, why: string): Promise<Round> => {
+    const settlement = await finish(call, 'PARKED', {
       to: 'parked',
       counters: countersOf(call.item),
       note: noteOf(call, { class: 'unknown', lastError: why }),
@@ -404,14 +426,14 @@ export function makeEffects(
       writes: [],
       attempt: null,
     })
-    return 'finished'
+    return roundAfter(settlement)
   }
 
   const exhausted = async (
     call: Call,
     entry: LedgerEntry | null,
     reason: 'cap_reached' | 'expired' | 'crash_loop',
-  ): Promise<'finished'> => {
+  ): Promise<Round> => {
     const { item, action } = call
     const own = entry !== null && entry.work === item.work.id
     const inDoubt =
@@ -423,14 +445,14 @@ export function makeEffects(
       : reason === 'crash_loop'
         ? 'poison'
         : (item.work.class ?? 'transient')
-    await carryOut(call, decideExhausted(inDoubt, reason), {
+    const settlement = await carryOut(call, decideExhausted(inDoubt, reason), {
       counters: countersOf(item),
       note: noteOf(call, { class: failureClass, lastError: item.work.lastError ?? EXHAUSTED[reason] }),
       guards: entry === null ? [{ g: 'unreserved', key: call.key }] : [ledgerGuard(entry)],
       writes,
       attempt: null,
     })
-    return 'finished'
+    return roundAfter(settlement)
   }
 
   /** The answer came after the item was given to somebody else: what was seen is kept, and settles a doubt. */
@@ -481,9 +503,13 @@ export function makeEffects(
   }
 
   const poison = async (call: Call): Promise<void> => {
-    const entry = await store.forTenant(call.item.work.tenant).ledger(call.key)
-    if (entry?.state === 'done') await finishKnown(call, entry, entry.work === call.item.work.id, [], [])
-    else await exhausted(call, entry, 'crash_loop')
+    const { work } = call.item
+    const entry = await store.forTenant(work.tenant).ledger(call.key)
+    await inRounds(call, entry, (found) =>
+      found?.state === 'done'
+        ? finishKnown(call, found, found.work === work.id, [], [])
+        : exhausted(call, found, 'crash_loop'),
+    )
   }
 
   const ownReserve = ({ item, key }: Call): Guard => ({

@@ -18,6 +18,8 @@ import { makeRegistry } from './registry.ts'
 import { makeReplays, type Replays } from './replay.ts'
 import { makeRunner } from './runner.ts'
 import { makeSettler, type Settlement } from './settle.ts'
+import { makeStoreTime } from './store-time.ts'
+import { makeStrays } from './strays.ts'
 
 export interface EngineHealth {
   /** Takes events in. */
@@ -40,16 +42,17 @@ export interface Engine extends Replays {
 export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: Decisions = DECISIONS): Engine {
   const { store, clock, random, http, vault, log, code } = deps
   const ids = makeIds({ now: () => clock.now(), bytes: (length) => random.bytes(length) })
-  const commits = makeCommits({ store, ids, clock, log })
+  const time = makeStoreTime(clock)
+  const commits = makeCommits({ store, ids, clock, time, log, onLost: suspect })
   const registry = makeRegistry({ store, ids })
   const settler = makeSettler({ store, commits, ids })
   let open = false
   let claims: Claims | null = null
   const wake = (delayMs = 0) => claims?.wake(delayMs)
-  const lease = makeLease({ store, clock, log }, config, wake)
+  const lease = makeLease({ store, clock, time, log }, config, wake)
 
   const runner = makeRunner({
-    clock,
+    time,
     random,
     log,
     registry,
@@ -64,12 +67,18 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
     run: (item) => runner.run(item),
     onFree: (alone) => claims?.freed(alone),
   })
+  const strays = makeStrays({
+    store,
+    log,
+    pool,
+    tenants: () => [...new Set(registry.consumers().map(({ tenant }) => tenant))],
+  })
   const plan = (
     ...args: Parameters<typeof planEvent> extends [unknown, ...infer Rest] ? Rest : never
   ): EventPlan =>
     planEvent({ registry, pool, ids, vars: config.vars, owner: () => (open ? lease.owner() : null) }, ...args)
   const effects = makeEffects(
-    { store, clock, random, http, log, commits, settler: wakingSettler(), lease, decisions },
+    { store, clock, time, random, http, log, commits, settler: wakingSettler(), lease, decisions },
     config,
   )
   const internal = makeInternalActions(
@@ -101,6 +110,12 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
   })
   const replays = makeReplays({ store, log, registry, ids, commits, settler, wake })
 
+  /** The claim loop looks for what the lost answer may have put into our hands. */
+  function suspect(): void {
+    strays.suspect()
+    wake()
+  }
+
   /** Items put back are due later: the claim loop must know when. */
   function wakingSettler(): ReturnType<typeof makeSettler> {
     return {
@@ -123,10 +138,10 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
       result?.ok === true ? result.leased : outcome.ok ? planned.births.map((work) => work.id) : []
     for (const work of planned.births) {
       if (!leased.includes(work.id) || planned.owner === null) {
-        pool.giveBack()
+        pool.giveBack(work.id)
         continue
       }
-      const at = result?.at ?? clock.now()
+      const at = result?.at ?? time.now()
       const row = bornRow(planned, work, planned.owner, at)
       const event = receivedEvent(planned.event, at)
       pool.start(makeItem(planned.owner, row, event, { payload: planned.payload, header: planned.header }))
@@ -139,7 +154,10 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
     apply: (tenant, documents) => registry.apply(tenant, documents),
     async start() {
       await lease.start()
-      claims = makeClaims({ store, clock, code, log, registry, pool, owner: () => lease.owner() }, config)
+      claims = makeClaims(
+        { store, clock, time, code, log, registry, pool, strays, owner: () => lease.owner() },
+        config,
+      )
       open = true
       claims.start()
     },

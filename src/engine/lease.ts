@@ -5,6 +5,7 @@
 
 import type { Incarnation } from '../core/ids/index.ts'
 import type { EngineConfig, EngineDeps } from './deps.ts'
+import type { StoreTime } from './store-time.ts'
 
 export interface Lease {
   /** Joins, fences the node's predecessor and gives its work back. */
@@ -20,11 +21,11 @@ const RECLAIM_BATCH = 256
 const RECLAIM_EVERY_BEATS = 2
 
 export function makeLease(
-  deps: Pick<EngineDeps, 'store' | 'clock' | 'log'>,
+  deps: Pick<EngineDeps, 'store' | 'clock' | 'log'> & { readonly time: StoreTime },
   config: Pick<EngineConfig, 'node' | 'leaseMs'>,
   onReclaimed: () => void,
 ): Lease {
-  const { store, clock, log } = deps
+  const { store, clock, log, time } = deps
   const beatMs = Math.floor(config.leaseMs / 3)
   let incarnation: Incarnation | null = null
   let deadline = 0
@@ -36,6 +37,7 @@ export function makeLease(
   const join = async () => {
     const asked = clock.monotonic()
     const joined = await store.join(config.node, config.leaseMs)
+    time.heard(joined.now)
     incarnation = joined.owner
     deadline = asked + config.leaseMs
     log.info('node.joined', { node: config.node, incarnation: joined.owner })
@@ -55,6 +57,7 @@ export function makeLease(
   const renew = async (owner: Incarnation, ttlMs: number) => {
     const asked = clock.monotonic()
     const renewed = await store.renew(owner, ttlMs)
+    if (renewed !== 'fenced') time.heard(renewed.now)
     if (incarnation !== owner) return
     if (renewed === 'fenced') {
       log.warn('node.fenced', { node: config.node, incarnation: owner })

@@ -47,7 +47,7 @@ export function planEvent(
   const owner = routes.length === 0 ? null : deps.owner()
   for (const route of routes) {
     const work = newWork(deps.ids, route, event)
-    const born = owner !== null && route.document.status === 'active' && deps.pool.take()
+    const born = owner !== null && route.document.status === 'active' && deps.pool.take(work.id)
     writes.push({ w: 'work.add', work, lease: born ? owner : null, delayMs: 0 })
     if (born) births.push(work)
     if (route.document.status === 'disabled') {

@@ -3,23 +3,30 @@
 // Invariants: O1 no more items are taken while the slots are full. O2 at most one item that a crash left behind runs at a time,
 // so that a loss can be told from bad company.
 
+import type { WorkId } from '../core/ids/index.ts'
+import type { WorkRow } from '../core/work/index.ts'
 import type { Item } from './item.ts'
 
 export interface Pool {
   /** Takes a slot for an item about to be born; false when none is free. */
-  take(): boolean
+  take(id: WorkId): boolean
   /** Takes a slot for an item that is in our hands already, even beyond the concurrency. */
   takeAnyway(): void
   free(): number
   canRunAlone(): boolean
-  /** Gives back a slot that was taken and not used. */
-  giveBack(): void
+  /** Gives back a slot that was taken for a birth and not used. */
+  giveBack(id: WorkId): void
   /** Runs an item in a slot taken before. */
   start(item: Item): void
+  /** Which items are in our hands, or were at any time from now until `stop`. */
+  watch(): { holds(row: Pick<WorkRow, 'id' | 'epoch'>): boolean; stop(): void }
   /** Settles when nothing runs. */
   idle(): Promise<void>
   running(): number
 }
+
+/** Items born leased begin with this one. */
+const BIRTH_EPOCH = 1
 
 export function makePool(config: {
   readonly concurrency: number
@@ -28,7 +35,10 @@ export function makePool(config: {
   onFree(alone: boolean): void
 }): Pool {
   let taken = 0
-  let running = 0
+  const running = new Set<Item>()
+  /** Asked to be born in our hands; not yet known whether they were. */
+  const expected = new Set<WorkId>()
+  const watchers = new Set<Set<string>>()
   let alonesRunning = 0
   let idlers: (() => void)[] = []
 
@@ -37,20 +47,26 @@ export function makePool(config: {
     config.onFree(alone)
   }
 
+  const note = (id: WorkId, epoch: number) => {
+    for (const seen of watchers) seen.add(holdName(id, epoch))
+  }
+
   const finish = (item: Item) => {
-    running -= 1
+    running.delete(item)
     if (item.work.alone) alonesRunning -= 1
     release(item.work.alone)
-    if (running > 0) return
+    if (running.size > 0) return
     const woken = idlers
     idlers = []
     for (const wake of woken) wake()
   }
 
   return {
-    take() {
+    take(id) {
       if (taken >= config.concurrency) return false
       taken += 1
+      expected.add(id)
+      note(id, BIRTH_EPOCH)
       return true
     },
     takeAnyway() {
@@ -58,16 +74,35 @@ export function makePool(config: {
     },
     free: () => config.concurrency - taken,
     canRunAlone: () => alonesRunning === 0,
-    giveBack: () => release(false),
+    giveBack(id) {
+      expected.delete(id)
+      release(false)
+    },
+    watch() {
+      const seen = new Set<string>()
+      for (const id of expected) seen.add(holdName(id, BIRTH_EPOCH))
+      for (const { work } of running) seen.add(holdName(work.id, work.epoch))
+      watchers.add(seen)
+      return {
+        holds: ({ id, epoch }) => seen.has(holdName(id, epoch)),
+        stop: () => void watchers.delete(seen),
+      }
+    },
     start(item) {
-      running += 1
+      running.add(item)
+      expected.delete(item.work.id)
+      note(item.work.id, item.work.epoch)
       if (item.work.alone) alonesRunning += 1
       config.run(item).then(
         () => finish(item),
         () => finish(item),
       )
     },
-    idle: () => (running === 0 ? Promise.resolve() : new Promise((resolve) => idlers.push(resolve))),
-    running: () => running,
+    idle: () => (running.size === 0 ? Promise.resolve() : new Promise((resolve) => idlers.push(resolve))),
+    running: () => running.size,
   }
+}
+
+function holdName(id: WorkId, epoch: number): string {
+  return `${id} ${epoch}`
 }

@@ -76,12 +76,18 @@ export function makeReplays(
         work.key === null ? null : await reads.ledger(work.key),
       ]
       if (event === null) throw new AppError('not_found', `event ${work.eventId} is gone`)
-      if (entry === null || entry.state !== 'unknown' || entry.work !== id) {
-        throw new AppError('conflict', 'its ledger entry is not waiting for a decision')
+      if (entry === null) throw new AppError('conflict', 'it has no ledger entry')
+      const isWaiting = entry.state === 'unknown' && entry.work === id
+      // Another item has settled the doubt meanwhile: the ledger stands, and the person's word is about the item alone.
+      if (!isWaiting && as === 'done' && entry.state !== 'done') {
+        throw new AppError(
+          'conflict',
+          `the ledger entry is ${entry.state}; say released, and the item looks again`,
+        )
       }
       const note = { ...EMPTY_NOTE, key: entry.key, lastError: reason, effectRef: entry.effectRef }
       const guards = [ledgerGuard(entry)]
-      const writes = [settleLedger(entry.key, as, 'person', entry.effectRef, entry.result)]
+      const writes = isWaiting ? [settleLedger(entry.key, as, 'person', entry.effectRef, entry.result)] : []
       const route = await registry.pinned(tenant, work.definition)
       const base = { note, guards, writes, attempt: null }
       const settlement = await settler.settleUnheld(

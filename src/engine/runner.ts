@@ -7,6 +7,7 @@ import { JsonError } from '../core/json/index.ts'
 import type { LedgerEntry } from '../core/ledger/index.ts'
 import { type Route, routeScope, type Vars } from '../core/route/index.ts'
 import { EMPTY_NOTE, LOSSES_MAX } from '../core/work/index.ts'
+import { StoreError } from '../ports/store.ts'
 import type { EngineDeps } from './deps.ts'
 import type { Decisions, Effects } from './effect.ts'
 import type { InternalActions, InternalCall, InternalFailure } from './internal.ts'
@@ -16,6 +17,7 @@ import { lineOf } from './lines.ts'
 import { countersOf, describe } from './outcome.ts'
 import type { Registry } from './registry.ts'
 import type { Settler } from './settle.ts'
+import type { StoreTime } from './store-time.ts'
 
 export interface Runner {
   run(item: Item): Promise<void>
@@ -23,8 +25,12 @@ export interface Runner {
   hold(call: InternalCall, entry: LedgerEntry): Promise<void>
 }
 
+const INTERRUPTED_FIRST_MS = 1_000
+const INTERRUPTED_LAST_MS = 60_000
+
 export function makeRunner(
-  deps: Pick<EngineDeps, 'clock' | 'random' | 'log'> & {
+  deps: Pick<EngineDeps, 'random' | 'log'> & {
+    readonly time: StoreTime
     readonly registry: Registry
     readonly settler: Settler
     readonly decisions: Decisions
@@ -33,7 +39,7 @@ export function makeRunner(
     internal(): InternalActions
   },
 ): Runner {
-  const { clock, random, log, registry, settler } = deps
+  const { time, random, log, registry, settler } = deps
 
   const run = async (item: Item): Promise<void> => {
     try {
@@ -44,8 +50,32 @@ export function makeRunner(
       }
       await runRoute(item, route)
     } catch (error) {
-      // The item stays ours and leased; it comes back when this incarnation ends. Never seen without a bug or a dead store.
-      log.error('work.broken', { work: item.work.id, error: messageOf(error) })
+      await putBack(item, error)
+    }
+  }
+
+  /**
+   * The store failed in a read, or we have a bug: the item goes back, for a while that grows. Kept, it would stay in the
+   * hands of a node that does nothing about it for as long as that node lives. What it may have sent, the ledger knows.
+   */
+  const putBack = async (item: Item, error: unknown): Promise<void> => {
+    const fields = { work: item.work.id, error: messageOf(error) }
+    if (error instanceof StoreError) log.warn('work.interrupted', fields)
+    else log.error('work.broken', fields)
+    const { work } = item
+    try {
+      await settler.settle(item, null, {
+        to: 'again',
+        delayMs: Math.min(INTERRUPTED_LAST_MS, INTERRUPTED_FIRST_MS * 2 ** Math.min(work.waits, 20)),
+        counters: { ...countersOf(item), waits: work.waits + 1 },
+        note: { ...EMPTY_NOTE, key: work.key, class: work.class, lastError: messageOf(error) },
+        guards: [],
+        writes: [],
+        attempt: null,
+      })
+    } catch (again) {
+      // A store that is closed: the item comes back when this incarnation ends.
+      log.warn('work.kept', { work: work.id, error: messageOf(again) })
     }
   }
 
@@ -67,7 +97,7 @@ export function makeRunner(
         const error = 'the node stopped each time while this item ran alone'
         return await bury(item, route, key, 'poison', 'crash_loop', error)
       }
-      if (clock.now() >= item.work.expiresAt) {
+      if (time.now() >= item.work.expiresAt) {
         return await bury(
           item,
           route,
@@ -134,14 +164,14 @@ export function makeRunner(
       policy: route.document.retry,
       retryAfterMs: failure.retryAfterMs,
       jitter: random.unit(),
-      now: clock.now(),
+      now: time.now(),
       expiresAt: item.work.expiresAt,
     })
     const note = { ...EMPTY_NOTE, key, class: failure.class, lastError: failure.error }
     const dead = step.step === 'dead'
     const attempt = {
       number: counters.attempts,
-      startedAt: clock.now(),
+      startedAt: time.now(),
       durationMs: 0,
       outcome: dead ? ('dead' as const) : ('again' as const),
       class: failure.class,
@@ -182,12 +212,13 @@ export function makeRunner(
       entry,
       work: item.work.id,
       epoch: item.work.epoch,
+      consumer: item.work.consumer,
       waits: item.work.waits,
       abilities: { idempotent: false, keyTtlMs: null, probeAfterMs: null, timeoutMs: 0 },
-      now: clock.now(),
+      now: time.now(),
     })
     const delayMs = step.step === 'wait' ? step.delayMs : 0
-    if (clock.now() + delayMs >= item.work.expiresAt) {
+    if (time.now() + delayMs >= item.work.expiresAt) {
       return bury(item, route, key, 'transient', 'expired', 'another item held its key for too long')
     }
     await settler.settle(item, route, {

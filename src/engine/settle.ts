@@ -65,11 +65,12 @@ export function makeSettler(deps: {
   const { store, commits, ids } = deps
   const settleUnheld: Settler['settleUnheld'] = async (held, route, decision, hold) => {
     const { work, event } = held
+    const { replayOf } = work
     for (let race = 0; race < VERSION_RACES_MAX; race += 1) {
       const letter =
-        work.replayOf === null || decision.to === 'again' || decision.to === 'parked'
+        replayOf === null || decision.to === 'again' || decision.to === 'parked'
           ? null
-          : await store.forTenant(work.tenant).deadLetter(work.replayOf)
+          : await commits.stubbornly(() => store.forTenant(work.tenant).deadLetter(replayOf))
       const letterChange = changeLetter(held, route, decision, letter, ids)
       const guards = [hold, ...decision.guards, ...letterChange.guards]
       const writes = [...itemWrites(held, decision), ...decision.writes, ...letterChange.writes]

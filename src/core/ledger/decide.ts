@@ -42,6 +42,7 @@ export interface EffectQuestion {
   readonly entry: LedgerEntry
   readonly work: WorkId
   readonly epoch: number
+  readonly consumer: string
   /** Times that this item waited already. */
   readonly waits: number
   readonly abilities: EffectAbilities
@@ -68,6 +69,8 @@ export function decideEffect(question: EffectQuestion): EffectStep {
 
 function resolveUnknown(question: EffectQuestion, own: boolean): EffectStep {
   const { entry, abilities, now } = question
+  // Another operation made this call: our probe asks about ours, and ours may be repeated where theirs may not.
+  if (entry.consumer !== question.consumer) return waitForOther(question.waits)
   if (abilities.probeAfterMs !== null) {
     const calmAt = lastPossibleSend(entry) + abilities.timeoutMs + abilities.probeAfterMs
     return now >= calmAt ? { step: 'probe' } : { step: 'wait', delayMs: calmAt - now, for: 'probe' }

@@ -1,0 +1,66 @@
+// Strays: items that are ours by the store and that nobody here runs, because the answer that gave them to us got lost
+// (a claim, or a commit that bore them). They would stay leased for as long as this node lives.
+//
+// Looking is dear, so that it is done only after an answer got lost.
+
+import type { Incarnation, TenantId } from '../core/ids/index.ts'
+import type { WorkRow } from '../core/work/index.ts'
+import type { EngineDeps } from './deps.ts'
+import { type Item, makeItem } from './item.ts'
+import type { Pool } from './pool.ts'
+
+export interface Strays {
+  /** An answer got lost that may have put work into our hands. */
+  suspect(): void
+  /** Finds what it put there, if there was reason to look. */
+  collect(owner: Incarnation): Promise<readonly Item[]>
+}
+
+const PAGE = 200
+
+export function makeStrays(
+  deps: Pick<EngineDeps, 'store' | 'log'> & { readonly pool: Pool; tenants(): readonly TenantId[] },
+): Strays {
+  const { store, log, pool } = deps
+  let isSuspected = false
+
+  const leasedRows = async (tenant: TenantId): Promise<readonly WorkRow[]> => {
+    const rows: WorkRow[] = []
+    let cursor: string | null = null
+    do {
+      const page = await store.forTenant(tenant).workList({ state: 'leased', cursor, limit: PAGE })
+      rows.push(...page.items)
+      cursor = page.nextCursor
+    } while (cursor !== null)
+    return rows
+  }
+
+  return {
+    suspect() {
+      isSuspected = true
+    },
+    async collect(owner) {
+      if (!isSuspected) return []
+      isSuspected = false
+      // What begins and ends while we look is seen leased, and is no stray.
+      const watch = pool.watch()
+      try {
+        const found: Item[] = []
+        for (const tenant of deps.tenants()) {
+          for (const row of await leasedRows(tenant)) {
+            if (row.owner !== owner || watch.holds(row)) continue
+            const event = await store.forTenant(tenant).event(row.eventId)
+            if (event !== null && !watch.holds(row)) found.push(makeItem(owner, row, event))
+          }
+        }
+        if (found.length > 0) log.warn('work.strayed', { items: found.length })
+        return found
+      } catch (error) {
+        isSuspected = true
+        throw error
+      } finally {
+        watch.stop()
+      }
+    },
+  }
+}
