@@ -1,2 +1,2 @@
 export type { RetryProfileName } from './retry.ts'
-export { nextDelay, RETRY_PROFILES } from './retry.ts'
+export { nextDelay, RETRY_PROFILES, stretch } from './retry.ts'

@@ -45,7 +45,12 @@ export function nextDelay(
   const planned = policy.delaysMs[attempt - 1]
   assert(planned !== undefined, 'a policy has a delay between any two attempts')
   const varied = planned * (1 - JITTER + 2 * JITTER * jitter)
-  return Math.round(Math.max(varied, patience(retryAfterMs ?? 0) * (1 + JITTER * jitter)))
+  return Math.round(Math.max(varied, stretch(patience(retryAfterMs ?? 0), jitter)))
+}
+
+/** What the other side asks for is a minimum: chance only adds to it. */
+export function stretch(askedMs: number, jitter: number): number {
+  return askedMs * (1 + JITTER * jitter)
 }
 
 /** What was asked for, made sane: a negative or unreadable wish is none. */

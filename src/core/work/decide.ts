@@ -8,8 +8,8 @@
 import type { DeadLetterReason } from '../dead-letter/index.ts'
 import type { RetryPolicy } from '../definition/index.ts'
 import type { FailureClass } from '../failure/index.ts'
-import { nextDelay } from '../retry/index.ts'
-import { type Instant, MINUTE } from '../time/index.ts'
+import { nextDelay, stretch } from '../retry/index.ts'
+import { type Instant, MINUTE, SECOND } from '../time/index.ts'
 import type { Counters, WorkState } from './work.ts'
 
 export interface FailureQuestion {
@@ -38,6 +38,8 @@ export type FailureStep =
 
 /** A closed bucket that does not say when it opens. */
 const BUCKET_CLOSED_MS = 1 * MINUTE
+/** A wait uses no attempt: one of nothing would be a loop without a brake. */
+const BUCKET_CLOSED_MS_MIN = 1 * SECOND
 
 export function decideFailure(question: FailureQuestion): FailureStep {
   const { counters, now, expiresAt } = question
@@ -46,13 +48,15 @@ export function decideFailure(question: FailureQuestion): FailureStep {
     case 'auth':
     case 'config':
     case 'validation':
-      return { step: 'dead', reason: 'rejected' }
+      // Refused now; but an earlier call which this one repeated may have had its effect.
+      return doubt ? { step: 'park' } : { step: 'dead', reason: 'rejected' }
     case 'poison':
-      return { step: 'dead', reason: 'crash_loop' }
+      return doubt ? { step: 'park' } : { step: 'dead', reason: 'crash_loop' }
     case 'rate_limited': {
       // The call was refused before anything was done: it is a wait, and gives its attempt back.
-      const delayMs = question.retryAfterMs ?? BUCKET_CLOSED_MS
-      if (now + delayMs >= expiresAt) return { step: 'dead', reason: 'expired' }
+      const askedMs = question.retryAfterMs ?? BUCKET_CLOSED_MS
+      const delayMs = Math.round(stretch(Math.max(askedMs, BUCKET_CLOSED_MS_MIN), question.jitter))
+      if (now + delayMs >= expiresAt) return doubt ? { step: 'park' } : { step: 'dead', reason: 'expired' }
       return {
         step: 'again',
         delayMs,
