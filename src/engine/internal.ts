@@ -6,14 +6,14 @@ import { hashText } from '../core/definition/index.ts'
 import type { NewEvent } from '../core/event/index.ts'
 import type { Scope } from '../core/expression/index.ts'
 import type { FailureClass } from '../core/failure/index.ts'
-import type { Ids } from '../core/ids/index.ts'
+import type { EventId, Ids } from '../core/ids/index.ts'
 import { type JsonValue, stringifyJson } from '../core/json/index.ts'
 import type { LedgerEntry } from '../core/ledger/index.ts'
 import type { Route } from '../core/route/index.ts'
 import { parseSubject } from '../core/subject/index.ts'
 import { DAY } from '../core/time/index.ts'
 import { EMPTY_NOTE } from '../core/work/index.ts'
-import type { FunctionOutcome } from '../ports/code.ts'
+import type { FunctionContext, FunctionOutcome } from '../ports/code.ts'
 import type { Guard, Write } from '../ports/store.ts'
 import type { EngineConfig, EngineDeps } from './deps.ts'
 import type { Decisions } from './effect.ts'
@@ -148,22 +148,14 @@ export function makeInternalActions(
   }
 
   const runFunction: InternalActions['runFunction'] = async (call, action) => {
-    const { item, scope, key } = call
+    const { scope } = call
     const startedAt = clock.monotonic()
-    const stop = lazySignal()
-    const context = {
-      key,
-      eventId: item.event.id,
-      attempt: item.work.attempts + 1,
-      get signal() {
-        return stop.signal
-      },
-    }
+    const running = new RunningFunction(call)
     const outcome = await withTimeout(
       clock,
       action.timeoutMs,
-      () => code.run(action.codeHash, action.name, action.input(scope), context),
-      () => stop.abort(),
+      code.run(action.codeHash, action.name, action.input(scope), running),
+      running,
     )
     if (outcome.kind === 'failed') {
       return deps.fail(call, {
@@ -232,41 +224,45 @@ function hopsOf(header: JsonValue): number {
   return Number.isInteger(hops) && hops > 0 ? hops : 0
 }
 
-/** Most functions never look at their signal: it is made when they do. */
-function lazySignal(): { readonly signal: AbortSignal; abort(): void } {
-  let controller: AbortController | null = null
-  let aborted = false
-  return {
-    get signal() {
-      if (controller === null) {
-        controller = new AbortController()
-        if (aborted) controller.abort()
-      }
-      return controller.signal
-    },
-    abort() {
-      aborted = true
-      controller?.abort()
-    },
+/** What a function sees. Most never look at their signal: it is made when they do. */
+class RunningFunction implements FunctionContext {
+  readonly key: string
+  readonly eventId: EventId
+  readonly attempt: number
+  #controller: AbortController | null = null
+  #isLate = false
+
+  constructor({ key, item }: InternalCall) {
+    this.key = key
+    this.eventId = item.event.id
+    this.attempt = item.work.attempts + 1
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === null) {
+      this.#controller = new AbortController()
+      if (this.#isLate) this.#controller.abort()
+    }
+    return this.#controller.signal
+  }
+
+  abort(): void {
+    this.#isLate = true
+    this.#controller?.abort()
   }
 }
 
-async function withTimeout(
+function withTimeout(
   clock: EngineDeps['clock'],
   timeoutMs: number,
-  run: () => Promise<FunctionOutcome>,
-  onLate: () => void,
+  run: Promise<FunctionOutcome>,
+  running: RunningFunction,
 ): Promise<FunctionOutcome> {
-  let cancel: () => void = () => {}
-  const late = new Promise<FunctionOutcome>((resolve) => {
-    cancel = clock.after(timeoutMs, () => {
-      onLate()
+  return new Promise((resolve, reject) => {
+    const cancel = clock.after(timeoutMs, () => {
+      running.abort()
       resolve({ kind: 'failed', how: 'again', afterMs: null, message: `it took longer than ${timeoutMs} ms` })
     })
+    run.finally(cancel).then(resolve, reject)
   })
-  try {
-    return await Promise.race([run(), late])
-  } finally {
-    cancel()
-  }
 }

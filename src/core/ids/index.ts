@@ -26,46 +26,65 @@ export interface Ids {
   uuid(): string
 }
 
-const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
-
-/** UUIDv7 (RFC 9562): 48 bits of milliseconds, a 12-bit counter that keeps ids of one millisecond in order, 62 random bits. */
-function formatUuid(at: Instant, counter: number, random: Uint8Array, offset: number): string {
-  const high = Math.floor(at / 0x1_0000_0000)
-  const low = at >>> 0
-  const hex = (index: number) => HEX[random[offset + index] as number] as string
-  return (
-    (HEX[(high >>> 8) & 0xff] as string) +
-    HEX[high & 0xff] +
-    HEX[low >>> 24] +
-    HEX[(low >>> 16) & 0xff] +
-    '-' +
-    HEX[(low >>> 8) & 0xff] +
-    HEX[low & 0xff] +
-    '-' +
-    HEX[0x70 | (counter >>> 8)] +
-    HEX[counter & 0xff] +
-    '-' +
-    HEX[0x80 | ((random[offset] as number) & 0x3f)] +
-    hex(1) +
-    '-' +
-    hex(2) +
-    hex(3) +
-    hex(4) +
-    hex(5) +
-    hex(6) +
-    hex(7)
-  )
-}
-
+const HEX_CODES = Array.from('0123456789abcdef', (digit) => digit.charCodeAt(0))
+const DASH = '-'.charCodeAt(0)
+const UUID_LENGTH = 36
 const BYTES_PER_ID = 8
 const POOL_IDS = 256
+
+/**
+ * UUIDv7 (RFC 9562): 48 bits of milliseconds, a 12-bit counter that keeps ids of one millisecond in order, 62 random
+ * bits. Written as character codes and turned into a text once: put together from pieces, each id would drag a tree of
+ * them along until somebody reads it.
+ */
+class UuidWriter {
+  readonly #codes: number[]
+  readonly #start: number
+  #at = 0
+
+  constructor(prefix: string) {
+    this.#start = prefix.length
+    this.#codes = Array.from(prefix.padEnd(prefix.length + UUID_LENGTH, '-'), (char) => char.charCodeAt(0))
+  }
+
+  write(at: Instant, counter: number, random: Uint8Array, offset: number): string {
+    const high = Math.floor(at / 0x1_0000_0000)
+    const low = at >>> 0
+    this.#at = this.#start
+    this.#byte(high >>> 8)
+    this.#byte(high)
+    this.#byte(low >>> 24)
+    this.#byte(low >>> 16)
+    this.#dash()
+    this.#byte(low >>> 8)
+    this.#byte(low)
+    this.#dash()
+    this.#byte(0x70 | (counter >>> 8))
+    this.#byte(counter)
+    this.#dash()
+    this.#byte(0x80 | ((random[offset] as number) & 0x3f))
+    this.#byte(random[offset + 1] as number)
+    this.#dash()
+    for (let index = 2; index < BYTES_PER_ID; index += 1) this.#byte(random[offset + index] as number)
+    return String.fromCharCode.apply(null, this.#codes)
+  }
+
+  #byte(value: number): void {
+    this.#codes[this.#at++] = HEX_CODES[(value >>> 4) & 0xf] as number
+    this.#codes[this.#at++] = HEX_CODES[value & 0xf] as number
+  }
+
+  #dash(): void {
+    this.#codes[this.#at++] = DASH
+  }
+}
 
 export function makeIds(deps: { now(): Instant; bytes(length: number): Uint8Array }): Ids {
   let last = 0
   let counter = 0
   let pool: Uint8Array = new Uint8Array(0)
   let used = 0
-  const uuid = (): string => {
+  const next = (writer: UuidWriter): string => {
     const now = deps.now()
     if (now > last) {
       last = now
@@ -78,15 +97,17 @@ export function makeIds(deps: { now(): Instant; bytes(length: number): Uint8Arra
       pool = deps.bytes(BYTES_PER_ID * POOL_IDS)
       used = 0
     }
-    const text = formatUuid(last, counter, pool, used)
+    const text = writer.write(last, counter, pool, used)
     used += BYTES_PER_ID
     return text
   }
+  const [events, works, commits] = [new UuidWriter('evt_'), new UuidWriter('wrk_'), new UuidWriter('cmt_')]
+  const [deadLetters, bare] = [new UuidWriter('dlq_'), new UuidWriter('')]
   return {
-    event: () => `evt_${uuid()}` as EventId,
-    work: () => `wrk_${uuid()}` as WorkId,
-    commit: () => `cmt_${uuid()}` as CommitId,
-    deadLetter: () => `dlq_${uuid()}` as DeadLetterId,
-    uuid,
+    event: () => next(events) as EventId,
+    work: () => next(works) as WorkId,
+    commit: () => next(commits) as CommitId,
+    deadLetter: () => next(deadLetters) as DeadLetterId,
+    uuid: () => next(bare),
   }
 }
