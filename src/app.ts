@@ -1,13 +1,13 @@
 // Puts the parts together: the only file that knows every adapter.
 
 import { randomBytes } from 'node:crypto'
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { makeSystemClock } from './adapters/clock-system/index.ts'
 import { makeStaticCode, type StaticFunction } from './adapters/code-static/index.ts'
 import { makeHttpClient } from './adapters/http-undici/index.ts'
-import { makeLog, type OperatorLog } from './adapters/log-pino/index.ts'
+import { makeLog } from './adapters/log-pino/index.ts'
 import { makeSystemRandom } from './adapters/random-system/index.ts'
 import { openSqliteStore } from './adapters/store-sqlite/index.ts'
 import { makeEnvVault } from './adapters/vault-env/index.ts'
@@ -63,6 +63,16 @@ export class DefinitionsError extends Error {
   }
 }
 
+/** A setting that is well written and that this machine cannot follow. */
+export class SettingError extends Error {
+  override readonly name = 'SettingError'
+  readonly setting: string
+  constructor(setting: string, message: string, options: ErrorOptions) {
+    super(message, options)
+    this.setting = setting
+  }
+}
+
 /** In DEV a secret that the demo needs has a value that everybody knows. */
 const DEV_SECRETS = { GITHUB_WEBHOOK_SECRET: 'dev-secret' }
 
@@ -74,17 +84,23 @@ export async function startApp(options: AppOptions): Promise<App> {
   const { config } = options
   const code = makeStaticCode(options.functions ?? {})
   const definitions = await loadDefinitions(config, code)
-  await mkdir(config.dataFolder, { recursive: true })
+  await follow('MILLRACE_DATA', config.dataFolder, () => mkdir(config.dataFolder, { recursive: true }))
   const store = await openStore(config)
-  const clock = makeSystemClock()
-  const log = makeLog({
-    destination: config.log,
-    env: config.environment,
-    level: config.logLevel,
-    now: () => clock.now(),
-  })
-  const http = makeHttpClient({ allowPrivate: config.outboundAllow })
+  /** What is to be closed when starting fails, the latest first. */
+  const parts: AsyncDisposable[] = [store]
   try {
+    const clock = makeSystemClock()
+    const log = await follow('MILLRACE_LOG', config.log, () =>
+      makeLog({
+        destination: config.log,
+        env: config.environment,
+        level: config.logLevel,
+        now: () => clock.now(),
+      }),
+    )
+    parts.push(log)
+    const http = makeHttpClient({ allowPrivate: config.outboundAllow })
+    parts.push(http)
     const random = makeSystemRandom()
     const ids = makeIds({ now: () => clock.now(), bytes: (length) => random.bytes(length) })
     let url = ''
@@ -105,19 +121,23 @@ export async function startApp(options: AppOptions): Promise<App> {
         concurrency: config.concurrency,
       },
     )
-    const { hash } = await engine.apply(DEFAULT_TENANT, definitions.documents)
-    log.setConfigHash(hash)
     const adminKey = await resolveAdminKey(config)
-    const server = makeHttpServer(makeApi(engine, store), {
+    const gate = makeGate(engine)
+    const server = makeHttpServer(makeApi(gate, engine, store), {
       adminKey: adminKey.value,
       bodyBytesMax: config.bodyBytesMax,
       closeMs: config.shutdownMs,
       requestId: () => ids.uuid(),
       log,
     })
+    parts.push(server)
+    // The address first: a node that cannot have it must not have touched any work, and work that a crash left may
+    // need to know it.
+    url = (await follow('MILLRACE_HOST', config.host, () => server.listen(config))).url
+    const { hash } = await engine.apply(DEFAULT_TENANT, definitions.documents)
+    log.setConfigHash(hash)
     await engine.start()
-    const listening = await server.listen({ host: config.host, port: config.port })
-    url = listening.url
+    gate.open()
     log.info('node.started', { url, node: config.node, definitions: definitions.documents.length })
 
     let closing: Promise<{ left: number }> | null = null
@@ -149,13 +169,13 @@ export async function startApp(options: AppOptions): Promise<App> {
       },
     }
   } catch (error) {
-    await closeQuietly(http, store, log)
+    await closeQuietly(parts.reverse())
     throw error
   }
 }
 
-async function closeQuietly(http: AsyncDisposable, store: Store, log: OperatorLog): Promise<void> {
-  for (const part of [http, store, log]) {
+async function closeQuietly(parts: readonly AsyncDisposable[]): Promise<void> {
+  for (const part of parts) {
     try {
       await part[Symbol.asyncDispose]()
     } catch {
@@ -164,9 +184,39 @@ async function closeQuietly(http: AsyncDisposable, store: Store, log: OperatorLo
   }
 }
 
+/** What the system says about a path or an address, in words. */
+const MACHINE_ANSWERS: Readonly<Record<string, string>> = {
+  ENOENT: 'does not exist.',
+  EEXIST: 'is not a folder.',
+  ENOTDIR: 'is not a folder.',
+  EISDIR: 'is a folder.',
+  EACCES: 'is not open to the user that this runs as.',
+  EPERM: 'is not open to the user that this runs as.',
+  EROFS: 'is on a file system that cannot be written.',
+  ENOSPC: 'is on a file system without space.',
+  EADDRNOTAVAIL: 'is not an address of this machine.',
+  ENOTFOUND: 'is not a name of this machine.',
+}
+
+/** Does what a setting asks for; when the machine cannot, says which setting it was. */
+async function follow<Value>(
+  setting: string,
+  value: string,
+  work: () => Value | Promise<Value>,
+): Promise<Value> {
+  try {
+    return await work()
+  } catch (error) {
+    const { code, path } = error as NodeJS.ErrnoException
+    const answer = MACHINE_ANSWERS[code ?? '']
+    if (answer === undefined) throw error
+    throw new SettingError(setting, `${path ?? value} ${answer}`, { cause: error })
+  }
+}
+
 async function loadDefinitions(config: Config, code: Code) {
   const folder = config.flowsFolder ?? demoFolder()
-  const files = await readFolder(folder)
+  const files = await follow('MILLRACE_FLOWS', folder, () => readFolder(folder))
   const { documents, findings } = compileDefinitions(files, { functions: (name) => code.find(name) })
   if (findings.some((finding) => finding.severity === 'error'))
     throw new DefinitionsError(folder, findings, files)
@@ -180,13 +230,46 @@ async function openStore(config: Config): Promise<Store> {
   return openPostgresStore({ connection: config.store.url })
 }
 
-function makeApi(engine: Engine, store: Store): HttpApi {
+interface Gate {
+  accept: Engine['accept']
+  readonly opened: Promise<void>
+  readonly isOpen: boolean
+  open(): void
+}
+
+/** Requests that come between binding the port and the engine's start wait for it; later ones pass without a wait. */
+function makeGate(engine: Engine): Gate {
+  let open = () => {}
+  const opened = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  const gate = {
+    accept: (request: Parameters<Engine['accept']>[0]) => opened.then(() => engine.accept(request)),
+    opened,
+    isOpen: false,
+    open() {
+      gate.accept = (request) => engine.accept(request)
+      gate.isOpen = true
+      open()
+    },
+  }
+  return gate
+}
+
+function makeApi(gate: Gate, engine: Engine, store: Store): HttpApi {
   return {
-    accept: (request) => engine.accept(request),
+    accept: (request) => gate.accept(request),
     reads: (tenant) => store.forTenant(tenant),
-    replayDeadLetter: (tenant, id, { force }) => engine.replay(tenant, id, { force }),
-    resolveWork: (tenant, id, { as, reason }) => engine.resolve(tenant, id, { as, reason }),
+    async replayDeadLetter(tenant, id, { force }) {
+      await gate.opened
+      return engine.replay(tenant, id, { force })
+    },
+    async resolveWork(tenant, id, { as, reason }) {
+      await gate.opened
+      return engine.resolve(tenant, id, { as, reason })
+    },
     async health() {
+      if (!gate.isOpen) return { ready: false, reasons: ['the node is starting'] }
       const reasons: string[] = []
       const { open, alive } = engine.health()
       if (!open) reasons.push('the node is shutting down')
@@ -206,7 +289,10 @@ async function resolveAdminKey(config: Config): Promise<AdminKey> {
   if (config.adminKey !== null) return { value: config.adminKey, file: null }
   const file = join(config.dataFolder, 'admin.key')
   try {
-    return { value: (await readFile(file, 'utf8')).trim(), file }
+    const kept = (await readFile(file, 'utf8')).trim()
+    if (kept !== '') return { value: kept, file }
+    // Whoever made it died before writing: nobody could ever have used it.
+    await rm(file)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
   }

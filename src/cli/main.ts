@@ -2,7 +2,7 @@
 // The command: `millrace start`. Reads the settings, starts the node, and stops it in order.
 
 import { readFileSync } from 'node:fs'
-import { DefinitionsError, startApp } from '../app.ts'
+import { DefinitionsError, SettingError, startApp } from '../app.ts'
 import { environment } from '../config/environment.ts'
 import { resolveConfig } from '../config/index.ts'
 import { AppError, ERRORS } from '../core/errors/index.ts'
@@ -38,10 +38,7 @@ async function main(args: readonly string[]): Promise<number> {
 async function start(): Promise<number> {
   const env = environment()
   const resolved = resolveConfig(env)
-  if (!resolved.ok) {
-    const lines = resolved.findings.map(({ setting, message }) => `  ${setting}: ${message}`)
-    return fail(`the settings cannot be used:\n${lines.join('\n')}\n`)
-  }
+  if (!resolved.ok) return fail(refusedSettings(resolved.findings))
   const { config } = resolved
   for (const { setting, message } of resolved.warnings)
     process.stderr.write(`millrace: ${setting}: ${message}\n`)
@@ -67,10 +64,18 @@ function stopSignal(): Promise<void> {
   })
 }
 
+function refusedSettings(
+  findings: readonly { readonly setting: string; readonly message: string }[],
+): string {
+  const lines = findings.map(({ setting, message }) => `  ${setting}: ${message}`)
+  return `the settings cannot be used:\n${lines.join('\n')}\n`
+}
+
 function explain(error: unknown, port: number): string {
   if (error instanceof DefinitionsError) {
     return `the definitions in ${error.folder} cannot be used:\n\n${formatFindings(error.findings, error.files)}\n`
   }
+  if (error instanceof SettingError) return refusedSettings([error])
   if (error instanceof StoreError) return `${error.message}\n`
   if (error instanceof AppError) return `${error.message}. ${ERRORS[error.code].next}\n`
   const { code, message } = error as NodeJS.ErrnoException

@@ -36,13 +36,15 @@ export interface Load {
 
 const CONNECTIONS = 32
 
+const BODY = JSON.stringify({
+  action: 'opened',
+  issue: { number: 1, title: 'The wheel squeaks', user: { login: 'mona' } },
+  repository: { id: 42, full_name: 'acme/mill' },
+})
+
 /** A delivery as GitHub would send it. */
-export function makeDelivery(id: string = randomUUID()) {
-  const body = JSON.stringify({
-    action: 'opened',
-    issue: { number: 1, title: 'The wheel squeaks', user: { login: 'mona' } },
-    repository: { id: 42, full_name: 'acme/mill' },
-  })
+export function makeDelivery(body: string = BODY) {
+  const id = randomUUID()
   const signed = signRequest({ scheme: 'github', secret: [] }, { body: Buffer.from(body), secret: SECRET })
   const headers = {
     'content-type': 'application/json',

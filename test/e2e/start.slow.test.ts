@@ -1,0 +1,133 @@
+// What a person meets first: the banner, its curl line, the story of the event behind it; and the key of the API.
+
+import { execFile } from 'node:child_process'
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { beforeAll, expect, test } from 'vitest'
+import { listEvents, report, settled } from '../support/account.ts'
+import { makeDelivery } from '../support/load.ts'
+import { buildDist, project, startNode } from '../support/node-process.ts'
+import { makeWorkspace } from '../support/workspace.ts'
+
+beforeAll(buildDist)
+
+const run = promisify(execFile)
+const HEALTHY_MS_MAX = 10_000
+
+interface Story {
+  readonly id: string
+  readonly subject: string
+  readonly correlationId: string
+  readonly data: { readonly issue: { readonly title: string } }
+  readonly consumers: readonly object[]
+  readonly story: readonly object[]
+}
+
+test('npm start: the banner says where everything is, and its lines work as they are printed', async () => {
+  await using workspace = makeWorkspace()
+  const args = [join(project, 'scripts', 'bootstrap.mjs'), 'start']
+  const node = await startNode({ workspace, args })
+  report(`npm start, warm: /healthz answers ${Math.round(node.healthyInMs)} ms after the process began`)
+  expect(node.healthyInMs).toBeLessThan(HEALTHY_MS_MAX)
+  const banner = node.stdout()
+  const keyFile = join(workspace.data, 'admin.key')
+  expect(node.url).toMatch(/^http:\/\/127\.0\.0\.1:[1-9]\d*$/)
+  expect(banner).toContain(`Millrace is up at ${node.url}\n`)
+  expect(banner).toContain(`  data         ${workspace.data}\n`)
+  expect(banner).toContain(`  admin key    ${keyFile}\n`)
+  expect(banner).not.toContain(node.adminKey)
+
+  const lines = banner.split('\n').filter((line) => line.startsWith('  curl '))
+  expect(lines).toHaveLength(2)
+  const [send, look] = lines.map((line) => line.trim()) as [string, string]
+  const { stdout: answer } = await run('sh', ['-c', send])
+  const { eventId } = JSON.parse(answer) as { eventId: string }
+  expect(JSON.parse(answer)).toEqual({ eventId: expect.stringMatching(/^evt_/), duplicate: false })
+  await settled(node)
+  const { stdout: told } = await run('sh', ['-c', look.replace('<eventId>', eventId)])
+  const story = JSON.parse(told) as Story
+  expect(story).toMatchObject({
+    id: eventId,
+    subject: 'github.events.issues.opened',
+    data: { issue: { title: 'The wheel squeaks' } },
+    consumers: [{ kind: 'route', name: 'issue_to_ticket', state: 'done', attempts: 1 }],
+    story: [
+      {
+        consumer: 'issue_to_ticket',
+        key: 'TICKET:42:1',
+        httpStatus: 202,
+        // A first try that succeeded is told by the item itself; the history is for what went otherwise.
+        attempts: 1,
+        history: [],
+        ledger: { key: 'TICKET:42:1', state: 'done', proof: 'acknowledged', generation: 1, eventId },
+        deadLetter: null,
+      },
+    ],
+  })
+  // The demo's tracker is the node itself: the ticket arrived there, and its announcement followed.
+  expect(await listEvents(node, 'source=tracker')).toMatchObject([
+    { dedupKey: 'TICKET:42:1', consumers: [{ name: 'announce_ticket', state: 'done' }] },
+  ])
+  expect(await listEvents(node, 'subject=demo.ticket.announced')).toHaveLength(1)
+  // The same line again is the same event.
+  expect(JSON.parse((await run('sh', ['-c', send])).stdout)).toEqual({ eventId, duplicate: true })
+
+  node.kill('SIGINT')
+  expect(await node.exited).toMatchObject({ code: 0, signal: null, stderr: '' })
+})
+
+test('work of the demo that a crash left knows the address of the next start', async () => {
+  await using workspace = makeWorkspace()
+  const first = await startNode({ workspace })
+  const { body, headers } = makeDelivery()
+  const answer = await fetch(`${first.url}/in/default/github`, { method: 'POST', body, headers })
+  first.kill('SIGKILL')
+  expect(answer.status).toBe(202)
+  await first.exited
+  const second = await startNode({ workspace })
+  await settled(second)
+  const events = await listEvents(second, 'source=github')
+  expect(events).toMatchObject([{ consumers: [{ name: 'issue_to_ticket', state: 'done' }] }])
+  expect(await listEvents(second, 'subject=demo.ticket.announced')).toHaveLength(1)
+})
+
+const answerTo = async (url: string, key: string | null) => {
+  const response = await fetch(
+    `${url}/v1/events`,
+    key === null ? {} : { headers: { authorization: `Bearer ${key}` } },
+  )
+  return { status: response.status, type: response.headers.get('content-type') }
+}
+const refused = { status: 401, type: expect.stringMatching(/^application\/problem\+json/) }
+
+test('the admin key is made once, kept for its owner alone, and used again; the environment’s wins', async () => {
+  await using workspace = makeWorkspace()
+  const file = join(workspace.data, 'admin.key')
+  // As a crash in the middle of the first start would leave it.
+  await mkdir(workspace.data)
+  await writeFile(file, '', { mode: 0o644 })
+
+  const first = await startNode({ workspace })
+  const text = await readFile(file, 'utf8')
+  expect(text).toMatch(/^mrk_[\w-]{32}\n$/)
+  expect((await stat(file)).mode & 0o777).toBe(0o600)
+  expect(await answerTo(first.url, null)).toEqual(refused)
+  expect(await answerTo(first.url, 'mrk_guess')).toEqual(refused)
+  expect((await answerTo(first.url, text.trim())).status).toBe(200)
+  first.kill('SIGTERM')
+  await first.exited
+
+  const second = await startNode({ workspace })
+  expect(await readFile(file, 'utf8')).toBe(text)
+  expect((await answerTo(second.url, text.trim())).status).toBe(200)
+  second.kill('SIGTERM')
+  await second.exited
+
+  const third = await startNode({ workspace, env: { MILLRACE_ADMIN_KEY: 'from-the-environment' } })
+  expect(third.stdout()).toContain('  admin key    MILLRACE_ADMIN_KEY\n')
+  expect(third.stdout()).not.toContain('from-the-environment')
+  expect((await answerTo(third.url, 'from-the-environment')).status).toBe(200)
+  expect(await answerTo(third.url, text.trim())).toEqual(refused)
+  expect(await readFile(file, 'utf8')).toBe(text)
+})
