@@ -84,7 +84,8 @@ const sourceSchema = z
         depth: z.number().int().min(1).max(256).optional(),
       })
       .optional(),
-    status,
+    // A paused source would have to keep what it takes in until it goes on.
+    status: oneOf('active', 'disabled').optional(),
   })
   .meta({ title: 'Source', oneOf: [{ required: ['subject'] }, { required: ['subjects'] }] })
 
@@ -195,4 +196,5 @@ export const OTHER_FIELDS: Readonly<Record<string, readonly string[]>> = {
 /** Values of fields that are here. */
 export const OTHER_VALUES: Readonly<Record<string, readonly string[]>> = {
   'Route.fanOut': ['first', 'one'],
+  'Source.status': ['paused'],
 }

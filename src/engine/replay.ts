@@ -13,18 +13,24 @@ import { newWork } from './plan.ts'
 import type { Registry } from './registry.ts'
 import type { Settler } from './settle.ts'
 
+/** Who decided, and why, for the log. */
+export interface Decided {
+  readonly actor?: string
+  readonly reason?: string | null
+}
+
 export interface Replays {
   /** A new item through the same path, on the definition in force, with the same key. */
   replay(
     tenant: TenantId,
     id: DeadLetterId,
-    options: { readonly force: boolean },
+    options: Decided & { readonly force: boolean },
   ): Promise<{ readonly workId: WorkId }>
   /** A person says what became of a parked item's effect. */
   resolve(
     tenant: TenantId,
     id: WorkId,
-    options: { readonly as: 'done' | 'released'; readonly reason: string },
+    options: Decided & { readonly as: 'done' | 'released' },
   ): Promise<void>
 }
 
@@ -39,7 +45,7 @@ export function makeReplays(
 ): Replays {
   const { store, log, registry, ids, commits, settler } = deps
   return {
-    async replay(tenant, id, { force }) {
+    async replay(tenant, id, { force, ...decided }) {
       const reads = store.forTenant(tenant)
       const letter = await reads.deadLetter(id)
       if (letter === null) throw new AppError('not_found', `no dead letter ${id}`)
@@ -60,13 +66,20 @@ export function makeReplays(
       const guards = [{ g: 'version', of: 'deadLetter', key: id, version: letter.version }] as const
       const result = await commits.once(tenant, guards, writes)
       if (!result.ok) throw new AppError('conflict', 'the dead letter changed meanwhile')
-      const facts = { route: route.document.name, work: work.id, key: letter.key, attempt: step.row.replays }
+      const message = decidedText(decided)
+      const facts = {
+        route: route.document.name,
+        work: work.id,
+        key: letter.key,
+        attempt: step.row.replays,
+        message,
+      }
       log.control(lineOf('replay', 'REPLAYED', event, facts))
       deps.wake()
       return { workId: work.id }
     },
 
-    async resolve(tenant, id, { as, reason }) {
+    async resolve(tenant, id, { as, ...decided }) {
       const reads = store.forTenant(tenant)
       const work = await reads.work(id)
       if (work === null) throw new AppError('not_found', `no work item ${id}`)
@@ -85,7 +98,12 @@ export function makeReplays(
           `the ledger entry is ${entry.state}; say released, and the item looks again`,
         )
       }
-      const note = { ...EMPTY_NOTE, key: entry.key, lastError: reason, effectRef: entry.effectRef }
+      const note = {
+        ...EMPTY_NOTE,
+        key: entry.key,
+        lastError: decidedText(decided),
+        effectRef: entry.effectRef,
+      }
       const guards = [ledgerGuard(entry)]
       const writes = isWaiting ? [settleLedger(entry.key, as, 'person', entry.effectRef, entry.result)] : []
       const route = await registry.pinned(tenant, work.definition)
@@ -104,7 +122,12 @@ export function makeReplays(
         { g: 'work', work: id, state: 'parked', epoch: work.epoch },
       )
       if (!settlement.ok) throw new AppError('conflict')
-      const facts = { route: route?.document.name ?? null, work: id, key: entry.key, message: reason }
+      const facts = {
+        route: route?.document.name ?? null,
+        work: id,
+        key: entry.key,
+        message: decidedText(decided),
+      }
       log.control(lineOf('effect', as === 'done' ? 'MARKED_DONE' : 'MARKED_RELEASED', event, facts))
       if (as === 'released') deps.wake()
     },
@@ -114,4 +137,8 @@ export function makeReplays(
 function rowOf(letter: DeadLetter) {
   const { tenant: _tenant, createdAt: _createdAt, updatedAt: _updatedAt, ...row } = letter
   return row
+}
+
+function decidedText({ actor = 'the engine’s owner', reason }: Decided): string {
+  return reason == null ? `by ${actor}` : `by ${actor}: ${reason}`
 }

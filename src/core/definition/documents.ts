@@ -45,7 +45,7 @@ export interface SourceDocument {
     readonly windowMs: number
   }
   readonly limits: { readonly bodyBytes: number; readonly depth: number }
-  readonly status: 'active' | 'paused' | 'disabled'
+  readonly status: 'active' | 'disabled'
 }
 
 export interface RetryPolicy {
