@@ -54,8 +54,19 @@ export function makeLease(
     }
   }
 
-  const renew = async (owner: Incarnation, ttlMs: number) => {
+  /** One question at a time: of two that pass each other, the one with the shorter life could win. */
+  let turn: Promise<void> = Promise.resolve()
+  const inTurn = (ask: () => Promise<void>): Promise<void> => {
+    const answered = turn.then(ask)
+    turn = answered.catch(() => {})
+    return answered
+  }
+
+  const renew = async (owner: Incarnation, atLeastMs: number) => {
+    if (incarnation !== owner) return
     const asked = clock.monotonic()
+    // The store sets the life anew: a heartbeat must not shorten what a long call was promised.
+    const ttlMs = Math.max(atLeastMs, Math.ceil(deadline - asked))
     const renewed = await store.renew(owner, ttlMs)
     if (renewed !== 'fenced') time.heard(renewed.now)
     if (incarnation !== owner) return
@@ -65,20 +76,24 @@ export function makeLease(
       await join()
       await reclaim()
     } else {
-      deadline = Math.max(deadline, asked + ttlMs)
+      deadline = asked + ttlMs
+    }
+  }
+
+  const joinOrRenew = async () => {
+    if (incarnation === null) {
+      await join()
+      await reclaim()
+    } else {
+      await renew(incarnation, config.leaseMs)
     }
   }
 
   const beat = async () => {
     try {
-      if (incarnation === null) {
-        await join()
-        await reclaim()
-      } else {
-        await renew(incarnation, config.leaseMs)
-        beats += 1
-        if (beats % RECLAIM_EVERY_BEATS === 0) await reclaim()
-      }
+      await inTurn(joinOrRenew)
+      beats += 1
+      if (beats % RECLAIM_EVERY_BEATS === 0) await reclaim()
     } catch (error) {
       log.warn('node.heartbeat-failed', { error: messageOf(error) })
     }
@@ -106,7 +121,7 @@ export function makeLease(
       if (deadline - clock.monotonic() > ms) return true
       try {
         // A call that outlasts the ordinary life gets a longer one, for as long as it may run.
-        await renew(owner, ms + config.leaseMs)
+        await inTurn(() => renew(owner, ms + config.leaseMs))
       } catch {
         return false
       }
