@@ -208,12 +208,26 @@ async function inParallel<Item>(items: readonly Item[], work: (item: Item) => Pr
   await Promise.all(Array.from({ length: AT_ONCE }, worker))
 }
 
-/** A person looks at the vendor's log and says of each parked item what became of it. */
-export async function resolveParked(node: NodeProcess, vendor: Vendor, account: Account): Promise<void> {
-  for (const { workId, key } of account.parked) {
-    const [path = ''] = key.split(':')
-    const as = (vendor.records(path).get(key)?.effects ?? 0) > 0 ? 'done' : 'released'
+/**
+ * A person looks at the vendor's log and says of each parked item what became of it. Answers what is wrong afterwards:
+ * keys of acknowledged events whose effect is not there exactly once, and items that are parked still.
+ */
+export async function resolveParked(
+  node: NodeProcess,
+  vendor: Vendor,
+  acknowledged: ReadonlyMap<string, string>,
+  { parked }: Account,
+): Promise<{ readonly notOnce: readonly string[]; readonly parked: readonly unknown[] }> {
+  const log = vendor.records('plain')
+  for (const { workId, key } of parked) {
+    const as = (log.get(key)?.effects ?? 0) > 0 ? 'done' : 'released'
     await node.post(`/v1/work/${workId}/resolve`, { as, reason: 'looked it up in the vendor’s log' })
+  }
+  await settled(node)
+  const keys = [...acknowledged.keys()].map((delivery) => `plain:${delivery}`)
+  return {
+    notOnce: keys.filter((key) => log.get(key)?.effects !== 1),
+    parked: (await node.get<ShownPage<unknown>>('/v1/work?state=parked&limit=1')).items,
   }
 }
 
