@@ -6,8 +6,8 @@
 
 import type { Thread } from './thread.ts'
 
-/** Groups between two checkpoints: about 8 MiB of log. */
-const GROUPS_PER_CHECKPOINT = 48
+/** Groups between two checkpoints: about 16 MiB of log at 24 commits each. */
+const GROUPS_PER_CHECKPOINT = 128
 /** Pages in the log from which on the writer finishes the work: 64 MiB. */
 const LOG_PAGES_MAX = 16_384
 /** A quiet store is checkpointed this long after its last commit. */

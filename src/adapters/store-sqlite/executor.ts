@@ -6,15 +6,18 @@
 // alone. When COMMIT itself throws, the group's number in `last_group` says whether it took effect.
 
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
-import type { Incarnation, NodeId, WorkId } from '../../core/ids/index.ts'
+import type { Incarnation, NodeId, TenantId, WorkId } from '../../core/ids/index.ts'
+import type { LedgerEntry } from '../../core/ledger/index.ts'
 import type { Instant } from '../../core/time/index.ts'
 import type { ClaimRequest, ClaimResult, Commit, CommitResult } from '../../ports/store.ts'
 import { StoreError } from '../../ports/store.ts'
 import { claimWork } from './claim.ts'
 import { isSyncFailure, toStoreError } from './errors.ts'
-import { checkGuard, noteDedupAhead, noteLedgerAhead } from './guards.ts'
+import { checkGuard } from './guards.ts'
+import { FOLD_AT } from './key-index.ts'
 import { fenceAll, joinNode, reclaimWork, renewIncarnation } from './leases.ts'
-import { makeSession, recall, type Session } from './session.ts'
+import { readLedger } from './ledger.ts'
+import { makeSession, recall, recallKeys, type Session } from './session.ts'
 import { applyWrite } from './writes.ts'
 
 /** A commit that could not be applied; the others of its group were. */
@@ -26,6 +29,8 @@ export interface FailedCommit {
 export type CommitOutcome = CommitResult | FailedCommit
 
 export interface ExecutorOptions {
+  /** How many new keys are gathered before they move to their place in the index. */
+  readonly foldAt?: number
   /** Runs COMMIT; tests and the simulator put faults in front of it or behind it. */
   commit?(commit: () => void): void
 }
@@ -38,6 +43,7 @@ export interface Executor {
   join(now: Instant, node: NodeId, ttlMs: number): { owner: Incarnation; until: Instant; now: Instant }
   renew(now: Instant, owner: Incarnation, ttlMs: number): { until: Instant; now: Instant } | 'fenced'
   reclaim(now: Instant, limit: number): readonly WorkId[]
+  ledger(tenant: TenantId, key: string): LedgerEntry | null
   /** Ends every life: for who knows that nobody else has the database open. */
   fenceAll(now: Instant): void
 }
@@ -53,7 +59,7 @@ class NotCommitted extends Error {
 }
 
 export function makeExecutor(db: DatabaseSyncInstance, options: ExecutorOptions = {}): Executor {
-  const session = makeSession(db)
+  const session = makeSession(db, options.foldAt ?? FOLD_AT)
   const runCommit = options.commit ?? ((commit: () => void) => commit())
 
   const transact = <T>(now: Instant, work: () => T): T => {
@@ -64,9 +70,13 @@ export function makeExecutor(db: DatabaseSyncInstance, options: ExecutorOptions 
     try {
       result = work()
       // Nothing changed, nothing to flush: refusals are answered without a write.
-      if (session.isDirty) session.sql.noteGroup.run(group, now)
+      if (session.isDirty) {
+        session.keys.fold()
+        session.sql.noteGroup.run(group, now)
+      }
     } catch (error) {
       undo(session)
+      session.keys.revert()
       throw error
     }
     try {
@@ -125,27 +135,16 @@ export function makeExecutor(db: DatabaseSyncInstance, options: ExecutorOptions 
     renew: (now, owner, ttlMs) =>
       answer(() => transactAgain(now, () => renewIncarnation(session, now, owner, ttlMs))),
     reclaim: (now, limit) => answer(() => transactAgain(now, () => reclaimWork(session, now, limit))),
+    ledger: (tenant, key) => answer(() => readLedger(session, tenant, key)),
     fenceAll: (now) => answer(() => transactAgain(now, () => fenceAll(session))),
   }
 }
 
 function applyCommit(session: Session, now: Instant, commit: Commit): CommitResult {
   const { guards, writes, tenant } = commit
-  session.isDedupNoted = false
-  session.isLedgerKeyNoted = false
-  const last = guards.length - 1
-  for (let index = 0; index <= last; index += 1) {
-    const guard = guards[index]
-    if (guard === undefined) break
-    if (index === last) {
-      const no = session.tenants.get(tenant)
-      if (no !== undefined) {
-        session.isDedupNoted = noteDedupAhead(session, no, guard, writes[0])
-        if (session.isDedupNoted) break
-        session.isLedgerKeyNoted = noteLedgerAhead(session, no, guard, writes)
-        if (session.isLedgerKeyNoted) break
-      }
-    }
+  session.dedupSlot = null
+  session.ledgerSlot = null
+  for (const [index, guard] of guards.entries()) {
     const refusal = checkGuard(session, now, tenant, guard)
     if (refusal) return { ok: false, at: now, guard: index, found: refusal.found }
   }
@@ -158,8 +157,12 @@ function applyCommit(session: Session, now: Instant, commit: Commit): CommitResu
 /** A database that cannot even begin is not asked again for each commit of the group. */
 function begin(session: Session): void {
   try {
-    if (session.isStale) undo(session)
+    if (session.isStale) {
+      undo(session)
+      recallKeys(session)
+    }
     session.sql.begin.run()
+    session.keys.begin()
   } catch (error) {
     throw toStoreError(error, 'no')
   }
@@ -185,7 +188,9 @@ function settle(session: Session, group: number, error: unknown): void {
       applied: 'indeterminate',
     })
   }
-  if (!isThere) throw new NotCommitted(error)
+  if (isThere) return
+  session.keys.revert()
+  throw new NotCommitted(error)
 }
 
 function translate(error: unknown): unknown {

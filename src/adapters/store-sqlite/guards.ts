@@ -1,14 +1,12 @@
 // One guard against the database: null while it holds, otherwise what stood in its way.
-//
-// `noteDedupAhead` and `noteLedgerAhead` are guard and write in one statement. They are for the last guard of a
-// commit alone: all others hold by then, so a refusal leaves nothing behind.
 
 import { unreachable } from '../../core/errors/index.ts'
 import type { EventId, TenantId } from '../../core/ids/index.ts'
 import type { Instant } from '../../core/time/index.ts'
-import type { Found, Guard, Write } from '../../ports/store.ts'
+import type { Found, Guard } from '../../ports/store.ts'
 import { LEDGER_CODE, WORK_CODE, WORK_STATE_OF } from './codes.ts'
-import { findDedup, findLedger, readLedgerEntry, tryNoteDedup, tryNoteLedger } from './keys.ts'
+import { findDedup, findLedger } from './keys.ts'
+import { readLedgerEntry } from './ledger.ts'
 import type { Session } from './session.ts'
 import { toStored } from './text.ts'
 
@@ -67,31 +65,4 @@ export function checkGuard(session: Session, now: Instant, tenant: TenantId, gua
 function foundWork(row: { state: number; owner: number | null; epoch: number }): Refusal {
   const state = WORK_STATE_OF[row.state] as (typeof WORK_STATE_OF)[number]
   return { found: { f: 'work', state, owner: row.owner, epoch: row.epoch } as Found }
-}
-
-/** True if the guard holds and the key is noted for the event that the commit appends first. */
-export function noteDedupAhead(
-  session: Session,
-  tenant: number,
-  guard: Guard,
-  first: Write | undefined,
-): boolean {
-  if (guard.g !== 'dedup' || first?.w !== 'event.append') return false
-  if (first.event.source !== guard.source || first.event.dedupKey !== guard.key) return false
-  return tryNoteDedup(session, tenant, guard.source, guard.key, session.lastEvent + 1)
-}
-
-/** True if the guard holds and the key is noted for the entry that the commit opens. */
-export function noteLedgerAhead(
-  session: Session,
-  tenant: number,
-  guard: Guard,
-  writes: readonly Write[],
-): boolean {
-  if (guard.g !== 'unreserved') return false
-  for (const write of writes) {
-    if (write.w !== 'ledger.done' && write.w !== 'ledger.reserve') continue
-    return write.entry.key === guard.key && tryNoteLedger(session, tenant, guard.key, session.lastLedger + 1)
-  }
-  return false
 }

@@ -9,11 +9,16 @@ import { makeSqliteStoreInline } from './inline.ts'
 import { openSqliteStore } from './store.ts'
 
 /** On the caller's thread, over a database in memory that outlives the store. */
-export async function makeInlineHarness(): Promise<StoreHarness> {
+export const makeInlineHarness = (): Promise<StoreHarness> => makeInline({})
+
+/** The same, where keys move to their place in the index all the time. */
+export const makeFoldingHarness = (): Promise<StoreHarness> => makeInline({ foldAt: 3 })
+
+async function makeInline(options: { readonly foldAt?: number }): Promise<StoreHarness> {
   const db = new DatabaseSync(':memory:')
   let at = 0
   const open = () =>
-    makeSqliteStoreInline(db, { now: () => at, defer: (callback) => void setImmediate(callback) })
+    makeSqliteStoreInline(db, { ...options, now: () => at, defer: (callback) => void setImmediate(callback) })
   let store = open()
   return {
     get store() {

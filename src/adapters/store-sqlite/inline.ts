@@ -25,7 +25,7 @@ export interface InlineOptions extends ExecutorOptions {
 export function makeSqliteStoreInline(db: DatabaseSyncInstance, options: InlineOptions): Store {
   migrate(db, db.location() ?? 'the database in memory')
   const executor = makeExecutor(db, options)
-  const reads = makeReads(db)
+  const reads: Reads = { ...makeReads(db), ledger: executor.ledger }
   let isClosed = false
   let last = executor.lastAt
   const now = (): Instant => {

@@ -3,9 +3,7 @@
 // A hash that is taken by another key sends the search on to the key's next hash. A row that retention has removed
 // counts as not there, and its place is taken over.
 
-import type { TenantId } from '../../core/ids/index.ts'
-import type { LedgerEntry } from '../../core/ledger/index.ts'
-import { type Row, toLedgerEntry } from './rows.ts'
+import type { Row } from './rows.ts'
 import type { Session } from './session.ts'
 import { dedupText, hashKey, isSameText, ledgerText, type Stored } from './text.ts'
 
@@ -25,25 +23,22 @@ export function findDedup(
   key: string,
 ): { readonly id: string; readonly until: number } | null {
   const text = dedupText(tenant, source, key)
+  let free: string | null = null
   for (let turn = 0; ; turn += 1) {
-    const noted = session.sql.dedup.get(hashKey(session.hash, text, turn))
-    if (noted === undefined) return null
-    const row: EventKeyRow | undefined = session.sql.eventKey.get(noted.event)
-    if (row !== undefined && isNotedBy(row, tenant, source, key))
+    const hash = hashKey(text, turn)
+    const seq = session.keys.find(hash)
+    if (seq === undefined) {
+      session.dedupSlot = { text, hash: free ?? hash }
+      return null
+    }
+    const row: EventKeyRow | undefined = session.sql.eventKey.get(seq)
+    if (row === undefined) {
+      free ??= hash
+    } else if (row.tenant === tenant && isSameText(row.source, source) && isSameText(row.dedup_key, key)) {
+      session.dedupSlot = { text, hash }
       return { id: row.id, until: row.dedup_until }
+    }
   }
-}
-
-/** True if nobody had noted the key: then it is noted now. */
-export function tryNoteDedup(
-  session: Session,
-  tenant: number,
-  source: string,
-  key: string,
-  event: number,
-): boolean {
-  const hash = hashKey(session.hash, dedupText(tenant, source, key), 0)
-  return session.sql.addDedup.run(hash, event).changes === 1
 }
 
 export function noteDedup(
@@ -53,52 +48,35 @@ export function noteDedup(
   key: string,
   event: number,
 ): void {
-  const text = dedupText(tenant, source, key)
-  for (let turn = 0; ; turn += 1) {
-    const hash = hashKey(session.hash, text, turn)
-    if (session.sql.addDedup.run(hash, event).changes === 1) return
-    const row: EventKeyRow | undefined = session.sql.eventKey.get(session.sql.dedup.get(hash).event)
-    if (row === undefined || isNotedBy(row, tenant, source, key)) {
-      session.sql.moveDedup.run(event, hash)
-      return
-    }
-  }
-}
-
-function isNotedBy(row: EventKeyRow, tenant: number, source: string, key: string): boolean {
-  return row.tenant === tenant && isSameText(row.source, source) && isSameText(row.dedup_key, key)
+  if (session.dedupSlot?.text !== dedupText(tenant, source, key)) findDedup(session, tenant, source, key)
+  if (session.dedupSlot) session.keys.note(session.dedupSlot.hash, event)
+  session.dedupSlot = null
 }
 
 /** The ledger's row for a key, with its columns. */
 export function findLedger(session: Session, tenant: number, key: string): Row | null {
   const text = ledgerText(tenant, key)
+  let free: string | null = null
   for (let turn = 0; ; turn += 1) {
-    const noted = session.sql.ledgerKey.get(hashKey(session.hash, text, turn))
-    if (noted === undefined) return null
-    const row: Row | undefined = session.sql.ledger.get(noted.entry)
-    if (row !== undefined && row.tenant === tenant && isSameText(row.key as Stored, key)) return row
-  }
-}
-
-/** True if nobody had noted the key: then it is noted now. */
-export function tryNoteLedger(session: Session, tenant: number, key: string, entry: number): boolean {
-  return session.sql.addLedgerKey.run(hashKey(session.hash, ledgerText(tenant, key), 0), entry).changes === 1
-}
-
-/** For a key that has no entry, although its first hash is taken. */
-export function noteLedger(session: Session, tenant: number, key: string, entry: number): void {
-  const text = ledgerText(tenant, key)
-  for (let turn = 0; ; turn += 1) {
-    const hash = hashKey(session.hash, text, turn)
-    if (session.sql.addLedgerKey.run(hash, entry).changes === 1) return
-    const noted = session.sql.ledgerKey.get(hash)
-    if (session.sql.ledger.get(noted.entry) === undefined) {
-      session.sql.moveLedgerKey.run(entry, hash)
-      return
+    const hash = hashKey(text, turn)
+    const seq = session.keys.find(hash)
+    if (seq === undefined) {
+      session.ledgerSlot = { text, hash: free ?? hash }
+      return null
     }
+    const row: Row | undefined = session.sql.ledger.get(seq)
+    if (row === undefined) free ??= hash
+    else if (row.tenant === tenant && isSameText(row.key as Stored, key)) return row
   }
 }
 
-export function readLedgerEntry(session: Session, row: Row, tenant: TenantId): LedgerEntry {
-  return toLedgerEntry(row, tenant, session.sql.evidence.all(row.seq))
+/** Whether a guard of this commit has seen that the key has no entry. */
+export function isKnownAbsent(session: Session, tenant: number, key: string): boolean {
+  return session.ledgerSlot?.text === ledgerText(tenant, key)
+}
+
+/** For a key that has no entry, as `findLedger` has just seen. */
+export function noteLedger(session: Session, entry: number): void {
+  if (session.ledgerSlot) session.keys.note(session.ledgerSlot.hash, entry)
+  session.ledgerSlot = null
 }

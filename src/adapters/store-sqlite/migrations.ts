@@ -3,8 +3,8 @@
 // Why it looks like this (each was measured, see bench/store-sqlite.ts):
 // - Rows are appended under sequential numbers and found by ids that grow with time, so inserts touch the last pages.
 // - Indexes are partial: an item that is done costs none but its id's and its event's.
-// - Dedup and ledger keys are random by nature. Only 16 bytes of hash and a row number live in random order; the
-//   full key is on the appended row and is compared on every hit.
+// - Dedup and ledger keys are random by nature. Only 16 bytes of hash and a row number live in random order, and they
+//   get there many at a time; the full key is on the appended row and is compared on every hit.
 // - Bodies live on the event alone, behind everything that lists and filters read.
 //
 // States are numbers in the order of codes.ts: 0 done, 1 leased, 2 ready, above 2 held.
@@ -56,9 +56,15 @@ CREATE TABLE event (
 CREATE UNIQUE INDEX event_id ON event (tenant, id);
 CREATE INDEX event_unmatched ON event (tenant, id) WHERE matched = 0;
 
-CREATE TABLE dedup (
+-- Dedup and ledger keys: the newest in the order they came, the others in the order of their hashes (key-index.ts).
+CREATE TABLE key_log (
+  no INTEGER PRIMARY KEY,
+  hash BLOB NOT NULL,
+  row INTEGER NOT NULL
+);
+CREATE TABLE known_key (
   hash BLOB NOT NULL PRIMARY KEY,
-  event INTEGER NOT NULL
+  row INTEGER NOT NULL
 ) WITHOUT ROWID;
 
 CREATE TABLE work (
@@ -107,11 +113,6 @@ CREATE TABLE attempt (
   error TEXT
 );
 CREATE INDEX attempt_number ON attempt (work, number);
-
-CREATE TABLE ledger_key (
-  hash BLOB NOT NULL PRIMARY KEY,
-  entry INTEGER NOT NULL
-) WITHOUT ROWID;
 
 CREATE TABLE ledger (
   seq INTEGER PRIMARY KEY,

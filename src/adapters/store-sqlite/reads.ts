@@ -13,7 +13,7 @@ import { LEDGER_CODE, WORK_CODE, WORK_STATE_OF } from './codes.ts'
 import { decodeCursor, encodeCursor, type Position } from './cursor.ts'
 import { type Row, toAttempt, toDeadLetter, toEvent, toLedgerEntry, toWork } from './rows.ts'
 import { EVENT_COLUMNS, LEDGER_COLUMNS, WORK_COLUMNS } from './statements.ts'
-import { fromStored, HASH_BYTES, hashKey, isSameText, ledgerText, type Stored, toStored } from './text.ts'
+import { fromStored, type Stored, toStored } from './text.ts'
 
 type Query<Name extends keyof TenantReads> = Parameters<TenantReads[Name]>[0]
 
@@ -64,7 +64,8 @@ function inState(state: WorkState): string {
 
 const byId = (item: { readonly id: string }): Position => [0, item.id]
 
-export function makeReads(db: DatabaseSyncInstance): Reads {
+/** All but `ledger`: the newest keys are known to the writing side alone. */
+export function makeReads(db: DatabaseSyncInstance): Omit<Reads, 'ledger'> {
   const prepared = new Map<string, StatementSyncInstance>()
   const sql = (text: string): StatementSyncInstance => {
     let statement = prepared.get(text)
@@ -159,20 +160,6 @@ export function makeReads(db: DatabaseSyncInstance): Reads {
     }
   }
 
-  const hash = Buffer.alloc(HASH_BYTES)
-  const findLedger = (tenant: TenantId, key: string): Row | null => {
-    const no = tenantNumber(tenant)
-    for (let turn = 0; ; turn += 1) {
-      const noted = get(
-        'SELECT entry FROM ledger_key WHERE hash = ?',
-        hashKey(hash, ledgerText(no, key), turn),
-      )
-      if (noted === undefined) return null
-      const row = get(`SELECT tenant, ${LEDGER_COLUMNS} FROM ledger WHERE seq = ?`, noted.entry as number)
-      if (row !== undefined && row.tenant === no && isSameText(row.key as Stored, key)) return row
-    }
-  }
-
   return {
     event(tenant, id) {
       const row = get(
@@ -213,10 +200,6 @@ export function makeReads(db: DatabaseSyncInstance): Reads {
         'SELECT attempt.* FROM work JOIN attempt ON attempt.work = work.seq WHERE work.id = ?2 AND work.tenant = ?1' +
         ' ORDER BY attempt.number, attempt.seq'
       return all(text, tenantNumber(tenant), id).map(toAttempt)
-    },
-    ledger(tenant, key) {
-      const row = findLedger(tenant, key)
-      return row === null ? null : toEntry(row, tenant)
     },
     ledgerList(tenant, query) {
       const wheres: Where[] = []

@@ -1,12 +1,12 @@
 // What the writing side knows by heart. One session per database: it is the only writer, so what it remembers is true
 // until a rollback, after which everything is read again.
 
-import { Buffer } from 'node:buffer'
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
 import type { Incarnation, TenantId } from '../../core/ids/index.ts'
 import type { Instant } from '../../core/time/index.ts'
+import type { KeyIndex } from './key-index.ts'
+import { makeKeyIndex } from './key-index.ts'
 import { prepareStatements, type Statements } from './statements.ts'
-import { HASH_BYTES } from './text.ts'
 
 export interface KnownLease {
   readonly seq: number
@@ -18,11 +18,17 @@ export interface KnownLease {
 /** Beyond this many the oldest knowledge is dropped; it is only a short cut past a look-up. */
 const LEASES_KNOWN_MAX = 65_536
 
+/** A key that may be noted, as a guard found it, so that the write behind it need not look again. */
+export interface Slot {
+  readonly text: string
+  readonly hash: string
+}
+
 export interface Session {
   readonly db: DatabaseSyncInstance
   readonly sql: Statements
-  /** Scratch for the hash that is bound next. */
-  readonly hash: Buffer
+  keys: KeyIndex
+  readonly foldAt: number
   readonly tenants: Map<TenantId, number>
   /** Those that are not fenced, with the end of their time. */
   readonly alive: Map<Incarnation, Instant>
@@ -33,20 +39,21 @@ export interface Session {
   lastGroup: number
   /** The instant of the last group; the clock never goes behind it. */
   lastAt: Instant
-  /** The current commit's guard has noted the key already, so its write need not. */
-  isDedupNoted: boolean
-  isLedgerKeyNoted: boolean
+  /** What the current commit's guards have seen of the keys that its writes will note. */
+  dedupSlot: Slot | null
+  ledgerSlot: Slot | null
   /** The transaction has changed something. */
   isDirty: boolean
   /** A rollback failed half-way: nothing above can be trusted. */
   isStale: boolean
 }
 
-export function makeSession(db: DatabaseSyncInstance): Session {
+export function makeSession(db: DatabaseSyncInstance, foldAt: number): Session {
   const session: Session = {
     db,
     sql: prepareStatements(db),
-    hash: Buffer.alloc(HASH_BYTES),
+    keys: makeKeyIndex(db, foldAt),
+    foldAt,
     tenants: new Map(),
     alive: new Map(),
     leases: new Map(),
@@ -55,8 +62,8 @@ export function makeSession(db: DatabaseSyncInstance): Session {
     lastLedger: 0,
     lastGroup: 0,
     lastAt: 0,
-    isDedupNoted: false,
-    isLedgerKeyNoted: false,
+    dedupSlot: null,
+    ledgerSlot: null,
     isDirty: false,
     isStale: false,
   }
@@ -64,7 +71,12 @@ export function makeSession(db: DatabaseSyncInstance): Session {
   return session
 }
 
-/** Reads again all that the session knows by heart. */
+/** Reads the index of the keys anew, for when nobody knows what the last transaction did. */
+export function recallKeys(session: Session): void {
+  session.keys = makeKeyIndex(session.db, session.foldAt)
+}
+
+/** Reads again all that the session knows by heart, but for the keys, which know how to go back by themselves. */
 export function recall(session: Session): void {
   const { sql } = session
   session.leases.clear()

@@ -35,9 +35,6 @@ export function prepareStatements(db: DatabaseSyncInstance) {
     ),
     event: db.prepare(`SELECT ${EVENT_COLUMNS} FROM event WHERE id = ?2 AND tenant = ?1`),
     eventKey: db.prepare('SELECT tenant, id, source, dedup_key, dedup_until FROM event WHERE seq = ?'),
-    addDedup: db.prepare('INSERT INTO dedup (hash, event) VALUES (?, ?) ON CONFLICT DO NOTHING'),
-    dedup: db.prepare('SELECT event FROM dedup WHERE hash = ?'),
-    moveDedup: db.prepare('UPDATE dedup SET event = ? WHERE hash = ?'),
 
     lastWork: db.prepare('SELECT max(seq) AS seq FROM work'),
     addWork: db.prepare(
@@ -71,9 +68,6 @@ export function prepareStatements(db: DatabaseSyncInstance) {
     ),
 
     lastLedger: db.prepare('SELECT max(seq) AS seq FROM ledger'),
-    addLedgerKey: db.prepare('INSERT INTO ledger_key (hash, entry) VALUES (?, ?) ON CONFLICT DO NOTHING'),
-    ledgerKey: db.prepare('SELECT entry FROM ledger_key WHERE hash = ?'),
-    moveLedgerKey: db.prepare('UPDATE ledger_key SET entry = ? WHERE hash = ?'),
     addLedger: db.prepare(
       'INSERT INTO ledger (seq, tenant, key, generation, state, proof, work, epoch, send_by, created_at, settled_at,' +
         ' consumer, event_id, object_id, payload_hash, correlation_id, effect_ref, result)' +

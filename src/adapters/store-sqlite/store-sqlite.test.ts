@@ -1,6 +1,7 @@
 // The store on one thread against the rules that every store keeps. The one with threads is in the slow tests.
 
 import { storeConformance } from '../../ports/store.conformance.ts'
-import { makeInlineHarness } from './harness.fixture.ts'
+import { makeFoldingHarness, makeInlineHarness } from './harness.fixture.ts'
 
 storeConformance('sqlite, inline', makeInlineHarness)
+storeConformance('sqlite, inline, moving keys', makeFoldingHarness)

@@ -52,6 +52,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
   }
   const ask: Ask = async (name, ...args) => {
     assertOpen()
+    if (name === 'ledger') return await writer.call('ledger', args)
     reader ??= openThread({ ...data, role: 'reader' })
     return await (await reader).call('read', [name, ...args])
   }

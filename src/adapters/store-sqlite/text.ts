@@ -32,22 +32,19 @@ export function isSameText(stored: Stored, text: string): boolean {
   return stored === text || fromStored(stored) === Buffer.from(text).toString()
 }
 
-export const HASH_BYTES = 16
-
 /**
- * 128 bits of SHA-256: keys come from outside, so the hash must not be one for which collisions can be made. `turn`
- * is 0 but for keys whose hash is taken by another key. Fills `into`, which the caller binds before the next call.
+ * 128 bits of SHA-256, one character per byte: keys come from outside, so the hash must not be one for which collisions
+ * can be made. `turn` is 0 but for keys whose hash is taken by another key.
  */
-export function hashKey(into: Buffer, key: string, turn: number): Buffer {
-  into.write(hash('sha256', turn === 0 ? key : `${turn}#${key}`, 'binary'), 0, HASH_BYTES, 'latin1')
-  return into
+export function hashKey(text: string, turn: number): string {
+  return hash('sha256', turn === 0 ? text : `${turn}#${text}`, 'binary').slice(0, 16)
 }
 
 /** One text for tenant, source and key, such that different parts never give the same text. */
 export function dedupText(tenant: number, source: string, key: string): string {
-  return `${tenant}:${source.length}:${source}${key}`
+  return `d${tenant}:${source.length}:${source}${key}`
 }
 
 export function ledgerText(tenant: number, key: string): string {
-  return `${tenant}:${key}`
+  return `l${tenant}:${key}`
 }

@@ -7,7 +7,7 @@ import type { LedgerProof, LedgerState, NewLedgerEntry } from '../../core/ledger
 import type { Instant } from '../../core/time/index.ts'
 import type { Write } from '../../ports/store.ts'
 import { LEDGER_CODE, WORK_CODE } from './codes.ts'
-import { findLedger, noteDedup, noteLedger, tryNoteLedger } from './keys.ts'
+import { findLedger, isKnownAbsent, noteDedup, noteLedger } from './keys.ts'
 import { isAlive, knowLease, type Session, tenantNumber } from './session.ts'
 import { toStored, toStoredOrNull } from './text.ts'
 
@@ -146,8 +146,7 @@ function appendEvent(
 ): void {
   const { event } = write
   session.lastEvent += 1
-  if (session.isDedupNoted) session.isDedupNoted = false
-  else noteDedup(session, tenant, event.source, event.dedupKey, session.lastEvent)
+  noteDedup(session, tenant, event.source, event.dedupKey, session.lastEvent)
   session.sql.addEvent.run(
     session.lastEvent,
     tenant,
@@ -219,16 +218,13 @@ function openEntry(
   entry: NewLedgerEntry,
   opening: Opening,
 ): void {
-  if (session.isLedgerKeyNoted) session.isLedgerKeyNoted = false
-  else if (!tryNoteLedger(session, tenant, entry.key, session.lastLedger + 1)) {
-    const before = findLedger(session, tenant, entry.key)
-    if (before !== null) {
-      reopenEntry(session, before, entry, opening)
-      return
-    }
-    noteLedger(session, tenant, entry.key, session.lastLedger + 1)
+  const before = isKnownAbsent(session, tenant, entry.key) ? null : findLedger(session, tenant, entry.key)
+  if (before !== null) {
+    reopenEntry(session, before, entry, opening)
+    return
   }
   session.lastLedger += 1
+  noteLedger(session, session.lastLedger)
   session.sql.addLedger.run(
     session.lastLedger,
     tenant,

@@ -1,0 +1,87 @@
+// The index of keys against a plain map, over commits, rollbacks and openings in any order.
+
+import { DatabaseSync } from '@photostructure/sqlite'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { makeKeyIndex } from './key-index.ts'
+import { migrate } from './migrate.ts'
+import { hashKey } from './text.ts'
+
+const ALL = Array.from({ length: 61 }, (_, key) => hashKey(`key ${key}`, 0))
+
+const steps = fc.array(
+  fc.record({
+    keys: fc.array(fc.nat(60), { maxLength: 12 }),
+    end: fc.constantFrom('commit', 'commit', 'commit', 'rollback', 'reopen'),
+  }),
+  { minLength: 20, maxLength: 80, size: 'max' },
+)
+
+test('[K1][K2][K3] every committed key is found at its last row, and no other', () => {
+  const seen = new Set<string>()
+  fc.assert(
+    fc.property(steps, fc.constantFrom(1, 5, 20), (transactions, foldAt) => {
+      const db = new DatabaseSync(':memory:')
+      migrate(db, 'test')
+      let index = makeKeyIndex(db, foldAt)
+      let committed = new Map<string, number>()
+      let row = 0
+      let logged = 0
+      for (const { keys, end } of transactions) {
+        const open = new Map(committed)
+        db.exec('BEGIN')
+        index.begin()
+        for (const key of keys) {
+          const hash = ALL[key] as string
+          if (index.find(hash) !== open.get(hash)) throw new Error(`key ${key} has the wrong row`)
+          row += 1
+          index.note(hash, row)
+          open.set(hash, row)
+        }
+        index.fold()
+        db.exec(end === 'rollback' ? 'ROLLBACK' : 'COMMIT')
+        if (end === 'rollback') index.revert()
+        else {
+          committed = open
+          logged += keys.length
+        }
+        if (end === 'reopen') index = makeKeyIndex(db, foldAt)
+        expect(ALL.map((hash) => index.find(hash))).toEqual(ALL.map((hash) => committed.get(hash)))
+      }
+      const count = (table: string): number => db.prepare(`SELECT count(*) AS n FROM ${table}`).get().n
+      if (count('known_key') > 0) seen.add('moved')
+      if (count('key_log') < logged) seen.add('cut')
+      db.close()
+    }),
+    { seed: 20_260_115, numRuns: 60 },
+  )
+  expect([...seen].sort()).toEqual(['cut', 'moved'])
+})
+
+test('[K3] a rollback does not make the log be cut too far', () => {
+  const db = new DatabaseSync(':memory:')
+  migrate(db, 'test')
+  const index = makeKeyIndex(db, 1)
+  const transact = (keys: readonly number[], end: 'COMMIT' | 'ROLLBACK' = 'COMMIT') => {
+    db.exec('BEGIN')
+    index.begin()
+    for (const key of keys) index.note(ALL[key] as string, key)
+    index.fold()
+    db.exec(end)
+    if (end === 'ROLLBACK') index.revert()
+  }
+  transact([1])
+  transact([2])
+  transact([3, 4], 'ROLLBACK')
+  transact([])
+  transact([5])
+  transact([])
+  const reopened = makeKeyIndex(db, 1)
+  expect([1, 2, 3, 4, 5].map((key) => reopened.find(ALL[key] as string))).toEqual([
+    1,
+    2,
+    undefined,
+    undefined,
+    5,
+  ])
+})
