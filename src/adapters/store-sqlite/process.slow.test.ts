@@ -85,7 +85,7 @@ test('a second store of the same process is refused too', async () => {
   await second[Symbol.asyncDispose]()
 })
 
-test('[N1] everything acknowledged is there after kill -9, and the file is sound', async () => {
+test('[ST8] everything acknowledged is there after kill -9, and the file is sound', async () => {
   const acknowledged: string[] = []
   for (const count of [50, 400, 1_500]) {
     const child = startChild('write')
