@@ -81,7 +81,7 @@ function moduleOf(node: ts.Node): string | undefined {
 
 const isModule = (node: ts.Node, name: RegExp): boolean => name.test(moduleOf(node) ?? '')
 
-const pureCrypto = new Set(['createHash', 'createHmac', 'timingSafeEqual'])
+const pureCrypto = new Set(['createHash', 'createHmac', 'hash', 'timingSafeEqual'])
 
 /** Of node:crypto only what computes the same answer for the same input. */
 function importsImpureCrypto(node: ts.Node): boolean {
@@ -133,12 +133,12 @@ const bans: readonly Ban[] = [
   },
   {
     rule: 'crypto.subtle answers asynchronously, in no fixed order.',
-    fix: 'use createHash, createHmac or timingSafeEqual of node:crypto.',
+    fix: 'use hash, createHash, createHmac or timingSafeEqual of node:crypto.',
     appliesTo: isPure,
     matches: (node) => isMember(node, 'crypto', /^(subtle|webcrypto)$/),
   },
   {
-    rule: 'Of node:crypto only createHash, createHmac and timingSafeEqual are pure.',
+    rule: 'Of node:crypto only hash, createHash, createHmac and timingSafeEqual are pure.',
     fix: `import these by name; ${chanceFix}`,
     appliesTo: isPure,
     matches: importsImpureCrypto,
