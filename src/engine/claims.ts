@@ -3,12 +3,12 @@
 // It sleeps until something is known to be due, until somebody wakes it, or for `pollMs`, whichever is first. One claim
 // is under way at a time.
 
+import { messageOf } from '../core/errors/index.ts'
 import type { Incarnation, TenantId } from '../core/ids/index.ts'
 import type { Instant } from '../core/time/index.ts'
 import { StoreError } from '../ports/store.ts'
 import type { EngineConfig, EngineDeps } from './deps.ts'
 import { type Item, makeItem } from './item.ts'
-import { messageOf } from './lease.ts'
 import type { Pool } from './pool.ts'
 import type { Registry } from './registry.ts'
 import type { StoreTime } from './store-time.ts'

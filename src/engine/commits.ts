@@ -1,5 +1,6 @@
 // Commits from the engine: named, and stubborn where an answer is owed.
 
+import { messageOf } from '../core/errors/index.ts'
 import type { Ids, TenantId } from '../core/ids/index.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Log } from '../ports/log.ts'
@@ -11,7 +12,6 @@ import {
   StoreError,
   type Write,
 } from '../ports/store.ts'
-import { messageOf } from './lease.ts'
 import type { StoreTime } from './store-time.ts'
 
 export interface Commits {
@@ -62,9 +62,13 @@ export function makeCommits(deps: {
     once: (tenant, guards, writes) => attempt({ id: ids.commit(), tenant, guards, writes }),
     firmly(tenant, guards, writes) {
       const commit = { id: ids.commit(), tenant, guards, writes }
+      let tries = 0
       return stubbornly(async () => {
+        tries += 1
         const result = await attempt(commit)
         time.heard(result.at)
+        // Refused after a try that failed, perhaps by what that one wrote: from now on nobody here expects what it bore.
+        if (tries > 1 && !result.ok) deps.onLost()
         return result
       })
     },

@@ -197,6 +197,22 @@ describe('the engine', () => {
     })
   })
 
+  it('[K4] a replay keeps its key, also when the formula has changed since', async () => {
+    let healthy = false
+    const world = await makeWorld([ROUTE], () => (healthy ? OK : status(400)))
+    await world.send(PAID)
+    await world.quiet()
+    const reads = world.store.forTenant(DEFAULT_TENANT)
+    const [letter] = (await reads.deadLetters({ cursor: null, limit: 1 })).items
+    healthy = true
+    await world.engine.apply(DEFAULT_TENANT, [SOURCE, { ...ROUTE, key: "'OTHER:' + payload.order" }])
+    await world.engine.replay(DEFAULT_TENANT, letter?.id as DeadLetterId, { force: false })
+    await world.quiet()
+    expect(await reads.ledger('BOOK:o1')).toMatchObject({ state: 'done' })
+    expect(await reads.ledger('OTHER:o1')).toBeNull()
+    expect(world.calls.map((call) => call.headers['idempotency-key'])).toEqual(['BOOK:o1', 'BOOK:o1'])
+  })
+
   it('parks an unknown outcome that cannot be asked for, until a person decides', async () => {
     const world = await makeWorld([ROUTE], (_request, call) => (call === 1 ? status(500) : OK))
     const { eventId } = await world.send(PAID)

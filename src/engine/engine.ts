@@ -52,6 +52,7 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
   const lease = makeLease({ store, clock, time, log }, config, wake)
 
   const runner = makeRunner({
+    store,
     time,
     random,
     log,

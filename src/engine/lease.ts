@@ -3,6 +3,7 @@
 // Not its job: which work runs. Invariants: E1 the owner stops by its own monotonic clock, counted from before it
 // asked. E2 once fenced, an incarnation is never used again: the node joins anew.
 
+import { messageOf } from '../core/errors/index.ts'
 import type { Incarnation } from '../core/ids/index.ts'
 import type { EngineConfig, EngineDeps } from './deps.ts'
 import type { StoreTime } from './store-time.ts'
@@ -133,8 +134,4 @@ export function makeLease(
       void beating
     },
   }
-}
-
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

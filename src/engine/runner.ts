@@ -1,6 +1,7 @@
 // Runs one work item: finds its definition, makes its key, does its action, and settles every way that can fail.
 
 import type { DeadLetterReason } from '../core/dead-letter/index.ts'
+import { messageOf } from '../core/errors/index.ts'
 import { ExpressionError } from '../core/expression/index.ts'
 import type { FailureClass } from '../core/failure/index.ts'
 import { JsonError } from '../core/json/index.ts'
@@ -12,7 +13,6 @@ import type { EngineDeps } from './deps.ts'
 import type { Decisions, Effects } from './effect.ts'
 import type { InternalActions, InternalCall, InternalFailure } from './internal.ts'
 import type { Item } from './item.ts'
-import { messageOf } from './lease.ts'
 import { lineOf } from './lines.ts'
 import { countersOf, describe } from './outcome.ts'
 import type { Registry } from './registry.ts'
@@ -29,7 +29,7 @@ const INTERRUPTED_FIRST_MS = 1_000
 const INTERRUPTED_LAST_MS = 60_000
 
 export function makeRunner(
-  deps: Pick<EngineDeps, 'random' | 'log'> & {
+  deps: Pick<EngineDeps, 'store' | 'random' | 'log'> & {
     readonly time: StoreTime
     readonly registry: Registry
     readonly settler: Settler
@@ -79,12 +79,19 @@ export function makeRunner(
     }
   }
 
+  /** A replay keeps the key that its dead letter had, whatever the formula in force says: it is the same effect. */
+  const keyOfReplayed = async ({ work }: Item): Promise<string | null> => {
+    if (work.replayOf === null) return null
+    const letter = await deps.store.forTenant(work.tenant).deadLetter(work.replayOf)
+    return letter?.key ?? null
+  }
+
   const runRoute = async (item: Item, route: Route): Promise<void> => {
     let key: string | null = null
     try {
       const scope = routeScope(item.event, item.payload(), item.header(), deps.vars)
       if (!route.wants(scope)) throw new ExpressionError('type', 'the condition no longer holds', 'where')
-      key = route.keyOf(scope)
+      key = (await keyOfReplayed(item)) ?? route.keyOf(scope)
       const inner = { ...scope, key }
       const call = { item, route, key, scope: inner }
       const { action } = route

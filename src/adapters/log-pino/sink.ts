@@ -3,8 +3,8 @@
 // Not pino's own destination: its flush at exit repeats a failed write for ever, so a full disk would keep a dying
 // process alive. Here a log that cannot be written costs lines, never the engine.
 //
-// Invariants: S1 texts keep their order. S2 a bounded length waits; what comes on top is dropped and counted.
-// S3 no call throws, and none waits for the disk except `flush` and `close`, which give up on the first failure.
+// Invariants: texts keep their order. A bounded length waits; what comes on top is dropped and counted.
+// No call throws, and none waits for the disk except `flush` and `close`, which give up on the first failure.
 
 import { closeSync, mkdirSync, openSync, write, writeSync } from 'node:fs'
 import { dirname } from 'node:path'

@@ -1,3 +1,3 @@
-export { assert, unreachable } from './assert.ts'
+export { assert, messageOf, unreachable } from './assert.ts'
 export type { ErrorCode, ErrorKind } from './errors.ts'
 export { AppError, ERROR_KINDS, ERRORS } from './errors.ts'

@@ -20,7 +20,7 @@ export interface Envelope {
 
 /**
  * What the store appends. `headers` and `data` are serialised once, at the edge, and never parsed by the store.
- * `data` is the JSON text of the payload; `raw` holds the bytes as received when they are not that text.
+ * `data` is the JSON text of the payload, exactly as received.
  */
 export interface NewEvent extends Envelope {
   readonly headers: string

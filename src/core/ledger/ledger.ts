@@ -1,4 +1,4 @@
-// The ledger: idempotency key → effect. Its life is the table in step.ts; this file is its shape.
+// The ledger: idempotency key → effect. Its life is the table in decide.ts; this file is its shape.
 
 import type { EventId, TenantId, WorkId } from '../ids/index.ts'
 import type { Instant } from '../time/index.ts'

@@ -1,4 +1,4 @@
-// A work item: one thing to do. Its life is a small table (step.ts); this file is its shape.
+// A work item: one thing to do. Its life is a small table (decide.ts); this file is its shape.
 
 import type { FailureClass } from '../failure/index.ts'
 import type { DeadLetterId, EventId, Incarnation, TenantId, WorkId } from '../ids/index.ts'
