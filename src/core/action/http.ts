@@ -9,7 +9,7 @@ import {
   type Scope,
 } from '../expression/index.ts'
 import type { CallPolicy } from '../failure/index.ts'
-import { type JsonValue, parseJson, stringifyJson } from '../json/index.ts'
+import { isStorable, type JsonValue, parseJson, stringifyJson } from '../json/index.ts'
 import type { EffectAbilities } from '../ledger/index.ts'
 
 export interface RenderedRequest {
@@ -29,6 +29,7 @@ export interface HttpAction {
   /** null: the operation cannot be probed. */
   readonly probe: {
     render(scope: Scope): RenderedRequest
+    /** Throws ExpressionError when the formula gives no clear answer. */
     found(scope: Scope, response: ParsedResponse): boolean
   } | null
 }
@@ -70,7 +71,14 @@ function compileProbe(probe: NonNullable<HttpActionDocument['probe']>): NonNulla
   const found = must(compileExpression(probe.found)).expression
   return {
     render: request,
-    found: (scope, response) => found.evaluate({ ...scope, result: response }) === true,
+    found(scope, response) {
+      const answer = found.evaluate({ ...scope, result: response })
+      // `absent` allows another call: what is not said outright must not be taken for it.
+      if (typeof answer !== 'boolean') {
+        throw new ExpressionError('type', 'the answer is neither true nor false', 'probe.found')
+      }
+      return answer
+    },
   }
 }
 
@@ -133,7 +141,10 @@ export function effectRefOf(response: ParsedResponse): string | null {
   const { body } = response
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return null
   const id = (body as Readonly<Record<string, JsonValue>>)['id']
-  return typeof id === 'string' || typeof id === 'number' || typeof id === 'bigint' ? String(id) : null
+  if (typeof id !== 'string' && typeof id !== 'number' && typeof id !== 'bigint') return null
+  // The effect is there already: a reference that cannot be kept must not stand in the way of saying so.
+  const text = String(id)
+  return text !== '' && isStorable(text) ? text : null
 }
 
 /** Definitions were checked before they were stored: a text that does not compile now is our bug. */

@@ -4,7 +4,7 @@ import { type Action, compileAction, must } from '../action/index.ts'
 import { hashDocument, type RouteDocument } from '../definition/index.ts'
 import type { Envelope } from '../event/index.ts'
 import { compileCondition, compileExpression, ExpressionError, type Scope } from '../expression/index.ts'
-import type { JsonValue } from '../json/index.ts'
+import { isStorable, type JsonValue } from '../json/index.ts'
 
 export interface Route {
   readonly document: RouteDocument
@@ -58,6 +58,10 @@ function keyText(value: JsonValue): string {
     const valueType = Array.isArray(value) ? 'list' : 'map'
     throw new ExpressionError('type', 'the key is not a text or a number', 'key', valueType)
   }
+  // One word for many events: all but the first would be taken for repetitions.
+  if (typeof value === 'boolean') {
+    throw new ExpressionError('type', 'the key is not a text or a number', 'key', 'bool')
+  }
   const text = String(value)
   if (text === '') throw new ExpressionError('type', 'the key is empty', 'key', 'string')
   if (text.length > KEY_LENGTH_MAX) {
@@ -67,6 +71,9 @@ function keyText(value: JsonValue): string {
       'key',
       'string',
     )
+  }
+  if (!isStorable(text)) {
+    throw new ExpressionError('type', 'the key holds a character that no store keeps', 'key', 'string')
   }
   return text
 }

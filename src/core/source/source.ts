@@ -3,7 +3,7 @@
 import { must } from '../action/index.ts'
 import { hashDocument, type SourceDocument } from '../definition/index.ts'
 import { compileExpression, compileTemplate, type Expression, type Scope } from '../expression/index.ts'
-import type { JsonValue } from '../json/index.ts'
+import { isStorable, type JsonValue } from '../json/index.ts'
 import { parseSubject } from '../subject/index.ts'
 import type { Instant } from '../time/index.ts'
 import { compileVerifier, type Verifier } from './verify.ts'
@@ -48,6 +48,7 @@ export function compileSource(document: SourceDocument): Source {
       const named = subject.render(scope)
       const parsed = parseSubject(typeof named === 'string' ? named : '')
       if (!parsed.ok) return { ok: false, problem: parsed.problem.message }
+      if (!isStorable(named as string)) return { ok: false, problem: 'the subject is not well-formed text' }
       const object = textOf(objectId?.evaluate(scope))
       const event = {
         id: id?.evaluate(scope) ?? null,
@@ -64,23 +65,36 @@ export function compileSource(document: SourceDocument): Source {
           objectId: object,
           occurredAt: event.occurredAt,
           // Without an id, what was sent and what it is about tell one event from another.
-          dedupKey: textOf(by) ?? `${payloadHash}:${object ?? ''}`,
+          dedupKey: identityOf(by) ?? `${payloadHash}:${object ?? ''}`,
         },
       }
     },
   }
 }
 
+/** What no store could keep counts as missing. */
 function textOf(value: JsonValue | undefined): string | null {
   if (value === null || value === undefined || typeof value === 'object') return null
   const text = String(value)
-  return text === '' ? null : text
+  return text === '' || !isStorable(text) ? null : text
 }
 
-/** Seconds or milliseconds since the epoch, or a text with a zone that the ISO grammar knows. */
+/** A truth value tells no two events apart: as a dedup key it would make all but the first a duplicate. */
+function identityOf(value: JsonValue): string | null {
+  return typeof value === 'boolean' ? null : textOf(value)
+}
+
+/** A date alone is midnight UTC; a time without a zone means another instant on every machine, and is none. */
+const ISO_INSTANT = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:\d{2}))?$/
+const INSTANT_MAX = 8.64e15
+
+/** Seconds or milliseconds since the epoch, or a text with a zone that the ISO grammar knows; in whole milliseconds. */
 function instantOf(value: JsonValue | undefined): Instant | null {
-  if (typeof value === 'number') return value > 1e11 ? value : value * 1_000
-  if (typeof value !== 'string') return null
+  if (typeof value === 'number') {
+    const at = Math.trunc(value > 1e11 ? value : value * 1_000)
+    return Math.abs(at) <= INSTANT_MAX ? at : null
+  }
+  if (typeof value !== 'string' || !ISO_INSTANT.test(value)) return null
   const at = Date.parse(value)
   return Number.isNaN(at) ? null : at
 }
