@@ -37,8 +37,8 @@ export interface Intake {
   accept(request: IntakeRequest): Promise<Accepted>
 }
 
-/** Never stored, whatever the source: they open doors. */
-const SECRET_HEADERS = new Set([
+/** Never stored, whatever the source: they open doors, or mean something to us that no sender may say. */
+const DROPPED_HEADERS = new Set([
   'authorization',
   'proxy-authorization',
   'cookie',
@@ -46,6 +46,7 @@ const SECRET_HEADERS = new Set([
   'x-hub-signature-256',
   'x-gitlab-token',
   'x-api-key',
+  'millrace-hops',
 ])
 
 const TRACEPARENT = /^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}$/
@@ -200,7 +201,7 @@ function keep(header: Readonly<Record<string, string>>, source: Source): Record<
   const signature = verify.scheme === 'hmac' ? verify.header : null
   const kept: Record<string, string> = {}
   for (const name in header) {
-    if (!SECRET_HEADERS.has(name) && name !== signature) kept[name] = header[name] as string
+    if (!DROPPED_HEADERS.has(name) && name !== signature) kept[name] = header[name] as string
   }
   return kept
 }

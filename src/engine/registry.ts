@@ -58,7 +58,8 @@ export function makeRegistry(deps: { readonly store: Store; readonly ids: Ids })
         [...routes.values()].map((route) => ({
           tenant: name as TenantId,
           consumer: route.consumer,
-          paused: route.document.status === 'paused',
+          // A disabled route keeps what is queued, as a paused one does; it differs in what arrives.
+          paused: route.document.status !== 'active',
         })),
       )
       return { hash: bundle.hash }

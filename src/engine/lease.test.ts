@@ -1,0 +1,89 @@
+// The node's life in the store, by the clocks that decide it.
+import { describe, expect, test } from 'vitest'
+import type { Incarnation } from '../core/ids/index.ts'
+import { StoreError } from '../ports/store.ts'
+import { accept, CREATED, makeHand, makeWorld, workOf } from './world.fixture.ts'
+
+const LEASE_MS = 30_000
+const unavailable = () => Promise.reject(new StoreError('unavailable', 'gone'))
+
+describe('a life', () => {
+  test('[E1] ends by the node’s own clock when no heartbeat arrives', async () => {
+    const world = makeWorld(() => CREATED)
+    const node = await world.node({ faults: { renew: unavailable } })
+    await world.pass(LEASE_MS - 1)
+    expect(node.engine.health().alive).toBe(true)
+    await world.pass(1)
+    expect(node.engine.health().alive).toBe(false)
+  })
+
+  test('[E1] is counted from before the heartbeat was asked for, however late its answer is', async () => {
+    const world = makeWorld(() => CREATED)
+    const node = await world.node()
+    const gate = makeHand<void>()
+    node.faults.renew = async (pass) => {
+      const renewed = await pass()
+      await gate.promise
+      return renewed
+    }
+    // The heartbeat leaves after a third of the life, and its answer comes much later.
+    await world.pass(LEASE_MS - 1)
+    gate.give()
+    await world.pass()
+    node.faults.renew = unavailable
+    await world.pass(LEASE_MS / 3)
+    expect(node.engine.health().alive).toBe(true)
+    await world.pass(1)
+    expect(node.engine.health().alive).toBe(false)
+  })
+
+  test('[E1] without one, nothing is born in the node’s hands and nothing is claimed', async () => {
+    const world = makeWorld(() => CREATED)
+    const node = await world.node({ faults: { renew: unavailable } })
+    await world.pass(LEASE_MS)
+    const eventId = await accept(world, node)
+    await world.pass(60_000)
+    expect(await workOf(world, eventId)).toMatchObject({ state: 'ready', epoch: 0 })
+    expect(world.calls).toEqual([])
+  })
+
+  test('[E2] that was fenced is never used again: the node joins anew and goes on', async () => {
+    const world = makeWorld(() => CREATED)
+    const node = await world.node()
+    const before = node.log.messages.find(({ name }) => name === 'node.joined')?.fields
+    node.faults.renew = unavailable
+    await world.pass(LEASE_MS)
+    await world.store.reclaim(1)
+    node.faults.renew = (pass) => pass()
+    await world.pass(LEASE_MS)
+    const joined = node.log.messages.filter(({ name }) => name === 'node.joined')
+    expect(joined).toHaveLength(2)
+    expect(Number(joined[1]?.fields.incarnation)).toBeGreaterThan(Number(before?.incarnation))
+    expect(await world.store.renew(before?.incarnation as Incarnation, 1)).toBe('fenced')
+    const eventId = await accept(world, node)
+    expect(await workOf(world, eventId)).toMatchObject({ state: 'done' })
+  })
+
+  test('[E3] of a dead node ends, and another takes its work over', async () => {
+    const world = makeWorld((_request, call) => (call === 1 ? null : CREATED))
+    const first = await world.node({ name: 'first' })
+    const eventId = await accept(world, first)
+    const second = await world.node({ name: 'second' })
+    first.crash()
+    await world.pass(LEASE_MS - 1_000)
+    expect(await workOf(world, eventId)).toMatchObject({ state: 'leased', epoch: 1 })
+    await world.pass(LEASE_MS)
+    expect(await workOf(world, eventId)).toMatchObject({ state: 'parked', epoch: 3 })
+    expect(second.log.messages.map(({ name }) => name)).toContain('work.reclaimed')
+  })
+
+  test('[E3] of a node that starts again ends at once', async () => {
+    const world = makeWorld()
+    const first = await world.node()
+    const eventId = await accept(world, first)
+    first.crash()
+    await world.node()
+    await world.pass()
+    expect(await workOf(world, eventId)).toMatchObject({ state: 'parked' })
+  })
+})
