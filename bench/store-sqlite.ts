@@ -1,7 +1,7 @@
 // How many events per second the SQLite store takes in and finishes, durably, two commits each:
 //   accept = dedup guard + event of 1 KiB + work born leased; finish = lease guard + work settled + ledger entry done.
 //
-//   node --import tsx bench/store-sqlite.ts [--rows 300000] [--seconds 4] [--only executor|store] [--profile]
+//   node --import tsx bench/store-sqlite.ts [--rows 300000] [--seconds 4] [--only executor|store]
 //
 // Other programs on the machine slow everything down, so each figure is the best and the median of short windows.
 

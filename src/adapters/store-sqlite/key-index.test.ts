@@ -17,7 +17,7 @@ const steps = fc.array(
   { minLength: 20, maxLength: 80, size: 'max' },
 )
 
-test('[K1][K2][K3] every committed key is found at its last row, and no other', () => {
+test('every committed key is found at its last row, and no other', () => {
   const seen = new Set<string>()
   fc.assert(
     fc.property(steps, fc.constantFrom(1, 5, 20), (transactions, foldAt) => {
@@ -58,7 +58,7 @@ test('[K1][K2][K3] every committed key is found at its last row, and no other', 
   expect([...seen].sort()).toEqual(['cut', 'moved'])
 })
 
-test('[K3] a rollback does not make the log be cut too far', () => {
+test('a rollback does not make the log be cut too far', () => {
   const db = new DatabaseSync(':memory:')
   migrate(db, 'test')
   const index = makeKeyIndex(db, 1)

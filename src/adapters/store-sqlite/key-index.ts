@@ -5,9 +5,9 @@
 // to `key_log` and remembered here; once there are enough of them they move over to `known_key` in the order of their
 // hashes, a few with every group, many to a page.
 //
-// Invariants: K1 a key's row is in memory, or in `known_key`, from the moment its group is committed; memory goes first.
-// K2 what is in memory is in `key_log`, so that opening again finds it. K3 the log is cut only behind keys that have
-// moved, so moving them once more after a crash changes nothing.
+// Invariants: a key's row is in memory, or in `known_key`, from the moment its group is committed; memory goes first.
+// What is in memory is in `key_log`, so that opening again finds it. The log is cut only behind keys that have moved, so
+// moving them once more after a crash changes nothing.
 
 import { Buffer } from 'node:buffer'
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
