@@ -48,12 +48,17 @@ test('bad input is refused with its reason and the next step; the store is uncha
       'unknown_source',
       { method: 'POST', body, headers, at: `${node.url}/in/nobody/github` },
     ],
-    ['not JSON', 400, 'not_json', { method: 'POST', body: broken, headers: makeDelivery(broken).headers }],
+    [
+      'not JSON',
+      400,
+      'not_json',
+      { method: 'POST', body: broken, headers: makeDelivery({ body: broken }).headers },
+    ],
     [
       'over the limit',
       413,
       'body_too_large',
-      { method: 'POST', body: large, headers: makeDelivery(large).headers },
+      { method: 'POST', body: large, headers: makeDelivery({ body: large }).headers },
     ],
     [
       'the wrong type',

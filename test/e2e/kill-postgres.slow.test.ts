@@ -3,7 +3,7 @@
 import { randomInt } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { formatAccount, makeFlows, report, resolveParked, settled, takeAccount } from '../support/account.ts'
-import { runLoad } from '../support/load.ts'
+import { runLoad, sendAgain } from '../support/load.ts'
 import { buildDist, startNode } from '../support/node-process.ts'
 import { type PostgresServer, startPostgres } from '../support/postgres.ts'
 import { startVendor } from '../support/vendor.ts'
@@ -41,6 +41,7 @@ test('kill -9 on PostgreSQL: fenced and recovered, nothing lost, nothing twice',
     expect(exact).toMatchObject({ done: EVENTS, effects: EVENTS, lost: 0, repeated: 0 })
   }
   expect(plain).toMatchObject({ otherwise: 0, lost: 0, repeated: 0 })
+  expect(await sendAgain(node, acknowledged, 100)).toEqual([])
   const resolved = await resolveParked(node, vendor, acknowledged, account)
   expect(resolved).toEqual({ notOnce: [], parked: [] })
   node.kill('SIGTERM')

@@ -5,7 +5,7 @@ import { randomInt } from 'node:crypto'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { beforeAll, expect, test } from 'vitest'
 import { formatAccount, makeFlows, report, resolveParked, settled, takeAccount } from '../support/account.ts'
-import { runLoad } from '../support/load.ts'
+import { runLoad, sendAgain } from '../support/load.ts'
 import { buildDist, startNode } from '../support/node-process.ts'
 import { startVendor } from '../support/vendor.ts'
 import { makeWorkspace } from '../support/workspace.ts'
@@ -44,6 +44,7 @@ test('three times kill -9: nothing acknowledged is lost, no effect happens twice
   expect(plain).toMatchObject({ otherwise: 0, lost: 0, repeated: 0 })
   expect(plain.done + plain.parked).toBe(EVENTS)
 
+  expect(await sendAgain(node, acknowledged, 100)).toEqual([])
   const resolved = await resolveParked(node, vendor, acknowledged, account)
   expect(resolved).toEqual({ notOnce: [], parked: [] })
 

@@ -43,8 +43,7 @@ const BODY = JSON.stringify({
 })
 
 /** A delivery as GitHub would send it. */
-export function makeDelivery(body: string = BODY) {
-  const id = randomUUID()
+export function makeDelivery({ id = randomUUID() as string, body = BODY } = {}) {
   const signed = signRequest({ scheme: 'github', secret: [] }, { body: Buffer.from(body), secret: SECRET })
   const headers = {
     'content-type': 'application/json',
@@ -121,6 +120,22 @@ export async function runLoad(options: LoadOptions): Promise<Load> {
   const seconds = (performance.now() - startedAt) / 1_000
   await pool.close()
   return { node, acknowledged, duplicates, failedTries, eventsPerSecond: options.events / seconds }
+}
+
+/** Sends what was acknowledged once more, as GitHub does on request; answers the deliveries that were not recognised. */
+export async function sendAgain(
+  node: NodeProcess,
+  acknowledged: ReadonlyMap<string, string>,
+  count: number,
+): Promise<readonly string[]> {
+  const strange: string[] = []
+  for (const [id, eventId] of [...acknowledged].slice(0, count)) {
+    const { body, headers } = makeDelivery({ id })
+    const response = await fetch(`${node.url}/in/default/github`, { method: 'POST', body, headers })
+    const answer = (await response.json()) as { eventId: string; duplicate: boolean }
+    if (answer.eventId !== eventId || !answer.duplicate) strange.push(id)
+  }
+  return strange
 }
 
 function makeSignal(): { readonly fired: Promise<void>; fire(): void } {
