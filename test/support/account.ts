@@ -7,7 +7,7 @@ import { eventually } from './node-process.ts'
 import type { Vendor } from './vendor.ts'
 
 /** One event, four consumers, each with another way out of doubt. */
-export const CONSUMERS = ['keyed', 'probed', 'plain', 'chain'] as const
+const CONSUMERS = ['keyed', 'probed', 'plain', 'chain'] as const
 type Consumer = (typeof CONSUMERS)[number]
 
 /** `timeout` bounds how long a probe has to wait: nothing may be on its way any more. */
