@@ -12,8 +12,7 @@ import {
 } from '../core/action/index.ts'
 import { ExpressionError } from '../core/expression/index.ts'
 import { type CallVerdict, classifyCall } from '../core/failure/index.ts'
-import { stringifyJson } from '../core/json/index.ts'
-import { decideEffect, EVIDENCE_ACKNOWLEDGED, type LedgerEntry } from '../core/ledger/index.ts'
+import { acknowledgedRef, acknowledgement, decideEffect, type LedgerEntry } from '../core/ledger/index.ts'
 import type { Instant } from '../core/time/index.ts'
 import { type Counters, decideExhausted, decideFailure, type FailureStep } from '../core/work/index.ts'
 import type { HttpOutcome } from '../ports/http-client.ts'
@@ -133,15 +132,9 @@ export function makeEffects(
       case 'reserve':
         return reserveAndSend(call, entry)
       case 'hit':
-        return finishKnown(call, entry, step.own, [], [])
+        return finishKnown(call, entry, step.own)
       case 'believe':
-        return finishKnown(
-          call,
-          entry,
-          entry.work === item.work.id,
-          [ledgerGuard(entry)],
-          [settleLedger(call.key, 'done', 'acknowledged', entry.effectRef, entry.result)],
-        )
+        return finishProved(call, entry, 'acknowledged', acknowledgedRef(entry))
       case 'doubt':
         return declareDoubt(call, entry)
       case 'probe':
@@ -357,13 +350,7 @@ export function makeEffects(
     }
     if (answer === 'found') {
       const effectRef = response === null ? null : effectRefOf(response)
-      return finishKnown(
-        call,
-        entry,
-        entry.work === item.work.id,
-        [ledgerGuard(entry)],
-        [settleLedger(key, 'done', 'probe', effectRef, null)],
-      )
+      return finishProved(call, entry, 'probe', effectRef)
     }
     if (answer === 'absent') {
       const result = await commits.firmly(
@@ -383,20 +370,30 @@ export function makeEffects(
     call: Call,
     entry: LedgerEntry,
     own: boolean,
-    guards: readonly Guard[],
-    writes: readonly Write[],
+    proved: { readonly guards: readonly Guard[]; readonly writes: readonly Write[] } = NOTHING,
   ): Promise<Round> => {
     const effectRef = own ? entry.effectRef : (entry.effectRef ?? entry.work)
     const settlement = await finish(call, own ? 'DONE' : 'DEDUPE_HIT', {
       to: own ? 'done' : 'skipped',
       counters: countersOf(call.item),
       note: noteOf(call, { effectRef }),
-      guards,
-      writes,
+      ...proved,
       attempt: null,
     })
     return roundAfter(settlement)
   }
+
+  /** A doubt is settled: the effect turned out to be there. */
+  const finishProved = (
+    call: Call,
+    entry: LedgerEntry,
+    proof: 'acknowledged' | 'probe',
+    effectRef: string | null,
+  ): Promise<Round> =>
+    finishKnown(call, { ...entry, effectRef }, entry.work === call.item.work.id, {
+      guards: [ledgerGuard(entry)],
+      writes: [settleLedger(call.key, 'done', proof, effectRef, entry.result)],
+    })
 
   const waitAgain = async (call: Call, entry: LedgerEntry, delayMs: number, why: string): Promise<Round> => {
     if (time.now() + delayMs >= call.item.work.expiresAt) return exhausted(call, entry, 'expired')
@@ -459,7 +456,7 @@ export function makeEffects(
   const bearWitness = async (call: Call, effectRef: string | null, result: string | null) => {
     const { item, key, route } = call
     const { tenant, id, epoch } = item.work
-    const evidence = `${EVIDENCE_ACKNOWLEDGED} ${stringifyJson({ epoch, effectRef })}`
+    const evidence = acknowledgement(epoch, effectRef)
     await commits.firmly(tenant, [], [{ w: 'ledger.observe', key, evidence }])
     const done = settleLedger(key, 'done', 'acknowledged', effectRef, result)
     await commits.firmly(tenant, [{ g: 'ledger', key, state: 'unknown', work: id, epoch }], [done])
@@ -507,7 +504,7 @@ export function makeEffects(
     const entry = await store.forTenant(work.tenant).ledger(call.key)
     await inRounds(call, entry, (found) =>
       found?.state === 'done'
-        ? finishKnown(call, found, found.work === work.id, [], [])
+        ? finishKnown(call, found, found.work === work.id)
         : exhausted(call, found, 'crash_loop'),
     )
   }
@@ -522,6 +519,8 @@ export function makeEffects(
 
   return { run, poison }
 }
+
+const NOTHING = { guards: [], writes: [] } as const
 
 const EXHAUSTED = {
   cap_reached: 'all attempts of the retry profile are used up',

@@ -27,6 +27,8 @@ export interface Runner {
 
 const INTERRUPTED_FIRST_MS = 1_000
 const INTERRUPTED_LAST_MS = 60_000
+/** Behind an entry that somebody is about to settle. */
+const HELD_MS = 1_000
 
 export function makeRunner(
   deps: Pick<EngineDeps, 'store' | 'random' | 'log'> & {
@@ -224,7 +226,7 @@ export function makeRunner(
       abilities: { idempotent: false, keyTtlMs: null, probeAfterMs: null, timeoutMs: 0 },
       now: time.now(),
     })
-    const delayMs = step.step === 'wait' ? step.delayMs : 0
+    const delayMs = step.step === 'wait' ? step.delayMs : HELD_MS
     if (time.now() + delayMs >= item.work.expiresAt) {
       return bury(item, route, key, 'transient', 'expired', 'another item held its key for too long')
     }

@@ -10,6 +10,7 @@ import {
 import { assert } from '../core/errors/index.ts'
 import type { FailureClass } from '../core/failure/index.ts'
 import type { Ids } from '../core/ids/index.ts'
+import { toStorable } from '../core/json/index.ts'
 import type { Route } from '../core/route/index.ts'
 import type { Attempt, Counters, Note, SettledState } from '../core/work/index.ts'
 import type { CommitResult, Found, Guard, Store, Write } from '../ports/store.ts'
@@ -63,7 +64,8 @@ export function makeSettler(deps: {
   readonly ids: Ids
 }): Settler {
   const { store, commits, ids } = deps
-  const settleUnheld: Settler['settleUnheld'] = async (held, route, decision, hold) => {
+  const settleUnheld: Settler['settleUnheld'] = async (held, route, asDecided, hold) => {
+    const decision = withStorableTexts(asDecided)
     const { work, event } = held
     const { replayOf } = work
     for (let race = 0; race < VERSION_RACES_MAX; race += 1) {
@@ -93,6 +95,21 @@ export function makeSettler(deps: {
         epoch: item.work.epoch,
       }),
   }
+}
+
+const ERROR_LENGTH_MAX = 2_000
+
+/** Error texts come from vendors and functions, and may hold what no store takes: the decision must not fail on them. */
+function withStorableTexts(decision: Decision): Decision {
+  const { note, attempt } = decision
+  if (note.lastError === null && attempt?.error == null && decision.to !== 'dead') return decision
+  const kept = (text: string) => toStorable(text, ERROR_LENGTH_MAX)
+  const cleaned = {
+    ...decision,
+    note: note.lastError === null ? note : { ...note, lastError: kept(note.lastError) },
+    attempt: attempt?.error == null ? attempt : { ...attempt, error: kept(attempt.error) },
+  }
+  return cleaned.to === 'dead' ? { ...cleaned, error: kept(cleaned.error) } : cleaned
 }
 
 function itemWrites({ work }: Held, decision: Decision): readonly Write[] {

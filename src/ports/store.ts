@@ -4,7 +4,7 @@
 // answer, not an exception, and writes nothing. Commits that arrive together share one durable transaction; each
 // has its own result, and nobody is answered before the transaction is on disk.
 //
-// A commit writes each row at most once. One that adds an id that exists already is a caller's bug: it is rejected
+// A commit writes each row at most once, but for work that it adds and settles. One that adds an id that exists already is a caller's bug: it is rejected
 // and writes nothing, and the rest of its group is not disturbed. docs/spec/store.md has every rule.
 //
 // Only the store's clock decides leases, due times and windows: callers pass durations, the store turns them into

@@ -33,7 +33,7 @@ export function compileAction(document: ActionDocument): Action {
         codeHash: document.codeHash,
         timeoutMs: document.timeoutMs,
         // Without `with`, a function gets the whole payload.
-        input: (scope) => (shape === null ? (scope['payload'] as JsonValue) : (shape.render(scope) ?? null)),
+        input: (scope) => (shape === null ? (scope.payload as JsonValue) : (shape.render(scope) ?? null)),
       }
     }
     case 'emit': {

@@ -136,11 +136,11 @@ export function parseResponse(response: {
 
 /** Where the effect is, in the vendor's words: the `location`, or an `id` in the answer. */
 export function effectRefOf(response: ParsedResponse): string | null {
-  const location = response.headers['location']
+  const location = response.headers.location
   if (location !== undefined) return location
   const { body } = response
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return null
-  const id = (body as Readonly<Record<string, JsonValue>>)['id']
+  const id = (body as Readonly<Record<string, JsonValue>>).id
   if (typeof id !== 'string' && typeof id !== 'number' && typeof id !== 'bigint') return null
   // The effect is there already: a reference that cannot be kept must not stand in the way of saying so.
   const text = String(id)

@@ -5,6 +5,7 @@
 // person. L3 what another live item holds is waited for. L4 evidence of success settles an unknown.
 
 import type { WorkId } from '../ids/index.ts'
+import { parseJson, stringifyJson } from '../json/index.ts'
 import { type Instant, SECOND } from '../time/index.ts'
 import type { LedgerEntry, LedgerState } from './ledger.ts'
 
@@ -94,6 +95,21 @@ function waitForOther(waits: number): EffectStep {
     delayMs: Math.min(WAIT_LAST_MS, WAIT_FIRST_MS * 2 ** Math.min(waits, 20)),
     for: 'other',
   }
+}
+
+/** What a stale owner leaves in the ledger: the answer came, and where the effect is. */
+export function acknowledgement(epoch: number, effectRef: string | null): string {
+  return `${EVIDENCE_ACKNOWLEDGED} ${stringifyJson({ epoch, effectRef })}`
+}
+
+/** Where the acknowledged effect is, by the evidence; null when nobody knows. */
+export function acknowledgedRef(entry: LedgerEntry): string | null {
+  for (const text of entry.evidence) {
+    if (!text.startsWith(EVIDENCE_ACKNOWLEDGED)) continue
+    const { effectRef } = parseJson(text.slice(EVIDENCE_ACKNOWLEDGED.length)) as { effectRef: string | null }
+    if (effectRef !== null) return effectRef
+  }
+  return null
 }
 
 function hasAcknowledgement(entry: LedgerEntry): boolean {

@@ -1,4 +1,10 @@
 export type { EffectAbilities, EffectQuestion, EffectStep } from './decide.ts'
-export { decideEffect, EVIDENCE_ACKNOWLEDGED, LEDGER_STEPS } from './decide.ts'
+export {
+  acknowledgedRef,
+  acknowledgement,
+  decideEffect,
+  EVIDENCE_ACKNOWLEDGED,
+  LEDGER_STEPS,
+} from './decide.ts'
 export type { LedgerEntry, LedgerProof, LedgerState, NewLedgerEntry } from './ledger.ts'
 export { LEDGER_STATES } from './ledger.ts'

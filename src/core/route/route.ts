@@ -44,7 +44,7 @@ export function compileRoute(document: RouteDocument): Route {
     expiresInMs: document.maxWaitMs + Math.ceil(span * 1.2),
     wants: (scope) => condition === null || condition.test(scope),
     keyOf(scope) {
-      if (key === null) return `${document.name}:${(scope['event'] as Envelope).id}`
+      if (key === null) return `${document.name}:${(scope.event as Envelope).id}`
       return keyText(key.evaluate(scope))
     },
   }

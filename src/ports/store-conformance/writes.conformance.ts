@@ -128,6 +128,19 @@ export function writeRules(kit: () => Kit): void {
       expect(await reads().work(work.id)).toMatchObject({ alone: true, epoch: 2, dueAt: START })
     })
 
+    test('[ST73] work that is added and settled in one commit', async () => {
+      const event = kit().event()
+      const work = kit().work(event.id)
+      await kit().apply([
+        { w: 'event.append', event, dedupForMs: 1 },
+        { w: 'work.add', work, lease: null, delayMs: 0 },
+        { w: 'work.settle', work: work.id, to: 'skipped', counters, note },
+      ])
+      const row = { state: 'skipped', owner: null, epoch: 0, processedAt: START, ...counters, ...note }
+      expect(await reads().work(work.id)).toMatchObject(row)
+      expect((await kit().claim(await kit().join())).items).toEqual([])
+    })
+
     test('[ST25] again, later', async () => {
       const owner = await kit().join()
       const { work } = await kit().add({ lease: owner })
