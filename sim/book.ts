@@ -1,0 +1,110 @@
+// What the checks remember of a run: rows as they were last seen, sends, releases, acknowledgements, and what was counted
+// to show that the run was not an empty one.
+
+import type { EventId, WorkId } from '../src/core/ids/index.ts'
+import type { LedgerEntry, LedgerProof } from '../src/core/ledger/index.ts'
+import type { WorkRow } from '../src/core/work/index.ts'
+import type { Life } from './node.ts'
+import type { Send } from './vendor.ts'
+
+export type Rule = 'N1' | 'N2' | 'N3' | 'N4' | 'N5' | 'N6' | 'N12' | 'BROKEN'
+
+export interface Violation {
+  readonly rule: Rule
+  readonly message: string
+}
+
+export const COUNTED = [
+  'events',
+  'duplicates',
+  'refusals',
+  'effects',
+  'probes',
+  'secondSends',
+  'crashes',
+  'pauses',
+  'jumps',
+  'reclaimed',
+  'poisoned',
+  'staleCommits',
+  'staleSends',
+  'refusedCommits',
+  'storeFailures',
+  'parked',
+  'deadLetters',
+  'resolved',
+  'replays',
+  'skipped',
+  'evidence',
+  'held',
+] as const
+export type Counted = (typeof COUNTED)[number]
+export type Counts = Record<Counted, number>
+
+export function makeCounts(): Counts {
+  return Object.fromEntries(COUNTED.map((name) => [name, 0])) as Counts
+}
+
+export interface Acknowledgement {
+  readonly source: string
+  readonly dedupKey: string
+  readonly eventId: EventId
+}
+
+export interface Release {
+  readonly at: number
+  readonly proof: LedgerProof
+}
+
+/** Leave to send, as the store gave it. */
+export interface Reserve {
+  readonly life: Life
+  readonly work: WorkId
+  readonly epoch: number
+  readonly eventId: EventId
+  readonly consumer: string
+  readonly sendBy: number
+}
+
+export interface Book {
+  readonly works: Map<WorkId, WorkRow>
+  readonly entries: Map<string, LedgerEntry>
+  /** By ledger key; without probes. */
+  readonly sends: Map<string, Send[]>
+  readonly releases: Map<string, Release[]>
+  readonly reserves: Map<string, Reserve[]>
+  /** Calls of an item since a person gave it all its attempts again. */
+  readonly calls: Map<WorkId, Send[]>
+  /** What a person said about a key, before the engine was told. */
+  readonly words: Map<string, ('done' | 'released')[]>
+  readonly acknowledgements: Acknowledgement[]
+  readonly counts: Counts
+  readonly violations: Violation[]
+  violate(rule: Rule, message: string): void
+}
+
+export function makeBook(trace: (who: string, what: () => string) => void): Book {
+  const violations: Violation[] = []
+  return {
+    works: new Map(),
+    entries: new Map(),
+    sends: new Map(),
+    releases: new Map(),
+    reserves: new Map(),
+    calls: new Map(),
+    words: new Map(),
+    acknowledgements: [],
+    counts: makeCounts(),
+    violations,
+    violate(rule, message) {
+      violations.push({ rule, message })
+      trace('check', () => `${rule} ${message}`)
+    },
+  }
+}
+
+export function addTo<Key, Value>(map: Map<Key, Value[]>, key: Key, value: Value): void {
+  const list = map.get(key)
+  if (list === undefined) map.set(key, [value])
+  else list.push(value)
+}

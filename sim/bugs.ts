@@ -1,0 +1,355 @@
+// Planted bugs: each is a wrapper around a port or a decision of the correct engine, and each must be found within a
+// bounded number of seeds (sim/bugs.test.ts). A simulator that finds no planted bug proves nothing when it finds none.
+
+import { putWork } from '../src/adapters/store-memory/state.ts'
+import type { NodeId, WorkId } from '../src/core/ids/index.ts'
+import { EMPTY_NOTE, type WorkRow } from '../src/core/work/index.ts'
+import type { Decisions } from '../src/engine/index.ts'
+import type { Clock } from '../src/ports/clock.ts'
+import type { HttpClient, HttpOutcome, HttpRequest } from '../src/ports/http-client.ts'
+import type { Commit, CommitResult, Store, Write } from '../src/ports/store.ts'
+import type { Rule } from './book.ts'
+import type { Data, StoreKind } from './data.ts'
+
+export interface Bug {
+  readonly name: string
+  /** What somebody might have got wrong. */
+  readonly about: string
+  /** Rules that may be the first to notice. */
+  readonly breaks: readonly Rule[]
+  /** Which stores it can be planted in; both when left out. */
+  readonly stores?: readonly StoreKind[]
+  readonly decisions?: (decisions: Decisions) => Decisions
+  readonly clock?: (clock: Clock) => Clock
+  readonly store?: (store: Store) => Store
+  readonly http?: (http: HttpClient) => HttpClient
+  readonly data?: (data: Data) => Data
+}
+
+const withCommit = (store: Store, commit: Store['commit']): Store => ({ ...store, commit })
+
+/** Every commit goes through `change` before it leaves the node. */
+const changing =
+  (change: (commit: Commit) => Commit) =>
+  (store: Store): Store =>
+    withCommit(store, (commit) => store.commit(change(commit)))
+
+/** A guard that is left out holds always; the others keep their numbers. */
+const withoutGuard =
+  (kind: Commit['guards'][number]['g']) =>
+  (store: Store): Store =>
+    withCommit(store, async (commit) => {
+      const kept = commit.guards.flatMap(({ g }, index) => (g === kind ? [] : [index]))
+      const result = await store.commit({ ...commit, guards: kept.map((index) => commit.guards[index]!) })
+      return result.ok ? result : { ...result, guard: kept[result.guard]! }
+    })
+
+const withoutWrites = (isWanted: (commit: Commit) => boolean, kinds: readonly Write['w'][]) =>
+  changing((commit) =>
+    isWanted(commit) ? { ...commit, writes: commit.writes.filter(({ w }) => !kinds.includes(w)) } : commit,
+  )
+
+const has = (commit: Commit, kind: Write['w']): boolean => commit.writes.some(({ w }) => w === kind)
+
+const answering =
+  (change: (outcome: HttpOutcome, request: HttpRequest) => HttpOutcome) =>
+  (http: HttpClient): HttpClient => ({
+    send: async (request) => change(await http.send(request), request),
+  })
+
+/** Rows of the memory store, changed behind its back. */
+const rewrite = (data: Data, ids: readonly WorkId[], change: (row: WorkRow) => WorkRow): void => {
+  for (const id of ids) {
+    const row = data.state?.work.get(id)
+    if (data.state !== null && row !== undefined) putWork(data.state, id, change(row))
+  }
+}
+
+export const BUGS: readonly Bug[] = [
+  {
+    name: 'lease-guard-dropped',
+    about: 'commits do not say which lease they rest on',
+    breaks: ['N5', 'N3', 'N2', 'N6'],
+    store: withoutGuard('lease'),
+  },
+  {
+    name: 'early-acknowledgement',
+    about: 'an event is acknowledged before its group is applied',
+    breaks: ['N1'],
+    store: (store) =>
+      withCommit(store, async (commit) => {
+        if (!has(commit, 'event.append') || commit.guards[0]?.g !== 'dedup') return store.commit(commit)
+        store.commit(commit).catch(() => {})
+        return { ok: true, at: 0, leased: [] }
+      }),
+  },
+  {
+    name: 'no-fence-at-join',
+    about: 'a node that starts again leaves its earlier life alive',
+    breaks: ['N5'],
+    data: (data) => {
+      let lives = 0
+      return { ...data, join: (now, node, ttlMs) => data.join(now, `${node}#${++lives}` as NodeId, ttlMs) }
+    },
+  },
+  {
+    name: 'epoch-not-raised',
+    about: 'a claim leaves the epoch as it was',
+    breaks: ['N5'],
+    stores: ['memory'],
+    data: (data) => ({
+      ...data,
+      claim(now, request) {
+        const result = data.claim(now, request)
+        const ids = result.items.map(({ work }) => work.id)
+        rewrite(data, ids, (row) => ({ ...row, epoch: row.epoch - 1 }))
+        return {
+          ...result,
+          items: result.items.map(({ work, event }) => ({ event, work: { ...work, epoch: work.epoch - 1 } })),
+        }
+      },
+    }),
+  },
+  {
+    name: 'reclaim-keeps-lease',
+    about: 'work of the dead is reported as given back and stays leased',
+    breaks: ['N5'],
+    stores: ['memory'],
+    data: (data) => ({
+      ...data,
+      reclaim(now, limit) {
+        const before = new Map(data.state?.work)
+        const given = data.reclaim(now, limit)
+        rewrite(data, given, (row) => before.get(row.id) ?? row)
+        return given
+      },
+    }),
+  },
+  {
+    name: 'losses-in-company',
+    about: 'a loss counts toward poison although the item did not run alone',
+    breaks: ['N5'],
+    stores: ['memory'],
+    data: (data) => ({
+      ...data,
+      reclaim(now, limit) {
+        const before = new Map(data.state?.work)
+        const given = data.reclaim(now, limit)
+        rewrite(data, given, (row) => ({ ...row, losses: (before.get(row.id)?.losses ?? 0) + 1 }))
+        return given
+      },
+    }),
+  },
+  {
+    name: 'dedup-ignored',
+    about: 'a duplicate is taken for a new event',
+    breaks: ['N1', 'N2'],
+    store: withoutGuard('dedup'),
+  },
+  {
+    name: 'reserve-skipped',
+    about: 'the call is made without a reserve in the ledger',
+    breaks: ['N3'],
+    store: (store) =>
+      withCommit(store, async (commit): Promise<CommitResult> => {
+        if (!has(commit, 'ledger.reserve')) return store.commit(commit)
+        return { ok: true, at: 0, leased: [] }
+      }),
+  },
+  {
+    name: 'finish-in-two',
+    about: 'the item and its ledger entry are settled by two commits',
+    breaks: ['N2', 'N4', 'N12'],
+    store: (store) =>
+      withCommit(store, async (commit) => {
+        if (!has(commit, 'ledger.settle') || !has(commit, 'work.settle')) return store.commit(commit)
+        const isLedger = ({ w }: Write) => w === 'ledger.settle'
+        const item = { ...commit, writes: commit.writes.filter((write) => !isLedger(write)) }
+        const result = await store.commit(item)
+        if (!result.ok) return result
+        const guards = commit.guards.filter(({ g }) => g === 'ledger')
+        return store.commit({ ...commit, guards, writes: commit.writes.filter(isLedger) })
+      }),
+  },
+  {
+    name: 'stale-settle-accepted',
+    about: 'the store lets a stale owner settle an item',
+    breaks: ['N5', 'N3'],
+    data: (data) => ({
+      ...data,
+      commit: (now, commits) =>
+        data.commit(now, commits).map((outcome, index) => {
+          const commit = commits[index]!
+          const isStale = outcome.ok === false && commit.guards[outcome.guard]?.g === 'lease'
+          return isStale && has(commit, 'work.settle')
+            ? data.commit(now, [{ ...commit, guards: commit.guards.filter(({ g }) => g !== 'lease') }])[0]!
+            : outcome
+        }),
+    }),
+  },
+  {
+    name: 'again-lost',
+    about: 'an item that is to be tried again is not put back',
+    breaks: ['N12', 'N2', 'N5'],
+    store: withoutWrites((commit) => has(commit, 'work.again'), ['work.again']),
+  },
+  {
+    name: 'dead-letter-alone',
+    about: 'a dead letter is written, and its item stays alive',
+    breaks: ['N2'],
+    store: withoutWrites((commit) => has(commit, 'deadLetter.put'), ['work.settle']),
+  },
+  {
+    name: 'work-lost-at-accept',
+    about: 'an event is kept without the work that matched',
+    breaks: ['N2', 'N5'],
+    store: withoutWrites((commit) => has(commit, 'event.append'), ['work.add']),
+  },
+  {
+    name: 'timeout-means-never-sent',
+    about: 'a time-out after sending is taken for a call that was never sent',
+    breaks: ['N3'],
+    http: answering((outcome) =>
+      outcome.kind === 'failed' && outcome.code === 'timeout' ? { ...outcome, sent: 'no' } : outcome,
+    ),
+  },
+  {
+    name: 'server-error-means-not-applied',
+    about: 'a 500 is taken for proof that nothing happened',
+    breaks: ['N3'],
+    decisions: (decisions) => ({
+      ...decisions,
+      classifyCall(facts, policy) {
+        const verdict = decisions.classifyCall(facts, policy)
+        const isDoubt = facts.kind === 'response' && verdict.as === 'failed' && verdict.effect === 'maybe'
+        return isDoubt ? { ...verdict, class: 'transient', effect: 'none' } : verdict
+      },
+    }),
+  },
+  {
+    name: 'unknown-retried',
+    about: 'a call in doubt is simply made again',
+    breaks: ['N3'],
+    decisions: (decisions) => ({
+      ...decisions,
+      decideEffect(question) {
+        const step = decisions.decideEffect(question)
+        return step.step === 'park' || step.step === 'probe' ? { step: 'reserve' } : step
+      },
+      decideFailure: (question) =>
+        decisions.decideFailure({ ...question, canRepeat: true, probeAfterMs: null }),
+    }),
+  },
+  {
+    name: 'probe-too-early',
+    about: 'the vendor is asked before it had its time',
+    breaks: ['N3'],
+    decisions: (decisions) => ({
+      ...decisions,
+      decideEffect(question) {
+        const step = decisions.decideEffect(question)
+        return step.step === 'wait' && step.for === 'probe' ? { step: 'probe' } : step
+      },
+      decideFailure(question) {
+        const step = decisions.decideFailure(question)
+        return step.step === 'again' && question.effect === 'maybe' ? { ...step, delayMs: 10 } : step
+      },
+    }),
+  },
+  {
+    name: 'probe-inverted',
+    about: 'found is taken for absent, and absent for found',
+    breaks: ['N4', 'N3'],
+    http: answering((outcome, request) =>
+      request.method === 'GET' && outcome.kind === 'response'
+        ? { ...outcome, status: outcome.status === 404 ? 200 : outcome.status === 200 ? 404 : outcome.status }
+        : outcome,
+    ),
+  },
+  {
+    name: 'hit-ignored',
+    about: 'an effect that the ledger knows is made again',
+    breaks: ['N3', 'N5'],
+    decisions: (decisions) => ({
+      ...decisions,
+      decideEffect(question) {
+        const step = decisions.decideEffect(question)
+        return step.step === 'hit' ? { step: 'reserve' } : step
+      },
+    }),
+  },
+  {
+    name: 'key-per-attempt',
+    about: 'every attempt sends a new Idempotency-Key',
+    breaks: ['N3'],
+    http: (http) => {
+      let attempts = 0
+      return {
+        send(request) {
+          const key = request.headers['idempotency-key']
+          if (key === undefined) return http.send(request)
+          attempts += 1
+          return http.send({
+            ...request,
+            headers: { ...request.headers, 'idempotency-key': `${key}-${attempts}` },
+          })
+        },
+      }
+    },
+  },
+  {
+    name: 'validation-retried',
+    about: 'what the vendor refuses as invalid is tried again',
+    breaks: ['N6'],
+    decisions: (decisions) => ({
+      ...decisions,
+      decideFailure: (question) =>
+        decisions.decideFailure(
+          question.class === 'validation' ? { ...question, class: 'transient' } : question,
+        ),
+    }),
+  },
+  {
+    name: 'attempts-not-counted',
+    about: 'a retry does not use up an attempt',
+    breaks: ['N6'],
+    decisions: (decisions) => ({
+      ...decisions,
+      decideFailure(question) {
+        const step = decisions.decideFailure({
+          ...question,
+          counters: { ...question.counters, attempts: 1 },
+        })
+        return step.step === 'again'
+          ? { ...step, counters: { ...question.counters, attempts: question.counters.attempts - 1 } }
+          : step
+      },
+    }),
+  },
+  {
+    name: 'lease-by-wall-clock',
+    about: 'the node measures its lease by a clock that jumps',
+    breaks: ['N3', 'N5', 'N6', 'N12'],
+    clock: (clock) => ({ ...clock, monotonic: () => clock.now() }),
+  },
+  {
+    name: 'done-without-proof',
+    about: 'an item whose outcome is unknown is closed as done',
+    breaks: ['N4'],
+    store: changing((commit) => ({
+      ...commit,
+      writes: commit.writes.map((write) =>
+        write.w === 'work.settle' && write.to === 'parked'
+          ? { ...write, to: 'done', note: EMPTY_NOTE }
+          : write,
+      ),
+    })),
+  },
+]
+
+export function findBug(name: string): Bug {
+  const bug = BUGS.find((one) => one.name === name)
+  if (bug === undefined)
+    throw new Error(`no bug ${name}; known are ${BUGS.map((one) => one.name).join(', ')}`)
+  return bug
+}

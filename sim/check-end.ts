@@ -1,0 +1,144 @@
+// N1, N2 and N12: what must be true of the whole store, at an acknowledgement and when a run is over.
+
+import { DEFAULT_TENANT } from '../src/core/ids/index.ts'
+import { SECOND } from '../src/core/time/index.ts'
+import type { WorkRow } from '../src/core/work/index.ts'
+import type { EngineConfig } from '../src/engine/index.ts'
+import type { StoreDump } from '../src/ports/store.ts'
+import type { Acknowledgement, Book } from './book.ts'
+import type { Data } from './data.ts'
+import { short } from './node.ts'
+import { RETRY_AFTER_S_MAX, ROUTES, SOURCES } from './scenario.ts'
+
+/** Nobody will act on these by himself. */
+const SETTLED = new Set(['done', 'skipped', 'merged', 'parked', 'dead', 'cancelled'])
+
+/** Waits only for somebody whose outcome a person has to decide. */
+function isHeld(book: Book, row: WorkRow): boolean {
+  if (row.state !== 'ready' || row.key === null) return false
+  const entry = book.entries.get(row.key)
+  return entry !== undefined && entry.work !== row.id && book.works.get(entry.work)?.state === 'parked'
+}
+
+export function unsettled(book: Book): readonly WorkRow[] {
+  return [...book.works.values()].filter((row) => !SETTLED.has(row.state) && !isHeld(book, row))
+}
+
+export function countParked(book: Book): number {
+  return [...book.works.values()].filter(({ state }) => state === 'parked').length
+}
+
+/**
+ * How long after the last fault everything must be settled: the old lives are fenced and their work given back; then an
+ * item may have to sit out its longest wait, once for itself, once for the holder of its key, once for what caused it.
+ */
+export function healingMs(config: Pick<EngineConfig, 'leaseMs' | 'pollMs'>, poisonous: number): number {
+  const { leaseMs, pollMs } = config
+  const waitForKeyMs = 300 * SECOND
+  const waitForProbeMs = 256 * SECOND
+  const longest = ROUTES.map(({ document }) => {
+    const action = document.do
+    const callMs = action.type === 'http' ? action.timeoutMs + (action.probe?.afterMs ?? 0) : 2 * SECOND
+    return 2 * callMs + 1.1 * Math.max(...document.retry.delaysMs, RETRY_AFTER_S_MAX * SECOND)
+  })
+  const onceMs = Math.max(...longest) + Math.max(waitForKeyMs, waitForProbeMs) + 2 * pollMs + 30 * SECOND
+  // A poisonous item takes its node down four times, and with it whatever ran.
+  return 3 * leaseMs + poisonous * 4 * (leaseMs + 10 * SECOND) + 3 * onceMs
+}
+
+export function checkAcknowledged(book: Book, data: Data, acknowledged: Acknowledgement): void {
+  const event = data.event(DEFAULT_TENANT, acknowledged.eventId)
+  book.acknowledgements.push(acknowledged)
+  if (event === null) {
+    book.violate('N1', `event ${short(acknowledged.eventId)} was acknowledged and is not in the store`)
+  } else if (event.source !== acknowledged.source || event.dedupKey !== acknowledged.dedupKey) {
+    book.violate('N1', `the answer to ${acknowledged.dedupKey} names another event`)
+  }
+}
+
+export function checkEnd(book: Book, data: Data): void {
+  const dump = data.dump()
+  checkEvents(book, dump)
+  checkWork(book, dump)
+  checkLetters(book, dump)
+  checkLedger(book, dump)
+}
+
+function checkEvents(book: Book, dump: StoreDump): void {
+  const known = new Set(dump.events.map(({ id }) => id))
+  for (const { eventId } of book.acknowledgements) {
+    if (!known.has(eventId)) book.violate('N1', `acknowledged event ${short(eventId)} is gone`)
+  }
+  const windows = new Map(SOURCES.map(({ name, dedup }) => [name, dedup.windowMs]))
+  const byKey = new Map<string, number>()
+  for (const event of [...dump.events].sort((a, b) => a.receivedAt - b.receivedAt)) {
+    const name = `${event.source} ${event.dedupKey}`
+    const before = byKey.get(name)
+    const windowMs = windows.get(event.source) ?? Number.POSITIVE_INFINITY
+    if (before !== undefined && event.receivedAt < before + windowMs) {
+      book.violate('N1', `two events of ${name} within the window`)
+    }
+    byKey.set(name, event.receivedAt)
+    const own = dump.work.filter(({ eventId, replayOf }) => eventId === event.id && replayOf === null)
+    const consumers = new Set(own.map(({ consumer }) => consumer))
+    if (own.length !== event.matched || consumers.size !== own.length) {
+      book.violate('N2', `event ${short(event.id)} has ${own.length} items of ${event.matched} that matched`)
+    }
+  }
+}
+
+function checkWork(book: Book, dump: StoreDump): void {
+  const rows = new Map(dump.work.map((row) => [row.id, row]))
+  for (const { id, state } of book.works.values()) {
+    if (rows.get(id)?.state !== state) book.violate('N2', `work ${short(id)} is no longer ${state}`)
+  }
+  for (const row of dump.work) {
+    if (!book.works.has(row.id)) book.violate('N2', `work ${short(row.id)} came from nowhere`)
+    // An emitted event and the end of the item that emitted it are one commit.
+    if (row.consumer === 'route:pack' && row.state === 'done') {
+      const emitted = dump.events.filter(
+        ({ source, dedupKey }) => source === row.consumer && dedupKey === row.key,
+      )
+      if (emitted.length !== 1) book.violate('N2', `work ${short(row.id)} emitted ${emitted.length} events`)
+    }
+    if (isHeld(book, row)) book.counts.held += 1
+  }
+}
+
+function checkLetters(book: Book, dump: StoreDump): void {
+  const works = new Map(dump.work.map((row) => [row.id, row]))
+  const letters = new Map(dump.deadLetters.map((letter) => [letter.id, letter]))
+  const firsts = new Set<string>()
+  for (const letter of dump.deadLetters) {
+    firsts.add(`${letter.eventId} ${letter.consumer}`)
+    const state = works.get(letter.workId)?.state
+    const isRight =
+      letter.state === 'open'
+        ? state === 'dead'
+        : letter.state === 'resolved'
+          ? state === 'done' || state === 'skipped'
+          : letter.state === 'replaying' && state !== 'dead' && state !== 'done' && state !== 'skipped'
+    if (!isRight) book.violate('N2', `dead letter ${short(letter.id)} is ${letter.state}, its work ${state}`)
+  }
+  if (firsts.size !== dump.deadLetters.length) book.violate('N2', 'an item has two dead letters')
+  for (const row of dump.work) {
+    if (row.state !== 'dead') continue
+    const isKept =
+      row.replayOf === null ? firsts.has(`${row.eventId} ${row.consumer}`) : letters.has(row.replayOf)
+    if (!isKept) book.violate('N2', `dead work ${short(row.id)} has no dead letter`)
+  }
+}
+
+/** Nobody is left to settle an entry whose item is over. */
+function checkLedger(book: Book, dump: StoreDump): void {
+  const works = new Map(dump.work.map((row) => [row.id, row]))
+  for (const entry of dump.ledger) {
+    const state = works.get(entry.work)?.state
+    if (entry.state === 'reserved' && (state === undefined || SETTLED.has(state))) {
+      book.violate('N2', `ledger ${entry.key} is reserved, but its work is ${state ?? 'absent'}`)
+    }
+    if (state === 'done' && entry.state !== 'done') {
+      book.violate('N4', `work ${short(entry.work)} is done, but its ledger entry is ${entry.state}`)
+    }
+  }
+}

@@ -1,0 +1,314 @@
+// N2, N4, N5 and N6 on every applied group: each commit is walked write by write against the rows as they were last
+// seen, and the rows that the store then holds must be those that the walk gives.
+
+import { DEFAULT_TENANT, type Incarnation, type NodeId, type WorkId } from '../src/core/ids/index.ts'
+import { LEDGER_STEPS } from '../src/core/ledger/index.ts'
+import { WORK_STEPS, type WorkRow, type WorkState } from '../src/core/work/index.ts'
+import type { ClaimRequest, Commit, Write } from '../src/ports/store.ts'
+import { StoreError } from '../src/ports/store.ts'
+import { addTo, type Book } from './book.ts'
+import type { VirtualTime } from './clock.ts'
+import type { Data, Outcome } from './data.ts'
+import { type Life, short } from './node.ts'
+import { parsePayload } from './scenario.ts'
+import type { Vendor } from './vendor.ts'
+
+export interface RowChecks {
+  applied(life: Life, commits: readonly Commit[], outcomes: readonly Outcome[]): void
+  claimed(life: Life, request: ClaimRequest, result: ReturnType<Data['claim']>): void
+  joined(life: Life, node: NodeId, result: ReturnType<Data['join']>): void
+  reclaimed(life: Life, given: readonly WorkId[]): void
+}
+
+type WorkWrite = Extract<Write, { w: 'work.settle' | 'work.again' }>
+type LedgerWrite = Extract<Write, { w: 'ledger.reserve' | 'ledger.settle' | 'ledger.done' }>
+
+/** Classes that nobody but a person may try again. */
+const REFUSALS = new Set([400, 401, 403, 404, 405, 409, 410, 422, 501])
+
+export function makeRowChecks(deps: {
+  readonly book: Book
+  readonly data: Data
+  readonly time: VirtualTime
+  vendor(): Vendor
+}): RowChecks {
+  const { book, data, time } = deps
+  const { works, entries } = book
+  /** When the dedup keys that were seen may come again. */
+  const windows = new Map<string, number>()
+  const newestOf = new Map<NodeId, Incarnation>()
+
+  const stepWork = (id: WorkId, from: WorkState | 'absent', to: WorkState) => {
+    if (!WORK_STEPS[from].includes(to)) book.violate('N5', `work ${short(id)} goes from ${from} to ${to}`)
+  }
+
+  const added = (
+    write: Extract<Write, { w: 'work.add' }>,
+    isLeased: boolean,
+    states: Map<WorkId, WorkState>,
+  ) => {
+    const { id } = write.work
+    if (works.has(id)) book.violate('N5', `work ${short(id)} is added twice`)
+    states.set(id, isLeased ? 'leased' : 'ready')
+    if (write.work.replayOf !== null) book.counts.replays += 1
+  }
+
+  const moved = (life: Life, commit: Commit, write: WorkWrite, states: Map<WorkId, WorkState>) => {
+    const id = write.work
+    const before = works.get(id)
+    const from = states.get(id) ?? before?.state ?? 'absent'
+    const to = write.w === 'work.again' ? 'ready' : write.to
+    stepWork(id, from, to)
+    states.set(id, to)
+    if (before === undefined) return
+    const isPersons = from === 'parked'
+    if (from === 'leased') checkHolder(life, commit, before)
+    if (!isPersons && write.counters.attempts < before.attempts) {
+      book.violate(
+        'N6',
+        `work ${short(id)} forgets attempts: ${before.attempts} to ${write.counters.attempts}`,
+      )
+    }
+    if (!isPersons && write.counters.losses !== before.losses) {
+      book.violate('N5', `work ${short(id)} changes its losses in a commit`)
+    }
+    if (isPersons && to === 'ready') book.calls.delete(id)
+    if (to === 'ready' && !isPersons) checkRetry(before)
+    if (to === 'parked') book.counts.parked += 1
+    if (to === 'skipped') book.counts.skipped += 1
+    if (to === 'dead') book.counts.deadLetters += 1
+    if (to === 'dead' && write.note.class === 'poison') book.counts.poisoned += 1
+    if (isPersons) book.counts.resolved += 1
+  }
+
+  /** Only the life that holds an item moves it, and only while nobody has fenced it. */
+  const checkHolder = (life: Life, commit: Commit, before: WorkRow) => {
+    const owner = before.owner
+    if (owner === null || !life.owners.has(owner)) {
+      book.violate('N5', `${life.name} moves work ${short(before.id)} that another life holds`)
+      return
+    }
+    if (data.incarnation(owner).fenced) {
+      book.violate('N5', `${life.name} moves work ${short(before.id)} although it is fenced`)
+    }
+    for (const guard of commit.guards) {
+      if (guard.g === 'lease' && guard.work === before.id && guard.epoch !== before.epoch) {
+        book.violate('N5', `${life.name} moves work ${short(before.id)} by a stale epoch`)
+      }
+    }
+  }
+
+  const checkRetry = (before: WorkRow) => {
+    const last = book.calls.get(before.id)?.at(-1)
+    if (last === undefined || last.outcome?.kind !== 'response') return
+    const entry = entries.get(last.key)
+    // Only what this very hold of the item was told: after a crash nobody knows it any more.
+    if (entry?.work !== before.id || entry.epoch !== before.epoch) return
+    if (last.life.owners.has(before.owner!) && REFUSALS.has(last.outcome.status)) {
+      book.violate('N6', `work ${short(before.id)} is tried again after ${last.outcome.status}`)
+    }
+  }
+
+  const wroteLedger = (life: Life, write: LedgerWrite, states: Map<string, { state: string }>) => {
+    const key = write.w === 'ledger.settle' ? write.key : write.entry.key
+    const from = (states.get(key)?.state ?? entries.get(key)?.state ?? 'absent') as keyof typeof LEDGER_STEPS
+    const to = write.w === 'ledger.reserve' ? 'reserved' : write.w === 'ledger.done' ? 'done' : write.to
+    if (!LEDGER_STEPS[from].includes(to)) book.violate('N5', `ledger ${key} goes from ${from} to ${to}`)
+    states.set(key, { state: to })
+    if (write.w === 'ledger.reserve') {
+      const row = works.get(write.entry.work)
+      const isHeld = row?.state === 'leased' && row.epoch === write.entry.epoch && life.owners.has(row.owner!)
+      if (!isHeld) book.violate('N5', `${life.name} reserves ${key} for work that it does not hold`)
+      const { work, epoch, eventId, consumer } = write.entry
+      const sendBy = time.now() + write.sendWithinMs
+      addTo(book.reserves, key, { life, work, epoch, eventId, consumer, sendBy })
+    }
+    if (write.w !== 'ledger.settle') return
+    if (to === 'released') addTo(book.releases, key, { at: time.now(), proof: write.proof })
+    if (to === 'done') checkDone(key, write.proof)
+  }
+
+  const checkDone = (key: string, proof: string) => {
+    const isProved =
+      proof === 'acknowledged'
+        ? book.sends.get(key)?.some(({ outcome }) => outcome?.kind === 'response' && outcome.status < 300)
+        : proof === 'probe'
+          ? deps
+              .vendor()
+              .answers.some(({ send, status }) => send.isProbe && send.key === key && status === 200)
+          : proof === 'person' && book.words.get(key)?.includes('done')
+    if (!isProved) book.violate('N4', `ledger ${key} is done (${proof}) without proof`)
+  }
+
+  /** An accepted event has exactly the work that one of the bundles in force says. */
+  const checkMatched = (life: Life, commit: Commit) => {
+    const appended = commit.writes.find((write) => write.w === 'event.append')
+    if (appended === undefined) return
+    const { event } = appended
+    const name = `${event.source} ${event.dedupKey}`
+    const knownUntil = windows.get(name)
+    if (knownUntil !== undefined && time.now() < knownUntil) {
+      book.violate('N1', `a second event of ${name} within the window`)
+    }
+    windows.set(name, time.now() + appended.dedupForMs)
+    const payload = parsePayload(event.data)
+    const given = commit.writes
+      .flatMap((write) => (write.w === 'work.add' ? [write.work.consumer] : []))
+      .sort()
+    const isRight = life.bundles.some((routes) => {
+      const wanted = routes
+        .filter((route) => route.wants(event.subject, payload))
+        .map(({ document }) => `route:${document.name}`)
+      return wanted.sort().join() === given.join() && event.matched === wanted.length
+    })
+    if (!isRight)
+      book.violate(
+        'N2',
+        `event ${short(event.id)} ${event.subject} is matched to ${given.join() || 'nobody'}`,
+      )
+    if (event.source !== 'route:pack') book.counts.events += 1
+  }
+
+  const walk = (life: Life, commit: Commit, leased: readonly WorkId[], rows: Rows) => {
+    for (const write of commit.writes) {
+      switch (write.w) {
+        case 'work.add':
+          added(write, leased.includes(write.work.id), rows.work)
+          break
+        case 'work.settle':
+        case 'work.again':
+          moved(life, commit, write, rows.work)
+          break
+        case 'ledger.reserve':
+        case 'ledger.settle':
+        case 'ledger.done':
+          wroteLedger(life, write, rows.ledger)
+          break
+        case 'ledger.observe':
+          book.counts.evidence += 1
+          break
+        case 'deadLetter.put':
+          if (write.row.state === 'open' && rows.work.get(write.row.workId) !== 'dead') {
+            book.violate('N2', `a dead letter is opened, but its work ${short(write.row.workId)} is not dead`)
+          }
+          break
+        default:
+          break
+      }
+    }
+    checkMatched(life, commit)
+  }
+
+  interface Rows {
+    readonly work: Map<WorkId, WorkState>
+    readonly ledger: Map<string, { state: string }>
+  }
+
+  /** The store must hold what the walk gave, also where a commit was refused. */
+  const compare = (commits: readonly Commit[], rows: Rows) => {
+    for (const commit of commits) {
+      for (const write of commit.writes) {
+        if (write.w === 'work.add' || write.w === 'work.settle' || write.w === 'work.again') {
+          seeWork(write.w === 'work.add' ? write.work.id : write.work, rows.work)
+        } else if (write.w.startsWith('ledger.')) {
+          const ledger = write as LedgerWrite | Extract<Write, { w: 'ledger.observe' }>
+          seeEntry('entry' in ledger ? ledger.entry.key : ledger.key, rows.ledger)
+        }
+      }
+    }
+  }
+
+  const seeWork = (id: WorkId, states: ReadonlyMap<WorkId, WorkState>) => {
+    const before = works.get(id)
+    const row = data.work(DEFAULT_TENANT, id)
+    const expected = states.get(id) ?? before?.state ?? null
+    if ((row?.state ?? null) !== expected) {
+      book.violate('N5', `work ${short(id)} is ${row?.state ?? 'absent'}, not ${expected ?? 'absent'}`)
+    }
+    if (row === null) return
+    if (before !== undefined && row.epoch !== before.epoch) {
+      book.violate('N5', `a commit changes the epoch of work ${short(id)}`)
+    }
+    works.set(id, row)
+  }
+
+  const seeEntry = (key: string, states: ReadonlyMap<string, { state: string }>) => {
+    const row = data.ledger(DEFAULT_TENANT, key)
+    const expected = states.get(key)?.state ?? entries.get(key)?.state ?? null
+    if ((row?.state ?? null) !== expected) {
+      book.violate('N5', `ledger ${key} is ${row?.state ?? 'absent'}, not ${expected ?? 'absent'}`)
+    }
+    if (row !== null) entries.set(key, row)
+  }
+
+  return {
+    applied(life, commits, outcomes) {
+      const rows: Rows = { work: new Map(), ledger: new Map() }
+      for (const [index, commit] of commits.entries()) {
+        const outcome = outcomes[index]!
+        if (outcome.ok === true) walk(life, commit, outcome.leased, rows)
+        else if (outcome.ok === 'failed') {
+          book.counts.storeFailures += 1
+          if (!(outcome.error instanceof StoreError))
+            book.violate('BROKEN', `a commit of ${life.name} is broken`)
+        } else {
+          book.counts.refusedCommits += 1
+          if (commit.guards[outcome.guard]?.g === 'lease') book.counts.staleCommits += 1
+        }
+      }
+      compare(commits, rows)
+    },
+
+    claimed(life, request, result) {
+      for (const { work } of result.items) {
+        const before = works.get(work.id)
+        const row = data.work(DEFAULT_TENANT, work.id)
+        stepWork(work.id, before?.state ?? 'absent', 'leased')
+        if (before !== undefined && (work.epoch !== before.epoch + 1 || row?.epoch !== work.epoch)) {
+          book.violate('N5', `a claim does not raise the epoch of work ${short(work.id)}`)
+        }
+        if (before !== undefined && before.dueAt > result.now) {
+          book.violate('N5', `${life.name} claims work ${short(work.id)} before it is due`)
+        }
+        if (row?.state !== 'leased' || row.owner !== request.owner) {
+          book.violate('N5', `claimed work ${short(work.id)} is not its owner's`)
+        }
+        if (row !== null) works.set(work.id, row)
+      }
+    },
+
+    joined(life, node, { owner }) {
+      const before = newestOf.get(node)
+      if (before !== undefined && !data.incarnation(before).fenced) {
+        book.violate('N5', `${node} has two lives in the store`)
+      }
+      newestOf.set(node, owner)
+      life.owners.add(owner)
+    },
+
+    reclaimed(life, given) {
+      for (const id of given) {
+        const before = works.get(id)
+        const row = data.work(DEFAULT_TENANT, id)
+        if (before === undefined || row === null) {
+          book.violate('N5', `${life.name} gives back work ${short(id)} that is not there`)
+          continue
+        }
+        book.counts.reclaimed += 1
+        if (row.state !== 'ready' || row.owner !== null) {
+          book.violate('N5', `work ${short(id)} was given back but is still held`)
+        }
+        if (!data.incarnation(before.owner!).fenced) {
+          book.violate('N5', `work ${short(id)} was taken from a living owner`)
+        }
+        if (row.losses !== before.losses + (before.alone ? 1 : 0)) {
+          book.violate(
+            'N5',
+            `work ${short(id)} has ${row.losses} losses after ${before.losses}, alone: ${before.alone}`,
+          )
+        }
+        works.set(id, row)
+      }
+    },
+  }
+}

@@ -1,0 +1,158 @@
+// N3 and N6 on every call that leaves a node, and the outcome of it all: one effect per key.
+
+import { DEFAULT_TENANT, type WorkId } from '../src/core/ids/index.ts'
+import { addTo, type Book, type Reserve } from './book.ts'
+import type { VirtualTime } from './clock.ts'
+import type { Data } from './data.ts'
+import { type Life, short } from './node.ts'
+import { routeOf } from './scenario.ts'
+import type { Effect, Send, Vendor } from './vendor.ts'
+
+export interface SendChecks {
+  sent(send: Send): void
+  took(effect: Effect): void
+}
+
+/** Statuses by which a server says that it did nothing (docs/spec/failures): 5xx but these two says nothing. */
+function provesNothing({ outcome }: Send): boolean {
+  if (outcome === null) return false
+  if (outcome.kind === 'failed') return outcome.sent === 'no'
+  return (outcome.status >= 300 && outcome.status < 500) || outcome.status === 501 || outcome.status === 503
+}
+
+export function makeSendChecks(deps: {
+  readonly book: Book
+  readonly data: Data
+  readonly time: VirtualTime
+  readonly sendWithinMs: number
+  vendor(): Vendor
+  /** A second process of the same node was started while this one ran. */
+  wasReplaced(life: Life): boolean
+}): SendChecks {
+  const { book, data, time, sendWithinMs } = deps
+  const sendsWithEffect = new Map<string, Set<number>>()
+
+  const checkReserve = (send: Send): WorkId | null => {
+    const name = `send ${send.id} (${send.operation.name}, key ${send.key})`
+    const reserve = book.reserves
+      .get(send.key)
+      ?.findLast(({ life, eventId }) => life === send.life && eventId === send.eventId)
+    if (reserve === undefined || reserve.consumer !== `route:${send.operation.name}`) {
+      book.violate('N3', `${name} has no reserve`)
+      return null
+    }
+    if (time.now() > reserve.sendBy) book.violate('N3', `${name} begins after its reserve allows`)
+    const row = data.work(DEFAULT_TENANT, reserve.work)
+    if (row !== null && time.now() >= row.expiresAt + sendWithinMs) {
+      book.violate('N6', `${name} is made after its work has expired`)
+    }
+    checkHeld(send, reserve, name)
+    return reserve.work
+  }
+
+  /**
+   * The reserve is open and the lease outlasts the call. A lease ends early in one way only: the node was started a
+   * second time. Then the call may still be made until its `sendBy`, and whoever takes over reckons with it.
+   */
+  const checkHeld = (send: Send, reserve: Reserve, name: string) => {
+    const row = data.work(DEFAULT_TENANT, reserve.work)
+    const entry = data.ledger(DEFAULT_TENANT, send.key)
+    const isOpen = entry?.state === 'reserved' && entry.work === reserve.work && entry.epoch === reserve.epoch
+    const isHolder =
+      row?.state === 'leased' && row.epoch === reserve.epoch && send.life.owners.has(row.owner!)
+    const lease = isHolder ? data.incarnation(row.owner!) : null
+    if (isOpen && lease !== null && !lease.fenced) {
+      if (lease.until < time.now() + send.operation.timeoutMs) {
+        book.violate('N3', `${name} may outlast the lease of ${send.life.name}`)
+      }
+      return
+    }
+    book.counts.staleSends += 1
+    if (!deps.wasReplaced(send.life))
+      book.violate('N3', `${name} is made by ${send.life.name} without an open reserve`)
+  }
+
+  const checkRepeat = (send: Send) => {
+    const earlier = book.sends.get(send.key) ?? []
+    if (earlier.length > 0) book.counts.secondSends += 1
+    for (const before of earlier) {
+      if (provesNothing(before) || isHarmless(before, send) || isReleased(before)) continue
+      // A person released the key while a call that was given up could still be made.
+      if (deps.wasReplaced(send.life) && book.words.has(send.key)) continue
+      book.violate('N3', `send ${send.id} repeats send ${before.id} (key ${send.key}) without a reason`)
+    }
+  }
+
+  /** The operation may be repeated, or the vendor still knows the key. */
+  const isHarmless = (before: Send, send: Send): boolean => {
+    const { operation } = send
+    if (before.operation.name !== operation.name) return false
+    if (operation.isIdempotent) return true
+    const first = book.sends.get(send.key)![0]!
+    return (
+      operation.keyTtlMs !== null &&
+      before.idempotencyKey === send.idempotencyKey &&
+      send.at + operation.timeoutMs < first.at + operation.keyTtlMs
+    )
+  }
+
+  const isReleased = (before: Send): boolean =>
+    (book.releases.get(before.key) ?? []).some(
+      ({ at, proof }) =>
+        at >= before.at && (proof === 'person' || (proof === 'probe' && isProbedAbsent(before, at))),
+    )
+
+  /** Asked in time to know: after the vendor can have applied what was given up. */
+  const isProbedAbsent = (before: Send, until: number): boolean => {
+    const gaveUpAt = Math.min(
+      before.outcomeAt ?? Number.POSITIVE_INFINITY,
+      before.at + before.operation.timeoutMs,
+    )
+    return deps
+      .vendor()
+      .answers.some(
+        ({ send, at, status }) =>
+          send.isProbe &&
+          send.key === before.key &&
+          send.operation.name === before.operation.name &&
+          status === 404 &&
+          send.at >= gaveUpAt + (before.operation.probeAfterMs ?? 0) &&
+          at <= until,
+      )
+  }
+
+  const checkCap = (send: Send, work: WorkId) => {
+    addTo(book.calls, work, send)
+    const limited = new Set(
+      deps.vendor().answers.flatMap((answer) => (answer.status === 429 ? [answer.send.id] : [])),
+    )
+    const calls = book.calls.get(work)!.filter(({ id }) => !limited.has(id)).length
+    const { attempts } = routeOf(`route:${send.operation.name}`).document.retry
+    if (calls > attempts) book.violate('N6', `work ${short(work)} makes call ${calls} of ${attempts}`)
+  }
+
+  return {
+    sent(send) {
+      if (send.isProbe) {
+        book.counts.probes += 1
+        return
+      }
+      const work = checkReserve(send)
+      checkRepeat(send)
+      addTo(book.sends, send.key, send)
+      if (work !== null) checkCap(send, work)
+    },
+
+    took({ send }) {
+      book.counts.effects += 1
+      if (send.operation.isIdempotent) return
+      const sends = sendsWithEffect.get(send.key) ?? new Set()
+      sendsWithEffect.set(send.key, sends.add(send.id))
+      // A person may have been wrong; everybody else may not.
+      const excused = (book.words.get(send.key) ?? []).filter((word) => word === 'released').length
+      if (sends.size > 1 + excused) {
+        book.violate('N3', `key ${send.key} has the effects of sends ${[...sends].join(' and ')}`)
+      }
+    },
+  }
+}

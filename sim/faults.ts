@@ -1,0 +1,245 @@
+// What goes wrong, and how often. Each seed draws its own mixture (some kinds of fault are off in most seeds), because a
+// run in which everything fails at once hides the failures that need a quiet moment.
+//
+// A plan answers for one thing at a time what becomes of it. The random plan draws; the scripted one counts the points at
+// which a node could die, and lets it die at one of them.
+
+import { makeRng, type Rng } from './random.ts'
+
+export type StoreOperation = 'commit' | 'claim' | 'join' | 'renew' | 'reclaim' | 'read'
+
+export interface StoreFate {
+  readonly beforeMs: number
+  readonly afterMs: number
+  /**
+   * `unavailable`: not applied, and said so. `lost` and `unanswered`: nobody can tell; the first was not applied, the
+   * second was. The crashes take the node down just before and just after it is applied.
+   */
+  readonly what: 'ok' | 'unavailable' | 'lost' | 'unanswered' | 'crash-before' | 'crash-after'
+  /** Already on its way: it is applied even if the node dies first. */
+  readonly outlives: boolean
+}
+
+export const VENDOR_FATES = [
+  'ok',
+  'slow',
+  'rejected',
+  'auth',
+  'config',
+  'busy',
+  'limited',
+  'error',
+  'lie',
+  'refused',
+  'reset-before',
+  'reset-after',
+  'timeout-before',
+  'timeout-after',
+  'late',
+  'duplicated',
+] as const
+export type VendorFate = (typeof VENDOR_FATES)[number]
+
+export type ProbeFate = 'ok' | 'error' | 'unclear' | 'reset' | 'timeout'
+export type CodeFate = 'ok' | 'throws' | 'again' | 'terminal' | 'slow'
+export type SendCrash = 'before' | 'after' | null
+
+export interface Faults {
+  store(operation: StoreOperation): StoreFate
+  /** Inside SQLite's COMMIT. */
+  commit(): 'before' | 'after' | null
+  vendor(): VendorFate
+  probe(): ProbeFate
+  code(): CodeFate
+  /** The node dies between reserve and send, or between effect and answer. */
+  send(): SendCrash
+  /** An answer to a sender that never arrives. */
+  answerLost(): boolean
+  /** From now on nothing goes wrong. */
+  heal(): void
+}
+
+/** One seed's mixture. */
+export interface Profile {
+  readonly nodes: 1 | 2
+  /** The store is another machine: what is under way outlives the node, and groups pass each other. */
+  readonly isRemote: boolean
+  readonly faultsMs: number
+  readonly messages: number
+  readonly leaseMs: number
+  readonly concurrency: number
+  readonly pollMs: number
+  readonly maxStoreMs: number
+  /** In a thousand. */
+  readonly slowStore: number
+  readonly unavailable: number
+  readonly indeterminate: number
+  readonly crashAtStore: number
+  readonly crashAtSend: number
+  readonly commitFault: number
+  readonly answerLost: number
+  readonly vendor: Readonly<Partial<Record<VendorFate, number>>>
+  readonly probe: Readonly<Partial<Record<ProbeFate, number>>>
+  readonly code: Readonly<Partial<Record<CodeFate, number>>>
+  /** Mean times between; 0: never. */
+  readonly crashEveryMs: number
+  readonly pauseEveryMs: number
+  readonly jumpEveryMs: number
+  readonly personEveryMs: number
+  readonly redefineEveryMs: number
+  readonly skewMs: number
+}
+
+export function drawProfile(rng: Rng): Profile {
+  const some = (perMille: number, value: () => number) => (rng.chance(perMille) ? value() : 0)
+  const nodes = rng.chance(350) ? 2 : 1
+  const vendor: Partial<Record<VendorFate, number>> = { ok: rng.between(20, 400) }
+  for (const fate of VENDOR_FATES) {
+    if (fate !== 'ok' && rng.chance(450)) vendor[fate] = rng.between(5, 60)
+  }
+  return {
+    nodes,
+    isRemote: nodes === 2 || rng.chance(300),
+    faultsMs: rng.between(20, 90) * 1_000,
+    messages: rng.between(6, 22),
+    leaseMs: rng.pick([10_000, 30_000]),
+    concurrency: rng.pick([1, 2, 8, 64]),
+    pollMs: rng.pick([1_000, 5_000, 15_000]),
+    maxStoreMs: rng.pick([2, 10, 40]),
+    slowStore: some(300, () => rng.between(5, 60)),
+    unavailable: some(500, () => rng.between(5, 80)),
+    indeterminate: some(500, () => rng.between(5, 80)),
+    crashAtStore: some(500, () => rng.between(2, 12)),
+    crashAtSend: some(400, () => rng.between(10, 100)),
+    commitFault: some(300, () => rng.between(5, 60)),
+    answerLost: some(500, () => rng.between(50, 300)),
+    vendor,
+    probe: {
+      ok: 100,
+      error: some(400, () => 60),
+      unclear: some(200, () => 40),
+      reset: some(300, () => 60),
+      timeout: some(300, () => 60),
+    },
+    code: {
+      ok: 100,
+      throws: some(500, () => 60),
+      again: some(500, () => 60),
+      terminal: some(300, () => 30),
+      slow: some(300, () => 60),
+    },
+    crashEveryMs: some(500, () => rng.between(5, 40) * 1_000),
+    pauseEveryMs: some(450, () => rng.between(10, 50) * 1_000),
+    jumpEveryMs: some(300, () => rng.between(5, 30) * 1_000),
+    personEveryMs: some(700, () => rng.between(5, 25) * 1_000),
+    redefineEveryMs: some(250, () => rng.between(10, 30) * 1_000),
+    skewMs: some(400, () => rng.between(-120_000, 120_000)),
+  }
+}
+
+/** Nothing goes wrong by itself: for scripted crashes. */
+export const CALM: Profile = {
+  nodes: 1,
+  isRemote: false,
+  faultsMs: 8_000,
+  messages: 0,
+  leaseMs: 10_000,
+  concurrency: 8,
+  pollMs: 5_000,
+  maxStoreMs: 2,
+  slowStore: 0,
+  unavailable: 0,
+  indeterminate: 0,
+  crashAtStore: 0,
+  crashAtSend: 0,
+  commitFault: 0,
+  answerLost: 0,
+  vendor: { ok: 1 },
+  probe: { ok: 1 },
+  code: { ok: 1 },
+  crashEveryMs: 0,
+  pauseEveryMs: 0,
+  jumpEveryMs: 0,
+  personEveryMs: 0,
+  redefineEveryMs: 0,
+  skewMs: 0,
+}
+
+/** The longest that a store takes; longer than a reserve may wait for its call. */
+const SLOW_STORE_MS = 9_000
+
+export function makeRandomFaults(profile: Profile, rng: Rng): Faults {
+  const store = rng.fork('store')
+  const commit = rng.fork('commit')
+  const vendor = rng.fork('vendor')
+  const code = rng.fork('code')
+  const send = rng.fork('send')
+  let isHealed = false
+
+  const what = (): StoreFate['what'] => {
+    if (store.chance(profile.unavailable)) return 'unavailable'
+    if (store.chance(profile.indeterminate)) return store.chance(500) ? 'lost' : 'unanswered'
+    if (store.chance(profile.crashAtStore)) return store.chance(500) ? 'crash-before' : 'crash-after'
+    return 'ok'
+  }
+  const latency = () =>
+    store.chance(profile.slowStore) ? store.between(100, SLOW_STORE_MS) : store.int(profile.maxStoreMs + 1)
+
+  return {
+    store() {
+      if (isHealed) return { beforeMs: store.int(3), afterMs: store.int(3), what: 'ok', outlives: false }
+      return {
+        beforeMs: latency(),
+        afterMs: latency(),
+        what: what(),
+        outlives: profile.isRemote && store.chance(500),
+      }
+    },
+    commit: () =>
+      !isHealed && commit.chance(profile.commitFault) ? (commit.chance(500) ? 'before' : 'after') : null,
+    vendor: () => (isHealed ? 'ok' : vendor.weighted(profile.vendor)),
+    probe: () => (isHealed ? 'ok' : vendor.weighted(profile.probe)),
+    code: () => (isHealed ? 'ok' : code.weighted(profile.code)),
+    send: () =>
+      !isHealed && send.chance(profile.crashAtSend) ? (send.chance(500) ? 'before' : 'after') : null,
+    answerLost: () => !isHealed && send.chance(profile.answerLost),
+    heal() {
+      isHealed = true
+    },
+  }
+}
+
+/** Points at which a node can die, counted as they are met. */
+export interface Script extends Faults {
+  points(): number
+}
+
+/**
+ * The node dies at the points whose numbers are given (from 0). Each store operation that writes has two: before and
+ * after it is applied; each send has two: before it leaves, and after its effect.
+ */
+export function makeScript(crashAt: readonly number[], vendorFates: readonly VendorFate[] = []): Script {
+  const rng = makeRng('script')
+  let met = 0
+  let sends = 0
+  const isHere = () => crashAt.includes(met++)
+  return {
+    points: () => met,
+    store(operation) {
+      const calm = { beforeMs: rng.int(3), afterMs: rng.int(3), outlives: false }
+      if (operation === 'read' || operation === 'renew') return { ...calm, what: 'ok' }
+      const [before, after] = [isHere(), isHere()]
+      return { ...calm, what: before ? 'crash-before' : after ? 'crash-after' : 'ok' }
+    },
+    commit: () => null,
+    vendor: () => vendorFates[sends++] ?? 'ok',
+    probe: () => 'ok',
+    code: () => 'ok',
+    send() {
+      const [before, after] = [isHere(), isHere()]
+      return before ? 'before' : after ? 'after' : null
+    },
+    answerLost: () => false,
+    heal() {},
+  }
+}

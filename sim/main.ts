@@ -1,0 +1,218 @@
+// The simulator's command line.
+//
+//   npm run sim -- --seeds 1000 [--from 1] [--store memory|sqlite|both] [--bug name] [--jobs 2] [--json]
+//   npm run sim -- --seed 42 --store memory --trace
+//   npm run sim -- --crash-everywhere
+
+import { fork } from 'node:child_process'
+import { availableParallelism } from 'node:os'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { COUNTED, makeCounts } from './book.ts'
+import { BUGS, findBug } from './bugs.ts'
+import { crashEverywhere } from './crash-everywhere.ts'
+import type { StoreKind } from './data.ts'
+import { type RunReport, simulate } from './world.ts'
+
+interface Job {
+  readonly from: number
+  readonly to: number
+  readonly step: number
+  readonly stores: readonly StoreKind[]
+  readonly bug: string | null
+}
+
+const STORES: Readonly<Record<string, readonly StoreKind[]>> = {
+  memory: ['memory'],
+  sqlite: ['sqlite'],
+  both: ['memory', 'sqlite'],
+}
+const FAILURES_MAX = 3
+/** Names the seeds for a process that another one started. */
+const JOB = 'MILLRACE_SIM_JOB'
+const TRACE_LINES = 60
+
+const HELP = `Usage: npm run sim -- [options]
+  --seeds <n>          how many seeds to run (100)
+  --from <n>           the first of them (1)
+  --store <name>       memory, sqlite or both (both)
+  --seed <n>           one seed alone
+  --trace              with --seed: print what happens, line by line
+  --bug <name>         plant a bug: ${BUGS.map(({ name }) => name).join(', ')}
+  --crash-everywhere   let the node die at every point of a small scenario
+  --jobs <n>           processes (${availableParallelism()})
+  --json               print one JSON document at the end and nothing else`
+
+async function runJob(job: Job, onReport: (report: RunReport) => void): Promise<void> {
+  for (let seed = job.from; seed < job.to; seed += job.step) {
+    for (const store of job.stores) {
+      onReport(await simulate({ seed, store, ...(job.bug === null ? {} : { bug: findBug(job.bug) }) }))
+    }
+  }
+}
+
+function startWorker(job: Job, onReport: (report: RunReport) => void): { done: Promise<void>; stop(): void } {
+  // A process and not a thread: the loader of TypeScript is not there in threads on every Node.
+  const child = fork(fileURLToPath(import.meta.url), [], {
+    env: { ...process.env, [JOB]: JSON.stringify(job) },
+  })
+  let isStopped = false
+  const done = new Promise<void>((resolve, reject) => {
+    child.on('message', (report) => onReport(report as RunReport))
+    child.on('error', reject)
+    child.on('exit', (code) => {
+      if (code === 0 || isStopped) resolve()
+      else reject(new Error(`a process of the simulator ended with ${code}`))
+    })
+  })
+  return {
+    done,
+    stop() {
+      isStopped = true
+      child.kill()
+    },
+  }
+}
+
+function rerun(report: Pick<RunReport, 'seed' | 'store'>, bug: string | null): string {
+  const planted = bug === null ? '' : ` --bug ${bug}`
+  return `npm run sim -- --seed ${report.seed} --store ${report.store}${planted} --trace`
+}
+
+async function printFailure(report: RunReport, bug: string | null): Promise<void> {
+  const lines: string[] = []
+  const planted = bug === null ? {} : { bug: findBug(bug) }
+  await simulate({ seed: report.seed, store: report.store, ...planted, onLine: (line) => lines.push(line) })
+  const [violation] = report.violations
+  console.log(`\nseed ${report.seed} on ${report.store}: ${violation?.rule} ${violation?.message}`)
+  console.log(lines.slice(-TRACE_LINES).join('\n'))
+  console.log(`again: ${rerun(report, bug)}`)
+}
+
+async function runSeeds(
+  options: Omit<Job, 'step'> & { readonly jobs: number; readonly json: boolean },
+): Promise<boolean> {
+  const total = makeCounts()
+  const failures: RunReport[] = []
+  const startedAt = performance.now()
+  let runs = 0
+  let stop = () => {}
+  const seconds = () => (performance.now() - startedAt) / 1_000
+  const say = () => {
+    const counted = COUNTED.map((name) => `${name} ${total[name]}`).join(', ')
+    console.log(`${runs} runs, ${(runs / seconds()).toFixed(1)}/s: ${counted}`)
+  }
+  const onReport = (report: RunReport) => {
+    runs += 1
+    for (const name of COUNTED) total[name] += report.counts[name]
+    if (report.violations.length > 0) {
+      failures.push(report)
+      if (failures.length >= FAILURES_MAX) stop()
+    }
+    if (!options.json && runs % 100 === 0) say()
+  }
+  const { jobs, json: _json, ...job } = options
+  const workers = Array.from({ length: jobs }, (_, index) =>
+    startWorker({ ...job, from: job.from + index, step: jobs }, onReport),
+  )
+  stop = () => {
+    for (const worker of workers) worker.stop()
+  }
+  await Promise.all(workers.map(({ done }) => done))
+  if (options.json) {
+    const shown = failures.map((report) => ({ ...report, again: rerun(report, options.bug) }))
+    console.log(JSON.stringify({ runs, seconds: seconds(), counts: total, failures: shown }))
+  } else {
+    say()
+    for (const report of failures) await printFailure(report, options.bug)
+    console.log(failures.length === 0 ? 'all invariants held' : `${failures.length} seeds failed`)
+  }
+  return failures.length === 0
+}
+
+async function runOne(
+  seed: number,
+  stores: readonly StoreKind[],
+  bug: string | null,
+  isTraced: boolean,
+): Promise<boolean> {
+  let isFine = true
+  for (const store of stores) {
+    const report = await simulate({
+      seed,
+      store,
+      ...(bug === null ? {} : { bug: findBug(bug) }),
+      ...(isTraced ? { onLine: (line: string) => console.log(line) } : {}),
+    })
+    const [violation] = report.violations
+    if (violation !== undefined) isFine = false
+    console.log(
+      violation === undefined ? `seed ${seed} on ${store} holds` : `${violation.rule} ${violation.message}`,
+    )
+  }
+  return isFine
+}
+
+async function runCrashes(stores: readonly StoreKind[]): Promise<boolean> {
+  let isFine = true
+  for (const store of stores) {
+    for (const twice of [false, true]) {
+      const { points, runs, failures } = await crashEverywhere(store, twice)
+      console.log(
+        `${store}: ${runs} runs, ${points} points${twice ? ', twice' : ''}: ${failures.length} failures`,
+      )
+      for (const { at, violations } of failures.slice(0, FAILURES_MAX)) {
+        isFine = false
+        console.log(`  dying at ${at.join(' and ')}: ${violations[0]?.rule} ${violations[0]?.message}`)
+      }
+    }
+  }
+  return isFine
+}
+
+async function main(): Promise<boolean> {
+  const { values } = parseArgs({
+    options: {
+      seeds: { type: 'string', default: '100' },
+      from: { type: 'string', default: '1' },
+      store: { type: 'string', default: 'both' },
+      seed: { type: 'string' },
+      trace: { type: 'boolean', default: false },
+      bug: { type: 'string' },
+      'crash-everywhere': { type: 'boolean', default: false },
+      jobs: { type: 'string', default: String(availableParallelism()) },
+      json: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  })
+  const stores = STORES[values.store]
+  if (values.help || stores === undefined) {
+    console.log(HELP)
+    return values.help
+  }
+  const bug = values.bug === undefined ? null : findBug(values.bug).name
+  if (values['crash-everywhere']) return runCrashes(stores)
+  if (values.seed !== undefined) return runOne(Number(values.seed), stores, bug, values.trace)
+  const from = Number(values.from)
+  return runSeeds({
+    from,
+    to: from + Number(values.seeds),
+    stores,
+    bug,
+    jobs: Number(values.jobs),
+    json: values.json,
+  })
+}
+
+const given = process.env[JOB]
+if (given === undefined) {
+  try {
+    process.exitCode = (await main()) ? 0 : 1
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : String(error))
+    process.exitCode = 2
+  }
+} else {
+  await runJob(JSON.parse(given) as Job, (report) => process.send?.(report))
+  process.disconnect()
+}

@@ -1,0 +1,223 @@
+// A node and its lives. A life is one process: an engine over ports that stop working when it dies. Code of a dead life
+// may still be in memory, but nothing that it asks for is ever answered and nothing that it does has any effect.
+//
+// A pause is a stopped process (SIGSTOP, a long swap, a migrated machine): timers and answers wait, and come all at once.
+
+import { makeStaticCode, type StaticFunction } from '../src/adapters/code-static/index.ts'
+import { DEFAULT_TENANT, type Incarnation, type NodeId } from '../src/core/ids/index.ts'
+import {
+  type Decisions,
+  ENGINE_DEFAULTS,
+  type Engine,
+  type EngineConfig,
+  makeEngine,
+} from '../src/engine/index.ts'
+import type { Clock } from '../src/ports/clock.ts'
+import type { Code } from '../src/ports/code.ts'
+import type { HttpClient } from '../src/ports/http-client.ts'
+import type { Log } from '../src/ports/log.ts'
+import type { Store } from '../src/ports/store.ts'
+import { RetryableError, TerminalError } from '../src/sdk/errors.ts'
+import type { Gate, MachineClock, VirtualTime } from './clock.ts'
+import type { Faults } from './faults.ts'
+import type { Rng } from './random.ts'
+import { CODE_HASH, type ScenarioRoute, SECRET, SOURCES } from './scenario.ts'
+
+export interface Life extends Gate {
+  /** `n1.3`: the third life of node n1. */
+  readonly name: string
+  readonly node: NodeId
+  isDead(): boolean
+  isPaused(): boolean
+  crash(why: string): void
+  pause(): void
+  resume(): void
+  /** Incarnations that the store gave to this life. */
+  readonly owners: Set<Incarnation>
+  /** The bundles that were in force in this life, or about to be. */
+  readonly bundles: (readonly ScenarioRoute[])[]
+  /** Takes events; null before the start is over and after the end. */
+  engine(): Engine | null
+  /** Puts definitions in force; settles when it is done, never if the life ends first. */
+  apply(routes: readonly ScenarioRoute[]): Promise<void>
+}
+
+export interface NodeDeps {
+  readonly node: NodeId
+  readonly time: VirtualTime
+  readonly machine: MachineClock
+  readonly rng: Rng
+  readonly faults: Faults
+  readonly config: Pick<EngineConfig, 'leaseMs' | 'concurrency' | 'pollMs'>
+  readonly decisions: Decisions
+  clock(clock: Clock): Clock
+  store(life: Life, clock: Clock): Store
+  http(life: Life): HttpClient
+  /** What the definitions folder says now. */
+  routes(): readonly ScenarioRoute[]
+  onCrash(life: Life, why: string): void
+  onBroken(life: Life, message: string): void
+  onRun(life: Life, name: string, attempt: number): void
+  trace(who: string, what: () => string): void
+}
+
+export function startLife(deps: NodeDeps, name: string): Life {
+  const { time, rng, faults, trace } = deps
+  const { leaseMs, concurrency, pollMs } = deps.config
+  let isDead = false
+  let isPaused = false
+  let waiting: (() => void)[] = []
+  let started: Engine | null = null
+  let applying = Promise.resolve()
+
+  const life: Life = {
+    name,
+    node: deps.node,
+    owners: new Set(),
+    bundles: [],
+    isDead: () => isDead,
+    isPaused: () => isPaused,
+    pass(callback) {
+      if (isDead) return
+      if (isPaused) waiting.push(callback)
+      else callback()
+    },
+    crash(why) {
+      if (isDead) return
+      isDead = true
+      waiting = []
+      trace(name, () => `crashes ${why}`)
+      deps.onCrash(life, why)
+    },
+    pause() {
+      if (isDead || isPaused) return
+      isPaused = true
+      trace(name, () => 'is stopped')
+    },
+    resume() {
+      if (isDead || !isPaused) return
+      isPaused = false
+      trace(name, () => `goes on with ${waiting.length} waiting`)
+      const woken = waiting
+      waiting = []
+      // One turn each, in the order in which they came.
+      for (const callback of woken) time.after(0, () => life.pass(callback))
+    },
+    engine: () => (isDead ? null : started),
+    async apply(routes) {
+      life.bundles.push(routes)
+      // One after the other, as whoever applies would.
+      const before = applying
+      let done = () => {}
+      applying = new Promise<void>((resolve) => {
+        done = resolve
+      })
+      await before
+      try {
+        await engine.apply(DEFAULT_TENANT, [...SOURCES, ...routes.map(({ document }) => document)])
+      } finally {
+        done()
+      }
+    },
+  }
+
+  const clock = deps.clock(deps.machine.clockFor(life))
+  const engine = makeEngine(
+    {
+      store: deps.store(life, clock),
+      clock,
+      random: rng.fork(name),
+      http: deps.http(life),
+      vault: { resolve: async () => [SECRET] },
+      log: makeLog(life, deps),
+      code: makeCode(life, time, faults, deps),
+    },
+    { ...ENGINE_DEFAULTS, leaseMs, concurrency, pollMs, node: deps.node },
+    deps.decisions,
+  )
+
+  const start = async () => {
+    trace(name, () => 'starts')
+    try {
+      await life.apply(deps.routes())
+      await engine.start()
+      started = engine
+    } catch {
+      // As the process would: it ends, and its supervisor starts it again.
+      life.crash('at start')
+    }
+  }
+  void start()
+  return life
+}
+
+function makeLog(life: Life, deps: NodeDeps): Log {
+  return {
+    control(line) {
+      if (life.isDead()) return
+      deps.trace(
+        life.name,
+        () =>
+          `${line.point} ${line.action} ${line.routeName ?? line.scenarioName} ${short(line.runId ?? line.eventId)}`,
+      )
+    },
+    info(name) {
+      if (!life.isDead()) deps.trace(life.name, () => name)
+    },
+    warn(name) {
+      if (!life.isDead()) deps.trace(life.name, () => name)
+    },
+    error(name, fields) {
+      if (life.isDead()) return
+      deps.trace(life.name, () => name)
+      deps.onBroken(life, `${name}: ${String(fields?.error ?? '')}`)
+    },
+  }
+}
+
+/** The end of an id: its random part. */
+export function short(id: string | null): string {
+  return id === null ? '-' : id.slice(0, 4) + id.slice(-6)
+}
+
+/** Functions that do as the seed says. Their hash is fixed: their text differs between the tools that load it. */
+function makeCode(life: Life, time: VirtualTime, faults: Faults, deps: NodeDeps): Code {
+  const wait = (delayMs: number) =>
+    new Promise<void>((resolve) => {
+      time.after(delayMs, () => life.pass(resolve))
+    })
+  const drawn: StaticFunction = async () => {
+    await wait(5)
+    switch (faults.code()) {
+      case 'ok':
+        return { fine: true }
+      case 'throws':
+        throw new Error('simulated')
+      case 'again':
+        throw new RetryableError('simulated', { after: '3s' })
+      case 'terminal':
+        throw new TerminalError('simulated')
+      case 'slow':
+        await wait(4_000)
+        return { fine: 'late' }
+    }
+  }
+  const inner = makeStaticCode({
+    audit: drawn,
+    note: drawn,
+    bomb: () => {
+      life.crash('by a poisonous function')
+      return new Promise(() => {})
+    },
+  })
+  const [hash] = inner.hashes() as [string]
+  return {
+    hashes: () => [CODE_HASH],
+    find: (name) => (inner.find(name) === null ? null : CODE_HASH),
+    run(_codeHash, name, input, context) {
+      if (life.isDead()) return new Promise(() => {})
+      deps.onRun(life, name, context.attempt)
+      return inner.run(hash, name, input, context)
+    },
+  }
+}

@@ -1,0 +1,180 @@
+// Those outside: senders who repeat until they are answered, and a person who decides and replays.
+
+import { AppError } from '../src/core/errors/index.ts'
+import { DEFAULT_TENANT } from '../src/core/ids/index.ts'
+import { signRequest } from '../src/core/source/index.ts'
+import type { WorkRow } from '../src/core/work/index.ts'
+import type { Engine } from '../src/engine/index.ts'
+import { addTo, type Book } from './book.ts'
+import { checkAcknowledged } from './check-end.ts'
+import type { VirtualTime } from './clock.ts'
+import type { Data } from './data.ts'
+import type { Faults } from './faults.ts'
+import { type Life, short } from './node.ts'
+import type { Rng } from './random.ts'
+import { KINDS, SECRET, SOURCES } from './scenario.ts'
+import type { Vendor } from './vendor.ts'
+
+export interface Outside {
+  readonly time: VirtualTime
+  readonly data: Data
+  readonly faults: Faults
+  readonly book: Book
+  readonly rng: Rng
+  vendor(): Vendor
+  lives(): readonly Life[]
+  trace(who: string, what: () => string): void
+}
+
+export interface Message {
+  readonly source: 'shop' | 'till'
+  readonly id: string
+  readonly kind: string
+  readonly order: string
+  readonly amount: number
+  readonly vat: string | null
+  /** Signed with a secret that nobody gave it. */
+  readonly isForged: boolean
+}
+
+const ANSWER_WITHIN_MS = 6_000
+const ORDERS = 5
+
+export function drawMessage(rng: Rng, number: number): Message {
+  const source = rng.chance(300) ? 'till' : 'shop'
+  return {
+    source,
+    id: `m${number}`,
+    kind: rng.weighted(KINDS),
+    order: `o${rng.between(1, ORDERS)}`,
+    amount: rng.between(1, 100),
+    vat: rng.chance(700) ? `vat-${rng.between(1, 3)}` : null,
+    isForged: source === 'till' && rng.chance(100),
+  }
+}
+
+/** Sends until it is acknowledged or refused for good; answers whether all is said. */
+export function startSender(outside: Outside, message: Message): { isOver(): boolean } {
+  const { time, faults, rng, book, trace } = outside
+  const { headers, body } = requestOf(message)
+  let open = 0
+  let isAnswered = false
+
+  const post = () => {
+    const life = pickLife(outside)
+    if (life === null) {
+      time.after(rng.between(200, 1_500), post)
+      return
+    }
+    open += 1
+    let isClosed = false
+    const close = (next: (() => void) | null) => {
+      if (isClosed) return
+      isClosed = true
+      open -= 1
+      if (next !== null && !isAnswered) time.after(rng.between(100, 2_000), next)
+    }
+    time.after(ANSWER_WITHIN_MS, () => close(post))
+    time.after(rng.between(1, 20), () =>
+      life.pass(() => {
+        const engine = life.engine()
+        if (engine === null) return
+        engine.accept({ tenant: DEFAULT_TENANT, source: message.source, headers, body }).then(
+          ({ eventId, duplicate }) => {
+            if (life.isDead() || faults.answerLost()) return
+            time.after(rng.between(1, 20), () => {
+              trace('sender', () => `${message.id} is acknowledged as ${short(eventId)}`)
+              if (duplicate) book.counts.duplicates += 1
+              if (message.isForged) book.violate('N1', `the forged message ${message.id} was accepted`)
+              checkAcknowledged(book, outside.data, { source: message.source, dedupKey: message.id, eventId })
+              isAnswered = true
+              close(null)
+            })
+          },
+          (error: unknown) => {
+            if (life.isDead()) return
+            const isFinal = error instanceof AppError && error.kind !== 'unavailable'
+            if (isFinal) {
+              book.counts.refusals += 1
+              if (!message.isForged) book.violate('BROKEN', `${message.id} is refused: ${error.code}`)
+              isAnswered = true
+            } else if (!(error instanceof AppError)) {
+              book.violate('BROKEN', `${message.id} is answered by an exception`)
+            }
+            close(isFinal ? null : post)
+          },
+        )
+      }),
+    )
+  }
+
+  // A sender may send twice at once, and again long after it was answered.
+  post()
+  if (rng.chance(250)) post()
+  if (rng.chance(200)) time.after(rng.between(500, 40_000), post)
+  return { isOver: () => isAnswered && open === 0 }
+}
+
+function requestOf(message: Message): { headers: Record<string, string>; body: Uint8Array } {
+  const { order, amount, vat } = message
+  const body = Buffer.from(JSON.stringify({ order, amount, vat }))
+  const { verify } = SOURCES.find(({ name }) => name === message.source)!
+  const secret = message.isForged ? 'guessed' : SECRET
+  const signature = signRequest(verify, { body, secret })
+  return { headers: { 'x-kind': message.kind, 'x-message-id': message.id, ...signature }, body }
+}
+
+function pickLife({ lives, rng }: Outside): Life | null {
+  const open = lives().filter((life) => life.engine() !== null)
+  return open.length === 0 ? null : rng.pick(open)
+}
+
+/** Looks at what waits for a person, and decides about one or two of them. */
+export function actAsPerson(outside: Outside): void {
+  const { data, rng } = outside
+  const life = pickLife(outside)
+  const engine = life?.engine() ?? null
+  if (life === null || engine === null) return
+  life.pass(() => {
+    const { work, deadLetters } = data.dump()
+    const parked = work.filter(({ state }) => state === 'parked')
+    const dead = deadLetters.filter(({ state }) => state === 'open')
+    if (parked.length > 0) decide(outside, engine, rng.pick(parked))
+    if (dead.length > 0) {
+      const letter = rng.pick(dead)
+      const force = rng.chance(400)
+      outside.trace('person', () => `replays ${short(letter.id)}${force ? ' by force' : ''}`)
+      ask(outside, engine.replay(DEFAULT_TENANT, letter.id, { force }))
+    }
+  })
+}
+
+/** Decides about everything that waits for a person, truly. Answers how many there were. */
+export function decideAll(outside: Outside): number {
+  const engine = pickLife(outside)?.engine() ?? null
+  const parked = [...outside.book.works.values()].filter(({ state }) => state === 'parked')
+  if (engine !== null) for (const row of parked) decide(outside, engine, row, 0)
+  return parked.length
+}
+
+function decide(outside: Outside, engine: Engine, { id, key }: WorkRow, wrongPerMille = 50): void {
+  const { rng, book } = outside
+  if (key === null) {
+    book.violate('BROKEN', `work ${short(id)} is parked without a key`)
+    return
+  }
+  // A person looks at the vendor's screen, and is seldom wrong.
+  const isThere = outside.vendor().has(key) !== rng.chance(wrongPerMille)
+  const as = isThere ? 'done' : 'released'
+  addTo(book.words, key, as)
+  outside.trace('person', () => `says that ${key} is ${as}`)
+  ask(outside, engine.resolve(DEFAULT_TENANT, id, { as, reason: 'looked' }))
+}
+
+/** Whatever the answer: a person sees an error, looks again, and decides anew. */
+function ask({ book }: Outside, answer: Promise<unknown>): void {
+  answer.catch((error: unknown) => {
+    const isExpected = error instanceof Error && (error.name === 'AppError' || error.name === 'StoreError')
+    if (!isExpected) book.violate('BROKEN', 'a person is answered by an exception')
+  })
+}

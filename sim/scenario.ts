@@ -1,0 +1,246 @@
+// The definitions of the simulated shop, and what its vendor and its people know of them.
+//
+// Every kind of route is here once: with a probe, without one, with a vendor that remembers keys, idempotent, functions,
+// an emitted event and its follower, two routes that want the same key, a key that cannot be made, paused, disabled,
+// poison. `wants` says in plain code what a route's subject and condition mean: the oracle of N2.
+
+import type {
+  ActionDocument,
+  HttpActionDocument,
+  RetryPolicy,
+  RouteDocument,
+  SourceDocument,
+} from '../src/core/definition/index.ts'
+import type { JsonValue } from '../src/core/json/index.ts'
+import { MINUTE, SECOND } from '../src/core/time/index.ts'
+
+export const CODE_HASH = 'sha256:simulated'
+export const SECRET = 'simulated-secret'
+/** How late a request may still arrive after the client gave up, where no probe says otherwise. */
+export const LATE_MS_MAX = 45 * SECOND
+export const RETRY_AFTER_S_MAX = 40
+
+export interface OrderPayload {
+  readonly order: string
+  readonly amount: number
+  readonly vat: string | null
+}
+
+export interface ScenarioRoute {
+  readonly document: RouteDocument
+  wants(subject: string, payload: OrderPayload): boolean
+}
+
+/** What the vendor offers under one name. */
+export interface VendorOperation {
+  readonly name: string
+  readonly isIdempotent: boolean
+  readonly keyTtlMs: number | null
+  readonly probeAfterMs: number | null
+  readonly timeoutMs: number
+}
+
+export const SOURCES: readonly SourceDocument[] = [
+  source('shop', { scheme: 'none' }, 10 * MINUTE),
+  source(
+    'till',
+    {
+      scheme: 'hmac',
+      secret: [{ env: 'TILL_SECRET' }],
+      header: 'x-signature',
+      algorithm: 'sha256',
+      encoding: 'hex',
+      prefix: '',
+      signed: '{{ body }}',
+      timestampHeader: null,
+      toleranceMs: 0,
+    },
+    30 * SECOND,
+  ),
+]
+
+function source(name: string, verify: SourceDocument['verify'], windowMs: number): SourceDocument {
+  return {
+    kind: 'Source',
+    name,
+    description: null,
+    verify,
+    subject: 'order.{{ header.x-kind }}',
+    event: { id: 'header.x-message-id', objectType: 'order', objectId: 'payload.order', occurredAt: null },
+    dedup: { by: null, windowMs },
+    limits: { bodyBytes: 65_536, depth: 16 },
+    status: 'active',
+  }
+}
+
+const retry = (...delaysMs: readonly number[]): RetryPolicy => ({
+  profile: null,
+  attempts: delaysMs.length + 1,
+  delaysMs,
+})
+
+function http(name: string, how: Partial<HttpActionDocument>): HttpActionDocument {
+  return {
+    type: 'http',
+    method: 'POST',
+    url: `https://vendor.test/${name}/{{ key }}`,
+    headers: { 'x-route': name, 'x-event': '{{ event.id }}' },
+    body: { order: '{{ payload.order }}', amount: '{{ payload.amount }}' },
+    idempotent: false,
+    keyTtlMs: null,
+    probe: null,
+    timeoutMs: 2 * SECOND,
+    classify: {},
+    ...how,
+  }
+}
+
+const probe = (name: string, afterMs: number): HttpActionDocument['probe'] => ({
+  method: 'GET',
+  url: `https://vendor.test/${name}/{{ key }}`,
+  headers: { 'x-route': name, 'x-event': '{{ event.id }}' },
+  found: 'result.status == 200',
+  afterMs,
+})
+
+const run = (name: string, timeoutMs: number): ActionDocument => ({
+  type: 'function',
+  name,
+  codeHash: CODE_HASH,
+  with: null,
+  timeoutMs,
+})
+
+interface Draft {
+  readonly on: readonly string[]
+  readonly do: ActionDocument
+  readonly key?: string
+  readonly where?: string
+  readonly retry?: RetryPolicy
+  readonly maxWaitMs?: number
+  readonly status?: RouteDocument['status']
+  readonly wants?: (subject: string, payload: OrderPayload) => boolean
+}
+
+function route(name: string, draft: Draft): ScenarioRoute {
+  return {
+    document: {
+      kind: 'Route',
+      name,
+      description: null,
+      on: draft.on,
+      where: draft.where ?? null,
+      status: draft.status ?? 'active',
+      key: draft.key ?? `"${name}:" + payload.order`,
+      uniqueness: 'operation',
+      retry: draft.retry ?? retry(1 * SECOND, 2 * SECOND, 4 * SECOND),
+      maxWaitMs: draft.maxWaitMs ?? 3 * MINUTE,
+      deadLetter: { severity: 'medium', runbook: null },
+      do: draft.do,
+    },
+    wants: draft.wants ?? ((subject) => draft.on.includes(subject)),
+  }
+}
+
+export const ROUTES: readonly ScenarioRoute[] = [
+  route('charge', {
+    on: ['order.paid'],
+    retry: retry(1 * SECOND, 2 * SECOND, 4 * SECOND, 8 * SECOND),
+    do: http('charge', { probe: probe('charge', 15 * SECOND) }),
+  }),
+  route('mail', { on: ['order.created'], do: http('mail', { timeoutMs: 3 * SECOND }) }),
+  route('invoice', {
+    on: ['order.created'],
+    key: '"invoice:" + event.id',
+    retry: retry(2 * SECOND, 10 * SECOND, 30 * SECOND),
+    do: http('invoice', { keyTtlMs: 80 * SECOND }),
+  }),
+  route('sync', {
+    on: ['order.*'],
+    where: 'payload.amount > 50',
+    wants: (subject, { amount }) => subject.startsWith('order.') && amount > 50,
+    do: http('sync', { method: 'PUT', idempotent: true }),
+  }),
+  route('audit', {
+    on: ['order.created', 'order.paid'],
+    key: '"audit:" + event.id',
+    do: run('audit', 2 * SECOND),
+  }),
+  route('pack', {
+    on: ['order.paid'],
+    do: {
+      type: 'emit',
+      subject: 'order.packed',
+      data: { order: '{{ payload.order }}', amount: 1, vat: null },
+    },
+  }),
+  route('label', {
+    on: ['order.packed'],
+    maxWaitMs: 1 * MINUTE,
+    retry: retry(1 * SECOND, 2 * SECOND),
+    do: http('label', { probe: probe('label', 5 * SECOND), keyTtlMs: 60 * SECOND }),
+  }),
+  route('refund', {
+    on: ['order.refunded'],
+    key: '"money-back:" + payload.order',
+    do: http('refund', { probe: probe('refund', 8 * SECOND) }),
+  }),
+  route('voucher', {
+    on: ['order.refunded'],
+    key: '"money-back:" + payload.order',
+    maxWaitMs: 1 * MINUTE,
+    do: http('voucher', {}),
+  }),
+  route('note', {
+    on: ['order.refunded'],
+    key: '"money-back:" + payload.order',
+    maxWaitMs: 1 * MINUTE,
+    do: run('note', 2 * SECOND),
+  }),
+  route('tax', { on: ['order.paid'], key: 'payload.vat', do: http('tax', {}) }),
+  route('later', { on: ['order.paid'], status: 'paused', do: http('later', { idempotent: true }) }),
+  route('off', { on: ['order.created'], status: 'disabled', do: http('off', {}) }),
+  route('bomb', { on: ['order.exploded'], key: '"bomb:" + event.id', do: run('bomb', 2 * SECOND) }),
+]
+
+/** Two bundles that a person may put in force in turn: one has a route less and another one active. */
+export const BUNDLES: readonly (readonly ScenarioRoute[])[] = [
+  ROUTES,
+  ROUTES.filter(({ document }) => document.name !== 'mail').map((one) =>
+    one.document.name === 'later' ? { ...one, document: { ...one.document, status: 'active' } } : one,
+  ),
+]
+
+export const HEALED: readonly ScenarioRoute[] = ROUTES.map((one) =>
+  one.document.status === 'paused' ? { ...one, document: { ...one.document, status: 'active' } } : one,
+)
+
+export const KINDS: Readonly<Record<string, number>> = {
+  created: 30,
+  paid: 40,
+  refunded: 20,
+  exploded: 3,
+  unheard: 5,
+}
+
+export function vendorOperation(name: string): VendorOperation {
+  const action = ROUTES.find(({ document }) => document.name === name)?.document.do
+  if (action?.type !== 'http') throw new Error(`assertion failed: the vendor has no operation ${name}`)
+  return {
+    name,
+    isIdempotent: action.idempotent,
+    keyTtlMs: action.keyTtlMs,
+    probeAfterMs: action.probe?.afterMs ?? null,
+    timeoutMs: action.timeoutMs,
+  }
+}
+
+export function routeOf(consumer: string): ScenarioRoute {
+  const found = ROUTES.find(({ document }) => `route:${document.name}` === consumer)
+  if (found === undefined) throw new Error(`assertion failed: no route ${consumer}`)
+  return found
+}
+
+export function parsePayload(text: string): OrderPayload {
+  return JSON.parse(text) as JsonValue as unknown as OrderPayload
+}

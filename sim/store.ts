@@ -1,0 +1,153 @@
+// The store as one life of a node sees it: the real gatherer in front, latency and faults between, the data behind.
+//
+// A group is under way, is applied, and is answered; a node can die between any two of these. What was not applied when
+// it died is lost, unless it was on its way to another machine already.
+
+import { makeGatherer } from '../src/core/commit/index.ts'
+import type { NodeId } from '../src/core/ids/index.ts'
+import type { Clock } from '../src/ports/clock.ts'
+import {
+  type ClaimRequest,
+  type Commit,
+  type Store,
+  StoreError,
+  type SystemReads,
+  type TenantReads,
+} from '../src/ports/store.ts'
+import type { VirtualTime } from './clock.ts'
+import type { Data, Outcome } from './data.ts'
+import type { Faults, StoreFate, StoreOperation } from './faults.ts'
+import type { Life } from './node.ts'
+
+export interface StoreWatch {
+  applied(life: Life, commits: readonly Commit[], outcomes: readonly Outcome[]): void
+  claimed(life: Life, request: ClaimRequest, result: ReturnType<Data['claim']>): void
+  joined(life: Life, node: NodeId, result: ReturnType<Data['join']>): void
+  reclaimed(life: Life, given: ReturnType<Data['reclaim']>): void
+  trace(who: string, what: () => string): void
+}
+
+export interface NodeStoreDeps {
+  readonly time: VirtualTime
+  readonly clock: Clock
+  readonly life: Life
+  readonly data: Data
+  readonly faults: Faults
+  readonly watch: StoreWatch
+  /** Groups of one node are applied in the order given, as by one thread; otherwise they may pass each other. */
+  readonly inOrder: boolean
+}
+
+export function makeNodeStore(deps: NodeStoreDeps): Store {
+  const { time, clock, life, data, faults, watch } = deps
+  let orderedUntil = 0
+
+  /** When the operation reaches the data. */
+  const reach = (operation: StoreOperation, fate: StoreFate, then: () => void) => {
+    let at = time.now() + fate.beforeMs
+    if (deps.inOrder && operation !== 'read') {
+      at = Math.max(at, orderedUntil)
+      orderedUntil = at
+    }
+    time.after(at - time.now(), () => {
+      if (!life.isDead()) {
+        // On the node's own machine a stopped process executes nothing either.
+        if (deps.inOrder) life.pass(then)
+        else then()
+      } else if (fate.outlives) then()
+    })
+  }
+
+  const call = <T>(operation: StoreOperation, apply: () => T): Promise<T> =>
+    new Promise((resolve, reject) => {
+      if (life.isDead()) return
+      const fate = faults.store(operation)
+      const isWrite = operation !== 'read'
+      const say = (give: () => void) => time.after(fate.afterMs, () => life.pass(give))
+      const fail = (applied: 'no' | 'indeterminate') => {
+        watch.trace(life.name, () => `store fails in ${operation} (applied: ${applied})`)
+        say(() => reject(new StoreError('unavailable', 'simulated', { applied })))
+      }
+      /** What the data itself throws is an answer too. */
+      const perform = (): (() => void) => {
+        try {
+          const result = apply()
+          return () => resolve(result)
+        } catch (error) {
+          return () => reject(error)
+        }
+      }
+      reach(operation, fate, () => {
+        switch (fate.what) {
+          case 'unavailable':
+            fail('no')
+            return
+          case 'lost':
+            fail(isWrite ? 'indeterminate' : 'no')
+            return
+          case 'unanswered':
+            if (isWrite) perform()
+            fail(isWrite ? 'indeterminate' : 'no')
+            return
+          case 'crash-before':
+            life.crash(`before ${operation} is applied`)
+            return
+          case 'crash-after':
+            perform()
+            life.crash(`after ${operation} is applied`)
+            return
+          case 'ok':
+            say(perform())
+            return
+        }
+      })
+    })
+
+  const gatherer = makeGatherer<Commit, Outcome>({
+    defer: (callback) => clock.defer(callback),
+    run: (group) =>
+      call('commit', () => {
+        const outcomes = data.commit(time.now(), group)
+        watch.applied(life, group, outcomes)
+        return outcomes
+      }),
+  })
+
+  const proxy = <Reads extends object>(reads: Reads): Reads =>
+    new Proxy(reads, {
+      get: (target, name) => {
+        const read = target[name as keyof Reads] as (...args: unknown[]) => Promise<unknown>
+        return async (...args: unknown[]) => await call('read', () => read(...args))
+      },
+    })
+
+  return {
+    async commit(commit) {
+      const outcome = await gatherer.add(commit)
+      if (outcome.ok === 'failed') throw outcome.error
+      return outcome
+    },
+    claim: (request) =>
+      call('claim', () => {
+        const result = data.claim(time.now(), request)
+        watch.claimed(life, request, result)
+        return result
+      }),
+    join: (node, ttlMs) =>
+      call('join', () => {
+        const result = data.join(time.now(), node, ttlMs)
+        watch.joined(life, node, result)
+        return result
+      }),
+    renew: (owner, ttlMs) => call('renew', () => data.renew(time.now(), owner, ttlMs)),
+    reclaim: (limit) =>
+      call('reclaim', () => {
+        const given = data.reclaim(time.now(), limit)
+        watch.reclaimed(life, given)
+        return given
+      }),
+    forTenant: (tenant) => proxy<TenantReads>(data.reads(tenant)),
+    system: () => proxy<SystemReads>(data.system()),
+    async [Symbol.asyncDispose]() {},
+  }
+}

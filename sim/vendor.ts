@@ -1,0 +1,283 @@
+// Somebody else's server, and the network in front of it. Its own log is the oracle: what was sent, what arrived, what
+// took effect and what was answered.
+//
+// Assumption that the engine rests on: a request that the client gave up takes effect within the operation's
+// `probe.after` or not at all; and a vendor that promises to remember keys for `keyTtl` does so for late arrivals too.
+
+import type { HttpClient, HttpOutcome, HttpRequest } from '../src/ports/http-client.ts'
+import type { VirtualTime } from './clock.ts'
+import type { Faults, VendorFate } from './faults.ts'
+import type { Life } from './node.ts'
+import type { Rng } from './random.ts'
+import { LATE_MS_MAX, RETRY_AFTER_S_MAX, type VendorOperation, vendorOperation } from './scenario.ts'
+
+/** One request that left a node, or was about to. */
+export interface Send {
+  readonly id: number
+  readonly at: number
+  readonly life: Life
+  readonly operation: VendorOperation
+  readonly isProbe: boolean
+  /** What the request is about: the ledger's key, in the address. */
+  readonly key: string
+  /** As the header says; the vendor knows requests by this. */
+  readonly idempotencyKey: string | null
+  readonly eventId: string
+  /** What the engine was told, if it lived to hear it. */
+  outcome: HttpOutcome | null
+  outcomeAt: number | null
+}
+
+export interface Effect {
+  readonly send: Send
+  readonly id: string
+  readonly at: number
+}
+
+/** What the vendor answered, whether or not it arrived. */
+export interface Answer {
+  readonly send: Send
+  readonly at: number
+  readonly status: number
+}
+
+export interface VendorWatch {
+  /** Before anything leaves. */
+  sent(send: Send): void
+  took(effect: Effect): void
+  trace(who: string, what: () => string): void
+}
+
+export interface Vendor {
+  client(life: Life): HttpClient
+  readonly effects: readonly Effect[]
+  readonly answers: readonly Answer[]
+  /** Whether the effect of a key is there, for a person who looks. */
+  has(key: string): boolean
+}
+
+const STATUSES = {
+  rejected: [400, 409, 422],
+  auth: [401, 403],
+  config: [404, 405, 410, 501],
+  busy: [408, 425, 503],
+  error: [500, 502, 504],
+} as const
+
+export function makeVendor(deps: {
+  readonly time: VirtualTime
+  readonly rng: Rng
+  readonly faults: Faults
+  readonly watch: VendorWatch
+}): Vendor {
+  const { time, rng, faults, watch } = deps
+  const effects: Effect[] = []
+  const answers: Answer[] = []
+  const byReference = new Map<string, Effect>()
+  const remembered = new Map<string, { readonly effect: Effect; readonly until: number }>()
+  let sends = 0
+
+  /** Answers with the effect that the request has, now or since earlier. */
+  const apply = (send: Send): Effect => {
+    const { operation } = send
+    const memory = `${operation.name} ${send.idempotencyKey}`
+    if (operation.keyTtlMs !== null) {
+      const known = remembered.get(memory)
+      if (known !== undefined && time.now() < known.until) return known.effect
+    }
+    const effect: Effect = { send, id: `${operation.name}-${effects.length + 1}`, at: time.now() }
+    effects.push(effect)
+    byReference.set(`${operation.name} ${send.key}`, effect)
+    if (operation.keyTtlMs !== null) {
+      const until = time.now() + operation.keyTtlMs + LATE_MS_MAX + operation.timeoutMs
+      remembered.set(memory, { effect, until })
+    }
+    watch.trace('vendor', () => `effect ${effect.id} of send ${send.id} key ${send.key}`)
+    watch.took(effect)
+    return effect
+  }
+
+  const record = (life: Life, request: HttpRequest): Send => {
+    const match = /^https:\/\/vendor\.test\/([a-z]+)\/(.+)$/.exec(request.url)
+    if (match === null) throw new Error(`assertion failed: the vendor is not asked for ${request.url}`)
+    sends += 1
+    return {
+      id: sends,
+      at: time.now(),
+      life,
+      operation: vendorOperation(match[1]!),
+      isProbe: request.method === 'GET',
+      key: decodeURIComponent(match[2]!),
+      idempotencyKey: request.headers['idempotency-key'] ?? null,
+      eventId: request.headers['x-event'] ?? '',
+      outcome: null,
+      outcomeAt: null,
+    }
+  }
+
+  const exchange = (life: Life, request: HttpRequest): Promise<HttpOutcome> =>
+    new Promise((resolve) => {
+      const send = record(life, request)
+      watch.sent(send)
+      watch.trace(
+        life.name,
+        () => `${send.isProbe ? 'probe' : 'send'} ${send.id} ${send.operation.name} key ${send.key}`,
+      )
+      const fate = send.isProbe ? null : faults.vendor()
+      const crash = send.isProbe ? null : faults.send()
+      if (crash === 'before') {
+        life.crash('between reserve and send')
+        return
+      }
+      let isOver = false
+      const give = (outcome: HttpOutcome) => {
+        if (isOver) return
+        isOver = true
+        cancel()
+        watch.trace(life.name, () => `hears of send ${send.id} ${describe(outcome)}`)
+        send.outcome = outcome
+        send.outcomeAt = time.now()
+        resolve(outcome)
+      }
+      const later = (delayMs: number, outcome: () => HttpOutcome) => {
+        time.after(delayMs, () => life.pass(() => give(outcome())))
+      }
+      const cancel = time.after(request.timeoutMs, () =>
+        life.pass(() => give(failed('maybe', 'timeout', request.timeoutMs))),
+      )
+      if (fate === null) answerProbe(send, later)
+      else answerSend(send, fate, crash === 'after', later)
+    })
+
+  type Later = (delayMs: number, outcome: () => HttpOutcome) => void
+
+  const answerProbe = (send: Send, later: Later) => {
+    const [there, back] = [rng.between(1, 40), rng.between(1, 40)]
+    const fate = faults.probe()
+    if (fate === 'timeout') return
+    if (fate === 'reset') {
+      later(there, () => failed('maybe', 'reset', there))
+      return
+    }
+    time.after(there, () => {
+      const found = byReference.get(`${send.operation.name} ${send.key}`)
+      const status = fate === 'error' ? 500 : fate === 'unclear' ? 403 : found === undefined ? 404 : 200
+      answers.push({ send, at: time.now(), status })
+      later(back, () => response(status, found?.id ?? null, {}, there + back))
+    })
+  }
+
+  /** `crashes`: the node dies once the effect is there. */
+  const answerSend = (send: Send, fate: VendorFate, crashes: boolean, later: Later) => {
+    const { operation } = send
+    const quick = Math.floor(operation.timeoutMs / 4)
+    const [there, back] = [
+      rng.between(1, 60),
+      fate === 'slow' ? rng.between(quick, 2 * quick) : rng.between(1, 60),
+    ]
+    const arrive = (delayMs: number, then: (effect: Effect) => void) => {
+      time.after(delayMs, () => {
+        const effect = apply(send)
+        if (crashes) send.life.crash('between effect and answer')
+        then(effect)
+      })
+    }
+    const answer = (
+      status: number,
+      effectId: string | null,
+      headers: Readonly<Record<string, string>> = {},
+    ) => {
+      answers.push({ send, at: time.now(), status })
+      later(back, () => response(status, effectId, headers, there + back))
+    }
+    const lateMs = operation.timeoutMs + rng.int((operation.probeAfterMs ?? LATE_MS_MAX) - 1)
+    switch (fate) {
+      case 'ok':
+      case 'slow':
+        arrive(there, (effect) => answer(201, effect.id))
+        return
+      case 'duplicated':
+        arrive(there, (effect) => answer(201, effect.id))
+        time.after(rng.between(there + 1, lateMs + there), () => void apply(send))
+        return
+      case 'rejected':
+      case 'auth':
+      case 'config':
+      case 'busy':
+      case 'error':
+        time.after(there, () => answer(rng.pick(STATUSES[fate]), null))
+        return
+      case 'limited':
+        time.after(there, () => answer(429, null, retryAfter(send)))
+        return
+      case 'lie':
+        arrive(there, () => answer(rng.pick(STATUSES.error), null))
+        return
+      case 'refused':
+        later(there, () => failed('no', 'refused', there))
+        return
+      case 'reset-before':
+        later(there, () => failed('maybe', 'reset', there))
+        return
+      case 'reset-after': {
+        const code = rng.pick(['reset', 'protocol', 'too_large'] as const)
+        arrive(there, () => later(back, () => failed('maybe', code, there + back)))
+        return
+      }
+      case 'timeout-before':
+        return
+      case 'timeout-after':
+        arrive(there, () => {})
+        return
+      case 'late':
+        arrive(lateMs, () => {})
+        return
+    }
+  }
+
+  const retryAfter = (send: Send): Readonly<Record<string, string>> => {
+    const seconds = rng.between(1, RETRY_AFTER_S_MAX)
+    switch (rng.int(3)) {
+      case 0:
+        return {}
+      case 1:
+        return { 'retry-after': String(seconds) }
+      default:
+        return { 'retry-after': new Date(send.at + seconds * 1_000).toUTCString() }
+    }
+  }
+
+  return {
+    client: (life) => ({
+      send: (request) => (life.isDead() ? new Promise(() => {}) : exchange(life, request)),
+    }),
+    effects,
+    answers,
+    has: (key) => effects.some((effect) => effect.send.key === key),
+  }
+}
+
+function response(
+  status: number,
+  effectId: string | null,
+  headers: Readonly<Record<string, string>>,
+  durationMs: number,
+): HttpOutcome {
+  return {
+    kind: 'response',
+    status,
+    headers,
+    body: effectId === null ? '' : `{"id":"${effectId}"}`,
+    durationMs,
+  }
+}
+
+type Failure = Extract<HttpOutcome, { kind: 'failed' }>
+
+function failed(sent: Failure['sent'], code: Failure['code'], durationMs: number): HttpOutcome {
+  return { kind: 'failed', sent, code, message: 'simulated', durationMs }
+}
+
+function describe(outcome: HttpOutcome): string {
+  return outcome.kind === 'response' ? `status ${outcome.status}` : `${outcome.code} (sent: ${outcome.sent})`
+}

@@ -1,0 +1,371 @@
+// One simulated run: nodes, data, vendor, people and chaos around one seed. First things go wrong for a while; then
+// everything heals, and within a computed time all must be settled.
+
+import type { NodeId } from '../src/core/ids/index.ts'
+import { MINUTE } from '../src/core/time/index.ts'
+import { DECISIONS, ENGINE_DEFAULTS } from '../src/engine/index.ts'
+import { type Counts, makeBook, type Violation } from './book.ts'
+import type { Bug } from './bugs.ts'
+import { checkEnd, countParked, healingMs, unsettled } from './check-end.ts'
+import { makeRowChecks } from './check-rows.ts'
+import { makeSendChecks } from './check-sends.ts'
+import { makeMachineClock, makeVirtualTime } from './clock.ts'
+import { makeData, type StoreKind } from './data.ts'
+import { drawProfile, type Faults, makeRandomFaults, type Profile } from './faults.ts'
+import { type Life, type NodeDeps, short, startLife } from './node.ts'
+import { actAsPerson, decideAll, drawMessage, type Message, type Outside, startSender } from './people.ts'
+import { makeRng, type Rng } from './random.ts'
+import { BUNDLES, HEALED, type ScenarioRoute } from './scenario.ts'
+import { makeNodeStore, type StoreWatch } from './store.ts'
+import { makeVendor, type Vendor, type VendorWatch } from './vendor.ts'
+
+export interface RunOptions {
+  readonly seed: number | string
+  readonly store: StoreKind
+  readonly bug?: Bug
+  /** Gets one stable line per thing that happens. */
+  readonly onLine?: (line: string) => void
+  /** Instead of what the seed would draw. */
+  readonly profile?: Profile
+  readonly faults?: Faults
+  readonly messages?: readonly Message[]
+}
+
+export interface RunReport {
+  readonly seed: number | string
+  readonly store: StoreKind
+  readonly violations: readonly Violation[]
+  readonly counts: Counts
+  readonly steps: number
+  readonly virtualMs: number
+}
+
+/** Any instant will do; a round one makes traces easy to read. */
+const START_AT = 1_800_000_000_000
+const RESTART_MS_MAX = 3_000
+const PERSON_AGAIN_MS = 20_000
+
+export async function simulate(options: RunOptions): Promise<RunReport> {
+  const world = makeWorld(options)
+  try {
+    return await world.run()
+  } finally {
+    world.close()
+  }
+}
+
+interface World {
+  run(): Promise<RunReport>
+  close(): void
+}
+
+function makeWorld(options: RunOptions): World {
+  const { seed, onLine, bug } = options
+  const rng = makeRng(seed)
+  const profile = options.profile ?? drawProfile(rng.fork('profile'))
+  const faults = options.faults ?? makeRandomFaults(profile, rng.fork('faults'))
+  const time = makeVirtualTime(START_AT)
+  const trace = (who: string, what: () => string) =>
+    onLine?.(`${String(time.now() - START_AT).padStart(8)} ${who.padEnd(6)} ${what()}`)
+  const book = makeBook(trace)
+  const plain = makeData(options.store, () => faults.commit())
+  const data = bug?.data?.(plain) ?? plain
+  const vendorOf = (): Vendor => vendor
+  const rows = makeRowChecks({ book, data: plain, time, vendor: vendorOf })
+  const sends = makeSendChecks({
+    book,
+    data: plain,
+    time,
+    sendWithinMs: ENGINE_DEFAULTS.sendWithinMs,
+    vendor: vendorOf,
+    wasReplaced: (life) => replaced.has(life),
+  })
+  const storeWatch: StoreWatch = { ...rows, trace, ...tracedRows(rows, trace) }
+  const vendorWatch: VendorWatch = { ...sends, trace }
+  const vendor = makeVendor({ time, rng: rng.fork('vendor'), faults, watch: vendorWatch })
+  const lives: Life[] = []
+  const replaced = new Set<Life>()
+  let routes: readonly ScenarioRoute[] = BUNDLES[0]!
+  let isHealed = false
+
+  const outside: Outside = {
+    time,
+    data: plain,
+    faults,
+    book,
+    rng: rng.fork('people'),
+    vendor: vendorOf,
+    lives: () => lives,
+    trace,
+  }
+
+  const addNode = (name: string): NodeHandle => {
+    const node = name as NodeId
+    const chaos = rng.fork(`chaos/${name}`)
+    const machine = makeMachineClock(
+      time,
+      profile.skewMs === 0 ? 0 : chaos.between(-profile.skewMs, profile.skewMs),
+    )
+    let count = 0
+    const deps: NodeDeps = {
+      node,
+      time,
+      machine,
+      rng: rng.fork('engine'),
+      faults,
+      config: profile,
+      decisions: bug?.decisions?.(DECISIONS) ?? DECISIONS,
+      clock: (clock) => bug?.clock?.(clock) ?? clock,
+      store(life, clock) {
+        const store = makeNodeStore({
+          time,
+          clock,
+          life,
+          data,
+          faults,
+          watch: storeWatch,
+          inOrder: !profile.isRemote,
+        })
+        return bug?.store?.(store) ?? store
+      },
+      http: (life) => {
+        const client = vendor.client(life)
+        return bug?.http?.(client) ?? client
+      },
+      routes: () => routes,
+      onCrash(life) {
+        book.counts.crashes += 1
+        lives.splice(lives.indexOf(life), 1)
+        // A second process of the same node may be running already.
+        if (lives.some((other) => other.node === node)) return
+        if (profile.nodes === 1) plain.reopen()
+        time.after(isHealed ? 100 : chaos.between(50, RESTART_MS_MAX), start)
+      },
+      onBroken: (life, message) => book.violate('BROKEN', `${life.name} ${message}`),
+      onRun(life, run, attempt) {
+        trace(life.name, () => `runs ${run}, attempt ${attempt}`)
+        const policy = routes.find(({ document }) => document.name === run)?.document.retry
+        if (policy !== undefined && attempt > policy.attempts)
+          book.violate('N6', `${run} runs a ${attempt}th time`)
+      },
+      trace,
+    }
+    const start = () => {
+      if (lives.some((other) => other.node === node && !other.isPaused())) return
+      count += 1
+      for (const other of lives) if (other.node === node) replaced.add(other)
+      lives.push(startLife(deps, `${name}.${count}`))
+    }
+    start()
+    return { name: node, machine, chaos, start }
+  }
+
+  interface NodeHandle {
+    readonly name: NodeId
+    readonly machine: { jump(ms: number): void }
+    readonly chaos: Rng
+    start(): void
+  }
+
+  const newest = (node: NodeHandle): Life | undefined => lives.findLast((life) => life.node === node.name)
+
+  /** Again and again while faults are on, about every `everyMs`. */
+  const repeat = (chaos: Rng, everyMs: number, act: () => void) => {
+    if (everyMs === 0) return
+    const next = () =>
+      time.after(chaos.between(1, 2 * everyMs), () => {
+        if (isHealed) return
+        act()
+        next()
+      })
+    next()
+  }
+
+  const disturb = (node: NodeHandle) => {
+    const { chaos } = node
+    repeat(chaos.fork('crash'), profile.crashEveryMs, () => newest(node)?.crash('by chance'))
+    repeat(chaos.fork('jump'), profile.jumpEveryMs, () => {
+      const ms = chaos.between(-10 * MINUTE, 10 * MINUTE)
+      book.counts.jumps += 1
+      trace(node.name, () => `wall clock jumps by ${ms} ms`)
+      node.machine.jump(ms)
+    })
+    repeat(chaos.fork('pause'), profile.pauseEveryMs, () => {
+      const life = newest(node)
+      if (life === undefined || life.isPaused()) return
+      book.counts.pauses += 1
+      life.pause()
+      // From a hiccup to far past the lease.
+      const pauseMs = chaos.pick([300, 4_000, profile.leaseMs, 3 * profile.leaseMs])
+      time.after(pauseMs, () => life.resume())
+      // Somebody starts the node a second time and ends the first one only later.
+      if (profile.isRemote && chaos.chance(300)) {
+        time.after(chaos.between(100, pauseMs), () => {
+          node.start()
+          time.after(pauseMs + chaos.between(1, 8_000), () => {
+            if (newest(node) !== life) life.crash('as a leftover')
+          })
+        })
+      }
+    })
+  }
+
+  const disturbPeople = () => {
+    const chaos = rng.fork('chaos/people')
+    repeat(chaos.fork('person'), profile.personEveryMs, () => actAsPerson(outside))
+    repeat(chaos.fork('define'), profile.redefineEveryMs, () => {
+      routes = chaos.pick(BUNDLES)
+      redefine()
+    })
+  }
+
+  const redefine = () => {
+    for (const life of lives) {
+      life.pass(() => {
+        // A failure of the store is seen by whoever applies; here he tries no second time.
+        life.apply(routes).catch(() => {})
+      })
+    }
+  }
+
+  const heal = () => {
+    isHealed = true
+    faults.heal()
+    trace('world', () => 'heals')
+    routes = HEALED
+    for (const life of [...lives]) {
+      const isLeftover = lives.findLast((other) => other.node === life.node) !== life
+      if (isLeftover) life.crash('as a leftover')
+      else life.resume()
+    }
+    redefine()
+  }
+
+  const run = async (): Promise<RunReport> => {
+    const nodes = Array.from({ length: profile.nodes }, (_, index) => addNode(`n${index + 1}`))
+    for (const node of nodes) disturb(node)
+    disturbPeople()
+    const drawn = rng.fork('messages')
+    const messages =
+      options.messages ??
+      Array.from({ length: profile.messages }, (_, index) => drawMessage(drawn, index + 1))
+    const senders: { isOver(): boolean }[] = []
+    for (const message of messages) {
+      const at = drawn.int(Math.floor(profile.faultsMs * 0.8))
+      time.after(at, () => senders.push(startSender(outside, message)))
+    }
+    const isBroken = () => book.violations.length > 0
+    const isSettled = () =>
+      lives.some((life) => life.engine() !== null) &&
+      senders.length === messages.length &&
+      senders.every((sender) => sender.isOver()) &&
+      unsettled(book).length === 0
+    const poisonous = messages.filter(({ kind }) => kind === 'exploded').length
+    const settle = async (isOver: () => boolean) => {
+      const until = time.now() + healingMs(profile, poisonous)
+      let lastSteps = Number.NEGATIVE_INFINITY
+      await time.run(until, () => {
+        if (isBroken()) return true
+        // Looking at everything after every timer would cost more than the run itself.
+        if (time.steps() - lastSteps < 25) return false
+        lastSteps = time.steps()
+        return isOver()
+      })
+      if (isBroken() || isOver()) return
+      const left = unsettled(book).map((row) => `${short(row.id)} ${row.consumer} ${row.state}`)
+      const parked = countParked(book)
+      book.violate(
+        'N12',
+        `not settled in time: ${left.join(', ') || (parked > 0 ? `${parked} parked` : 'a sender')}`,
+      )
+    }
+    await time.run(START_AT + profile.faultsMs, isBroken)
+    if (!isBroken()) {
+      heal()
+      await settle(isSettled)
+    }
+    if (!isBroken()) checkEnd(book, plain)
+    // A person can finish the rest: each word is taken, sooner or later, and what waited for it goes on.
+    if (!isBroken() && countParked(book) > 0) {
+      const ask = () => {
+        if (decideAll(outside) > 0) time.after(PERSON_AGAIN_MS, ask)
+      }
+      ask()
+      await settle(() => isSettled() && countParked(book) === 0)
+      if (!isBroken()) checkEnd(book, plain)
+    }
+    return {
+      seed,
+      store: options.store,
+      violations: book.violations,
+      counts: { ...book.counts },
+      steps: time.steps(),
+      virtualMs: time.now() - START_AT,
+    }
+  }
+
+  return {
+    run,
+    close() {
+      for (const life of [...lives]) life.crash('at the end')
+      plain.close()
+    },
+  }
+}
+
+/** The same checks, with a line for each thing that was applied. */
+function tracedRows(rows: ReturnType<typeof makeRowChecks>, trace: StoreWatch['trace']): Partial<StoreWatch> {
+  return {
+    applied(life, commits, outcomes) {
+      for (const [index, commit] of commits.entries()) {
+        trace(life.name, () => {
+          const outcome = outcomes[index]!
+          const result =
+            outcome.ok === true
+              ? 'ok'
+              : outcome.ok === 'failed'
+                ? 'failed'
+                : `refused ${commit.guards[outcome.guard]?.g}`
+          return `commit ${result}: ${commit.writes.map(describeWrite).join(', ')}`
+        })
+      }
+      rows.applied(life, commits, outcomes)
+    },
+    claimed(life, request, result) {
+      for (const { work } of result.items) {
+        trace(life.name, () => `claims ${work.consumer} ${short(work.id)} epoch ${work.epoch}`)
+      }
+      rows.claimed(life, request, result)
+    },
+    joined(life, node, result) {
+      trace(life.name, () => `joins as ${result.owner}`)
+      rows.joined(life, node, result)
+    },
+    reclaimed(life, given) {
+      for (const id of given) trace(life.name, () => `gives back ${short(id)}`)
+      rows.reclaimed(life, given)
+    },
+  }
+}
+
+function describeWrite(write: Parameters<StoreWatch['applied']>[1][number]['writes'][number]): string {
+  switch (write.w) {
+    case 'event.append':
+      return `event ${short(write.event.id)} ${write.event.subject}`
+    case 'work.add':
+      return `add ${write.work.consumer} ${short(write.work.id)}`
+    case 'work.settle':
+      return `${short(write.work)} ${write.to}`
+    case 'work.again':
+      return `${short(write.work)} again in ${write.delayMs}`
+    case 'ledger.reserve':
+    case 'ledger.done':
+      return `${write.w} ${write.entry.key}`
+    case 'ledger.settle':
+      return `ledger ${write.key} ${write.to} (${write.proof})`
+    case 'deadLetter.put':
+      return `dead letter ${short(write.row.id)} ${write.row.state}`
+    default:
+      return write.w
+  }
+}
