@@ -59,7 +59,6 @@ async function fill(file: string, progress: (text: string) => void): Promise<voi
       objectId: '42',
     }
     await store.commit({
-      id: ids.commit(),
       tenant: DEFAULT_TENANT,
       guards: [],
       writes: [
@@ -100,7 +99,6 @@ async function fill(file: string, progress: (text: string) => void): Promise<voi
       ],
     })
     await store.commit({
-      id: ids.commit(),
       tenant: DEFAULT_TENANT,
       guards: [],
       writes: [

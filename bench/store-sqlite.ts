@@ -54,7 +54,6 @@ function makePair(owner: Incarnation): Pair {
   const key = `crm:${dedupKey}`
   return {
     accept: {
-      id: ids.commit(),
       tenant,
       guards: [{ g: 'dedup', source: 'shop', key: dedupKey }],
       writes: [
@@ -97,7 +96,6 @@ function makePair(owner: Incarnation): Pair {
       ],
     },
     finish: {
-      id: ids.commit(),
       tenant,
       guards: [{ g: 'lease', work, owner, epoch: 1 }],
       writes: [

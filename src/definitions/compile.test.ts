@@ -52,7 +52,12 @@ const READING: readonly Row[] = [
   ['[F1]', '¦%YAML 1.1\n---\nkind: Route\n', 'YAML 1.2'],
   ['[F2]', plain('status: active\n¦status: paused'), 'stands here twice'],
   ['[F3]', plain('where: ¦!payload.draft'), 'text needs quotes', '"!payload.draft"'],
-  ['[F3]', plain('where: ¦!payload.draft && payload.a'), 'text needs quotes', '"!payload.draft && payload.a"'],
+  [
+    '[F3]',
+    plain('where: ¦!payload.draft && payload.a'),
+    'text needs quotes',
+    '"!payload.draft && payload.a"',
+  ],
   ['[F3]', plain('description: ¦!!binary aGk='), 'text needs quotes', '"!!binary aGk="'],
   ['[F4]', plain('key: ¦{{ payload.id }}'), 'a template needs quotes', '"{{ payload.id }}"'],
   [

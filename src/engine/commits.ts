@@ -1,7 +1,7 @@
 // Commits from the engine: named, and stubborn where an answer is owed.
 
 import { messageOf } from '../core/errors/index.ts'
-import type { Ids, TenantId } from '../core/ids/index.ts'
+import type { TenantId } from '../core/ids/index.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Log } from '../ports/log.ts'
 import {
@@ -31,14 +31,13 @@ const BACKOFF_LAST_MS = 5_000
 
 export function makeCommits(deps: {
   readonly store: Store
-  readonly ids: Ids
   readonly clock: Clock
   readonly time: StoreTime
   readonly log: Log
   /** A commit may have been applied, and its answer is lost. */
   onLost(): void
 }): Commits {
-  const { store, ids, clock, time, log } = deps
+  const { store, clock, time, log } = deps
   const attempt = async (commit: Commit): Promise<CommitResult> => {
     try {
       return await store.commit(commit)
@@ -59,9 +58,9 @@ export function makeCommits(deps: {
     }
   }
   return {
-    once: (tenant, guards, writes) => attempt({ id: ids.commit(), tenant, guards, writes }),
+    once: (tenant, guards, writes) => attempt({ tenant, guards, writes }),
     firmly(tenant, guards, writes) {
-      const commit = { id: ids.commit(), tenant, guards, writes }
+      const commit = { tenant, guards, writes }
       let tries = 0
       return stubbornly(async () => {
         tries += 1

@@ -43,8 +43,8 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
   const { store, clock, random, http, vault, log, code } = deps
   const ids = makeIds({ now: () => clock.now(), bytes: (length) => random.bytes(length) })
   const time = makeStoreTime(clock)
-  const commits = makeCommits({ store, ids, clock, time, log, onLost: suspect })
-  const registry = makeRegistry({ store, ids })
+  const commits = makeCommits({ store, clock, time, log, onLost: suspect })
+  const registry = makeRegistry({ store })
   const settler = makeSettler({ store, commits, ids })
   let open = false
   let claims: Claims | null = null
@@ -136,8 +136,8 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
   ): void {
     // A commit refused by its own first application does not say what was leased: all of it, or claims find it.
     const leased =
-      result?.ok === true ? result.leased : outcome.ok ? planned.births.map((work) => work.id) : []
-    for (const work of planned.births) {
+      result?.ok === true ? result.leased : outcome.ok ? planned.births.map(({ work }) => work.id) : []
+    for (const { work, route } of planned.births) {
       if (!leased.includes(work.id) || planned.owner === null) {
         pool.giveBack(work.id)
         continue
@@ -145,7 +145,8 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
       const at = result?.at ?? time.now()
       const row = bornRow(planned, work, planned.owner, at)
       const event = receivedEvent(planned.event, at)
-      pool.start(makeItem(planned.owner, row, event, { payload: planned.payload, header: planned.header }))
+      const { payload, header } = planned
+      pool.start(makeItem(planned.owner, row, event, { payload, header, route }))
     }
     if (outcome.ok && planned.event.matched > leased.length) wake()
   }

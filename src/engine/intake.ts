@@ -69,7 +69,11 @@ export function makeIntake(
   const { clock, vault, log, registry, ids, commits } = deps
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-  const verify = async (source: Source, request: IntakeRequest, headers: Record<string, string>) => {
+  const verify = async (
+    source: Source,
+    request: IntakeRequest,
+    headers: Readonly<Record<string, string>>,
+  ) => {
     const { verify: scheme } = source.document
     if (scheme.scheme === 'none') return
     const secrets = await vault.resolve(request.tenant as TenantId, scheme.secret)
@@ -104,7 +108,7 @@ export function makeIntake(
   const name = (
     source: Source,
     request: IntakeRequest,
-    header: Record<string, string>,
+    header: Readonly<Record<string, string>>,
     payload: JsonValue,
     hash: string,
   ) => {
@@ -187,7 +191,12 @@ export function makeIntake(
   }
 }
 
-function flatten(headers: IntakeRequest['headers']): Record<string, string> {
+function flatten(headers: IntakeRequest['headers']): Readonly<Record<string, string>> {
+  for (const name in headers) if (typeof headers[name] !== 'string') return joinLists(headers)
+  return headers as Readonly<Record<string, string>>
+}
+
+function joinLists(headers: IntakeRequest['headers']): Record<string, string> {
   const flat: Record<string, string> = {}
   for (const name in headers) {
     const value = headers[name]

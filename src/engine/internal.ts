@@ -151,12 +151,8 @@ export function makeInternalActions(
     const { scope } = call
     const startedAt = clock.monotonic()
     const running = new RunningFunction(call)
-    const outcome = await withTimeout(
-      clock,
-      action.timeoutMs,
-      code.run(action.codeHash, action.name, action.input(scope), running),
-      running,
-    )
+    const ran = code.run(action.codeHash, action.name, action.input(scope), running)
+    const outcome = ran instanceof Promise ? await withTimeout(clock, action.timeoutMs, ran, running) : ran
     if (outcome.kind === 'failed') {
       return deps.fail(call, {
         class: outcome.how === 'terminal' ? 'validation' : 'transient',

@@ -3,12 +3,15 @@
 import type { StoredEvent } from '../core/event/index.ts'
 import type { Incarnation } from '../core/ids/index.ts'
 import { type JsonValue, parseJson } from '../core/json/index.ts'
+import type { Route } from '../core/route/index.ts'
 import type { WorkRow } from '../core/work/index.ts'
 
 export interface Item {
   readonly owner: Incarnation
   readonly work: WorkRow
   readonly event: StoredEvent
+  /** The definition it began with, where this node has it at hand. */
+  readonly route: Route | null
   /** Parsed when first asked for; the accepting node has it already. */
   payload(): JsonValue
   header(): JsonValue
@@ -18,7 +21,7 @@ export function makeItem(
   owner: Incarnation,
   work: WorkRow,
   event: StoredEvent,
-  known?: { readonly payload: JsonValue; readonly header: JsonValue },
+  known?: { readonly payload: JsonValue; readonly header: JsonValue; readonly route: Route },
 ): Item {
   let payload = known?.payload
   let header = known?.header
@@ -26,6 +29,7 @@ export function makeItem(
     owner,
     work,
     event,
+    route: known?.route ?? null,
     payload: () => {
       if (payload === undefined) payload = parseJson(event.data)
       return payload

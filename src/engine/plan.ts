@@ -13,13 +13,18 @@ import type { Write } from '../ports/store.ts'
 import type { Pool } from './pool.ts'
 import type { Registry } from './registry.ts'
 
+export interface Birth {
+  readonly work: NewWork
+  readonly route: Route
+}
+
 export interface EventPlan {
   readonly event: NewEvent
   readonly payload: JsonValue
   readonly header: JsonValue
   readonly writes: readonly Write[]
   /** Items asked to be born in this node's hands; their slots are taken until `settleBirths`. */
-  readonly births: readonly NewWork[]
+  readonly births: readonly Birth[]
   readonly owner: Incarnation | null
 }
 
@@ -43,13 +48,13 @@ export function planEvent(
     candidates.length === 0 ? candidates : wanting(candidates, routeScope(draft, payload, header, deps.vars))
   const event: NewEvent = { ...draft, matched: routes.length }
   const writes: Write[] = [{ w: 'event.append', event, dedupForMs }]
-  const births: NewWork[] = []
+  const births: Birth[] = []
   const owner = routes.length === 0 ? null : deps.owner()
   for (const route of routes) {
     const work = newWork(deps.ids, route, event)
     const born = owner !== null && route.document.status === 'active' && deps.pool.take(work.id)
     writes.push({ w: 'work.add', work, lease: born ? owner : null, delayMs: 0 })
-    if (born) births.push(work)
+    if (born) births.push({ work, route })
     if (route.document.status === 'disabled') {
       const note = { ...EMPTY_NOTE, lastError: 'DISABLED' }
       writes.push({ w: 'work.settle', work: work.id, to: 'skipped', counters: NO_COUNTERS, note })

@@ -9,7 +9,7 @@ import {
   hashDocument,
   type RouteDocument,
 } from '../core/definition/index.ts'
-import type { Ids, TenantId } from '../core/ids/index.ts'
+import type { TenantId } from '../core/ids/index.ts'
 import { type JsonValue, parseJson, stringifyJson } from '../core/json/index.ts'
 import { compileRoute, type Route } from '../core/route/index.ts'
 import { compileSource, type Source } from '../core/source/index.ts'
@@ -20,7 +20,7 @@ interface Bundle {
   readonly hash: string
   readonly sources: ReadonlyMap<string, Source>
   readonly routes: ReadonlyMap<string, Route>
-  readonly trie: Trie<Route>
+  candidates(subject: string): readonly Route[]
 }
 
 export interface Registry {
@@ -38,7 +38,7 @@ export interface Registry {
 
 const PINNED_MAX = 10_000
 
-export function makeRegistry(deps: { readonly store: Store; readonly ids: Ids }): Registry {
+export function makeRegistry(deps: { readonly store: Store }): Registry {
   const bundles = new Map<string, Bundle>()
   const pinned = new Map<string, Route>()
   let consumers: ReturnType<Registry['consumers']> = []
@@ -65,7 +65,7 @@ export function makeRegistry(deps: { readonly store: Store; readonly ids: Ids })
       return { hash: bundle.hash }
     },
     source: (tenant, name) => bundles.get(tenant)?.sources.get(name) ?? null,
-    candidates: (tenant, subject) => bundles.get(tenant)?.trie.find(subject) ?? [],
+    candidates: (tenant, subject) => bundles.get(tenant)?.candidates(subject) ?? [],
     route: (tenant, consumer) => bundles.get(tenant)?.routes.get(consumer) ?? null,
     async pinned(tenant, hash) {
       const known = pinned.get(`${tenant}/${hash}`)
@@ -93,14 +93,29 @@ function compileBundle(documents: readonly DefinitionDocument[]): Bundle {
   const entries = [...routes.values()].flatMap((route) =>
     route.document.on.map((pattern) => ({ pattern, value: route })),
   )
-  return { hash: hashBundle(documents), sources, routes, trie: makeTrie(entries) }
+  return { hash: hashBundle(documents), sources, routes, candidates: remembering(makeTrie(entries)) }
+}
+
+/** A source names its events by a handful of subjects, again and again. */
+const SUBJECTS_MAX = 4_096
+
+function remembering(trie: Trie<Route>): Bundle['candidates'] {
+  const found = new Map<string, readonly Route[]>()
+  return (subject) => {
+    const known = found.get(subject)
+    if (known !== undefined) return known
+    const routes = trie.find(subject)
+    if (found.size >= SUBJECTS_MAX) found.clear()
+    found.set(subject, routes)
+    return routes
+  }
 }
 
 /** Records per commit: a large folder is stored in several. */
 const RECORDS_PER_COMMIT = 100
 
 async function save(
-  deps: { readonly store: Store; readonly ids: Ids },
+  deps: { readonly store: Store },
   tenant: TenantId,
   documents: readonly DefinitionDocument[],
   bundleHash: string,
@@ -125,6 +140,6 @@ async function save(
   }
   for (let index = 0; index < writes.length; index += RECORDS_PER_COMMIT) {
     const part = writes.slice(index, index + RECORDS_PER_COMMIT)
-    await deps.store.commit({ id: deps.ids.commit(), tenant, guards: [], writes: part })
+    await deps.store.commit({ tenant, guards: [], writes: part })
   }
 }

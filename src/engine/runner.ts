@@ -45,7 +45,7 @@ export function makeRunner(
 
   const run = async (item: Item): Promise<void> => {
     try {
-      const route = await registry.pinned(item.work.tenant, item.work.definition)
+      const route = item.route ?? (await registry.pinned(item.work.tenant, item.work.definition))
       if (route === null) {
         const error = 'the definition that it began with is not in the store'
         return await bury(item, null, null, 'config', 'definition_missing', error)

@@ -7,7 +7,6 @@ import type { NewDeadLetter } from '../core/dead-letter/index.ts'
 import { AppError } from '../core/errors/index.ts'
 import type { NewEvent } from '../core/event/index.ts'
 import {
-  type CommitId,
   DEFAULT_TENANT,
   type DeadLetterId,
   type EventId,
@@ -89,7 +88,7 @@ async function write(
   tenant: TenantId = DEFAULT_TENANT,
 ): Promise<void> {
   commits += 1
-  const result = await store.commit({ id: `cmt_${commits}` as CommitId, tenant, guards: [], writes })
+  const result = await store.commit({ tenant, guards: [], writes })
   expect(result.ok).toBe(true)
 }
 

@@ -25,5 +25,11 @@ export interface Code {
   hashes(): readonly string[]
   /** The bundle that has the function now, or null. */
   find(name: string): string | null
-  run(codeHash: string, name: string, input: JsonValue, context: FunctionContext): Promise<FunctionOutcome>
+  /** A function that does not wait may be answered at once. */
+  run(
+    codeHash: string,
+    name: string,
+    input: JsonValue,
+    context: FunctionContext,
+  ): FunctionOutcome | Promise<FunctionOutcome>
 }

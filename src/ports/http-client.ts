@@ -23,7 +23,16 @@ export type HttpOutcome =
       readonly kind: 'failed'
       /** Whether a byte of the request may have reached the server. Only `no` proves that nothing happened there. */
       readonly sent: 'no' | 'maybe'
-      readonly code: 'refused' | 'unresolved' | 'blocked' | 'tls' | 'reset' | 'timeout' | 'too_large' | 'protocol' | 'bad_url'
+      readonly code:
+        | 'refused'
+        | 'unresolved'
+        | 'blocked'
+        | 'tls'
+        | 'reset'
+        | 'timeout'
+        | 'too_large'
+        | 'protocol'
+        | 'bad_url'
       /** For people; free of secrets and of the machine's own addresses. */
       readonly message: string
       readonly durationMs: number

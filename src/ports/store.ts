@@ -17,15 +17,7 @@
 import type { DeadLetter, DeadLetterState, NewDeadLetter } from '../core/dead-letter/index.ts'
 import type { NewEvent, StoredEvent } from '../core/event/index.ts'
 import type { FailureClass } from '../core/failure/index.ts'
-import type {
-  CommitId,
-  DeadLetterId,
-  EventId,
-  Incarnation,
-  NodeId,
-  TenantId,
-  WorkId,
-} from '../core/ids/index.ts'
+import type { DeadLetterId, EventId, Incarnation, NodeId, TenantId, WorkId } from '../core/ids/index.ts'
 import type { LedgerEntry, LedgerProof, LedgerState, NewLedgerEntry } from '../core/ledger/index.ts'
 import type { Instant } from '../core/time/index.ts'
 import type {
@@ -131,7 +123,6 @@ export type Write =
     }
 
 export interface Commit {
-  readonly id: CommitId
   readonly tenant: TenantId
   readonly guards: readonly Guard[]
   readonly writes: readonly Write[]

@@ -17,16 +17,23 @@ export function makeStaticCode(functions: Readonly<Record<string, StaticFunction
   return {
     hashes: () => [hash],
     find: (name) => (byName.has(name) ? hash : null),
-    run: async (codeHash, name, input, context) => {
+    run: (codeHash, name, input, context) => {
       const run = codeHash === hash ? byName.get(name) : undefined
       if (run === undefined) return failed('threw', null, `no function ${name} in bundle ${codeHash}`)
       try {
-        return returned(await run(input, context))
+        const value = run(input, context)
+        return isThenable(value) ? Promise.resolve(value).then(returned, outcomeOf) : returned(value)
       } catch (error) {
         return outcomeOf(error)
       }
     },
   }
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return (
+    typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
+  )
 }
 
 function hashOf(byName: ReadonlyMap<string, StaticFunction>): string {

@@ -68,7 +68,6 @@ function makeRandom(seed: number): (below: number) => number {
 }
 
 const commitOf = (guards: readonly Guard[], writes: readonly Write[]): Commit => ({
-  id: ids.commit(),
   tenant: TENANT,
   guards,
   writes,

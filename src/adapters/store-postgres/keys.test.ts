@@ -8,7 +8,6 @@ const owner = 1 as Incarnation
 const counters = { attempts: 0, waits: 0, losses: 0 }
 const work = (id: string) => id as WorkId
 const commitOf = (parts: Partial<Commit>): Commit => ({
-  id: 'cmt_1' as Commit['id'],
   tenant: 'a' as TenantId,
   guards: [],
   writes: [],

@@ -2,7 +2,7 @@
 
 import { DatabaseSync } from '@photostructure/sqlite'
 import { beforeEach, describe, expect, test } from 'vitest'
-import type { CommitId, TenantId } from '../../core/ids/index.ts'
+import type { TenantId } from '../../core/ids/index.ts'
 import type { Commit, Write } from '../../ports/store.ts'
 import { makeFixedIds } from '../../ports/store-conformance/kit.conformance.ts'
 import { type Executor, makeExecutor } from './executor.ts'
@@ -13,7 +13,7 @@ const ids = makeFixedIds(() => 1_000)
 
 function put(key: string, body = '{}'): Commit {
   const writes: Write[] = [{ w: 'record.put', kind: 'setting', key, version: 1, body }]
-  return { id: ids.commit(), tenant: TENANT, guards: [], writes }
+  return { tenant: TENANT, guards: [], writes }
 }
 
 /** No store can bind this: stands for any bug that a commit may carry. */
@@ -124,7 +124,6 @@ describe('the executor under faults', () => {
     executor.commit(1_000, [put('a')])
     const before = db.prepare('SELECT * FROM last_group').get()
     const refused: Commit = {
-      id: 'cmt_1' as CommitId,
       tenant: 'nobody' as TenantId,
       guards: [{ g: 'version', of: 'setting', key: 'a', version: 5 }],
       writes: put('b').writes,

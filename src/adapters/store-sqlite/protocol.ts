@@ -14,8 +14,8 @@ const WRITE = { other: 0, event: 1, add: 2, settle: 3, done: 4, reserve: 5, ledg
 
 export function encodeCommits(commits: readonly Commit[]): Flat {
   const flat: Flat = [commits.length]
-  for (const { id, tenant, guards, writes } of commits) {
-    flat.push(id, tenant, guards.length)
+  for (const { tenant, guards, writes } of commits) {
+    flat.push(tenant, guards.length)
     for (const guard of guards) encodeGuard(flat, guard)
     flat.push(writes.length)
     for (const write of writes) encodeWrite(flat, write)
@@ -97,13 +97,12 @@ export function decodeCommits(flat: Flat): Commit[] {
   const reader = new Reader(flat)
   const commits: Commit[] = new Array(reader.next<number>())
   for (let index = 0; index < commits.length; index += 1) {
-    const id = reader.next<Commit['id']>()
     const tenant = reader.next<Commit['tenant']>()
     const guards: Guard[] = []
     for (let left = reader.next<number>(); left > 0; left -= 1) guards.push(decodeGuard(reader))
     const writes: Write[] = []
     for (let left = reader.next<number>(); left > 0; left -= 1) writes.push(decodeWrite(reader))
-    commits[index] = { id, tenant, guards, writes }
+    commits[index] = { tenant, guards, writes }
   }
   return commits
 }

@@ -20,7 +20,6 @@ async function writeForever(): Promise<void> {
     const id = ids.event()
     const correlationId = ids.uuid()
     const result = await store.commit({
-      id: ids.commit(),
       tenant,
       guards: [{ g: 'dedup', source: 'shop', key: id }],
       writes: [

@@ -8,7 +8,6 @@ type Brand<Name extends string> = string & { readonly __brand: Name }
 export type TenantId = Brand<'TenantId'>
 export type EventId = Brand<'EventId'>
 export type WorkId = Brand<'WorkId'>
-export type CommitId = Brand<'CommitId'>
 export type DeadLetterId = Brand<'DeadLetterId'>
 /** A node's name; it stays over restarts. */
 export type NodeId = Brand<'NodeId'>
@@ -20,7 +19,6 @@ export const DEFAULT_TENANT = 'default' as TenantId
 export interface Ids {
   event(): EventId
   work(): WorkId
-  commit(): CommitId
   deadLetter(): DeadLetterId
   /** A bare UUIDv7 for correlation and trace ids. */
   uuid(): string
@@ -101,12 +99,11 @@ export function makeIds(deps: { now(): Instant; bytes(length: number): Uint8Arra
     used += BYTES_PER_ID
     return text
   }
-  const [events, works, commits] = [new UuidWriter('evt_'), new UuidWriter('wrk_'), new UuidWriter('cmt_')]
+  const [events, works] = [new UuidWriter('evt_'), new UuidWriter('wrk_')]
   const [deadLetters, bare] = [new UuidWriter('dlq_'), new UuidWriter('')]
   return {
     event: () => next(events) as EventId,
     work: () => next(works) as WorkId,
-    commit: () => next(commits) as CommitId,
     deadLetter: () => next(deadLetters) as DeadLetterId,
     uuid: () => next(bare),
   }

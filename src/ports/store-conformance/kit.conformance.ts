@@ -88,7 +88,6 @@ export async function openKit(makeHarness: MakeStoreHarness): Promise<Kit> {
   const ids = makeFixedIds(() => now)
   const rows = makeRows(ids)
   const commit: Kit['commit'] = (guards, writes, tenant = TENANT) => ({
-    id: ids.commit(),
     tenant,
     guards,
     writes,

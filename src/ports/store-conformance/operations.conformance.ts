@@ -4,7 +4,6 @@
 
 import type { NewEvent } from '../../core/event/index.ts'
 import type {
-  CommitId,
   DeadLetterId,
   EventId,
   Ids,
@@ -114,7 +113,7 @@ function makeCommit(
   guards: readonly Guard[],
   writes: readonly Write[],
 ): Commit {
-  return { id: turn.book.ids.commit() as CommitId, tenant, guards, writes }
+  return { tenant, guards, writes }
 }
 
 async function makeGroup(turn: Turn): Promise<readonly Commit[]> {
