@@ -210,7 +210,8 @@ const RELATIONS: readonly Row[] = [
   ],
   ['[F28]', route('do: { emit: x, ¦function: export_hours }'), 'does one thing'],
   ['[F28]', route('¦do: {}'), 'say what to do'],
-  ['[F28]', source(`${subject}verify: { scheme: github, secret: ¦{ env: A, ref: b } }`), 'a secret is'],
+  ['[F13]', source(`${subject}verify: { scheme: github, secret: { ref: ¦b } }`), 'there is no vault yet'],
+  ['[F28]', source(`${subject}verify: { scheme: github, secret: ¦{} }`), 'a secret is'],
   ['[F28]', source(`${subject}verify: { scheme: github, secret: [{ env: A }, ¦{}] }`), 'a secret is'],
   ['[F29]', route('do: { function: ¦import_hours }'), 'no function `import_hours`'],
   ['[F30]', route('do: { http: { method: PUT, url: ¦api.example.com/x } }'), 'begins with `https://`'],
@@ -372,7 +373,7 @@ name: shop
 description: Orders of the shop   # a comment
 verify:
   scheme: hmac
-  secret: [{ env: NEW }, { ref: old }]
+  secret: [{ env: NEW }, { env: OLD }]
   header: X-Shop-Signature
   signed: "{{ header.x-timestamp }}.{{ body }}"
   timestampHeader: X-Timestamp
@@ -436,7 +437,7 @@ describe('normal form', () => {
         description: 'Orders of the shop',
         verify: {
           scheme: 'hmac',
-          secret: [{ env: 'NEW' }, { ref: 'old' }],
+          secret: [{ env: 'NEW' }, { env: 'OLD' }],
           header: 'x-shop-signature',
           algorithm: 'sha256',
           encoding: 'hex',

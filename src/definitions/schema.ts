@@ -22,6 +22,7 @@ import {
   statusCode,
   subjectSend,
   url,
+  vaultEntry,
 } from './fields.ts'
 
 const REQUEST_ROOTS = ['payload', 'header', 'source', 'tenant'] as const
@@ -40,7 +41,7 @@ const status = oneOf('active', 'paused', 'disabled').optional()
 // --- Source
 
 const secretReference = z
-  .strictObject({ env: environmentName().optional(), ref: reference().optional() })
+  .strictObject({ env: environmentName().optional(), ref: vaultEntry().optional() })
   .meta({ oneOf: [{ required: ['env'] }, { required: ['ref'] }] })
 const secret = z.union([secretReference, z.array(secretReference).min(1).max(10)])
 

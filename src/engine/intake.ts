@@ -12,7 +12,7 @@ import type { Source } from '../core/source/index.ts'
 import { type CommitResult, StoreError } from '../ports/store.ts'
 import type { Commits } from './commits.ts'
 import type { EngineDeps } from './deps.ts'
-import { lineOf } from './lines.ts'
+import { lineOf, refusalLine } from './lines.ts'
 import { describe } from './outcome.ts'
 import type { EventPlan } from './plan.ts'
 import type { Registry } from './registry.ts'
@@ -135,58 +135,70 @@ export function makeIntake(
     }
   }
 
+  const take = async (request: IntakeRequest, startedAt: number): Promise<Accepted> => {
+    if (!deps.isOpen()) throw new AppError('shutting_down')
+    const source = registry.source(request.tenant, request.source)
+    if (source === null) throw new AppError('unknown_source')
+    if (source.document.status === 'disabled') throw new AppError('source_disabled')
+    const header = flatten(request.headers)
+    await verify(source, request, header)
+    const { text, payload } = read(source, request.body)
+    const payloadHash = hashText(request.body)
+    const names = name(source, request, header, payload, payloadHash)
+    const correlationId = ids.uuid()
+    const kept = keep(header, source)
+    const plan = deps.plan(
+      {
+        id: ids.event(),
+        tenant: request.tenant as TenantId,
+        source: source.document.name,
+        subject: names.subject,
+        objectType: names.objectType,
+        objectId: names.objectId,
+        occurredAt: names.occurredAt,
+        correlationId,
+        causationId: null,
+        traceId: traceIdOf(header.traceparent) ?? correlationId.replaceAll('-', ''),
+        dedupKey: names.dedupKey,
+        payloadHash,
+        headers: stringifyJson(kept),
+        data: text,
+      },
+      payload,
+      kept,
+      source.document.dedup.windowMs,
+    )
+    let result: CommitResult | null = null
+    try {
+      result = await commit(plan)
+    } finally {
+      if (result === null) deps.settleBirths(plan, { ok: false }, null)
+    }
+    const first = result.ok ? plan.event.id : result.found?.f === 'event' ? result.found.id : plan.event.id
+    // A repeated commit that was applied the first time is refused by its own event: it is ours all the same.
+    const duplicate = first !== plan.event.id
+    deps.settleBirths(plan, { ok: !duplicate }, result)
+    const durationMs = Math.round(clock.monotonic() - startedAt)
+    log.control(
+      duplicate
+        ? lineOf('dedupe', 'DUPLICATE', { ...plan.event, id: first }, { durationMs })
+        : lineOf('ingest', plan.event.matched === 0 ? 'UNMATCHED' : 'ACCEPTED', plan.event, { durationMs }),
+    )
+    return { eventId: first, duplicate }
+  }
+
   return {
     async accept(request) {
       const startedAt = clock.monotonic()
-      if (!deps.isOpen()) throw new AppError('shutting_down')
-      const source = registry.source(request.tenant, request.source)
-      if (source === null) throw new AppError('unknown_source')
-      if (source.document.status === 'disabled') throw new AppError('source_disabled')
-      const header = flatten(request.headers)
-      await verify(source, request, header)
-      const { text, payload } = read(source, request.body)
-      const payloadHash = hashText(request.body)
-      const names = name(source, request, header, payload, payloadHash)
-      const correlationId = ids.uuid()
-      const kept = keep(header, source)
-      const plan = deps.plan(
-        {
-          id: ids.event(),
-          tenant: request.tenant as TenantId,
-          source: source.document.name,
-          subject: names.subject,
-          objectType: names.objectType,
-          objectId: names.objectId,
-          occurredAt: names.occurredAt,
-          correlationId,
-          causationId: null,
-          traceId: traceIdOf(header.traceparent) ?? correlationId.replaceAll('-', ''),
-          dedupKey: names.dedupKey,
-          payloadHash,
-          headers: stringifyJson(kept),
-          data: text,
-        },
-        payload,
-        kept,
-        source.document.dedup.windowMs,
-      )
-      let result: CommitResult | null = null
       try {
-        result = await commit(plan)
-      } finally {
-        if (result === null) deps.settleBirths(plan, { ok: false }, null)
+        return await take(request, startedAt)
+      } catch (error) {
+        if (error instanceof AppError) {
+          const durationMs = Math.round(clock.monotonic() - startedAt)
+          log.control(refusalLine(request.tenant, request.source, error, durationMs))
+        }
+        throw error
       }
-      const first = result.ok ? plan.event.id : result.found?.f === 'event' ? result.found.id : plan.event.id
-      // A repeated commit that was applied the first time is refused by its own event: it is ours all the same.
-      const duplicate = first !== plan.event.id
-      deps.settleBirths(plan, { ok: !duplicate }, result)
-      const durationMs = Math.round(clock.monotonic() - startedAt)
-      log.control(
-        duplicate
-          ? lineOf('dedupe', 'DUPLICATE', { ...plan.event, id: first }, { durationMs })
-          : lineOf('ingest', plan.event.matched === 0 ? 'UNMATCHED' : 'ACCEPTED', plan.event, { durationMs }),
-      )
-      return { eventId: first, duplicate }
     },
   }
 }

@@ -30,6 +30,43 @@ export interface LineFacts {
   readonly message?: string
 }
 
+/** A request that was refused: there is no event, and nothing of its content is told. */
+export function refusalLine(
+  tenant: string,
+  source: string,
+  error: { readonly code: string; readonly status: number; readonly message: string },
+  durationMs: number,
+): ControlLine {
+  return {
+    ...NO_EVENT,
+    point: 'ingest',
+    action: 'REJECTED',
+    tenantId: tenant,
+    sourceSystem: source,
+    durationMs,
+    httpStatus: error.status,
+    errorCode: error.code,
+    message: error.message,
+  }
+}
+
+const NO_EVENT = {
+  scenarioName: null,
+  routeName: null,
+  runId: null,
+  correlationId: null,
+  traceId: null,
+  targetSystem: null,
+  objectType: null,
+  objectId: null,
+  eventId: null,
+  idempotencyKey: null,
+  attempt: null,
+  classification: 'N/A',
+  payloadHash: null,
+  piiRedacted: true,
+} as const
+
 export function lineOf(
   point: ControlPoint,
   action: string,

@@ -5,9 +5,8 @@ import type { WorkRow } from '../core/work/index.ts'
 import type { TenantReads } from '../ports/store.ts'
 import { showAttempt, showDeadLetter, showLedgerEntry, showWork } from './shapes.ts'
 
-/** Dead letters are found by their consumer; further back than this nobody looks. */
-const PAGES_MAX = 5
-const PAGE_LIMIT = 100
+/** A route has one dead letter per event, unless it was replayed by another definition meanwhile. */
+const LETTERS_MAX = 10
 
 export async function readStory(reads: TenantReads, work: WorkRow) {
   const [attempts, entry, letter] = await Promise.all([
@@ -23,23 +22,11 @@ export async function readStory(reads: TenantReads, work: WorkRow) {
   }
 }
 
+/** An item that died and the letter that it became share consumer and event, also after replays. */
 async function findDeadLetter(reads: TenantReads, work: WorkRow): Promise<DeadLetter | null> {
   if (work.replayOf !== null) return reads.deadLetter(work.replayOf)
   if (work.state !== 'dead') return null
-  let cursor: string | null = null
-  for (let page = 0; page < PAGES_MAX; page += 1) {
-    const { items, nextCursor } = await reads.deadLetters({
-      consumer: work.consumer,
-      cursor,
-      limit: PAGE_LIMIT,
-    })
-    // After replays the letter names the item that died last, so the event is what they share.
-    const found =
-      items.find((letter) => letter.workId === work.id) ??
-      items.find((letter) => letter.eventId === work.eventId)
-    if (found !== undefined) return found
-    if (nextCursor === null) return null
-    cursor = nextCursor
-  }
-  return null
+  const { consumer, eventId } = work
+  const { items } = await reads.deadLetters({ consumer, eventId, cursor: null, limit: LETTERS_MAX })
+  return items.find((letter) => letter.workId === work.id) ?? items[0] ?? null
 }

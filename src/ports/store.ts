@@ -222,6 +222,7 @@ export interface TenantReads {
       readonly state?: DeadLetterState
       readonly consumer?: string
       readonly class?: FailureClass
+      readonly eventId?: EventId
     },
   ): Promise<Page<DeadLetter>>
   record(kind: RecordKind, key: string): Promise<{ readonly version: number; readonly body: string } | null>

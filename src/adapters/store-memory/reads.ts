@@ -66,7 +66,8 @@ export function makeTenantReads(state: MemoryState, tenant: TenantId, assertOpen
         (row) =>
           (query.state === undefined || row.state === query.state) &&
           (query.consumer === undefined || row.consumer === query.consumer) &&
-          (query.class === undefined || row.class === query.class),
+          (query.class === undefined || row.class === query.class) &&
+          (query.eventId === undefined || row.eventId === query.eventId),
       )
       return page('deadLetters', query, rows, byId)
     },

@@ -153,6 +153,7 @@ CREATE TABLE {s}.dead_letter (
   updated_at bigint NOT NULL,
   PRIMARY KEY (tenant, id)
 );
+CREATE INDEX dead_letter_event ON {s}.dead_letter (event_id);
 CREATE INDEX dead_letter_open ON {s}.dead_letter (tenant, state, id) WHERE state NOT IN ('resolved', 'discarded');
 
 CREATE TABLE {s}.record (

@@ -110,8 +110,8 @@ export function makeTenantReads(query: Query, schema: string, tenant: TenantId):
     ledgerList: ({ state, ...request }) =>
       page(LEDGER, request, { state }, { order: ['createdAt', 'key'], read: readLedgerEntry }),
     deadLetter: (id) => one(DEAD_LETTER, 't.id = $2::text', [id]),
-    deadLetters: ({ state, consumer, class: failure, ...request }) =>
-      page(DEAD_LETTER, request, { state, consumer, class: failure }),
+    deadLetters: ({ state, consumer, class: failure, eventId, ...request }) =>
+      page(DEAD_LETTER, request, { state, consumer, class: failure, eventId }),
     async record(kind, key) {
       const row = await one(RECORD, 't.kind = $2::text AND t.key = $3::text', [kind, key])
       return row === null ? null : { version: row.version, body: row.body }

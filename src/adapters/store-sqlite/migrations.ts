@@ -167,6 +167,7 @@ CREATE TABLE dead_letter (
   updated_at INTEGER NOT NULL
 );
 CREATE UNIQUE INDEX dead_letter_id ON dead_letter (tenant, id);
+CREATE INDEX dead_letter_event ON dead_letter (event_id);
 
 CREATE TABLE record (
   seq INTEGER PRIMARY KEY,

@@ -218,6 +218,7 @@ export function makeReads(db: DatabaseSyncInstance): Omit<Reads, 'ledger'> {
       if (query.state !== undefined) wheres.push(['state = ?', query.state])
       if (query.consumer !== undefined) wheres.push(['consumer = ?', toStored(query.consumer)])
       if (query.class !== undefined) wheres.push(['class = ?', query.class])
+      if (query.eventId !== undefined) wheres.push(['event_id = ?', query.eventId])
       return page(letters, tenant, query, wheres)
     },
     record(tenant, kind, key) {

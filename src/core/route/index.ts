@@ -1,2 +1,2 @@
-export type { EventForScope, Route, Vars } from './route.ts'
+export type { Route, Vars } from './route.ts'
 export { compileRoute, routeScope } from './route.ts'

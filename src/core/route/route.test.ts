@@ -1,13 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { RouteDocument } from '../definition/index.ts'
+import type { Envelope } from '../event/index.ts'
 import { ExpressionError } from '../expression/index.ts'
 import { DEFAULT_TENANT, type EventId } from '../ids/index.ts'
 import type { JsonValue } from '../json/index.ts'
 import { HOUR, MINUTE } from '../time/index.ts'
-import { compileRoute, type EventForScope, routeScope } from './index.ts'
+import { compileRoute, routeScope } from './index.ts'
 
-const EVENT: EventForScope = {
+const EVENT: Envelope = {
   id: 'evt_1' as EventId,
   tenant: DEFAULT_TENANT,
   source: 'shop',
@@ -20,7 +21,6 @@ const EVENT: EventForScope = {
   traceId: 't',
   dedupKey: 'd1',
   payloadHash: 'sha256:0',
-  headers: '{}',
 }
 
 const ROUTE: RouteDocument = {

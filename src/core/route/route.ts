@@ -19,16 +19,32 @@ export interface Route {
   keyOf(scope: Scope): string
 }
 
-export interface EventForScope extends Envelope {
-  readonly headers: string
-}
-
 /** What differs between environments: addresses, names. Never secrets. */
 export type Vars = Readonly<Record<string, JsonValue>>
 
-/** What expressions of routes see. */
-export function routeScope(event: EventForScope, payload: JsonValue, header: JsonValue, vars: Vars): Scope {
-  return { event, payload, header, source: event.source, tenant: event.tenant, vars }
+/**
+ * What expressions of routes see. Of the event only what is known before it is stored: a condition must say the same
+ * when it is matched and when the item runs.
+ */
+export function routeScope(event: Envelope, payload: JsonValue, header: JsonValue, vars: Vars): Scope {
+  return { event: envelopeOf(event), payload, header, source: event.source, tenant: event.tenant, vars }
+}
+
+function envelopeOf(event: Envelope): Envelope {
+  return {
+    id: event.id,
+    tenant: event.tenant,
+    source: event.source,
+    subject: event.subject,
+    objectType: event.objectType,
+    objectId: event.objectId,
+    occurredAt: event.occurredAt,
+    correlationId: event.correlationId,
+    causationId: event.causationId,
+    traceId: event.traceId,
+    dedupKey: event.dedupKey,
+    payloadHash: event.payloadHash,
+  }
 }
 
 export function compileRoute(document: RouteDocument): Route {

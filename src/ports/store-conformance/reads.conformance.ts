@@ -150,6 +150,8 @@ export function readRules(kit: () => Kit): void {
       expect(await list({ state: 'open' })).toEqual([2, 0])
       expect(await list({ consumer: ROUTE })).toEqual([1, 0])
       expect(await list({ class: 'poison' })).toEqual([2])
+      expect(await list({ eventId: work.eventId })).toEqual([2, 1, 0])
+      expect(await list({ eventId: (await kit().add()).event.id })).toEqual([])
       expect(await list({ state: 'open', consumer: ROUTE, class: 'config' })).toEqual([0])
     })
 
