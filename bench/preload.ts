@@ -11,7 +11,7 @@ import { DEFAULT_TENANT, makeIds, type NodeId } from '../src/core/ids/index.ts'
 import { EMPTY_NOTE } from '../src/core/work/index.ts'
 import { sampleBody } from './sample.ts'
 
-export const PRELOADED_EVENTS = 300_000
+const PRELOADED_EVENTS = 300_000
 const BATCH = 2_000
 
 export async function preloadedCopy(to: string, progress: (text: string) => void): Promise<void> {

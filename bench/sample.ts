@@ -4,7 +4,7 @@
 import { signRequest } from '../src/core/source/index.ts'
 
 export const SECRET = 'bench-secret'
-export const PATH = '/in/default/github'
+const PATH = '/in/default/github'
 const BODY_BYTES = 1_024
 
 export function sampleBody(): string {

@@ -81,13 +81,11 @@ function makeWorld(over: Partial<HttpApi> = {}, closeMs = 1_000) {
   }
 }
 
-let commits = 0
 async function write(
   store: Store,
   writes: readonly Write[],
   tenant: TenantId = DEFAULT_TENANT,
 ): Promise<void> {
-  commits += 1
   const result = await store.commit({ tenant, guards: [], writes })
   expect(result.ok).toBe(true)
 }

@@ -31,8 +31,7 @@ import type {
 } from '../core/work/index.ts'
 
 /** Everything cold: kept as text under a key, with a version that guards name. */
-export const RECORD_KINDS = ['definition', 'bundle', 'setting'] as const
-export type RecordKind = (typeof RECORD_KINDS)[number]
+export type RecordKind = 'definition' | 'bundle' | 'setting'
 
 /** All guards of a commit are checked, in order, before any of its writes. */
 export type Guard =

@@ -4,12 +4,10 @@ import { DatabaseSync } from '@photostructure/sqlite'
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { TenantId } from '../../core/ids/index.ts'
 import type { Commit, Write } from '../../ports/store.ts'
-import { makeFixedIds } from '../../ports/store-conformance/kit.conformance.ts'
 import { type Executor, makeExecutor } from './executor.ts'
 import { migrate } from './migrate.ts'
 
 const TENANT = 'acme' as TenantId
-const ids = makeFixedIds(() => 1_000)
 
 function put(key: string, body = '{}'): Commit {
   const writes: Write[] = [{ w: 'record.put', kind: 'setting', key, version: 1, body }]

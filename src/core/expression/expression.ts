@@ -9,28 +9,6 @@ import { type ExpressionProblem, Fault } from './errors.ts'
 import { checkResult, type Frame, type Scope, STEPS_MAX } from './frame.ts'
 import { parseExpression } from './parser.ts'
 
-/** Every root some place of the language offers; `each.as` adds a name of its own. */
-export const ROOTS = [
-  'event',
-  'payload',
-  'header',
-  'source',
-  'tenant',
-  'vars',
-  'body',
-  'key',
-  'extRef',
-  'batch',
-  'item',
-  'result',
-  'data',
-  'metadata',
-  'instance',
-  'steps',
-  'input',
-  'actor',
-] as const
-
 export interface CompileOptions {
   /** Names in scope; without them every root is accepted. */
   readonly roots?: readonly string[]

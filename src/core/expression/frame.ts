@@ -17,7 +17,7 @@ export type Evaluate = (frame: Frame) => unknown
 
 export const STEPS_MAX = 10_000
 export const STRING_MAX = 1_048_576
-export const LIST_MAX = 100_000
+const LIST_MAX = 100_000
 /** Of a whole result, counted as characters plus 16 per node: shared parts count each time they appear. */
 const RESULT_MAX = 16 * STRING_MAX
 const NODE_SIZE = 16

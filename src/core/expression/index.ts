@@ -10,7 +10,6 @@ export {
   type CompileOptions,
   compileExpression,
   type Expression,
-  ROOTS,
 } from './expression.ts'
 export type { Scope } from './frame.ts'
 export { compilePath, looksLikePath, type Path, type PathStep } from './path.ts'

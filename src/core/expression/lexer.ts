@@ -12,7 +12,7 @@ export interface Token {
   readonly end: number
 }
 
-export const TEXT_MAX = 16_384
+const TEXT_MAX = 16_384
 
 const SPACE = /(?:\s|\/\/[^\n]*)*/y
 const NAME = /[A-Za-z_][A-Za-z0-9_]*/y

@@ -13,7 +13,7 @@ export function needText(frame: Frame, site: CallSite, args: readonly unknown[],
   return value
 }
 
-export function needWhole(site: CallSite, args: readonly unknown[], index: number): number {
+function needWhole(site: CallSite, args: readonly unknown[], index: number): number {
   const value = args[index]
   if (!Number.isSafeInteger(value))
     throw typeError(`\`${site.name}\` needs a whole number`, value, site.paths[index])

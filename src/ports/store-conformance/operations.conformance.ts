@@ -107,12 +107,7 @@ export async function nextOperation(book: Book, pick: Pick, store: Store): Promi
   }
 }
 
-function makeCommit(
-  turn: Turn,
-  tenant: TenantId,
-  guards: readonly Guard[],
-  writes: readonly Write[],
-): Commit {
+function makeCommit(tenant: TenantId, guards: readonly Guard[], writes: readonly Write[]): Commit {
   return { tenant, guards, writes }
 }
 
@@ -176,7 +171,7 @@ function makeAccept(turn: Turn): Commit {
     })
   }
   const guards: Guard[] = [{ g: 'dedup', source: event.source, key: event.dedupKey }]
-  return makeCommit(turn, tenant, rarely(pick, 15) ? [] : guards, writes)
+  return makeCommit(tenant, rarely(pick, 15) ? [] : guards, writes)
 }
 
 function makeEvent({ book, pick }: Turn, tenant: TenantId): NewEvent {
@@ -226,7 +221,6 @@ async function makeRecordPut(turn: Turn): Promise<Commit> {
   const found = (await store.forTenant(tenant).record(kind, key))?.version ?? 0
   const version = rarely(pick, 4) ? found + 1 : found
   return makeCommit(
-    turn,
     tenant,
     [{ g: 'version', of: kind, key, version }],
     [{ w: 'record.put', kind, key, version: found + 1, body: `body ${found + 1}` }],
@@ -243,7 +237,6 @@ async function makeLetterPut(turn: Turn): Promise<Commit> {
   const work = oneOf(pick, book.works)?.id ?? book.ids.work()
   const event = oneOf(pick, book.events)?.id ?? book.ids.event()
   return makeCommit(
-    turn,
     tenant,
     [{ g: 'version', of: 'deadLetter', key: id, version }],
     [{ w: 'deadLetter.put', row: makeLetter(turn, id, version + 1, { id: work, eventId: event }) }],
@@ -279,7 +272,7 @@ function makeLetter(
 function makeObservation(turn: Turn): Commit {
   const { pick } = turn
   const evidence = JSON.stringify({ seen: pick(100) })
-  return makeCommit(turn, tenantOf(pick), [], [{ w: 'ledger.observe', key: ledgerKeyOf(pick), evidence }])
+  return makeCommit(tenantOf(pick), [], [{ w: 'ledger.observe', key: ledgerKeyOf(pick), evidence }])
 }
 
 async function makeWorkDecision(turn: Turn, row: WorkRow): Promise<Commit> {
@@ -298,7 +291,6 @@ async function makeWorkDecision(turn: Turn, row: WorkRow): Promise<Commit> {
   const fate = makeFate(turn, row, key)
   const parts = oneOf(pick, [[fate], [effect], [effect, fate]])
   return makeCommit(
-    turn,
     tenant,
     [lease, ...parts.flatMap(({ guards }) => guards)],
     parts.flatMap(({ writes }) => writes),
