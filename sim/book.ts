@@ -63,6 +63,7 @@ export interface Reserve {
   readonly epoch: number
   readonly eventId: EventId
   readonly consumer: string
+  readonly at: number
   readonly sendBy: number
 }
 

@@ -121,7 +121,7 @@ export function makeRowChecks(deps: {
       if (!isHeld) book.violate('N5', `${life.name} reserves ${key} for work that it does not hold`)
       const { work, epoch, eventId, consumer } = write.entry
       const sendBy = time.now() + write.sendWithinMs
-      addTo(book.reserves, key, { life, work, epoch, eventId, consumer, sendBy })
+      addTo(book.reserves, key, { life, work, epoch, eventId, consumer, at: time.now(), sendBy })
     }
     if (write.w !== 'ledger.settle') return
     if (to === 'released') addTo(book.releases, key, { at: time.now(), proof: write.proof })

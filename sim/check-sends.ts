@@ -24,12 +24,11 @@ export function makeSendChecks(deps: {
   readonly book: Book
   readonly data: Data
   readonly time: VirtualTime
-  readonly sendWithinMs: number
   vendor(): Vendor
   /** A second process of the same node was started while this one ran. */
   wasReplaced(life: Life): boolean
 }): SendChecks {
-  const { book, data, time, sendWithinMs } = deps
+  const { book, data, time } = deps
   const sendsWithEffect = new Map<string, Set<number>>()
 
   const checkReserve = (send: Send): WorkId | null => {
@@ -43,7 +42,7 @@ export function makeSendChecks(deps: {
     }
     if (time.now() > reserve.sendBy) book.violate('N3', `${name} begins after its reserve allows`)
     const row = data.work(DEFAULT_TENANT, reserve.work)
-    if (row !== null && time.now() >= row.expiresAt + sendWithinMs) {
+    if (row !== null && reserve.at >= row.expiresAt) {
       book.violate('N6', `${name} is made after its work has expired`)
     }
     checkHeld(send, reserve, name)

@@ -20,7 +20,7 @@ export interface StoreFate {
   readonly outlives: boolean
 }
 
-export const VENDOR_FATES = [
+const VENDOR_FATES = [
   'ok',
   'slow',
   'rejected',
@@ -209,35 +209,42 @@ export function makeRandomFaults(profile: Profile, rng: Rng): Faults {
   }
 }
 
-/** Points at which a node can die, counted as they are met. */
+/** One thing that can go wrong at a point: at an operation of the store, or at a call that is about to leave. */
+export type Mishap = Exclude<StoreFate['what'], 'ok'>
+
+export const MISHAPS: readonly Mishap[] = ['crash-before', 'crash-after', 'unavailable', 'lost', 'unanswered']
+
+/** Points are counted as they are met: every operation of the store, and every call. */
 export interface Script extends Faults {
   points(): number
 }
 
 /**
- * The node dies at the points whose numbers are given (from 0). Each store operation that writes has two: before and
- * after it is applied; each send has two: before it leaves, and after its effect.
+ * Nothing goes wrong but what is said, at the points whose numbers are given (from 0). At a call only the crashes mean
+ * something: before it leaves, and after its effect.
  */
-export function makeScript(crashAt: readonly number[], vendorFates: readonly VendorFate[] = []): Script {
+export function makeScript(
+  mishaps: ReadonlyMap<number, Mishap>,
+  vendorFates: readonly VendorFate[] = [],
+): Script {
   const rng = makeRng('script')
   let met = 0
   let sends = 0
-  const isHere = () => crashAt.includes(met++)
   return {
     points: () => met,
-    store(operation) {
-      const calm = { beforeMs: rng.int(3), afterMs: rng.int(3), outlives: false }
-      if (operation === 'read' || operation === 'renew') return { ...calm, what: 'ok' }
-      const [before, after] = [isHere(), isHere()]
-      return { ...calm, what: before ? 'crash-before' : after ? 'crash-after' : 'ok' }
-    },
+    store: () => ({
+      beforeMs: rng.int(3),
+      afterMs: rng.int(3),
+      outlives: false,
+      what: mishaps.get(met++) ?? 'ok',
+    }),
     commit: () => null,
     vendor: () => vendorFates[sends++] ?? 'ok',
     probe: () => 'ok',
     code: () => 'ok',
     send() {
-      const [before, after] = [isHere(), isHere()]
-      return before ? 'before' : after ? 'after' : null
+      const mishap = mishaps.get(met++)
+      return mishap === 'crash-before' ? 'before' : mishap === 'crash-after' ? 'after' : null
     },
     answerLost: () => false,
     heal() {},

@@ -10,8 +10,9 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { COUNTED, makeCounts } from './book.ts'
 import { BUGS, findBug } from './bugs.ts'
-import { crashEverywhere } from './crash-everywhere.ts'
 import type { StoreKind } from './data.ts'
+import { tryEverywhere } from './everywhere.ts'
+import { MISHAPS } from './faults.ts'
 import { type RunReport, simulate } from './world.ts'
 
 interface Job {
@@ -39,7 +40,7 @@ const HELP = `Usage: npm run sim -- [options]
   --seed <n>           one seed alone
   --trace              with --seed: print what happens, line by line
   --bug <name>         plant a bug: ${BUGS.map(({ name }) => name).join(', ')}
-  --crash-everywhere   let the node die at every point of a small scenario
+  --crash-everywhere   let the node die, and the store fail, at every point of a small scenario
   --jobs <n>           processes (${availableParallelism()})
   --json               print one JSON document at the end and nothing else`
 
@@ -153,17 +154,19 @@ async function runOne(
   return isFine
 }
 
-async function runCrashes(stores: readonly StoreKind[]): Promise<boolean> {
+async function runEverywhere(stores: readonly StoreKind[]): Promise<boolean> {
   let isFine = true
   for (const store of stores) {
-    for (const twice of [false, true]) {
-      const { points, runs, failures } = await crashEverywhere(store, twice)
-      console.log(
-        `${store}: ${runs} runs, ${points} points${twice ? ', twice' : ''}: ${failures.length} failures`,
-      )
-      for (const { at, violations } of failures.slice(0, FAILURES_MAX)) {
-        isFine = false
-        console.log(`  dying at ${at.join(' and ')}: ${violations[0]?.rule} ${violations[0]?.message}`)
+    for (const mishap of MISHAPS) {
+      for (const twice of [false, true]) {
+        const { runs, failures } = await tryEverywhere(store, mishap, twice)
+        console.log(
+          `${store}: ${mishap}${twice ? ' twice' : ''} at ${runs} points: ${failures.length} failures`,
+        )
+        for (const { at, violations } of failures.slice(0, FAILURES_MAX)) {
+          isFine = false
+          console.log(`  at ${at.join(' and ')}: ${violations[0]?.rule} ${violations[0]?.message}`)
+        }
       }
     }
   }
@@ -191,7 +194,7 @@ async function main(): Promise<boolean> {
     return values.help
   }
   const bug = values.bug === undefined ? null : findBug(values.bug).name
-  if (values['crash-everywhere']) return runCrashes(stores)
+  if (values['crash-everywhere']) return runEverywhere(stores)
   if (values.seed !== undefined) return runOne(Number(values.seed), stores, bug, values.trace)
   const from = Number(values.from)
   return runSeeds({

@@ -3,7 +3,7 @@
 
 import type { NodeId } from '../src/core/ids/index.ts'
 import { MINUTE } from '../src/core/time/index.ts'
-import { DECISIONS, ENGINE_DEFAULTS } from '../src/engine/index.ts'
+import { DECISIONS } from '../src/engine/index.ts'
 import { type Counts, makeBook, type Violation } from './book.ts'
 import type { Bug } from './bugs.ts'
 import { checkEnd, countParked, healingMs, unsettled } from './check-end.ts'
@@ -43,7 +43,9 @@ export interface RunReport {
 /** Any instant will do; a round one makes traces easy to read. */
 const START_AT = 1_800_000_000_000
 const RESTART_MS_MAX = 3_000
+const DRAIN_MS = 1_500
 const PERSON_AGAIN_MS = 20_000
+const APPLY_AGAIN_MS = 1_000
 
 export async function simulate(options: RunOptions): Promise<RunReport> {
   const world = makeWorld(options)
@@ -76,7 +78,6 @@ function makeWorld(options: RunOptions): World {
     book,
     data: plain,
     time,
-    sendWithinMs: ENGINE_DEFAULTS.sendWithinMs,
     vendor: vendorOf,
     wasReplaced: (life) => replaced.has(life),
   })
@@ -183,7 +184,13 @@ function makeWorld(options: RunOptions): World {
 
   const disturb = (node: NodeHandle) => {
     const { chaos } = node
-    repeat(chaos.fork('crash'), profile.crashEveryMs, () => newest(node)?.crash('by chance'))
+    repeat(chaos.fork('crash'), profile.crashEveryMs, () => {
+      const life = newest(node)
+      const engine = life?.engine() ?? null
+      if (life === undefined) return
+      if (engine === null || chaos.chance(700)) life.crash('by chance')
+      else life.pass(() => void engine.drain(DRAIN_MS).then(() => life.crash('as it was told to')))
+    })
     repeat(chaos.fork('jump'), profile.jumpEveryMs, () => {
       const ms = chaos.between(-10 * MINUTE, 10 * MINUTE)
       book.counts.jumps += 1
@@ -220,12 +227,19 @@ function makeWorld(options: RunOptions): World {
   }
 
   const redefine = () => {
-    for (const life of lives) {
-      life.pass(() => {
-        // A failure of the store is seen by whoever applies; here he tries no second time.
-        life.apply(routes).catch(() => {})
+    for (const life of lives) applyTo(life)
+  }
+
+  /** Whoever applies sees a failure of the store, and tries again. */
+  const applyTo = (life: Life) => {
+    life.pass(() => {
+      const wanted = routes
+      life.apply(wanted).catch(() => {
+        time.after(APPLY_AGAIN_MS, () => {
+          if (routes === wanted) applyTo(life)
+        })
       })
-    }
+    })
   }
 
   const heal = () => {

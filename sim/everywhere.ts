@@ -1,0 +1,68 @@
+// A small scenario in which one thing goes wrong at every single point where it could: the node dies before or after
+// the store applies an operation, the store fails, an answer is lost; the node dies before a call leaves, or after it
+// took effect.
+
+import type { Violation } from './book.ts'
+import type { StoreKind } from './data.ts'
+import { CALM, type Mishap, makeScript, type VendorFate } from './faults.ts'
+import type { Message } from './people.ts'
+import { type RunReport, simulate } from './world.ts'
+
+const order = { source: 'shop', order: 'o1', vat: 'vat-1', isForged: false } as const
+
+const MESSAGES: readonly Message[] = [
+  { ...order, id: 'm1', kind: 'created', amount: 80 },
+  { ...order, id: 'm2', kind: 'paid', amount: 80 },
+  { ...order, id: 'm3', kind: 'refunded', amount: 10 },
+  { ...order, id: 'm4', kind: 'paid', amount: 20, vat: null },
+]
+
+/** What becomes of the first calls: some end in doubt, so that a mishap meets every state of the ledger. */
+const FATES: readonly VendorFate[] = [
+  'reset-after',
+  'lie',
+  'timeout-after',
+  'busy',
+  'reset-before',
+  'rejected',
+  'late',
+]
+
+export interface EverywhereReport {
+  /** Where something could have gone wrong in the undisturbed run. */
+  readonly points: number
+  readonly runs: number
+  readonly crashes: number
+  readonly failures: readonly {
+    readonly at: readonly number[]
+    readonly violations: readonly Violation[]
+  }[]
+}
+
+export async function runScript(
+  store: StoreKind,
+  mishaps: ReadonlyMap<number, Mishap>,
+): Promise<{ readonly report: RunReport; readonly points: number }> {
+  const script = makeScript(mishaps, FATES)
+  const profile = { ...CALM, personEveryMs: 4_000 }
+  const report = await simulate({ seed: 'everywhere', store, profile, faults: script, messages: MESSAGES })
+  return { report, points: script.points() }
+}
+
+/** `twice`: it happens a second time soon after, in the middle of the recovery. */
+export async function tryEverywhere(
+  store: StoreKind,
+  mishap: Mishap,
+  twice: boolean,
+): Promise<EverywhereReport> {
+  const { points } = await runScript(store, new Map())
+  const failures: { at: readonly number[]; violations: readonly Violation[] }[] = []
+  let crashes = 0
+  for (let point = 0; point < points; point += 1) {
+    const at = twice ? [point, point + 1 + (point % 13)] : [point]
+    const { report } = await runScript(store, new Map(at.map((number) => [number, mishap])))
+    crashes += report.counts.crashes
+    if (report.violations.length > 0) failures.push({ at, violations: report.violations })
+  }
+  return { points, runs: points, crashes, failures }
+}

@@ -1,0 +1,23 @@
+// Faults that the simulator found in the engine, each with a seed that shows it when the fix is taken out.
+
+import { describe, expect, test } from 'vitest'
+import { simulate } from './world.ts'
+
+const FOUND: readonly (readonly [rule: string, what: string, seed: number])[] = [
+  ['N3', 'a vendor was asked before it had its time, because the wall clock of the node had jumped', 5],
+  ['N12', 'work that a lost answer had put into the hands of a node was run by nobody', 6],
+  ['N12', 'an item whose decision was refused by a guard stayed leased and was not looked at again', 8],
+  ['N12', 'an item stayed leased when the store failed in a read', 41],
+  ['N3', 'the probe of one route settled the doubt of another that shared its key', 44],
+  ['N3', 'a repeat that was refused released the key, and the doubt about the first call was forgotten', 60],
+  ['N12', 'a parked item could not be resolved after another item had settled its entry', 100],
+  ['N3', 'a heartbeat cut back the longer lease that a call had been promised', 133],
+  ['N6', 'the answer to a replay was thrown away when its dead letter could not be read', 998],
+  ['N12', 'an item stayed leased when its lease could not be made long enough for the call', 179],
+]
+
+describe.each(['memory', 'sqlite'] as const)('on %s', (store) => {
+  test.each(FOUND)('[%s] never again: %s (seed %i)', async (_rule, _what, seed) => {
+    expect((await simulate({ seed, store })).violations).toEqual([])
+  })
+})
