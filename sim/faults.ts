@@ -111,7 +111,7 @@ export function drawProfile(rng: Rng): Profile {
     indeterminate: some(500, () => rng.between(5, 80)),
     crashAtStore: some(500, () => rng.between(2, 12)),
     crashAtSend: some(400, () => rng.between(10, 100)),
-    commitFault: some(300, () => rng.between(5, 60)),
+    commitFault: some(300, () => rng.between(5, 300)),
     answerLost: some(500, () => rng.between(50, 300)),
     vendor,
     probe: {

@@ -2,12 +2,12 @@
 // `npm run sim -- --seed <n> --trace`, and keep it among the pinned ones.
 
 import { describe, expect, test } from 'vitest'
-import { COUNTED, type Counted, makeCounts, type Rule } from './book.ts'
+import { COUNTED, type Counted, type Counts, makeCounts, type Rule } from './book.ts'
 import type { StoreKind } from './data.ts'
 import { simulate } from './world.ts'
 
 const STORES: readonly StoreKind[] = ['memory', 'sqlite']
-const PINNED = Array.from({ length: 15 }, (_, index) => index + 1)
+const PINNED = Array.from({ length: 15 }, (_, index) => index + 20)
 const FRESH = 60
 
 interface Failure {
@@ -17,13 +17,18 @@ interface Failure {
   readonly message: string
 }
 
+/** What happened in the pinned runs. */
 const total = makeCounts()
 
-async function runAll(seeds: readonly number[], store: StoreKind): Promise<readonly Failure[]> {
+async function runAll(
+  seeds: readonly number[],
+  store: StoreKind,
+  onCounts: (counts: Counts) => void = () => {},
+): Promise<readonly Failure[]> {
   const failures: Failure[] = []
   for (const seed of seeds) {
     const { violations, counts } = await simulate({ seed, store })
-    for (const name of COUNTED) total[name] += counts[name]
+    onCounts(counts)
     const [violation] = violations
     if (violation !== undefined) failures.push({ seed, store, ...violation })
   }
@@ -32,7 +37,10 @@ async function runAll(seeds: readonly number[], store: StoreKind): Promise<reado
 
 describe('[N1] [N2] [N3] [N4] [N5] [N6] [N12] every invariant holds', () => {
   test.each(STORES)('for the pinned seeds on %s', { timeout: 120_000 }, async (store) => {
-    expect(await runAll(PINNED, store)).toEqual([])
+    const failures = await runAll(PINNED, store, (counts) => {
+      for (const name of COUNTED) total[name] += counts[name]
+    })
+    expect(failures).toEqual([])
   })
 
   test.each(STORES)('for fresh seeds on %s', { timeout: 120_000 }, async (store) => {
@@ -44,8 +52,8 @@ describe('[N1] [N2] [N3] [N4] [N5] [N6] [N12] every invariant holds', () => {
   // Runs in which nothing happened would hold every invariant.
   test('in runs in which everything happened', () => {
     const never: readonly Counted[] = COUNTED.filter((name) => total[name] === 0)
-    // A commit that fails inside SQLite twice in a row, and a stopped process that wakes up with a reserve, are rare.
-    expect(never.filter((name) => name !== 'storeFailures' && name !== 'staleSends')).toEqual([])
+    // That a process wakes up with a reserve in its hands after it was replaced is too rare for so few seeds.
+    expect(never.filter((name) => name !== 'staleSends')).toEqual([])
     expect(total.effects).toBeGreaterThan(500)
     expect(total.crashes).toBeGreaterThan(100)
     expect(total.duplicates).toBeGreaterThan(100)
