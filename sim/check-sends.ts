@@ -25,8 +25,8 @@ export function makeSendChecks(deps: {
   readonly data: Data
   readonly time: VirtualTime
   vendor(): Vendor
-  /** A second process of the same node was started while this one ran. */
-  wasReplaced(life: Life): boolean
+  /** Another process of the same node ran beside this one. */
+  wasDoubled(life: Life): boolean
 }): SendChecks {
   const { book, data, time } = deps
   const sendsWithEffect = new Map<string, Set<number>>()
@@ -67,7 +67,7 @@ export function makeSendChecks(deps: {
       return
     }
     book.counts.staleSends += 1
-    if (!deps.wasReplaced(send.life))
+    if (!deps.wasDoubled(send.life))
       book.violate('N3', `${name} is made by ${send.life.name} without an open reserve`)
   }
 
@@ -77,7 +77,7 @@ export function makeSendChecks(deps: {
     for (const before of earlier) {
       if (provesNothing(before) || isHarmless(before, send) || isReleased(before)) continue
       // A person released the key while a call that was given up could still be made.
-      if (deps.wasReplaced(send.life) && book.words.has(send.key)) continue
+      if (deps.wasDoubled(send.life) && book.words.has(send.key)) continue
       book.violate('N3', `send ${send.id} repeats send ${before.id} (key ${send.key}) without a reason`)
     }
   }

@@ -79,13 +79,14 @@ function makeWorld(options: RunOptions): World {
     data: plain,
     time,
     vendor: vendorOf,
-    wasReplaced: (life) => replaced.has(life),
+    wasDoubled: (life) => doubled.has(life),
   })
   const storeWatch: StoreWatch = { ...rows, trace, ...tracedRows(rows, trace) }
   const vendorWatch: VendorWatch = { ...sends, trace }
   const vendor = makeVendor({ time, rng: rng.fork('vendor'), faults, watch: vendorWatch })
   const lives: Life[] = []
-  const replaced = new Set<Life>()
+  /** Lives that were not the only one of their node. */
+  const doubled = new Set<Life>()
   let routes: readonly ScenarioRoute[] = BUNDLES[0]!
   let isHealed = false
 
@@ -154,8 +155,11 @@ function makeWorld(options: RunOptions): World {
     const start = () => {
       if (lives.some((other) => other.node === node && !other.isPaused())) return
       count += 1
-      for (const other of lives) if (other.node === node) replaced.add(other)
-      lives.push(startLife(deps, `${name}.${count}`))
+      const life = startLife(deps, `${name}.${count}`)
+      // Two processes of one node fence each other, whichever of them asks.
+      const others = lives.filter((other) => other.node === node)
+      if (others.length > 0) for (const one of [...others, life]) doubled.add(one)
+      lives.push(life)
     }
     start()
     return { name: node, machine, chaos, start }
