@@ -2,6 +2,7 @@
 
 import { randomBytes } from 'node:crypto'
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { makeSystemClock } from './adapters/clock-system/index.ts'
@@ -25,6 +26,8 @@ export interface AppOptions {
   readonly env: Readonly<Record<string, string | undefined>>
   /** Functions that routes may name. */
   readonly functions?: Readonly<Record<string, StaticFunction>>
+  /** The node cannot go on and must be started anew; nothing that was acknowledged is lost. */
+  onFatal?(message: string): void
 }
 
 export interface App extends AsyncDisposable {
@@ -85,7 +88,7 @@ export async function startApp(options: AppOptions): Promise<App> {
   const code = makeStaticCode(options.functions ?? {})
   const definitions = await loadDefinitions(config, code)
   await follow('MILLRACE_DATA', config.dataFolder, () => mkdir(config.dataFolder, { recursive: true }))
-  const store = await openStore(config)
+  const store = await openStore(config, options.onFatal)
   /** What is to be closed when starting fails, the latest first. */
   const parts: AsyncDisposable[] = [store]
   try {
@@ -99,7 +102,11 @@ export async function startApp(options: AppOptions): Promise<App> {
       }),
     )
     parts.push(log)
-    const http = makeHttpClient({ allowPrivate: config.outboundAllow })
+    const http = makeHttpClient({
+      allowPrivate: config.outboundAllow,
+      // As many as may run: a call that queued for a connection would spend its time there, and end in doubt.
+      connectionsPerOrigin: config.concurrency,
+    })
     parts.push(http)
     const random = makeSystemRandom()
     const ids = makeIds({ now: () => clock.now(), bytes: (length) => random.bytes(length) })
@@ -116,7 +123,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       {
         ...ENGINE_DEFAULTS,
         vars,
-        node: config.node as NodeId,
+        node: nodeName(config, options.env) as NodeId,
         leaseMs: config.leaseMs,
         concurrency: config.concurrency,
       },
@@ -223,8 +230,12 @@ async function loadDefinitions(config: Config, code: Code) {
   return { folder, documents, warnings: findings }
 }
 
-async function openStore(config: Config): Promise<Store> {
-  if (config.store.kind === 'sqlite') return openSqliteStore({ file: config.store.file })
+async function openStore(config: Config, onFatal: AppOptions['onFatal']): Promise<Store> {
+  if (config.store.kind === 'sqlite') {
+    const store = await openSqliteStore({ file: config.store.file })
+    void store.broken.then(() => onFatal?.('the thread that writes the store broke'))
+    return store
+  }
   // Loaded only when it is configured: most nodes have no use for the driver.
   const { openPostgresStore } = await import('./adapters/store-postgres/index.ts')
   return openPostgresStore({ connection: config.store.url })
@@ -254,6 +265,12 @@ function makeGate(engine: Engine): Gate {
     },
   }
   return gate
+}
+
+/** On a shared database two nodes of one name would fence each other for ever: the machine tells them apart. */
+function nodeName(config: Config, env: AppOptions['env']): string {
+  const isNamed = (env.MILLRACE_NODE ?? '').trim() !== ''
+  return config.store.kind === 'postgres' && !isNamed ? hostname() : config.node
 }
 
 function makeApi(gate: Gate, engine: Engine, store: Store): HttpApi {

@@ -43,7 +43,7 @@ async function start(): Promise<number> {
   for (const { setting, message } of resolved.warnings)
     process.stderr.write(`millrace: ${setting}: ${message}\n`)
   try {
-    const app = await startApp({ config, env })
+    const app = await startApp({ config, env, onFatal })
     const secret = config.environment === 'DEV' ? (env.GITHUB_WEBHOOK_SECRET ?? 'dev-secret') : null
     process.stdout.write(renderBanner(app, config, secret))
     await stopSignal()
@@ -55,6 +55,12 @@ async function start(): Promise<number> {
   } catch (error) {
     return fail(explain(error, config.port))
   }
+}
+
+/** Better no node than one that takes nothing in: whoever watches the process starts it anew. */
+function onFatal(message: string): void {
+  fail(`${message}; start it again, everything acknowledged is in the store.\n`)
+  process.exit(1)
 }
 
 /** Under a package runner the same Ctrl-C may arrive twice: a second signal is not impatience. */

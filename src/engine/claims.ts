@@ -43,6 +43,7 @@ export function makeClaims(
   let stopped = false
   let active: Promise<void> | null = null
   let again = false
+  let turn = 0
   let cancel: () => void = () => {}
   let wakeAt = Number.POSITIVE_INFINITY
   /** Why due work was left at the last claim. */
@@ -89,6 +90,12 @@ export function makeClaims(
     return [...active, ...leftovers]
   }
 
+  /** Another consumer is first each time, so that nobody's backlog keeps the others waiting. */
+  const inTurn = <Consumer>(consumers: readonly Consumer[]): readonly Consumer[] => {
+    turn = consumers.length === 0 ? 0 : (turn + 1) % consumers.length
+    return [...consumers.slice(turn), ...consumers.slice(0, turn)]
+  }
+
   /** Answers how long to sleep. */
   const claimOnce = async (): Promise<number> => {
     const owner = deps.owner()
@@ -103,7 +110,7 @@ export function makeClaims(
       const consumers = await slots()
       const result = await store.claim({
         owner,
-        slots: consumers.map(({ tenant, consumer }) => ({ tenant, consumer, max: free })),
+        slots: inTurn(consumers).map(({ tenant, consumer }) => ({ tenant, consumer, max: free })),
         max: free,
         maxAlone: pool.canRunAlone() ? 1 : 0,
         codeHashes: code.hashes(),

@@ -14,6 +14,11 @@ import {
 } from '../ports/store.ts'
 import type { StoreTime } from './store-time.ts'
 
+export type FirmResult = CommitResult & {
+  /** An earlier try of the same commit failed, and may have been applied all the same. */
+  readonly isRepeat?: boolean
+}
+
 export interface Commits {
   /** One try; a StoreError reaches the caller. */
   once(tenant: TenantId, guards: readonly Guard[], writes: readonly Write[]): Promise<CommitResult>
@@ -21,7 +26,7 @@ export interface Commits {
    * Tries until the store answers: for decisions about work that this node holds, which nobody else could make. A
    * repeated commit that was applied the first time is refused by its own guards; callers read that from `found`.
    */
-  firmly(tenant: TenantId, guards: readonly Guard[], writes: readonly Write[]): Promise<CommitResult>
+  firmly(tenant: TenantId, guards: readonly Guard[], writes: readonly Write[]): Promise<FirmResult>
   /** Asks until the store answers: for reads in the middle of a decision, when giving up would lose what is known. */
   stubbornly<T>(ask: () => Promise<T>): Promise<T>
 }
@@ -68,7 +73,7 @@ export function makeCommits(deps: {
         time.heard(result.at)
         // Refused after a try that failed, perhaps by what that one wrote: from now on nobody here expects what it bore.
         if (tries > 1 && !result.ok) deps.onLost()
-        return result
+        return tries > 1 ? { ...result, isRepeat: true } : result
       })
     },
     stubbornly,

@@ -33,6 +33,8 @@ export interface EngineConfig {
   readonly responseBytesMax: number
   /** `vars` of expressions: what differs between environments. */
   readonly vars: Vars
+  /** Events that may wait for the store at once; more are refused, so that a slow disk does not fill the memory. */
+  readonly acceptsMax: number
   /** Results larger than this are not kept in the ledger. */
   readonly resultBytesMax: number
 }
@@ -44,5 +46,6 @@ export const ENGINE_DEFAULTS = {
   sendWithinMs: 5_000,
   responseBytesMax: 1_048_576,
   vars: {},
+  acceptsMax: 10_000,
   resultBytesMax: 16_384,
 } as const satisfies Omit<EngineConfig, 'node'>

@@ -12,7 +12,13 @@ import {
 } from '../core/action/index.ts'
 import { ExpressionError } from '../core/expression/index.ts'
 import { type CallVerdict, classifyCall } from '../core/failure/index.ts'
-import { acknowledgedRef, acknowledgement, decideEffect, type LedgerEntry } from '../core/ledger/index.ts'
+import {
+  acknowledgedRef,
+  acknowledgement,
+  decideEffect,
+  isProved,
+  type LedgerEntry,
+} from '../core/ledger/index.ts'
 import type { Instant } from '../core/time/index.ts'
 import { type Counters, decideExhausted, decideFailure, type FailureStep } from '../core/work/index.ts'
 import type { HttpOutcome } from '../ports/http-client.ts'
@@ -91,7 +97,10 @@ export function makeEffects(
       item.work.attempts === 0 && item.work.waits === 0 && !item.work.alone && item.work.replayOf === null
     const entry = fresh ? null : await store.forTenant(item.work.tenant).ledger(key)
     await inRounds(call, entry, (found) =>
-      time.now() >= item.work.expiresAt ? exhausted(call, found, 'expired') : stepOnce(call, found),
+      // What is known to be there is told, however late.
+      time.now() >= item.work.expiresAt && !isProved(found)
+        ? exhausted(call, found, 'expired')
+        : stepOnce(call, found),
     )
   }
 
@@ -170,11 +179,17 @@ export function makeEffects(
     if (!result.ok) {
       if (result.guard === 0) return 'finished'
       const found = result.found?.f === 'ledger' ? result.found.entry : null
+      // Refused by its own first try, whose answer was lost: nothing was sent yet. Without such a try the reserve is one
+      // that we forgot, and its call may have been made.
       const ours =
-        found?.state === 'reserved' && found.work === item.work.id && found.epoch === item.work.epoch
+        result.isRepeat === true &&
+        found?.state === 'reserved' &&
+        found.work === item.work.id &&
+        found.epoch === item.work.epoch
       if (!ours) return { entry: found }
     }
-    if (clock.monotonic() - askedAt > config.sendWithinMs || result.at >= item.work.expiresAt) {
+    const isLate = clock.monotonic() - askedAt > config.sendWithinMs || result.at >= item.work.expiresAt
+    if (isLate || isForgetting(call, over, result.at)) {
       await release(call, over)
       return 'finished'
     }
@@ -182,6 +197,13 @@ export function makeEffects(
     const outcome = await send(traced(call), action.abilities.timeoutMs)
     await settleCall(call, outcome, startedAt, over)
     return 'finished'
+  }
+
+  /** The key that a repeat relies on would not outlive the call: time passed since that was decided. */
+  const isForgetting = ({ action }: Call, over: LedgerEntry | null, at: Instant): boolean => {
+    const { idempotent, keyTtlMs, timeoutMs } = action.abilities
+    if (over?.state !== 'unknown' || idempotent || keyTtlMs === null) return false
+    return at + config.sendWithinMs + timeoutMs >= over.createdAt + keyTtlMs
   }
 
   const send = (request: RenderedRequest, timeoutMs: number): Promise<HttpOutcome> =>
@@ -503,9 +525,7 @@ export function makeEffects(
     const { work } = call.item
     const entry = await store.forTenant(work.tenant).ledger(call.key)
     await inRounds(call, entry, (found) =>
-      found?.state === 'done'
-        ? finishKnown(call, found, found.work === work.id)
-        : exhausted(call, found, 'crash_loop'),
+      isProved(found) ? stepOnce(call, found) : exhausted(call, found, 'crash_loop'),
     )
   }
 

@@ -92,23 +92,26 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
       decisions,
       plan,
       settleBirths: (planned, settlement) =>
-        settleBirths(planned, settlement, settlement.ok ? settlement.result : null),
+        settleBirths(planned, settlement ?? { ok: false }, settlement?.ok ? settlement.result : null),
       fail: runner.fail,
       hold: runner.hold,
     },
     config,
   )
-  const intake = makeIntake({
-    clock,
-    vault,
-    log,
-    registry,
-    ids,
-    commits,
-    plan,
-    settleBirths,
-    isOpen: () => open,
-  })
+  const intake = makeIntake(
+    {
+      clock,
+      vault,
+      log,
+      registry,
+      ids,
+      commits,
+      plan,
+      settleBirths,
+      isOpen: () => open,
+    },
+    config,
+  )
   const replays = makeReplays({ store, log, registry, ids, commits, settler, wake })
 
   /** The claim loop looks for what the lost answer may have put into our hands. */
@@ -166,12 +169,15 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
     accept: (request) => intake.accept(request),
     async drain(withinMs) {
       open = false
-      await claims?.stop()
       let cancel: () => void = () => {}
       const late = new Promise<void>((resolve) => {
         cancel = clock.after(withinMs, resolve)
       })
-      await Promise.race([pool.idle(), late])
+      const idle = async () => {
+        await claims?.stop()
+        await pool.idle()
+      }
+      await Promise.race([idle(), late])
       cancel()
       lease.stop()
       return { left: pool.running() }

@@ -11,7 +11,7 @@ import { JsonError, type JsonValue, parseJson, stringifyJson } from '../core/jso
 import type { Source } from '../core/source/index.ts'
 import { type CommitResult, StoreError } from '../ports/store.ts'
 import type { Commits } from './commits.ts'
-import type { EngineDeps } from './deps.ts'
+import type { EngineConfig, EngineDeps } from './deps.ts'
 import { lineOf, refusalLine } from './lines.ts'
 import { describe } from './outcome.ts'
 import type { EventPlan } from './plan.ts'
@@ -65,6 +65,7 @@ export function makeIntake(
     settleBirths(plan: EventPlan, outcome: Pick<Settlement, 'ok'>, result: CommitResult | null): void
     isOpen(): boolean
   },
+  config: Pick<EngineConfig, 'acceptsMax'>,
 ): Intake {
   const { clock, vault, log, registry, ids, commits } = deps
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
@@ -187,10 +188,13 @@ export function makeIntake(
     return { eventId: first, duplicate }
   }
 
+  let waiting = 0
   return {
     async accept(request) {
       const startedAt = clock.monotonic()
+      waiting += 1
       try {
+        if (waiting > config.acceptsMax) throw new AppError('overloaded')
         return await take(request, startedAt)
       } catch (error) {
         if (error instanceof AppError) {
@@ -198,6 +202,8 @@ export function makeIntake(
           log.control(refusalLine(request.tenant, request.source, error, durationMs))
         }
         throw error
+      } finally {
+        waiting -= 1
       }
     },
   }

@@ -65,7 +65,7 @@ export function makeInternalActions(
       dedupForMs: number,
     ): EventPlan
     /** Runs what was born leased, or gives its slots back. */
-    settleBirths(plan: EventPlan, settlement: Settlement): void
+    settleBirths(plan: EventPlan, settlement: Settlement | null): void
     fail(call: InternalCall, failure: InternalFailure): Promise<void>
     hold(call: InternalCall, entry: LedgerEntry): Promise<void>
   },
@@ -203,11 +203,15 @@ export function makeInternalActions(
       header,
       EMIT_DEDUP_MS,
     )
-    const settlement = await complete(call, stringifyJson({ eventId: plan.event.id }), startedAt, {
-      guards: [{ g: 'dedup', source, key: dedupKey }],
-      writes: plan.writes,
-    })
-    deps.settleBirths(plan, settlement)
+    let settlement: Settlement | null = null
+    try {
+      settlement = await complete(call, stringifyJson({ eventId: plan.event.id }), startedAt, {
+        guards: [{ g: 'dedup', source, key: dedupKey }],
+        writes: plan.writes,
+      })
+    } finally {
+      deps.settleBirths(plan, settlement)
+    }
     await settleKnown(call, settlement)
   }
 

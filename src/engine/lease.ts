@@ -122,7 +122,10 @@ export function makeLease(
       if (deadline - clock.monotonic() > ms) return true
       try {
         // A call that outlasts the ordinary life gets a longer one, for as long as it may run.
-        await inTurn(() => renew(owner, ms + config.leaseMs))
+        await inTurn(async () => {
+          // Whoever was before us in the queue may have asked for enough.
+          if (deadline - clock.monotonic() <= ms) await renew(owner, ms + config.leaseMs)
+        })
       } catch {
         return false
       }

@@ -95,7 +95,8 @@ export function makeLeases(deps: GroupDeps): Leases {
       client.release(isLost)
       if (!isLost || !(await settleGroup(deps, groupId, error))) throw error
       const rows = await retry(() => query(prepare(claimedSql, [groupId, owner])))
-      const now = rows[0]?.now ?? 0
+      if (rows.length === 0) throw toStoreError(error, 'no')
+      const now = rows[0].now
       // What else is due is not known any more: the owner asks again at once.
       return { items: rows.map(readClaimed), nextDueAt: now, now }
     }

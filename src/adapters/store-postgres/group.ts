@@ -41,6 +41,10 @@ export type GroupRunner = (commits: readonly Commit[]) => Promise<readonly (Comm
 export function makeGroupRunner(deps: GroupDeps): GroupRunner {
   const sql = makeGroupSql(deps.schema)
 
+  /** What becomes of one says nothing of the others: some of them may be applied by then. */
+  const runAlone = (commit: Commit): ReturnType<GroupRunner> =>
+    runGroup([commit]).catch((error) => [{ ok: 'broken', error }])
+
   const runGroup: GroupRunner = async (commits) => {
     for (let tried = 1; ; tried += 1) {
       const attempt = await tryGroup(deps, sql, commits)
@@ -48,7 +52,7 @@ export function makeGroupRunner(deps: GroupDeps): GroupRunner {
       const failure = classifyError(attempt.error)
       if (failure === 'refused' || (failure === 'again' && tried >= TRIES)) {
         // One commit of the group is at fault: alone, the others go through.
-        if (commits.length > 1) return (await Promise.all(commits.map((commit) => runGroup([commit])))).flat()
+        if (commits.length > 1) return (await Promise.all(commits.map(runAlone))).flat()
         return [{ ok: 'broken', error: toStoreError(attempt.error) }]
       }
       if (failure !== 'again' && (failure !== 'lost' || tried >= TRIES)) throw toStoreError(attempt.error)

@@ -33,7 +33,10 @@ export function makeCheckpoints(writer: Thread, openThread: () => Promise<Thread
   let isClosed = false
 
   const checkpoint = async () => {
-    thread ??= openThread()
+    thread ??= openThread().catch((error) => {
+      thread = null
+      throw error
+    })
     const progress = await (await thread).call<Progress>('checkpoint', null)
     if (progress.log > LOG_PAGES_MAX && !isClosed) await writer.call('checkpoint', null)
   }
@@ -62,7 +65,10 @@ export function makeCheckpoints(writer: Thread, openThread: () => Promise<Thread
       isClosed = true
       if (timer !== null) clearTimeout(timer)
       await running
-      await (await thread)?.close()
+      await thread?.then(
+        (opened) => opened.close(),
+        () => {},
+      )
     },
   }
 }

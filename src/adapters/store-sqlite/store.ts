@@ -22,6 +22,8 @@ export interface SqliteStoreOptions {
 
 export interface SqliteStore extends Store {
   readonly file: string
+  /** Settles when the writing thread broke: the store takes nothing any more until it is opened anew. */
+  readonly broken: Promise<void>
 }
 
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<SqliteStore> {
@@ -53,18 +55,37 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
   const ask: Ask = async (name, ...args) => {
     assertOpen()
     if (name === 'ledger') return await writer.call('ledger', args)
-    reader ??= openThread({ ...data, role: 'reader' })
-    return await (await reader).call('read', [name, ...args])
+    return await (await openReader()).call('read', [name, ...args])
+  }
+  /** A reader that could not start or broke is opened anew: it holds nothing that could be lost. */
+  const openReader = (): Promise<Thread> => {
+    if (reader === null) {
+      const opened = openThread({ ...data, role: 'reader' })
+      const forget = () => {
+        if (reader === opened) reader = null
+      }
+      reader = opened
+      opened.then((thread) => thread.ended.then(forget), forget)
+    }
+    return reader
   }
   const close = async () => {
     await gatherer.idle()
-    if (reader !== null) await (await reader).close()
+    await reader?.then(
+      (thread) => thread.close(),
+      () => {},
+    )
     await checkpoints.close()
     await writer.close()
   }
 
   return {
     file,
+    broken: new Promise((resolve) => {
+      void writer.ended.then(() => {
+        if (closing === null) resolve()
+      })
+    }),
     async commit(commit) {
       assertOpen()
       const outcome = await gatherer.add(commit)

@@ -19,6 +19,8 @@ export interface Thread {
   call<T>(name: string, argument: unknown): Promise<T>
   /** Lets what was asked before finish, then ends the thread. */
   close(): Promise<void>
+  /** Settles when the thread is over, whether it was closed or broke. */
+  readonly ended: Promise<void>
 }
 
 interface Pending {
@@ -80,6 +82,7 @@ export async function openThread(data: ThreadData): Promise<Thread> {
   }
   return {
     call,
+    ended: exited,
     async close() {
       if (end === null) await call('close', null)
       await worker.terminate()

@@ -10,17 +10,19 @@ import { makeExecutor } from './executor.ts'
 import { takeLock } from './lock.ts'
 import { migrate } from './migrate.ts'
 import { decodeCommits, encodeOutcomes, type Flat } from './protocol.ts'
+import { makeSteadyClock } from './steady-clock.ts'
 import { serve, type ThreadData } from './thread.ts'
 
 export function runWriter(port: MessagePort, { file, clock }: ThreadData): void {
   serve(port, () => {
     const { lock, db } = open(file)
     const executor = makeExecutor(db)
-    let last = executor.lastAt
-    const now = (): Instant => {
-      last = Math.max(last, clock?.[0] ?? Date.now())
-      return last
-    }
+    const steady = makeSteadyClock({
+      notBefore: executor.lastAt,
+      wall: () => Date.now(),
+      monotonic: () => performance.now(),
+    })
+    const now = (): Instant => (clock === null ? steady() : Math.max(executor.lastAt, clock[0] ?? 0))
     // Whoever held the lock before is gone, so its lives are over, whatever time they had left.
     executor.fenceAll(now())
     return {

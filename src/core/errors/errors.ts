@@ -148,6 +148,12 @@ export const ERRORS = {
     title: 'The store did not answer',
     next: 'Send again; nothing was acknowledged. If it lasts, look at the disk or the database.',
   },
+  overloaded: {
+    kind: 'unavailable',
+    status: 503,
+    title: 'Too many events are on their way in',
+    next: 'Send again a little later; nothing was kept of this one.',
+  },
   internal: {
     kind: 'unavailable',
     status: 500,

@@ -112,6 +112,13 @@ export function acknowledgedRef(entry: LedgerEntry): string | null {
   return null
 }
 
+/** The effect is there, by the ledger or by evidence in it. */
+export function isProved(entry: LedgerEntry | null): boolean {
+  return (
+    entry !== null && (entry.state === 'done' || (entry.state !== 'released' && hasAcknowledgement(entry)))
+  )
+}
+
 function hasAcknowledgement(entry: LedgerEntry): boolean {
   return entry.evidence.some((text) => text.startsWith(EVIDENCE_ACKNOWLEDGED))
 }

@@ -4,6 +4,7 @@ export {
   acknowledgement,
   decideEffect,
   EVIDENCE_ACKNOWLEDGED,
+  isProved,
   LEDGER_STEPS,
 } from './decide.ts'
 export type { LedgerEntry, LedgerProof, LedgerState, NewLedgerEntry } from './ledger.ts'
