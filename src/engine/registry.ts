@@ -42,6 +42,7 @@ export function makeRegistry(deps: { readonly store: Store }): Registry {
   const bundles = new Map<string, Bundle>()
   const pinned = new Map<string, Route>()
   let consumers: ReturnType<Registry['consumers']> = []
+  let applying: Promise<void> = Promise.resolve()
 
   const remember = (tenant: TenantId, route: Route) => {
     if (pinned.size >= PINNED_MAX) pinned.delete(pinned.keys().next().value as string)
@@ -51,7 +52,11 @@ export function makeRegistry(deps: { readonly store: Store }): Registry {
   return {
     async apply(tenant, documents) {
       const bundle = compileBundle(documents)
-      await save(deps, tenant, documents, bundle.hash)
+      // One after the other: what was asked for last is what is in force, and what the store says is in force.
+      const before = applying
+      const saved = before.then(() => save(deps, tenant, documents, bundle.hash))
+      applying = saved.catch(() => {})
+      await saved
       bundles.set(tenant, bundle)
       for (const route of bundle.routes.values()) remember(tenant, route)
       consumers = [...bundles].flatMap(([name, { routes }]) =>

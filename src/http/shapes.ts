@@ -2,7 +2,7 @@
 // out where the promise says so, and null elsewhere.
 
 import type { DeadLetter } from '../core/dead-letter/index.ts'
-import type { StoredEvent } from '../core/event/index.ts'
+import type { EventSummary } from '../core/event/index.ts'
 import { REPORTED_AS } from '../core/failure/index.ts'
 import type { LedgerEntry } from '../core/ledger/index.ts'
 import type { Instant } from '../core/time/index.ts'
@@ -27,7 +27,7 @@ function splitConsumer(consumer: string): { readonly kind: string; readonly name
   return { kind: consumer.slice(0, colon), name: consumer.slice(colon + 1) }
 }
 
-export function showEnvelope(event: StoredEvent) {
+export function showEnvelope(event: EventSummary) {
   return {
     id: event.id,
     tenant: event.tenant,

@@ -15,7 +15,7 @@
 // looking was impossible too.
 
 import type { DeadLetter, DeadLetterState, NewDeadLetter } from '../core/dead-letter/index.ts'
-import type { NewEvent, StoredEvent } from '../core/event/index.ts'
+import type { EventSummary, NewEvent, StoredEvent } from '../core/event/index.ts'
 import type { FailureClass } from '../core/failure/index.ts'
 import type { DeadLetterId, EventId, Incarnation, NodeId, TenantId, WorkId } from '../core/ids/index.ts'
 import type { LedgerEntry, LedgerProof, LedgerState, NewLedgerEntry } from '../core/ledger/index.ts'
@@ -202,7 +202,7 @@ export interface TenantReads {
       readonly subject?: string
       readonly unmatched?: boolean
     },
-  ): Promise<Page<StoredEvent>>
+  ): Promise<Page<EventSummary>>
   work(id: WorkId): Promise<WorkRow | null>
   workOfEvent(id: EventId): Promise<readonly WorkRow[]>
   workList(

@@ -23,7 +23,8 @@ export function makeTenantReads(state: MemoryState, tenant: TenantId, assertOpen
         (source === undefined || row.source === source) &&
         (subject === undefined || row.subject === subject) &&
         (unmatched === undefined || (row.matched === 0) === unmatched)
-      return page('events', query, ownRows(state.events, tenant).filter(isWanted), byId)
+      const found = page('events', query, ownRows(state.events, tenant).filter(isWanted), byId)
+      return { ...found, items: found.items.map(({ headers: _headers, data: _data, ...summary }) => summary) }
     },
     async work(id) {
       assertOpen()

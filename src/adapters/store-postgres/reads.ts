@@ -25,6 +25,10 @@ import {
 export type Query = (statement: Statement) => Promise<any[]>
 
 const all = (table: Table) => selectList('t', Object.keys(table.columns))
+const EVENT_SUMMARY = selectList(
+  't',
+  Object.keys(EVENT.columns).filter((name) => name !== 'headers' && name !== 'data'),
+)
 const ATTEMPT_FIELDS = Object.keys(ATTEMPT.columns).filter((name) => name !== 'tenant' && name !== 'work')
 
 type Value = string | number
@@ -42,7 +46,12 @@ export function makeTenantReads(query: Query, schema: string, tenant: TenantId):
     table: Table,
     request: PageRequest,
     filters: Filters,
-    options: { order?: readonly string[]; where?: string; read?: (row: Record<string, unknown>) => Row } = {},
+    options: {
+      order?: readonly string[]
+      where?: string
+      columns?: string
+      read?: (row: Record<string, unknown>) => Row
+    } = {},
   ): Promise<Page<Row>> => {
     const order = options.order ?? ['id']
     const values: Value[] = [escapeText(tenant)]
@@ -62,7 +71,7 @@ export function makeTenantReads(query: Query, schema: string, tenant: TenantId):
       where.push(`(${order.map((name) => `t."${toColumn(name)}"`).join(', ')}) < (${place.join(', ')})`)
     }
     const sql =
-      `SELECT ${all(table)} FROM ${schema}.${table.name} AS t WHERE ${where.join(' AND ')} ORDER BY ` +
+      `SELECT ${options.columns ?? all(table)} FROM ${schema}.${table.name} AS t WHERE ${where.join(' AND ')} ORDER BY ` +
       `${order.map((name) => `t."${toColumn(name)}" DESC`).join(', ')} LIMIT ${parameter(request.limit + 1, 'int8')}`
     const rows = await query(prepare(sql, values))
     const items = rows.slice(0, request.limit)
@@ -83,7 +92,7 @@ export function makeTenantReads(query: Query, schema: string, tenant: TenantId):
   return {
     event: (id) => one(EVENT, 't.id = $2::text', [id]),
     events: ({ source, subject, unmatched, ...request }) =>
-      page(EVENT, request, { source, subject }, unmatchedOnly(unmatched)),
+      page(EVENT, request, { source, subject }, { columns: EVENT_SUMMARY, ...unmatchedOnly(unmatched) }),
     work: (id) => one(WORK, 't.id = $2::text', [id]),
     workOfEvent: (id) =>
       query(

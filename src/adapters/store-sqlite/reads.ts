@@ -4,22 +4,22 @@
 import { Buffer } from 'node:buffer'
 import type { DatabaseSyncInstance, StatementSyncInstance } from '@photostructure/sqlite'
 import type { DeadLetter } from '../../core/dead-letter/index.ts'
-import type { StoredEvent } from '../../core/event/index.ts'
+import type { EventSummary, StoredEvent } from '../../core/event/index.ts'
 import type { DeadLetterId, EventId, TenantId, WorkId } from '../../core/ids/index.ts'
 import type { LedgerEntry } from '../../core/ledger/index.ts'
 import type { Attempt, WorkRow, WorkState } from '../../core/work/index.ts'
 import type { Page, PageRequest, RecordKind, StoreDump, TenantReads } from '../../ports/store.ts'
 import { LEDGER_CODE, WORK_CODE, WORK_STATE_OF } from './codes.ts'
 import { decodeCursor, encodeCursor, type Position } from './cursor.ts'
-import { type Row, toAttempt, toDeadLetter, toEvent, toLedgerEntry, toWork } from './rows.ts'
-import { EVENT_COLUMNS, LEDGER_COLUMNS, WORK_COLUMNS } from './statements.ts'
+import { type Row, toAttempt, toDeadLetter, toEvent, toEventSummary, toLedgerEntry, toWork } from './rows.ts'
+import { EVENT_COLUMNS, EVENT_SUMMARY_COLUMNS, LEDGER_COLUMNS, WORK_COLUMNS } from './statements.ts'
 import { fromStored, type Stored, toStored } from './text.ts'
 
 type Query<Name extends keyof TenantReads> = Parameters<TenantReads[Name]>[0]
 
 export interface Reads {
   event(tenant: TenantId, id: EventId): StoredEvent | null
-  events(tenant: TenantId, query: Query<'events'>): Page<StoredEvent>
+  events(tenant: TenantId, query: Query<'events'>): Page<EventSummary>
   work(tenant: TenantId, id: WorkId): WorkRow | null
   workOfEvent(tenant: TenantId, id: EventId): readonly WorkRow[]
   workList(tenant: TenantId, query: Query<'workList'>): Page<WorkRow>
@@ -94,13 +94,13 @@ export function makeReads(db: DatabaseSyncInstance): Omit<Reads, 'ledger'> {
     all('SELECT body FROM evidence WHERE entry = ? ORDER BY seq', seq as number)
   const toEntry = (row: Row, tenant: TenantId) => toLedgerEntry(row, tenant, evidenceOf(row.seq))
 
-  const events: List<StoredEvent> = {
+  const events: List<EventSummary> = {
     name: 'events',
-    columns: EVENT_COLUMNS,
+    columns: EVENT_SUMMARY_COLUMNS,
     table: 'event',
     order: ['id'],
     positionOf: byId,
-    toItem: toEvent,
+    toItem: toEventSummary,
   }
   const works: List<WorkRow> = {
     name: 'work',

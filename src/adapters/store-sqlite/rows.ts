@@ -1,7 +1,7 @@
 // Rows of the database as the shapes of the core.
 
 import type { DeadLetter } from '../../core/dead-letter/index.ts'
-import type { StoredEvent } from '../../core/event/index.ts'
+import type { EventSummary, StoredEvent } from '../../core/event/index.ts'
 import type { Incarnation, TenantId, WorkId } from '../../core/ids/index.ts'
 import type { LedgerEntry, LedgerProof } from '../../core/ledger/index.ts'
 import type { Attempt, WorkRow } from '../../core/work/index.ts'
@@ -15,6 +15,10 @@ const text = (value: unknown) => fromStored(value as Stored)
 const textOrNull = (value: unknown) => fromStoredOrNull(value as Stored | null)
 
 export function toEvent(row: Row, tenant: TenantId): StoredEvent {
+  return { ...toEventSummary(row, tenant), headers: text(row.headers), data: text(row.data) }
+}
+
+export function toEventSummary(row: Row, tenant: TenantId): EventSummary {
   return {
     id: row.id as StoredEvent['id'],
     tenant,
@@ -28,8 +32,6 @@ export function toEvent(row: Row, tenant: TenantId): StoredEvent {
     traceId: text(row.trace_id),
     dedupKey: text(row.dedup_key),
     payloadHash: row.payload_hash as string,
-    headers: text(row.headers),
-    data: text(row.data),
     matched: row.matched as number,
     receivedAt: row.received_at as number,
   }

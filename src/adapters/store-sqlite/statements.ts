@@ -2,9 +2,11 @@
 
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
 
-export const EVENT_COLUMNS =
+export const EVENT_SUMMARY_COLUMNS =
   'id, source, subject, object_type, object_id, occurred_at, correlation_id, causation_id, trace_id, dedup_key,' +
-  ' payload_hash, headers, data, matched, received_at'
+  ' payload_hash, matched, received_at'
+
+export const EVENT_COLUMNS = `${EVENT_SUMMARY_COLUMNS}, headers, data`
 
 export const WORK_COLUMNS =
   'id, state, due_at, owner, epoch, alone, attempts, waits, losses, created_at, expires_at, processed_at, consumer,' +

@@ -33,3 +33,6 @@ export interface StoredEvent extends NewEvent {
   /** The store's own clock at the commit. */
   readonly receivedAt: Instant
 }
+
+/** What lists show: everything but the bodies, which may be megabytes each. */
+export type EventSummary = Omit<StoredEvent, 'headers' | 'data'>

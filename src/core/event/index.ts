@@ -1,1 +1,1 @@
-export type { Envelope, NewEvent, StoredEvent } from './event.ts'
+export type { Envelope, EventSummary, NewEvent, StoredEvent } from './event.ts'
