@@ -17,8 +17,8 @@ const { values } = parseArgs({
     rounds: { type: 'string' },
   },
 })
-const rounds = Number(values.rounds ?? (values.quick ? 1 : 3))
-const seconds = values.quick ? 8 : 12
+const rounds = Number(values.rounds ?? (values.quick ? 1 : 5))
+const seconds = values.quick ? 7 : 12
 const warmUpSeconds = values.quick ? 3 : 4
 
 const root = fileURLToPath(new URL('../.cache/bench', import.meta.url))
@@ -35,13 +35,14 @@ const say = (text: string) => {
 interface Plan {
   readonly name: string
   readonly store: Scenario['store']
-  readonly flows: 'ingest' | 'end-to-end' | null
+  readonly flows: 'ingest' | 'end-to-end' | 'signed' | null
 }
 
 const plans: readonly Plan[] = [
   { name: 'bareFastify', store: 'none', flows: null },
   { name: 'ingest', store: 'empty', flows: 'ingest' },
   { name: 'endToEnd', store: 'empty', flows: 'end-to-end' },
+  { name: 'ingestSigned', store: 'empty', flows: 'signed' },
   ...(values.quick
     ? []
     : ([

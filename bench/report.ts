@@ -31,7 +31,8 @@ export function makeReport(scenarios: readonly Scenario[], secondsPerRun: number
     ratios,
     settings: {
       driver: `wrk, ${CONNECTIONS} connections, 1 thread, own process, ${secondsPerRun} s per run after a warm-up`,
-      request: 'POST 1 KiB JSON, GitHub signature verified, random delivery id and ledger key',
+      request:
+        'POST 1 KiB JSON, random delivery id and ledger key; only ingestSigned verifies its GitHub signature',
       durability: 'SQLite, WAL, synchronous=FULL: fsync before every answer; ledger and log lines on',
     },
     machine: {

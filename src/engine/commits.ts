@@ -43,14 +43,11 @@ export function makeCommits(deps: {
   onLost(): void
 }): Commits {
   const { store, clock, time, log } = deps
-  const attempt = async (commit: Commit): Promise<CommitResult> => {
-    try {
-      return await store.commit(commit)
-    } catch (error) {
-      if (error instanceof StoreError && error.applied === 'indeterminate') deps.onLost()
-      throw error
-    }
+  const noteLost = (error: unknown): never => {
+    if (error instanceof StoreError && error.applied === 'indeterminate') deps.onLost()
+    throw error
   }
+  const attempt = (commit: Commit): Promise<CommitResult> => store.commit(commit).catch(noteLost)
   const stubbornly = async <T>(ask: () => Promise<T>): Promise<T> => {
     for (let delayMs = BACKOFF_FIRST_MS; ; delayMs = Math.min(BACKOFF_LAST_MS, delayMs * 2)) {
       try {
@@ -62,19 +59,31 @@ export function makeCommits(deps: {
       }
     }
   }
+  /** After a try that failed with `error`. */
+  const repeat = async (commit: Commit, error: unknown): Promise<FirmResult> => {
+    let first: unknown = error
+    return stubbornly(async () => {
+      if (first !== null) {
+        const thrown = first
+        first = null
+        throw thrown
+      }
+      const result = await attempt(commit)
+      // Refused, perhaps by what the first try wrote: from now on nobody here expects what it bore.
+      if (!result.ok) deps.onLost()
+      return { ...result, isRepeat: true }
+    })
+  }
   return {
     once: (tenant, guards, writes) => attempt({ tenant, guards, writes }),
     firmly(tenant, guards, writes) {
       const commit = { tenant, guards, writes }
-      let tries = 0
-      return stubbornly(async () => {
-        tries += 1
-        const result = await attempt(commit)
+      const heard = (result: CommitResult): CommitResult => {
         time.heard(result.at)
-        // Refused after a try that failed, perhaps by what that one wrote: from now on nobody here expects what it bore.
-        if (tries > 1 && !result.ok) deps.onLost()
-        return tries > 1 ? { ...result, isRepeat: true } : result
-      })
+        return result
+      }
+      // The first try takes the short way: it is the only one for all but a few commits of a node's life.
+      return attempt(commit).then(heard, (error) => repeat(commit, error).then(heard))
     },
     stubbornly,
   }

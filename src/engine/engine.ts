@@ -125,8 +125,10 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
     return {
       settleUnheld: settler.settleUnheld,
       async settle(item, route, decision) {
-        const settlement = await settler.settle(item, route, decision)
-        if (settlement.ok && decision.to === 'again') wake(decision.delayMs)
+        const settling = settler.settle(item, route, decision)
+        if (decision.to !== 'again') return settling
+        const settlement = await settling
+        if (settlement.ok) wake(decision.delayMs)
         return settlement
       },
     }
