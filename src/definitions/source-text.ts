@@ -53,6 +53,8 @@ export function report(
   offset: number,
   suggestion?: string,
 ): void {
+  // How deep the parser gets before it gives up depends on the stack, so that one excess may be met twice: told once.
+  if (rule === 'tooLarge' && source.findings.some((finding) => finding.rule === RULES.tooLarge)) return
   source.findings.push(makeFinding(source, rule, message, offset, suggestion))
 }
 
