@@ -18,8 +18,9 @@ const { values } = parseArgs({
   },
 })
 const rounds = Number(values.rounds ?? (values.quick ? 1 : 5))
-const seconds = values.quick ? 7 : 12
+const seconds = values.quick ? 6 : 10
 const warmUpSeconds = values.quick ? 3 : 4
+const BARE_SECONDS = 4
 
 const root = fileURLToPath(new URL('../.cache/bench', import.meta.url))
 await mkdir(root, { recursive: true })
@@ -32,14 +33,20 @@ const say = (text: string) => {
   if (!values.json) process.stderr.write(`${text}\n`)
 }
 
+interface Paired {
+  readonly measurement: Measurement
+  /** Of the bare server measured right before it. */
+  readonly ratio: number
+}
+
 interface Plan {
   readonly name: string
   readonly store: Scenario['store']
   readonly flows: 'ingest' | 'end-to-end' | 'signed' | null
 }
 
+const BARE: Plan = { name: 'bareFastify', store: 'none', flows: null }
 const plans: readonly Plan[] = [
-  { name: 'bareFastify', store: 'none', flows: null },
   { name: 'ingest', store: 'empty', flows: 'ingest' },
   { name: 'endToEnd', store: 'empty', flows: 'end-to-end' },
   { name: 'ingestSigned', store: 'empty', flows: 'signed' },
@@ -52,15 +59,33 @@ const plans: readonly Plan[] = [
 ]
 
 try {
-  const results = new Map<string, Measurement[]>(plans.map(({ name }) => [name, []]))
+  const bares: Measurement[] = []
+  const results = new Map<string, Paired[]>()
   for (let round = 0; round < rounds; round += 1) {
     for (const plan of plans) {
       say(`${plan.name}${rounds > 1 ? ` (${round + 1} of ${rounds})` : ''} …`)
-      results.get(plan.name)?.push(await run(plan, round))
+      // The yardstick right before each: on a shared machine the same code runs at half its speed a minute later.
+      const bare = await run(BARE, round)
+      const measurement = await run(plan, round)
+      bares.push(bare)
+      const paired = { measurement, ratio: measurement.perSecond / bare.perSecond }
+      results.set(plan.name, [...(results.get(plan.name) ?? []), paired])
     }
   }
   const report = makeReport(
-    plans.map(({ name, store }) => ({ name, store, runs: rounds, ...median(results.get(name) ?? []) })),
+    [
+      {
+        name: BARE.name,
+        store: BARE.store,
+        runs: bares.length,
+        ratio: 1,
+        ...median(bares, (one) => one.perSecond),
+      },
+      ...plans.map(({ name, store }) => {
+        const { measurement, ratio } = median(results.get(name) ?? [], (one) => one.ratio)
+        return { name, store, runs: rounds, ratio, ...measurement }
+      }),
+    ],
     seconds,
   )
   process.stdout.write(values.json ? `${JSON.stringify(report, null, 2)}\n` : `\n${renderReport(report)}`)
@@ -77,8 +102,8 @@ async function run(plan: Plan, round: number): Promise<Measurement> {
     entry: plan.flows === null ? 'serve-bare.mjs' : 'serve-node.mjs',
     args: plan.flows === null ? [] : [folder, flows, SECRET],
     script,
-    warmUpSeconds,
-    seconds,
+    warmUpSeconds: plan === BARE ? 2 : warmUpSeconds,
+    seconds: plan === BARE ? BARE_SECONDS : seconds,
     seed: 1_000 + round * 10,
     countDone: plan.flows === 'end-to-end',
   }
@@ -87,9 +112,9 @@ async function run(plan: Plan, round: number): Promise<Measurement> {
   return measurement
 }
 
-/** The run with the middle throughput, whole: its latencies belong to it. */
-function median(measurements: readonly Measurement[]): Measurement {
-  const sorted = [...measurements].sort((a, b) => a.perSecond - b.perSecond)
+/** The run in the middle, whole: its latencies belong to it. */
+function median<One>(all: readonly One[], by: (one: One) => number): One {
+  const sorted = [...all].sort((a, b) => by(a) - by(b))
   const middle = sorted[Math.floor(sorted.length / 2)]
   if (middle === undefined) throw new Error('nothing was measured')
   return middle

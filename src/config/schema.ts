@@ -96,7 +96,7 @@ export const SETTINGS = {
     type: 'a name',
     defaultText: 'node-1',
     description:
-      'The name of this node. It must stay over restarts, and differ between nodes that share a store.',
+      'The name of this node. It must stay over restarts, and differ between nodes that share a store. With PostgreSQL the default is the name of the machine.',
     parse: (text) =>
       /^[\w.-]{1,64}$/.test(text) ? text : new Problem('Use up to 64 letters, digits, dots and hyphens.'),
   }),
