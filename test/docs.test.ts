@@ -18,9 +18,6 @@ import type { ControlLine } from '../src/ports/log.ts'
 const root = fileURLToPath(new URL('..', import.meta.url))
 const read = (path: string) => readFileSync(join(root, path), 'utf8')
 
-/** Brought by the first full run of the benchmarks, with its figures. */
-const COMING = new Set(['bench/RESULTS.md'])
-
 function listFiles(folder: string, ending: string): readonly string[] {
   return readdirSync(join(root, folder), { withFileTypes: true })
     .flatMap((entry) => {
@@ -142,7 +139,6 @@ function anchorOf(heading: string): string {
 function linkFault(doc: Doc, target: string): string | null {
   const [file = '', anchor] = target.split('#')
   const path = file === '' ? doc.path : join(dirname(doc.path), file).replaceAll('\\', '/')
-  if (COMING.has(path)) return null
   if (!existsSync(join(root, path))) return `${path} is not there`
   if (anchor === undefined || !path.endsWith('.md')) return null
   const headings = parseDoc(path).prose.filter((line) => /^#+ /.test(line))
@@ -182,7 +178,7 @@ describe('what stands in backticks', () => {
       const path = resolve(root, text)
       // `src/connectors` and `src/telemetry` are layers with rules of their own before they have files.
       const isLayer = /^src\/[a-z]+$/.test(text)
-      return !isLayer && !COMING.has(text) && statSync(path, { throwIfNoEntry: false }) === undefined
+      return !isLayer && statSync(path, { throwIfNoEntry: false }) === undefined
     })
     expect(gone.map(({ place, text }) => `${place} ${text} is not there`)).toEqual([])
   })
