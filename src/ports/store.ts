@@ -14,7 +14,12 @@
 // settle an indeterminate COMMIT themselves by looking for the group's id, so callers see `indeterminate` only when
 // looking was impossible too.
 
-import type { DeadLetter, DeadLetterState, NewDeadLetter } from '../core/dead-letter/index.ts'
+import type {
+  DeadLetter,
+  DeadLetterReason,
+  DeadLetterState,
+  NewDeadLetter,
+} from '../core/dead-letter/index.ts'
 import type { EventSummary, NewEvent, StoredEvent } from '../core/event/index.ts'
 import type { FailureClass } from '../core/failure/index.ts'
 import type { DeadLetterId, EventId, Incarnation, NodeId, TenantId, WorkId } from '../core/ids/index.ts'
@@ -31,7 +36,19 @@ import type {
 } from '../core/work/index.ts'
 
 /** Everything cold: kept as text under a key, with a version that guards name. */
-export type RecordKind = 'definition' | 'bundle' | 'setting'
+export type RecordKind =
+  | 'definition'
+  | 'bundle'
+  | 'setting'
+  | 'authored'
+  | 'code'
+  | 'control'
+  | 'key'
+  | 'session'
+  | 'tenant'
+  | 'secret'
+  | 'idempotency'
+  | 'replay'
 
 /** All guards of a commit are checked, in order, before any of its writes. */
 export type Guard =
@@ -120,6 +137,8 @@ export type Write =
       readonly version: number
       readonly body: string
     }
+  /** Nothing happens if it is absent; who must not delete what another just wrote guards its version. */
+  | { readonly w: 'record.delete'; readonly kind: RecordKind; readonly key: string }
 
 export interface Commit {
   readonly tenant: TenantId
@@ -190,21 +209,79 @@ export interface PageRequest {
   readonly limit: number
 }
 
+/** How many rows one page of events looks at when a filter has no index. */
+export const SCAN_ROWS_MAX = 20_000
+
+/** Counts of the overview stop here: beyond it, «many» is all that a person needs. */
+export const OVERVIEW_COUNT_MAX = 10_000
+
+/** How many dead letters are looked at for their groups, the newest first, and how many groups are answered. */
+export const GROUPED_LETTERS_MAX = 50_000
+export const GROUPS_MAX = 200
+
+export interface StoredRecord {
+  readonly key: string
+  readonly version: number
+  readonly body: string
+}
+
+export interface OverviewCounts {
+  readonly ready: number
+  readonly leased: number
+  readonly parked: number
+  /** In the state `open`. */
+  readonly openDeadLetters: number
+  readonly unmatched: number
+}
+
+export interface StoreOverview {
+  /** Each stops at `cappedAt`. */
+  readonly counts: OverviewCounts
+  readonly cappedAt: number
+  /** The smallest `dueAt` of a ready item. */
+  readonly oldestReadyAt: Instant | null
+}
+
+/** Dead letters of one consumer that failed alike. */
+export interface DeadLetterGroup {
+  readonly class: FailureClass
+  readonly reason: DeadLetterReason
+  readonly consumer: string
+  /** `causeOf` their last error: the error without what differs from one event to the next. */
+  readonly cause: string
+  readonly count: number
+  readonly firstAt: Instant
+  readonly latestAt: Instant
+  /** The newest of them. */
+  readonly sampleId: DeadLetterId
+}
+
 /**
- * Pages are newest first, `workOfEvent` and `attempts` oldest first. A cursor is opaque; a malformed one throws
- * `StoreError` with code `invalid_cursor`.
+ * Pages are newest first, but for `records`, which go by key; `workOfEvent`, `causedBy` and `attempts` are oldest first. A
+ * cursor is opaque; a malformed one throws `StoreError` with code `invalid_cursor`.
  */
 export interface TenantReads {
   event(id: EventId): Promise<StoredEvent | null>
+  /**
+   * `q` is a piece of the id, subject, source, object id, correlation id, dedup key or payload text; A to Z count as a to z. A
+   * whole event id or work id finds that one event. A filter other than `unmatched: true` has no index: a page then looks at
+   * `scanMax` rows (`SCAN_ROWS_MAX` unless told) and may hold fewer items than asked with a cursor that goes on behind them.
+   */
   events(
     query: PageRequest & {
       readonly source?: string
       readonly subject?: string
       readonly unmatched?: boolean
+      readonly q?: string
+      readonly scanMax?: number
     },
   ): Promise<Page<EventSummary>>
+  /** The events that name this one as their cause. */
+  causedBy(id: EventId, limit: number): Promise<readonly EventSummary[]>
   work(id: WorkId): Promise<WorkRow | null>
   workOfEvent(id: EventId): Promise<readonly WorkRow[]>
+  /** The work of all these events in one go, ordered by event and id. */
+  workOfEvents(ids: readonly EventId[]): Promise<readonly WorkRow[]>
   workList(
     query: PageRequest & {
       readonly state?: WorkState
@@ -221,14 +298,24 @@ export interface TenantReads {
       readonly state?: DeadLetterState
       readonly consumer?: string
       readonly class?: FailureClass
+      readonly reason?: DeadLetterReason
       readonly eventId?: EventId
     },
   ): Promise<Page<DeadLetter>>
+  /** The largest group first. `isCapped`: there are more letters or groups than were looked at or are answered. */
+  deadLetterGroups(query: {
+    readonly state: DeadLetterState
+  }): Promise<{ readonly groups: readonly DeadLetterGroup[]; readonly isCapped: boolean }>
   record(kind: RecordKind, key: string): Promise<{ readonly version: number; readonly body: string } | null>
+  /** Ordered by the bytes of the key. `prefix` is taken letter by letter. */
+  records(
+    query: PageRequest & { readonly kind: RecordKind; readonly prefix?: string },
+  ): Promise<Page<StoredRecord>>
+  overview(): Promise<StoreOverview>
 }
 
 /** Why a read may cross tenants. The list is short on purpose. */
-export type SystemReason = 'health' | 'recovery' | 'verification'
+export type SystemReason = 'health' | 'recovery' | 'verification' | 'definitions'
 
 export interface StoreDump {
   readonly events: readonly StoredEvent[]
@@ -248,6 +335,8 @@ export interface StoreDump {
 export interface SystemReads {
   /** Who has ready work, due or not: also consumers that are no longer defined. */
   readyConsumers(): Promise<readonly { readonly tenant: TenantId; readonly consumer: string }[]>
+  /** The tenants that have a record of the kind `bundle`, by name: whose definitions a start has to load. */
+  tenants(): Promise<readonly TenantId[]>
   /** Items per state, over all tenants. */
   workCounts(): Promise<Readonly<Record<WorkState, number>>>
   /** Everything, in a fixed order (by tenant and id, key or number): to compare stores. */
