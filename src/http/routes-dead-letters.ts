@@ -7,6 +7,7 @@ import type { FailureClass } from '../core/failure/index.ts'
 import type { DeadLetterId } from '../core/ids/index.ts'
 import type { HttpApi } from './api.ts'
 import { deadLettersQuery, idParams, type PageQuery, replayBody, splitQuery, toConsumer } from './schemas.ts'
+import { answer, integer, pageOf, ref, shape, string } from './schemas-answers.ts'
 import { showAttempt, showDeadLetter, showEnvelope, withJsonMember } from './shapes.ts'
 
 export function addDeadLetterRoutes(
@@ -16,7 +17,15 @@ export function addDeadLetterRoutes(
   type ListQuery = PageQuery & { state?: DeadLetterState; consumer?: string; class?: FailureClass }
   app.get<{ Querystring: ListQuery }>(
     '/dead-letters',
-    { schema: { querystring: deadLettersQuery } },
+    {
+      schema: {
+        operationId: 'listDeadLetters',
+        tags: ['dead letters'],
+        summary: 'Dead letters, newest first',
+        querystring: deadLettersQuery,
+        response: { 200: answer('A page', pageOf(ref('DeadLetter'))) },
+      },
+    },
     async (request) => {
       const { consumer, ...query } = splitQuery(request.query)
       const filter = consumer === undefined ? query : { ...query, consumer: toConsumer(consumer) }
@@ -27,7 +36,15 @@ export function addDeadLetterRoutes(
 
   app.get<{ Params: { id: DeadLetterId } }>(
     '/dead-letters/:id',
-    { schema: { params: idParams } },
+    {
+      schema: {
+        operationId: 'getDeadLetter',
+        tags: ['dead letters'],
+        summary: 'A dead letter with its event and its tries',
+        params: idParams,
+        response: { 200: answer('The dead letter', ref('DeadLetterDetail')) },
+      },
+    },
     async (request, reply) => {
       const reads = api.reads(request.caller.tenant)
       const letter = await reads.deadLetter(request.params.id)
@@ -36,15 +53,26 @@ export function addDeadLetterRoutes(
         reads.event(letter.eventId),
         reads.attempts(letter.workId),
       ])
-      const answer = { ...showDeadLetter(letter), history: attempts.map(showAttempt) }
+      const shown = { ...showDeadLetter(letter), history: attempts.map(showAttempt) }
       const envelope = event === null ? 'null' : withJsonMember(showEnvelope(event), 'data', event.data)
-      return reply.type('application/json').send(withJsonMember(answer, 'event', envelope))
+      return reply.type('application/json').send(withJsonMember(shown, 'event', envelope))
     },
   )
 
   app.post<{ Params: { id: DeadLetterId }; Body: { force: boolean; reason?: string } }>(
     '/dead-letters/:id/replay',
-    { schema: { params: idParams, body: replayBody } },
+    {
+      schema: {
+        operationId: 'replayDeadLetter',
+        tags: ['dead letters'],
+        summary: 'Replay a dead letter with the definition in force, under the same key',
+        params: idParams,
+        body: replayBody,
+        response: {
+          202: answer('A new work item', shape({ replayId: string, accepted: integer, workId: string })),
+        },
+      },
+    },
     async (request, reply) => {
       const { tenant, actor } = request.caller
       const { force, reason = null } = request.body

@@ -3,11 +3,32 @@
 import type { FastifyInstance } from 'fastify'
 import { AppError, ERRORS, type ErrorCode } from '../core/errors/index.ts'
 import type { HttpApi } from './api.ts'
+import { fields, text } from './schemas.ts'
+import { answer, integer, listOf, shape, string } from './schemas-answers.ts'
+
+const readiness = shape({ status: string, reasons: listOf(string) })
 
 export function addHealthRoutes(app: FastifyInstance, api: Pick<HttpApi, 'health'>): void {
-  app.get('/healthz', () => ({ status: 'ok' }))
+  app.get(
+    '/healthz',
+    {
+      schema: {
+        operationId: 'getHealth',
+        tags: ['open'],
+        summary: 'Whether the process lives',
+        response: { 200: answer('It does', shape({ status: string })) },
+      },
+    },
+    () => ({ status: 'ok' }),
+  )
 
-  app.get('/readyz', async (_request, reply) => {
+  const ready = {
+    operationId: 'getReadiness',
+    tags: ['open'],
+    summary: 'Whether the node can take and do work now',
+    response: { 200: answer('It can', readiness), 503: answer('It cannot, and why', readiness) },
+  }
+  app.get('/readyz', { schema: ready }, async (_request, reply) => {
     const health = await api
       .health()
       .catch(() => ({ ready: false, reasons: ['the node cannot say how it is'] }))
@@ -15,7 +36,19 @@ export function addHealthRoutes(app: FastifyInstance, api: Pick<HttpApi, 'health
     return { status: health.ready ? 'ready' : 'not ready', reasons: health.reasons }
   })
 
-  app.get<{ Params: { code: string } }>('/errors/:code', (request) => {
+  const explained = {
+    operationId: 'getError',
+    tags: ['open'],
+    summary: 'What an error code means and what to do',
+    params: fields({ code: text }, ['code']),
+    response: {
+      200: answer(
+        'The code’s row',
+        shape({ code: string, kind: string, status: integer, title: string, next: string }),
+      ),
+    },
+  }
+  app.get<{ Params: { code: string } }>('/errors/:code', { schema: explained }, (request) => {
     const { code } = request.params
     if (!Object.hasOwn(ERRORS, code)) throw new AppError('not_found', 'there is no error with this code')
     return { code, ...ERRORS[code as ErrorCode] }

@@ -16,19 +16,34 @@ import {
   toConsumer,
   workQuery,
 } from './schemas.ts'
+import { answer, pageOf, ref } from './schemas-answers.ts'
 import { showLedgerEntry, showWork } from './shapes.ts'
 import { readStory } from './story.ts'
 
 export function addWorkRoutes(app: FastifyInstance, api: Pick<HttpApi, 'reads' | 'resolveWork'>): void {
   type WorkQuery = PageQuery & { state?: WorkState; consumer?: string; class?: FailureClass }
-  app.get<{ Querystring: WorkQuery }>('/work', { schema: { querystring: workQuery } }, async (request) => {
+  const list = {
+    operationId: 'listWork',
+    tags: ['work'],
+    summary: 'Work items, newest first',
+    querystring: workQuery,
+    response: { 200: answer('A page', pageOf(ref('Work'))) },
+  }
+  app.get<{ Querystring: WorkQuery }>('/work', { schema: list }, async (request) => {
     const { consumer, ...query } = splitQuery(request.query)
     const filter = consumer === undefined ? query : { ...query, consumer: toConsumer(consumer) }
     const { items, nextCursor } = await api.reads(request.caller.tenant).workList(filter)
     return { items: items.map(showWork), nextCursor }
   })
 
-  app.get<{ Params: { id: WorkId } }>('/work/:id', { schema: { params: idParams } }, async (request) => {
+  const one = {
+    operationId: 'getWork',
+    tags: ['work'],
+    summary: 'A work item with its tries, its effect and its dead letter',
+    params: idParams,
+    response: { 200: answer('The work item', ref('WorkStory')) },
+  }
+  app.get<{ Params: { id: WorkId } }>('/work/:id', { schema: one }, async (request) => {
     const reads = api.reads(request.caller.tenant)
     const work = await reads.work(request.params.id)
     if (work === null) throw new AppError('not_found', 'there is no work item with this id')
@@ -37,7 +52,16 @@ export function addWorkRoutes(app: FastifyInstance, api: Pick<HttpApi, 'reads' |
 
   app.post<{ Params: { id: WorkId }; Body: { as: 'done' | 'released'; reason: string } }>(
     '/work/:id/resolve',
-    { schema: { params: idParams, body: resolveBody } },
+    {
+      schema: {
+        operationId: 'resolveWork',
+        tags: ['work'],
+        summary: 'Say what became of a parked item’s effect',
+        params: idParams,
+        body: resolveBody,
+        response: { 200: answer('The work item', ref('Work')) },
+      },
+    },
     async (request) => {
       const { tenant, actor } = request.caller
       const { id } = request.params
@@ -51,7 +75,15 @@ export function addWorkRoutes(app: FastifyInstance, api: Pick<HttpApi, 'reads' |
   type LedgerQuery = PageQuery & { state?: LedgerState; key?: string }
   app.get<{ Querystring: LedgerQuery }>(
     '/ledger',
-    { schema: { querystring: ledgerQuery } },
+    {
+      schema: {
+        operationId: 'listLedger',
+        tags: ['ledger'],
+        summary: 'Effects by idempotency key, newest first; never a payload',
+        querystring: ledgerQuery,
+        response: { 200: answer('A page', pageOf(ref('LedgerEntry'))) },
+      },
+    },
     async (request) => {
       const reads = api.reads(request.caller.tenant)
       const { key, ...query } = splitQuery(request.query)

@@ -6,14 +6,16 @@ import { FAILURE_CLASSES } from '../core/failure/index.ts'
 import { LEDGER_STATES } from '../core/ledger/index.ts'
 import { WORK_STATES } from '../core/work/index.ts'
 
-const text = { type: 'string', minLength: 1, maxLength: 512 } as const
-const oneOf = (values: readonly string[]) => ({ type: 'string', enum: values }) as const
+export const text = { type: 'string', minLength: 1, maxLength: 512 } as const
+export const oneOf = (values: readonly string[]) => ({ type: 'string', enum: values }) as const
 
-const fields = (properties: Readonly<Record<string, object>>, required: readonly string[] = []) =>
+/** What a request may hold; nothing else. */
+export const fields = (properties: Readonly<Record<string, object>>, required: readonly string[] = []) =>
   ({ type: 'object', properties, required, additionalProperties: false }) as const
 
 const LIMIT_DEFAULT = 50
-const page = {
+/** Query of every list. */
+export const page = {
   cursor: { type: 'string', minLength: 1, maxLength: 2_048 },
   limit: { type: 'integer', minimum: 1, maximum: 500, default: LIMIT_DEFAULT },
 } as const
@@ -38,7 +40,8 @@ export const deadLettersQuery = fields({
 })
 export const idParams = fields({ id: { type: 'string', minLength: 1, maxLength: 128 } }, ['id'])
 
-const reason = { type: 'string', minLength: 1, maxLength: 1_000, pattern: '\\S' } as const
+/** Why a person did it, for the log. */
+export const reason = { type: 'string', minLength: 1, maxLength: 1_000, pattern: '\\S' } as const
 export const replayBody = fields({ force: { type: 'boolean', default: false }, reason })
 export const resolveBody = fields({ as: oneOf(['done', 'released']), reason }, ['as', 'reason'])
 

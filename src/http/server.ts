@@ -9,6 +9,7 @@ import type { Log } from '../ports/log.ts'
 import type { HttpApi } from './api.ts'
 import { type Caller, makeAuthenticator } from './auth.ts'
 import { isIngest, makeIngest } from './ingest.ts'
+import { addOpenApi } from './openapi.ts'
 import { isOurFailure, PROBLEM_TYPE, problemHeaders, toProblem } from './problem.ts'
 import { addDeadLetterRoutes } from './routes-dead-letters.ts'
 import { addEventRoutes } from './routes-events.ts'
@@ -100,7 +101,8 @@ export function makeHttpServer(api: HttpApi, options: HttpServerOptions): HttpSe
   app.setNotFoundHandler((request) => {
     throw new AppError('not_found', `there is no ${request.method} ${pathOf(request)}`)
   })
-  addHealthRoutes(app, api)
+  addOpenApi(app)
+  app.register(async (scope) => addHealthRoutes(scope, api))
   app.register(
     async (scope) => {
       const authenticate = makeAuthenticator(options.adminKey)

@@ -1,0 +1,272 @@
+// What answers contain, as JSON Schema: the shapes that many operations share, by name. shapes.ts makes them; the tests
+// compare every answer with these, so that the document cannot say anything else than the server.
+
+import { DEAD_LETTER_REASONS, DEAD_LETTER_STATES } from '../core/dead-letter/index.ts'
+import { ERRORS } from '../core/errors/index.ts'
+import { FAILURE_CLASSES, REPORTED_AS } from '../core/failure/index.ts'
+import { LEDGER_STATES } from '../core/ledger/index.ts'
+import { WORK_STATES } from '../core/work/index.ts'
+import { oneOf } from './schemas.ts'
+
+export type Schema = Readonly<Record<string, unknown>>
+
+// Pieces for the shapes here and for those beside other routes.
+
+export const string = { type: 'string' } as const
+export const integer = { type: 'integer' } as const
+export const boolean = { type: 'boolean' } as const
+export const instant = { type: 'string', format: 'date-time' } as const
+/** Any JSON value. */
+export const anything = {} as const
+
+export function nullable(schema: Schema): Schema {
+  if (typeof schema.type === 'string' && !('enum' in schema))
+    return { ...schema, type: [schema.type, 'null'] }
+  return { anyOf: [schema, { type: 'null' }] }
+}
+
+export function listOf(items: Schema): Schema {
+  return { type: 'array', items }
+}
+
+/** An object whose members are all there but for the optional ones. */
+export function shape(
+  properties: Readonly<Record<string, Schema>>,
+  optional: readonly string[] = [],
+): Schema {
+  return {
+    type: 'object',
+    properties,
+    required: Object.keys(properties).filter((name) => !optional.includes(name)),
+  }
+}
+
+/** One of the shapes that are known by name. */
+export function ref(name: string): Schema {
+  return { $ref: `${name}#` }
+}
+
+/** A page of a list. */
+export function pageOf(items: Schema): Schema {
+  return shape({
+    items: listOf(items),
+    nextCursor: {
+      ...nullable(string),
+      description: 'Give it back as `cursor` to get the next page; null at the end.',
+    },
+  })
+}
+
+/** An answer with its description, for a route's `response`. */
+export function answer(description: string, schema: Schema): Schema {
+  return '$ref' in schema
+    ? { description, content: { 'application/json': { schema } } }
+    : { ...schema, description }
+}
+
+/** An answer without a body. */
+export function empty(description: string): Schema {
+  return { type: 'null', description }
+}
+
+const consumerName = shape({ kind: string, name: string })
+
+const envelope = {
+  id: string,
+  tenant: string,
+  source: string,
+  subject: string,
+  objectType: nullable(string),
+  objectId: nullable(string),
+  occurredAt: nullable(instant),
+  receivedAt: instant,
+  correlationId: string,
+  causationId: nullable(string),
+  traceId: string,
+  dedupKey: string,
+  payloadHash: string,
+  matched: { ...integer, description: 'How many consumers wanted it; 0 is unmatched.' },
+} as const
+
+const work = {
+  id: string,
+  kind: string,
+  consumer: string,
+  eventId: string,
+  state: oneOf(WORK_STATES),
+  attempts: integer,
+  waits: integer,
+  losses: integer,
+  dueAt: instant,
+  createdAt: instant,
+  expiresAt: instant,
+  definition: { ...string, description: 'Hash of the definition that it began with.' },
+  class: oneOf(FAILURE_CLASSES),
+  key: string,
+  processedAt: instant,
+  effectRef: string,
+  lastError: string,
+  httpStatus: integer,
+  durationMs: { type: 'number' },
+  replayOf: string,
+} as const
+const workOptional = [
+  'class',
+  'key',
+  'processedAt',
+  'effectRef',
+  'lastError',
+  'httpStatus',
+  'durationMs',
+  'replayOf',
+]
+
+const deadLetter = {
+  id: string,
+  state: oneOf(DEAD_LETTER_STATES),
+  class: oneOf(FAILURE_CLASSES),
+  reason: oneOf(DEAD_LETTER_REASONS),
+  reportedAs: oneOf([...new Set(Object.values(REPORTED_AS))]),
+  severity: string,
+  consumer: consumerName,
+  eventId: string,
+  workId: string,
+  attempts: integer,
+  replays: integer,
+  lastError: string,
+  correlationId: string,
+  payloadHash: string,
+  createdAt: instant,
+  updatedAt: instant,
+  key: string,
+  runbook: string,
+} as const
+const deadLetterOptional = ['key', 'runbook']
+
+/** The shapes known by name, for `ref`. */
+export const SHARED: Readonly<Record<string, Schema>> = {
+  Problem: {
+    ...shape(
+      {
+        type: { ...string, description: 'Explained at this address of the server.' },
+        title: string,
+        status: integer,
+        detail: { ...string, description: 'What was wrong in this case.' },
+        code: oneOf(Object.keys(ERRORS)),
+        next: { ...string, description: 'What to do.' },
+        instance: { ...string, description: 'Names this answer in the log.' },
+        details: {
+          type: 'object',
+          properties: {
+            fields: {
+              ...listOf(shape({ path: string, message: string })),
+              description: 'Every field that is not valid, as a JSON pointer, and what to write.',
+            },
+          },
+          additionalProperties: true,
+        },
+      },
+      ['details'],
+    ),
+    description: 'A refusal (RFC 9457).',
+  },
+  Consumer: {
+    ...shape(
+      {
+        kind: string,
+        name: string,
+        workId: string,
+        state: oneOf(WORK_STATES),
+        attempts: integer,
+        class: oneOf(FAILURE_CLASSES),
+      },
+      ['class'],
+    ),
+    description: 'Who wanted an event, and how far it got.',
+  },
+  Event: {
+    ...shape({ ...envelope, consumers: listOf(ref('Consumer')) }),
+    description: 'An accepted event, as lists show it.',
+  },
+  Envelope: {
+    ...shape({ ...envelope, data: anything }),
+    description: 'An accepted event with its payload.',
+  },
+  EventDetail: {
+    ...shape({
+      ...envelope,
+      headers: { type: 'object', additionalProperties: true },
+      data: anything,
+      consumers: listOf(ref('Consumer')),
+      story: listOf(ref('WorkStory')),
+      followUps: {
+        ...listOf(ref('Event')),
+        description: 'Events that this one caused, oldest first; at most 100.',
+      },
+    }),
+    description: 'An event and everything that followed from it.',
+  },
+  Work: {
+    ...shape(work, workOptional),
+    description: 'One thing to do: an event for one consumer.',
+  },
+  WorkStory: {
+    ...shape(
+      {
+        ...work,
+        history: listOf(ref('Attempt')),
+        ledger: nullable(ref('LedgerEntry')),
+        deadLetter: nullable(ref('DeadLetter')),
+      },
+      workOptional,
+    ),
+    description: 'A work item, its tries, its effect and its dead letter.',
+  },
+  Attempt: {
+    ...shape(
+      {
+        number: integer,
+        startedAt: instant,
+        durationMs: { type: 'number' },
+        outcome: oneOf(['done', 'again', 'waited', 'unknown', 'probed', 'parked', 'dead']),
+        class: oneOf(FAILURE_CLASSES),
+        httpStatus: integer,
+        error: string,
+      },
+      ['class', 'httpStatus', 'error'],
+    ),
+    description: 'One try of a work item.',
+  },
+  LedgerEntry: {
+    ...shape(
+      {
+        key: string,
+        generation: integer,
+        state: oneOf(LEDGER_STATES),
+        consumer: string,
+        eventId: string,
+        workId: string,
+        objectId: nullable(string),
+        effectRef: nullable(string),
+        payloadHash: string,
+        correlationId: string,
+        createdAt: instant,
+        proof: string,
+        settledAt: instant,
+      },
+      ['proof', 'settledAt'],
+    ),
+    description: 'An idempotency key and what became of its effect.',
+  },
+  DeadLetter: {
+    ...shape(deadLetter, deadLetterOptional),
+    description: 'Work that is not retried by itself.',
+  },
+  DeadLetterDetail: {
+    ...shape(
+      { ...deadLetter, history: listOf(ref('Attempt')), event: nullable(ref('Envelope')) },
+      deadLetterOptional,
+    ),
+    description: 'A dead letter with its event and its tries.',
+  },
+}
