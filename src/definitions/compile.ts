@@ -20,11 +20,26 @@ import { closest, listed } from './suggest.ts'
 export interface CompileDeps {
   /** The hash of the code that has the function, or null. */
   readonly functions: (name: string) => string | null
+  /** Profiles that are in force beside the files; one of the files of the same name goes first. */
+  readonly profiles?: ReadonlyMap<string, RetryPolicy>
+}
+
+/** What its author wrote, and where: shown again as long as the definition is in force. */
+export interface Authored {
+  readonly path: string
+  readonly text: string
+}
+
+export interface Definition {
+  readonly document: DefinitionDocument
+  readonly authored: Authored
 }
 
 export interface Compiled {
   /** Those without an error of their own, in the order of the files. */
   readonly documents: readonly DefinitionDocument[]
+  /** The same, each with what was written. */
+  readonly definitions: readonly Definition[]
   /** By place. An error anywhere means that the whole must not be applied. */
   readonly findings: readonly Finding[]
 }
@@ -32,9 +47,18 @@ export interface Compiled {
 export function compileDefinitions(files: readonly DefinitionFile[], deps: CompileDeps): Compiled {
   const read = readDocuments(files)
   const checked = checkDocuments(read.documents, deps)
-  const known: Known = { functions: deps.functions, profiles: profilesOf(checked.sound) }
-  const documents = checked.sound.flatMap((one) => resolve(one, known) ?? [])
-  return { documents, findings: [...read.findings, ...checked.findings].sort(compareFindings) }
+  const profiles = new Map([...(deps.profiles ?? []), ...profilesOf(checked.sound)])
+  const known: Known = { functions: deps.functions, profiles }
+  const definitions = checked.sound.flatMap((one) => {
+    const document = resolve(one, known)
+    const { file: path, text } = one.document
+    return document === null ? [] : [{ document, authored: { path, text } }]
+  })
+  return {
+    documents: definitions.map(({ document }) => document),
+    definitions,
+    findings: [...read.findings, ...checked.findings].sort(compareFindings),
+  }
 }
 
 interface Sound {
@@ -50,8 +74,9 @@ export function checkDocuments(
   const findings: Finding[] = []
   const sound: Sound[] = []
   const first = new Map<string, Finding>()
-  const profiles = documents.map(({ value }) => (value.kind === 'Profile' ? value.name : null))
-  const around = { functions: deps.functions, profiles: profiles.filter((name) => typeof name === 'string') }
+  const written = documents.map(({ value }) => (value.kind === 'Profile' ? value.name : null))
+  const profiles = [...written.filter((name) => typeof name === 'string'), ...(deps.profiles?.keys() ?? [])]
+  const around = { functions: deps.functions, profiles }
   for (const document of documents) {
     const kind = kindOf(document)
     const remarks =

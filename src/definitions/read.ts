@@ -19,6 +19,8 @@ import { plainValue } from './values.ts'
 /** One document of a file. */
 export interface ReadDocument {
   readonly file: string
+  /** As its author wrote it, comments and all. */
+  readonly text: string
   readonly value: { readonly [key: string]: JsonValue }
   /** False when a part of it could not be read; findings say which. */
   readonly isWhole: boolean
@@ -117,8 +119,18 @@ function readDocument(source: SourceText, document: Document.Parsed): ReadDocume
   const fields = value as { readonly [key: string]: JsonValue }
   return {
     file: source.path,
+    text: textOf(source, document),
     value: fields,
     isWhole: source.findings.length === before,
     locate: (remark) => (isSpoiled(remark.path) ? null : locate(source, document, remark)),
   }
+}
+
+/** The part of the file that is this document, without the lines that part it from others. */
+function textOf(source: SourceText, document: Document.Parsed): string {
+  const text = source.text.slice(document.range[0], document.range[2])
+  return `${text
+    .replace(/^(?:---[^\S\n]*\r?\n)/, '')
+    .replace(/\n(?:---|\.\.\.)\s*$/, '')
+    .trim()}\n`
 }
