@@ -1,5 +1,6 @@
 // Users' functions, by the hash of the bundle they come in.
 
+import type { FunctionOutcome } from '../core/function/index.ts'
 import type { EventId } from '../core/ids/index.ts'
 import type { JsonValue } from '../core/json/index.ts'
 
@@ -10,15 +11,7 @@ export interface FunctionContext {
   readonly signal: AbortSignal
 }
 
-export type FunctionOutcome =
-  | { readonly kind: 'returned'; readonly value: JsonValue }
-  /** `again`: the function asked for a retry; `terminal`: it said that retrying is useless; `threw`: anything else. */
-  | {
-      readonly kind: 'failed'
-      readonly how: 'again' | 'terminal' | 'threw'
-      readonly afterMs: number | null
-      readonly message: string
-    }
+export type { FunctionOutcome }
 
 export interface Code {
   /** Bundles that this node can run. */

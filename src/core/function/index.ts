@@ -1,0 +1,7 @@
+export {
+  type FunctionOutcome,
+  failedFunction,
+  findJsonFault,
+  outcomeOfError,
+  outcomeOfValue,
+} from './outcome.ts'
