@@ -1,1 +1,28 @@
+export type { EffectOptions, FunctionContext, FunctionEvent, FunctionLog } from './context.ts'
+export {
+  defineFunction,
+  defineProfile,
+  defineRoute,
+  defineSource,
+  type FunctionDefinition,
+  type Templated,
+} from './define.ts'
+export type {
+  ActionDefinition,
+  Condition,
+  Expression,
+  Filter,
+  FunctionActionDefinition,
+  HttpActionDefinition,
+  ProfileDefinition,
+  RetryDefinition,
+  RouteDefinition,
+  SecretReference,
+  Sent,
+  SizeText,
+  SourceDefinition,
+  Template,
+} from './definitions.ts'
 export { type DurationText, RetryableError, TerminalError } from './errors.ts'
+export { type ExprValue, expr } from './expr.ts'
+export type { StandardSchema } from './schema.ts'

@@ -1,0 +1,482 @@
+// Generated from the routes' schemas: `npx tsx scripts/write-client.ts`. Do not edit.
+
+/** One try of a work item. */
+export type Attempt = {
+  readonly number: number
+  readonly startedAt: string
+  readonly durationMs: number
+  readonly outcome: 'done' | 'again' | 'waited' | 'unknown' | 'probed' | 'parked' | 'dead'
+  readonly class?: 'transient' | 'rate_limited' | 'auth' | 'config' | 'validation' | 'poison' | 'unknown'
+  readonly httpStatus?: number
+  readonly error?: string
+}
+
+/** Who wanted an event, and how far it got. */
+export type Consumer = {
+  readonly kind: string
+  readonly name: string
+  readonly workId: string
+  readonly state:
+    | 'ready'
+    | 'waiting'
+    | 'leased'
+    | 'done'
+    | 'skipped'
+    | 'merged'
+    | 'parked'
+    | 'dead'
+    | 'cancelled'
+  readonly attempts: number
+  readonly class?: 'transient' | 'rate_limited' | 'auth' | 'config' | 'validation' | 'poison' | 'unknown'
+}
+
+/** Work that is not retried by itself. */
+export type DeadLetter = {
+  readonly id: string
+  readonly state: 'open' | 'ready_to_replay' | 'replaying' | 'resolved' | 'discarded'
+  readonly class: 'transient' | 'rate_limited' | 'auth' | 'config' | 'validation' | 'poison' | 'unknown'
+  readonly reason:
+    | 'cap_reached'
+    | 'expired'
+    | 'crash_loop'
+    | 'unparseable'
+    | 'rejected'
+    | 'definition_missing'
+  readonly reportedAs: 'TRANSIENT' | 'PERMANENT' | 'DATA_QUALITY'
+  readonly severity: string
+  readonly consumer: {
+    readonly kind: string
+    readonly name: string
+  }
+  readonly eventId: string
+  readonly workId: string
+  readonly attempts: number
+  readonly replays: number
+  readonly lastError: string
+  readonly correlationId: string
+  readonly payloadHash: string
+  readonly createdAt: string
+  readonly updatedAt: string
+  readonly key?: string
+  readonly runbook?: string
+}
+
+/** A dead letter with its event and its tries. */
+export type DeadLetterDetail = {
+  readonly id: string
+  readonly state: 'open' | 'ready_to_replay' | 'replaying' | 'resolved' | 'discarded'
+  readonly class: 'transient' | 'rate_limited' | 'auth' | 'config' | 'validation' | 'poison' | 'unknown'
+  readonly reason:
+    | 'cap_reached'
+    | 'expired'
+    | 'crash_loop'
+    | 'unparseable'
+    | 'rejected'
+    | 'definition_missing'
+  readonly reportedAs: 'TRANSIENT' | 'PERMANENT' | 'DATA_QUALITY'
+  readonly severity: string
+  readonly consumer: {
+    readonly kind: string
+    readonly name: string
+  }
+  readonly eventId: string
+  readonly workId: string
+  readonly attempts: number
+  readonly replays: number
+  readonly lastError: string
+  readonly correlationId: string
+  readonly payloadHash: string
+  readonly createdAt: string
+  readonly updatedAt: string
+  readonly key?: string
+  readonly runbook?: string
+  readonly history: readonly Attempt[]
+  readonly event: Envelope | null
+}
+
+/** An accepted event with its payload. */
+export type Envelope = {
+  readonly id: string
+  readonly tenant: string
+  readonly source: string
+  readonly subject: string
+  readonly objectType: string | null
+  readonly objectId: string | null
+  readonly occurredAt: string | null
+  readonly receivedAt: string
+  readonly correlationId: string
+  readonly causationId: string | null
+  readonly traceId: string
+  readonly dedupKey: string
+  readonly payloadHash: string
+  /** How many consumers wanted it; 0 is unmatched. */
+  readonly matched: number
+  readonly data: unknown
+}
+
+/** An accepted event, as lists show it. */
+export type Event = {
+  readonly id: string
+  readonly tenant: string
+  readonly source: string
+  readonly subject: string
+  readonly objectType: string | null
+  readonly objectId: string | null
+  readonly occurredAt: string | null
+  readonly receivedAt: string
+  readonly correlationId: string
+  readonly causationId: string | null
+  readonly traceId: string
+  readonly dedupKey: string
+  readonly payloadHash: string
+  /** How many consumers wanted it; 0 is unmatched. */
+  readonly matched: number
+  readonly consumers: readonly Consumer[]
+}
+
+/** An event and everything that followed from it. */
+export type EventDetail = {
+  readonly id: string
+  readonly tenant: string
+  readonly source: string
+  readonly subject: string
+  readonly objectType: string | null
+  readonly objectId: string | null
+  readonly occurredAt: string | null
+  readonly receivedAt: string
+  readonly correlationId: string
+  readonly causationId: string | null
+  readonly traceId: string
+  readonly dedupKey: string
+  readonly payloadHash: string
+  /** How many consumers wanted it; 0 is unmatched. */
+  readonly matched: number
+  readonly headers: Readonly<Record<string, unknown>>
+  readonly data: unknown
+  readonly consumers: readonly Consumer[]
+  readonly story: readonly WorkStory[]
+  /** Events that this one caused, oldest first; at most 100. */
+  readonly followUps: readonly Event[]
+}
+
+/** An idempotency key and what became of its effect. */
+export type LedgerEntry = {
+  readonly key: string
+  readonly generation: number
+  readonly state: 'reserved' | 'done' | 'released' | 'unknown'
+  readonly consumer: string
+  readonly eventId: string
+  readonly workId: string
+  readonly objectId: string | null
+  readonly effectRef: string | null
+  readonly payloadHash: string
+  readonly correlationId: string
+  readonly createdAt: string
+  readonly proof?: string
+  readonly settledAt?: string
+}
+
+/** A refusal (RFC 9457). */
+export type Problem = {
+  /** Explained at this address of the server. */
+  readonly type: string
+  readonly title: string
+  readonly status: number
+  /** What was wrong in this case. */
+  readonly detail: string
+  readonly code:
+    | 'unknown_source'
+    | 'source_disabled'
+    | 'signature_missing'
+    | 'signature_wrong'
+    | 'signature_expired'
+    | 'secret_missing'
+    | 'not_json'
+    | 'too_deep'
+    | 'unnamed_event'
+    | 'body_too_large'
+    | 'wrong_type'
+    | 'not_authenticated'
+    | 'not_allowed'
+    | 'wrong_origin'
+    | 'too_many_attempts'
+    | 'secret_unreadable'
+    | 'not_found'
+    | 'method_not_allowed'
+    | 'invalid_request'
+    | 'invalid_cursor'
+    | 'conflict'
+    | 'replays_exhausted'
+    | 'definition_missing'
+    | 'shutting_down'
+    | 'store_unavailable'
+    | 'overloaded'
+    | 'internal'
+  /** What to do. */
+  readonly next: string
+  /** Names this answer in the log. */
+  readonly instance: string
+  readonly details?: {
+    /** Every field that is not valid, as a JSON pointer, and what to write. */
+    readonly fields?: readonly {
+      readonly path: string
+      readonly message: string
+    }[]
+    readonly [name: string]: unknown
+  }
+}
+
+/** One thing to do: an event for one consumer. */
+export type Work = {
+  readonly id: string
+  readonly kind: string
+  readonly consumer: string
+  readonly eventId: string
+  readonly state:
+    | 'ready'
+    | 'waiting'
+    | 'leased'
+    | 'done'
+    | 'skipped'
+    | 'merged'
+    | 'parked'
+    | 'dead'
+    | 'cancelled'
+  readonly attempts: number
+  readonly waits: number
+  readonly losses: number
+  readonly dueAt: string
+  readonly createdAt: string
+  readonly expiresAt: string
+  /** Hash of the definition that it began with. */
+  readonly definition: string
+  readonly class?: 'transient' | 'rate_limited' | 'auth' | 'config' | 'validation' | 'poison' | 'unknown'
+  readonly key?: string
+  readonly processedAt?: string
+  readonly effectRef?: string
+  readonly lastError?: string
+  readonly httpStatus?: number
+  readonly durationMs?: number
+  readonly replayOf?: string
+}
+
+/** A work item, its tries, its effect and its dead letter. */
+export type WorkStory = {
+  readonly id: string
+  readonly kind: string
+  readonly consumer: string
+  readonly eventId: string
+  readonly state:
+    | 'ready'
+    | 'waiting'
+    | 'leased'
+    | 'done'
+    | 'skipped'
+    | 'merged'
+    | 'parked'
+    | 'dead'
+    | 'cancelled'
+  readonly attempts: number
+  readonly waits: number
+  readonly losses: number
+  readonly dueAt: string
+  readonly createdAt: string
+  readonly expiresAt: string
+  /** Hash of the definition that it began with. */
+  readonly definition: string
+  readonly class?: 'transient' | 'rate_limited' | 'auth' | 'config' | 'validation' | 'poison' | 'unknown'
+  readonly key?: string
+  readonly processedAt?: string
+  readonly effectRef?: string
+  readonly lastError?: string
+  readonly httpStatus?: number
+  readonly durationMs?: number
+  readonly replayOf?: string
+  readonly history: readonly Attempt[]
+  readonly ledger: LedgerEntry | null
+  readonly deadLetter: DeadLetter | null
+}
+
+/** What each operation takes and answers, by its operationId. */
+export interface Operations {
+  /** A dead letter with its event and its tries */
+  getDeadLetter: {
+    args: {
+      readonly id: string
+    }
+    answer: DeadLetterDetail
+  }
+  /** What an error code means and what to do */
+  getError: {
+    args: {
+      readonly code: string
+    }
+    answer: {
+      readonly code: string
+      readonly kind: string
+      readonly status: number
+      readonly title: string
+      readonly next: string
+    }
+  }
+  /** An event and everything that followed from it */
+  getEvent: {
+    args: {
+      readonly id: string
+    }
+    answer: EventDetail
+  }
+  /** Whether the process lives */
+  getHealth: {
+    args: Readonly<Record<never, never>>
+    answer: {
+      readonly status: string
+    }
+  }
+  /** This document */
+  getOpenApi: {
+    args: Readonly<Record<never, never>>
+    answer: Readonly<Record<string, unknown>>
+  }
+  /** Whether the node can take and do work now */
+  getReadiness: {
+    args: Readonly<Record<never, never>>
+    answer: {
+      readonly status: string
+      readonly reasons: readonly string[]
+    }
+  }
+  /** A work item with its tries, its effect and its dead letter */
+  getWork: {
+    args: {
+      readonly id: string
+    }
+    answer: WorkStory
+  }
+  /** Dead letters, newest first */
+  listDeadLetters: {
+    args: {
+      readonly cursor?: string | undefined
+      readonly limit?: number | undefined
+      readonly state?: 'open' | 'ready_to_replay' | 'replaying' | 'resolved' | 'discarded' | undefined
+      readonly consumer?: string | undefined
+      readonly class?:
+        | 'transient'
+        | 'rate_limited'
+        | 'auth'
+        | 'config'
+        | 'validation'
+        | 'poison'
+        | 'unknown'
+        | undefined
+    }
+    answer: {
+      readonly items: readonly DeadLetter[]
+      /** Give it back as `cursor` to get the next page; null at the end. */
+      readonly nextCursor: string | null
+    }
+  }
+  /** Accepted events, newest first */
+  listEvents: {
+    args: {
+      readonly cursor?: string | undefined
+      readonly limit?: number | undefined
+      readonly source?: string | undefined
+      readonly subject?: string | undefined
+      readonly unmatched?: boolean | undefined
+    }
+    answer: {
+      readonly items: readonly Event[]
+      /** Give it back as `cursor` to get the next page; null at the end. */
+      readonly nextCursor: string | null
+    }
+  }
+  /** Effects by idempotency key, newest first; never a payload */
+  listLedger: {
+    args: {
+      readonly cursor?: string | undefined
+      readonly limit?: number | undefined
+      readonly state?: 'reserved' | 'done' | 'released' | 'unknown' | undefined
+      readonly key?: string | undefined
+    }
+    answer: {
+      readonly items: readonly LedgerEntry[]
+      /** Give it back as `cursor` to get the next page; null at the end. */
+      readonly nextCursor: string | null
+    }
+  }
+  /** Work items, newest first */
+  listWork: {
+    args: {
+      readonly cursor?: string | undefined
+      readonly limit?: number | undefined
+      readonly state?:
+        | 'ready'
+        | 'waiting'
+        | 'leased'
+        | 'done'
+        | 'skipped'
+        | 'merged'
+        | 'parked'
+        | 'dead'
+        | 'cancelled'
+        | undefined
+      readonly consumer?: string | undefined
+      readonly class?:
+        | 'transient'
+        | 'rate_limited'
+        | 'auth'
+        | 'config'
+        | 'validation'
+        | 'poison'
+        | 'unknown'
+        | undefined
+    }
+    answer: {
+      readonly items: readonly Work[]
+      /** Give it back as `cursor` to get the next page; null at the end. */
+      readonly nextCursor: string | null
+    }
+  }
+  /** Replay a dead letter with the definition in force, under the same key */
+  replayDeadLetter: {
+    args: {
+      readonly id: string
+    } & {
+      readonly force?: boolean | undefined
+      readonly reason?: string | undefined
+    }
+    answer: {
+      readonly replayId: string
+      readonly accepted: number
+      readonly workId: string
+    }
+  }
+  /** Say what became of a parked item’s effect */
+  resolveWork: {
+    args: {
+      readonly id: string
+    } & {
+      readonly as: 'done' | 'released'
+      readonly reason: string
+    }
+    answer: Work
+  }
+}
+
+/** Method, path, and which arguments go into the query; those in the path are marked there, the rest is the body. */
+export const OPERATIONS = {
+  getDeadLetter: ['GET', '/v1/dead-letters/{id}', []],
+  getError: ['GET', '/errors/{code}', []],
+  getEvent: ['GET', '/v1/events/{id}', []],
+  getHealth: ['GET', '/healthz', []],
+  getOpenApi: ['GET', '/openapi.json', []],
+  getReadiness: ['GET', '/readyz', []],
+  getWork: ['GET', '/v1/work/{id}', []],
+  listDeadLetters: ['GET', '/v1/dead-letters', ['cursor', 'limit', 'state', 'consumer', 'class']],
+  listEvents: ['GET', '/v1/events', ['cursor', 'limit', 'source', 'subject', 'unmatched']],
+  listLedger: ['GET', '/v1/ledger', ['cursor', 'limit', 'state', 'key']],
+  listWork: ['GET', '/v1/work', ['cursor', 'limit', 'state', 'consumer', 'class']],
+  replayDeadLetter: ['POST', '/v1/dead-letters/{id}/replay', []],
+  resolveWork: ['POST', '/v1/work/{id}/resolve', []],
+} as const satisfies Record<keyof Operations, readonly [string, string, readonly string[]]>

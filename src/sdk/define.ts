@@ -1,0 +1,102 @@
+// The builders. What they return is plain data, the same as the YAML document of the same content: nothing is computed
+// later, and nothing hides behind it. Only a function has a part that is no data: its code.
+
+import type { FunctionContext } from './context.ts'
+import type {
+  FunctionActionDefinition,
+  ProfileDefinition,
+  RouteDefinition,
+  Sent,
+  SourceDefinition,
+  Template,
+} from './definitions.ts'
+import type { DurationText } from './errors.ts'
+import type { SchemaInput, SchemaOutput, StandardSchema } from './schema.ts'
+
+export function defineSource<const Definition extends SourceDefinition>(
+  definition: Definition,
+): { readonly kind: 'Source' } & Definition {
+  return { kind: 'Source', ...definition }
+}
+
+export function defineRoute<const Definition extends RouteDefinition>(
+  definition: Definition,
+): { readonly kind: 'Route' } & Definition {
+  return { kind: 'Route', ...definition }
+}
+
+export function defineProfile<const Definition extends ProfileDefinition>(
+  definition: Definition,
+): { readonly kind: 'Profile' } & Definition {
+  return { kind: 'Profile', ...definition }
+}
+
+/** A value of this shape in which every part may be a template. */
+export type Templated<Value> = Value extends string
+  ? string
+  : Value extends number | bigint | boolean | null | undefined
+    ? Value | SingleTemplate
+    : Value extends readonly (infer Item)[]
+      ? readonly Templated<Item>[] | SingleTemplate
+      : Value extends object
+        ? { readonly [Field in keyof Value]: Templated<Value[Field]> } | SingleTemplate
+        : Sent
+
+/** One template alone: it keeps the type of its value. */
+type SingleTemplate = `{{${string}}}` & Template
+
+export interface FunctionDefinition<
+  Name extends string = string,
+  Input = unknown,
+  Taken = Input,
+  Result = unknown,
+> {
+  readonly kind: 'Function'
+  readonly name: Name
+  readonly description?: string
+  readonly input?: StandardSchema<Input, Taken>
+  readonly timeout?: DurationText
+  run(input: Taken, ctx: FunctionContext): Result | Promise<Result>
+  /** The action that runs it: `do: exportHours.with({ id: '{{ payload.id }}' })`. Without values it gets the payload. */
+  with(values?: Templated<Input>): FunctionActionDefinition & { readonly function: Name }
+}
+
+interface FunctionParts<Name extends string> {
+  /** What routes call it by: small letters and digits, joined by `_` or `-`. */
+  readonly name: Name
+  readonly description?: string
+  /** How long an attempt may take, where the route says nothing; `10s` when left out. */
+  readonly timeout?: DurationText
+}
+
+/**
+ * Code that a route runs: export it from a file of the definitions folder.
+ *
+ * `input` is any Standard Schema (zod, valibot, arktype …): what does not fit it becomes a dead letter that names the
+ * field. `run` may be called again after a crash or a failure; do what reaches the outside in `ctx.effect`.
+ */
+export function defineFunction<const Name extends string, Schema extends StandardSchema, Result>(
+  definition: FunctionParts<Name> & {
+    readonly input: Schema
+    run(input: SchemaOutput<Schema>, ctx: FunctionContext): Result | Promise<Result>
+  },
+): FunctionDefinition<Name, SchemaInput<Schema>, SchemaOutput<Schema>, Result>
+export function defineFunction<const Name extends string, Result, Input = unknown>(
+  definition: FunctionParts<Name> & {
+    readonly input?: undefined
+    run(input: Input, ctx: FunctionContext): Result | Promise<Result>
+  },
+): FunctionDefinition<Name, Input, Input, Result>
+export function defineFunction(
+  definition: FunctionParts<string> & {
+    readonly input?: StandardSchema | undefined
+    run(input: unknown, ctx: FunctionContext): unknown
+  },
+): FunctionDefinition {
+  const { name } = definition
+  return {
+    kind: 'Function',
+    ...(definition as Omit<FunctionDefinition, 'kind' | 'with'>),
+    with: (values) => (values === undefined ? { function: name } : { function: name, with: values as Sent }),
+  }
+}

@@ -1,0 +1,193 @@
+// The definitions as a user writes them in TypeScript. src/definitions/schema.ts says the same for YAML and JSON; a test
+// holds the two together.
+
+import type { DurationText } from './errors.ts'
+
+/** An expression, such as `payload.id`; a text needs quotes: `"'EUR'"`. `expr` helps to write one. */
+export type Expression = string
+/** A text with `{{ expression }}` in it. One template alone keeps the type of its value. */
+export type Template = string
+export type SizeText = `${number}${'B' | 'KiB' | 'MiB' | 'GiB'}`
+
+/** A value that is sent: every text in it is a template. */
+export type Sent =
+  | null
+  | boolean
+  | number
+  | Template
+  | readonly Sent[]
+  | { readonly [field: string]: Sent | undefined }
+
+/** A condition as a filter. */
+export type Filter =
+  | { readonly all: readonly Condition[] }
+  | { readonly any: readonly Condition[] }
+  | { readonly not: Condition }
+  | {
+      /** The path of a field, such as `payload.status`. */
+      readonly path: string
+      readonly equals?: unknown
+      readonly notEquals?: unknown
+      readonly in?: readonly unknown[]
+      readonly notIn?: readonly unknown[]
+      readonly contains?: unknown
+      readonly notContains?: unknown
+      readonly startsWith?: string
+      readonly greaterThan?: unknown
+      readonly lessThan?: unknown
+      readonly atLeast?: unknown
+      readonly atMost?: unknown
+      readonly exists?: true
+      readonly notExists?: true
+    }
+/** An expression that is true, or a filter. */
+export type Condition = Expression | Filter
+
+/** Where a secret is: an environment variable, or a vault entry. */
+export type SecretReference = { readonly env: string } | { readonly ref: string }
+
+interface Described {
+  readonly apiVersion?: 'millrace/v1'
+  /** Small letters and digits, joined by `_` or `-`. */
+  readonly name: string
+  readonly description?: string
+}
+
+export type Verification =
+  /** Takes what anybody sends. */
+  | { readonly scheme: 'none' }
+  | { readonly scheme: 'github'; readonly secret: SecretReference | readonly SecretReference[] }
+  | {
+      readonly scheme: 'hmac'
+      /** Several while rotating. */
+      readonly secret: SecretReference | readonly SecretReference[]
+      /** `x-signature` when left out. */
+      readonly header?: string
+      /** `sha256` when left out. */
+      readonly algorithm?: 'sha1' | 'sha256' | 'sha512'
+      /** `hex` when left out. */
+      readonly encoding?: 'hex' | 'base64'
+      /** What stands before the signature in its header. */
+      readonly prefix?: string
+      /** What is signed: `{{ body }}` when left out. */
+      readonly signed?: Template
+      readonly timestampHeader?: string
+      /** How old a request may be; `300s` when left out. */
+      readonly tolerance?: DurationText
+    }
+
+/** A way in, with its verification. */
+export interface SourceDefinition extends Described {
+  readonly verify: Verification
+  /** A ready mapping; or write `subject`. */
+  readonly subjects?: 'github'
+  /** What an event of this source is called: `shop.events.{{ payload.type }}`. */
+  readonly subject?: Template
+  readonly event?: {
+    /** The sender's id of the event: two with one id are one. */
+    readonly id?: Expression
+    readonly objectType?: Template
+    readonly objectId?: Expression
+    readonly occurredAt?: Expression
+  }
+  readonly dedup?: {
+    /** `event.id` when left out, or the payload's hash where there is none. */
+    readonly by?: Expression
+    /** `7d` when left out. */
+    readonly window?: DurationText
+  }
+  readonly limits?: {
+    /** `1MiB` when left out. */
+    readonly body?: SizeText
+    readonly depth?: number
+  }
+  readonly status?: 'active' | 'disabled'
+}
+
+export interface RetryDefinition {
+  /** Counts the first. */
+  readonly attempts: number
+  /** One fewer than attempts. */
+  readonly delays?: readonly DurationText[]
+}
+
+type Method = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS'
+
+export interface HttpRequestDefinition {
+  /** `POST` when left out. */
+  readonly method?: Method
+  /** Values in it are percent-encoded. */
+  readonly url: Template
+  readonly headers?: Readonly<Record<string, Template>>
+  readonly body?: Sent
+  /** Repeating the call is harmless. */
+  readonly idempotent?: boolean
+  /** How long the vendor remembers the `Idempotency-Key`. */
+  readonly keyTtl?: DurationText
+  /** Looks whether the effect is there, after a lost answer. */
+  readonly probe?: {
+    readonly method?: Method
+    readonly url: Template
+    readonly headers?: Readonly<Record<string, Template>>
+    /** True when it is: an expression over `result`. */
+    readonly found: Expression
+    /** How long a doubtful call may still take effect; `30s` when left out. */
+    readonly after?: DurationText
+  }
+}
+
+type FailureName = 'transient' | 'rate_limited' | 'auth' | 'config' | 'validation' | 'poison' | 'unknown'
+
+export interface HttpActionDefinition {
+  readonly http: HttpRequestDefinition
+  /** Per attempt; `10s` when left out. */
+  readonly timeout?: DurationText
+  /** What single statuses mean: `{ 409: 'done' }`. */
+  readonly classify?: Readonly<Record<number, 'done' | FailureName>>
+}
+
+export interface FunctionActionDefinition {
+  /** The function's name; `myFunction.with({…})` writes this action with types. */
+  readonly function: string
+  /** Its input; the payload when left out. */
+  readonly with?: Sent
+  /** Per attempt; the function's own when left out. */
+  readonly timeout?: DurationText
+}
+
+export interface EmitActionDefinition {
+  /** The subject of the new event. */
+  readonly emit: Template
+  /** Its payload; that of the event when left out. */
+  readonly data?: Sent
+}
+
+export type ActionDefinition = HttpActionDefinition | FunctionActionDefinition | EmitActionDefinition
+
+/** Sends matching events to one action. */
+export interface RouteDefinition extends Described {
+  /** Subjects: `*` stands for one word, `>` for the rest. */
+  readonly on: string | readonly string[]
+  /** Events that do not fulfil it are passed over. */
+  readonly where?: Condition
+  /** `paused` keeps what arrives, `disabled` skips it. */
+  readonly status?: 'active' | 'paused' | 'disabled'
+  /** Events with one key have one effect; one per event when left out. */
+  readonly key?: Expression
+  readonly uniqueness?: 'operation' | 'record'
+  /** A profile's name, or the retries themselves; `STANDARD` when left out. */
+  readonly retry?: string | RetryDefinition
+  /** How long it waits for rate, circuit or another item's key; `24h` when left out. */
+  readonly maxWait?: DurationText
+  readonly deadLetter?: {
+    readonly severity?: 'low' | 'medium' | 'high' | 'critical'
+    readonly runbook?: string
+  }
+  readonly fanOut?: 'all'
+  readonly do: ActionDefinition
+}
+
+/** Named retries. */
+export interface ProfileDefinition extends Described {
+  readonly retry: RetryDefinition
+}
