@@ -269,4 +269,30 @@ export const SHARED: Readonly<Record<string, Schema>> = {
     ),
     description: 'A dead letter with its event and its tries.',
   },
+  Change: {
+    oneOf: [
+      shape({
+        type: { const: 'event' },
+        id: string,
+        subject: string,
+        source: string,
+        receivedAt: instant,
+        matched: integer,
+        objectId: nullable(string),
+      }),
+      shape({
+        type: { const: 'work' },
+        id: string,
+        eventId: nullable(string),
+        consumer: nullable(string),
+        state: oneOf(WORK_STATES),
+        attempts: integer,
+        class: nullable(oneOf(FAILURE_CLASSES)),
+      }),
+      shape({ type: { const: 'deadLetter' }, id: string, state: oneOf(DEAD_LETTER_STATES) }),
+      shape({ type: { const: 'definitions' }, version: integer }),
+      shape({ type: { const: 'replay' }, id: string }),
+    ],
+    description: 'Something that changed, as the stream tells it; read the row for the rest.',
+  },
 }

@@ -11,21 +11,41 @@ export type Attempt = {
   readonly error?: string
 }
 
+/** Something that changed, as the stream tells it; read the row for the rest. */
+export type Change = {
+  readonly type: 'event'
+  readonly id: string
+  readonly subject: string
+  readonly source: string
+  readonly receivedAt: string
+  readonly matched: number
+  readonly objectId: string | null
+} | {
+  readonly type: 'work'
+  readonly id: string
+  readonly eventId: string | null
+  readonly consumer: string | null
+  readonly state: 'ready' | 'waiting' | 'leased' | 'done' | 'skipped' | 'merged' | 'parked' | 'dead' | 'cancelled'
+  readonly attempts: number
+  readonly class: 'transient' | 'rate_limited' | 'auth' | 'config' | 'validation' | 'poison' | 'unknown' | null
+} | {
+  readonly type: 'deadLetter'
+  readonly id: string
+  readonly state: 'open' | 'ready_to_replay' | 'replaying' | 'resolved' | 'discarded'
+} | {
+  readonly type: 'definitions'
+  readonly version: number
+} | {
+  readonly type: 'replay'
+  readonly id: string
+}
+
 /** Who wanted an event, and how far it got. */
 export type Consumer = {
   readonly kind: string
   readonly name: string
   readonly workId: string
-  readonly state:
-    | 'ready'
-    | 'waiting'
-    | 'leased'
-    | 'done'
-    | 'skipped'
-    | 'merged'
-    | 'parked'
-    | 'dead'
-    | 'cancelled'
+  readonly state: 'ready' | 'waiting' | 'leased' | 'done' | 'skipped' | 'merged' | 'parked' | 'dead' | 'cancelled'
   readonly attempts: number
   readonly class?: 'transient' | 'rate_limited' | 'auth' | 'config' | 'validation' | 'poison' | 'unknown'
 }
@@ -35,13 +55,7 @@ export type DeadLetter = {
   readonly id: string
   readonly state: 'open' | 'ready_to_replay' | 'replaying' | 'resolved' | 'discarded'
   readonly class: 'transient' | 'rate_limited' | 'auth' | 'config' | 'validation' | 'poison' | 'unknown'
-  readonly reason:
-    | 'cap_reached'
-    | 'expired'
-    | 'crash_loop'
-    | 'unparseable'
-    | 'rejected'
-    | 'definition_missing'
+  readonly reason: 'cap_reached' | 'expired' | 'crash_loop' | 'unparseable' | 'rejected' | 'definition_missing'
   readonly reportedAs: 'TRANSIENT' | 'PERMANENT' | 'DATA_QUALITY'
   readonly severity: string
   readonly consumer: {
@@ -66,13 +80,7 @@ export type DeadLetterDetail = {
   readonly id: string
   readonly state: 'open' | 'ready_to_replay' | 'replaying' | 'resolved' | 'discarded'
   readonly class: 'transient' | 'rate_limited' | 'auth' | 'config' | 'validation' | 'poison' | 'unknown'
-  readonly reason:
-    | 'cap_reached'
-    | 'expired'
-    | 'crash_loop'
-    | 'unparseable'
-    | 'rejected'
-    | 'definition_missing'
+  readonly reason: 'cap_reached' | 'expired' | 'crash_loop' | 'unparseable' | 'rejected' | 'definition_missing'
   readonly reportedAs: 'TRANSIENT' | 'PERMANENT' | 'DATA_QUALITY'
   readonly severity: string
   readonly consumer: {
@@ -184,44 +192,17 @@ export type Problem = {
   readonly status: number
   /** What was wrong in this case. */
   readonly detail: string
-  readonly code:
-    | 'unknown_source'
-    | 'source_disabled'
-    | 'signature_missing'
-    | 'signature_wrong'
-    | 'signature_expired'
-    | 'secret_missing'
-    | 'not_json'
-    | 'too_deep'
-    | 'unnamed_event'
-    | 'body_too_large'
-    | 'wrong_type'
-    | 'not_authenticated'
-    | 'not_allowed'
-    | 'wrong_origin'
-    | 'too_many_attempts'
-    | 'secret_unreadable'
-    | 'not_found'
-    | 'method_not_allowed'
-    | 'invalid_request'
-    | 'invalid_cursor'
-    | 'conflict'
-    | 'replays_exhausted'
-    | 'definition_missing'
-    | 'shutting_down'
-    | 'store_unavailable'
-    | 'overloaded'
-    | 'internal'
+  readonly code: 'unknown_source' | 'source_disabled' | 'signature_missing' | 'signature_wrong' | 'signature_expired' | 'secret_missing' | 'not_json' | 'too_deep' | 'unnamed_event' | 'body_too_large' | 'wrong_type' | 'not_authenticated' | 'not_allowed' | 'wrong_origin' | 'limited' | 'secret_unreadable' | 'not_found' | 'method_not_allowed' | 'invalid_request' | 'invalid_cursor' | 'conflict' | 'replays_exhausted' | 'definition_missing' | 'shutting_down' | 'store_unavailable' | 'overloaded' | 'internal'
   /** What to do. */
   readonly next: string
   /** Names this answer in the log. */
   readonly instance: string
   readonly details?: {
     /** Every field that is not valid, as a JSON pointer, and what to write. */
-    readonly fields?: readonly {
+    readonly fields?: readonly ({
       readonly path: string
       readonly message: string
-    }[]
+    })[]
     readonly [name: string]: unknown
   }
 }
@@ -232,16 +213,7 @@ export type Work = {
   readonly kind: string
   readonly consumer: string
   readonly eventId: string
-  readonly state:
-    | 'ready'
-    | 'waiting'
-    | 'leased'
-    | 'done'
-    | 'skipped'
-    | 'merged'
-    | 'parked'
-    | 'dead'
-    | 'cancelled'
+  readonly state: 'ready' | 'waiting' | 'leased' | 'done' | 'skipped' | 'merged' | 'parked' | 'dead' | 'cancelled'
   readonly attempts: number
   readonly waits: number
   readonly losses: number
@@ -266,16 +238,7 @@ export type WorkStory = {
   readonly kind: string
   readonly consumer: string
   readonly eventId: string
-  readonly state:
-    | 'ready'
-    | 'waiting'
-    | 'leased'
-    | 'done'
-    | 'skipped'
-    | 'merged'
-    | 'parked'
-    | 'dead'
-    | 'cancelled'
+  readonly state: 'ready' | 'waiting' | 'leased' | 'done' | 'skipped' | 'merged' | 'parked' | 'dead' | 'cancelled'
   readonly attempts: number
   readonly waits: number
   readonly losses: number
@@ -360,15 +323,7 @@ export interface Operations {
       readonly limit?: number | undefined
       readonly state?: 'open' | 'ready_to_replay' | 'replaying' | 'resolved' | 'discarded' | undefined
       readonly consumer?: string | undefined
-      readonly class?:
-        | 'transient'
-        | 'rate_limited'
-        | 'auth'
-        | 'config'
-        | 'validation'
-        | 'poison'
-        | 'unknown'
-        | undefined
+      readonly class?: 'transient' | 'rate_limited' | 'auth' | 'config' | 'validation' | 'poison' | 'unknown' | undefined
     }
     answer: {
       readonly items: readonly DeadLetter[]
@@ -410,27 +365,9 @@ export interface Operations {
     args: {
       readonly cursor?: string | undefined
       readonly limit?: number | undefined
-      readonly state?:
-        | 'ready'
-        | 'waiting'
-        | 'leased'
-        | 'done'
-        | 'skipped'
-        | 'merged'
-        | 'parked'
-        | 'dead'
-        | 'cancelled'
-        | undefined
+      readonly state?: 'ready' | 'waiting' | 'leased' | 'done' | 'skipped' | 'merged' | 'parked' | 'dead' | 'cancelled' | undefined
       readonly consumer?: string | undefined
-      readonly class?:
-        | 'transient'
-        | 'rate_limited'
-        | 'auth'
-        | 'config'
-        | 'validation'
-        | 'poison'
-        | 'unknown'
-        | undefined
+      readonly class?: 'transient' | 'rate_limited' | 'auth' | 'config' | 'validation' | 'poison' | 'unknown' | undefined
     }
     answer: {
       readonly items: readonly Work[]
@@ -440,12 +377,12 @@ export interface Operations {
   }
   /** Replay a dead letter with the definition in force, under the same key */
   replayDeadLetter: {
-    args: {
+    args: ({
       readonly id: string
-    } & {
+    }) & ({
       readonly force?: boolean | undefined
       readonly reason?: string | undefined
-    }
+    })
     answer: {
       readonly replayId: string
       readonly accepted: number
@@ -454,12 +391,12 @@ export interface Operations {
   }
   /** Say what became of a parked item’s effect */
   resolveWork: {
-    args: {
+    args: ({
       readonly id: string
-    } & {
+    }) & ({
       readonly as: 'done' | 'released'
       readonly reason: string
-    }
+    })
     answer: Work
   }
 }

@@ -1,0 +1,20 @@
+// `millrace/client`: the API of a node for programs. Runs in browsers and in Node.
+
+export type {
+  Attempt,
+  Change,
+  Consumer,
+  DeadLetter,
+  DeadLetterDetail,
+  Envelope,
+  Event,
+  EventDetail,
+  LedgerEntry,
+  Operations,
+  Problem,
+  Work,
+  WorkStory,
+} from './api.generated.ts'
+export { type CallOptions, type Client, type ClientOptions, type ListName, makeClient } from './client.ts'
+export { ConnectionError, ProblemError } from './problem-error.ts'
+export type { StreamMessage, StreamOptions } from './stream.ts'
