@@ -1,6 +1,7 @@
 // Puts the parts together: the only file that knows every adapter.
 
 import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
@@ -15,8 +16,9 @@ import { makeEnvVault } from './adapters/vault-env/index.ts'
 import type { Config } from './config/index.ts'
 import { DEFAULT_TENANT, makeIds, type NodeId } from './core/ids/index.ts'
 import { compileDefinitions, type DefinitionFile, type Finding, readFolder } from './definitions/index.ts'
+import { type Access, makeAccess } from './engine/access/index.ts'
 import { ENGINE_DEFAULTS, type Engine, makeEngine } from './engine/index.ts'
-import { type HttpApi, makeHttpServer } from './http/index.ts'
+import { type HttpApi, makeHttpServer, signInUrl } from './http/index.ts'
 import type { Code } from './ports/code.ts'
 import { type Store, StoreError } from './ports/store.ts'
 
@@ -42,6 +44,8 @@ export interface App extends AsyncDisposable {
   readonly warnings: readonly Finding[]
   readonly store: Store
   readonly engine: Engine
+  /** The address of a page that signs its first visitor in as the node's admin, within the hour. */
+  makeSignInLink(): Promise<string>
   /** Finishes what runs and closes; answers how many items were left for the next start. */
   close(): Promise<{ readonly left: number }>
 }
@@ -130,8 +134,10 @@ export async function startApp(options: AppOptions): Promise<App> {
     )
     const adminKey = await resolveAdminKey(config)
     const gate = makeGate(engine)
-    const server = makeHttpServer(makeApi(gate, engine, store), {
-      adminKey: adminKey.value,
+    const access = makeAccess({ store, clock, random, log, adminKey: adminKey.value })
+    const node = nodeName(config, options.env)
+    const about = { environment: config.environment, version: packageVersion(), node }
+    const server = makeHttpServer(makeApi(gate, engine, store, { access, about }), {
       bodyBytesMax: config.bodyBytesMax,
       closeMs: config.shutdownMs,
       requestId: () => ids.uuid(),
@@ -143,6 +149,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     url = (await follow('MILLRACE_HOST', config.host, () => server.listen(config))).url
     const { hash } = await engine.apply(DEFAULT_TENANT, definitions.documents)
     log.setConfigHash(hash)
+    await access.start()
     await engine.start()
     gate.open()
     log.info('node.started', { url, node: config.node, definitions: definitions.documents.length })
@@ -169,6 +176,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       warnings: definitions.warnings,
       store,
       engine,
+      makeSignInLink: async () => signInUrl(url, (await access.makeNodeLink()).token),
       close: () => (closing ??= close()),
       async [Symbol.asyncDispose]() {
         closing ??= close()
@@ -267,14 +275,25 @@ function makeGate(engine: Engine): Gate {
   return gate
 }
 
+function packageVersion(): string {
+  const file = new URL('../package.json', import.meta.url)
+  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version
+}
+
 /** On a shared database two nodes of one name would fence each other for ever: the machine tells them apart. */
 function nodeName(config: Config, env: AppOptions['env']): string {
   const isNamed = (env.MILLRACE_NODE ?? '').trim() !== ''
   return config.store.kind === 'postgres' && !isNamed ? hostname() : config.node
 }
 
-function makeApi(gate: Gate, engine: Engine, store: Store): HttpApi {
+function makeApi(
+  gate: Gate,
+  engine: Engine,
+  store: Store,
+  rest: { readonly access: Access; readonly about: HttpApi['about'] },
+): HttpApi {
   return {
+    ...rest,
     accept: (request) => gate.accept(request),
     reads: (tenant) => store.forTenant(tenant),
     async replayDeadLetter(tenant, id, options) {

@@ -1,6 +1,7 @@
 // What the HTTP surface asks of the rest: the narrow part of the engine and the store that routes use.
 
 import type { DeadLetterId, EventId, TenantId, WorkId } from '../core/ids/index.ts'
+import type { Access } from '../engine/access/index.ts'
 import type { TenantReads } from '../ports/store.ts'
 
 export interface IngestRequest {
@@ -26,6 +27,8 @@ export interface HttpApi {
     id: WorkId,
     options: { readonly as: 'done' | 'released'; readonly reason: string; readonly actor: string },
   ): Promise<void>
+  readonly access: Access
+  readonly about: { readonly environment: string; readonly version: string; readonly node: string }
   /** Whether the node can take and do work now, and if not, why. */
   health(): Promise<{ readonly ready: boolean; readonly reasons: readonly string[] }>
 }

@@ -5,6 +5,7 @@
 
 import { AppError, ERRORS, type ErrorCode } from '../core/errors/index.ts'
 import { StoreError } from '../ports/store.ts'
+import { describeFaults, type SchemaFault } from './faults.ts'
 
 export const PROBLEM_TYPE = 'application/problem+json'
 
@@ -41,6 +42,8 @@ export function problemHeaders(problem: Problem): Readonly<Record<string, string
   switch (problem.status) {
     case 401:
       return { 'www-authenticate': 'Bearer' }
+    case 429:
+      return { 'retry-after': String(problem.details?.retryAfterSeconds ?? 1) }
     case 503:
       return { 'retry-after': '1' }
     default:
@@ -66,11 +69,7 @@ function toAppError(error: unknown): AppError {
 interface FastifyRefusal {
   readonly code?: unknown
   readonly statusCode?: unknown
-  readonly validation?: readonly {
-    readonly instancePath: string
-    readonly message?: string
-    readonly params: object
-  }[]
+  readonly validation?: readonly SchemaFault[]
   readonly validationContext?: string
 }
 
@@ -84,7 +83,7 @@ function fromFastify(error: unknown): AppError | null {
   if (typeof error !== 'object' || error === null) return null
   const refusal = error as FastifyRefusal
   if (refusal.validation !== undefined) {
-    return new AppError('invalid_request', describeValidation(refusal))
+    return invalidRequest(refusal.validation, refusal.validationContext)
   }
   const code = typeof refusal.code === 'string' ? BY_FASTIFY_CODE[refusal.code] : undefined
   if (code !== undefined) return new AppError(code)
@@ -93,11 +92,13 @@ function fromFastify(error: unknown): AppError | null {
   return new AppError('invalid_request', error.message)
 }
 
-function describeValidation({ validation, validationContext }: FastifyRefusal): string {
-  const first = validation?.[0]
-  const where = `${validationContext ?? 'request'}${first?.instancePath ?? ''}`
-  const params = (first?.params ?? {}) as { additionalProperty?: string; allowedValues?: readonly unknown[] }
-  if (params.additionalProperty !== undefined) return `${where} has no field ‘${params.additionalProperty}’`
-  if (params.allowedValues !== undefined) return `${where} must be one of ${params.allowedValues.join(', ')}`
-  return `${where} ${first?.message ?? 'is not valid'}`
+const WHERE: Readonly<Record<string, string>> = { querystring: 'query', params: 'path', headers: 'header' }
+const FAULTS_TOLD_MAX = 3
+
+function invalidRequest(faults: readonly SchemaFault[], context = 'request'): AppError {
+  const fields = describeFaults(faults)
+  const where = WHERE[context] ?? context
+  const told = fields.slice(0, FAULTS_TOLD_MAX).map(({ path, message }) => `${where} ${path} ${message}`)
+  if (fields.length > told.length) told.push(`and ${fields.length - told.length} more`)
+  return new AppError('invalid_request', told.join('; '), { details: { fields } })
 }

@@ -1,7 +1,9 @@
 import { type Agent, request as httpRequest, Agent as KeepAliveAgent } from 'node:http'
 import { connect } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
+import { makeSystemClock } from '../adapters/clock-system/index.ts'
 import { makeMemoryLog } from '../adapters/log-memory/index.ts'
+import { makeSystemRandom } from '../adapters/random-system/index.ts'
 import { makeMemoryStore } from '../adapters/store-memory/index.ts'
 import type { NewDeadLetter } from '../core/dead-letter/index.ts'
 import { AppError } from '../core/errors/index.ts'
@@ -16,6 +18,7 @@ import {
 } from '../core/ids/index.ts'
 import type { NewLedgerEntry } from '../core/ledger/index.ts'
 import { EMPTY_NOTE, type NewWork } from '../core/work/index.ts'
+import { makeAccess } from '../engine/access/index.ts'
 import { type Store, StoreError, type Write } from '../ports/store.ts'
 import type { HttpApi } from './api.ts'
 import { type HttpServer, makeHttpServer } from './server.ts'
@@ -42,12 +45,13 @@ function makeWorld(over: Partial<HttpApi> = {}, closeMs = 1_000) {
     resolveWork: async (...args) => {
       calls.push(['resolve', ...args])
     },
+    access: makeAccess({ store, clock: makeSystemClock(), random: makeSystemRandom(), log, adminKey: KEY }),
+    about: { environment: 'DEV', version: '0.0.0', node: 'node-1' },
     health: async () => ({ ready: true, reasons: [] }),
     ...over,
   }
   let requests = 0
   const server = makeHttpServer(api, {
-    adminKey: KEY,
     bodyBytesMax: 1_000,
     closeMs,
     requestId: () => {

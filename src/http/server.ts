@@ -7,24 +7,18 @@ import { AppError } from '../core/errors/index.ts'
 import { JsonError, parseJson } from '../core/json/index.ts'
 import type { Log } from '../ports/log.ts'
 import type { HttpApi } from './api.ts'
-import { type Caller, makeAuthenticator } from './auth.ts'
+import { addAuthentication } from './auth.ts'
 import { isIngest, makeIngest } from './ingest.ts'
 import { addOpenApi } from './openapi.ts'
 import { isOurFailure, PROBLEM_TYPE, problemHeaders, toProblem } from './problem.ts'
+import { addAccessRoutes } from './routes-access.ts'
 import { addDeadLetterRoutes } from './routes-dead-letters.ts'
 import { addEventRoutes } from './routes-events.ts'
 import { addHealthRoutes } from './routes-health.ts'
+import { addKeyRoutes, addTenantRoutes } from './routes-keys.ts'
 import { addWorkRoutes } from './routes-work.ts'
 
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** Set for everything under /v1. */
-    caller: Caller
-  }
-}
-
 export interface HttpServerOptions {
-  readonly adminKey: string
   readonly bodyBytesMax: number
   /** How long requests under way may take when the server closes. */
   readonly closeMs: number
@@ -75,7 +69,14 @@ export function makeHttpServer(api: HttpApi, options: HttpServerOptions): HttpSe
     routerOptions: { ignoreTrailingSlash: true },
     // Kept strict: neither guess what a wrong value meant nor drop what has no meaning.
     ajv: {
-      customOptions: { removeAdditional: false, coerceTypes: true, useDefaults: true, allErrors: false },
+      customOptions: {
+        removeAdditional: false,
+        coerceTypes: true,
+        useDefaults: true,
+        // A form shows every fault at its field; bodies are small, and no pattern here can run away.
+        allErrors: true,
+        verbose: true,
+      },
     },
     serverFactory: (handler) => {
       server = createServer(
@@ -105,12 +106,10 @@ export function makeHttpServer(api: HttpApi, options: HttpServerOptions): HttpSe
   app.register(async (scope) => addHealthRoutes(scope, api))
   app.register(
     async (scope) => {
-      const authenticate = makeAuthenticator(options.adminKey)
-      scope.decorateRequest('caller')
-      scope.addHook('onRequest', async (request, reply) => {
-        request.caller = authenticate(request.headers.authorization)
-        reply.header('cache-control', 'no-store')
-      })
+      addAuthentication(scope, () => api.access)
+      addAccessRoutes(scope, api)
+      addKeyRoutes(scope, api)
+      addTenantRoutes(scope, api)
       addEventRoutes(scope, api)
       addWorkRoutes(scope, api)
       addDeadLetterRoutes(scope, api)

@@ -8,11 +8,11 @@ import type { LedgerEntry } from '../core/ledger/index.ts'
 import type { Instant } from '../core/time/index.ts'
 import type { Attempt, WorkRow } from '../core/work/index.ts'
 
-function iso(at: Instant): string {
+export function iso(at: Instant): string {
   return new Date(at).toISOString()
 }
 
-function isoOrNull(at: Instant | null): string | null {
+export function isoOrNull(at: Instant | null): string | null {
   return at === null ? null : iso(at)
 }
 

@@ -92,7 +92,31 @@ export const ERRORS = {
     kind: 'unauthorized',
     status: 401,
     title: 'A key is needed',
-    next: 'Send `authorization: Bearer <key>`; the start-up message says where the admin key is.',
+    next: 'Send `authorization: Bearer <key>`, or sign in; the start-up message says where the admin key is.',
+  },
+  not_allowed: {
+    kind: 'unauthorized',
+    status: 403,
+    title: 'The key’s role does not reach this far',
+    next: 'Use a key of the role that the detail names, or ask an admin for one.',
+  },
+  wrong_origin: {
+    kind: 'unauthorized',
+    status: 403,
+    title: 'The request does not come from the console',
+    next: 'Signed-in pages send `millrace-console: 1` from the console’s own address; programs send a key instead.',
+  },
+  limited: {
+    kind: 'limited',
+    status: 429,
+    title: 'Too many requests',
+    next: 'Wait for as long as `retry-after` says, then try again.',
+  },
+  secret_unreadable: {
+    kind: 'unavailable',
+    status: 503,
+    title: 'A secret cannot be opened',
+    next: 'Start the node with the master key that sealed it (`MILLRACE_MASTER_KEYS_OLD`), or set the secret again.',
   },
   not_found: {
     kind: 'not_found',
@@ -135,6 +159,18 @@ export const ERRORS = {
     status: 409,
     title: 'The definition is gone',
     next: 'Apply a definition of that name, then replay.',
+  },
+  definitions_invalid: {
+    kind: 'invalid',
+    status: 422,
+    title: 'The definitions have errors',
+    next: 'Mend what the findings name, each with its file, line and column; nothing was applied.',
+  },
+  managed_by_folder: {
+    kind: 'conflict',
+    status: 409,
+    title: 'The definition belongs to the folder',
+    next: 'Change its file in the folder of the node; or take it out of the folder, start the node, and apply it here.',
   },
   shutting_down: {
     kind: 'unavailable',

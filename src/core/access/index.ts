@@ -1,0 +1,13 @@
+export { type Bucket, type BucketPolicy, takeToken } from './bucket.ts'
+export { isAllowed, ROLES, type Role } from './role.ts'
+export { isTenantName, TENANT_NAME } from './tenant.ts'
+export {
+  formatToken,
+  hashSecret,
+  ID_BYTES,
+  matchesHash,
+  parseToken,
+  SECRET_BYTES,
+  type Token,
+  type TokenKind,
+} from './token.ts'

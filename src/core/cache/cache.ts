@@ -1,0 +1,48 @@
+// What was read a moment ago, kept for a moment longer: bounded in number and in age, the least recently used goes first.
+//
+// Time is an argument of every call. Invariant: what was read before a `forget` is never kept after it, or a change made
+// here would be undone by an answer that was under way.
+
+export interface Cache<Value> {
+  /** undefined: not here, or too old. */
+  get(key: string, nowMs: number): Value | undefined
+  /** Begins a read; the answer keeps its result, unless something was forgotten meanwhile. */
+  reading(): (key: string, value: Value, nowMs: number) => void
+  forget(key: string): void
+  readonly size: number
+}
+
+export function makeCache<Value>(limits: {
+  readonly entriesMax: number
+  readonly ageMsMax: number
+}): Cache<Value> {
+  // A Map keeps the order of insertion: the first is the one unused for longest.
+  const entries = new Map<string, { readonly value: Value; readonly untilMs: number }>()
+  let forgotten = 0
+  return {
+    get(key, nowMs) {
+      const entry = entries.get(key)
+      if (entry === undefined) return undefined
+      entries.delete(key)
+      if (nowMs >= entry.untilMs) return undefined
+      entries.set(key, entry)
+      return entry.value
+    },
+    reading() {
+      const before = forgotten
+      return (key, value, nowMs) => {
+        if (forgotten !== before) return
+        entries.delete(key)
+        if (entries.size >= limits.entriesMax) entries.delete(entries.keys().next().value as string)
+        entries.set(key, { value, untilMs: nowMs + limits.ageMsMax })
+      }
+    },
+    forget(key) {
+      forgotten += 1
+      entries.delete(key)
+    },
+    get size() {
+      return entries.size
+    },
+  }
+}

@@ -1,0 +1,1 @@
+export { type Cache, makeCache } from './cache.ts'

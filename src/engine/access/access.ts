@@ -1,0 +1,218 @@
+// Who is asking, and what may they do: keys, sessions, links and tenants behind one door.
+//
+// Invariant: whoever is refused learns only that they are. An unknown tenant, an unknown key, a wrong secret, an expired
+// one and a used link have the same answer.
+
+import { createHash, timingSafeEqual } from 'node:crypto'
+import { parseToken, type Role } from '../../core/access/index.ts'
+import { AppError, messageOf } from '../../core/errors/index.ts'
+import { DEFAULT_TENANT, type TenantId } from '../../core/ids/index.ts'
+import type { Instant } from '../../core/time/index.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { Log } from '../../ports/log.ts'
+import type { Random } from '../../ports/random.ts'
+import type { Store } from '../../ports/store.ts'
+import { makeAttempts } from './attempts.ts'
+import { makeGrants } from './grants.ts'
+import { type Keys, makeKeys } from './keys.ts'
+import type { Credential } from './records.ts'
+import { makeTenants, type Tenants } from './tenants.ts'
+
+export interface Caller {
+  readonly tenant: TenantId
+  readonly role: Role
+  /** For the log and the audit. */
+  readonly actor: string
+  /** The node's own admin key: an admin of the first tenant who may make others. */
+  readonly isNodeAdmin: boolean
+  readonly credential: Credential
+  /** When the key ends; null: never. */
+  readonly endsAt: Instant | null
+  /** Signed in by the console; null for a key. */
+  readonly sessionId: string | null
+}
+
+export interface SignedIn {
+  readonly caller: Caller
+  /** For the cookie. */
+  readonly token: string
+  readonly expiresAt: Instant
+  readonly lifeMs: number
+}
+
+export interface Link {
+  readonly token: string
+  readonly expiresAt: Instant
+}
+
+export interface Access {
+  /** Throws `not_authenticated`. */
+  byKey(text: string): Promise<Caller>
+  bySession(text: string): Promise<Caller>
+  /** Failures are counted by address. */
+  signIn(shown: { readonly key: string } | { readonly link: string }, address: string): Promise<SignedIn>
+  signOut(caller: Caller): Promise<void>
+  /** Whoever opens it is signed in as the caller; once, within the hour. */
+  makeLink(caller: Caller): Promise<Link>
+  /** For the node's own admin: printed at the start. */
+  makeNodeLink(): Promise<Link>
+  readonly keys: Keys
+  readonly tenants: Tenants
+  start(): Promise<void>
+}
+
+export interface AccessDeps {
+  readonly store: Store
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Log
+  readonly adminKey: string
+}
+
+const NODE: Credential = { kind: 'node' }
+const NODE_CALLER: Caller = {
+  tenant: DEFAULT_TENANT,
+  role: 'admin',
+  actor: 'admin',
+  isNodeAdmin: true,
+  credential: NODE,
+  endsAt: null,
+  sessionId: null,
+}
+
+export function makeAccess(deps: AccessDeps): Access {
+  const { log, clock } = deps
+  const keys = makeKeys(deps)
+  const tenants = makeTenants(deps)
+  const adminDigest = digest(deps.adminKey)
+  const grants = makeGrants({ ...deps, nodeBound: adminDigest.toString('base64url') })
+  const attempts = makeAttempts(clock)
+
+  /** What a credential may do now; null: it is over. */
+  const callerOf = async (tenant: TenantId, credential: Credential): Promise<Caller | null> => {
+    if (credential.kind === 'node') return NODE_CALLER
+    const key = await keys.find(tenant, credential.id)
+    return key === null ? null : keyCaller(tenant, key)
+  }
+
+  const findByKey = async (text: string): Promise<Caller | null> => {
+    if (timingSafeEqual(digest(text), adminDigest)) return NODE_CALLER
+    const token = parseToken('key', text)
+    const key = token === null ? null : await keys.check(token)
+    return token === null || key === null ? null : keyCaller(token.tenant, key)
+  }
+
+  const enterByKey = async (text: string): Promise<SignedIn | null> => {
+    const caller = await findByKey(text)
+    if (caller === null) return null
+    const made = await grants.make('session', caller.tenant, caller.credential, { endsAt: caller.endsAt })
+    return made === null ? null : signedIn(caller, made, clock.now())
+  }
+
+  const enterByLink = async (text: string): Promise<SignedIn | null> => {
+    const token = parseToken('link', text)
+    const link = token === null ? null : await grants.check(token)
+    if (link === null) return null
+    const caller = await callerOf(link.tenant, link.credential)
+    if (caller === null) return null
+    const { tenant, credential } = link
+    const made = await grants.make('session', tenant, credential, { endsAt: caller.endsAt, instead: link })
+    return made === null ? null : signedIn(caller, made, clock.now())
+  }
+
+  const linkFor = async ({ tenant, credential, endsAt, actor }: Caller): Promise<Link> => {
+    const made = await grants.make('link', tenant, credential, { endsAt })
+    if (made === null) throw new AppError('conflict', 'a link of the same id was made at the same moment')
+    log.info('access.link-created', { tenant, by: actor })
+    return { token: made.token, expiresAt: made.grant.expiresAt }
+  }
+
+  /** Nobody waits for it. */
+  const sweep = (tenant: TenantId) => {
+    grants.sweep(tenant).catch((error) => {
+      log.warn('access.sweep-failed', { tenant, error: messageOf(error) })
+    })
+  }
+
+  return {
+    async byKey(text) {
+      const caller = await findByKey(text)
+      if (caller === null) throw new AppError('not_authenticated', 'the key is not known')
+      return caller
+    },
+    async bySession(text) {
+      const token = parseToken('session', text)
+      const session = token === null ? null : await grants.check(token)
+      const caller = session === null ? null : await callerOf(session.tenant, session.credential)
+      if (session === null || caller === null)
+        throw new AppError('not_authenticated', 'the session is over; sign in again')
+      return { ...caller, sessionId: session.id }
+    },
+    async signIn(shown, address) {
+      const takeBack = attempts.begin(address)
+      const isKey = 'key' in shown
+      const entered = await (isKey ? enterByKey(shown.key) : enterByLink(shown.link))
+      if (entered === null) {
+        log.warn('access.sign-in-refused', { by: isKey ? 'key' : 'link', address })
+        throw new AppError(
+          'not_authenticated',
+          isKey
+            ? 'the key is not known'
+            : 'the link does not open anything: each works once, for an hour, as long as its key does',
+        )
+      }
+      takeBack()
+      const { tenant, role, actor } = entered.caller
+      log.info('access.signed-in', { tenant, role, actor, by: isKey ? 'key' : 'link', address })
+      sweep(tenant)
+      return entered
+    },
+    async signOut(caller) {
+      if (caller.sessionId === null)
+        throw new AppError('invalid_request', 'there is no session to end: the caller showed a key')
+      await grants.end(caller.tenant, caller.sessionId)
+      log.info('access.signed-out', { tenant: caller.tenant, actor: caller.actor })
+    },
+    makeLink: linkFor,
+    makeNodeLink: () => linkFor(NODE_CALLER),
+    keys,
+    tenants,
+    async start() {
+      await tenants.start()
+      sweep(DEFAULT_TENANT)
+    },
+  }
+}
+
+function keyCaller(
+  tenant: TenantId,
+  key: {
+    readonly id: string
+    readonly name: string
+    readonly role: Role
+    readonly expiresAt: Instant | null
+  },
+): Caller {
+  return {
+    tenant,
+    role: key.role,
+    actor: `${key.name} (key ${key.id})`,
+    isNodeAdmin: false,
+    credential: { kind: 'key', id: key.id },
+    endsAt: key.expiresAt,
+    sessionId: null,
+  }
+}
+
+function signedIn(
+  caller: Caller,
+  made: { readonly grant: { readonly id: string; readonly expiresAt: Instant }; readonly token: string },
+  now: Instant,
+): SignedIn {
+  const { id, expiresAt } = made.grant
+  return { caller: { ...caller, sessionId: id }, token: made.token, expiresAt, lifeMs: expiresAt - now }
+}
+
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest()
+}

@@ -1,0 +1,42 @@
+// How often one address may fail to sign in. In memory: a restart forgives, and each node counts for itself.
+
+import { type Bucket, type BucketPolicy, takeToken } from '../../core/access/index.ts'
+import { makeCache } from '../../core/cache/index.ts'
+import { AppError } from '../../core/errors/index.ts'
+import { HOUR, SECOND } from '../../core/time/index.ts'
+import type { Clock } from '../../ports/clock.ts'
+
+const POLICY: BucketPolicy = { capacity: 10, refillMs: 6 * SECOND }
+const ADDRESSES_MAX = 10_000
+
+export interface Attempts {
+  /** Throws when there were too many. The answer takes the attempt back: it did not fail. */
+  begin(address: string): () => void
+}
+
+export function makeAttempts(clock: Clock): Attempts {
+  // A bucket that nobody asked for in an hour is full again.
+  const buckets = makeCache<Bucket>({ entriesMax: ADDRESSES_MAX, ageMsMax: HOUR })
+  return {
+    begin(address) {
+      const now = clock.monotonic()
+      const step = takeToken(buckets.get(address, now), now, POLICY)
+      if (!step.taken) {
+        const retryAfterSeconds = Math.ceil(step.waitMs / SECOND)
+        throw new AppError(
+          'limited',
+          `too many attempts to sign in failed; try again in ${retryAfterSeconds} s`,
+          {
+            details: { retryAfterSeconds },
+          },
+        )
+      }
+      buckets.reading()(address, step.bucket, now)
+      return () => {
+        const later = clock.monotonic()
+        const bucket = buckets.get(address, later) ?? step.bucket
+        buckets.reading()(address, { ...bucket, tokens: bucket.tokens + 1 }, later)
+      }
+    },
+  }
+}

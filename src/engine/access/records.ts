@@ -1,0 +1,43 @@
+// What access keeps in the store: bodies of records, each with a version of its own form.
+//
+// Keys and sessions lie in their tenant's scope, tenants in that of the first one. Nothing here opens a door: of every
+// secret only the hash is kept.
+
+import type { Role } from '../../core/access/index.ts'
+import type { Instant } from '../../core/time/index.ts'
+
+/** Whose right a session or a link carries: the node's own admin key, or a key of the tenant. */
+export type Credential = { readonly kind: 'node' } | { readonly kind: 'key'; readonly id: string }
+
+export interface KeyRecord {
+  readonly form: 1
+  readonly name: string
+  readonly role: Role
+  readonly hash: string
+  readonly createdAt: Instant
+  readonly createdBy: string
+  /** null: never. */
+  readonly expiresAt: Instant | null
+  /** To the minute. */
+  readonly lastUsedAt: Instant | null
+}
+
+/** A session, or a link that becomes one. */
+export interface GrantRecord {
+  readonly form: 1
+  readonly hash: string
+  readonly credential: Credential
+  readonly createdAt: Instant
+  readonly expiresAt: Instant
+}
+
+export interface TenantRecord {
+  readonly form: 1
+  readonly description: string | null
+  readonly createdAt: Instant
+  readonly createdBy: string
+}
+
+export function isExpired(expiresAt: Instant | null, now: Instant): boolean {
+  return expiresAt !== null && now >= expiresAt
+}
