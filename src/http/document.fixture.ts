@@ -55,7 +55,6 @@ export async function readDocument(): Promise<OpenApiDocument> {
   // Adding routes asks nothing of the parts behind them.
   const nothing: unknown = new Proxy(() => nothing, { get: () => nothing })
   await using server = makeHttpServer(nothing as HttpApi, {
-    adminKey: 'none',
     bodyBytesMax: 1_000,
     closeMs: 0,
     requestId: () => 'none',
