@@ -11,6 +11,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** What a caller must at least be; GET needs a viewer and the rest an operator unless the route says otherwise. */
     role?: NeededRole
+    /** The answer holds a secret that is told once: it is not kept for an `Idempotency-Key`. */
+    answerIsSecret?: boolean
   }
 }
 

@@ -1,36 +1,55 @@
-// GET /v1/events and /v1/events/{id}: what was accepted, and everything that followed from it.
+// GET /v1/events, /v1/events/{id} and /v1/unmatched: what was accepted, and everything that followed from it.
 
 import type { FastifyInstance } from 'fastify'
 import { AppError } from '../core/errors/index.ts'
+import type { EventSummary } from '../core/event/index.ts'
 import type { EventId } from '../core/ids/index.ts'
+import type { WorkRow } from '../core/work/index.ts'
+import type { TenantReads } from '../ports/store.ts'
 import type { HttpApi } from './api.ts'
-import { eventsQuery, idParams, type PageQuery, splitQuery } from './schemas.ts'
+import { eventsQuery, idParams, type PageQuery, splitQuery, unmatchedQuery } from './schemas.ts'
 import { answer, pageOf, ref } from './schemas-answers.ts'
 import { showConsumers, showEnvelope, withJsonMember } from './shapes.ts'
 import { readStory } from './story.ts'
 
+/** One event rarely causes more; the rest is found by its correlation id. */
+const FOLLOW_UPS_MAX = 100
+
 export function addEventRoutes(app: FastifyInstance, api: Pick<HttpApi, 'reads'>): void {
-  type ListQuery = PageQuery & { source?: string; subject?: string; unmatched?: boolean }
-  app.get<{ Querystring: ListQuery }>(
+  type Filters = { source?: string; subject?: string; q?: string }
+  const list = async (reads: TenantReads, query: PageQuery & Filters & { unmatched?: boolean }) => {
+    const { items, nextCursor } = await reads.events(splitQuery(query))
+    return { items: await withConsumers(reads, items), nextCursor }
+  }
+
+  app.get<{ Querystring: PageQuery & Filters & { unmatched?: boolean } }>(
     '/events',
     {
       schema: {
         operationId: 'listEvents',
         tags: ['events'],
         summary: 'Accepted events, newest first',
+        description:
+          'A page looks at a bounded number of events: with a filter it may hold fewer items than asked for, or none, while `nextCursor` goes on.',
         querystring: eventsQuery,
         response: { 200: answer('A page', pageOf(ref('Event'))) },
       },
     },
-    async (request) => {
-      const reads = api.reads(request.caller.tenant)
-      const { items, nextCursor } = await reads.events(splitQuery(request.query))
-      const shown = items.map(async (event) => ({
-        ...showEnvelope(event),
-        consumers: event.matched === 0 ? [] : showConsumers(await reads.workOfEvent(event.id)),
-      }))
-      return { items: await Promise.all(shown), nextCursor }
+    (request) => list(api.reads(request.caller.tenant), request.query),
+  )
+
+  app.get<{ Querystring: PageQuery & Filters }>(
+    '/unmatched',
+    {
+      schema: {
+        operationId: 'listUnmatched',
+        tags: ['events'],
+        summary: 'Events that nobody wanted, newest first',
+        querystring: unmatchedQuery,
+        response: { 200: answer('A page', pageOf(ref('Event'))) },
+      },
     },
+    (request) => list(api.reads(request.caller.tenant), { ...request.query, unmatched: true }),
   )
 
   app.get<{ Params: { id: EventId } }>(
@@ -48,14 +67,34 @@ export function addEventRoutes(app: FastifyInstance, api: Pick<HttpApi, 'reads'>
       const reads = api.reads(request.caller.tenant)
       const event = await reads.event(request.params.id)
       if (event === null) throw new AppError('not_found', 'there is no event with this id')
-      const work = await reads.workOfEvent(event.id)
+      const [work, caused] = await Promise.all([
+        reads.workOfEvent(event.id),
+        reads.causedBy(event.id, FOLLOW_UPS_MAX),
+      ])
       const shown = {
         ...showEnvelope(event),
         headers: JSON.parse(event.headers),
         consumers: showConsumers(work),
         story: await Promise.all(work.map((item) => readStory(reads, item))),
+        followUps: await withConsumers(reads, caused),
       }
       return reply.type('application/json').send(withJsonMember(shown, 'data', event.data))
     },
   )
+}
+
+/** One question for the consumers of a whole page. */
+async function withConsumers(reads: TenantReads, events: readonly EventSummary[]) {
+  const matched = events.filter((event) => event.matched > 0).map(({ id }) => id)
+  const work = matched.length === 0 ? [] : await reads.workOfEvents(matched)
+  const byEvent = new Map<EventId, WorkRow[]>()
+  for (const item of work) {
+    const known = byEvent.get(item.eventId)
+    if (known === undefined) byEvent.set(item.eventId, [item])
+    else known.push(item)
+  }
+  return events.map((event) => ({
+    ...showEnvelope(event),
+    consumers: showConsumers(byEvent.get(event.id) ?? []),
+  }))
 }

@@ -20,7 +20,20 @@ export const page = {
   limit: { type: 'integer', minimum: 1, maximum: 500, default: LIMIT_DEFAULT },
 } as const
 
-export const eventsQuery = fields({ ...page, source: text, subject: text, unmatched: { type: 'boolean' } })
+const eventFilters = {
+  ...page,
+  source: text,
+  subject: text,
+  q: {
+    type: 'string',
+    minLength: 1,
+    maxLength: 200,
+    description:
+      'A piece of the id, subject, source, object id, correlation id, dedup key or payload; small and capital letters are alike.',
+  },
+} as const
+export const eventsQuery = fields({ ...eventFilters, unmatched: { type: 'boolean' } })
+export const unmatchedQuery = fields(eventFilters)
 export const workQuery = fields({
   ...page,
   state: oneOf(WORK_STATES),

@@ -47,11 +47,12 @@ export function showEnvelope(event: EventSummary) {
 }
 
 export function showConsumers(work: readonly WorkRow[]) {
-  return work.map(({ id, consumer, state, attempts }) => ({
-    ...splitConsumer(consumer),
-    workId: id,
-    state,
-    attempts,
+  return work.map((item) => ({
+    ...splitConsumer(item.consumer),
+    workId: item.id,
+    state: item.state,
+    attempts: item.attempts,
+    ...present({ class: item.class }),
   }))
 }
 

@@ -192,7 +192,7 @@ export type Problem = {
   readonly status: number
   /** What was wrong in this case. */
   readonly detail: string
-  readonly code: 'unknown_source' | 'source_disabled' | 'signature_missing' | 'signature_wrong' | 'signature_expired' | 'secret_missing' | 'not_json' | 'too_deep' | 'unnamed_event' | 'body_too_large' | 'wrong_type' | 'not_authenticated' | 'not_allowed' | 'wrong_origin' | 'limited' | 'secret_unreadable' | 'not_found' | 'method_not_allowed' | 'invalid_request' | 'invalid_cursor' | 'conflict' | 'replays_exhausted' | 'definition_missing' | 'shutting_down' | 'store_unavailable' | 'overloaded' | 'internal'
+  readonly code: 'unknown_source' | 'source_disabled' | 'signature_missing' | 'signature_wrong' | 'signature_expired' | 'secret_missing' | 'not_json' | 'too_deep' | 'unnamed_event' | 'body_too_large' | 'wrong_type' | 'not_authenticated' | 'not_allowed' | 'wrong_origin' | 'limited' | 'secret_unreadable' | 'not_found' | 'method_not_allowed' | 'invalid_request' | 'invalid_cursor' | 'conflict' | 'replays_exhausted' | 'definition_missing' | 'definitions_invalid' | 'managed_by_folder' | 'shutting_down' | 'store_unavailable' | 'overloaded' | 'internal'
   /** What to do. */
   readonly next: string
   /** Names this answer in the log. */
@@ -262,6 +262,45 @@ export type WorkStory = {
 
 /** What each operation takes and answers, by its operationId. */
 export interface Operations {
+  /** Make a key; its text is in this answer and nowhere else */
+  createKey: {
+    args: {
+      readonly name: string
+      readonly role: 'viewer' | 'operator' | 'admin'
+      /** A duration such as `30d`; left out: never. */
+      readonly expiresIn?: string | undefined
+      /** Another tenant; for the node’s own admin. */
+      readonly tenant?: string | undefined
+    }
+    answer: {
+      readonly id: string
+      readonly name: string
+      readonly role: 'viewer' | 'operator' | 'admin'
+      readonly createdAt: string
+      readonly createdBy: string
+      /** null: never. */
+      readonly expiresAt: string | null
+      /** To the minute; null: not yet. */
+      readonly lastUsedAt: string | null
+      readonly isExpired: boolean
+      readonly tenant: string
+      readonly key: string
+    }
+  }
+  /** Make a tenant; it can have keys, secrets and definitions at once */
+  createTenant: {
+    args: {
+      /** Small letters, digits and hyphens, at most 63, no hyphen first. */
+      readonly name: string
+      readonly description?: string | undefined
+    }
+    answer: {
+      readonly name: string
+      readonly description: string | null
+      readonly createdAt: string
+      readonly createdBy: string
+    }
+  }
   /** A dead letter with its event and its tries */
   getDeadLetter: {
     args: {
@@ -294,6 +333,19 @@ export interface Operations {
     args: Readonly<Record<never, never>>
     answer: {
       readonly status: string
+    }
+  }
+  /** Who the caller is, and where */
+  getMe: {
+    args: Readonly<Record<never, never>>
+    answer: {
+      readonly tenant: string
+      readonly role: 'viewer' | 'operator' | 'admin'
+      readonly actor: string
+      readonly isNodeAdmin: boolean
+      readonly environment: string
+      readonly version: string
+      readonly node: string
     }
   }
   /** This document */
@@ -338,10 +390,35 @@ export interface Operations {
       readonly limit?: number | undefined
       readonly source?: string | undefined
       readonly subject?: string | undefined
+      /** A piece of the id, subject, source, object id, correlation id, dedup key or payload; small and capital letters are alike. */
+      readonly q?: string | undefined
       readonly unmatched?: boolean | undefined
     }
     answer: {
       readonly items: readonly Event[]
+      /** Give it back as `cursor` to get the next page; null at the end. */
+      readonly nextCursor: string | null
+    }
+  }
+  /** The tenant’s keys, oldest first; never their texts */
+  listKeys: {
+    args: {
+      readonly cursor?: string | undefined
+      readonly limit?: number | undefined
+    }
+    answer: {
+      readonly items: readonly ({
+        readonly id: string
+        readonly name: string
+        readonly role: 'viewer' | 'operator' | 'admin'
+        readonly createdAt: string
+        readonly createdBy: string
+        /** null: never. */
+        readonly expiresAt: string | null
+        /** To the minute; null: not yet. */
+        readonly lastUsedAt: string | null
+        readonly isExpired: boolean
+      })[]
       /** Give it back as `cursor` to get the next page; null at the end. */
       readonly nextCursor: string | null
     }
@@ -360,6 +437,39 @@ export interface Operations {
       readonly nextCursor: string | null
     }
   }
+  /** The tenants of the node, by name */
+  listTenants: {
+    args: {
+      readonly cursor?: string | undefined
+      readonly limit?: number | undefined
+    }
+    answer: {
+      readonly items: readonly ({
+        readonly name: string
+        readonly description: string | null
+        readonly createdAt: string
+        readonly createdBy: string
+      })[]
+      /** Give it back as `cursor` to get the next page; null at the end. */
+      readonly nextCursor: string | null
+    }
+  }
+  /** Events that nobody wanted, newest first */
+  listUnmatched: {
+    args: {
+      readonly cursor?: string | undefined
+      readonly limit?: number | undefined
+      readonly source?: string | undefined
+      readonly subject?: string | undefined
+      /** A piece of the id, subject, source, object id, correlation id, dedup key or payload; small and capital letters are alike. */
+      readonly q?: string | undefined
+    }
+    answer: {
+      readonly items: readonly Event[]
+      /** Give it back as `cursor` to get the next page; null at the end. */
+      readonly nextCursor: string | null
+    }
+  }
   /** Work items, newest first */
   listWork: {
     args: {
@@ -373,6 +483,14 @@ export interface Operations {
       readonly items: readonly Work[]
       /** Give it back as `cursor` to get the next page; null at the end. */
       readonly nextCursor: string | null
+    }
+  }
+  /** Make a link that signs a browser in as the caller, once, within the hour */
+  makeSignInLink: {
+    args: Readonly<Record<never, never>>
+    answer: {
+      readonly url: string
+      readonly expiresAt: string
     }
   }
   /** Replay a dead letter with the definition in force, under the same key */
@@ -399,21 +517,56 @@ export interface Operations {
     })
     answer: Work
   }
+  /** End a key and the sessions that stand on it */
+  revokeKey: {
+    args: {
+      readonly id: string
+    }
+    answer: undefined
+  }
+  /** Begin a session of the console, by key or by one-time link; the cookie comes with the answer */
+  signIn: {
+    args: {
+      readonly key?: string | undefined
+      readonly link?: string | undefined
+    }
+    answer: {
+      readonly tenant: string
+      readonly role: 'viewer' | 'operator' | 'admin'
+      readonly actor: string
+      readonly expiresAt: string
+    }
+  }
+  /** End the session */
+  signOut: {
+    args: Readonly<Record<never, never>>
+    answer: undefined
+  }
 }
 
 /** Method, path, and which arguments go into the query; those in the path are marked there, the rest is the body. */
 export const OPERATIONS = {
+  createKey: ['POST', '/v1/keys', []],
+  createTenant: ['POST', '/v1/tenants', []],
   getDeadLetter: ['GET', '/v1/dead-letters/{id}', []],
   getError: ['GET', '/errors/{code}', []],
   getEvent: ['GET', '/v1/events/{id}', []],
   getHealth: ['GET', '/healthz', []],
+  getMe: ['GET', '/v1/me', []],
   getOpenApi: ['GET', '/openapi.json', []],
   getReadiness: ['GET', '/readyz', []],
   getWork: ['GET', '/v1/work/{id}', []],
   listDeadLetters: ['GET', '/v1/dead-letters', ['cursor', 'limit', 'state', 'consumer', 'class']],
-  listEvents: ['GET', '/v1/events', ['cursor', 'limit', 'source', 'subject', 'unmatched']],
+  listEvents: ['GET', '/v1/events', ['cursor', 'limit', 'source', 'subject', 'q', 'unmatched']],
+  listKeys: ['GET', '/v1/keys', ['cursor', 'limit']],
   listLedger: ['GET', '/v1/ledger', ['cursor', 'limit', 'state', 'key']],
+  listTenants: ['GET', '/v1/tenants', ['cursor', 'limit']],
+  listUnmatched: ['GET', '/v1/unmatched', ['cursor', 'limit', 'source', 'subject', 'q']],
   listWork: ['GET', '/v1/work', ['cursor', 'limit', 'state', 'consumer', 'class']],
+  makeSignInLink: ['POST', '/v1/session/links', []],
   replayDeadLetter: ['POST', '/v1/dead-letters/{id}/replay', []],
   resolveWork: ['POST', '/v1/work/{id}/resolve', []],
+  revokeKey: ['DELETE', '/v1/keys/{id}', []],
+  signIn: ['POST', '/v1/session', []],
+  signOut: ['DELETE', '/v1/session', []],
 } as const satisfies Record<keyof Operations, readonly [string, string, readonly string[]]>
