@@ -1,6 +1,6 @@
 // One way in: from files to checked documents, with every finding at once.
 
-import type { DefinitionDocument, ProfileDocument, RetryPolicy } from '../core/definition/index.ts'
+import type { Authored, DefinitionDocument, ProfileDocument, RetryPolicy } from '../core/definition/index.ts'
 import { compareFindings, type Finding, type Remark } from './finding.ts'
 import { checkShape, missing } from './issues.ts'
 import { type ReadDocument, readDocuments } from './read.ts'
@@ -22,12 +22,6 @@ export interface CompileDeps {
   readonly functions: (name: string) => string | null
   /** Profiles that are in force beside the files; one of the files of the same name goes first. */
   readonly profiles?: ReadonlyMap<string, RetryPolicy>
-}
-
-/** What its author wrote, and where: shown again as long as the definition is in force. */
-export interface Authored {
-  readonly path: string
-  readonly text: string
 }
 
 export interface Definition {

@@ -1,4 +1,4 @@
-export type { Authored, CompileDeps, Compiled, Definition } from './compile.ts'
+export type { CompileDeps, Compiled, Definition } from './compile.ts'
 export { checkDocuments, compileDefinitions } from './compile.ts'
 export type { Finding, RuleId } from './finding.ts'
 export { RULES } from './finding.ts'

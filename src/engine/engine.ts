@@ -6,6 +6,7 @@ import { makeIds, type TenantId } from '../core/ids/index.ts'
 import type { CommitResult } from '../ports/store.ts'
 import { type Claims, makeClaims } from './claims.ts'
 import { makeCommits } from './commits.ts'
+import { type Definitions, followDefinitions, makeDefinitions } from './definitions/index.ts'
 import type { EngineConfig, EngineDeps } from './deps.ts'
 import { DECISIONS, type Decisions, makeEffects } from './effect.ts'
 import { type Accepted, type IntakeRequest, makeIntake } from './intake.ts'
@@ -30,7 +31,9 @@ export interface EngineHealth {
 }
 
 export interface Engine extends Replays {
-  /** Puts a tenant's definitions in force. Call it before `start`, so that recovered work finds them. */
+  /** Load or apply before `start`, so that recovered work finds them. */
+  readonly definitions: Definitions
+  /** Puts a tenant's definitions in force as its folder's, all of them: what is not among them goes. */
   apply(tenant: TenantId, documents: readonly DefinitionDocument[]): Promise<{ readonly hash: string }>
   start(): Promise<void>
   accept(request: IntakeRequest): Promise<Accepted>
@@ -50,6 +53,8 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
   let claims: Claims | null = null
   const wake = (delayMs = 0) => claims?.wake(delayMs)
   const lease = makeLease({ store, clock, time, log }, config, wake)
+  const definitions = makeDefinitions({ store, registry, log, now: () => time.now(), wake })
+  let unfollow = () => {}
 
   const runner = makeRunner({
     store,
@@ -158,7 +163,15 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
 
   return {
     ...replays,
-    apply: (tenant, documents) => registry.apply(tenant, documents),
+    definitions,
+    apply: (tenant, documents) =>
+      definitions.apply(tenant, {
+        definitions: documents.map((document) => ({ document, authored: null })),
+        managedBy: 'folder',
+        prune: true,
+        by: 'folder',
+        reason: null,
+      }),
     async start() {
       await lease.start()
       claims = makeClaims(
@@ -167,10 +180,17 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
       )
       open = true
       claims.start()
+      unfollow = followDefinitions({
+        definitions,
+        store,
+        log,
+        after: (delayMs, callback) => clock.after(delayMs, callback),
+      })
     },
     accept: (request) => intake.accept(request),
     async drain(withinMs) {
       open = false
+      unfollow()
       let cancel: () => void = () => {}
       const late = new Promise<void>((resolve) => {
         cancel = clock.after(withinMs, resolve)

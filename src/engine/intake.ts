@@ -140,7 +140,7 @@ export function makeIntake(
     if (!deps.isOpen()) throw new AppError('shutting_down')
     const source = registry.source(request.tenant, request.source)
     if (source === null) throw new AppError('unknown_source')
-    if (source.document.status === 'disabled') throw new AppError('source_disabled')
+    if (source.status === 'disabled') throw new AppError('source_disabled')
     const header = flatten(request.headers)
     await verify(source, request, header)
     const { text, payload } = read(source, request.body)

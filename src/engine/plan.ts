@@ -52,10 +52,10 @@ export function planEvent(
   const owner = routes.length === 0 ? null : deps.owner()
   for (const route of routes) {
     const work = newWork(deps.ids, route, event)
-    const born = owner !== null && route.document.status === 'active' && deps.pool.take(work.id)
+    const born = owner !== null && route.status === 'active' && deps.pool.take(work.id)
     writes.push({ w: 'work.add', work, lease: born ? owner : null, delayMs: 0 })
     if (born) births.push({ work, route })
-    if (route.document.status === 'disabled') {
+    if (route.status === 'disabled') {
       const note = { ...EMPTY_NOTE, lastError: 'DISABLED' }
       writes.push({ w: 'work.settle', work: work.id, to: 'skipped', counters: NO_COUNTERS, note })
     }

@@ -1,36 +1,37 @@
-// The definitions in force, per tenant, and the older ones that work still stands on.
+// The definitions in force, per tenant, compiled, and the older ones that work still stands on.
 //
-// A definition is stored by its hash before it is used, so that work that began with it can be finished by any later
-// process, whatever the folder says by then.
+// It is the engine's memory of what src/engine/definitions keeps in the store: looked up for every event, changed only
+// when somebody applies, pauses or resumes.
 
-import {
-  type DefinitionDocument,
-  hashBundle,
-  hashDocument,
-  type RouteDocument,
-} from '../core/definition/index.ts'
+import type { DefinitionDocument, DefinitionStatus, RouteDocument } from '../core/definition/index.ts'
+import { definitionId } from '../core/definition/index.ts'
 import type { TenantId } from '../core/ids/index.ts'
-import { type JsonValue, parseJson, stringifyJson } from '../core/json/index.ts'
+import { parseJson } from '../core/json/index.ts'
 import { compileRoute, type Route } from '../core/route/index.ts'
 import { compileSource, type Source } from '../core/source/index.ts'
 import { makeTrie, type Trie } from '../core/subject/index.ts'
-import type { Store, Write } from '../ports/store.ts'
+import type { Store } from '../ports/store.ts'
 
 interface Bundle {
-  readonly hash: string
   readonly sources: ReadonlyMap<string, Source>
   readonly routes: ReadonlyMap<string, Route>
   candidates(subject: string): readonly Route[]
 }
 
 export interface Registry {
-  /** Stores the documents and puts them in force; what is not among them is no longer in force. */
-  apply(tenant: TenantId, documents: readonly DefinitionDocument[]): Promise<{ readonly hash: string }>
+  /** Puts documents in force that are stored already; what is not among them is no longer in force. */
+  put(
+    tenant: TenantId,
+    documents: readonly { readonly document: DefinitionDocument; readonly hash: string }[],
+    /** By kind and name: what somebody said beside the documents. */
+    overrides: ReadonlyMap<string, DefinitionStatus>,
+  ): void
   source(tenant: string, name: string): Source | null
   /** Routes whose pattern fits, in the order written; their conditions are not yet tested. */
   candidates(tenant: TenantId, subject: string): readonly Route[]
   /** The one in force. */
   route(tenant: TenantId, consumer: string): Route | null
+  routes(tenant: TenantId): readonly Route[]
   /** The very version, in force or not. */
   pinned(tenant: TenantId, hash: string): Promise<Route | null>
   consumers(): readonly { readonly tenant: TenantId; readonly consumer: string; readonly paused: boolean }[]
@@ -42,7 +43,6 @@ export function makeRegistry(deps: { readonly store: Store }): Registry {
   const bundles = new Map<string, Bundle>()
   const pinned = new Map<string, Route>()
   let consumers: ReturnType<Registry['consumers']> = []
-  let applying: Promise<void> = Promise.resolve()
 
   const remember = (tenant: TenantId, route: Route) => {
     if (pinned.size >= PINNED_MAX) pinned.delete(pinned.keys().next().value as string)
@@ -50,13 +50,8 @@ export function makeRegistry(deps: { readonly store: Store }): Registry {
   }
 
   return {
-    async apply(tenant, documents) {
-      const bundle = compileBundle(documents)
-      // One after the other: what was asked for last is what is in force, and what the store says is in force.
-      const before = applying
-      const saved = before.then(() => save(deps, tenant, documents, bundle.hash))
-      applying = saved.catch(() => {})
-      await saved
+    put(tenant, documents, overrides) {
+      const bundle = compileBundle(documents, overrides, bundles.get(tenant))
       bundles.set(tenant, bundle)
       for (const route of bundle.routes.values()) remember(tenant, route)
       consumers = [...bundles].flatMap(([name, { routes }]) =>
@@ -64,14 +59,14 @@ export function makeRegistry(deps: { readonly store: Store }): Registry {
           tenant: name as TenantId,
           consumer: route.consumer,
           // A disabled route keeps what is queued, as a paused one does; it differs in what arrives.
-          paused: route.document.status !== 'active',
+          paused: route.status !== 'active',
         })),
       )
-      return { hash: bundle.hash }
     },
     source: (tenant, name) => bundles.get(tenant)?.sources.get(name) ?? null,
     candidates: (tenant, subject) => bundles.get(tenant)?.candidates(subject) ?? [],
     route: (tenant, consumer) => bundles.get(tenant)?.routes.get(consumer) ?? null,
+    routes: (tenant) => [...(bundles.get(tenant)?.routes.values() ?? [])],
     async pinned(tenant, hash) {
       const known = pinned.get(`${tenant}/${hash}`)
       if (known !== undefined) return known
@@ -85,20 +80,30 @@ export function makeRegistry(deps: { readonly store: Store }): Registry {
   }
 }
 
-function compileBundle(documents: readonly DefinitionDocument[]): Bundle {
+function compileBundle(
+  documents: Parameters<Registry['put']>[1],
+  overrides: ReadonlyMap<string, DefinitionStatus>,
+  before: Bundle | undefined,
+): Bundle {
   const sources = new Map<string, Source>()
   const routes = new Map<string, Route>()
-  for (const document of documents) {
-    if (document.kind === 'Source') sources.set(document.name, compileSource(document))
-    if (document.kind === 'Route') {
-      const route = compileRoute(document)
-      routes.set(route.consumer, route)
+  for (const { document, hash } of documents) {
+    if (document.kind === 'Profile') continue
+    const status = overrides.get(definitionId(document)) ?? document.status
+    if (document.kind === 'Source') {
+      const known = before?.sources.get(document.name)
+      const source = known?.hash === hash ? known : compileSource(document)
+      sources.set(document.name, source.status === status ? source : { ...source, status })
+    } else {
+      const known = before?.routes.get(`route:${document.name}`)
+      const route = known?.hash === hash ? known : compileRoute(document)
+      routes.set(route.consumer, route.status === status ? route : { ...route, status })
     }
   }
   const entries = [...routes.values()].flatMap((route) =>
     route.document.on.map((pattern) => ({ pattern, value: route })),
   )
-  return { hash: hashBundle(documents), sources, routes, candidates: remembering(makeTrie(entries)) }
+  return { sources, routes, candidates: remembering(makeTrie(entries)) }
 }
 
 /** A source names its events by a handful of subjects, again and again. */
@@ -113,38 +118,5 @@ function remembering(trie: Trie<Route>): Bundle['candidates'] {
     if (found.size >= SUBJECTS_MAX) found.clear()
     found.set(subject, routes)
     return routes
-  }
-}
-
-/** Records per commit: a large folder is stored in several. */
-const RECORDS_PER_COMMIT = 100
-
-async function save(
-  deps: { readonly store: Store },
-  tenant: TenantId,
-  documents: readonly DefinitionDocument[],
-  bundleHash: string,
-): Promise<void> {
-  const writes: Write[] = documents.map((document) => ({
-    w: 'record.put',
-    kind: 'definition',
-    key: hashDocument(document),
-    version: 1,
-    body: stringifyJson(document as unknown as JsonValue),
-  }))
-  const current = await deps.store.forTenant(tenant).record('bundle', 'current')
-  const body = stringifyJson({ hash: bundleHash, documents: documents.map(hashDocument) })
-  if (current === null || current.body !== body) {
-    writes.push({
-      w: 'record.put',
-      kind: 'bundle',
-      key: 'current',
-      version: (current?.version ?? 0) + 1,
-      body,
-    })
-  }
-  for (let index = 0; index < writes.length; index += RECORDS_PER_COMMIT) {
-    const part = writes.slice(index, index + RECORDS_PER_COMMIT)
-    await deps.store.commit({ tenant, guards: [], writes: part })
   }
 }

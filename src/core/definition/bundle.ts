@@ -1,9 +1,15 @@
 // The hash of a bundle: all definitions of a tenant at one moment. Neither the files' names nor the order counts.
 
 import type { DefinitionDocument } from './documents.ts'
-import { hashDocument, hashText } from './hash.ts'
+import { hashDocument } from './hash.ts'
+import { hashEntries } from './in-force.ts'
 
 export function hashBundle(documents: readonly DefinitionDocument[]): string {
-  const lines = documents.map((document) => `${document.kind}/${document.name} ${hashDocument(document)}`)
-  return hashText(lines.sort().join('\n'))
+  return hashEntries(
+    documents.map((document) => ({
+      kind: document.kind,
+      name: document.name,
+      hash: hashDocument(document),
+    })),
+  )
 }

@@ -14,3 +14,19 @@ export type {
   VerifyDocument,
 } from './documents.ts'
 export { hashDocument, hashText } from './hash.ts'
+export {
+  type Authored,
+  type Change,
+  CONTROL_VERBS,
+  type ControlVerb,
+  compareEntries,
+  controlDefinition,
+  type DefinitionKind,
+  type DefinitionStatus,
+  declaredStatus,
+  definitionId,
+  type Entry,
+  hashEntries,
+  type ManagedBy,
+  mergeEntries,
+} from './in-force.ts'

@@ -1,7 +1,7 @@
 // A route, compiled: who it listens to, whether it wants an event, under which key, and what it does.
 
 import { type Action, compileAction, must } from '../action/index.ts'
-import { hashDocument, type RouteDocument } from '../definition/index.ts'
+import { type DefinitionStatus, hashDocument, type RouteDocument } from '../definition/index.ts'
 import type { Envelope } from '../event/index.ts'
 import { compileCondition, compileExpression, ExpressionError, type Scope } from '../expression/index.ts'
 import { isStorable, type JsonValue } from '../json/index.ts'
@@ -9,6 +9,8 @@ import { isStorable, type JsonValue } from '../json/index.ts'
 export interface Route {
   readonly document: RouteDocument
   readonly hash: string
+  /** What the document declares, unless somebody said otherwise while it is in force. */
+  readonly status: DefinitionStatus
   /** `route:<name>` */
   readonly consumer: string
   readonly action: Action
@@ -55,6 +57,7 @@ export function compileRoute(document: RouteDocument): Route {
   return {
     document,
     hash: hashDocument(document),
+    status: document.status,
     consumer: `route:${document.name}`,
     action: compileAction(document.do),
     expiresInMs: document.maxWaitMs + Math.ceil(span * 1.2),

@@ -1,7 +1,7 @@
 // A source, compiled: from a request that passed its verification to the names of an event.
 
 import { must } from '../action/index.ts'
-import { hashDocument, type SourceDocument } from '../definition/index.ts'
+import { type DefinitionStatus, hashDocument, type SourceDocument } from '../definition/index.ts'
 import { compileExpression, compileTemplate, type Expression, type Scope } from '../expression/index.ts'
 import { isStorable, type JsonValue } from '../json/index.ts'
 import { parseSubject } from '../subject/index.ts'
@@ -19,6 +19,8 @@ export interface EventNames {
 export interface Source {
   readonly document: SourceDocument
   readonly hash: string
+  /** What the document declares, unless somebody said otherwise while it is in force. */
+  readonly status: DefinitionStatus
   readonly verifier: Verifier
   /** `problem` says why the event cannot be named. Throws ExpressionError when a formula fails. */
   name(request: {
@@ -43,6 +45,7 @@ export function compileSource(document: SourceDocument): Source {
   return {
     document,
     hash: hashDocument(document),
+    status: document.status,
     verifier: compileVerifier(document.verify),
     name({ header, payload, tenant, payloadHash }) {
       const scope: Scope = { header, payload, source: document.name, tenant, vars: {} }

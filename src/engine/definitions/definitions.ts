@@ -1,0 +1,402 @@
+// The definitions of each tenant: applied, compared, rolled back, paused; kept in the store, put in force in this node.
+//
+// Invariants: DV1 versions only grow, and two appliers never both win the same one. DV3 what is applied as it is already
+// makes no version. Documents are stored before the bundle that names them. One change at a time per node: what is in
+// force here is never older than what this node was told last.
+
+import {
+  type Change,
+  type ControlVerb,
+  compareEntries,
+  controlDefinition,
+  type DefinitionDocument,
+  type DefinitionStatus,
+  declaredStatus,
+  definitionId,
+  type Entry,
+  hashDocument,
+  hashEntries,
+  mergeEntries,
+} from '../../core/definition/index.ts'
+import { AppError } from '../../core/errors/index.ts'
+import type { TenantId } from '../../core/ids/index.ts'
+import type { Instant } from '../../core/time/index.ts'
+import type { Log } from '../../ports/log.ts'
+import type { Guard, Store, TenantReads, Write } from '../../ports/store.ts'
+import type { Registry } from '../registry.ts'
+import { authoredWrites, type NewDefinition, readMany, saveRecords } from './documents.ts'
+import {
+  type BundleEntry,
+  type BundleRecord,
+  type Control,
+  type Kept,
+  putBundle,
+  putControl,
+  putDocument,
+  putPulse,
+  readAuthored,
+  readDocument,
+  readKept,
+  readPulse,
+  readVersion,
+} from './records.ts'
+import type {
+  Applied,
+  ApplyRequest,
+  DefinitionItem,
+  Definitions,
+  DefinitionsChange,
+  HistoryItem,
+  PlannedChange,
+  Said,
+  VersionItem,
+} from './types.ts'
+
+/** What is in force in this node. */
+interface Force {
+  readonly pulse: number
+  readonly version: number
+  readonly hash: string
+  readonly items: ReadonlyMap<string, DefinitionItem>
+}
+
+const EMPTY: Force = { pulse: 0, version: 0, hash: '', items: new Map() }
+const HISTORY_MAX = 50
+const CONTROL_TRIES = 5
+
+export function makeDefinitions(deps: {
+  readonly store: Store
+  readonly registry: Registry
+  readonly log: Log
+  now(): Instant
+  /** Work of consumers may be due that was not claimed before. */
+  wake(): void
+}): Definitions {
+  const { store, registry, log } = deps
+  const forces = new Map<TenantId, Force>()
+  /** Kind and name of what this node's folder had when it was last applied. */
+  const folders = new Map<TenantId, ReadonlySet<string>>()
+  const listeners = new Set<(change: DefinitionsChange) => void>()
+  let turn: Promise<unknown> = Promise.resolve()
+
+  /** One after the other: a look at the store must not undo what was applied meanwhile. */
+  const inTurn = <Value>(work: () => Promise<Value>): Promise<Value> => {
+    const mine = turn.then(work)
+    turn = mine.catch(() => {})
+    return mine
+  }
+
+  const isInFolder = (tenant: TenantId) => (id: string) => folders.get(tenant)?.has(id) ?? false
+
+  /** Documents that this node does not know yet come from the store. */
+  const documentsOf = async (
+    reads: TenantReads,
+    tenant: TenantId,
+    entries: readonly BundleEntry[],
+    given: ReadonlyMap<string, DefinitionDocument>,
+  ) => {
+    const known = new Map(given)
+    for (const { hash, document } of forces.get(tenant)?.items.values() ?? []) known.set(hash, document)
+    const missing = entries.filter(({ hash }) => !known.has(hash))
+    const found = await readMany(missing, ({ hash }) => readDocument(reads, hash))
+    for (const [{ hash, kind, name }, document] of found) {
+      if (document !== null) known.set(hash, document)
+      else log.error('definitions.missing', { tenant, kind, name, hash })
+    }
+    return known
+  }
+
+  const putInForce = (tenant: TenantId, kept: Kept, documents: ReadonlyMap<string, DefinitionDocument>) => {
+    const items = new Map<string, DefinitionItem>()
+    const overrides = new Map<string, DefinitionStatus>()
+    for (const entry of kept.bundle.documents) {
+      const document = documents.get(entry.hash)
+      if (document === undefined) continue
+      const id = definitionId(entry)
+      const control = kept.controls.get(id) ?? null
+      const declared = declaredStatus(document)
+      if (control !== null) overrides.set(id, control.status)
+      const status = declared === null ? null : (control?.status ?? declared)
+      items.set(id, { ...entry, document, status, declaredStatus: declared, control })
+    }
+    const { pulse, version } = kept
+    const { hash } = kept.bundle
+    registry.put(tenant, [...items.values()], overrides)
+    forces.set(tenant, { pulse, version, hash, items })
+    deps.wake()
+    for (const listener of listeners) listener({ tenant, version, hash })
+  }
+
+  const loadTenant = async (tenant: TenantId): Promise<Force> => {
+    const reads = store.forTenant(tenant)
+    const kept = await readKept(reads)
+    putInForce(tenant, kept, await documentsOf(reads, tenant, kept.bundle.documents, new Map()))
+    return forces.get(tenant) as Force
+  }
+
+  const refresh = async (tenant: TenantId): Promise<Force> => {
+    const pulse = await readPulse(store.forTenant(tenant))
+    const known = forces.get(tenant)
+    if (known !== undefined && known.pulse === pulse) return known
+    if (known === undefined && pulse === 0) return EMPTY
+    return inTurn(() => loadTenant(tenant))
+  }
+
+  const guardsOf = ({ pulse, version }: Kept): readonly Guard[] => [
+    { g: 'version', of: 'bundle', key: 'pulse', version: pulse },
+    { g: 'version', of: 'bundle', key: 'current', version },
+  ]
+
+  /** Makes the entries the next version and puts them in force. */
+  const enact = async (
+    tenant: TenantId,
+    kept: Kept,
+    entries: readonly Entry[],
+    changes: readonly Change[],
+    given: ReadonlyMap<string, DefinitionDocument>,
+    said: Said,
+  ): Promise<Applied> => {
+    const reads = store.forTenant(tenant)
+    const version = kept.version + 1
+    const appliedAt = deps.now()
+    const old = new Map(kept.bundle.documents.map((entry) => [definitionId(entry), entry]))
+    const documents = entries.map((entry): BundleEntry => {
+      const { kind, name, hash, managedBy } = entry
+      const before = old.get(definitionId(entry))
+      return before?.hash === hash
+        ? { ...before, managedBy }
+        : { kind, name, hash, managedBy, version, at: appliedAt, by: said.by }
+    })
+    const known = await documentsOf(reads, tenant, [...kept.bundle.documents, ...documents], given)
+    const controls = controlsAfter(kept, documents, known)
+    const ended = [...kept.controls.keys()].filter((id) => !controls.has(id))
+    const bundle: BundleRecord = {
+      hash: hashEntries(documents),
+      appliedAt,
+      by: said.by,
+      reason: said.reason,
+      changes: changes.filter(({ change }) => change !== 'unchanged').length,
+      documents,
+    }
+    const result = await store.commit({
+      tenant,
+      guards: guardsOf(kept),
+      writes: [
+        putPulse(kept.pulse + 1),
+        ...putBundle(version, bundle),
+        ...ended.map((key): Write => ({ w: 'record.delete', kind: 'control', key })),
+      ],
+    })
+    if (!result.ok) throw new AppError('conflict', 'other definitions were applied meanwhile')
+    putInForce(tenant, { pulse: kept.pulse + 1, version, bundle, controls }, known)
+    log.info('definitions.applied', {
+      tenant,
+      version,
+      hash: bundle.hash,
+      changes: bundle.changes,
+      by: said.by,
+    })
+    return { version, hash: bundle.hash, changes }
+  }
+
+  const merge = (tenant: TenantId, kept: Kept, request: Omit<ApplyRequest, keyof Said>) => {
+    const merged = mergeEntries(kept.bundle.documents, {
+      documents: request.definitions.map(({ document }) => ({
+        kind: document.kind,
+        name: document.name,
+        hash: hashDocument(document),
+      })),
+      managedBy: request.managedBy,
+      prune: request.prune,
+      isInFolder: isInFolder(tenant),
+    })
+    if (merged.ok) return merged
+    const [first] = merged.held
+    const others = merged.held.length > 1 ? ` and ${merged.held.length - 1} more` : ''
+    throw new AppError('managed_by_folder', `${first}${others}: the folder of the node defines it`, {
+      details: { definitions: merged.held },
+    })
+  }
+
+  const apply = async (tenant: TenantId, request: ApplyRequest): Promise<Applied> => {
+    const reads = store.forTenant(tenant)
+    const kept = await readKept(reads)
+    if (request.base !== undefined && request.base !== kept.version) {
+      throw new AppError('conflict', `version ${kept.version} is in force, not ${request.base}`)
+    }
+    const { entries, changes } = merge(tenant, kept, request)
+    const given = new Map(request.definitions.map(({ document }) => [hashDocument(document), document]))
+    const stored = new Set(kept.bundle.documents.map(({ hash }) => hash))
+    const fresh = [...given]
+      .filter(([hash]) => !stored.has(hash))
+      .map(([, document]) => putDocument(document))
+    await saveRecords(store, tenant, [...fresh, ...(await authoredWrites(reads, request.definitions))])
+    const isSame = changes.every(({ change }) => change === 'unchanged') && kept.version > 0
+    const applied = isSame
+      ? { version: kept.version, hash: kept.bundle.hash, changes }
+      : await enact(tenant, kept, entries, changes, given, request)
+    if (isSame && forces.get(tenant)?.pulse !== kept.pulse) {
+      putInForce(tenant, kept, await documentsOf(reads, tenant, kept.bundle.documents, given))
+    }
+    if (request.managedBy === 'folder') {
+      folders.set(tenant, new Set(request.definitions.map(({ document }) => definitionId(document))))
+    }
+    return applied
+  }
+
+  const showBefore = async (reads: TenantReads, entry: BundleEntry): Promise<NewDefinition | null> => {
+    const document = await readDocument(reads, entry.hash)
+    return document === null ? null : { document, authored: await readAuthored(reads, entry.hash) }
+  }
+
+  const controlOnce = async (
+    tenant: TenantId,
+    id: string,
+    verb: ControlVerb,
+    said: Said,
+  ): Promise<DefinitionItem | null> => {
+    const reads = store.forTenant(tenant)
+    const kept = await readKept(reads)
+    const entry = kept.bundle.documents.find((one) => definitionId(one) === id)
+    const documents = await documentsOf(reads, tenant, kept.bundle.documents, new Map())
+    const document = entry === undefined ? undefined : documents.get(entry.hash)
+    if (document === undefined) throw new AppError('not_found', `there is no ${id} in force`)
+    const step = controlDefinition(document, verb)
+    if (!step.ok) throw new AppError('invalid_request', step.why)
+    const before = kept.controls.get(id)
+    if ((before?.status ?? declaredStatus(document)) !== step.status) {
+      const controls = new Map(kept.controls)
+      const control = { status: step.status, at: deps.now(), by: said.by, reason: said.reason }
+      if (step.override === null) controls.delete(id)
+      else controls.set(id, control)
+      const pulse = kept.pulse + 1
+      const write: Write =
+        step.override === null ? { w: 'record.delete', kind: 'control', key: id } : putControl(id, control)
+      const result = await store.commit({ tenant, guards: guardsOf(kept), writes: [putPulse(pulse), write] })
+      if (!result.ok) return null
+      putInForce(tenant, { ...kept, pulse, controls }, documents)
+      log.info('definitions.controlled', { tenant, definition: id, status: step.status, ...said })
+    } else if (forces.get(tenant)?.pulse !== kept.pulse) {
+      putInForce(tenant, kept, documents)
+    }
+    return forces.get(tenant)?.items.get(id) ?? null
+  }
+
+  /** From version to version in which the definition changed, as far as they are kept. */
+  const historyOf = async (reads: TenantReads, item: DefinitionItem): Promise<readonly HistoryItem[]> => {
+    const id = definitionId(item)
+    const history: HistoryItem[] = []
+    let entry: BundleEntry | undefined = item
+    while (entry !== undefined && history.length < HISTORY_MAX) {
+      history.push({ hash: entry.hash, version: entry.version, appliedAt: entry.at, by: entry.by })
+      const older: BundleRecord | null = await readVersion(reads, entry.version - 1)
+      entry = older?.documents.find((one) => definitionId(one) === id)
+    }
+    return history
+  }
+
+  return {
+    apply: (tenant, request) => inTurn(() => apply(tenant, request)),
+    async plan(tenant, request) {
+      const reads = store.forTenant(tenant)
+      const kept = await readKept(reads)
+      const { changes } = merge(tenant, kept, request)
+      const entries = new Map(kept.bundle.documents.map((entry) => [definitionId(entry), entry]))
+      const wanted = new Map(request.definitions.map((one) => [definitionId(one.document), one]))
+      const planned: PlannedChange[] = []
+      for (const change of changes) {
+        const entry = entries.get(definitionId(change))
+        const isShown = change.change === 'update' || change.change === 'remove'
+        planned.push({
+          ...change,
+          before: isShown && entry !== undefined ? await showBefore(reads, entry) : null,
+          after: change.change === 'unchanged' ? null : (wanted.get(definitionId(change)) ?? null),
+        })
+      }
+      return { base: kept.version, changes: planned }
+    },
+    rollback: (tenant, { to, ...said }) =>
+      inTurn(async () => {
+        const reads = store.forTenant(tenant)
+        const kept = await readKept(reads)
+        const target = await readVersion(reads, to)
+        if (target === null) throw new AppError('not_found', `there is no version ${to}`)
+        const changes = compareEntries(kept.bundle.documents, target.documents)
+        if (changes.every(({ change }) => change === 'unchanged')) {
+          return { version: kept.version, hash: kept.bundle.hash, changes }
+        }
+        return enact(tenant, kept, target.documents, changes, new Map(), said)
+      }),
+    async versions(tenant, { cursor, limit }) {
+      const reads = store.forTenant(tenant)
+      const newest =
+        cursor === null ? ((await reads.record('bundle', 'current'))?.version ?? 0) : Number(cursor)
+      if (!Number.isSafeInteger(newest) || newest < 0) throw new AppError('invalid_cursor')
+      const items: VersionItem[] = []
+      // Numbers follow each other without a gap, so that a page needs no index.
+      for (let version = newest; version > 0; version -= 1) {
+        if (items.length >= limit) return { items, nextCursor: String(version) }
+        const record = await readVersion(reads, version)
+        if (record === null) break
+        const { documents: _documents, ...shown } = record
+        items.push({ version, ...shown })
+      }
+      return { items, nextCursor: null }
+    },
+    list: async (tenant) => [...(await refresh(tenant)).items.values()],
+    async one(tenant, kind, name) {
+      const item = (await refresh(tenant)).items.get(definitionId({ kind, name }))
+      if (item === undefined) throw new AppError('not_found', `there is no ${kind} ${name} in force`)
+      const reads = store.forTenant(tenant)
+      return {
+        item,
+        authored: await readAuthored(reads, item.hash),
+        history: await historyOf(reads, item),
+      }
+    },
+    async control(tenant, kind, name, verb, said) {
+      // Somebody else's change of something else is no reason to refuse: only the last word about this one counts.
+      for (let tries = 0; tries < CONTROL_TRIES; tries += 1) {
+        const item = await inTurn(() => controlOnce(tenant, definitionId({ kind, name }), verb, said))
+        if (item !== null) return item
+      }
+      throw new AppError('conflict', 'the definitions keep changing')
+    },
+    goneFromFolder: (tenant) =>
+      [...(forces.get(tenant)?.items.values() ?? [])].filter(
+        (item) => item.managedBy === 'folder' && !isInFolder(tenant)(definitionId(item)),
+      ),
+    async load() {
+      for (const tenant of await store.system('definitions').tenants()) await inTurn(() => loadTenant(tenant))
+    },
+    async refresh(tenant) {
+      await refresh(tenant)
+    },
+    onChange(listener) {
+      listeners.add(listener)
+      return () => {
+        listeners.delete(listener)
+      }
+    },
+  }
+}
+
+/** A person's word ends with its definition, and when the document itself says something new. */
+function controlsAfter(
+  kept: Kept,
+  entries: readonly BundleEntry[],
+  documents: ReadonlyMap<string, DefinitionDocument>,
+): ReadonlyMap<string, Control> {
+  const statusOf = (entry: BundleEntry | undefined) => {
+    const document = entry === undefined ? undefined : documents.get(entry.hash)
+    return document === undefined ? null : declaredStatus(document)
+  }
+  const before = new Map(kept.bundle.documents.map((entry) => [definitionId(entry), entry]))
+  const after = new Map(entries.map((entry) => [definitionId(entry), entry]))
+  return new Map(
+    [...kept.controls].filter(([id]) => {
+      const entry = after.get(id)
+      return entry !== undefined && statusOf(entry) === statusOf(before.get(id))
+    }),
+  )
+}

@@ -1,0 +1,11 @@
+export { makeDefinitions } from './definitions.ts'
+export type { NewDefinition } from './documents.ts'
+export { followDefinitions } from './follow.ts'
+export type {
+  Applied,
+  ApplyRequest,
+  DefinitionItem,
+  Definitions,
+  DefinitionsChange,
+  PlannedChange,
+} from './types.ts'

@@ -1,0 +1,135 @@
+// How definitions lie in the store: documents and what was written by the document's hash, the bundle in force as
+// `current`, every version of it as `v/00000012`, and people's words beside it as `Route/name`.
+//
+// `pulse` counts every change of a tenant's definitions, whichever it was: one small row tells a node whether it is
+// behind, and guards who changes them against whoever was first.
+
+import {
+  type Authored,
+  type DefinitionDocument,
+  type DefinitionStatus,
+  type Entry,
+  hashDocument,
+} from '../../core/definition/index.ts'
+import { type JsonValue, parseJson, stringifyJson } from '../../core/json/index.ts'
+import type { Instant } from '../../core/time/index.ts'
+import type { TenantReads, Write } from '../../ports/store.ts'
+
+export interface BundleEntry extends Entry {
+  /** The bundle's version that brought this hash; when, and by whom. */
+  readonly version: number
+  readonly at: Instant
+  readonly by: string
+}
+
+export interface BundleRecord {
+  readonly hash: string
+  readonly appliedAt: Instant
+  readonly by: string
+  readonly reason: string | null
+  /** How many definitions differ from the version before. */
+  readonly changes: number
+  readonly documents: readonly BundleEntry[]
+}
+
+/** A person's word beside the document. */
+export interface Control {
+  readonly status: DefinitionStatus
+  readonly at: Instant
+  readonly by: string
+  readonly reason: string | null
+}
+
+/** What the store says of a tenant's definitions. */
+export interface Kept {
+  readonly pulse: number
+  /** 0: nothing was ever applied. */
+  readonly version: number
+  readonly bundle: BundleRecord
+  readonly controls: ReadonlyMap<string, Control>
+}
+
+const NOTHING: BundleRecord = { hash: '', appliedAt: 0, by: '', reason: null, changes: 0, documents: [] }
+const CONTROLS_PER_PAGE = 500
+
+/** Versions are kept for rolling back; the oldest go. */
+const VERSIONS_KEPT = 1_000
+
+export function versionKey(version: number): string {
+  return `v/${String(version).padStart(8, '0')}`
+}
+
+export async function readPulse(reads: TenantReads): Promise<number> {
+  return (await reads.record('bundle', 'pulse'))?.version ?? 0
+}
+
+/** The pulse is read first: whatever changes meanwhile leaves it behind, and is seen at the next look. */
+export async function readKept(reads: TenantReads): Promise<Kept> {
+  const pulse = await readPulse(reads)
+  const current = await reads.record('bundle', 'current')
+  const controls = new Map<string, Control>()
+  for (let cursor: string | null = null; ; ) {
+    const page: Awaited<ReturnType<TenantReads['records']>> = await reads.records({
+      kind: 'control',
+      cursor,
+      limit: CONTROLS_PER_PAGE,
+    })
+    for (const { key, body } of page.items) controls.set(key, parseJson(body) as unknown as Control)
+    cursor = page.nextCursor
+    if (cursor === null) break
+  }
+  const bundle = current === null ? NOTHING : parseBundle(current.body)
+  return { pulse, version: current?.version ?? 0, bundle, controls }
+}
+
+export async function readVersion(reads: TenantReads, version: number): Promise<BundleRecord | null> {
+  const record = await reads.record('bundle', versionKey(version))
+  return record === null ? null : parseBundle(record.body)
+}
+
+/** An older form listed hashes alone, without owners: the folder, which was the only one, brings them again. */
+function parseBundle(body: string): BundleRecord {
+  const record = parseJson(body) as unknown as BundleRecord
+  return record.documents.some((entry) => typeof entry === 'string')
+    ? { ...NOTHING, hash: record.hash }
+    : record
+}
+
+export async function readAuthored(reads: TenantReads, hash: string): Promise<Authored | null> {
+  const record = await reads.record('authored', hash)
+  return record === null ? null : (parseJson(record.body) as unknown as Authored)
+}
+
+export async function readDocument(reads: TenantReads, hash: string): Promise<DefinitionDocument | null> {
+  const record = await reads.record('definition', hash)
+  return record === null ? null : (parseJson(record.body) as unknown as DefinitionDocument)
+}
+
+export function putDocument(document: DefinitionDocument): Write {
+  const body = stringifyJson(document as unknown as JsonValue)
+  return { w: 'record.put', kind: 'definition', key: hashDocument(document), version: 1, body }
+}
+
+export function putAuthored(hash: string, authored: Authored): Write {
+  const body = stringifyJson({ path: authored.path, text: authored.text })
+  return { w: 'record.put', kind: 'authored', key: hash, version: 1, body }
+}
+
+export function putPulse(version: number): Write {
+  return { w: 'record.put', kind: 'bundle', key: 'pulse', version, body: '{}' }
+}
+
+export function putBundle(version: number, record: BundleRecord): readonly Write[] {
+  const body = stringifyJson(record as unknown as JsonValue)
+  const oldest = version - VERSIONS_KEPT
+  return [
+    { w: 'record.put', kind: 'bundle', key: 'current', version, body },
+    { w: 'record.put', kind: 'bundle', key: versionKey(version), version: 1, body },
+    ...(oldest > 0 ? [{ w: 'record.delete', kind: 'bundle', key: versionKey(oldest) } as const] : []),
+  ]
+}
+
+export function putControl(id: string, control: Control): Write {
+  const body = stringifyJson(control as unknown as JsonValue)
+  return { w: 'record.put', kind: 'control', key: id, version: 1, body }
+}

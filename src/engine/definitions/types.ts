@@ -1,0 +1,109 @@
+// What can be asked about the definitions of a tenant, and what is answered.
+
+import type {
+  Authored,
+  Change,
+  ControlVerb,
+  DefinitionDocument,
+  DefinitionKind,
+  DefinitionStatus,
+  Entry,
+  ManagedBy,
+} from '../../core/definition/index.ts'
+import type { TenantId } from '../../core/ids/index.ts'
+import type { Instant } from '../../core/time/index.ts'
+import type { Page } from '../../ports/store.ts'
+import type { NewDefinition } from './documents.ts'
+import type { BundleEntry, BundleRecord, Control } from './records.ts'
+
+export interface Said {
+  readonly by: string
+  readonly reason: string | null
+}
+
+export interface ApplyRequest extends Said {
+  readonly definitions: readonly NewDefinition[]
+  readonly managedBy: ManagedBy
+  readonly prune: boolean
+  /** The version that the applier saw; another one in force is a conflict. */
+  readonly base?: number
+}
+
+export interface Applied {
+  readonly version: number
+  readonly hash: string
+  readonly changes: readonly Change[]
+}
+
+export interface PlannedChange extends Change {
+  /** null: there is nothing. */
+  readonly before: NewDefinition | null
+  readonly after: NewDefinition | null
+}
+
+export interface DefinitionItem extends BundleEntry {
+  readonly document: DefinitionDocument
+  /** null for what has none. */
+  readonly status: DefinitionStatus | null
+  readonly declaredStatus: DefinitionStatus | null
+  readonly control: Control | null
+}
+
+export interface VersionItem extends Omit<BundleRecord, 'documents'> {
+  readonly version: number
+}
+
+export interface HistoryItem {
+  readonly hash: string
+  readonly version: number
+  readonly appliedAt: Instant
+  readonly by: string
+}
+
+export interface DefinitionsChange {
+  readonly tenant: TenantId
+  readonly version: number
+  readonly hash: string
+}
+
+export interface Definitions {
+  /** Throws AppError: `conflict` when somebody else was first, `managed_by_folder`. */
+  apply(tenant: TenantId, request: ApplyRequest): Promise<Applied>
+  /** What `apply` would do; writes nothing. */
+  plan(
+    tenant: TenantId,
+    request: Pick<ApplyRequest, 'definitions' | 'managedBy' | 'prune'>,
+  ): Promise<{ readonly base: number; readonly changes: readonly PlannedChange[] }>
+  /** The definitions of an earlier version as a new one. */
+  rollback(tenant: TenantId, request: Said & { readonly to: number }): Promise<Applied>
+  /** Newest first. */
+  versions(
+    tenant: TenantId,
+    page: { readonly cursor: string | null; readonly limit: number },
+  ): Promise<Page<VersionItem>>
+  list(tenant: TenantId): Promise<readonly DefinitionItem[]>
+  one(
+    tenant: TenantId,
+    kind: DefinitionKind,
+    name: string,
+  ): Promise<{
+    readonly item: DefinitionItem
+    readonly authored: Authored | null
+    readonly history: readonly HistoryItem[]
+  }>
+  control(
+    tenant: TenantId,
+    kind: DefinitionKind,
+    name: string,
+    verb: ControlVerb,
+    said: Said,
+  ): Promise<DefinitionItem>
+  /** The folder's definitions that are in force and no longer in the folder. */
+  goneFromFolder(tenant: TenantId): readonly Entry[]
+  /** Puts in force what the store has of every tenant. */
+  load(): Promise<void>
+  /** Looks whether another node changed something; cheap when not. */
+  refresh(tenant: TenantId): Promise<void>
+  /** Calls back when definitions came into force here, or what people said about them. */
+  onChange(listener: (change: DefinitionsChange) => void): () => void
+}
