@@ -1,0 +1,97 @@
+import { describe, expect, test } from 'vitest'
+import type { TenantId } from '../ids/index.ts'
+import {
+  type Bucket,
+  formatToken,
+  hashSecret,
+  isAllowed,
+  isTenantName,
+  matchesHash,
+  parseToken,
+  ROLES,
+  takeToken,
+} from './index.ts'
+
+const SECRET = `${'A_-9'.repeat(10)}abc`
+const ID = '0123456789abcdef'
+
+describe('tokens', () => {
+  test('[AC1] come back as they were made, with hyphens in the tenant and underscores in the secret', () => {
+    for (const kind of ['key', 'session', 'link'] as const) {
+      const token = { kind, tenant: 'a-b-1' as TenantId, id: ID, secret: SECRET }
+      expect(parseToken(kind, formatToken(token))).toEqual(token)
+    }
+    expect(formatToken({ kind: 'key', tenant: 'acme' as TenantId, id: ID, secret: SECRET })).toBe(
+      `mrk_acme_${ID}_${SECRET}`,
+    )
+  })
+
+  test.each([
+    ['another kind', `mrs_acme_${ID}_${SECRET}`],
+    ['no tenant', `mrk__${ID}_${SECRET}`],
+    ['a tenant that cannot be', `mrk_-acme_${ID}_${SECRET}`],
+    ['a short id', `mrk_acme_012_${SECRET}`],
+    ['a short secret', `mrk_acme_${ID}_${SECRET.slice(1)}`],
+    ['a long secret', `mrk_acme_${ID}_${SECRET}x`],
+    ['a line end', `mrk_acme_${ID}_${SECRET}\n`],
+    ['a path', `mrk_../acme_${ID}_${SECRET}`],
+    ['nothing', ''],
+  ])('[AC1] with %s are none', (_what, text) => {
+    expect(parseToken('key', text)).toBeNull()
+  })
+
+  test('[AC2] only the very secret matches its hash, and only with what it is bound to', () => {
+    const hash = hashSecret(SECRET)
+    expect(hash).not.toContain(SECRET)
+    expect(matchesHash(SECRET, hash)).toBe(true)
+    expect(matchesHash(`${SECRET.slice(0, -1)}d`, hash)).toBe(false)
+    expect(matchesHash(SECRET, '')).toBe(false)
+    expect(matchesHash(SECRET, hashSecret(SECRET, 'bound'), 'bound')).toBe(true)
+    expect(matchesHash(SECRET, hashSecret(SECRET, 'bound'), 'other')).toBe(false)
+    expect(matchesHash(SECRET, hashSecret(SECRET, 'bound'))).toBe(false)
+  })
+})
+
+test('[AC5] a role may do what the lesser ones may; only the node’s own admin is the node', () => {
+  const table = ROLES.map((role) =>
+    (['viewer', 'operator', 'admin', 'node'] as const).map((needed) =>
+      isAllowed({ role, isNodeAdmin: false }, needed),
+    ),
+  )
+  expect(table).toEqual([
+    [true, false, false, false],
+    [true, true, false, false],
+    [true, true, true, false],
+  ])
+  expect(isAllowed({ role: 'admin', isNodeAdmin: true }, 'node')).toBe(true)
+})
+
+test('[AC10] names of tenants have small letters, digits and inner hyphens', () => {
+  for (const name of ['default', 'a', '0', 'a-b', 'a-', 'x'.repeat(63)])
+    expect(isTenantName(name), name).toBe(true)
+  for (const name of ['', '-a', 'A', 'a_b', 'a.b', 'a b', 'a\n', 'ä', 'x'.repeat(64)])
+    expect(isTenantName(name), name).toBe(false)
+})
+
+describe('a bucket', () => {
+  const policy = { capacity: 2, refillMs: 1_000 }
+  const take = (bucket: Bucket | undefined, at: number) => {
+    const step = takeToken(bucket, at, policy)
+    if (!step.taken) throw new Error('nothing was left')
+    return step.bucket
+  }
+
+  test('[AC9] gives what it holds, then one per step, and says how long to wait', () => {
+    const empty = take(take(undefined, 0), 0)
+    expect(takeToken(empty, 0, policy)).toEqual({ taken: false, waitMs: 1_000 })
+    expect(takeToken(empty, 750, policy)).toEqual({ taken: false, waitMs: 250 })
+    const again = take(empty, 1_000)
+    expect(takeToken(again, 1_000, policy).taken).toBe(false)
+  })
+
+  test('[AC9] never holds more than it can, and takes no harm from a clock that goes back', () => {
+    const rested = take(take(undefined, 0), 1_000_000)
+    expect(rested.tokens).toBe(1)
+    expect(takeToken(take(rested, 0), 0, policy).taken).toBe(false)
+  })
+})

@@ -1,0 +1,294 @@
+import { describe, expect, test } from 'vitest'
+import { AppError } from '../../core/errors/index.ts'
+import { DEFAULT_TENANT, type TenantId } from '../../core/ids/index.ts'
+import { DAY, HOUR, MINUTE, SECOND } from '../../core/time/index.ts'
+import type { Caller, NewKey } from './index.ts'
+import { ADMIN_KEY, makeAccessWorld, START } from './world.fixture.ts'
+
+const ACME = 'acme' as TenantId
+const OPERATOR: NewKey = { name: 'ci', role: 'operator', expiresInMs: null }
+
+async function refusal(promise: Promise<unknown>): Promise<string> {
+  const error = await promise.then(
+    () => null,
+    (thrown: unknown) => thrown,
+  )
+  if (!(error instanceof AppError)) throw new Error('it was not refused', { cause: error })
+  return `${error.code}: ${error.message}`
+}
+
+const UNKNOWN = 'not_authenticated: the key is not known'
+const OVER = 'not_authenticated: the session is over; sign in again'
+
+describe('keys', () => {
+  test('[AC1] [AC3] a key opens its own tenant with its own role, and its text is stored nowhere', async () => {
+    const { access, store, log } = makeAccessWorld()
+    const made = await access.keys.make(ACME, OPERATOR, 'admin')
+    expect(made.key).toMatch(/^mrk_acme_[0-9a-f]{16}_[\w-]{43}$/)
+    expect(await access.byKey(made.key)).toMatchObject({
+      tenant: 'acme',
+      role: 'operator',
+      actor: `ci (key ${made.id})`,
+      isNodeAdmin: false,
+    })
+    const secret = made.key.slice(-43)
+    expect(JSON.stringify([await store.system('verification').dump(), log.messages])).not.toContain(secret)
+    expect(log.messages).toMatchObject([{ name: 'access.key-created', fields: { name: 'ci', by: 'admin' } }])
+  })
+
+  test('[AC4] an unknown tenant, an unknown id, a wrong secret and an expired key are refused alike', async () => {
+    const { access, pass } = makeAccessWorld()
+    const { key, id } = await access.keys.make(ACME, { ...OPERATOR, expiresInMs: HOUR }, 'admin')
+    const secret = key.slice(-43)
+    const tries = [
+      `mrk_nobody_${id}_${secret}`,
+      `mrk_default_${id}_${secret}`,
+      `mrk_acme_${'0'.repeat(16)}_${secret}`,
+      `mrk_acme_${id}_${'A'.repeat(43)}`,
+      `mrs_acme_${id}_${secret}`,
+      'mrk_',
+      `${ADMIN_KEY}x`,
+    ]
+    for (const text of tries) expect(await refusal(access.byKey(text)), text).toBe(UNKNOWN)
+    pass(HOUR - 1)
+    expect((await access.byKey(key)).role).toBe('operator')
+    pass(1)
+    expect(await refusal(access.byKey(key))).toBe(UNKNOWN)
+    expect((await access.keys.list(ACME, { cursor: null, limit: 10 })).items).toMatchObject([
+      { id, isExpired: true },
+    ])
+  })
+
+  test('[AC3] a revoked key is over here at once, and elsewhere within seconds', async () => {
+    const { access, makeNode, pass } = makeAccessWorld()
+    const other = makeNode()
+    const { key, id } = await access.keys.make(ACME, OPERATOR, 'admin')
+    await access.byKey(key)
+    await other.byKey(key)
+    await access.keys.revoke(ACME, id, 'admin')
+    expect(await refusal(access.byKey(key))).toBe(UNKNOWN)
+    pass(5 * SECOND)
+    expect(await refusal(other.byKey(key))).toBe(UNKNOWN)
+    expect(await refusal(access.keys.revoke(ACME, id, 'admin'))).toMatch(/^not_found/)
+  })
+
+  test('[AC3] nobody revokes or lists another tenant’s keys', async () => {
+    const { access } = makeAccessWorld()
+    const { id, key } = await access.keys.make(ACME, OPERATOR, 'admin')
+    expect(await refusal(access.keys.revoke(DEFAULT_TENANT, id, 'admin'))).toMatch(/^not_found/)
+    expect((await access.keys.list(DEFAULT_TENANT, { cursor: null, limit: 10 })).items).toEqual([])
+    expect((await access.byKey(key)).tenant).toBe('acme')
+  })
+
+  test('[AC6] use is noted at most once a minute, and reading the store waits for seconds too', async () => {
+    const { access, store, commits, reads, pass } = makeAccessWorld()
+    const { key, id } = await access.keys.make(ACME, OPERATOR, 'admin')
+    const noted = () => commits.length - 1
+    for (let index = 0; index < 20; index += 1) await access.byKey(key)
+    await access.byKey(key)
+    expect([noted(), reads()]).toEqual([1, 1])
+    pass(30 * SECOND)
+    await access.byKey(key)
+    expect([noted(), reads()]).toEqual([1, 2])
+    pass(30 * SECOND)
+    await access.byKey(key)
+    expect(noted()).toBe(2)
+    const record = await store.forTenant(ACME).record('key', id)
+    expect(JSON.parse(record?.body ?? '')).toMatchObject({ lastUsedAt: START + MINUTE })
+  })
+
+  test('[AC6] a key that is revoked while its use is being noted does not come back', async () => {
+    const { access, store } = makeAccessWorld()
+    const { key, id } = await access.keys.make(ACME, OPERATOR, 'admin')
+    const { commit } = store
+    let note = async (): Promise<unknown> => {
+      throw new Error('its use was not noted')
+    }
+    store.commit = (held) =>
+      new Promise((resolve) => {
+        note = async () => resolve(await commit(held))
+      })
+    await access.byKey(key)
+    store.commit = commit
+    await access.keys.revoke(ACME, id, 'admin')
+    await note()
+    expect(await store.forTenant(ACME).record('key', id)).toBeNull()
+  })
+
+  test('[AC6] that a use cannot be noted is in the log and in nobody’s way', async () => {
+    const { access, store, log } = makeAccessWorld()
+    const { key } = await access.keys.make(ACME, OPERATOR, 'admin')
+    store.commit = async () => {
+      throw new Error('the disk is full')
+    }
+    expect((await access.byKey(key)).role).toBe('operator')
+    await Promise.resolve()
+    expect(log.messages.at(-1)).toMatchObject({ level: 'warn', name: 'access.use-not-noted' })
+  })
+
+  test('are listed in the order of making', async () => {
+    const { access, pass } = makeAccessWorld()
+    for (const name of ['one', 'two', 'three']) {
+      await access.keys.make(ACME, { ...OPERATOR, name }, 'admin')
+      pass(1)
+    }
+    const first = await access.keys.list(ACME, { cursor: null, limit: 2 })
+    const second = await access.keys.list(ACME, { cursor: first.nextCursor, limit: 2 })
+    expect([...first.items, ...second.items].map(({ name }) => name)).toEqual(['one', 'two', 'three'])
+  })
+})
+
+describe('the node’s own admin', () => {
+  test('[AC7] is an admin of the first tenant', async () => {
+    const { access } = makeAccessWorld()
+    expect(await access.byKey(ADMIN_KEY)).toMatchObject({
+      tenant: 'default',
+      role: 'admin',
+      actor: 'admin',
+      isNodeAdmin: true,
+    })
+  })
+
+  test('[AC7] [AC8] has sessions that end with the key, of which nothing is stored to guess by', async () => {
+    const { access, makeNode, store } = makeAccessWorld()
+    const { token, caller } = await access.signIn({ key: ADMIN_KEY }, 'here')
+    expect(caller.isNodeAdmin).toBe(true)
+    expect((await access.bySession(token)).isNodeAdmin).toBe(true)
+    expect((await makeNode().bySession(token)).isNodeAdmin).toBe(true)
+    expect(await refusal(makeNode('another-admin-key').bySession(token))).toBe(OVER)
+    expect(JSON.stringify(await store.system('verification').dump())).not.toContain(token.slice(-43))
+  })
+})
+
+describe('sessions', () => {
+  const enter = async (world: ReturnType<typeof makeAccessWorld>, key: Partial<NewKey> = {}) => {
+    const made = await world.access.keys.make(ACME, { ...OPERATOR, ...key }, 'admin')
+    return { made, ...(await world.access.signIn({ key: made.key }, 'here')) }
+  }
+
+  test('[AC8] have the right of their key for twelve hours', async () => {
+    const world = makeAccessWorld()
+    const { token, expiresAt, lifeMs } = await enter(world)
+    expect([expiresAt, lifeMs]).toEqual([START + 12 * HOUR, 12 * HOUR])
+    expect(await world.access.bySession(token)).toMatchObject({ tenant: 'acme', role: 'operator' })
+    world.pass(12 * HOUR - 1)
+    expect((await world.access.bySession(token)).role).toBe('operator')
+    world.pass(1)
+    expect(await refusal(world.access.bySession(token))).toBe(OVER)
+  })
+
+  test('[AC8] end with their key: revoked or expired', async () => {
+    const world = makeAccessWorld()
+    const revoked = await enter(world)
+    const expiring = await enter(world, { expiresInMs: HOUR })
+    expect(expiring.expiresAt).toBe(START + HOUR)
+    await world.access.bySession(revoked.token)
+    await world.access.keys.revoke(ACME, revoked.made.id, 'admin')
+    expect(await refusal(world.access.bySession(revoked.token))).toBe(OVER)
+    world.pass(HOUR)
+    expect(await refusal(world.access.bySession(expiring.token))).toBe(OVER)
+  })
+
+  test('[AC8] end when their user signs out; a key has nothing to sign out of', async () => {
+    const world = makeAccessWorld()
+    const { token, made } = await enter(world)
+    await world.access.signOut(await world.access.bySession(token))
+    expect(await refusal(world.access.bySession(token))).toBe(OVER)
+    expect(await refusal(world.access.signOut(await world.access.byKey(made.key)))).toMatch(
+      /^invalid_request/,
+    )
+  })
+
+  test('a session is no key, a key no session, a link neither', async () => {
+    const world = makeAccessWorld()
+    const { token, made } = await enter(world)
+    const link = await world.access.makeNodeLink()
+    expect(await refusal(world.access.byKey(token))).toBe(UNKNOWN)
+    expect(await refusal(world.access.byKey(link.token))).toBe(UNKNOWN)
+    expect(await refusal(world.access.bySession(made.key))).toBe(OVER)
+    expect(await refusal(world.access.bySession(link.token))).toBe(OVER)
+    expect(await refusal(world.access.bySession(link.token.replace(/^mrl/, 'mrs')))).toBe(OVER)
+  })
+
+  test('that are over are cleared away by the next one', async () => {
+    const world = makeAccessWorld()
+    await enter(world)
+    world.pass(DAY)
+    const { token } = await enter(world)
+    await new Promise((resolve) => setImmediate(resolve))
+    const { items } = await world.store.forTenant(ACME).records({ kind: 'session', cursor: null, limit: 10 })
+    expect(items).toHaveLength(1)
+    expect((await world.access.bySession(token)).role).toBe('operator')
+  })
+})
+
+describe('links', () => {
+  const NOT_OPEN = /^not_authenticated: the link does not open anything/
+
+  test('[AC11] sign in once, as whoever made them', async () => {
+    const { access, store } = makeAccessWorld()
+    const { key } = await access.keys.make(ACME, { ...OPERATOR, role: 'admin' }, 'admin')
+    const maker: Caller = await access.byKey(key)
+    const { token } = await access.makeLink(maker)
+    expect(JSON.stringify(await store.system('verification').dump())).not.toContain(token.slice(-43))
+    const entered = await access.signIn({ link: token }, 'here')
+    expect(await access.bySession(entered.token)).toMatchObject({
+      tenant: 'acme',
+      role: 'admin',
+      actor: maker.actor,
+    })
+    expect(await refusal(access.signIn({ link: token }, 'here'))).toMatch(NOT_OPEN)
+  })
+
+  test('[AC11] two who open one at the same moment do not both get in', async () => {
+    const { access } = makeAccessWorld()
+    const { token } = await access.makeNodeLink()
+    const tries = await Promise.allSettled([1, 2, 3].map(() => access.signIn({ link: token }, 'here')))
+    expect(tries.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+  })
+
+  test('[AC11] last an hour, and no longer than their key', async () => {
+    const { access, pass, makeNode } = makeAccessWorld()
+    const late = await access.makeNodeLink()
+    const stale = await access.makeNodeLink()
+    const made = await access.keys.make(ACME, OPERATOR, 'admin')
+    const orphan = await access.makeLink(await access.byKey(made.key))
+    await access.keys.revoke(ACME, made.id, 'admin')
+    expect(await refusal(access.signIn({ link: orphan.token }, 'here'))).toMatch(NOT_OPEN)
+    expect(await refusal(makeNode('another').signIn({ link: stale.token }, 'here'))).toMatch(NOT_OPEN)
+    pass(HOUR)
+    expect(await refusal(access.signIn({ link: late.token }, 'here'))).toMatch(NOT_OPEN)
+  })
+})
+
+test('[AC9] one address may fail ten times, then once every six seconds; others are not disturbed', async () => {
+  const { access, pass, log } = makeAccessWorld()
+  const fail = () => refusal(access.signIn({ key: 'wrong' }, 'there'))
+  for (let index = 0; index < 10; index += 1) expect(await fail()).toBe(UNKNOWN)
+  expect(await fail()).toMatch(/^limited: .*in 6 s/)
+  // Also with the right key: else whoever guesses would know when they have it.
+  expect(await refusal(access.signIn({ key: ADMIN_KEY }, 'there'))).toMatch(/^limited/)
+  expect((await access.signIn({ key: ADMIN_KEY }, 'here')).caller.isNodeAdmin).toBe(true)
+  pass(6 * SECOND)
+  expect((await access.signIn({ key: ADMIN_KEY }, 'there')).caller.isNodeAdmin).toBe(true)
+  expect(await fail()).toBe(UNKNOWN)
+  expect(await fail()).toMatch(/^limited/)
+  expect(JSON.stringify(log.messages)).not.toContain('wrong')
+})
+
+describe('tenants', () => {
+  test('[AC10] the first is there from the start, others are made once', async () => {
+    const { access } = makeAccessWorld()
+    await access.start()
+    await access.start()
+    await access.tenants.make('acme', 'A customer', 'admin')
+    expect(await refusal(access.tenants.make('acme', null, 'admin'))).toMatch(/^conflict/)
+    const { items } = await access.tenants.list({ cursor: null, limit: 10 })
+    expect(items).toMatchObject([
+      { name: 'acme', description: 'A customer', createdAt: START, createdBy: 'admin' },
+      { name: 'default' },
+    ])
+    expect([await access.tenants.has('acme'), await access.tenants.has('other')]).toEqual([true, false])
+    expect(await access.tenants.all()).toEqual(['default', 'acme'])
+  })
+})
