@@ -1,0 +1,331 @@
+import { describe, expect, test } from 'vitest'
+import { DEFAULT_TENANT, type TenantId } from '../../core/ids/index.ts'
+import type { HttpRequest } from '../../ports/http-client.ts'
+import {
+  accept,
+  CREATED,
+  HTTP,
+  makeWorld,
+  type Node,
+  PAID,
+  ROUTE,
+  SOURCE,
+  type World,
+  workOf,
+} from '../world.fixture.ts'
+import type { ApplyRequest, Definitions } from './index.ts'
+
+const OTHER = 'other' as TenantId
+const OWN = { ...ROUTE, name: 'mail' }
+
+const api = (
+  documents: readonly (typeof ROUTE | typeof SOURCE)[],
+  more: Partial<ApplyRequest> = {},
+): ApplyRequest => ({
+  definitions: documents.map((document) => ({ document, authored: null })),
+  managedBy: 'api',
+  prune: false,
+  by: 'mona',
+  reason: null,
+  ...more,
+})
+
+/** Lets time stand while something settles. */
+async function settle<Value>(world: World, promise: Promise<Value>): Promise<Value> {
+  promise.catch(() => {})
+  await world.pass()
+  return promise
+}
+
+async function start(answer?: (request: HttpRequest) => typeof CREATED) {
+  const world = makeWorld(answer ?? (() => CREATED))
+  const node = await world.node()
+  const { definitions } = node.engine
+  return { world, node, definitions }
+}
+
+const states = async (world: World, ids: readonly Parameters<typeof workOf>[1][]) =>
+  Promise.all(ids.map(async (id) => (await workOf(world, id)).state))
+
+describe('applying', () => {
+  test('[DV1] [DV2] [DV3] versions grow by what changes, and by nothing else', async () => {
+    const { world, definitions } = await start()
+    const first = await settle(world, definitions.apply(DEFAULT_TENANT, api([OWN], { reason: 'try it' })))
+    expect(first).toMatchObject({ version: 2, changes: [{ kind: 'Route', name: 'mail', change: 'create' }] })
+    const again = await settle(world, definitions.apply(DEFAULT_TENANT, api([OWN])))
+    expect(again).toEqual({ ...first, changes: [{ kind: 'Route', name: 'mail', change: 'unchanged' }] })
+    const next = { ...OWN, maxWaitMs: 1_000 }
+    const second = await settle(world, definitions.apply(DEFAULT_TENANT, api([next])))
+    expect(second.version).toBe(3)
+    const { items, nextCursor } = await definitions.versions(DEFAULT_TENANT, { cursor: null, limit: 2 })
+    expect(items).toMatchObject([
+      { version: 3, hash: second.hash, by: 'mona', changes: 1 },
+      { version: 2, hash: first.hash, by: 'mona', reason: 'try it', changes: 1 },
+    ])
+    const rest = await definitions.versions(DEFAULT_TENANT, { cursor: nextCursor, limit: 2 })
+    expect(rest).toMatchObject({ items: [{ version: 1, changes: 2 }], nextCursor: null })
+    const { history } = await definitions.one(DEFAULT_TENANT, 'Route', 'mail')
+    expect(history.map(({ version }) => version)).toEqual([3, 2])
+  })
+
+  test('[DV1] of two nodes that saw the same version one wins', async () => {
+    const world = makeWorld(() => CREATED)
+    const one = await world.node({ name: 'one' })
+    const two = await world.node({ name: 'two' })
+    const both = [one, two].map(({ engine }, index) =>
+      engine.definitions.apply(DEFAULT_TENANT, api([{ ...OWN, maxWaitMs: 1_000 + index }])),
+    )
+    for (const promise of both) promise.catch(() => {})
+    await world.pass()
+    const results = await Promise.allSettled(both)
+    expect(results.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
+    const lost = results.find(({ status }) => status === 'rejected') as PromiseRejectedResult
+    expect(lost.reason).toMatchObject({ code: 'conflict' })
+    expect(
+      (await one.engine.definitions.versions(DEFAULT_TENANT, { cursor: null, limit: 9 })).items[0],
+    ).toMatchObject({
+      version: 2,
+    })
+  })
+
+  test('[DV1] a base that is not in force is refused', async () => {
+    const { world, definitions } = await start()
+    await expect(
+      settle(world, definitions.apply(DEFAULT_TENANT, api([OWN], { base: 7 }))),
+    ).rejects.toMatchObject({
+      code: 'conflict',
+      message: 'version 1 is in force, not 7',
+    })
+    expect((await settle(world, definitions.apply(DEFAULT_TENANT, api([OWN], { base: 1 })))).version).toBe(2)
+  })
+
+  test('[DV4] the API is refused what the folder has, and nothing is changed', async () => {
+    const { world, definitions } = await start()
+    const request = api([OWN, { ...ROUTE, maxWaitMs: 5_000 }])
+    await expect(settle(world, definitions.apply(DEFAULT_TENANT, request))).rejects.toMatchObject({
+      code: 'managed_by_folder',
+      details: { definitions: ['Route/book'] },
+    })
+    expect((await definitions.list(DEFAULT_TENANT)).map(({ name, version }) => [name, version])).toEqual([
+      ['shop', 1],
+      ['book', 1],
+    ])
+  })
+
+  test('[DV5] [DV6] what the folder lost stays until it is pruned; the demo goes by itself', async () => {
+    const { world, node, definitions } = await start()
+    const demo = api([{ ...ROUTE, name: 'demo' }], { managedBy: 'demo' })
+    await settle(world, definitions.apply(DEFAULT_TENANT, demo))
+    await settle(world, definitions.apply(DEFAULT_TENANT, api([SOURCE], { managedBy: 'folder' })))
+    expect((await definitions.list(DEFAULT_TENANT)).map(({ name }) => name)).toEqual(['shop', 'book'])
+    expect(definitions.goneFromFolder(DEFAULT_TENANT)).toMatchObject([{ name: 'book' }])
+    const eventId = await accept(world, node)
+    expect((await workOf(world, eventId)).state).toBe('done')
+    await settle(world, definitions.apply(DEFAULT_TENANT, api([SOURCE], { prune: true })))
+    expect((await definitions.list(DEFAULT_TENANT)).map(({ name }) => name)).toEqual(['shop'])
+    expect(definitions.goneFromFolder(DEFAULT_TENANT)).toEqual([])
+  })
+
+  test('[DV7] a rollback is a new version of the old definitions', async () => {
+    const { world, node, definitions } = await start()
+    await settle(world, definitions.apply(DEFAULT_TENANT, api([OWN])))
+    const back = await settle(
+      world,
+      definitions.rollback(DEFAULT_TENANT, { to: 1, by: 'mona', reason: 'oops' }),
+    )
+    expect(back).toMatchObject({
+      version: 3,
+      changes: [
+        { name: 'shop', change: 'unchanged' },
+        { name: 'book', change: 'unchanged' },
+        { name: 'mail', change: 'remove' },
+      ],
+    })
+    const eventId = await accept(world, node)
+    expect(await world.reads.workOfEvent(eventId)).toHaveLength(1)
+    const forth = await settle(
+      world,
+      definitions.rollback(DEFAULT_TENANT, { to: 2, by: 'mona', reason: null }),
+    )
+    expect(forth.version).toBe(4)
+    await expect(
+      settle(world, definitions.rollback(DEFAULT_TENANT, { to: 99, by: 'mona', reason: null })),
+    ).rejects.toMatchObject({ code: 'not_found' })
+  })
+
+  test('[DV8] what was written is kept, and a comment alone is no version', async () => {
+    const { world, definitions } = await start()
+    const written = (text: string) =>
+      api([], { definitions: [{ document: OWN, authored: { path: 'a/mail.yaml', text } }] })
+    const first = await settle(world, definitions.apply(DEFAULT_TENANT, written('kind: Route\n')))
+    const second = await settle(world, definitions.apply(DEFAULT_TENANT, written('# why\nkind: Route\n')))
+    expect(second.version).toBe(first.version)
+    expect(await definitions.one(DEFAULT_TENANT, 'Route', 'mail')).toMatchObject({
+      authored: { path: 'a/mail.yaml', text: '# why\nkind: Route\n' },
+    })
+  })
+
+  test('[DV9] work that began stays on its version', async () => {
+    const { world, node, definitions } = await start()
+    await settle(world, control(definitions, 'pause'))
+    const eventId = await accept(world, node)
+    const moved = { ...ROUTE, do: { ...HTTP, url: 'https://elsewhere.example/' } }
+    await settle(world, definitions.apply(DEFAULT_TENANT, api([SOURCE, moved], { managedBy: 'folder' })))
+    await settle(world, control(definitions, 'resume'))
+    await world.pass(1_000)
+    expect((await workOf(world, eventId)).state).toBe('done')
+    expect(world.calls.map(({ request }) => request.url)).toEqual(['https://vendor.example/orders/o1'])
+  })
+
+  test('[DV10] tenants do not see each other, and a restart finds both', async () => {
+    const { world, node, definitions } = await start()
+    await settle(world, definitions.apply(OTHER, api([OWN])))
+    expect((await definitions.list(DEFAULT_TENANT)).map(({ name }) => name)).toEqual(['shop', 'book'])
+    await settle(world, definitions.apply(DEFAULT_TENANT, api([{ ...OWN, name: 'own' }])))
+    node.crash()
+    const again = (await world.node({ documents: [SOURCE, ROUTE] })).engine.definitions
+    await settle(world, again.load())
+    expect((await again.list(DEFAULT_TENANT)).map(({ name }) => name)).toEqual(['shop', 'book', 'own'])
+    expect((await again.list(OTHER)).map(({ name }) => name)).toEqual(['mail'])
+    expect(await again.list('nobody' as TenantId)).toEqual([])
+  })
+
+  test('[DV11] a node follows what another one applied and paused', async () => {
+    const world = makeWorld(() => CREATED)
+    const one = await world.node({ name: 'one' })
+    const two = await world.node({ name: 'two' })
+    await settle(world, one.engine.definitions.apply(DEFAULT_TENANT, api([OWN])))
+    await settle(world, control(one.engine.definitions, 'disable'))
+    await world.pass(6_000)
+    const eventId = await accept(world, two)
+    const work = await world.reads.workOfEvent(eventId)
+    expect(work.map(({ consumer, state }) => `${consumer} ${state}`).sort()).toEqual([
+      'route:book skipped',
+      'route:mail done',
+    ])
+  })
+})
+
+function control(definitions: Definitions, verb: 'pause' | 'resume' | 'disable', name = 'book') {
+  return definitions.control(DEFAULT_TENANT, 'Route', name, verb, { by: 'mona', reason: 'vendor is down' })
+}
+
+describe('pausing', () => {
+  test('[DV12] [DV13] a paused route keeps its work over a restart, and runs it when resumed', async () => {
+    const { world, node, definitions } = await start()
+    const before = (await definitions.list(DEFAULT_TENANT)).find(({ name }) => name === 'book')
+    const paused = await settle(world, control(definitions, 'pause'))
+    expect(paused).toEqual({
+      ...before,
+      status: 'paused',
+      declaredStatus: 'active',
+      control: { status: 'paused', at: world.now(), by: 'mona', reason: 'vendor is down' },
+    })
+    const ids = [await accept(world, node)]
+    await world.pass(10_000)
+    node.crash()
+    const next: Node = await world.node()
+    ids.push(await accept(world, next, { ...PAID, id: 'd2', order: 'o2' }))
+    await world.pass(60_000)
+    expect(await states(world, ids)).toEqual(['ready', 'ready'])
+    expect(await settle(world, control(next.engine.definitions, 'resume'))).toEqual(before)
+    await world.pass()
+    expect(await states(world, ids)).toEqual(['done', 'done'])
+    expect(
+      (await next.engine.definitions.versions(DEFAULT_TENANT, { cursor: null, limit: 9 })).items,
+    ).toHaveLength(1)
+  })
+
+  test('[DV14] a disabled route keeps what is queued and skips what arrives', async () => {
+    const { world, node, definitions } = await start()
+    await settle(world, control(definitions, 'pause'))
+    const queued = await accept(world, node)
+    await settle(world, control(definitions, 'disable'))
+    const arriving = await accept(world, node, { ...PAID, id: 'd2', order: 'o2' })
+    await world.pass(10_000)
+    expect(await states(world, [queued, arriving])).toEqual(['ready', 'skipped'])
+    await settle(world, control(definitions, 'resume'))
+    await world.pass()
+    expect(await states(world, [queued, arriving])).toEqual(['done', 'skipped'])
+  })
+
+  test('[DV14] a disabled source refuses, and takes in again', async () => {
+    const { world, node, definitions } = await start()
+    const say = (verb: 'disable' | 'resume') =>
+      settle(world, definitions.control(DEFAULT_TENANT, 'Source', 'shop', verb, { by: 'mona', reason: null }))
+    await say('disable')
+    await expect(settle(world, node.send(PAID))).rejects.toMatchObject({ code: 'source_disabled' })
+    await say('resume')
+    expect(await settle(world, node.send(PAID))).toMatchObject({ duplicate: false })
+  })
+
+  test('[DV15] a word ends with its definition, and when the document says something new', async () => {
+    const { world, definitions } = await start()
+    await settle(world, definitions.apply(DEFAULT_TENANT, api([OWN])))
+    await settle(world, control(definitions, 'pause', 'mail'))
+    const apply = (documents: Parameters<typeof api>[0], prune = false) =>
+      settle(world, definitions.apply(DEFAULT_TENANT, api(documents, { prune })))
+    const status = async () => (await definitions.one(DEFAULT_TENANT, 'Route', 'mail')).item.status
+    await apply([{ ...OWN, maxWaitMs: 9_000 }])
+    expect(await status()).toBe('paused')
+    await apply([{ ...OWN, status: 'disabled' }])
+    expect(await status()).toBe('disabled')
+    await settle(world, control(definitions, 'resume', 'mail'))
+    expect(await status()).toBe('active')
+    await apply([], true)
+    await apply([OWN])
+    expect(await status()).toBe('active')
+    await settle(world, control(definitions, 'pause', 'mail'))
+    await apply([], true)
+    await apply([OWN])
+    expect(await status()).toBe('active')
+  })
+
+  test('[DV16] what cannot be paused is refused, and what is not there is not found', async () => {
+    const { world, definitions } = await start()
+    const said = { by: 'mona', reason: null }
+    await expect(
+      settle(world, definitions.control(DEFAULT_TENANT, 'Source', 'shop', 'pause', said)),
+    ).rejects.toMatchObject({ code: 'invalid_request' })
+    await expect(
+      settle(world, definitions.control(DEFAULT_TENANT, 'Route', 'nobody', 'pause', said)),
+    ).rejects.toMatchObject({ code: 'not_found' })
+    await expect(
+      settle(world, definitions.control(OTHER, 'Route', 'book', 'pause', said)),
+    ).rejects.toMatchObject({ code: 'not_found' })
+  })
+})
+
+test('[DV17] a plan shows what was and what would be, and changes nothing', async () => {
+  const { world, definitions } = await start()
+  const authored = { path: 'mail.yaml', text: 'old' }
+  await settle(
+    world,
+    definitions.apply(DEFAULT_TENANT, api([], { definitions: [{ document: OWN, authored }] })),
+  )
+  const next = { document: { ...OWN, maxWaitMs: 1 }, authored: { path: 'mail.yaml', text: 'new' } }
+  const planned = await definitions.plan(DEFAULT_TENANT, {
+    definitions: [next, { document: SOURCE, authored: null }],
+    managedBy: 'api',
+    prune: true,
+  })
+  expect(planned).toEqual({
+    base: 2,
+    changes: [
+      { kind: 'Source', name: 'shop', change: 'unchanged', before: null, after: null },
+      { kind: 'Route', name: 'mail', change: 'update', before: { document: OWN, authored }, after: next },
+    ],
+  })
+  expect((await definitions.versions(DEFAULT_TENANT, { cursor: null, limit: 9 })).items).toHaveLength(2)
+})
+
+test('whoever listens hears of what comes into force', async () => {
+  const { world, definitions } = await start()
+  const heard: string[] = []
+  const stop = definitions.onChange(({ tenant, version }) => heard.push(`${tenant} ${version}`))
+  await settle(world, definitions.apply(OTHER, api([OWN])))
+  await settle(world, control(definitions, 'pause'))
+  stop()
+  await settle(world, control(definitions, 'resume'))
+  expect(heard).toEqual(['other 1', 'default 1'])
+})
