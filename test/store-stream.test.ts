@@ -74,7 +74,7 @@ describe('one stream of operations', () => {
       ...guards.flatMap((guard) => [`${guard} held`, `${guard} refused`]),
       ...['found nothing', 'found work', 'found event', 'found ledger', 'found version'],
       ...['event.append', 'work.add', 'work.settle', 'work.again', 'attempt.append', 'ledger.reserve'],
-      ...['ledger.settle', 'ledger.done', 'ledger.observe', 'deadLetter.put', 'record.put'],
+      ...['ledger.settle', 'ledger.done', 'ledger.observe', 'deadLetter.put', 'record.put', 'record.delete'],
     ]
     const few = names.filter((name) => (seen.get(name) ?? 0) < 5)
     expect(few.map((name) => `${name}: ${seen.get(name) ?? 0}`)).toEqual([])

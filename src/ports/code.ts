@@ -1,14 +1,47 @@
-// Users' functions, by the hash of the bundle they come in.
+// Users' functions, by the hash of the bundle they come in, and what a function may do while it runs.
 
+import type { Envelope } from '../core/event/index.ts'
 import type { FunctionOutcome } from '../core/function/index.ts'
-import type { EventId } from '../core/ids/index.ts'
 import type { JsonValue } from '../core/json/index.ts'
+import type { Instant } from '../core/time/index.ts'
+
+/** The envelope and its payload, parsed for this function alone; whole numbers beyond 2^53 are bigints. */
+export interface FunctionEvent extends Envelope {
+  readonly receivedAt: Instant
+  readonly data: JsonValue
+}
+
+export interface FunctionLog {
+  info(message: string, fields?: Readonly<Record<string, unknown>>): void
+  warn(message: string, fields?: Readonly<Record<string, unknown>>): void
+  error(message: string, fields?: Readonly<Record<string, unknown>>): void
+}
+
+/** What may be done about an effect whose outcome is unknown; none of it: a person decides. */
+export interface EffectOptions<Value> {
+  readonly idempotent?: boolean
+  /** `24h`, or milliseconds. */
+  readonly keyTtl?: string | number
+  /** `undefined`: the effect is not there. */
+  readonly probe?: (key: string) => Promise<Value | undefined> | Value | undefined
+  /** How long the other side may still take to do what it was asked for; 30 s when left out. */
+  readonly probeAfter?: string | number
+}
 
 export interface FunctionContext {
   readonly key: string
-  readonly eventId: EventId
+  readonly event: FunctionEvent
   readonly attempt: number
   readonly signal: AbortSignal
+  readonly log: FunctionLog
+  readonly clock: { now(): Instant }
+  effect<Value>(
+    name: string,
+    run: (key: string, signal: AbortSignal) => Promise<Value> | Value,
+    options?: EffectOptions<Value>,
+  ): Promise<Value>
+  emit(subject: string, data: unknown): void
+  heartbeat(detail?: unknown): void
 }
 
 export type { FunctionOutcome }

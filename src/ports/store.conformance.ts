@@ -7,6 +7,7 @@ import { commitRules } from './store-conformance/commits.conformance.ts'
 import { guardRules } from './store-conformance/guards.conformance.ts'
 import { type Kit, type MakeStoreHarness, openKit, START } from './store-conformance/kit.conformance.ts'
 import { claimRules, leaseRules } from './store-conformance/leases.conformance.ts'
+import { lookupRules } from './store-conformance/lookups.conformance.ts'
 import {
   makeBook,
   nextOperation,
@@ -53,6 +54,7 @@ export function storeConformance(
       leaseRules(kit)
       claimRules(kit)
       readRules(kit)
+      lookupRules(kit)
     })
 
     test('[ST70] random operations do what they do in memory', async () => {

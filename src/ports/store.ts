@@ -18,6 +18,7 @@ import type {
   DeadLetter,
   DeadLetterReason,
   DeadLetterState,
+  LetterGroup,
   NewDeadLetter,
 } from '../core/dead-letter/index.ts'
 import type { EventSummary, NewEvent, StoredEvent } from '../core/event/index.ts'
@@ -242,20 +243,6 @@ export interface StoreOverview {
   readonly oldestReadyAt: Instant | null
 }
 
-/** Dead letters of one consumer that failed alike. */
-export interface DeadLetterGroup {
-  readonly class: FailureClass
-  readonly reason: DeadLetterReason
-  readonly consumer: string
-  /** `causeOf` their last error: the error without what differs from one event to the next. */
-  readonly cause: string
-  readonly count: number
-  readonly firstAt: Instant
-  readonly latestAt: Instant
-  /** The newest of them. */
-  readonly sampleId: DeadLetterId
-}
-
 /**
  * Pages are newest first, but for `records`, which go by key; `workOfEvent`, `causedBy` and `attempts` are oldest first. A
  * cursor is opaque; a malformed one throws `StoreError` with code `invalid_cursor`.
@@ -305,9 +292,9 @@ export interface TenantReads {
   /** The largest group first. `isCapped`: there are more letters or groups than were looked at or are answered. */
   deadLetterGroups(query: {
     readonly state: DeadLetterState
-  }): Promise<{ readonly groups: readonly DeadLetterGroup[]; readonly isCapped: boolean }>
+  }): Promise<{ readonly groups: readonly LetterGroup[]; readonly isCapped: boolean }>
   record(kind: RecordKind, key: string): Promise<{ readonly version: number; readonly body: string } | null>
-  /** Ordered by the bytes of the key. `prefix` is taken letter by letter. */
+  /** Ordered by the bytes of the key. `prefix` is taken letter by letter; a key that holds U+0000 may be left out. */
   records(
     query: PageRequest & { readonly kind: RecordKind; readonly prefix?: string },
   ): Promise<Page<StoredRecord>>

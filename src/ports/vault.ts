@@ -2,8 +2,42 @@
 
 import type { SecretRef } from '../core/definition/index.ts'
 import type { TenantId } from '../core/ids/index.ts'
+import type { Instant } from '../core/time/index.ts'
+import type { Page, PageRequest } from './store.ts'
 
 export interface Vault {
   /** The values of a reference, the preferred one first; more than one while a secret is being rotated. Empty: not set. */
   resolve(tenant: TenantId, refs: readonly SecretRef[]): Promise<readonly string[]>
+}
+
+export interface SecretRow {
+  readonly name: string
+  /** null: there is only a pending value. */
+  readonly version: number | null
+  readonly hasPending: boolean
+  readonly updatedAt: Instant
+  readonly updatedBy: string
+}
+
+/** A vault whose secrets can be set here. Values go in and come out by `resolve` alone. */
+export interface SecretVault extends Vault {
+  /** By name. */
+  list(tenant: TenantId, page: PageRequest): Promise<Page<SecretRow>>
+  /** Whether `resolve` would find it. */
+  has(tenant: TenantId, name: string): Promise<boolean>
+  /** A pending value waits beside the one in use; any other takes its place at once, and that of a pending one. */
+  set(
+    tenant: TenantId,
+    name: string,
+    value: string,
+    options: { readonly isPending: boolean; readonly by: string },
+  ): Promise<{ readonly version: number }>
+  /** The pending value takes the place of the one in use. */
+  promote(tenant: TenantId, name: string, by: string): Promise<{ readonly version: number }>
+  remove(tenant: TenantId, name: string, by: string): Promise<void>
+  /** Seals everything with the current master key; what cannot be opened is left as it is and named. */
+  rewrap(tenants: readonly TenantId[]): Promise<{
+    readonly rewrapped: number
+    readonly unreadable: readonly { readonly tenant: TenantId; readonly name: string }[]
+  }>
 }

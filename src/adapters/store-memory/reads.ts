@@ -1,10 +1,14 @@
 // Reads: a tenant's own rows by keyset pages, and the few reads that cross tenants.
 
+import type { DeadLetter } from '../../core/dead-letter/index.ts'
+import { groupByCause } from '../../core/dead-letter/index.ts'
 import type { EventId, TenantId, WorkId } from '../../core/ids/index.ts'
 import type { WorkRow, WorkState } from '../../core/work/index.ts'
 import { WORK_STATES } from '../../core/work/index.ts'
-import type { Page, PageRequest, StoreDump, SystemReads, TenantReads } from '../../ports/store.ts'
-import { decodeCursor, encodeCursor, type Position } from './cursor.ts'
+import type { StoreDump, StoreOverview, SystemReads, TenantReads } from '../../ports/store.ts'
+import { GROUPED_LETTERS_MAX, GROUPS_MAX, OVERVIEW_COUNT_MAX } from '../../ports/store.ts'
+import { byId, ownRows, page } from './pages.ts'
+import { searchEvents, toSummary } from './search.ts'
 import { compareText, findWork, joinKey, type MemoryState } from './state.ts'
 
 type Open = () => void
@@ -18,13 +22,14 @@ export function makeTenantReads(state: MemoryState, tenant: TenantId, assertOpen
     },
     async events(query) {
       assertOpen()
-      const { source, subject, unmatched } = query
-      const isWanted = (row: { source: string; subject: string; matched: number }) =>
-        (source === undefined || row.source === source) &&
-        (subject === undefined || row.subject === subject) &&
-        (unmatched === undefined || (row.matched === 0) === unmatched)
-      const found = page('events', query, ownRows(state.events, tenant).filter(isWanted), byId)
-      return { ...found, items: found.items.map(({ headers: _headers, data: _data, ...summary }) => summary) }
+      return searchEvents(state, tenant, query)
+    },
+    async causedBy(id, limit) {
+      assertOpen()
+      const rows = ownRows(state.events, tenant).filter((row) => row.causationId === id)
+      return sortedBy(rows, (row) => [row.id])
+        .slice(0, limit)
+        .map(toSummary)
     },
     async work(id) {
       assertOpen()
@@ -33,6 +38,10 @@ export function makeTenantReads(state: MemoryState, tenant: TenantId, assertOpen
     async workOfEvent(id) {
       assertOpen()
       return workOfEvent(state, tenant, id)
+    },
+    async workOfEvents(ids) {
+      assertOpen()
+      return [...new Set(ids)].sort(compareText).flatMap((id) => workOfEvent(state, tenant, id))
     },
     async workList(query) {
       assertOpen()
@@ -68,14 +77,30 @@ export function makeTenantReads(state: MemoryState, tenant: TenantId, assertOpen
           (query.state === undefined || row.state === query.state) &&
           (query.consumer === undefined || row.consumer === query.consumer) &&
           (query.class === undefined || row.class === query.class) &&
+          (query.reason === undefined || row.reason === query.reason) &&
           (query.eventId === undefined || row.eventId === query.eventId),
       )
       return page('deadLetters', query, rows, byId)
+    },
+    async deadLetterGroups(query) {
+      assertOpen()
+      return groupLetters(ownRows(state.deadLetters, tenant).filter((row) => row.state === query.state))
     },
     async record(kind, key) {
       assertOpen()
       const row = state.records.get(joinKey(tenant, kind, key))
       return row ? { version: row.version, body: row.body } : null
+    },
+    async records({ kind, prefix = '', ...request }) {
+      assertOpen()
+      const rows = ownRows(state.records, tenant)
+        .filter((row) => row.kind === kind && row.key.startsWith(prefix))
+        .map(({ key, version, body }) => ({ key, version, body }))
+      return page(`records of ${kind}`, request, rows, (row) => [0, row.key], 'ascending')
+    },
+    async overview() {
+      assertOpen()
+      return overview(state, tenant)
     },
   }
 }
@@ -87,6 +112,11 @@ export function makeSystemReads(state: MemoryState, assertOpen: Open): SystemRea
       const first = [...state.ready.values()].flatMap(([id]) => (id && state.work.get(id)) ?? [])
       const consumers = first.map(({ tenant, consumer }) => ({ tenant, consumer }))
       return sortedBy(consumers, (row) => [row.tenant, row.consumer])
+    },
+    async tenants() {
+      assertOpen()
+      const bundles = [...state.records.values()].filter((row) => row.kind === 'bundle')
+      return [...new Set(bundles.map((row) => row.tenant))].sort(compareText)
     },
     async workCounts() {
       assertOpen()
@@ -116,11 +146,43 @@ export function dumpState(state: MemoryState): StoreDump {
   }
 }
 
-function ownRows<Row extends { readonly tenant: TenantId }>(
-  table: ReadonlyMap<unknown, Row>,
-  tenant: TenantId,
-): Row[] {
-  return [...table.values()].filter((row) => row.tenant === tenant)
+/** The newest letters that there is room for, each a group of one until it meets its like. */
+function groupLetters(letters: readonly DeadLetter[]) {
+  const newest = [...letters].sort((a, b) => compareText(b.id, a.id)).slice(0, GROUPED_LETTERS_MAX)
+  const groups = groupByCause(
+    newest.map(({ class: failure, reason, consumer, lastError, createdAt, id }) => ({
+      class: failure,
+      reason,
+      consumer,
+      lastError,
+      count: 1,
+      firstAt: createdAt,
+      latestAt: createdAt,
+      sampleId: id,
+    })),
+  )
+  return {
+    groups: groups.slice(0, GROUPS_MAX),
+    isCapped: letters.length > GROUPED_LETTERS_MAX || groups.length > GROUPS_MAX,
+  }
+}
+
+function overview(state: MemoryState, tenant: TenantId): StoreOverview {
+  const work = ownRows(state.work, tenant)
+  const upTo = (count: number) => Math.min(count, OVERVIEW_COUNT_MAX)
+  const inState = (name: WorkState) => work.filter((row) => row.state === name)
+  const ready = inState('ready')
+  return {
+    counts: {
+      ready: upTo(ready.length),
+      leased: upTo(inState('leased').length),
+      parked: upTo(inState('parked').length),
+      openDeadLetters: upTo(ownRows(state.deadLetters, tenant).filter((row) => row.state === 'open').length),
+      unmatched: upTo(ownRows(state.events, tenant).filter((row) => row.matched === 0).length),
+    },
+    cappedAt: OVERVIEW_COUNT_MAX,
+    oldestReadyAt: ready.reduce<number | null>((at, row) => Math.min(at ?? row.dueAt, row.dueAt), null),
+  }
 }
 
 function workOfEvent(state: MemoryState, tenant: TenantId, id: EventId): readonly WorkRow[] {
@@ -141,29 +203,4 @@ function sortedBy<Row>(rows: Row[], keysOf: (row: Row) => readonly string[]): Ro
     }
     return 0
   })
-}
-
-const byId = (row: { readonly id: string }): Position => [0, row.id]
-
-function comparePositions(a: Position, b: Position): number {
-  return a[0] - b[0] || compareText(a[1], b[1])
-}
-
-function page<Row>(
-  list: string,
-  query: PageRequest,
-  rows: readonly Row[],
-  positionOf: (row: Row) => Position,
-): Page<Row> {
-  const after = query.cursor === null ? null : decodeCursor(list, query.cursor)
-  const rest = rows
-    .map((row) => ({ row, position: positionOf(row) }))
-    .filter(({ position }) => after === null || comparePositions(position, after) < 0)
-    .sort((a, b) => comparePositions(b.position, a.position))
-  const items = rest.slice(0, query.limit)
-  const last = items.at(-1)
-  return {
-    items: items.map(({ row }) => row),
-    nextCursor: last && rest.length > items.length ? encodeCursor(list, last.position) : null,
-  }
 }

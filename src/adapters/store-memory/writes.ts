@@ -90,6 +90,9 @@ export function applyWrite(tx: Transaction, write: Write): void {
       put(tx, state.records, joinKey(tenant, kind, key), row)
       break
     }
+    case 'record.delete':
+      remove(tx, state.records, joinKey(tenant, write.kind, write.key))
+      break
     default:
       unreachable(write)
   }
@@ -99,6 +102,13 @@ function put<Key, Row>(tx: Transaction, table: Map<Key, Row>, key: Key, row: Row
   const before = table.get(key)
   tx.undo.push(before === undefined ? () => table.delete(key) : () => table.set(key, before))
   table.set(key, row)
+}
+
+function remove<Key, Row>(tx: Transaction, table: Map<Key, Row>, key: Key): void {
+  const before = table.get(key)
+  if (before === undefined) return
+  tx.undo.push(() => table.set(key, before))
+  table.delete(key)
 }
 
 function putWorkRow(tx: Transaction, row: WorkRow): void {

@@ -43,7 +43,8 @@ export interface Changes {
   readonly attempts: (Attempt & { readonly tenant: TenantId; readonly work: WorkId })[]
   readonly ledger: Map<string, LedgerEntry>
   readonly deadLetters: Map<string, DeadLetter>
-  readonly records: Map<string, RecordRow>
+  /** `body` null: the record goes. */
+  readonly records: Map<string, Omit<RecordRow, 'body'> & { readonly body: string | null }>
 }
 
 interface Decision {
@@ -223,6 +224,14 @@ function applyWrite(writing: Writing, write: Write): void {
     case 'record.put': {
       const { kind, key, version, body } = write
       changes.records.set(joinKey(tenant, kind, key), { tenant, kind, key, version, body })
+      break
+    }
+    case 'record.delete': {
+      const { kind, key } = write
+      const joined = joinKey(tenant, kind, key)
+      if (writing.loaded.records.has(joined)) {
+        changes.records.set(joined, { tenant, kind, key, version: 0, body: null })
+      }
       break
     }
     default:

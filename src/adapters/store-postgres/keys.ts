@@ -126,6 +126,7 @@ function addWrite(keys: RowKeys, tenant: TenantId, write: Write): void {
       keys.deadLetters.set(joinKey(tenant, write.row.id), { tenant, id: write.row.id })
       break
     case 'record.put':
+    case 'record.delete':
       addRecord(keys, tenant, write.kind, write.key)
       break
     default:

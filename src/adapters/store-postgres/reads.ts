@@ -1,14 +1,16 @@
 // Reads: a tenant's own rows by keyset pages, and the few reads that cross tenants, on connections that only read.
 
-import { Buffer } from 'node:buffer'
 import type { TenantId } from '../../core/ids/index.ts'
 import { WORK_STATES, type WorkState } from '../../core/work/index.ts'
 import type { Page, PageRequest, StoreDump, SystemReads, TenantReads } from '../../ports/store.ts'
-import { StoreError } from '../../ports/store.ts'
 import { prepare, type Statement } from './connection.ts'
+import { decodeCursor, encodeCursor, type Value } from './cursor.ts'
+import { EVENT_SUMMARY, searchEvents } from './event-search.ts'
 import { hashKey, joinKey } from './keys.ts'
-import { escapeText } from './parameters.ts'
+import { type ColumnType, escapeText, makeArray } from './parameters.ts'
+import { listRecords } from './records.ts'
 import { readLedgerEntry } from './rows.ts'
+import { groupLetters, readOverview } from './summaries.ts'
 import {
   ATTEMPT,
   DEAD_LETTER,
@@ -25,13 +27,8 @@ import {
 export type Query = (statement: Statement) => Promise<any[]>
 
 const all = (table: Table) => selectList('t', Object.keys(table.columns))
-const EVENT_SUMMARY = selectList(
-  't',
-  Object.keys(EVENT.columns).filter((name) => name !== 'headers' && name !== 'data'),
-)
 const ATTEMPT_FIELDS = Object.keys(ATTEMPT.columns).filter((name) => name !== 'tenant' && name !== 'work')
 
-type Value = string | number
 type Filters = Readonly<Record<string, string | undefined>>
 
 export function makeTenantReads(query: Query, schema: string, tenant: TenantId): TenantReads {
@@ -48,8 +45,6 @@ export function makeTenantReads(query: Query, schema: string, tenant: TenantId):
     filters: Filters,
     options: {
       order?: readonly string[]
-      where?: string
-      columns?: string
       read?: (row: Record<string, unknown>) => Row
     } = {},
   ): Promise<Page<Row>> => {
@@ -60,9 +55,8 @@ export function makeTenantReads(query: Query, schema: string, tenant: TenantId):
     for (const [name, value] of Object.entries(filters)) {
       if (value !== undefined) where.push(`t."${toColumn(name)}" = ${parameter(escapeText(value), 'text')}`)
     }
-    if (options.where !== undefined) where.push(options.where)
     if (request.cursor !== null) {
-      const place = decodeCursor(table, order, request.cursor).map((value, index) =>
+      const place = decodeCursor(table.name, typesOf(table, order), request.cursor).map((value, index) =>
         parameter(
           typeof value === 'string' ? escapeText(value) : value,
           table.columns[order[index] as string] as string,
@@ -71,7 +65,7 @@ export function makeTenantReads(query: Query, schema: string, tenant: TenantId):
       where.push(`(${order.map((name) => `t."${toColumn(name)}"`).join(', ')}) < (${place.join(', ')})`)
     }
     const sql =
-      `SELECT ${options.columns ?? all(table)} FROM ${schema}.${table.name} AS t WHERE ${where.join(' AND ')} ORDER BY ` +
+      `SELECT ${all(table)} FROM ${schema}.${table.name} AS t WHERE ${where.join(' AND ')} ORDER BY ` +
       `${order.map((name) => `t."${toColumn(name)}" DESC`).join(', ')} LIMIT ${parameter(request.limit + 1, 'int8')}`
     const rows = await query(prepare(sql, values))
     const items = rows.slice(0, request.limit)
@@ -82,7 +76,7 @@ export function makeTenantReads(query: Query, schema: string, tenant: TenantId):
       nextCursor:
         last !== undefined && isMore
           ? encodeCursor(
-              table,
+              table.name,
               order.map((name) => last[name]),
             )
           : null,
@@ -91,14 +85,29 @@ export function makeTenantReads(query: Query, schema: string, tenant: TenantId):
 
   return {
     event: (id) => one(EVENT, 't.id = $2::text', [id]),
-    events: ({ source, subject, unmatched, ...request }) =>
-      page(EVENT, request, { source, subject }, { columns: EVENT_SUMMARY, ...unmatchedOnly(unmatched) }),
+    events: (request) => searchEvents(query, schema, tenant, request),
+    causedBy: (id, limit) =>
+      query(
+        prepare(
+          `SELECT ${EVENT_SUMMARY} FROM ${schema}.event AS t WHERE t.tenant = $1::text ` +
+            'AND t.causation_id COLLATE "C" = $2::text AND t.causation_id IS NOT NULL ORDER BY t.id LIMIT $3::int8',
+          [escapeText(tenant), escapeText(id), limit],
+        ),
+      ),
     work: (id) => one(WORK, 't.id = $2::text', [id]),
     workOfEvent: (id) =>
       query(
         prepare(
           `SELECT ${all(WORK)} FROM ${schema}.work AS t WHERE t.tenant = $1::text AND t.event_id = $2::text ORDER BY t.id`,
           [tenant, id].map(escapeText),
+        ),
+      ),
+    workOfEvents: (ids) =>
+      query(
+        prepare(
+          `SELECT ${all(WORK)} FROM ${schema}.work AS t WHERE t.tenant = $1::text ` +
+            'AND t.event_id = ANY ($2::text[]) ORDER BY t.event_id, t.id',
+          [escapeText(tenant), makeArray('text', ids)],
         ),
       ),
     workList: ({ state, consumer, class: failure, ...request }) =>
@@ -119,18 +128,20 @@ export function makeTenantReads(query: Query, schema: string, tenant: TenantId):
     ledgerList: ({ state, ...request }) =>
       page(LEDGER, request, { state }, { order: ['createdAt', 'key'], read: readLedgerEntry }),
     deadLetter: (id) => one(DEAD_LETTER, 't.id = $2::text', [id]),
-    deadLetters: ({ state, consumer, class: failure, eventId, ...request }) =>
-      page(DEAD_LETTER, request, { state, consumer, class: failure, eventId }),
+    deadLetters: ({ state, consumer, class: failure, reason, eventId, ...request }) =>
+      page(DEAD_LETTER, request, { state, consumer, class: failure, reason, eventId }),
+    deadLetterGroups: ({ state }) => groupLetters(query, schema, tenant, state),
     async record(kind, key) {
       const row = await one(RECORD, 't.kind = $2::text AND t.key = $3::text', [kind, key])
       return row === null ? null : { version: row.version, body: row.body }
     },
+    records: (request) => listRecords(query, schema, tenant, request),
+    overview: () => readOverview(query, schema, tenant),
   }
 }
 
-function unmatchedOnly(unmatched: boolean | undefined): { where?: string } {
-  if (unmatched === undefined) return {}
-  return { where: unmatched ? 't.matched = 0' : 't.matched <> 0' }
+function typesOf(table: Table, order: readonly string[]): readonly ColumnType[] {
+  return order.map((name) => table.columns[name] as ColumnType)
 }
 
 /** Answers of one snapshot. */
@@ -146,6 +157,12 @@ export function makeSystemReads(query: Query, snapshot: Snapshot, schema: string
           `SELECT DISTINCT tenant, consumer FROM ${schema}.work WHERE state = 'ready' ORDER BY tenant, consumer`,
         ),
       ),
+    async tenants() {
+      const rows = await query(
+        prepare(`SELECT DISTINCT tenant FROM ${schema}.record WHERE kind = 'bundle' ORDER BY tenant`),
+      )
+      return rows.map((row) => row.tenant)
+    },
     async workCounts() {
       const counts = Object.fromEntries(WORK_STATES.map((state) => [state, 0])) as Record<WorkState, number>
       const rows = await query(prepare(`SELECT state, count(*) AS count FROM ${schema}.work GROUP BY state`))
@@ -163,29 +180,5 @@ export function makeSystemReads(query: Query, snapshot: Snapshot, schema: string
       ])
       return { events, work, attempts, ledger: ledger.map(readLedgerEntry), deadLetters, records }
     },
-  }
-}
-
-function encodeCursor(table: Table, place: readonly Value[]): string {
-  return Buffer.from(JSON.stringify([table.name, ...place])).toString('base64url')
-}
-
-function decodeCursor(table: Table, order: readonly string[], cursor: string): Value[] {
-  const [name, ...place] = parseCursor(cursor)
-  const fits = (value: unknown, index: number): value is Value =>
-    table.columns[order[index] ?? ''] === 'text' ? typeof value === 'string' : Number.isSafeInteger(value)
-  if (name === table.name && place.length === order.length && place.every(fits)) {
-    // Decoding base64 forgives; only what was handed out is taken back.
-    if (encodeCursor(table, place) === cursor) return place
-  }
-  throw new StoreError('invalid_cursor', 'the cursor is not one of this list')
-}
-
-function parseCursor(cursor: string): readonly unknown[] {
-  try {
-    const parts: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString())
-    return Array.isArray(parts) ? parts : []
-  } catch {
-    return []
   }
 }

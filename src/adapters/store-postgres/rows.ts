@@ -11,6 +11,7 @@ import {
   ATTEMPT,
   DEAD_LETTER,
   DEDUP,
+  deleteSql,
   EVENT,
   insertSql,
   LEDGER,
@@ -60,6 +61,7 @@ export function makeGroupSql(schema: string) {
     updateDeadLetters: updateSql(schema, DEAD_LETTER, ROW_KEYS, DEAD_LETTER_CHANGES),
     insertRecords: insertSql(schema, RECORD),
     updateRecords: updateSql(schema, RECORD, RECORD_KEYS, RECORD_CHANGES),
+    deleteRecords: deleteSql(schema, RECORD, RECORD_KEYS),
   }
 }
 
@@ -158,8 +160,14 @@ export function storeStatements(
   add(sql.updateDeadLetters, pick(DEAD_LETTER, [...ROW_KEYS, ...DEAD_LETTER_CHANGES]), letters.updates)
 
   const records = split(changes.records, loaded.records)
+  const isGone = (row: object) => (row as { body: string | null }).body === null
   add(sql.insertRecords, RECORD.columns, records.inserts)
-  add(sql.updateRecords, pick(RECORD, [...RECORD_KEYS, ...RECORD_CHANGES]), records.updates)
+  add(
+    sql.updateRecords,
+    pick(RECORD, [...RECORD_KEYS, ...RECORD_CHANGES]),
+    records.updates.filter((row) => !isGone(row)),
+  )
+  add(sql.deleteRecords, pick(RECORD, RECORD_KEYS), records.updates.filter(isGone))
 
   statements.push(prepare('COMMIT'))
   return statements

@@ -181,6 +181,14 @@ export function updateSql(
   return `UPDATE ${schema}.${table.name} AS t SET ${set} FROM ${unnest(types)} AS k(${given}) WHERE ${match}`
 }
 
+/** Deletes the rows that `keys` name. */
+export function deleteSql(schema: string, table: Table, keys: readonly string[]): string {
+  const columns = keys.map((property) => `"${toColumn(property)}"`)
+  const types = keys.map((property) => table.columns[property] as ColumnType)
+  const match = columns.map((column) => `t.${column} = k.${column}`).join(' AND ')
+  return `DELETE FROM ${schema}.${table.name} AS t USING ${unnest(types)} AS k(${columns.join(', ')}) WHERE ${match}`
+}
+
 /** Locks the rows that `keys` name, in the order of their keys, and answers `properties` of them. */
 export function lockSql(
   schema: string,

@@ -13,20 +13,26 @@ export function makeTenantReads(ask: Ask, tenant: TenantId): TenantReads {
   return {
     event: (id) => ask('event', tenant, id),
     events: (query) => ask('events', tenant, query),
+    causedBy: (id, limit) => ask('causedBy', tenant, id, limit),
     work: (id) => ask('work', tenant, id),
     workOfEvent: (id) => ask('workOfEvent', tenant, id),
+    workOfEvents: (ids) => ask('workOfEvents', tenant, ids),
     workList: (query) => ask('workList', tenant, query),
     attempts: (id) => ask('attempts', tenant, id),
     ledger: (key) => ask('ledger', tenant, key),
     ledgerList: (query) => ask('ledgerList', tenant, query),
     deadLetter: (id) => ask('deadLetter', tenant, id),
     deadLetters: (query) => ask('deadLetters', tenant, query),
+    deadLetterGroups: (query) => ask('deadLetterGroups', tenant, query),
     record: (kind, key) => ask('record', tenant, kind, key),
+    records: (query) => ask('records', tenant, query),
+    overview: () => ask('overview', tenant),
   }
 }
 
 export function makeSystemReads(ask: Ask): SystemReads {
   return {
+    tenants: () => ask('tenants'),
     workCounts: () => ask('workCounts'),
     readyConsumers: () => ask('readyConsumers'),
     dump: () => ask('dump'),

@@ -189,4 +189,13 @@ CREATE TABLE incarnation (
 CREATE INDEX incarnation_alive ON incarnation (node) WHERE fenced = 0;
 `,
   },
+  {
+    number: 2,
+    name: 'follow-ups and dead letters by state',
+    sql: `
+-- Few events have a cause inside, so this costs the others nothing.
+CREATE INDEX event_caused ON event (tenant, causation_id, id) WHERE causation_id IS NOT NULL;
+CREATE INDEX dead_letter_state ON dead_letter (tenant, state, id);
+`,
+  },
 ]

@@ -2,17 +2,29 @@
 // store call these by name.
 
 import { Buffer } from 'node:buffer'
-import type { DatabaseSyncInstance, StatementSyncInstance } from '@photostructure/sqlite'
+import type { DatabaseSyncInstance } from '@photostructure/sqlite'
 import type { DeadLetter } from '../../core/dead-letter/index.ts'
 import type { EventSummary, StoredEvent } from '../../core/event/index.ts'
 import type { DeadLetterId, EventId, TenantId, WorkId } from '../../core/ids/index.ts'
 import type { LedgerEntry } from '../../core/ledger/index.ts'
+import { endOfPrefix } from '../../core/text/index.ts'
 import type { Attempt, WorkRow, WorkState } from '../../core/work/index.ts'
-import type { Page, PageRequest, RecordKind, StoreDump, TenantReads } from '../../ports/store.ts'
+import type {
+  Page,
+  PageRequest,
+  RecordKind,
+  StoreDump,
+  StoredRecord,
+  StoreOverview,
+  TenantReads,
+} from '../../ports/store.ts'
+import { makeReadAccess, type Value } from './access.ts'
 import { LEDGER_CODE, WORK_CODE, WORK_STATE_OF } from './codes.ts'
 import { decodeCursor, encodeCursor, type Position } from './cursor.ts'
+import { searchEvents } from './event-search.ts'
 import { type Row, toAttempt, toDeadLetter, toEvent, toEventSummary, toLedgerEntry, toWork } from './rows.ts'
 import { EVENT_COLUMNS, EVENT_SUMMARY_COLUMNS, LEDGER_COLUMNS, WORK_COLUMNS } from './statements.ts'
+import { groupLetters, readOverview } from './summaries.ts'
 import { fromStored, type Stored, toStored } from './text.ts'
 
 type Query<Name extends keyof TenantReads> = Parameters<TenantReads[Name]>[0]
@@ -20,8 +32,10 @@ type Query<Name extends keyof TenantReads> = Parameters<TenantReads[Name]>[0]
 export interface Reads {
   event(tenant: TenantId, id: EventId): StoredEvent | null
   events(tenant: TenantId, query: Query<'events'>): Page<EventSummary>
+  causedBy(tenant: TenantId, id: EventId, limit: number): readonly EventSummary[]
   work(tenant: TenantId, id: WorkId): WorkRow | null
   workOfEvent(tenant: TenantId, id: EventId): readonly WorkRow[]
+  workOfEvents(tenant: TenantId, ids: readonly EventId[]): readonly WorkRow[]
   workList(tenant: TenantId, query: Query<'workList'>): Page<WorkRow>
   attempts(tenant: TenantId, id: WorkId): readonly Attempt[]
   ledger(tenant: TenantId, key: string): LedgerEntry | null
@@ -33,14 +47,19 @@ export interface Reads {
     kind: RecordKind,
     key: string,
   ): { readonly version: number; readonly body: string } | null
+  records(tenant: TenantId, query: Query<'records'>): Page<StoredRecord>
+  deadLetterGroups(
+    tenant: TenantId,
+    query: Query<'deadLetterGroups'>,
+  ): Awaited<ReturnType<TenantReads['deadLetterGroups']>>
+  overview(tenant: TenantId): StoreOverview
+  tenants(): readonly TenantId[]
   workCounts(): Record<WorkState, number>
   readyConsumers(): { tenant: TenantId; consumer: string }[]
   dump(): StoreDump
 }
 
 export type ReadName = keyof Reads
-
-type Value = Stored | number
 
 /** A condition and what it binds. */
 type Where = readonly [sql: string, ...values: Value[]]
@@ -66,26 +85,8 @@ const byId = (item: { readonly id: string }): Position => [0, item.id]
 
 /** All but `ledger`: the newest keys are known to the writing side alone. */
 export function makeReads(db: DatabaseSyncInstance): Omit<Reads, 'ledger'> {
-  const prepared = new Map<string, StatementSyncInstance>()
-  const sql = (text: string): StatementSyncInstance => {
-    let statement = prepared.get(text)
-    if (statement === undefined) {
-      statement = db.prepare(text)
-      prepared.set(text, statement)
-    }
-    return statement
-  }
-  const get = (text: string, ...values: Value[]): Row | undefined => sql(text).get(...values)
-  const all = (text: string, ...values: Value[]): Row[] => sql(text).all(...values)
-
-  const numbers = new Map<TenantId, number>()
-  const tenantNumber = (tenant: TenantId): number => {
-    const known = numbers.get(tenant)
-    if (known !== undefined) return known
-    const no = get('SELECT no FROM tenant WHERE name = ?', tenant)?.no as number | undefined
-    if (no !== undefined) numbers.set(tenant, no)
-    return no ?? 0
-  }
+  const access = makeReadAccess(db)
+  const { sql, get, all, tenantNumber } = access
 
   const tenantNames = () =>
     new Map(all('SELECT no, name FROM tenant').map((row) => [row.no, row.name as TenantId]))
@@ -94,14 +95,6 @@ export function makeReads(db: DatabaseSyncInstance): Omit<Reads, 'ledger'> {
     all('SELECT body FROM evidence WHERE entry = ? ORDER BY seq', seq as number)
   const toEntry = (row: Row, tenant: TenantId) => toLedgerEntry(row, tenant, evidenceOf(row.seq))
 
-  const events: List<EventSummary> = {
-    name: 'events',
-    columns: EVENT_SUMMARY_COLUMNS,
-    table: 'event',
-    order: ['id'],
-    positionOf: byId,
-    toItem: toEventSummary,
-  }
   const works: List<WorkRow> = {
     name: 'work',
     columns: WORK_COLUMNS,
@@ -169,12 +162,12 @@ export function makeReads(db: DatabaseSyncInstance): Omit<Reads, 'ledger'> {
       )
       return row === undefined ? null : toEvent(row, tenant)
     },
-    events(tenant, query) {
-      const wheres: Where[] = []
-      if (query.source !== undefined) wheres.push(['source = ?', toStored(query.source)])
-      if (query.subject !== undefined) wheres.push(['subject = ?', toStored(query.subject)])
-      if (query.unmatched !== undefined) wheres.push([query.unmatched ? 'matched = 0' : 'matched <> 0'])
-      return page(events, tenant, query, wheres)
+    events: (tenant, query) => searchEvents(access, tenant, query),
+    causedBy(tenant, id, limit) {
+      const text =
+        `SELECT ${EVENT_SUMMARY_COLUMNS} FROM event WHERE tenant = ? AND causation_id = ? AND causation_id IS NOT NULL` +
+        ' ORDER BY id LIMIT ?'
+      return all(text, tenantNumber(tenant), id, limit).map((row) => toEventSummary(row, tenant))
     },
     work(tenant, id) {
       const row = get(
@@ -187,6 +180,14 @@ export function makeReads(db: DatabaseSyncInstance): Omit<Reads, 'ledger'> {
     workOfEvent(tenant, id) {
       const text = `SELECT ${WORK_COLUMNS} FROM work WHERE event_id = ?2 AND +tenant = ?1 ORDER BY id`
       return all(text, tenantNumber(tenant), id).map((row) => toWork(row, tenant))
+    },
+    workOfEvents(tenant, ids) {
+      // One look-up per event, inside one call: the list may be longer than a statement takes values.
+      const text = `SELECT ${WORK_COLUMNS} FROM work WHERE event_id = ?2 AND +tenant = ?1 ORDER BY id`
+      const no = tenantNumber(tenant)
+      return [...new Set(ids)]
+        .sort(compareBytes)
+        .flatMap((id) => all(text, no, id).map((row) => toWork(row, tenant)))
     },
     workList(tenant, query) {
       const wheres: Where[] = []
@@ -218,6 +219,7 @@ export function makeReads(db: DatabaseSyncInstance): Omit<Reads, 'ledger'> {
       if (query.state !== undefined) wheres.push(['state = ?', query.state])
       if (query.consumer !== undefined) wheres.push(['consumer = ?', toStored(query.consumer)])
       if (query.class !== undefined) wheres.push(['class = ?', query.class])
+      if (query.reason !== undefined) wheres.push(['reason = ?', query.reason])
       if (query.eventId !== undefined) wheres.push(['event_id = ?', query.eventId])
       return page(letters, tenant, query, wheres)
     },
@@ -226,6 +228,41 @@ export function makeReads(db: DatabaseSyncInstance): Omit<Reads, 'ledger'> {
       const row = get(text, tenantNumber(tenant), kind, toStored(key))
       if (row === undefined) return null
       return { version: row.version as number, body: fromStored(row.body as Stored) }
+    },
+    records(tenant, { kind, prefix = '', cursor, limit }) {
+      const list = `records of ${kind}`
+      const conditions: Where[] = [
+        ['tenant = ?', tenantNumber(tenant)],
+        ['kind = ?', kind],
+      ]
+      if (prefix !== '') {
+        const end = endOfPrefix(prefix)
+        conditions.push(['key >= ?', prefix])
+        if (end !== null) conditions.push(['key < ?', end])
+      }
+      if (cursor !== null) conditions.push(['key > ?', toStored(decodeCursor(list, cursor)[1])])
+      const rows = all(
+        `SELECT key, version, body FROM record WHERE ${conditions.map(([text]) => text).join(' AND ')} ORDER BY key LIMIT ?`,
+        ...conditions.flatMap(([, ...values]) => values),
+        limit + 1,
+      )
+      const items = rows.slice(0, limit).map((row) => ({
+        key: fromStored(row.key as Stored),
+        version: row.version as number,
+        body: fromStored(row.body as Stored),
+      }))
+      const last = items.at(-1)
+      const isMore = last !== undefined && rows.length > items.length
+      return { items, nextCursor: isMore ? encodeCursor(list, [0, last.key]) : null }
+    },
+    deadLetterGroups: (tenant, query) => groupLetters(access, tenant, query.state),
+    overview: (tenant) => readOverview(access, tenant),
+    tenants() {
+      const text =
+        "SELECT name FROM tenant WHERE EXISTS (SELECT 1 FROM record WHERE tenant = tenant.no AND kind = 'bundle')"
+      return all(text)
+        .map((row) => row.name as TenantId)
+        .sort(compareBytes)
     },
     workCounts() {
       const count = (text: string) => get(text)?.n as number

@@ -103,6 +103,7 @@ export function prepareStatements(db: DatabaseSyncInstance) {
       'INSERT INTO record (tenant, kind, key, version, body) VALUES (?, ?, ?, ?, ?)' +
         ' ON CONFLICT (tenant, kind, key) DO UPDATE SET version = excluded.version, body = excluded.body',
     ),
+    deleteRecord: db.prepare('DELETE FROM record WHERE tenant = ? AND kind = ? AND key = ?'),
 
     incarnations: db.prepare('SELECT owner, until FROM incarnation WHERE fenced = 0'),
     addIncarnation: db.prepare('INSERT INTO incarnation (node, until, fenced) VALUES (?, ?, 0)'),

@@ -127,6 +127,9 @@ export function applyWrite(
     case 'record.put':
       session.sql.putRecord.run(no, write.kind, toStored(write.key), write.version, toStored(write.body))
       return
+    case 'record.delete':
+      session.sql.deleteRecord.run(no, write.kind, toStored(write.key))
+      return
     default:
       unreachable(write)
   }

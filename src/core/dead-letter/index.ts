@@ -1,3 +1,5 @@
+export type { LetterGroup, LikeLetters } from './cause.ts'
+export { causeOf, groupByCause } from './cause.ts'
 export type { DeadLetter, DeadLetterReason, DeadLetterState, NewDeadLetter } from './dead-letter.ts'
 export { DEAD_LETTER_REASONS, DEAD_LETTER_STATES } from './dead-letter.ts'
 export type { DeadLetterEvent, DeadLetterRefusal } from './step.ts'

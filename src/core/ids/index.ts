@@ -24,6 +24,15 @@ export interface Ids {
   uuid(): string
 }
 
+const WHOLE_ID = /^(evt|wrk)_[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
+/** What a text names if it is a whole event or work id, and nothing but that. */
+export function readWholeId(text: string): { event: EventId } | { work: WorkId } | null {
+  const prefix = WHOLE_ID.exec(text)?.[1]
+  if (prefix === undefined) return null
+  return prefix === 'evt' ? { event: text as EventId } : { work: text as WorkId }
+}
+
 const HEX_CODES = Array.from('0123456789abcdef', (digit) => digit.charCodeAt(0))
 const DASH = '-'.charCodeAt(0)
 const UUID_LENGTH = 36

@@ -220,6 +220,9 @@ async function makeRecordPut(turn: Turn): Promise<Commit> {
   const key = oneOf(pick, ['a', 'b', 'ü', '😀'])
   const found = (await store.forTenant(tenant).record(kind, key))?.version ?? 0
   const version = rarely(pick, 4) ? found + 1 : found
+  if (rarely(pick, 4)) {
+    return makeCommit(tenant, [{ g: 'version', of: kind, key, version }], [{ w: 'record.delete', kind, key }])
+  }
   return makeCommit(
     tenant,
     [{ g: 'version', of: kind, key, version }],
@@ -407,6 +410,12 @@ async function readSome(store: Store, { tenant, event, limit }: Extract<Operatio
     event: await reads.event(event),
     work: await reads.workOfEvent(event),
     events: await twice((cursor) => reads.events({ cursor, limit, source: 'shop' })),
+    found: await twice((cursor) => reads.events({ cursor, limit, q: 'OBJECT-1', scanMax: 20 * limit })),
+    caused: await reads.causedBy(event, limit),
+    records: await twice((cursor) => reads.records({ cursor, limit: 1 + (limit % 3), kind: 'setting' })),
+    groups: await reads.deadLetterGroups({ state: 'open' }),
+    overview: await reads.overview(),
+    tenants: await store.system('verification').tenants(),
     ready: await twice((cursor) => reads.workList({ cursor, limit, state: 'ready' })),
     letters: await twice((cursor) => reads.deadLetters({ cursor, limit })),
     consumers: await store.system('verification').readyConsumers(),

@@ -1,0 +1,67 @@
+// Events by filters that have no index in any store: a page looks at a bounded number of rows.
+
+import type { EventSummary, StoredEvent } from '../../core/event/index.ts'
+import type { TenantId } from '../../core/ids/index.ts'
+import { readWholeId } from '../../core/ids/index.ts'
+import type { Page, TenantReads } from '../../ports/store.ts'
+import { SCAN_ROWS_MAX } from '../../ports/store.ts'
+import { decodeCursor, encodeCursor } from './cursor.ts'
+import { byId, ownRows, page } from './pages.ts'
+import { compareText, findWork, type MemoryState } from './state.ts'
+
+type EventsQuery = Parameters<TenantReads['events']>[0]
+
+export function toSummary({ headers: _headers, data: _data, ...summary }: StoredEvent): EventSummary {
+  return summary
+}
+
+export function searchEvents(state: MemoryState, tenant: TenantId, query: EventsQuery): Page<EventSummary> {
+  const { source, subject, unmatched, q = '', scanMax = SCAN_ROWS_MAX } = query
+  const named = readWholeId(q)
+  const isWanted = (row: StoredEvent) =>
+    (source === undefined || row.source === source) &&
+    (subject === undefined || row.subject === subject) &&
+    (unmatched !== false || row.matched !== 0) &&
+    (q === '' || named !== null || hasText(row, q))
+  const indexed = ownRows(state.events, tenant).filter((row) => unmatched !== true || row.matched === 0)
+  if (named !== null) {
+    const id = 'event' in named ? named.event : findWork(state, tenant, named.work)?.eventId
+    return summaries(
+      page(
+        'events',
+        query,
+        indexed.filter((row) => row.id === id && isWanted(row)),
+        byId,
+      ),
+    )
+  }
+  if (source === undefined && subject === undefined && unmatched !== false && q === '') {
+    return summaries(page('events', query, indexed, byId))
+  }
+  const after = query.cursor === null ? null : decodeCursor('events', query.cursor)
+  const rest = indexed
+    .filter((row) => after === null || compareText(row.id, after[1]) < 0)
+    .sort((a, b) => compareText(b.id, a.id))
+  const scanned = rest.slice(0, scanMax)
+  const found = page('events', { ...query, cursor: null }, scanned.filter(isWanted), byId)
+  const last = scanned.at(-1)
+  const isMore = last !== undefined && rest.length > scanned.length
+  return summaries({
+    items: found.items,
+    nextCursor: found.nextCursor ?? (isMore ? encodeCursor('events', byId(last)) : null),
+  })
+}
+
+function summaries(found: Page<StoredEvent>): Page<EventSummary> {
+  return { ...found, items: found.items.map(toSummary) }
+}
+
+const lower = (text: string) => text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase())
+
+function hasText(row: StoredEvent, q: string): boolean {
+  const wanted = lower(q)
+  const { id, subject, source, objectId, correlationId, dedupKey, data } = row
+  return [id, subject, source, objectId ?? '', correlationId, dedupKey, data].some((text) =>
+    lower(text).includes(wanted),
+  )
+}

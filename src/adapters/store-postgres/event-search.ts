@@ -1,0 +1,100 @@
+// Lists of events. Filters without an index look at a bounded number of rows, so that a word that nobody ever sent costs
+// a page as little as one that everybody sends.
+
+import type { EventSummary } from '../../core/event/index.ts'
+import type { TenantId } from '../../core/ids/index.ts'
+import { readWholeId } from '../../core/ids/index.ts'
+import type { Page, TenantReads } from '../../ports/store.ts'
+import { SCAN_ROWS_MAX } from '../../ports/store.ts'
+import { prepare } from './connection.ts'
+import { decodeCursor, encodeCursor, type Value } from './cursor.ts'
+import { escapeText } from './parameters.ts'
+import type { Query } from './reads.ts'
+import { EVENT, selectList } from './tables.ts'
+
+type EventsQuery = Parameters<TenantReads['events']>[0]
+type Parameter = (value: Value, type: 'text' | 'int8') => string
+
+const SEARCHED = ['id', 'subject', 'source', 'object_id', 'correlation_id', 'dedup_key', 'data']
+
+export const EVENT_SUMMARY = selectList(
+  't',
+  Object.keys(EVENT.columns).filter((name) => name !== 'headers' && name !== 'data'),
+)
+
+export async function searchEvents(
+  query: Query,
+  schema: string,
+  tenant: TenantId,
+  request: EventsQuery,
+): Promise<Page<EventSummary>> {
+  const { q = '', scanMax = SCAN_ROWS_MAX, limit, unmatched } = request
+  const after = request.cursor === null ? null : decodeCursor(EVENT.name, ['text'], request.cursor)[0]
+  const indexed = (parameter: Parameter): string[] => {
+    const where = [`t.tenant = ${parameter(escapeText(tenant), 'text')}`]
+    if (unmatched === true) where.push('t.matched = 0')
+    if (after != null) where.push(`t.id < ${parameter(after, 'text')}`)
+    return where
+  }
+  const named = readWholeId(q)
+  const isScan =
+    named === null &&
+    (q !== '' || request.source !== undefined || request.subject !== undefined || unmatched === false)
+  const end = isScan ? await findEnd(query, schema, indexed, scanMax) : null
+
+  const values: Value[] = []
+  const parameter: Parameter = (value, type) => `$${values.push(value)}::${type}`
+  const where = indexed(parameter)
+  if (end !== null) where.push(`t.id >= ${parameter(end, 'text')}`)
+  if (request.source !== undefined) where.push(`t.source = ${parameter(escapeText(request.source), 'text')}`)
+  if (request.subject !== undefined) {
+    where.push(`t.subject = ${parameter(escapeText(request.subject), 'text')}`)
+  }
+  if (unmatched === false) where.push('t.matched <> 0')
+  if (named !== null) {
+    where.push(
+      'event' in named
+        ? `t.id = ${parameter(named.event, 'text')}`
+        : `t.id = (SELECT w.event_id FROM ${schema}.work AS w WHERE w.tenant = $1::text AND w.id = ${parameter(named.work, 'text')})`,
+    )
+  } else if (q !== '') where.push(hasText(parameter(escapeText(q), 'text')))
+
+  const rows = await query(
+    prepare(
+      `SELECT ${EVENT_SUMMARY} FROM ${schema}.event AS t WHERE ${where.join(' AND ')} ` +
+        `ORDER BY t.id DESC LIMIT ${parameter(limit + 1, 'int8')}`,
+      values,
+    ),
+  )
+  const items: EventSummary[] = rows.slice(0, limit)
+  const last = rows.length > items.length ? (items.at(-1)?.id ?? null) : end
+  return { items, nextCursor: last === null ? null : encodeCursor(EVENT.name, [last]) }
+}
+
+/** The last row to look at, if there are more behind it: from the index alone. */
+async function findEnd(
+  query: Query,
+  schema: string,
+  indexed: (parameter: Parameter) => string[],
+  scanMax: number,
+): Promise<string | null> {
+  const values: Value[] = []
+  const parameter: Parameter = (value, type) => `$${values.push(value)}::${type}`
+  const where = indexed(parameter).join(' AND ')
+  const [end, next] = await query(
+    prepare(
+      `SELECT t.id FROM ${schema}.event AS t WHERE ${where} ORDER BY t.id DESC ` +
+        `LIMIT 2 OFFSET ${parameter(scanMax - 1, 'int8')}`,
+      values,
+    ),
+  )
+  return next === undefined ? null : end.id
+}
+
+/** With the collation "C" the letters A to Z alone have another case. */
+function hasText(q: string): string {
+  const conditions = SEARCHED.map(
+    (column) => `position(lower(${q} COLLATE "C") IN lower(t.${column} COLLATE "C")) > 0`,
+  )
+  return `(${conditions.join(' OR ')})`
+}

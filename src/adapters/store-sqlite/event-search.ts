@@ -1,0 +1,82 @@
+// Lists of events. Filters without an index look at a bounded number of rows, so that a word that nobody ever sent costs
+// a page as little as one that everybody sends.
+
+import type { EventSummary } from '../../core/event/index.ts'
+import type { TenantId } from '../../core/ids/index.ts'
+import { readWholeId } from '../../core/ids/index.ts'
+import type { Page, TenantReads } from '../../ports/store.ts'
+import { SCAN_ROWS_MAX } from '../../ports/store.ts'
+import type { ReadAccess, Value } from './access.ts'
+import { decodeCursor, encodeCursor } from './cursor.ts'
+import { toEventSummary } from './rows.ts'
+import { EVENT_SUMMARY_COLUMNS } from './statements.ts'
+import { toStored } from './text.ts'
+
+type EventsQuery = Parameters<TenantReads['events']>[0]
+type Where = readonly [sql: string, ...values: Value[]]
+
+const LIST = 'events'
+
+export function searchEvents(access: ReadAccess, tenant: TenantId, query: EventsQuery): Page<EventSummary> {
+  const { all, tenantNumber } = access
+  const { q = '', scanMax = SCAN_ROWS_MAX, limit } = query
+  const after = query.cursor === null ? null : decodeCursor(LIST, query.cursor)[1]
+  const indexed: Where[] = [['tenant = ?', tenantNumber(tenant)]]
+  if (query.unmatched === true) indexed.push(['matched = 0'])
+  if (after !== null) indexed.push(['id < ?', after])
+  const others = filtersOf(query)
+
+  const named = readWholeId(q)
+  if (named !== null) {
+    const id = 'event' in named ? named.event : eventOfWork(access, tenant, named.work)
+    indexed.push(['id = ?', id ?? ''])
+  } else if (q !== '') others.push(hasText(q))
+
+  const isScan = others.length > 0 && named === null
+  const end = isScan ? findEnd(access, indexed, scanMax) : null
+  if (end !== null) indexed.push(['id >= ?', end])
+  const [where, values] = join([...indexed, ...others])
+  const text = `SELECT ${EVENT_SUMMARY_COLUMNS} FROM event WHERE ${where} ORDER BY id DESC LIMIT ?`
+  const rows = all(text, ...values, limit + 1)
+  const items = rows.slice(0, limit).map((row) => toEventSummary(row, tenant))
+  const last = rows.length > items.length ? (items.at(-1)?.id ?? null) : end
+  return { items, nextCursor: last === null ? null : encodeCursor(LIST, [0, last]) }
+}
+
+function filtersOf({ source, subject, unmatched }: EventsQuery): Where[] {
+  const wheres: Where[] = []
+  if (source !== undefined) wheres.push(['source = ?', toStored(source)])
+  if (subject !== undefined) wheres.push(['subject = ?', toStored(subject)])
+  if (unmatched === false) wheres.push(['matched <> 0'])
+  return wheres
+}
+
+/** The last row to look at, if there are more behind it: from the index alone. */
+function findEnd({ all }: ReadAccess, indexed: readonly Where[], scanMax: number): string | null {
+  const [where, values] = join(indexed)
+  const text = `SELECT id FROM event WHERE ${where} ORDER BY id DESC LIMIT 2 OFFSET ?`
+  const [end, next] = all(text, ...values, scanMax - 1)
+  return next === undefined ? null : (end?.id as string)
+}
+
+function eventOfWork({ get, tenantNumber }: ReadAccess, tenant: TenantId, work: string): string | undefined {
+  const row = get('SELECT event_id FROM work WHERE tenant = ? AND id = ?', tenantNumber(tenant), work)
+  return row?.event_id as string | undefined
+}
+
+/** `lower` and LIKE know the letters A to Z only. A payload is JSON, which holds no NUL, where LIKE would stop. */
+function hasText(q: string): Where {
+  const short = ['id', 'subject', 'source', 'object_id', 'correlation_id', 'dedup_key']
+  const stored = toStored(q)
+  const conditions = short.map((column) => `instr(lower(${column}), lower(?))`)
+  const pattern = `%${q.replace(/[\\%_]/g, '\\$&')}%`
+  return [
+    `(${conditions.join(' OR ')} OR data LIKE ? ESCAPE '\\')`,
+    ...short.map(() => stored),
+    toStored(pattern),
+  ]
+}
+
+function join(wheres: readonly Where[]): readonly [string, readonly Value[]] {
+  return [wheres.map(([condition]) => condition).join(' AND '), wheres.flatMap(([, ...values]) => values)]
+}

@@ -1,0 +1,84 @@
+// What the overview and the groups of dead letters say, from indexes and bounded in what they read.
+
+import { groupByCause, type LikeLetters } from '../../core/dead-letter/index.ts'
+import type { TenantId } from '../../core/ids/index.ts'
+import type { StoreOverview, TenantReads } from '../../ports/store.ts'
+import { GROUPED_LETTERS_MAX, GROUPS_MAX, OVERVIEW_COUNT_MAX } from '../../ports/store.ts'
+import type { ReadAccess } from './access.ts'
+import { fromStored, type Stored } from './text.ts'
+
+type Groups = Awaited<ReturnType<TenantReads['deadLetterGroups']>>
+
+/** Letters with one and the same error are counted by the database; what is left is few enough to be read. */
+export function groupLetters(
+  { all, get, tenantNumber }: ReadAccess,
+  tenant: TenantId,
+  state: string,
+): Groups {
+  const no = tenantNumber(tenant)
+  const rows = all(
+    'SELECT class, reason, consumer, last_error, count(*) AS count, min(created_at) AS first_at,' +
+      ' max(created_at) AS latest_at, max(id) AS sample_id FROM (SELECT * FROM dead_letter' +
+      ' WHERE tenant = ? AND state = ? ORDER BY id DESC LIMIT ?) GROUP BY class, reason, consumer, last_error',
+    no,
+    state,
+    GROUPED_LETTERS_MAX,
+  )
+  const groups = groupByCause(
+    rows.map((row) => ({
+      class: row.class as LikeLetters['class'],
+      reason: row.reason as LikeLetters['reason'],
+      consumer: fromStored(row.consumer as Stored),
+      lastError: fromStored(row.last_error as Stored),
+      count: row.count as number,
+      firstAt: row.first_at as number,
+      latestAt: row.latest_at as number,
+      sampleId: row.sample_id as LikeLetters['sampleId'],
+    })),
+  )
+  const beyond = get(
+    'SELECT 1 FROM dead_letter WHERE tenant = ? AND state = ? LIMIT 1 OFFSET ?',
+    no,
+    state,
+    GROUPED_LETTERS_MAX,
+  )
+  return {
+    groups: groups.slice(0, GROUPS_MAX),
+    isCapped: beyond !== undefined || groups.length > GROUPS_MAX,
+  }
+}
+
+/** The states as literals, so that the planner sees which partial index holds them. */
+const COUNTED = {
+  ready: 'work WHERE state = 2 AND tenant = ?',
+  leased: 'work INDEXED BY work_leased WHERE state = 1 AND tenant = ?',
+  parked: 'work WHERE state = 6 AND state > 2 AND tenant = ?',
+  openDeadLetters: "dead_letter WHERE state = 'open' AND tenant = ?",
+  unmatched: 'event WHERE matched = 0 AND tenant = ?',
+} as const
+
+export function readOverview({ get, sql, tenantNumber }: ReadAccess, tenant: TenantId): StoreOverview {
+  const no = tenantNumber(tenant)
+  const count = (name: keyof typeof COUNTED) =>
+    get(`SELECT count(*) AS n FROM (SELECT 1 FROM ${COUNTED[name]} LIMIT ?)`, no, OVERVIEW_COUNT_MAX)
+      ?.n as number
+  // From consumer to consumer by the index: a long backlog of one costs no more than a short one.
+  const next = sql(
+    'SELECT consumer, due_at FROM work WHERE state = 2 AND tenant = ? AND consumer > ? ORDER BY consumer, due_at LIMIT 1',
+  )
+  let oldestReadyAt: number | null = null
+  for (let row = next.get(no, ''); row !== undefined; row = next.get(no, row.consumer)) {
+    oldestReadyAt = Math.min(oldestReadyAt ?? row.due_at, row.due_at)
+  }
+  return {
+    counts: {
+      ready: count('ready'),
+      leased: count('leased'),
+      parked: count('parked'),
+      openDeadLetters: count('openDeadLetters'),
+      unmatched: count('unmatched'),
+    },
+    cappedAt: OVERVIEW_COUNT_MAX,
+    oldestReadyAt,
+  }
+}

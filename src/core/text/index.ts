@@ -1,0 +1,1 @@
+export { endOfPrefix } from './prefix.ts'
