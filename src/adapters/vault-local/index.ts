@@ -1,0 +1,2 @@
+export { makeMasterKeys } from './master-keys.ts'
+export { makeLocalVault } from './vault-local.ts'

@@ -1,0 +1,267 @@
+import { describe, expect, test } from 'vitest'
+import { AppError } from '../../core/errors/index.ts'
+import { DEFAULT_TENANT, type TenantId } from '../../core/ids/index.ts'
+import { combineVaults } from '../../engine/vaults.ts'
+import type { Clock } from '../../ports/clock.ts'
+import { vaultConformance } from '../../ports/vault.conformance.ts'
+import { makeMemoryLog } from '../log-memory/index.ts'
+import { makeSystemRandom } from '../random-system/index.ts'
+import { makeMemoryStore } from '../store-memory/index.ts'
+import { makeEnvVault } from '../vault-env/index.ts'
+import { makeLocalVault, makeMasterKeys } from './index.ts'
+
+const keyOf = (fill: number) => new Uint8Array(32).fill(fill)
+const ACME = 'acme' as TenantId
+const VALUE = 'a value that nobody may see'
+const by = 'ada'
+const set = { isPending: false, by }
+
+function makeWorld() {
+  let now = 1_000_000
+  const clock: Clock = { now: () => now, monotonic: () => now, after: () => () => {}, defer: queueMicrotask }
+  const memory = makeMemoryStore({ now: () => now, defer: (callback) => queueMicrotask(callback) })
+  let reads = 0
+  const store: typeof memory = {
+    ...memory,
+    forTenant(tenant) {
+      const all = memory.forTenant(tenant)
+      return {
+        ...all,
+        record(kind, key) {
+          reads += 1
+          return all.record(kind, key)
+        },
+      }
+    },
+  }
+  const log = makeMemoryLog()
+  const makeNode = (current = keyOf(1), ...old: Uint8Array[]) =>
+    makeLocalVault({ store, clock, log, random: makeSystemRandom(), keys: makeMasterKeys(current, old) })
+  const body = async (name = 'crm', tenant = DEFAULT_TENANT) =>
+    JSON.parse((await memory.forTenant(tenant).record('secret', name))?.body ?? 'null')
+  const overwrite = async (record: unknown, name = 'crm', tenant = DEFAULT_TENANT) => {
+    const row = await memory.forTenant(tenant).record('secret', name)
+    const version = (row?.version ?? 0) + 1
+    const write = {
+      w: 'record.put',
+      kind: 'secret',
+      key: name,
+      version,
+      body: JSON.stringify(record),
+    } as const
+    await memory.commit({ tenant, guards: [], writes: [write] })
+  }
+  return {
+    store,
+    log,
+    makeNode,
+    vault: makeNode(),
+    body,
+    overwrite,
+    reads: () => reads,
+    pass: (ms: number) => {
+      now += ms
+    },
+  }
+}
+
+const values = (vault: ReturnType<typeof makeLocalVault>, name = 'crm', tenant = DEFAULT_TENANT) =>
+  vault.resolve(tenant, [{ ref: name }])
+
+async function refusal(promise: Promise<unknown>): Promise<string> {
+  const error = await promise.then(
+    () => null,
+    (thrown: unknown) => thrown,
+  )
+  if (!(error instanceof AppError)) throw new Error('it was not refused', { cause: error })
+  return `${error.code}: ${error.message}`
+}
+
+vaultConformance('local', async () => {
+  const { vault } = makeWorld()
+  let count = 0
+  return {
+    vault,
+    set: async (value) => {
+      count += 1
+      await vault.set(DEFAULT_TENANT, `secret-${count}`, value, set)
+      return { ref: `secret-${count}` }
+    },
+    missing: () => ({ ref: 'not-set' }),
+  }
+})
+
+vaultConformance('combined', async () => {
+  const { vault } = makeWorld()
+  const env: Record<string, string> = {}
+  let count = 0
+  return {
+    vault: combineVaults({ env: makeEnvVault({ env }), ref: vault }),
+    // By turns in either, so that the order of their values is that of the references.
+    set: async (value) => {
+      count += 1
+      env[`SECRET_${count}`] = value
+      await vault.set(DEFAULT_TENANT, `secret-${count}`, value, set)
+      return count % 2 === 0 ? { env: `SECRET_${count}` } : { ref: `secret-${count}` }
+    },
+    missing: () => ({ ref: 'not-set' }),
+  }
+})
+
+describe('values', () => {
+  test('[VA1] are sealed in the store, each time anew, and are in no list and no log', async () => {
+    const { vault, store, log, body } = makeWorld()
+    await vault.set(DEFAULT_TENANT, 'crm', VALUE, set)
+    const first = await body()
+    await vault.set(DEFAULT_TENANT, 'crm', VALUE, set)
+    const second = await body()
+    expect(first.current.envelope.sealed).not.toBe(second.current.envelope.sealed)
+    const list = await vault.list(DEFAULT_TENANT, { cursor: null, limit: 10 })
+    expect(list.items).toEqual([
+      { name: 'crm', version: 2, hasPending: false, updatedAt: 1_000_000, updatedBy: by },
+    ])
+    const everywhere = JSON.stringify([await store.system('verification').dump(), log.messages, list])
+    expect(everywhere).not.toContain(VALUE)
+    expect(everywhere).not.toContain(Buffer.from(VALUE).toString('base64').slice(0, 20))
+  })
+
+  test('[VA2] are each tenant’s own', async () => {
+    const { vault } = makeWorld()
+    await vault.set(ACME, 'crm', VALUE, set)
+    expect(await values(vault, 'crm', ACME)).toEqual([VALUE])
+    expect(await values(vault)).toEqual([])
+    expect((await vault.list(DEFAULT_TENANT, { cursor: null, limit: 10 })).items).toEqual([])
+    expect(await refusal(vault.remove(DEFAULT_TENANT, 'crm', by))).toMatch(/^not_found/)
+  })
+
+  test('[VA5] a pending value waits, and takes the place of the one in use when it is promoted', async () => {
+    const { vault } = makeWorld()
+    await vault.set(DEFAULT_TENANT, 'crm', 'prior', set)
+    expect(await vault.set(DEFAULT_TENANT, 'crm', 'next', { isPending: true, by })).toEqual({ version: 2 })
+    expect(await values(vault)).toEqual(['prior'])
+    expect((await vault.list(DEFAULT_TENANT, { cursor: null, limit: 1 })).items).toMatchObject([
+      { version: 1, hasPending: true },
+    ])
+    expect(await vault.promote(DEFAULT_TENANT, 'crm', by)).toEqual({ version: 2 })
+    expect(await values(vault)).toEqual(['next'])
+    expect(await refusal(vault.promote(DEFAULT_TENANT, 'crm', by))).toMatch(/^not_found/)
+  })
+
+  test('[VA5] only a pending value is none yet; setting one outright drops it', async () => {
+    const { vault } = makeWorld()
+    await vault.set(DEFAULT_TENANT, 'crm', 'next', { isPending: true, by })
+    expect([await values(vault), await vault.has(DEFAULT_TENANT, 'crm')]).toEqual([[], false])
+    await vault.set(DEFAULT_TENANT, 'crm', 'other', set)
+    expect([await values(vault), await vault.has(DEFAULT_TENANT, 'crm')]).toEqual([['other'], true])
+    expect(await refusal(vault.promote(DEFAULT_TENANT, 'crm', by))).toMatch(/^not_found/)
+  })
+
+  test('[VA6] are remembered for seconds, set or not; a change here is seen here at once', async () => {
+    const { vault, makeNode, reads, pass } = makeWorld()
+    const other = makeNode()
+    for (let index = 0; index < 20; index += 1) expect(await values(vault)).toEqual([])
+    expect(reads()).toBe(1)
+    await vault.set(DEFAULT_TENANT, 'crm', 'one', set)
+    expect([await values(vault), await values(other)]).toEqual([['one'], ['one']])
+    await vault.set(DEFAULT_TENANT, 'crm', 'two', set)
+    expect(await values(vault)).toEqual(['two'])
+    pass(5_000)
+    expect(await values(other)).toEqual(['two'])
+    await vault.remove(DEFAULT_TENANT, 'crm', by)
+    expect(await values(vault)).toEqual([])
+  })
+
+  test('[VA7] two who set one at the same moment: one is told', async () => {
+    const { vault, makeNode } = makeWorld()
+    const tries = await Promise.allSettled([
+      vault.set(DEFAULT_TENANT, 'crm', 'one', set),
+      makeNode().set(DEFAULT_TENANT, 'crm', 'two', set),
+    ])
+    const lost = tries.find((one) => one.status === 'rejected')
+    expect(lost?.reason).toMatchObject({ code: 'conflict' })
+    expect(tries.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+  })
+})
+
+describe('what was altered', () => {
+  const flip = (text: string, at: number) => {
+    const bytes = Buffer.from(text, 'base64')
+    bytes[at] = (bytes[at] as number) ^ 1
+    return bytes.toString('base64')
+  }
+
+  test.each(['wrapped', 'sealed'])('[VA3] in any byte of `%s` does not open, and says so', async (part) => {
+    const { vault, makeNode, body, overwrite, log } = makeWorld()
+    await vault.set(DEFAULT_TENANT, 'crm', VALUE, set)
+    const whole = await body()
+    const { length } = Buffer.from(whole.current.envelope[part], 'base64')
+    for (let at = 0; at < length; at += 1) {
+      const altered = structuredClone(whole)
+      altered.current.envelope[part] = flip(whole.current.envelope[part], at)
+      await overwrite(altered)
+      expect(await refusal(values(makeNode()))).toMatch(/^secret_unreadable: .*‘crm’.*altered/)
+    }
+    expect(log.messages.at(-1)).toMatchObject({ level: 'error', name: 'vault.unreadable' })
+    for (const text of ['', 'AAAA', whole.current.envelope[part].slice(0, 20)]) {
+      const cut = structuredClone(whole)
+      cut.current.envelope[part] = text
+      await overwrite(cut)
+      expect(await refusal(values(makeNode()))).toMatch(/^secret_unreadable/)
+    }
+    await overwrite(whole)
+    expect(await values(makeNode())).toEqual([VALUE])
+  })
+
+  test('[VA3] in its place does not open: another name, tenant or version', async () => {
+    const { vault, makeNode, body, overwrite } = makeWorld()
+    await vault.set(DEFAULT_TENANT, 'crm', VALUE, set)
+    const whole = await body()
+    await overwrite(whole, 'erp')
+    await overwrite(whole, 'crm', ACME)
+    expect(await refusal(values(makeNode(), 'erp'))).toMatch(/^secret_unreadable/)
+    expect(await refusal(values(makeNode(), 'crm', ACME))).toMatch(/^secret_unreadable/)
+    await overwrite({ ...whole, current: { ...whole.current, version: 2 } })
+    expect(await refusal(values(makeNode()))).toMatch(/^secret_unreadable/)
+  })
+})
+
+describe('another master key', () => {
+  test('[VA4] opens nothing alone; beside the old one everything, and then seals it anew', async () => {
+    const { vault, makeNode, body, log } = makeWorld()
+    await vault.set(DEFAULT_TENANT, 'crm', VALUE, set)
+    await vault.set(DEFAULT_TENANT, 'crm', 'next', { isPending: true, by })
+    await vault.set(ACME, 'erp', 'theirs', set)
+    expect(await refusal(values(makeNode(keyOf(2))))).toMatch(/^secret_unreadable: .*master key/)
+
+    const moving = makeNode(keyOf(2), keyOf(9), keyOf(1))
+    expect(await values(moving)).toEqual([VALUE])
+    const before = await body()
+    const tenants = [DEFAULT_TENANT, ACME]
+    expect(await moving.rewrap(tenants)).toEqual({ rewrapped: 2, unreadable: [] })
+    expect(await moving.rewrap(tenants)).toEqual({ rewrapped: 0, unreadable: [] })
+    // The value itself was not touched.
+    expect((await body()).current.envelope.sealed).toBe(before.current.envelope.sealed)
+
+    const moved = makeNode(keyOf(2))
+    expect([await values(moved), await values(moved, 'erp', ACME)]).toEqual([[VALUE], ['theirs']])
+    await moved.promote(DEFAULT_TENANT, 'crm', by)
+    expect(await values(moved)).toEqual(['next'])
+    expect(await refusal(values(makeNode(keyOf(1))))).toMatch(/^secret_unreadable/)
+    expect(log.messages.find(({ name }) => name === 'vault.rewrapped')?.fields).toMatchObject({ count: 2 })
+  })
+
+  test('[VA4] names what it cannot open, and leaves it', async () => {
+    const { vault, makeNode, body } = makeWorld()
+    await vault.set(DEFAULT_TENANT, 'crm', VALUE, set)
+    const before = await body()
+    const lost = { tenant: DEFAULT_TENANT, name: 'crm' }
+    expect(await makeNode(keyOf(2)).rewrap([DEFAULT_TENANT])).toEqual({ rewrapped: 0, unreadable: [lost] })
+    expect(await body()).toEqual(before)
+  })
+
+  test('[VA4] goes through more secrets than one page has', async () => {
+    const { vault, makeNode } = makeWorld()
+    for (let index = 0; index < 201; index += 1) await vault.set(DEFAULT_TENANT, `s-${index}`, VALUE, set)
+    expect((await makeNode(keyOf(2), keyOf(1)).rewrap([DEFAULT_TENANT])).rewrapped).toBe(201)
+  })
+})

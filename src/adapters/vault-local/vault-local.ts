@@ -1,0 +1,229 @@
+// Secrets in our own store, sealed. `{ ref: name }` of a definition names one.
+//
+// A value is opened when it is asked for and remembered for a few seconds, because every webhook asks. A change here is seen
+// here at once; other nodes see it when what they remember is too old. Values leave by `resolve` alone.
+//
+// Invariants: a refused or failed change leaves what was. Setting a secret replaces its value; a pending one waits beside it
+// and is not resolved before it is promoted.
+
+import { makeCache } from '../../core/cache/index.ts'
+import { AppError } from '../../core/errors/index.ts'
+import type { TenantId } from '../../core/ids/index.ts'
+import { type Instant, SECOND } from '../../core/time/index.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { Log } from '../../ports/log.ts'
+import type { Random } from '../../ports/random.ts'
+import type { PageRequest, Store, StoredRecord } from '../../ports/store.ts'
+import type { SecretRow, SecretVault } from '../../ports/vault.ts'
+import type { MasterKeys } from './master-keys.ts'
+import { type Binding, type Envelope, EnvelopeError, openValue, sealValue, wrapAnew } from './seal.ts'
+
+interface Version {
+  readonly version: number
+  readonly envelope: Envelope
+}
+
+interface SecretRecord {
+  readonly form: 1
+  /** null: only a pending one was ever set. */
+  readonly current: Version | null
+  readonly pending: Version | null
+  readonly updatedAt: Instant
+  readonly updatedBy: string
+}
+
+export interface LocalVaultDeps {
+  readonly store: Store
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Log
+  readonly keys: MasterKeys
+}
+
+const REMEMBERED_MS = 5 * SECOND
+const VALUES_REMEMBERED_MAX = 10_000
+const PAGE = 200
+
+export function makeLocalVault(deps: LocalVaultDeps): SecretVault {
+  const { store, clock, random, log, keys } = deps
+  /** null: looked for and not set, so that a source without its secret does not ask the store for every request. */
+  const values = makeCache<string | null>({ entriesMax: VALUES_REMEMBERED_MAX, ageMsMax: REMEMBERED_MS })
+
+  const read = (tenant: TenantId, name: string) => store.forTenant(tenant).record('secret', name)
+
+  const load = async (tenant: TenantId, name: string): Promise<string | null> => {
+    const keep = values.reading()
+    const row = await read(tenant, name)
+    const version = row === null ? null : parse(row.body).current
+    const value = version === null ? null : open(version, tenant, name)
+    keep(placeOf(tenant, name), value, clock.monotonic())
+    return value
+  }
+
+  const open = ({ version, envelope }: Version, tenant: TenantId, name: string): string => {
+    try {
+      return openValue(envelope, { tenant, name, version }, keys)
+    } catch (error) {
+      if (!(error instanceof EnvelopeError)) throw error
+      log.error('vault.unreadable', { tenant, name, reason: error.reason, message: error.message })
+      throw new AppError('secret_unreadable', `the secret ‘${name}’ cannot be opened: ${error.message}`)
+    }
+  }
+
+  /** One change, guarded by the version that it was made from. */
+  const change = async (
+    tenant: TenantId,
+    name: string,
+    by: string,
+    decide: (before: SecretRecord | null) => Pick<SecretRecord, 'current' | 'pending'>,
+  ): Promise<SecretRecord> => {
+    const row = await read(tenant, name)
+    const next = decide(row === null ? null : parse(row.body))
+    const record: SecretRecord = { form: 1, ...next, updatedAt: clock.now(), updatedBy: by }
+    const version = row?.version ?? 0
+    const result = await store.commit({
+      tenant,
+      guards: [{ g: 'version', of: 'secret', key: name, version }],
+      writes: [
+        { w: 'record.put', kind: 'secret', key: name, version: version + 1, body: JSON.stringify(record) },
+      ],
+    })
+    if (!result.ok) throw new AppError('conflict', `somebody else changed the secret ‘${name}’ just now`)
+    values.forget(placeOf(tenant, name))
+    return record
+  }
+
+  const seal = (value: string, binding: Binding): Version => ({
+    version: binding.version,
+    envelope: sealValue(value, binding, keys, random),
+  })
+
+  return {
+    async resolve(tenant, refs) {
+      const found: string[] = []
+      for (const ref of refs) {
+        if (!('ref' in ref)) continue
+        const known = values.get(placeOf(tenant, ref.ref), clock.monotonic())
+        const value = known === undefined ? await load(tenant, ref.ref) : known
+        if (value !== null) found.push(value)
+      }
+      return found
+    },
+    async list(tenant, page) {
+      const { items, nextCursor } = await store.forTenant(tenant).records({ ...page, kind: 'secret' })
+      return { items: items.map(({ key, body }) => show(key, parse(body))), nextCursor }
+    },
+    async has(tenant, name) {
+      const row = await read(tenant, name)
+      return row !== null && parse(row.body).current !== null
+    },
+    async set(tenant, name, value, { isPending, by }) {
+      let version = 0
+      await change(tenant, name, by, (before) => {
+        version = latest(before) + 1
+        const sealed = seal(value, { tenant, name, version })
+        return isPending
+          ? { current: before?.current ?? null, pending: sealed }
+          : { current: sealed, pending: null }
+      })
+      log.info('access.secret-set', { tenant, name, version, isPending, by })
+      return { version }
+    },
+    async promote(tenant, name, by) {
+      const { current } = await change(tenant, name, by, (before) => {
+        if (before?.pending == null)
+          throw new AppError('not_found', `the secret ‘${name}’ has no pending value`)
+        return { current: before.pending, pending: null }
+      })
+      const version = current?.version ?? 0
+      log.info('access.secret-promoted', { tenant, name, version, by })
+      return { version }
+    },
+    async remove(tenant, name, by) {
+      if ((await read(tenant, name)) === null) throw new AppError('not_found', `there is no secret ‘${name}’`)
+      await store.commit({ tenant, guards: [], writes: [{ w: 'record.delete', kind: 'secret', key: name }] })
+      values.forget(placeOf(tenant, name))
+      log.info('access.secret-removed', { tenant, name, by })
+    },
+    async rewrap(tenants) {
+      let rewrapped = 0
+      const unreadable: { tenant: TenantId; name: string }[] = []
+      for (const tenant of tenants) {
+        for await (const row of allSecrets(store, tenant)) {
+          const record = parse(row.body)
+          try {
+            const next = wrapRecord(record, tenant, row.key, deps)
+            if (next === null) continue
+            const { ok } = await store.commit({
+              tenant,
+              guards: [{ g: 'version', of: 'secret', key: row.key, version: row.version }],
+              writes: [
+                {
+                  w: 'record.put',
+                  kind: 'secret',
+                  key: row.key,
+                  version: row.version + 1,
+                  body: JSON.stringify(next),
+                },
+              ],
+            })
+            // Refused: somebody set it meanwhile, with a key of their own; the next start looks again.
+            if (ok) rewrapped += 1
+          } catch (error) {
+            if (!(error instanceof EnvelopeError)) throw error
+            unreadable.push({ tenant, name: row.key })
+            log.error('vault.unreadable', {
+              tenant,
+              name: row.key,
+              reason: error.reason,
+              message: error.message,
+            })
+          }
+        }
+      }
+      if (rewrapped > 0) log.info('vault.rewrapped', { count: rewrapped, keyId: keys.current.id })
+      return { rewrapped, unreadable }
+    },
+  }
+}
+
+/** null: the current master key has sealed all of it. */
+function wrapRecord(
+  record: SecretRecord,
+  tenant: TenantId,
+  name: string,
+  { keys, random }: Pick<LocalVaultDeps, 'keys' | 'random'>,
+): SecretRecord | null {
+  const wrap = (version: Version | null): Version | null => {
+    if (version === null || version.envelope.keyId === keys.current.id) return version
+    const binding = { tenant, name, version: version.version }
+    return { ...version, envelope: wrapAnew(version.envelope, binding, keys, random) }
+  }
+  const [current, pending] = [wrap(record.current), wrap(record.pending)]
+  return current === record.current && pending === record.pending ? null : { ...record, current, pending }
+}
+
+async function* allSecrets(store: Store, tenant: TenantId): AsyncGenerator<StoredRecord> {
+  let request: PageRequest | null = { cursor: null, limit: PAGE }
+  while (request !== null) {
+    const { items, nextCursor } = await store.forTenant(tenant).records({ ...request, kind: 'secret' })
+    yield* items
+    request = nextCursor === null ? null : { cursor: nextCursor, limit: PAGE }
+  }
+}
+
+function latest(record: SecretRecord | null): number {
+  return Math.max(record?.current?.version ?? 0, record?.pending?.version ?? 0)
+}
+
+function parse(body: string): SecretRecord {
+  return JSON.parse(body) as SecretRecord
+}
+
+function placeOf(tenant: TenantId, name: string): string {
+  return `${tenant}/${name}`
+}
+
+function show(name: string, { current, pending, updatedAt, updatedBy }: SecretRecord): SecretRow {
+  return { name, version: current?.version ?? null, hasPending: pending !== null, updatedAt, updatedBy }
+}

@@ -1,0 +1,2 @@
+export { parseMasterKey } from './master-key.ts'
+export { isSecretName, SECRET_NAME } from './name.ts'
