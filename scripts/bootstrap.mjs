@@ -109,18 +109,22 @@ function listFiles(folder) {
   return found.sort()
 }
 
-const isTestOnly = (path) => /\.(test|conformance|fixture)\.ts$/.test(path)
-
-function sourceState() {
-  const files = existsSync(at('src')) ? listFiles('src').filter((path) => !isTestOnly(path)) : []
+function hashOf(paths) {
   const hash = createHash('sha256')
-  for (const path of [...files, 'tsconfig.json', 'tsconfig.build.json', 'package-lock.json']) {
+  for (const path of paths) {
     hash
       .update(`${path}\0`)
       .update(readOr(at(path), ''))
       .update('\0')
   }
-  return { hash: hash.digest('hex'), files }
+  return hash.digest('hex')
+}
+
+const isTestOnly = (path) => /\.(test|conformance|fixture)\.ts$/.test(path)
+
+function sourceState() {
+  const files = existsSync(at('src')) ? listFiles('src').filter((path) => !isTestOnly(path)) : []
+  return { hash: hashOf([...files, 'tsconfig.json', 'tsconfig.build.json', 'package-lock.json']), files }
 }
 
 const readBuildStamp = () => JSON.parse(readOr(buildStamp, '{"hash":"","files":[]}'))
@@ -163,6 +167,37 @@ async function buildDist(isCheck) {
   mkdirSync(at('dist'), { recursive: true })
   writeFileSync(buildStamp, JSON.stringify(state))
   say(`dist built in ${seconds(startedAt)}`)
+}
+
+// The console ---------------------------------------------------------------------------------------------------
+
+const consoleStamp = at('dist', '.millrace-console')
+
+function consoleHash() {
+  const files = ['console', 'src/sdk/client'].filter((folder) => existsSync(at(folder))).flatMap(listFiles)
+  return hashOf([...files, 'package-lock.json'])
+}
+
+const consoleIsCurrent = () => !existsSync(at('console')) || readOr(consoleStamp, '') === consoleHash()
+
+/** Needs no types: the checks look at them. */
+async function buildConsole(isCheck) {
+  const startedAt = Date.now()
+  const hash = consoleHash()
+  say('building the console …')
+  const { code, output } = await run(
+    process.execPath,
+    [at('node_modules', 'vite', 'bin', 'vite.js'), 'build', 'console', '--logLevel', 'warn'],
+    { cwd: root },
+  )
+  if (stopSignal() !== null) fail('stopped')
+  if (code !== 0) {
+    process.stderr.write(output)
+    if (!isCheck) fail('the build of the console failed, see above.')
+    return
+  }
+  writeFileSync(consoleStamp, hash)
+  say(`console built in ${seconds(startedAt)}`)
 }
 
 // One at a time ------------------------------------------------------------------------------------------------
@@ -213,10 +248,11 @@ async function withLock(work) {
 }
 
 async function prepare(isCheck) {
-  if (packagesAreCurrent() && distIsCurrent()) return
+  if (packagesAreCurrent() && distIsCurrent() && consoleIsCurrent()) return
   await withLock(async () => {
     if (!packagesAreCurrent()) await installPackages()
     if (!distIsCurrent()) await buildDist(isCheck)
+    if (!consoleIsCurrent()) await buildConsole(isCheck)
   })
 }
 

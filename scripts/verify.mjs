@@ -24,6 +24,19 @@ const checks = [
     ],
   },
   {
+    name: 'types of the console',
+    args: [
+      bin('typescript', 'bin', 'tsc'),
+      '--noEmit',
+      '--pretty',
+      '--project',
+      'console',
+      '--incremental',
+      '--tsBuildInfoFile',
+      join(cache, 'types-console.tsbuildinfo'),
+    ],
+  },
+  {
     name: 'format and lint',
     args: [
       bin('@biomejs', 'biome', 'bin', 'biome'),

@@ -13,13 +13,16 @@ import { makeLog } from './adapters/log-pino/index.ts'
 import { makeSystemRandom } from './adapters/random-system/index.ts'
 import { openSqliteStore } from './adapters/store-sqlite/index.ts'
 import { makeEnvVault } from './adapters/vault-env/index.ts'
+import { makeLocalVault, makeMasterKeys } from './adapters/vault-local/index.ts'
 import type { Config } from './config/index.ts'
 import { DEFAULT_TENANT, makeIds, type NodeId } from './core/ids/index.ts'
+import { parseMasterKey } from './core/secret/index.ts'
 import { compileDefinitions, type DefinitionFile, type Finding, readFolder } from './definitions/index.ts'
-import { type Access, makeAccess } from './engine/access/index.ts'
-import { ENGINE_DEFAULTS, type Engine, makeEngine } from './engine/index.ts'
+import { makeAccess } from './engine/access/index.ts'
+import { combineVaults, ENGINE_DEFAULTS, type Engine, makeEngine } from './engine/index.ts'
 import { type HttpApi, makeHttpServer, signInUrl } from './http/index.ts'
 import type { Code } from './ports/code.ts'
+import type { Log } from './ports/log.ts'
 import { type Store, StoreError } from './ports/store.ts'
 
 export interface AppOptions {
@@ -74,7 +77,7 @@ export class DefinitionsError extends Error {
 export class SettingError extends Error {
   override readonly name = 'SettingError'
   readonly setting: string
-  constructor(setting: string, message: string, options: ErrorOptions) {
+  constructor(setting: string, message: string, options?: ErrorOptions) {
     super(message, options)
     this.setting = setting
   }
@@ -85,6 +88,12 @@ const DEV_SECRETS = { GITHUB_WEBHOOK_SECRET: 'dev-secret' }
 
 export function demoFolder(): string {
   return fileURLToPath(new URL('../examples/demo', import.meta.url))
+}
+
+/** Built beside this file; when the sources run themselves, in `dist`. */
+function consoleFolder(): string {
+  const own = fileURLToPath(import.meta.url)
+  return fileURLToPath(new URL(own.endsWith('.ts') ? '../dist/console' : './console', import.meta.url))
 }
 
 export async function startApp(options: AppOptions): Promise<App> {
@@ -122,8 +131,11 @@ export async function startApp(options: AppOptions): Promise<App> {
       },
     }
     const defaults = config.environment === 'DEV' ? DEV_SECRETS : {}
+    const keys = makeMasterKeys(await resolveMasterKey(config, log), config.masterKeysOld)
+    const secrets = makeLocalVault({ store, clock, random, log, keys })
+    const vault = combineVaults({ env: makeEnvVault({ env: options.env, defaults }), ref: secrets })
     const engine = makeEngine(
-      { store, clock, random, http, vault: makeEnvVault({ env: options.env, defaults }), log, code },
+      { store, clock, random, http, vault, log, code },
       {
         ...ENGINE_DEFAULTS,
         vars,
@@ -137,7 +149,8 @@ export async function startApp(options: AppOptions): Promise<App> {
     const access = makeAccess({ store, clock, random, log, adminKey: adminKey.value })
     const node = nodeName(config, options.env)
     const about = { environment: config.environment, version: packageVersion(), node }
-    const server = makeHttpServer(makeApi(gate, engine, store, { access, about }), {
+    const server = makeHttpServer(makeApi(gate, engine, store, { access, secrets, about }), {
+      consoleFolder: consoleFolder(),
       bodyBytesMax: config.bodyBytesMax,
       closeMs: config.shutdownMs,
       requestId: () => ids.uuid(),
@@ -150,6 +163,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     const { hash } = await engine.apply(DEFAULT_TENANT, definitions.documents)
     log.setConfigHash(hash)
     await access.start()
+    await secrets.rewrap(await access.tenants.all())
     await engine.start()
     gate.open()
     log.info('node.started', { url, node: config.node, definitions: definitions.documents.length })
@@ -290,7 +304,7 @@ function makeApi(
   gate: Gate,
   engine: Engine,
   store: Store,
-  rest: { readonly access: Access; readonly about: HttpApi['about'] },
+  rest: Pick<HttpApi, 'access' | 'secrets' | 'about'>,
 ): HttpApi {
   return {
     ...rest,
@@ -321,19 +335,43 @@ function makeApi(
   }
 }
 
-/** From the environment, or made at the first start and kept beside the data, readable by its owner only. */
 async function resolveAdminKey(config: Config): Promise<AdminKey> {
   if (config.adminKey !== null) return { value: config.adminKey, file: null }
   const file = join(config.dataFolder, 'admin.key')
+  return { value: await keepKey(file, () => `mrk_${randomBytes(24).toString('base64url')}`), file }
+}
+
+async function resolveMasterKey(config: Config, log: Log): Promise<Uint8Array> {
+  if (config.masterKey !== null) return config.masterKey
+  const file = join(config.dataFolder, 'master.key')
+  const key = parseMasterKey(await keepKey(file, () => randomBytes(32).toString('base64')))
+  if (key === null)
+    throw new SettingError('MILLRACE_MASTER_KEY', `${file} does not hold 32 bytes as base64 or hexadecimal.`)
+  if (config.store.kind === 'postgres')
+    log.warn('vault.key-of-this-node', {
+      file,
+      message: 'Nodes that share a store need the same MILLRACE_MASTER_KEY; this one made its own.',
+    })
+  else if (config.environment === 'PROD')
+    log.warn('vault.key-beside-data', {
+      file,
+      message:
+        'Whoever copies the data folder has the secrets and their key: set MILLRACE_MASTER_KEY instead.',
+    })
+  return key
+}
+
+/** Made at the first start and kept beside the data, readable by its owner only. */
+async function keepKey(file: string, make: () => string): Promise<string> {
   try {
     const kept = (await readFile(file, 'utf8')).trim()
-    if (kept !== '') return { value: kept, file }
+    if (kept !== '') return kept
     // Whoever made it died before writing: nobody could ever have used it.
     await rm(file)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
   }
-  const value = `mrk_${randomBytes(24).toString('base64url')}`
+  const value = make()
   await writeFile(file, `${value}\n`, { mode: 0o600, flag: 'wx' })
-  return { value, file }
+  return value
 }

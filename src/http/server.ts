@@ -8,6 +8,7 @@ import { JsonError, parseJson } from '../core/json/index.ts'
 import type { Log } from '../ports/log.ts'
 import type { HttpApi } from './api.ts'
 import { addAuthentication } from './auth.ts'
+import { addConsolePages } from './console-pages.ts'
 import { isIngest, makeIngest } from './ingest.ts'
 import { addOpenApi } from './openapi.ts'
 import { isOurFailure, PROBLEM_TYPE, problemHeaders, toProblem } from './problem.ts'
@@ -16,9 +17,12 @@ import { addDeadLetterRoutes } from './routes-dead-letters.ts'
 import { addEventRoutes } from './routes-events.ts'
 import { addHealthRoutes } from './routes-health.ts'
 import { addKeyRoutes, addTenantRoutes } from './routes-keys.ts'
+import { addSecretRoutes } from './routes-secrets.ts'
 import { addWorkRoutes } from './routes-work.ts'
 
 export interface HttpServerOptions {
+  /** Where the built console is; without one, only the API is served. */
+  readonly consoleFolder?: string | null
   readonly bodyBytesMax: number
   /** How long requests under way may take when the server closes. */
   readonly closeMs: number
@@ -99,7 +103,10 @@ export function makeHttpServer(api: HttpApi, options: HttpServerOptions): HttpSe
       .type(PROBLEM_TYPE)
       .send(JSON.stringify(problem))
   })
-  app.setNotFoundHandler((request) => {
+  const pages = addConsolePages(app, options.consoleFolder ?? null)
+  app.setNotFoundHandler((request, reply) => {
+    const page = pages.answer(request, reply)
+    if (page !== null) return page
     throw new AppError('not_found', `there is no ${request.method} ${pathOf(request)}`)
   })
   addOpenApi(app)
@@ -110,6 +117,7 @@ export function makeHttpServer(api: HttpApi, options: HttpServerOptions): HttpSe
       addAccessRoutes(scope, api)
       addKeyRoutes(scope, api)
       addTenantRoutes(scope, api)
+      addSecretRoutes(scope, api)
       addEventRoutes(scope, api)
       addWorkRoutes(scope, api)
       addDeadLetterRoutes(scope, api)

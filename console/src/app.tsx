@@ -1,0 +1,90 @@
+// Who is signed in decides between the sign-in page and the frame with its screens.
+
+import { QueryClientProvider, useQueryClient } from '@tanstack/react-query'
+import { lazy, Suspense, useEffect, useState } from 'react'
+import { Redirect, Route, Switch, useLocation } from 'wouter'
+import { ApiError, setOnSignedOut } from './api.ts'
+import { Frame } from './frame.tsx'
+import { useLive } from './live.ts'
+import { makeQueryClient, useMe } from './queries.ts'
+import { EventScreen } from './screens/event.tsx'
+import { EventsScreen } from './screens/events.tsx'
+import { NotFound } from './screens/not-found.tsx'
+import { SignIn } from './screens/sign-in.tsx'
+import { ErrorState } from './ui/surfaces.tsx'
+import { Toasts } from './ui/toast.tsx'
+
+const Overview = lazy(() => import('./screens/overview.tsx'))
+const WorkScreen = lazy(() => import('./screens/work.tsx'))
+const WorkItem = lazy(() => import('./screens/work-item.tsx'))
+const Parked = lazy(() => import('./screens/parked.tsx'))
+const DeadLetters = lazy(() => import('./screens/dead-letters.tsx'))
+const DeadLetter = lazy(() => import('./screens/dead-letter.tsx'))
+const Definitions = lazy(() => import('./screens/definitions.tsx'))
+const Definition = lazy(() => import('./screens/definition.tsx'))
+const DefinitionEditor = lazy(() => import('./screens/definition-editor.tsx'))
+const Versions = lazy(() => import('./screens/versions.tsx'))
+const Try = lazy(() => import('./screens/try.tsx'))
+const Settings = lazy(() => import('./screens/settings.tsx'))
+
+export function App() {
+  const [client] = useState(makeQueryClient)
+  return (
+    <QueryClientProvider client={client}>
+      <Gate />
+      <Toasts />
+    </QueryClientProvider>
+  )
+}
+
+function Gate() {
+  const client = useQueryClient()
+  const me = useMe()
+  const [path] = useLocation()
+  const isSignedIn = me.data !== undefined && !me.isError
+  useLive(client, isSignedIn)
+  useEffect(() => {
+    setOnSignedOut(() => {
+      if (client.getQueryData(['me']) !== undefined) void client.resetQueries({ queryKey: ['me'] })
+    })
+  }, [client])
+
+  if (path === '/sign-in') return <SignIn isSignedIn={isSignedIn} />
+  if (me.isPending) return <div className="splash" role="status" aria-label="Loading" />
+  if (me.isError) {
+    if (me.error instanceof ApiError && me.error.problem.status === 401) {
+      const wanted = path === '/' ? '' : `?to=${encodeURIComponent(path)}`
+      return <Redirect to={`/sign-in${wanted}`} replace />
+    }
+    return <ErrorState error={me.error} onRetry={() => void me.refetch()} />
+  }
+  return (
+    <Frame me={me.data}>
+      <Suspense fallback={<div className="page" role="status" aria-label="Loading" />}>
+        <Switch>
+          <Route path="/" component={Overview} />
+          <Route path="/events" component={EventsScreen} />
+          <Route path="/events/:id">{({ id }) => <EventScreen key={id} id={id} />}</Route>
+          <Route path="/work" component={WorkScreen} />
+          <Route path="/work/:id">{({ id }) => <WorkItem key={id} id={id} />}</Route>
+          <Route path="/unknown" component={Parked} />
+          <Route path="/dead-letters" component={DeadLetters} />
+          <Route path="/dead-letters/:id">{({ id }) => <DeadLetter key={id} id={id} />}</Route>
+          <Route path="/sources">{() => <Definitions kind="Source" />}</Route>
+          <Route path="/routes">{() => <Definitions kind="Route" />}</Route>
+          <Route path="/sources/:name">
+            {({ name }) => <Definition key={name} kind="Source" name={name} />}
+          </Route>
+          <Route path="/routes/:name">
+            {({ name }) => <Definition key={name} kind="Route" name={name} />}
+          </Route>
+          <Route path="/definitions/edit" component={DefinitionEditor} />
+          <Route path="/definitions/versions" component={Versions} />
+          <Route path="/try" component={Try} />
+          <Route path="/settings" component={Settings} />
+          <Route component={NotFound} />
+        </Switch>
+      </Suspense>
+    </Frame>
+  )
+}

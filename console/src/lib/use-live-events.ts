@@ -1,0 +1,151 @@
+// The live list of events: the newest page is read again at a bounded pace, states follow the stream, and nothing
+// moves under the reader's eyes while they have scrolled down.
+
+import { useCallback, useEffect, useRef, useState } from 'react'
+import { get } from '../api.ts'
+import { type LiveMessage, useLiveMessages } from '../live.ts'
+import type { EventRow, Page } from '../types.ts'
+import { applyChanges, mergeHead, ROWS_MAX } from './event-rows.ts'
+
+export interface EventFilter {
+  readonly q: string
+  readonly source: string
+  readonly subject: string
+  readonly unmatched: boolean
+}
+
+const PAGE = 50
+const HEAD_STEP_MS = 900
+
+interface State {
+  readonly rows: readonly EventRow[]
+  readonly nextCursor: string | null
+  readonly status: 'loading' | 'ready' | 'failed'
+  readonly error: unknown
+  /** Ids of rows that came in by themselves, for their entrance. */
+  readonly fresh: ReadonlySet<string>
+}
+
+const EMPTY: State = { rows: [], nextCursor: null, status: 'loading', error: null, fresh: new Set() }
+
+export function useLiveEvents(filter: EventFilter) {
+  const [state, setState] = useState(EMPTY)
+  const [held, setHeld] = useState(0)
+  const [isLoadingMore, setIsLoadingMore] = useState(false)
+  const isHolding = useRef(false)
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined)
+  const run = useRef(0)
+  const { q, source, subject, unmatched } = filter
+
+  const readPage = useCallback(
+    (cursor: string | null) =>
+      get<Page<EventRow>>('/events', {
+        limit: PAGE,
+        cursor,
+        q,
+        source,
+        subject,
+        unmatched: unmatched || undefined,
+      }),
+    [q, source, subject, unmatched],
+  )
+
+  const reload = useCallback(() => {
+    run.current += 1
+    const own = run.current
+    setHeld(0)
+    setState((before) => ({ ...before, status: before.rows.length > 0 ? 'ready' : 'loading' }))
+    readPage(null).then(
+      ({ items, nextCursor }) => {
+        if (run.current === own)
+          setState({ rows: items, nextCursor, status: 'ready', error: null, fresh: new Set() })
+      },
+      (error) => {
+        if (run.current === own) setState({ ...EMPTY, status: 'failed', error })
+      },
+    )
+  }, [readPage])
+
+  useEffect(() => {
+    setState(EMPTY)
+    reload()
+    return () => {
+      clearTimeout(timer.current)
+      timer.current = undefined
+    }
+  }, [reload])
+
+  const refreshHead = useCallback(() => {
+    timer.current = undefined
+    if (isHolding.current || document.hidden) return
+    const own = run.current
+    readPage(null).then(
+      (page) => {
+        if (run.current !== own || isHolding.current) return
+        setState((before) => {
+          const { rows, fresh, isWhole } = mergeHead(before.rows, page.items)
+          const isCut = rows.length > ROWS_MAX
+          return {
+            ...before,
+            rows: isCut ? rows.slice(0, PAGE) : rows,
+            nextCursor: isWhole && !isCut && before.rows.length > 0 ? before.nextCursor : page.nextCursor,
+            status: 'ready',
+            error: null,
+            fresh: new Set(page.items.slice(0, fresh).map(({ id }) => id)),
+          }
+        })
+      },
+      () => {
+        // The next change asks again; what is shown stays.
+      },
+    )
+  }, [readPage])
+
+  const onMessage = useCallback(
+    (message: LiveMessage) => {
+      const events =
+        message.type === 'gap' ? 1 : message.changes.filter(({ type }) => type === 'event').length
+      if (message.type === 'changes') {
+        setState((before) => {
+          const rows = applyChanges(before.rows, message.changes)
+          return rows === before.rows ? before : { ...before, rows }
+        })
+      }
+      if (events === 0) return
+      if (isHolding.current) setHeld((count) => count + events)
+      else timer.current ??= setTimeout(refreshHead, HEAD_STEP_MS)
+    },
+    [refreshHead],
+  )
+  useLiveMessages(onMessage)
+
+  const loadMore = () => {
+    if (state.nextCursor === null || isLoadingMore) return
+    const own = run.current
+    setIsLoadingMore(true)
+    readPage(state.nextCursor)
+      .then((page) => {
+        if (run.current !== own) return
+        setState((before) => {
+          const known = new Set(before.rows.map(({ id }) => id))
+          const more = page.items.filter(({ id }) => !known.has(id))
+          return { ...before, rows: [...before.rows, ...more], nextCursor: page.nextCursor }
+        })
+      })
+      .catch((error) => setState((before) => ({ ...before, error })))
+      .finally(() => setIsLoadingMore(false))
+  }
+
+  /** Held while the reader is further down; let go, the list begins anew at the top. */
+  const hold = useCallback(
+    (holds: boolean) => {
+      if (isHolding.current === holds) return
+      isHolding.current = holds
+      if (!holds) refreshHead()
+      if (!holds) setHeld(0)
+    },
+    [refreshHead],
+  )
+
+  return { ...state, held, isLoadingMore, reload, loadMore, hold }
+}

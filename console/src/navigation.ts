@@ -1,0 +1,56 @@
+// Where one can go, once: for the side bar, the palette and the keys.
+
+import {
+  Activity,
+  Cable,
+  CircleQuestionMark,
+  FlaskConical,
+  Inbox,
+  Layers,
+  type LucideIcon,
+  MailX,
+  Settings,
+  Waypoints,
+} from 'lucide-react'
+
+export interface Place {
+  readonly href: string
+  readonly label: string
+  readonly icon: LucideIcon
+  /** Pressed after `g`. */
+  readonly key: string
+  readonly count?: 'parked' | 'openDeadLetters'
+}
+
+export const PLACES: readonly { readonly title: string | null; readonly places: readonly Place[] }[] = [
+  {
+    title: null,
+    places: [
+      { href: '/', label: 'Overview', icon: Activity, key: 'o' },
+      { href: '/events', label: 'Events', icon: Inbox, key: 'e' },
+      { href: '/work', label: 'Work', icon: Layers, key: 'w' },
+    ],
+  },
+  {
+    title: 'Needs a person',
+    places: [
+      { href: '/unknown', label: 'Unknown outcomes', icon: CircleQuestionMark, key: 'u', count: 'parked' },
+      { href: '/dead-letters', label: 'Dead letters', icon: MailX, key: 'd', count: 'openDeadLetters' },
+    ],
+  },
+  {
+    title: 'Definitions',
+    places: [
+      { href: '/sources', label: 'Sources', icon: Cable, key: 's' },
+      { href: '/routes', label: 'Routes', icon: Waypoints, key: 'r' },
+      { href: '/try', label: 'Try', icon: FlaskConical, key: 't' },
+    ],
+  },
+  { title: 'Node', places: [{ href: '/settings', label: 'Settings', icon: Settings, key: ',' }] },
+]
+
+export const ALL_PLACES: readonly Place[] = PLACES.flatMap(({ places }) => places)
+
+export function isHere(path: string, href: string): boolean {
+  return href === '/' ? path === '/' : path === href || path.startsWith(`${href}/`)
+}

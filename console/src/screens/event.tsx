@@ -1,0 +1,196 @@
+// One event: its way from acceptance to what followed, and everything that is known of it.
+
+import { FlaskConical } from 'lucide-react'
+import { useState } from 'react'
+import { Link } from 'wouter'
+import { formatJson } from '../lib/json-text.ts'
+import { useEventDetails, useExplanation } from '../queries.ts'
+import type { EventDetails, Explanation } from '../types.ts'
+import { Chip, Copy, CopyButton, LinkButton, Tabs, Time } from '../ui/controls.tsx'
+import { JsonTree } from '../ui/json-tree.tsx'
+import { Empty, ErrorState, PageFrame, SkeletonRows } from '../ui/surfaces.tsx'
+import { Timeline } from '../ui/timeline.tsx'
+import { Why } from '../ui/why.tsx'
+
+const TABS = [
+  { id: 'payload', label: 'Payload' },
+  { id: 'headers', label: 'Headers' },
+  { id: 'envelope', label: 'Envelope' },
+  { id: 'explain', label: 'Explain' },
+]
+
+export function EventScreen({ id }: { readonly id: string }) {
+  const { data, error, refetch } = useEventDetails(id)
+  const [tab, setTab] = useState('payload')
+  const crumbs = [['Events', '/events']] as const
+  if (data === undefined) {
+    return (
+      <PageFrame title="Event" crumbs={crumbs}>
+        {error === null ? <SkeletonRows /> : <ErrorState error={error} onRetry={() => void refetch()} />}
+      </PageFrame>
+    )
+  }
+  const event = data.answer
+  return (
+    <PageFrame
+      title={event.subject}
+      heading={<span className="mono event__subject">{event.subject}</span>}
+      crumbs={crumbs}
+      lead={
+        <div className="event__facts">
+          <Copy text={event.id} />
+          <span>
+            received <Time at={event.receivedAt} /> from{' '}
+            <Link href={`/sources/${event.source}`}>{event.source}</Link>
+          </span>
+          {event.objectId !== null && (
+            <span>
+              about {event.objectType ?? 'object'} <span className="mono">{event.objectId}</span>
+            </span>
+          )}
+        </div>
+      }
+      actions={
+        <LinkButton to={`/try?event=${event.id}`} icon={<FlaskConical size={14} aria-hidden />}>
+          Try a route on it
+        </LinkButton>
+      }
+    >
+      <div className="event">
+        <section className="event__way" aria-labelledby="way">
+          <h2 id="way" className="sr-only">
+            Its way
+          </h2>
+          <Timeline event={event} />
+        </section>
+        <section className="event__contents" aria-label="Contents">
+          <Tabs tabs={TABS} selected={tab} onSelect={setTab} label="Contents of the event" />
+          <div role="tabpanel" aria-label={tab}>
+            {tab === 'payload' && data.exact !== undefined && (
+              <div className="card">
+                <div className="card__bar">
+                  <span className="faint num">{data.exact.type === 'object' ? 'JSON object' : 'JSON'}</span>
+                  <CopyButton text={formatJson(data.exact)} label="Copy" />
+                </div>
+                <JsonTree node={data.exact} />
+              </div>
+            )}
+            {tab === 'headers' && <Headers headers={event.headers} />}
+            {tab === 'envelope' && <EnvelopeFacts event={event} />}
+            {tab === 'explain' && <Explain id={id} />}
+          </div>
+        </section>
+      </div>
+    </PageFrame>
+  )
+}
+
+function Headers({ headers }: { readonly headers: EventDetails['headers'] }) {
+  const names = Object.keys(headers).sort()
+  if (names.length === 0) return <Empty icon={null} title="No headers were kept" />
+  return (
+    <dl className="facts card card--pad">
+      {names.map((name) => (
+        <div key={name} className="facts__pair">
+          <dt className="mono">{name}</dt>
+          <dd className="mono">{[headers[name]].flat().join(', ')}</dd>
+        </div>
+      ))}
+    </dl>
+  )
+}
+
+function EnvelopeFacts({ event }: { readonly event: EventDetails }) {
+  const facts: readonly (readonly [label: string, value: string | null, href?: string | undefined])[] = [
+    ['Event id', event.id],
+    ['Subject', event.subject],
+    ['Source', event.source],
+    ['Object', event.objectId === null ? null : `${event.objectType ?? 'object'} ${event.objectId}`],
+    ['Occurred', event.occurredAt],
+    ['Received', event.receivedAt],
+    ['Dedup key', event.dedupKey],
+    ['Payload hash', event.payloadHash],
+    ['Correlation', event.correlationId, `/events?q=${encodeURIComponent(event.correlationId)}`],
+    ['Caused by', event.causationId, event.causationId === null ? undefined : `/events/${event.causationId}`],
+    ['Trace', event.traceId],
+    ['Tenant', event.tenant],
+  ]
+  return (
+    <dl className="facts card card--pad">
+      {facts.map(([label, value, href]) => (
+        <div key={label} className="facts__pair">
+          <dt>{label}</dt>
+          <dd>
+            {value === null ? (
+              <span className="faint">none</span>
+            ) : href === undefined ? (
+              <Copy text={value} />
+            ) : (
+              <Link href={href} className="mono">
+                {value}
+              </Link>
+            )}
+          </dd>
+        </div>
+      ))}
+    </dl>
+  )
+}
+
+const VERDICTS = {
+  matched: ['green', 'matched'],
+  subject: ['grey', 'other subject'],
+  condition: ['amber', 'condition does not hold'],
+  error: ['red', 'condition failed'],
+} as const
+
+function Explain({ id }: { readonly id: string }) {
+  const { data, error, refetch } = useExplanation(id, true)
+  if (error !== null) return <ErrorState error={error} onRetry={() => void refetch()} />
+  if (data === undefined) return <SkeletonRows count={3} />
+  if (data.consumers.length === 0) {
+    return (
+      <Empty
+        icon={null}
+        title="There are no routes"
+        action={<LinkButton to="/definitions/edit">Write one</LinkButton>}
+      >
+        Nothing could have matched this event.
+      </Empty>
+    )
+  }
+  const order = ['matched', 'error', 'condition', 'subject']
+  const sorted = [...data.consumers].sort((a, b) => order.indexOf(a.verdict) - order.indexOf(b.verdict))
+  return (
+    <ul className="explain">
+      {sorted.map((consumer) => (
+        <li key={`${consumer.kind}:${consumer.name}`} className="card card--pad">
+          <Explained consumer={consumer} />
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+function Explained({ consumer }: { readonly consumer: Explanation['consumers'][number] }) {
+  const [tone, text] = VERDICTS[consumer.verdict] ?? ['grey', consumer.verdict]
+  return (
+    <>
+      <div className="explain__head">
+        <Link href={`/routes/${consumer.name}`} className="row__title">
+          {consumer.name}
+        </Link>
+        <Chip tone={tone}>{text}</Chip>
+        {consumer.status !== 'active' && <Chip tone="amber">{consumer.status}</Chip>}
+      </div>
+      <div className="explain__patterns">
+        {consumer.patterns.map((pattern) => (
+          <span key={pattern} className="tag mono">
+            {pattern}
+          </span>
+        ))}
+      </div>
+      <Why parts={consumer.why} />
+    </>
+  )
+}

@@ -1,0 +1,256 @@
+// The way of an event from top to bottom: accepted, matched, tried, settled, and what followed.
+
+import {
+  BookCheck,
+  CircleCheck,
+  CircleDashed,
+  CircleHelp,
+  CircleSlash,
+  CircleX,
+  CornerDownRight,
+  Hourglass,
+  Inbox,
+  LoaderCircle,
+  MailX,
+  RotateCcw,
+  Split,
+} from 'lucide-react'
+import type { ReactNode } from 'react'
+import { Link } from 'wouter'
+import { formatDuration, formatExact, formatTimeOfDay } from '../lib/time.ts'
+import type { Attempt, EventDetails, WorkStory } from '../types.ts'
+import { Chip, Copy, StateChip, Time } from './controls.tsx'
+
+type Tone = 'green' | 'red' | 'amber' | 'accent' | 'grey' | 'violet'
+
+interface StepProps {
+  readonly icon: ReactNode
+  readonly tone: Tone
+  readonly title: ReactNode
+  readonly at?: string | undefined
+  readonly children?: ReactNode
+}
+
+function Step({ icon, tone, title, at, children }: StepProps) {
+  return (
+    <li className={`step step--${tone}`}>
+      <span className="step__mark" aria-hidden>
+        {icon}
+      </span>
+      <div className="step__body">
+        <div className="step__head">
+          <span className="step__title">{title}</span>
+          {at !== undefined && (
+            <time className="step__at num" dateTime={at} title={formatExact(at)}>
+              {formatTimeOfDay(at)}
+            </time>
+          )}
+        </div>
+        {children !== undefined && <div className="step__text">{children}</div>}
+      </div>
+    </li>
+  )
+}
+
+export function Timeline({ event }: { readonly event: EventDetails }) {
+  const names = new Set(event.story.map(({ consumer }) => consumer))
+  return (
+    <ol className="timeline">
+      <Step icon={<Inbox size={14} />} tone="accent" title="Accepted" at={event.receivedAt}>
+        Verified and on disk before <Link href={`/sources/${event.source}`}>{event.source}</Link> was
+        answered.
+        {event.causationId !== null && (
+          <>
+            {' '}
+            Caused by <Link href={`/events/${event.causationId}`}>another event</Link>.
+          </>
+        )}
+      </Step>
+      {event.matched === 0 ? (
+        <Step icon={<CircleSlash size={14} />} tone="grey" title="No route wanted it">
+          It is kept. The tab Explain says, for each route, why not.
+        </Step>
+      ) : (
+        <Step
+          icon={<Split size={14} />}
+          tone="accent"
+          title={`Matched ${names.size === 1 ? '1 route' : `${names.size} routes`}`}
+        />
+      )}
+      {event.story.map((work) => (
+        <WorkSteps key={work.id} work={work} />
+      ))}
+      {(event.followUps ?? []).length > 0 && (
+        <Step icon={<CornerDownRight size={14} />} tone="accent" title="Followed by">
+          <ul className="follow-ups">
+            {event.followUps?.map((next) => (
+              <li key={next.id}>
+                <Link href={`/events/${next.id}`} className="mono truncate">
+                  {next.subject}
+                </Link>
+                <span className="chips">
+                  {next.consumers.map(({ workId, name, state, attempts }) => (
+                    <StateChip key={workId} state={state} label={name} attempts={attempts} />
+                  ))}
+                  {next.consumers.length === 0 && <Chip>unmatched</Chip>}
+                </span>
+              </li>
+            ))}
+          </ul>
+        </Step>
+      )}
+    </ol>
+  )
+}
+
+/** A first try that succeeded is on the item itself, not in its history. */
+function attemptsOf(work: WorkStory): readonly Attempt[] {
+  if (work.history.length > 0 || work.state !== 'done' || work.processedAt === undefined) return work.history
+  const durationMs = work.durationMs ?? 0
+  const startedAt = new Date(Date.parse(work.processedAt) - durationMs).toISOString()
+  return [
+    {
+      number: 1,
+      startedAt,
+      durationMs,
+      outcome: 'done',
+      ...(work.httpStatus !== undefined && { httpStatus: work.httpStatus }),
+    },
+  ]
+}
+
+function WorkSteps({ work }: { readonly work: WorkStory }) {
+  const entries = work.effects !== undefined && work.effects.length > 0 ? work.effects : [work.ledger]
+  return (
+    <li className="lane">
+      <div className="lane__head">
+        <Link href={`/routes/${work.consumer}`} className="lane__name">
+          {work.consumer}
+        </Link>
+        <StateChip state={work.state} attempts={work.attempts} />
+        {work.replayOf !== undefined && <Chip tone="accent">replay</Chip>}
+        <Link href={`/work/${work.id}`} className="lane__more">
+          Work item
+        </Link>
+      </div>
+      <ol className="timeline timeline--inner">
+        <AttemptSteps attempts={attemptsOf(work)} />
+        <NextStep work={work} />
+        {entries.map(
+          (entry) =>
+            entry !== null && (
+              <Step
+                key={`${entry.key} ${entry.generation}`}
+                icon={<BookCheck size={14} />}
+                tone={entry.state === 'done' ? 'green' : entry.state === 'unknown' ? 'amber' : 'grey'}
+                title={
+                  <>
+                    Ledger <StateChip state={entry.state} />
+                  </>
+                }
+                at={entry.settledAt ?? entry.createdAt}
+              >
+                <Copy text={entry.key} />
+                {entry.proof !== undefined && <span className="faint"> proof: {entry.proof}</span>}
+                {entry.workId !== work.id && <span className="faint"> the effect is of an earlier item</span>}
+              </Step>
+            ),
+        )}
+        {work.deadLetter !== null && (
+          <Step
+            icon={<MailX size={14} />}
+            tone={work.deadLetter.state === 'resolved' ? 'green' : 'red'}
+            title={
+              <>
+                Dead letter <StateChip state={work.deadLetter.state} />
+              </>
+            }
+            at={work.deadLetter.createdAt}
+          >
+            {work.deadLetter.class} · {work.deadLetter.reason.replaceAll('_', ' ')} ·{' '}
+            <Link href={`/dead-letters/${work.deadLetter.id}`}>look at it and replay</Link>
+          </Step>
+        )}
+      </ol>
+    </li>
+  )
+}
+
+const OUTCOMES: Readonly<Record<string, readonly [Tone, string, ReactNode]>> = {
+  done: ['green', 'Done', <CircleCheck key="i" size={14} />],
+  again: ['violet', 'Failed, tried again', <RotateCcw key="i" size={14} />],
+  waited: ['grey', 'Stepped aside', <Hourglass key="i" size={14} />],
+  unknown: ['amber', 'Outcome unknown', <CircleHelp key="i" size={14} />],
+  probed: ['accent', 'Asked the vendor', <CircleHelp key="i" size={14} />],
+  parked: ['amber', 'Parked for a person', <CircleHelp key="i" size={14} />],
+  dead: ['red', 'Gave up', <CircleX key="i" size={14} />],
+}
+
+export function AttemptSteps({ attempts }: { readonly attempts: readonly Attempt[] }) {
+  return attempts.map((attempt) => {
+    const [tone, label, icon] = OUTCOMES[attempt.outcome] ?? [
+      'grey',
+      attempt.outcome,
+      <CircleDashed key="i" size={14} />,
+    ]
+    return (
+      <Step
+        key={`${attempt.number} ${attempt.startedAt} ${attempt.outcome}`}
+        icon={icon}
+        tone={tone}
+        title={
+          <>
+            Attempt {attempt.number}: {label}
+          </>
+        }
+        at={attempt.startedAt}
+      >
+        <span className="attempt">
+          {attempt.httpStatus !== undefined && <span className="tag num">HTTP {attempt.httpStatus}</span>}
+          <span className="tag num">{formatDuration(attempt.durationMs)}</span>
+          {attempt.class !== undefined && <span className="tag">{attempt.class}</span>}
+        </span>
+        {attempt.error !== undefined && <span className="attempt__error mono">{attempt.error}</span>}
+      </Step>
+    )
+  })
+}
+
+function NextStep({ work }: { readonly work: WorkStory }) {
+  if (work.state === 'leased') {
+    return <Step icon={<LoaderCircle size={14} className="spin" />} tone="accent" title="Running now" />
+  }
+  if (work.state === 'ready' || work.state === 'waiting') {
+    return (
+      <Step
+        icon={<Hourglass size={14} />}
+        tone="grey"
+        title={
+          <>
+            {work.attempts === 0 ? 'Due' : 'Next attempt'} <Time at={work.dueAt} />
+          </>
+        }
+      />
+    )
+  }
+  if (work.state === 'parked') {
+    return (
+      <Step icon={<CircleHelp size={14} />} tone="amber" title="Waits for a person">
+        The call may have been made or not. <Link href="/unknown">Say what became of it</Link>.
+      </Step>
+    )
+  }
+  if (work.state === 'skipped' || work.state === 'cancelled') {
+    return (
+      <Step
+        icon={<CircleSlash size={14} />}
+        tone="grey"
+        title={work.state === 'skipped' ? 'Skipped' : 'Cancelled'}
+        at={work.processedAt}
+      >
+        {work.lastError}
+      </Step>
+    )
+  }
+  return null
+}

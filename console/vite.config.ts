@@ -1,0 +1,28 @@
+// Builds the console into dist/console, from where the node serves it.
+import react from '@vitejs/plugin-react'
+import { defineConfig } from 'vite'
+
+const node = process.env.MILLRACE_URL ?? 'http://127.0.0.1:4400'
+
+export default defineConfig({
+  root: import.meta.dirname,
+  plugins: [react()],
+  build: {
+    outDir: '../dist/console',
+    emptyOutDir: true,
+    target: 'es2022',
+    // The page's rules allow no `data:` addresses.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    rollupOptions: {
+      output: {
+        manualChunks: (id: string) => {
+          if (!id.includes('node_modules')) return undefined
+          return id.includes('uplot') ? 'charts' : 'vendor'
+        },
+      },
+    },
+  },
+  // `npx vite console` works on the screens against a node that runs already.
+  server: { proxy: { '/v1': node, '/openapi.json': node } },
+})
