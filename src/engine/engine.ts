@@ -9,10 +9,13 @@ import { makeCommits } from './commits.ts'
 import { type Definitions, followDefinitions, makeDefinitions } from './definitions/index.ts'
 import type { EngineConfig, EngineDeps } from './deps.ts'
 import { DECISIONS, type Decisions, makeEffects } from './effect.ts'
+import { type Feed, makeFeed } from './feed.ts'
+import { type Inspect, makeInspect } from './inspect/index.ts'
 import { type Accepted, type IntakeRequest, makeIntake } from './intake.ts'
 import { makeInternalActions } from './internal.ts'
 import { makeItem } from './item.ts'
 import { makeLease } from './lease.ts'
+import { type Meter, makeMeter } from './meter.ts'
 import { bornRow, type EventPlan, planEvent, receivedEvent } from './plan.ts'
 import { makePool } from './pool.ts'
 import { makeRegistry } from './registry.ts'
@@ -33,6 +36,8 @@ export interface EngineHealth {
 export interface Engine extends Replays {
   /** Load or apply before `start`, so that recovered work finds them. */
   readonly definitions: Definitions
+  /** What would happen, and why something did. */
+  readonly inspect: Inspect
   /** Puts a tenant's definitions in force as its folder's, all of them: what is not among them goes. */
   apply(tenant: TenantId, documents: readonly DefinitionDocument[]): Promise<{ readonly hash: string }>
   start(): Promise<void>
@@ -40,13 +45,29 @@ export interface Engine extends Replays {
   /** Takes nothing new, finishes what runs (for at most `withinMs`), and stops. What is left is given back at the next start. */
   drain(withinMs: number): Promise<{ readonly left: number }>
   health(): EngineHealth
+  /** Tells what this node's commits change, as they become durable. Answers how to stop. */
+  watch: Feed['watch']
+  /** What this node has done, counted. */
+  readonly meter: Omit<Meter, 'applied'>
 }
 
 export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: Decisions = DECISIONS): Engine {
   const { store, clock, random, http, vault, log, code } = deps
   const ids = makeIds({ now: () => clock.now(), bytes: (length) => random.bytes(length) })
   const time = makeStoreTime(clock)
-  const commits = makeCommits({ store, clock, time, log, onLost: suspect })
+  const feed = makeFeed()
+  const meter = makeMeter({ clock })
+  const commits = makeCommits({
+    store,
+    clock,
+    time,
+    log,
+    onLost: suspect,
+    onApplied(commit, result, about) {
+      meter.applied(commit, result.at, about)
+      feed.applied(commit, result, about)
+    },
+  })
   const registry = makeRegistry({ store })
   const settler = makeSettler({ store, commits, ids })
   let open = false
@@ -54,6 +75,8 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
   const wake = (delayMs = 0) => claims?.wake(delayMs)
   const lease = makeLease({ store, clock, time, log }, config, wake)
   const definitions = makeDefinitions({ store, registry, log, now: () => time.now(), wake })
+  definitions.onChange(({ tenant, version }) => feed.announce(tenant, { type: 'definitions', version }))
+  const inspect = makeInspect({ store, registry, definitions, vars: config.vars, now: () => time.now() })
   let unfollow = () => {}
 
   const runner = makeRunner({
@@ -121,6 +144,7 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
 
   /** The claim loop looks for what the lost answer may have put into our hands. */
   function suspect(): void {
+    feed.lost()
     strays.suspect()
     wake()
   }
@@ -164,6 +188,7 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
   return {
     ...replays,
     definitions,
+    inspect,
     apply: (tenant, documents) =>
       definitions.apply(tenant, {
         definitions: documents.map((document) => ({ document, authored: null })),
@@ -204,6 +229,8 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
       lease.stop()
       return { left: pool.running() }
     },
+    watch: (watcher) => feed.watch(watcher),
+    meter,
     health: () => ({ open, alive: lease.owner() !== null, running: pool.running() }),
   }
 }

@@ -5,6 +5,7 @@ export {
   type ExpressionProblem,
   type LocatedProblem,
 } from './errors.ts'
+export { type ConditionPart, explainCondition } from './explain.ts'
 export {
   type Compiled,
   type CompileOptions,

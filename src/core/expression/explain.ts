@@ -1,0 +1,136 @@
+// core/expression/explain.ts — why a condition holds or not: its parts, each with its own truth and what it saw.
+// For people who may see the payload; unlike errors, it tells values, cut short.
+
+import { type JsonValue, stringifyJson } from '../json/index.ts'
+import type { Node } from './ast.ts'
+import { ExpressionError, Fault } from './errors.ts'
+import { compileProgram } from './expression.ts'
+import { makeTest } from './filter.ts'
+import type { Scope } from './frame.ts'
+import { makePath } from './path.ts'
+import { isObject } from './values.ts'
+
+export interface ConditionPart {
+  /** The part as it was written. */
+  readonly part: string
+  readonly holds: boolean
+  /** `payload.amount = 30`: what the part looked at, or why it cannot be decided. */
+  readonly saw?: string
+}
+
+const TEXT_MAX = 200
+const PARTS_MAX = 100
+const SEEN_MAX = 5
+
+/** The condition must compile; what of it does not is left out. */
+export function explainCondition(condition: JsonValue, scope: Scope): readonly ConditionPart[] {
+  const parts: ConditionPart[] = []
+  walk(condition, '', scope, parts)
+  return parts
+}
+
+function walk(condition: JsonValue, before: string, scope: Scope, parts: ConditionPart[]): void {
+  if (parts.length >= PARTS_MAX) return
+  if (typeof condition === 'string') {
+    for (const text of conjuncts(condition)) {
+      if (parts.length < PARTS_MAX) parts.push(explainText(text, before, scope))
+    }
+    return
+  }
+  if (!isObject(condition)) return
+  const fields = condition as { readonly [key: string]: JsonValue }
+  const { all, any, not } = fields
+  if (Array.isArray(all)) for (const one of all) walk(one, before, scope, parts)
+  else if (Array.isArray(any)) for (const one of any) walk(one, `${before}any of: `, scope, parts)
+  else if (not !== undefined) walk(not, `${before}not: `, scope, parts)
+  else explainFilter(fields, before, scope, parts)
+}
+
+/** The texts between the outermost `&&`. */
+function conjuncts(text: string): readonly string[] {
+  const node = attempt(() => compileProgram(text).node)
+  if (node === null) return []
+  const parts: string[] = []
+  const split = (one: Node) => {
+    if (one.kind === 'and') {
+      split(one.left)
+      split(one.right)
+    } else parts.push(text.slice(one.at, one.end))
+  }
+  split(node)
+  return parts
+}
+
+function explainText(text: string, before: string, scope: Scope): ConditionPart {
+  const part = cut(`${before}${text}`)
+  const program = attempt(() => compileProgram(text))
+  if (program === null) return { part, holds: false }
+  try {
+    const holds = program.run(scope) === true
+    const saw = seen(operands(text, program.node) ?? program.paths, scope)
+    return { part, holds, ...(saw === '' ? {} : { saw }) }
+  } catch (error) {
+    if (!(error instanceof ExpressionError)) throw error
+    return { part, holds: false, saw: cut(`cannot be decided: ${error.message}`) }
+  }
+}
+
+/** The two sides of a comparison, without literals. */
+function operands(text: string, node: Node): readonly string[] | null {
+  if (node.kind !== 'binary' || !['==', '!=', '<', '<=', '>', '>=', 'in'].includes(node.operator)) return null
+  const sides = [node.left, node.right].filter(({ kind }) => kind !== 'literal' && kind !== 'list')
+  return sides.map(({ at, end }) => text.slice(at, end))
+}
+
+function seen(texts: readonly string[], scope: Scope): string {
+  const values = texts.slice(0, SEEN_MAX).flatMap((text) => {
+    const program = attempt(() => compileProgram(text))
+    return program === null ? [] : [`${cut(text)} = ${show(() => program.run(scope))}`]
+  })
+  return values.join(', ')
+}
+
+function explainFilter(
+  filter: { readonly [key: string]: JsonValue },
+  before: string,
+  scope: Scope,
+  parts: ConditionPart[],
+): void {
+  const { path: text, ...operators } = filter
+  if (typeof text !== 'string') return
+  const path = attempt(() => makePath(text))
+  if (path === null) return
+  for (const [name, operand] of Object.entries(operators)) {
+    const test = attempt(() => makeTest(name, operand as JsonValue))
+    if (test === null || parts.length >= PARTS_MAX) continue
+    const value = path.read(scope)
+    parts.push({
+      part: cut(`${before}${text} ${name} ${stringifyJson(operand as JsonValue)}`),
+      holds: test(value),
+      saw: `${cut(text)} = ${show(() => value)}`,
+    })
+  }
+}
+
+function show(read: () => unknown): string {
+  try {
+    const value = read()
+    return value === undefined ? 'missing' : cut(stringifyJson(value as JsonValue))
+  } catch (error) {
+    if (!(error instanceof ExpressionError)) throw error
+    return cut(error.message)
+  }
+}
+
+function cut(text: string): string {
+  return text.length <= TEXT_MAX ? text : `${text.slice(0, TEXT_MAX - 1)}…`
+}
+
+function attempt<Value>(make: () => Value): Value | null {
+  try {
+    return make()
+  } catch (error) {
+    if (error instanceof Fault) return null
+    throw error
+  }
+}

@@ -1,0 +1,2 @@
+export { type ExplainedConsumer, type Inspect, makeInspect, type Tried } from './inspect.ts'
+export type { GivenEvent } from './subjects.ts'

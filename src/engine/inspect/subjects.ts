@@ -1,0 +1,91 @@
+// The event that somebody wants to look at: one that was accepted, or one given in place.
+
+import { hashText } from '../../core/definition/index.ts'
+import { AppError } from '../../core/errors/index.ts'
+import type { Envelope } from '../../core/event/index.ts'
+import { ExpressionError, type Scope } from '../../core/expression/index.ts'
+import type { EventId, TenantId } from '../../core/ids/index.ts'
+import { JsonError, type JsonValue, parseJson, stringifyJson } from '../../core/json/index.ts'
+import { routeScope, type Vars } from '../../core/route/index.ts'
+import type { Store } from '../../ports/store.ts'
+import type { Registry } from '../registry.ts'
+
+export interface GivenEvent {
+  readonly subject: string
+  readonly source?: string
+  readonly data: JsonValue
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export interface LookedAt {
+  readonly event: Envelope
+  readonly scope: Scope
+  /** null: it was given in place. */
+  readonly id: EventId | null
+}
+
+const GIVEN_ID = 'evt_00000000-0000-7000-8000-000000000000' as EventId
+const GIVEN_SOURCE = 'try'
+
+export async function lookAt(
+  deps: { readonly store: Store; readonly registry: Registry; readonly vars: Vars },
+  tenant: TenantId,
+  asked: EventId | GivenEvent,
+): Promise<LookedAt> {
+  if (typeof asked !== 'string') return lookAtGiven(deps, tenant, asked)
+  const event = await deps.store.forTenant(tenant).event(asked)
+  if (event === null) throw new AppError('not_found', `there is no event ${asked}`)
+  try {
+    const scope = routeScope(event, parseJson(event.data), parseJson(event.headers), deps.vars)
+    return { event, scope, id: event.id }
+  } catch (error) {
+    if (!(error instanceof JsonError)) throw error
+    throw new AppError('conflict', `the event’s payload cannot be read: ${error.message}`)
+  }
+}
+
+function lookAtGiven(
+  deps: { readonly registry: Registry; readonly vars: Vars },
+  tenant: TenantId,
+  given: GivenEvent,
+): LookedAt {
+  const header = Object.fromEntries(
+    Object.entries(given.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]),
+  )
+  const payloadHash = hashText(stringifyJson(given.data))
+  const names = namesOf(deps.registry, tenant, given, header, payloadHash)
+  const event: Envelope = {
+    id: GIVEN_ID,
+    tenant,
+    source: given.source ?? GIVEN_SOURCE,
+    subject: given.subject,
+    objectType: names?.objectType ?? null,
+    objectId: names?.objectId ?? null,
+    occurredAt: names?.occurredAt ?? null,
+    correlationId: GIVEN_ID.slice(4),
+    causationId: null,
+    traceId: '0'.repeat(32),
+    dedupKey: names?.dedupKey ?? payloadHash,
+    payloadHash,
+  }
+  return { event, scope: routeScope(event, given.data, header, deps.vars), id: null }
+}
+
+/** What the source would call it; null when there is no such source, or it could not. */
+function namesOf(
+  registry: Registry,
+  tenant: TenantId,
+  given: GivenEvent,
+  header: Readonly<Record<string, string>>,
+  payloadHash: string,
+) {
+  const source = given.source === undefined ? null : registry.source(tenant, given.source)
+  if (source === null) return null
+  try {
+    const named = source.name({ header, payload: given.data, tenant, payloadHash })
+    return named.ok ? named.names : null
+  } catch (error) {
+    if (error instanceof ExpressionError) return null
+    throw error
+  }
+}
