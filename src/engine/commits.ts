@@ -1,7 +1,9 @@
 // Commits from the engine: named, and stubborn where an answer is owed.
 
 import { messageOf } from '../core/errors/index.ts'
+import type { StoredEvent } from '../core/event/index.ts'
 import type { TenantId } from '../core/ids/index.ts'
+import type { WorkRow } from '../core/work/index.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Log } from '../ports/log.ts'
 import {
@@ -19,6 +21,12 @@ export type FirmResult = CommitResult & {
   readonly isRepeat?: boolean
 }
 
+/** What a decision was about, for those who count and watch; the commit itself does not say it. */
+export interface About {
+  readonly work: Pick<WorkRow, 'id' | 'eventId' | 'consumer'>
+  readonly event: Pick<StoredEvent, 'receivedAt'>
+}
+
 export interface Commits {
   /** One try; a StoreError reaches the caller. */
   once(tenant: TenantId, guards: readonly Guard[], writes: readonly Write[]): Promise<CommitResult>
@@ -26,7 +34,12 @@ export interface Commits {
    * Tries until the store answers: for decisions about work that this node holds, which nobody else could make. A
    * repeated commit that was applied the first time is refused by its own guards; callers read that from `found`.
    */
-  firmly(tenant: TenantId, guards: readonly Guard[], writes: readonly Write[]): Promise<FirmResult>
+  firmly(
+    tenant: TenantId,
+    guards: readonly Guard[],
+    writes: readonly Write[],
+    about?: About,
+  ): Promise<FirmResult>
   /** Asks until the store answers: for reads in the middle of a decision, when giving up would lose what is known. */
   stubbornly<T>(ask: () => Promise<T>): Promise<T>
 }
@@ -41,13 +54,19 @@ export function makeCommits(deps: {
   readonly log: Log
   /** A commit may have been applied, and its answer is lost. */
   onLost(): void
+  /** Right after a commit was applied, before whoever made it goes on. */
+  onApplied(commit: Commit, result: Extract<CommitResult, { ok: true }>, about: About | null): void
 }): Commits {
   const { store, clock, time, log } = deps
   const noteLost = (error: unknown): never => {
     if (error instanceof StoreError && error.applied === 'indeterminate') deps.onLost()
     throw error
   }
-  const attempt = (commit: Commit): Promise<CommitResult> => store.commit(commit).catch(noteLost)
+  const attempt = (commit: Commit, about: About | null): Promise<CommitResult> =>
+    store.commit(commit).then((result) => {
+      if (result.ok) deps.onApplied(commit, result, about)
+      return result
+    }, noteLost)
   const stubbornly = async <T>(ask: () => Promise<T>): Promise<T> => {
     for (let delayMs = BACKOFF_FIRST_MS; ; delayMs = Math.min(BACKOFF_LAST_MS, delayMs * 2)) {
       try {
@@ -60,7 +79,7 @@ export function makeCommits(deps: {
     }
   }
   /** After a try that failed with `error`. */
-  const repeat = async (commit: Commit, error: unknown): Promise<FirmResult> => {
+  const repeat = async (commit: Commit, about: About | null, error: unknown): Promise<FirmResult> => {
     let first: unknown = error
     return stubbornly(async () => {
       if (first !== null) {
@@ -68,22 +87,23 @@ export function makeCommits(deps: {
         first = null
         throw thrown
       }
-      const result = await attempt(commit)
+      const result = await attempt(commit, about)
       // Refused, perhaps by what the first try wrote: from now on nobody here expects what it bore.
       if (!result.ok) deps.onLost()
       return { ...result, isRepeat: true }
     })
   }
   return {
-    once: (tenant, guards, writes) => attempt({ tenant, guards, writes }),
-    firmly(tenant, guards, writes) {
+    once: (tenant, guards, writes) => attempt({ tenant, guards, writes }, null),
+    firmly(tenant, guards, writes, about) {
       const commit = { tenant, guards, writes }
       const heard = (result: CommitResult): CommitResult => {
         time.heard(result.at)
         return result
       }
       // The first try takes the short way: it is the only one for all but a few commits of a node's life.
-      return attempt(commit).then(heard, (error) => repeat(commit, error).then(heard))
+      const of = about ?? null
+      return attempt(commit, of).then(heard, (error) => repeat(commit, of, error).then(heard))
     },
     stubbornly,
   }

@@ -1,4 +1,6 @@
+export { DECISIONS, type Decisions } from './decisions.ts'
 export { ENGINE_DEFAULTS, type EngineConfig, type EngineDeps } from './deps.ts'
-export { DECISIONS, type Decisions } from './effect.ts'
 export { type Engine, type EngineHealth, makeEngine } from './engine.ts'
+export type { Change, Feed } from './feed.ts'
 export type { Accepted, IntakeRequest } from './intake.ts'
+export type { Meter, Stats } from './meter.ts'

@@ -76,7 +76,7 @@ export function makeSettler(deps: {
       const letterChange = changeLetter(held, route, decision, letter, ids)
       const guards = [hold, ...decision.guards, ...letterChange.guards]
       const writes = [...itemWrites(held, decision), ...decision.writes, ...letterChange.writes]
-      const result = await commits.firmly(event.tenant, guards, writes)
+      const result = await commits.firmly(event.tenant, guards, writes, held)
       if (result.ok) return { ok: true, result }
       if (result.guard === 0) return { ok: false, why: 'stale', found: result.found }
       if (result.guard <= decision.guards.length) {

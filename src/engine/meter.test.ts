@@ -1,0 +1,165 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { NewEvent } from '../core/event/index.ts'
+import type { EventId, TenantId, WorkId } from '../core/ids/index.ts'
+import { EMPTY_NOTE, type SettledState } from '../core/work/index.ts'
+import type { Write } from '../ports/store.ts'
+import { makeMeter } from './meter.ts'
+import { BIN_COUNT, binOf, quantile } from './meter-bins.ts'
+import { makeRing } from './meter-ring.ts'
+
+const TENANT = 'default' as TenantId
+const START = 1_700_000_000_000
+
+function makeCounted() {
+  let now = START
+  const meter = makeMeter({ clock: { now: () => now } })
+  const about = (consumer: string, receivedAt: number) => ({
+    work: { id: 'wrk_1' as WorkId, eventId: 'evt_1' as EventId, consumer },
+    event: { receivedAt },
+  })
+  const apply = (writes: readonly Write[], of: ReturnType<typeof about> | null = null, tenant = TENANT) =>
+    meter.applied({ tenant, guards: [], writes }, now, of)
+  return {
+    meter,
+    move: (ms: number) => {
+      now += ms
+    },
+    accept: (source = 'shop', tenant = TENANT) =>
+      apply([{ w: 'event.append', dedupForMs: 1, event: { source } as NewEvent }], null, tenant),
+    settle: (to: SettledState, latencyMs = 10, consumer = 'route:book') =>
+      apply(
+        [
+          {
+            w: 'work.settle',
+            work: 'wrk_1' as WorkId,
+            to,
+            counters: { attempts: 1, waits: 0, losses: 0 },
+            note: EMPTY_NOTE,
+          },
+        ],
+        about(consumer, now - latencyMs),
+      ),
+  }
+}
+
+const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0)
+
+describe('[FD4] the meter', () => {
+  test('puts what happens into the bucket of its time, and lets go of what is older than the window', () => {
+    const { meter, accept, settle, move } = makeCounted()
+    accept()
+    accept('mail')
+    settle('done')
+    move(2_000)
+    accept()
+    const stats = meter.stats(TENANT, 15)
+    expect(stats.stepMs).toBe(2_000)
+    expect(stats.accepted).toHaveLength(450)
+    expect(stats.accepted.slice(-2)).toEqual([2, 1])
+    expect(stats.done.slice(-2)).toEqual([1, 0])
+    expect(stats.from).toBe(START + 2_000 - 449 * 2_000)
+    expect(stats.sources).toMatchObject([
+      { source: 'shop', accepted: 2 },
+      { source: 'mail', accepted: 1 },
+    ])
+    move(16 * 60_000)
+    const later = meter.stats(TENANT, 15)
+    expect(sum(later.accepted)).toBe(0)
+    expect(later.consumers).toEqual([])
+    const day = meter.stats(TENANT, 24 * 60)
+    expect(day.stepMs).toBe(60_000)
+    expect([sum(day.accepted), sum(day.done)]).toEqual([3, 1])
+    expect(day.consumers).toMatchObject([{ consumer: 'route:book', done: 1 }])
+    move(25 * 3_600_000)
+    expect(sum(meter.stats(TENANT, 24 * 60).accepted)).toBe(0)
+  })
+
+  test('tells tenants apart, and knows nothing of one that has done nothing', () => {
+    const { meter, accept } = makeCounted()
+    accept('shop', 'other' as TenantId)
+    expect(sum(meter.stats(TENANT, 15).accepted)).toBe(0)
+    expect(meter.stats(TENANT, 15).sources).toEqual([])
+    expect(meter.rates('other' as TenantId).acceptedPerMinute).toBe(1)
+    expect(meter.rates(TENANT)).toEqual({ acceptedPerMinute: 0, donePerMinute: 0, failedPerMinute: 0 })
+  })
+
+  test('counts neither parked nor cancelled work as done', () => {
+    const { meter, settle } = makeCounted()
+    for (const to of ['parked', 'cancelled', 'skipped', 'merged', 'dead'] as const) settle(to)
+    expect(meter.rates(TENANT)).toEqual({ acceptedPerMinute: 0, donePerMinute: 2, failedPerMinute: 1 })
+  })
+
+  test('shows the middle and the tail of latencies', () => {
+    const { meter, settle } = makeCounted()
+    for (let count = 0; count < 94; count += 1) settle('done', 20)
+    for (let count = 0; count < 6; count += 1) settle('done', 4_000)
+    const { latencyP50Ms, latencyP95Ms } = meter.stats(TENANT, 15)
+    expect(latencyP50Ms.at(-1)).toBeGreaterThan(16)
+    expect(latencyP50Ms.at(-1)).toBeLessThan(24)
+    expect(latencyP95Ms.at(-1)).toBeGreaterThan(3_200)
+    expect(latencyP95Ms.at(-1)).toBeLessThan(4_800)
+    expect(latencyP50Ms.at(0)).toBeNull()
+  })
+
+  test('keeps the age of the queue where somebody looked', () => {
+    const { meter, move } = makeCounted()
+    meter.queueAge(TENANT, 0)
+    move(4_000)
+    meter.queueAge(TENANT, 1_234.4)
+    expect(meter.stats(TENANT, 15).queueAgeMs.slice(-3)).toEqual([0, null, 1_234])
+  })
+
+  test('has a bound for names and tenants', () => {
+    const { meter, accept, settle } = makeCounted()
+    for (let count = 0; count < 600; count += 1) {
+      accept(`source-${count}`)
+      settle('done', 1, `route:${count}`)
+    }
+    const { sources, consumers } = meter.stats(TENANT, 15)
+    expect([sources.length, consumers.length]).toEqual([500, 500])
+    for (let count = 0; count < 60; count += 1) accept('shop', `tenant-${count}` as TenantId)
+    expect(meter.rates(TENANT).acceptedPerMinute).toBe(0)
+    expect(meter.rates('tenant-59' as TenantId).acceptedPerMinute).toBe(1)
+  })
+})
+
+test('[FD4] a ring gives back what was counted within its span, however time moves on', () => {
+  const steps = fc.array(fc.record({ ms: fc.integer({ min: 0, max: 5_000 }), count: fc.nat({ max: 3 }) }))
+  fc.assert(
+    fc.property(steps, (moves) => {
+      const ring = makeRing({ stepMs: 100, count: 20 }, 2)
+      let now = START
+      const all: number[] = []
+      for (const { ms, count } of moves) {
+        now += ms
+        for (let one = 0; one < count; one += 1) {
+          ring.add(now, 1)
+          all.push(now)
+        }
+        const first = (Math.floor(now / 100) - 19) * 100
+        expect(ring.sum(now, 2_000, 1)).toBe(all.filter((at) => at >= first).length)
+        expect(ring.sum(now, 2_000, 0)).toBe(0)
+      }
+    }),
+  )
+})
+
+test('[FD4] a clock that steps back does not wipe what was counted', () => {
+  const ring = makeRing({ stepMs: 100, count: 10 }, 1)
+  ring.add(START, 0)
+  ring.add(START - 250, 0)
+  expect(ring.sum(START, 1_000, 0)).toBe(2)
+})
+
+test('[FD4] a quantile is off by a fifth at most', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 2_000_000 }), (ms) => {
+      const counts = new Array(BIN_COUNT).fill(0)
+      counts[binOf(ms)] = 1
+      const shown = quantile(counts, 0.5) as number
+      expect(Math.abs(shown - ms) / ms).toBeLessThan(0.21)
+    }),
+  )
+  expect(quantile([0, 0], 0.5)).toBeNull()
+})
