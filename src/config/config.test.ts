@@ -22,6 +22,8 @@ describe('an empty environment', () => {
       store: { kind: 'sqlite', file: 'data/millrace.db' },
       node: 'node-1',
       adminKey: null,
+      masterKey: null,
+      masterKeysOld: [],
       flowsFolder: null,
       log: 'data/millrace.log',
       logLevel: 'info',
@@ -76,6 +78,15 @@ describe('values', () => {
     expect(store('sqlite:/a/b.db')).toEqual({ kind: 'sqlite', file: '/a/b.db' })
   })
 
+  test('[VA8] of master keys are bytes, the current one and any number of old ones', () => {
+    const [one, two] = [new Uint8Array(32).fill(1), new Uint8Array(32).fill(2)]
+    const config = resolve({
+      MILLRACE_MASTER_KEY: Buffer.from(one).toString('base64'),
+      MILLRACE_MASTER_KEYS_OLD: `${Buffer.from(two).toString('hex')}, ${Buffer.from(one).toString('base64url')}`,
+    })
+    expect(config).toMatchObject({ masterKey: one, masterKeysOld: [two, one] })
+  })
+
   test('of allowed networks always include this machine in development', () => {
     const allow = (MILLRACE_ENV: string) =>
       resolve({ MILLRACE_ENV, MILLRACE_OUTBOUND_ALLOW: '10.0.0.0/8' }).outboundAllow
@@ -100,6 +111,8 @@ describe('problems', () => {
       MILLRACE_STORE: 'mysql://root:hidden@db/x',
       MILLRACE_NODE: 'a b',
       MILLRACE_ADMIN_KEY: 'hidden key',
+      MILLRACE_MASTER_KEY: 'hidden',
+      MILLRACE_MASTER_KEYS_OLD: `${'00'.repeat(32)},hidden`,
       MILLRACE_LOG_LEVEL: 'debug',
       MILLRACE_LEASE: '30',
       MILLRACE_CONCURRENCY: '-1',
@@ -115,6 +128,8 @@ describe('problems', () => {
       'MILLRACE_HOST',
       'MILLRACE_LEASE',
       'MILLRACE_LOG_LEVEL',
+      'MILLRACE_MASTER_KEY',
+      'MILLRACE_MASTER_KEYS_OLD',
       'MILLRACE_NODE',
       'MILLRACE_OUTBOUND_ALLOW',
       'MILLRACE_PORT',

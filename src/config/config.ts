@@ -17,6 +17,10 @@ export interface Config {
   readonly node: string
   /** null: made at the first start. */
   readonly adminKey: string | null
+  /** null: made at the first start. */
+  readonly masterKey: Uint8Array | null
+  /** What they sealed can still be opened. */
+  readonly masterKeysOld: readonly Uint8Array[]
   /** null: the demo definitions. */
   readonly flowsFolder: string | null
   /** `stdout`, `stderr` or a path. */
@@ -67,6 +71,8 @@ export function resolveConfig(env: Readonly<Record<string, string | undefined>>)
     store: read('store', context) as StoreConfig,
     node: read('node', context) as string,
     adminKey: read('adminKey', context),
+    masterKey: read('masterKey', context),
+    masterKeysOld: Object.freeze(read('masterKeysOld', context) ?? []),
     flowsFolder: read('flowsFolder', context),
     log: read('log', context) as string,
     logLevel: read('logLevel', context) as Config['logLevel'],

@@ -5,6 +5,7 @@
 
 import { join } from 'node:path'
 import ipaddr from 'ipaddr.js'
+import { parseMasterKey } from '../core/secret/index.ts'
 import { parseDuration, parseSize } from './units.ts'
 
 const ENVIRONMENTS = ['DEV', 'QA', 'PROD'] as const
@@ -110,6 +111,26 @@ export const SETTINGS = {
     parse: (text) =>
       /^[\x21-\x7e]+$/.test(text) ? text : new Problem('Use visible ASCII characters, no spaces.'),
   }),
+  masterKey: setting<Uint8Array>({
+    env: 'MILLRACE_MASTER_KEY',
+    type: '32 bytes, base64 or hexadecimal',
+    defaultText: 'made at the first start and kept in the data folder',
+    default: () => null,
+    description:
+      'The key that seals secrets in the store. Keep it apart from the data; nodes that share a store need the same one. `openssl rand -base64 32` makes one.',
+    secret: true,
+    parse: (text) => parseMasterKey(text) ?? new Problem(MASTER_KEY_FORM),
+  }),
+  masterKeysOld: setting<readonly Uint8Array[]>({
+    env: 'MILLRACE_MASTER_KEYS_OLD',
+    type: 'master keys, separated by commas',
+    defaultText: 'none',
+    default: () => '',
+    description:
+      'Earlier master keys. What they sealed can still be opened, and is sealed with the current key at the start.',
+    secret: true,
+    parse: parseMasterKeys,
+  }),
   flowsFolder: setting<string>({
     env: 'MILLRACE_FLOWS',
     type: 'a folder',
@@ -175,6 +196,17 @@ export const SETTINGS = {
     parse: (text) => parseBounded(text, parseDuration, '0s', '10m', 'a duration such as 10s'),
   }),
 } as const
+
+const MASTER_KEY_FORM = 'Write 32 bytes as base64 or hexadecimal; `openssl rand -base64 32` makes them.'
+
+function parseMasterKeys(text: string): readonly Uint8Array[] | Problem {
+  const keys = text
+    .split(/[\s,]+/)
+    .filter((part) => part !== '')
+    .map(parseMasterKey)
+  const whole = keys.filter((key) => key !== null)
+  return whole.length === keys.length ? whole : new Problem(`${MASTER_KEY_FORM} Separate several by commas.`)
+}
 
 function parseWhole(text: string, min: number, max: number): number | Problem {
   const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN

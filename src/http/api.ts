@@ -3,6 +3,7 @@
 import type { DeadLetterId, EventId, TenantId, WorkId } from '../core/ids/index.ts'
 import type { Access } from '../engine/access/index.ts'
 import type { TenantReads } from '../ports/store.ts'
+import type { SecretVault } from '../ports/vault.ts'
 
 export interface IngestRequest {
   readonly tenant: string
@@ -28,6 +29,7 @@ export interface HttpApi {
     options: { readonly as: 'done' | 'released'; readonly reason: string; readonly actor: string },
   ): Promise<void>
   readonly access: Access
+  readonly secrets: Pick<SecretVault, 'list' | 'set' | 'promote' | 'remove'>
   readonly about: { readonly environment: string; readonly version: string; readonly node: string }
   /** Whether the node can take and do work now, and if not, why. */
   health(): Promise<{ readonly ready: boolean; readonly reasons: readonly string[] }>

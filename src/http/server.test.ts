@@ -5,6 +5,7 @@ import { makeSystemClock } from '../adapters/clock-system/index.ts'
 import { makeMemoryLog } from '../adapters/log-memory/index.ts'
 import { makeSystemRandom } from '../adapters/random-system/index.ts'
 import { makeMemoryStore } from '../adapters/store-memory/index.ts'
+import { makeLocalVault, makeMasterKeys } from '../adapters/vault-local/index.ts'
 import type { NewDeadLetter } from '../core/dead-letter/index.ts'
 import { AppError } from '../core/errors/index.ts'
 import type { NewEvent } from '../core/event/index.ts'
@@ -34,6 +35,7 @@ afterEach(async () => {
 function makeWorld(over: Partial<HttpApi> = {}, closeMs = 1_000) {
   const store = makeMemoryStore({ now: () => NOW, defer: (callback) => queueMicrotask(callback) })
   const log = makeMemoryLog()
+  const [clock, random] = [makeSystemClock(), makeSystemRandom()]
   const calls: unknown[][] = []
   const api: HttpApi = {
     accept: async () => ({ eventId: 'evt_new' as EventId, duplicate: false }),
@@ -45,7 +47,8 @@ function makeWorld(over: Partial<HttpApi> = {}, closeMs = 1_000) {
     resolveWork: async (...args) => {
       calls.push(['resolve', ...args])
     },
-    access: makeAccess({ store, clock: makeSystemClock(), random: makeSystemRandom(), log, adminKey: KEY }),
+    access: makeAccess({ store, clock, random, log, adminKey: KEY }),
+    secrets: makeLocalVault({ store, clock, random, log, keys: makeMasterKeys(new Uint8Array(32)) }),
     about: { environment: 'DEV', version: '0.0.0', node: 'node-1' },
     health: async () => ({ ready: true, reasons: [] }),
     ...over,
