@@ -4,6 +4,9 @@ const everywhere = ['src', 'sim', 'bench', 'test']
 const pure = ['src/core/**/*.test.ts', 'src/definitions/**/*.test.ts']
 const slow = everywhere.map((folder) => `${folder}/**/*.slow.test.ts`)
 
+// Bundles of users' functions are loaded by Node itself, as in production: nothing is put between.
+const asUsersRunIt = { deps: { external: [/[\\/][0-9a-f]{64}\.mjs/] } }
+
 export default defineConfig({
   test: {
     retry: 0,
@@ -14,6 +17,7 @@ export default defineConfig({
       {
         test: {
           name: 'pure',
+          server: asUsersRunIt,
           include: pure,
           exclude: slow,
           pool: 'threads',
@@ -24,6 +28,7 @@ export default defineConfig({
       {
         test: {
           name: 'fast',
+          server: asUsersRunIt,
           include: everywhere.map((folder) => `${folder}/**/*.test.ts`),
           exclude: [...pure, ...slow],
           pool: 'threads',
@@ -35,6 +40,7 @@ export default defineConfig({
       {
         test: {
           name: 'slow',
+          server: asUsersRunIt,
           include: slow,
           pool: 'forks',
           fileParallelism: false,

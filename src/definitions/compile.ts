@@ -20,6 +20,8 @@ import { closest, listed } from './suggest.ts'
 export interface CompileDeps {
   /** The hash of the code that has the function, or null. */
   readonly functions: (name: string) => string | null
+  /** How long a function says that it may take, or null. */
+  readonly timeouts?: (name: string) => number | null
   /** Profiles that are in force beside the files; one of the files of the same name goes first. */
   readonly profiles?: ReadonlyMap<string, RetryPolicy>
 }
@@ -38,11 +40,17 @@ export interface Compiled {
   readonly findings: readonly Finding[]
 }
 
-export function compileDefinitions(files: readonly DefinitionFile[], deps: CompileDeps): Compiled {
+/** `coded` are documents that were not read from text. */
+export function compileDefinitions(
+  files: readonly DefinitionFile[],
+  deps: CompileDeps,
+  coded: readonly ReadDocument[] = [],
+): Compiled {
   const read = readDocuments(files)
-  const checked = checkDocuments(read.documents, deps)
+  const checked = checkDocuments([...read.documents, ...coded], deps)
   const profiles = new Map([...(deps.profiles ?? []), ...profilesOf(checked.sound)])
-  const known: Known = { functions: deps.functions, profiles }
+  const { functions, timeouts = () => null } = deps
+  const known: Known = { functions, timeouts, profiles }
   const definitions = checked.sound.flatMap((one) => {
     const document = resolve(one, known)
     const { file: path, text } = one.document

@@ -102,18 +102,22 @@ const NAME = /^[a-z][a-z0-9]*(?:[_-][a-z0-9]+)*$/
 export function documentName() {
   const check = (text: string, context: Refinement) => {
     if (refuseTemplate(text, context)) return
-    if (text.length > NAME_LENGTH_MAX) {
-      tell(context, `a name has at most ${NAME_LENGTH_MAX} characters`, {
-        rule: 'name',
-        offset: NAME_LENGTH_MAX,
-      })
-    } else if (!NAME.test(text)) {
-      const suggestedText = nameLike(text)
-      const message = 'a name has small letters and digits, joined by `_` or `-`, and begins with a letter'
-      tell(context, message, { rule: 'name', ...(suggestedText === '' ? {} : { suggestedText }) })
-    }
+    const fault = documentNameFault(text)
+    if (fault === null) return
+    const suggestedText = nameLike(text)
+    const isLong = text.length > NAME_LENGTH_MAX
+    const more = isLong ? { offset: NAME_LENGTH_MAX } : suggestedText === '' ? {} : { suggestedText }
+    tell(context, fault, { rule: 'name', ...more })
   }
   return stringOf('name', check, { pattern: NAME.source, maxLength: NAME_LENGTH_MAX })
+}
+
+/** What is wrong with the name of a document or a function, or null. */
+export function documentNameFault(text: string): string | null {
+  if (text.length > NAME_LENGTH_MAX) return `a name has at most ${NAME_LENGTH_MAX} characters`
+  return NAME.test(text)
+    ? null
+    : 'a name has small letters and digits, joined by `_` or `-`, and begins with a letter'
 }
 
 function nameLike(text: string): string {

@@ -48,6 +48,12 @@ export const RULES = {
   unsignedTime: 'F33',
   loop: 'F34',
   together: 'F35',
+  codeBuild: 'FN1',
+  codeLoad: 'FN2',
+  codeSize: 'FN3',
+  functionTwice: 'FN4',
+  notData: 'FN5',
+  functionShape: 'FN6',
 } as const
 
 export type RuleName = keyof typeof RULES
@@ -75,5 +81,9 @@ export interface Remark {
 
 export function compareFindings(a: Finding, b: Finding): number {
   if (a.file !== b.file) return a.file < b.file ? -1 : 1
-  return a.line - b.line || a.column - b.column || Number(a.rule.slice(1)) - Number(b.rule.slice(1))
+  return a.line - b.line || a.column - b.column || numberOf(a.rule) - numberOf(b.rule)
+}
+
+function numberOf(rule: RuleId): number {
+  return Number(rule.replace(/^[A-Z]+/, ''))
 }

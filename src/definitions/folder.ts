@@ -9,27 +9,48 @@ import type { DefinitionFile } from './source-text.ts'
 const FILES_MAX = 1_000
 const DEPTH_MAX = 8
 const EXTENSION = /\.(?:ya?ml|json)$/i
+const CODE = /\.(?:ts|mts|js|mjs)$/i
+/** Types alone, tests and the settings of tools are no definitions. */
+const NOT_CODE = /\.(?:d\.m?ts|(?:test|spec|config)\.(?:ts|mts|js|mjs))$/i
 
 /**
  * All `.yaml`, `.yml` and `.json` files, sorted by path; names that begin with a dot, `node_modules` and links are
  * passed over. Paths are relative to the folder, with `/`. Throws AppError when a bound is exceeded.
  */
-export async function readFolder(folder: string): Promise<readonly DefinitionFile[]> {
+export function readFolder(folder: string): Promise<readonly DefinitionFile[]> {
+  return readFiles(folder, (name) => EXTENSION.test(name))
+}
+
+/** The same for TypeScript and JavaScript, without types alone, tests and the settings of tools. */
+export function readCodeFiles(folder: string): Promise<readonly DefinitionFile[]> {
+  return readFiles(folder, (name) => CODE.test(name) && !NOT_CODE.test(name))
+}
+
+async function readFiles(
+  folder: string,
+  isWanted: (name: string) => boolean,
+): Promise<readonly DefinitionFile[]> {
   const paths: string[] = []
-  await list(folder, '', 0, paths)
+  await list(folder, '', 0, paths, isWanted)
   paths.sort()
   const files: DefinitionFile[] = []
   for (const path of paths) files.push({ path, text: await readBounded(folder, path) })
   return files
 }
 
-async function list(folder: string, below: string, depth: number, paths: string[]): Promise<void> {
+async function list(
+  folder: string,
+  below: string,
+  depth: number,
+  paths: string[],
+  isWanted: (name: string) => boolean,
+): Promise<void> {
   if (depth > DEPTH_MAX) refuse(`${below} is nested deeper than ${DEPTH_MAX} folders`)
   for (const entry of await readdir(join(folder, below), { withFileTypes: true })) {
     if (entry.name.startsWith('.') || entry.name === 'node_modules') continue
     const path = below === '' ? entry.name : `${below}/${entry.name}`
-    if (entry.isDirectory()) await list(folder, path, depth + 1, paths)
-    else if (entry.isFile() && EXTENSION.test(entry.name)) paths.push(path)
+    if (entry.isDirectory()) await list(folder, path, depth + 1, paths, isWanted)
+    else if (entry.isFile() && isWanted(entry.name)) paths.push(path)
     if (paths.length > FILES_MAX) refuse(`there are more than ${FILES_MAX} files of definitions`)
   }
 }

@@ -1,9 +1,16 @@
 // A folder of definitions, from disk to what can be put in force: one step for the start, the watch and the commands.
 
+import { type CodeFolder, EMPTY_CODE_FOLDER } from '../core/function/index.ts'
+import { readCode } from './code.ts'
 import { type CompileDeps, compileDefinitions, type Definition } from './compile.ts'
-import type { Finding } from './finding.ts'
-import { readFolder } from './folder.ts'
+import { compareFindings, type Finding } from './finding.ts'
+import { readCodeFiles, readFolder } from './folder.ts'
 import type { DefinitionFile } from './source-text.ts'
+
+export interface LoadDeps extends CompileDeps {
+  /** Bundles and loads the code of the folder; without it, code is passed over. */
+  readonly readCode?: (folder: string, files: readonly DefinitionFile[]) => Promise<CodeFolder>
+}
 
 export interface LoadedFolder {
   /** Those without an error of their own. */
@@ -12,13 +19,32 @@ export interface LoadedFolder {
   readonly findings: readonly Finding[]
   /** What was read, to print findings with their lines. */
   readonly files: readonly DefinitionFile[]
+  /** What its functions are; to be kept before the definitions that name them are applied. */
+  readonly code: CodeFolder
 }
 
 /** Throws AppError when the folder exceeds a bound, and what the system says when it cannot be read. */
-export async function loadFolder(folder: string, deps: CompileDeps): Promise<LoadedFolder> {
+export async function loadFolder(folder: string, deps: LoadDeps): Promise<LoadedFolder> {
   const files = await readFolder(folder)
-  const { definitions, findings } = compileDefinitions(files, deps)
-  return { definitions, findings, files }
+  const codeFiles = deps.readCode === undefined ? [] : await readCodeFiles(folder)
+  const code = (await deps.readCode?.(folder, codeFiles)) ?? EMPTY_CODE_FOLDER
+  const read = readCode(code)
+  const known = (name: string) => read.functions.get(name)
+  // Functions of a file that could not be loaded are not missing: one mistake is told once.
+  const otherwise = code.problems.length > 0 ? '' : null
+  const functions = (name: string) => known(name)?.codeHash ?? deps.functions(name) ?? otherwise
+  const timeouts = (name: string) => known(name)?.timeoutMs ?? deps.timeouts?.(name) ?? null
+  const { definitions, findings } = compileDefinitions(
+    files,
+    { ...deps, functions, timeouts },
+    read.documents,
+  )
+  return {
+    definitions,
+    findings: [...findings, ...read.findings].sort(compareFindings),
+    files: [...files, ...codeFiles],
+    code,
+  }
 }
 
 export function hasErrors(findings: readonly Finding[]): boolean {

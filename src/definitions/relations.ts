@@ -164,7 +164,7 @@ function checkCompany(chosen: string, names: readonly string[]): readonly Remark
 
 function checkFunction(name: JsonValue | undefined, around: Surroundings): readonly Remark[] {
   if (typeof name !== 'string' || name.includes('{{') || around.functions(name) !== null) return []
-  const message = `there is no function \`${name}\`: add it to the folder, or correct the name`
+  const message = `there is no function \`${name}\`: export it from a file of the folder, or correct the name`
   return [{ rule: 'function', message, path: ['do', 'function'] }]
 }
 

@@ -127,6 +127,8 @@ function resolveRetryInline(input: RetryInput, profile: string | null): RetryPol
 export interface Known {
   readonly profiles: ReadonlyMap<string, RetryPolicy>
   functions(name: string): string | null
+  /** What a function says of itself. */
+  timeouts(name: string): number | null
 }
 
 /** null: it names a profile that is not sound. */
@@ -170,7 +172,7 @@ function resolveAction(input: ActionInput, known: Known): ActionDocument {
       name: input.function,
       codeHash,
       with: (input.with ?? null) as JsonValue,
-      timeoutMs,
+      timeoutMs: milliseconds(input.timeout, known.timeouts(input.function) ?? TIMEOUT_MS),
     }
   }
   assert(input.emit !== undefined, 'a route has one action')

@@ -1,7 +1,7 @@
 // What everything that runs users' functions must do (docs/spec/ports.md).
 
 import { describe, expect, test } from 'vitest'
-import type { EventId } from '../core/ids/index.ts'
+import { DEFAULT_TENANT, type EventId } from '../core/ids/index.ts'
 import type { JsonValue } from '../core/json/index.ts'
 import { RetryableError, TerminalError } from '../sdk/errors.ts'
 import type { Code, FunctionContext } from './code.ts'
@@ -13,18 +13,41 @@ export interface CodeHarness {
   make(functions: Readonly<Record<string, UserFunction>>): Promise<Code>
 }
 
-const context = (over: Partial<FunctionContext> = {}): FunctionContext => ({
+const nothing = () => {}
+
+/** What a function is given where nothing is behind it. */
+export const contextOf = (over: Partial<FunctionContext> = {}): FunctionContext => ({
   key: 'key-1',
-  eventId: 'evt_1' as EventId,
+  event: {
+    id: 'evt_1' as EventId,
+    tenant: DEFAULT_TENANT,
+    source: 'shop',
+    subject: 'shop.events.paid',
+    objectType: null,
+    objectId: null,
+    occurredAt: null,
+    receivedAt: 1_700_000_000_000,
+    correlationId: 'c1',
+    causationId: null,
+    traceId: 't1',
+    dedupKey: 'd1',
+    payloadHash: 'sha256:0',
+    data: { exact: 9_007_199_254_740_993n },
+  },
   attempt: 1,
   signal: new AbortController().signal,
+  log: { info: nothing, warn: nothing, error: nothing },
+  clock: { now: () => 1_700_000_000_000 },
+  effect: async (name, run) => run(`key-1#${name}`, new AbortController().signal),
+  emit: nothing,
+  heartbeat: nothing,
   ...over,
 })
 
 export function codeConformance(name: string, makeHarness: () => CodeHarness): void {
   const run = async (body: UserFunction, input: JsonValue = null, over: Partial<FunctionContext> = {}) => {
     const code = await makeHarness().make({ subject: body })
-    return code.run(code.find('subject') as string, 'subject', input, context(over))
+    return code.run(code.find('subject') as string, 'subject', input, contextOf(over))
   }
 
   describe(`code: ${name}`, () => {
@@ -46,10 +69,11 @@ export function codeConformance(name: string, makeHarness: () => CodeHarness): v
 
     test('[P14] a function gets its input and context, and its value comes back', async () => {
       const seen = await run(
-        (input, { key, eventId, attempt, signal }) => ({
+        (input, { key, event, attempt, signal }) => ({
           input,
           key,
-          eventId,
+          eventId: event.id,
+          data: event.data,
           attempt,
           aborted: signal.aborted,
         }),
@@ -60,12 +84,37 @@ export function codeConformance(name: string, makeHarness: () => CodeHarness): v
         input: { deep: [1, 'two', null] },
         key: 'key-1',
         eventId: 'evt_1',
+        data: { exact: 9_007_199_254_740_993n },
         attempt: 3,
         aborted: false,
       }
       expect(seen).toEqual({ kind: 'returned', value })
       expect(await run(() => undefined)).toEqual({ kind: 'returned', value: null })
       expect(await run(async () => 'later')).toEqual({ kind: 'returned', value: 'later' })
+    })
+
+    test('[P14] what it may do is done by the caller, also when it is taken out of the context', async () => {
+      const said: unknown[] = []
+      const seen = await run(
+        async (_input, { effect, emit, heartbeat, log, clock }) => {
+          heartbeat('half')
+          emit('shop.booked', { id: 1 })
+          log.info('booked', { id: 1 })
+          return { key: await effect('post', (key) => key), now: clock.now() }
+        },
+        null,
+        {
+          emit: (subject, data) => void said.push([subject, data]),
+          heartbeat: (detail) => void said.push(detail),
+          log: {
+            info: (message, fields) => void said.push([message, fields]),
+            warn: nothing,
+            error: nothing,
+          },
+        },
+      )
+      expect(seen).toEqual({ kind: 'returned', value: { key: 'key-1#post', now: 1_700_000_000_000 } })
+      expect(said).toEqual(['half', ['shop.booked', { id: 1 }], ['booked', { id: 1 }]])
     })
 
     test('[P15] what a function throws is an outcome, named by its consequence', async () => {
@@ -112,23 +161,33 @@ export function codeConformance(name: string, makeHarness: () => CodeHarness): v
     test('[P17] a bundle or function that is not here is a failure, not an exception', async () => {
       const code = await makeHarness().make({ known: () => null })
       const hash = code.find('known') as string
-      expect(await code.run('0'.repeat(64), 'known', null, context())).toMatchObject({
+      expect(await code.run('0'.repeat(64), 'known', null, contextOf())).toMatchObject({
         kind: 'failed',
         how: 'threw',
       })
-      expect(await code.run(hash, 'unknown', null, context())).toMatchObject({ kind: 'failed', how: 'threw' })
+      expect(await code.run(hash, 'unknown', null, contextOf())).toMatchObject({
+        kind: 'failed',
+        how: 'threw',
+      })
     })
 
     test('[P18] the signal reaches the function', async () => {
       const controller = new AbortController()
+      let begin = () => {}
+      const begun = new Promise<void>((resolve) => {
+        begin = resolve
+      })
       const outcome = run(
         (_input, { signal }) =>
-          new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('stopped')))),
+          new Promise((_, reject) => {
+            signal.addEventListener('abort', () => reject(new Error('stopped')))
+            begin()
+          }),
         null,
         { signal: controller.signal },
       )
-      await Promise.resolve()
-      setImmediate(() => controller.abort())
+      await begun
+      controller.abort()
       expect(await outcome).toMatchObject({ kind: 'failed', message: 'stopped' })
     })
   })

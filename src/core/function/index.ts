@@ -1,4 +1,12 @@
 export {
+  type CodeExport,
+  type CodeFile,
+  type CodeFolder,
+  type CodePlace,
+  type CodeProblem,
+  EMPTY_CODE_FOLDER,
+} from './code-folder.ts'
+export {
   type FunctionOutcome,
   failedFunction,
   findJsonFault,

@@ -1,0 +1,228 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, describe, expect, test } from 'vitest'
+import type { JsonValue } from '../../core/json/index.ts'
+import { codeConformance } from '../../ports/code.conformance.ts'
+import type { FunctionContext } from '../../ports/code.ts'
+import { loadTestFolder, makeTestCode, makeTestFolder, type TestFolder } from './folder.fixture.ts'
+
+const folders: TestFolder[] = []
+afterEach(() => {
+  for (const folder of folders.splice(0)) folder[Symbol.dispose]()
+})
+
+function make(files: Readonly<Record<string, string>> = {}): TestFolder {
+  const folder = makeTestFolder(files)
+  folders.push(folder)
+  return folder
+}
+
+type Body = (input: JsonValue, context: FunctionContext) => unknown
+const BODIES = Symbol.for('millrace.test.bodies')
+const bodies = new Map<string, Body>()
+Object.assign(globalThis, { [BODIES]: bodies })
+
+// The suite's functions close over its values, which no file can hold: the file has their text, and calls them.
+codeConformance('bundle', () => ({
+  async make(functions) {
+    const lines = Object.entries(functions).map(([name, body]) => {
+      const id = JSON.stringify(`${name} ${body}`)
+      bodies.set(JSON.parse(id), body)
+      return `defineFunction({ name: '${name}', run: (input, ctx) => globalThis[Symbol.for('millrace.test.bodies')].get(${id})(input, ctx) })`
+    })
+    const sorted = lines.sort().join(',\n')
+    const folder = make({
+      'all.js': `import { defineFunction } from 'millrace'\nexport const all = [${sorted}]\n`,
+    })
+    const code = makeTestCode(folder)
+    await code.keep((await loadTestFolder(folder, code)).code)
+    return code
+  },
+}))
+
+const FUNCTION = `import { defineFunction } from 'millrace'
+export const double = defineFunction({ name: 'double', run: (input: number) => input * 2 })
+`
+
+async function hashOf(files: Readonly<Record<string, string>>, name = 'double') {
+  const folder = make(files)
+  const code = makeTestCode(folder)
+  const { code: read, findings } = await loadTestFolder(folder, code)
+  expect(findings).toEqual([])
+  await code.keep(read)
+  return code.find(name)
+}
+
+describe('the hash of a bundle', () => {
+  test('[FN12] is the same in another folder, beside other files, and inside of another project', async () => {
+    const hash = await hashOf({ 'a.ts': FUNCTION })
+    expect(hash).toMatch(/^[0-9a-f]{64}$/)
+    expect(await hashOf({ 'a.ts': FUNCTION })).toBe(hash)
+    expect(await hashOf({ 'a.ts': FUNCTION, 'b.ts': FUNCTION.replaceAll('double', 'twice') })).toBe(hash)
+    const settings = { compilerOptions: { target: 'ES5', useDefineForClassFields: false, jsx: 'react' } }
+    expect(await hashOf({ 'a.ts': FUNCTION, 'tsconfig.json.bak': '', 'lib/tsconfig.json.txt': '' })).toBe(
+      hash,
+    )
+    const folder = make({ 'a.ts': FUNCTION })
+    writeFileSync(join(folder.path, '..', 'tsconfig.json'), JSON.stringify(settings))
+    const code = makeTestCode(folder)
+    await code.keep((await loadTestFolder(folder, code)).code)
+    expect(code.find('double')).toBe(hash)
+  })
+
+  test('[FN12] changes with the code and with what it imports, not with types and comments', async () => {
+    const helper = { 'lib/helper.ts': 'export const factor = 2\n' }
+    const using = FUNCTION.replace('\n', "\nimport { factor } from './lib/helper.ts'\n").replace(
+      '* 2',
+      '* factor',
+    )
+    const hash = await hashOf({ 'a.ts': using, ...helper })
+    expect(await hashOf({ 'a.ts': using, 'lib/helper.ts': 'export const factor = 3\n' })).not.toBe(hash)
+    expect(await hashOf({ 'a.ts': using.replace('* factor', '+ factor'), ...helper })).not.toBe(hash)
+    expect(await hashOf({ 'a.ts': `// A comment.\n${using.replace(': number', ': any')}`, ...helper })).toBe(
+      hash,
+    )
+  })
+
+  test('[FN12] no path is in the text, with packages of either kind', async () => {
+    const folder = make({
+      'node_modules/old/index.js': "const os = require('os')\nmodule.exports = () => os.EOL.length\n",
+      'a.ts': `import { defineFunction } from 'millrace'
+import { z } from 'zod'
+import old from 'old'
+export const f = defineFunction({ name: 'f', input: z.object({ id: z.string() }), run: ({ id }) => ({ id, old: old() }) })
+`,
+    })
+    folder.link('zod')
+    const code = makeTestCode(folder)
+    const loaded = await loadTestFolder(folder, code)
+    expect(loaded.findings).toEqual([])
+    await code.keep(loaded.code)
+    const [file] = readdirSync(folder.copies)
+    const text = readFileSync(join(folder.copies, String(file)), 'utf8').replace(
+      /\n\/\/# sourceMappingURL.*/,
+      '',
+    )
+    expect(text).toMatch(/^\/\/ node_modules\/zod\//m)
+    expect(text).not.toMatch(/\.\.\/|\/flows|\/work/)
+    expect(await run(code, 'f', { id: 'x' })).toEqual({ kind: 'returned', value: { id: 'x', old: 1 } })
+  })
+
+  test('[FN12] exports of millrace that are not used do not count', async () => {
+    const { makeBundleCode } = await import('./index.ts')
+    const sdk = await import('../../sdk/index.ts')
+    const folder = make({ 'a.ts': FUNCTION })
+    const hashes = await Promise.all(
+      [sdk, { ...sdk, another: 1 }].map(async (module) => {
+        const code = makeBundleCode({ sdk: module, copies: folder.copies })
+        await code.keep((await loadTestFolder(folder, code)).code)
+        return code.find('double')
+      }),
+    )
+    expect(hashes[0]).toBe(hashes[1])
+  })
+})
+
+const context = { key: 'k', attempt: 1, signal: new AbortController().signal } as unknown as FunctionContext
+
+function run(code: ReturnType<typeof makeTestCode>, name: string, input: JsonValue) {
+  return code.run(code.find(name) as string, name, input, context)
+}
+
+async function open(files: Readonly<Record<string, string>>, packages: readonly string[] = []) {
+  const folder = make(files)
+  for (const name of packages) folder.link(name)
+  const code = makeTestCode(folder)
+  const loaded = await loadTestFolder(folder, code)
+  if (loaded.findings.length === 0) await code.keep(loaded.code)
+  return { folder, code, loaded }
+}
+
+describe('running', () => {
+  test('[FN13] millrace is that of the process: its errors are known', async () => {
+    const { code } = await open({
+      'a.ts': `import { defineFunction, TerminalError } from 'millrace'
+export const f = defineFunction({ name: 'f', run() { throw new TerminalError('gone') } })`,
+    })
+    expect(await run(code, 'f', null)).toEqual({
+      kind: 'failed',
+      how: 'terminal',
+      afterMs: null,
+      message: 'gone',
+    })
+  })
+
+  test('[FN17] an input that does not fit is terminal and names the field; what fits is what the schema gives', async () => {
+    const { code } = await open(
+      {
+        'a.ts': `import { defineFunction } from 'millrace'
+import { z } from 'zod'
+const input = z.object({ id: z.string().trim(), lines: z.array(z.object({ hours: z.number() })) })
+export const f = defineFunction({ name: 'f', input, run: (given) => given })
+export const later = defineFunction({ name: 'later', input: input.refine(async ({ id }) => id !== 'no', 'not this one'), run: (given) => given })`,
+      },
+      ['zod'],
+    )
+    expect(await run(code, 'f', { id: ' x ', lines: [{ hours: 1 }] })).toEqual({
+      kind: 'returned',
+      value: { id: 'x', lines: [{ hours: 1 }] },
+    })
+    const wrong = await run(code, 'f', { id: 1, lines: [{ hours: 'many' }] })
+    expect(wrong).toMatchObject({ kind: 'failed', how: 'terminal' })
+    expect(wrong).toHaveProperty(
+      'message',
+      expect.stringMatching(/input\.id: .+; input\.lines\[0\]\.hours: /),
+    )
+    expect(await run(code, 'later', { id: 'no', lines: [] })).toMatchObject({
+      how: 'terminal',
+      message: 'the input of later does not fit: input: not this one',
+    })
+    expect(await run(code, 'later', { id: 'yes', lines: [] })).toMatchObject({ kind: 'returned' })
+  })
+
+  test('[FN18] an error is told with the line of the user’s file, also from a file that is imported', async () => {
+    const { code } = await open({
+      'orders/a.ts': `import { defineFunction } from 'millrace'
+import { help } from '../lib/help.ts'
+
+interface Order { readonly id: string }
+export const here = defineFunction({
+  name: 'here',
+  async run(order: Order) {
+    await null
+    throw new Error('broken ' + order.id)
+  },
+})
+export const there = defineFunction({ name: 'there', run: () => help() })`,
+      'lib/help.ts': `type Unused = string
+export function help(): never {
+  throw new Error('helpless')
+}`,
+    })
+    expect(await run(code, 'here', { id: 'o1' })).toMatchObject({
+      message: 'broken o1',
+      at: 'orders/a.ts:9:11',
+    })
+    expect(await run(code, 'there', null)).toMatchObject({ message: 'helpless', at: 'lib/help.ts:3:9' })
+  })
+
+  test('a copy that somebody changed is not what runs', async () => {
+    const { folder, code } = await open({ 'a.ts': FUNCTION })
+    const [file] = readdirSync(folder.copies)
+    writeFileSync(join(folder.copies, String(file)), 'throw new Error("changed")')
+    const again = makeTestCode(folder)
+    const { code: read, findings } = await loadTestFolder(folder, again)
+    expect(findings).toEqual([])
+    await again.keep(read)
+    expect(again.find('double')).toBe(code.find('double'))
+    expect(readFileSync(join(folder.copies, String(file)), 'utf8')).not.toContain('changed')
+    expect(await run(again, 'double', 4)).toEqual({ kind: 'returned', value: 8 })
+  })
+
+  test('[FN16] reading puts nothing in force', async () => {
+    const folder = make({ 'a.ts': FUNCTION })
+    const code = makeTestCode(folder)
+    await loadTestFolder(folder, code)
+    expect([code.hashes(), code.find('double')]).toEqual([[], null])
+  })
+})

@@ -1,0 +1,173 @@
+// Functions from the files of a definitions folder. Trusted code of the folder's owner: it runs in this process.
+//
+// Reading a folder bundles and loads its files and changes nothing else. What is put in force is kept in the store first,
+// so that any later process can run what older work is pinned to.
+
+import { mkdtemp, realpath } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseDuration } from '../../core/expression/index.ts'
+import {
+  type CodeExport,
+  type CodeFile,
+  type CodeFolder,
+  type CodeProblem,
+  EMPTY_CODE_FOLDER,
+  type FunctionOutcome,
+  failedFunction,
+  outcomeOfError,
+} from '../../core/function/index.ts'
+import type { Code } from '../../ports/code.ts'
+import { type Bundle, bundleFiles } from './bundle.ts'
+import { callFunction, type UserFunction } from './call.ts'
+import { type Loadable, type ModuleExports, makeModules } from './modules.ts'
+import { exportsOf, loadProblem, unknownExport, withoutHandedOn } from './read.ts'
+import { listBundles, readBundle, type Shelf, saveBundle } from './shelf.ts'
+
+export interface BundleCode extends Code {
+  /** Bundles and loads the files. Nothing of it is in force, and nothing is stored. */
+  read(folder: string, files: readonly CodeFile[]): Promise<CodeFolder>
+  /** From now on bundles are kept there; what is there already can be run. */
+  open(shelf: Shelf): Promise<void>
+  /** Keeps the functions of a folder that was read, and lets `find` answer with them. */
+  keep(folder: CodeFolder): Promise<void>
+  /** How long a function of the folder says that it may take, or null. */
+  timeoutMs(name: string): number | null
+}
+
+export interface BundleCodeOptions {
+  /** What `millrace` is inside of a bundle. */
+  readonly sdk: Readonly<Record<string, unknown>>
+  /** Where bundles are written to be imported; null: a temporary folder. */
+  readonly copies: string | null
+  /** Functions that are part of the process; one of the folder goes first. */
+  readonly builtIn?: Code
+}
+
+export function makeBundleCode(options: BundleCodeOptions): BundleCode {
+  const { builtIn } = options
+  /** What was read by this process and may be kept. */
+  const read = new Map<string, Bundle>()
+  const functions = new Map<string, ReadonlyMap<string, UserFunction>>()
+  const stored = new Set<string>()
+  let current: ReadonlyMap<string, string> = new Map()
+  let listed: readonly string[] | null = null
+  let shelf: Shelf | null = null
+  let folder: string | null = null
+  let copies: Promise<string> | null = null
+  const modules = makeModules({
+    sdk: options.sdk,
+    copies: () => (copies ??= options.copies === null ? makeTemporary() : Promise.resolve(options.copies)),
+    folder: () => folder,
+  })
+
+  const load = async (bundle: Loadable): Promise<ModuleExports> => {
+    const module = await modules.load(bundle)
+    if (!functions.has(bundle.hash)) functions.set(bundle.hash, functionsOf(module))
+    return module
+  }
+
+  const loadOne = async (bundle: Bundle, files: readonly CodeFile[]): Promise<ReadBundle> => {
+    try {
+      const module = await load(bundle)
+      read.set(bundle.hash, bundle)
+      return { exports: exportsOf(bundle, module), problems: [] }
+    } catch (error) {
+      const place = modules.placeOf(bundle.hash, error) ?? { file: bundle.file, line: 1, column: 1 }
+      return { exports: [], problems: [unknownExport(error, bundle, files) ?? loadProblem(error, place)] }
+    }
+  }
+
+  /** The functions of a bundle that this process has not loaded yet; null where nobody has it. */
+  const fetch = async (hash: string): Promise<ReadonlyMap<string, UserFunction> | null> => {
+    const bundle = read.get(hash) ?? (shelf === null ? null : await readBundle(shelf, hash))
+    if (bundle === null) return null
+    await load(bundle)
+    return functions.get(hash) ?? null
+  }
+
+  const runOf = (
+    hash: string,
+    ...[name, input, context]: Parameters<Code['run']> extends [string, ...infer Rest] ? Rest : never
+  ) => {
+    const found = functions.get(hash)?.get(name)
+    if (found === undefined) return failedFunction('threw', `no function ${name} in bundle ${hash}`)
+    return callFunction(found, input, context, (error) => withPlace(outcomeOfError(error), hash, error))
+  }
+
+  const withPlace = (outcome: FunctionOutcome, hash: string, error: unknown): FunctionOutcome => {
+    // A function that says what happens next need not be looked for.
+    if (outcome.kind !== 'failed' || outcome.how !== 'threw') return outcome
+    const place = modules.placeOf(hash, error)
+    return place === null ? outcome : { ...outcome, at: `${place.file}:${place.line}:${place.column}` }
+  }
+
+  return {
+    async read(from, files) {
+      if (files.length === 0) return EMPTY_CODE_FOLDER
+      folder = await realpath(from)
+      const { bundles, problems } = await bundleFiles(
+        folder,
+        files.map(({ path }) => path),
+      )
+      const loaded: CodeExport[] = []
+      const found: CodeProblem[] = [...problems]
+      // One after the other, in the order of their names: what a file does while it is loaded has a fixed order.
+      for (const bundle of bundles) {
+        const one = await loadOne(bundle, files)
+        loaded.push(...one.exports)
+        found.push(...one.problems)
+      }
+      return { files, exports: withoutHandedOn(loaded, bundles), problems: found }
+    },
+    async open(opened) {
+      shelf = opened
+      for (const hash of await listBundles(opened)) stored.add(hash)
+      listed = null
+    },
+    async keep({ exports }) {
+      const defined = exports.filter(({ value }) => isFunction(value))
+      for (const hash of new Set(defined.map(({ codeHash }) => codeHash))) {
+        const bundle = read.get(hash)
+        if (shelf !== null && bundle !== undefined && !stored.has(hash)) await saveBundle(shelf, bundle)
+        stored.add(hash)
+      }
+      current = new Map(defined.map(({ value, codeHash }) => [String(value.name), codeHash]))
+      listed = null
+    },
+    hashes: () => (listed ??= [...stored, ...(builtIn?.hashes() ?? [])]),
+    find: (name) => current.get(name) ?? builtIn?.find(name) ?? null,
+    timeoutMs(name) {
+      const timeout = functions.get(current.get(name) ?? '')?.get(name)?.timeout
+      return typeof timeout === 'string' ? parseDuration(timeout) : null
+    },
+    run(codeHash, name, input, context) {
+      if (functions.has(codeHash)) return runOf(codeHash, name, input, context)
+      if (builtIn?.hashes().includes(codeHash) === true) return builtIn.run(codeHash, name, input, context)
+      return fetch(codeHash).then(
+        () => runOf(codeHash, name, input, context),
+        (error) => outcomeOfError(error),
+      )
+    },
+  }
+}
+
+interface ReadBundle {
+  readonly exports: readonly CodeExport[]
+  readonly problems: readonly CodeProblem[]
+}
+
+function makeTemporary(): Promise<string> {
+  return mkdtemp(join(tmpdir(), 'millrace-code-'))
+}
+
+function functionsOf(module: ModuleExports): ReadonlyMap<string, UserFunction> {
+  const values = Object.values(module).flatMap((value) => (Array.isArray(value) ? value : [value]))
+  return new Map(values.filter(isFunction).map((one) => [one.name, one]))
+}
+
+function isFunction(value: unknown): value is UserFunction {
+  if (typeof value !== 'object' || value === null) return false
+  const { kind, name, run } = value as Readonly<Record<string, unknown>>
+  return kind === 'Function' && typeof name === 'string' && typeof run === 'function'
+}

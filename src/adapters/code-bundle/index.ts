@@ -1,0 +1,1 @@
+export { type BundleCode, type BundleCodeOptions, makeBundleCode } from './code-bundle.ts'
