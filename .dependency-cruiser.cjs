@@ -144,9 +144,10 @@ module.exports = {
     ),
     mayImport(
       'cli',
-      ['engine', 'core', 'ports', 'definitions', 'config', 'sdk', 'app'],
+      ['engine', 'core', 'ports', 'definitions', 'config', 'sdk', 'demo', 'app'],
       'let app.ts build it and hand it to the command.',
     ),
+    mayImport('demo', ['core'], 'the demo meets the node over HTTP, as everybody else; app.ts starts it.'),
     mayImport('config', ['core', 'ports'], 'settings are data; what acts on them lives elsewhere.'),
     mayImport('telemetry', ['core', 'ports'], 'telemetry implements ports; app.ts connects it.'),
     mayImport(
@@ -162,6 +163,7 @@ module.exports = {
         'config',
         'telemetry',
         'sdk',
+        'demo',
       ],
       'the command line calls app.ts, not the other way round.',
     ),

@@ -1,103 +1,38 @@
 #!/usr/bin/env node
-// The command: `millrace start`. Reads the settings, starts the node, and stops it in order.
+// The command `millrace`. A node starts without loading what talks to nodes, and the other way round.
 
-import { readFileSync } from 'node:fs'
-import { DefinitionsError, SettingError, startApp } from '../app.ts'
 import { environment } from '../config/environment.ts'
-import { resolveConfig } from '../config/index.ts'
-import { AppError, ERRORS } from '../core/errors/index.ts'
-import { formatFindings } from '../definitions/index.ts'
-import { StoreError } from '../ports/store.ts'
-import { renderBanner } from './banner.ts'
 
-const USAGE = `millrace: one process, one file, every event accounted for
-
-  millrace start      serves ingest and API; settings come from the environment (docs/settings.md)
-  millrace version    prints the version
-`
+const EXIT_INTERRUPTED = 130
+const LEAVE_MS = 300
 
 async function main(args: readonly string[]): Promise<number> {
-  const [command = 'start', ...rest] = args
-  if (rest.length > 0) return fail(`‘${rest.join(' ')}’ is not understood.\n\n${USAGE}`)
-  switch (command) {
-    case 'start':
-      return start()
-    case 'version':
-    case '--version':
-      process.stdout.write(`${version()}\n`)
-      return 0
-    case 'help':
-    case '--help':
-      process.stdout.write(USAGE)
-      return 0
-    default:
-      return fail(`there is no command ‘${command}’.\n\n${USAGE}`)
+  if (args.length === 1 && args[0] === 'start') {
+    const { start } = await import('./start.ts')
+    return start()
   }
-}
-
-async function start(): Promise<number> {
+  const [{ runProgram }, { makeOutput }] = await Promise.all([import('./program.ts'), import('./output.ts')])
   const env = environment()
-  const resolved = resolveConfig(env)
-  if (!resolved.ok) return fail(refusedSettings(resolved.findings))
-  const { config } = resolved
-  for (const { setting, message } of resolved.warnings)
-    process.stderr.write(`millrace: ${setting}: ${message}\n`)
-  try {
-    const app = await startApp({ config, env, onFatal })
-    const secret = config.environment === 'DEV' ? (env.GITHUB_WEBHOOK_SECRET ?? 'dev-secret') : null
-    process.stdout.write(renderBanner(app, config, secret))
-    await stopSignal()
-    process.stdout.write('stopping …\n')
-    const { left } = await app.close()
-    if (left > 0)
-      process.stdout.write(`${left} items were still under way; they are taken up at the next start\n`)
-    return 0
-  } catch (error) {
-    return fail(explain(error, config.port))
+  const interrupt = new AbortController()
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => {
+      interrupt.abort()
+      // What does not listen to the signal, such as a wait for stdin, is left.
+      setTimeout(() => process.exit(EXIT_INTERRUPTED), LEAVE_MS).unref()
+    })
   }
-}
-
-/** Better no node than one that takes nothing in: whoever watches the process starts it anew. */
-function onFatal(message: string): void {
-  fail(`${message}; start it again, everything acknowledged is in the store.\n`)
-  process.exit(1)
-}
-
-/** Under a package runner the same Ctrl-C may arrive twice: a second signal is not impatience. */
-function stopSignal(): Promise<void> {
-  return new Promise((resolve) => {
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => resolve())
+  // Whoever reads has read enough: `millrace events | head`.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') process.exit(0)
+    throw error
   })
-}
-
-function refusedSettings(
-  findings: readonly { readonly setting: string; readonly message: string }[],
-): string {
-  const lines = findings.map(({ setting, message }) => `  ${setting}: ${message}`)
-  return `the settings cannot be used:\n${lines.join('\n')}\n`
-}
-
-function explain(error: unknown, port: number): string {
-  if (error instanceof DefinitionsError) {
-    return `the definitions in ${error.folder} cannot be used:\n\n${formatFindings(error.findings, error.files)}\n`
-  }
-  if (error instanceof SettingError) return refusedSettings([error])
-  if (error instanceof StoreError) return `${error.message}\n`
-  if (error instanceof AppError) return `${error.message}. ${ERRORS[error.code].next}\n`
-  const { code, message } = error as NodeJS.ErrnoException
-  if (code === 'EADDRINUSE')
-    return `port ${port} is taken; set MILLRACE_PORT to a free one, or stop what uses it.\n`
-  return `${message}\n`
-}
-
-function version(): string {
-  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
-  return (JSON.parse(text) as { version: string }).version
-}
-
-function fail(message: string): number {
-  process.stderr.write(`millrace: ${message}`)
-  return 1
+  return runProgram(args, {
+    env,
+    out: makeOutput({ stdout: process.stdout, stderr: process.stderr, env }),
+    stdin: process.stdin,
+    signal: interrupt.signal,
+    exitCode: 0,
+  })
 }
 
 process.exitCode = await main(process.argv.slice(2))

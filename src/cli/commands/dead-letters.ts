@@ -1,0 +1,174 @@
+// millrace dead-letters [id] | groups, replay, edit, ready, discard: work that is not retried by itself.
+
+import { type Command, Option } from 'commander'
+import { DEAD_LETTER_STATES } from '../../core/dead-letter/index.ts'
+import type { DeadLetter, DeadLetterDetail } from '../../sdk/client/index.ts'
+import { type Cli, handle, type Session } from '../command.ts'
+import { readJsonInput } from '../input.ts'
+import { prettyJson } from '../output.ts'
+import { type ListOptions, limitOption, noteRest, readPages } from '../pages.ts'
+import { duration } from '../text.ts'
+
+interface LetterOptions extends ListOptions {
+  readonly state?: string
+  readonly consumer?: string
+  readonly class?: string
+  readonly reason?: string
+}
+
+export function addDeadLetterCommands(program: Command, cli: Cli): void {
+  const stateOption = () => new Option('--state <state>', 'only in this state').choices(DEAD_LETTER_STATES)
+  const letters = program
+    .command('dead-letters')
+    .argument('[id]', 'one dead letter, with its event and its attempts')
+    .description('list what failed for good, newest first, show one, or act on one')
+    .addOption(stateOption())
+    .option('--consumer <route>', 'only of this route')
+    .option('--class <class>', 'only with this failure class')
+    .option('--reason <reason>', 'only with this reason')
+    .addOption(limitOption())
+  handle<LetterOptions>(letters, cli, (session, options, id) =>
+    id === undefined ? listLetters(session, options) : showLetter(session, id),
+  )
+  const groups = letters
+    .command('groups')
+    .description('count dead letters by what went wrong')
+    .addOption(stateOption().default('open'))
+  handle<{ state?: string }>(groups, cli, listGroups)
+
+  const action = (verb: string, description: string) =>
+    letters.command(verb).argument('<id>', 'a dead letter').description(description)
+  const replay = action('replay', 'do the work again, through the ledger')
+    .option('--force', 'a deliberate second effect, also after replays in vain')
+    .option('--reason <text>', 'why; it is kept')
+  handle<{ force?: boolean; reason?: string }>(replay, cli, (session, { force, reason }, id) =>
+    act(session, String(id), 'replay', { ...(force === true && { force }), ...given(reason) }),
+  )
+  const edit = action('edit', 'replay it with another payload; the key stays')
+    .requiredOption('--data <file>', 'the payload as JSON; - reads stdin')
+    .requiredOption('--reason <text>', 'why; it is kept')
+  handle<{ data: string; reason: string }>(edit, cli, async (session, { data, reason }, id) =>
+    act(session, String(id), 'edit', { data: await readJsonInput(session, data), reason }),
+  )
+  const ready = action('ready', 'mark it as looked at and ready to be replayed').option(
+    '--reason <text>',
+    'why; it is kept',
+  )
+  handle<{ reason?: string }>(ready, cli, (session, { reason }, id) =>
+    act(session, String(id), 'ready', given(reason)),
+  )
+  const discard = action('discard', 'give it up for good').requiredOption(
+    '--reason <text>',
+    'why; it is kept',
+  )
+  handle<{ reason: string }>(discard, cli, (session, { reason }, id) =>
+    act(session, String(id), 'discard', { reason }),
+  )
+}
+
+const given = (reason: string | undefined) => (reason === undefined ? {} : { reason })
+
+async function listLetters(session: Session, options: LetterOptions): Promise<void> {
+  const { state, consumer, reason } = options
+  const query = { state, consumer, class: options.class, reason }
+  const page = await readPages<DeadLetter>(session, '/v1/dead-letters', query, options.limit)
+  session.show(page, ({ items }) => {
+    const { out } = session
+    const columns = [
+      { title: 'SINCE' },
+      { title: 'ID' },
+      { title: 'STATE' },
+      { title: 'CONSUMER', min: 10 },
+      { title: 'CLASS' },
+      { title: 'REASON' },
+      { title: 'ERROR', min: 12 },
+    ]
+    const rows = items.map((letter) => [
+      out.time(letter.createdAt),
+      letter.id,
+      out.state(letter.state),
+      letter.consumer.name,
+      letter.class,
+      letter.reason,
+      letter.lastError,
+    ])
+    out.table(columns, rows)
+    noteRest(session, page, 'No dead letters.')
+  })
+}
+
+interface Group {
+  readonly class: string
+  readonly reason: string
+  readonly consumer: { readonly name: string }
+  readonly cause: string
+  readonly count: number
+  readonly latestAt: string
+  readonly sampleId: string
+}
+
+async function listGroups(session: Session, { state }: { state?: string }): Promise<void> {
+  const answer = await session.api.get<{ items: readonly Group[] }>('/v1/dead-letters/groups', { state })
+  session.show(answer, ({ items }) => {
+    const { out } = session
+    const columns = [
+      { title: 'COUNT', align: 'right' as const },
+      { title: 'CONSUMER', min: 10 },
+      { title: 'CLASS' },
+      { title: 'REASON' },
+      { title: 'LATEST' },
+      { title: 'CAUSE', min: 16 },
+      { title: 'FOR EXAMPLE' },
+    ]
+    const rows = items.map((group) => [
+      group.count,
+      group.consumer.name,
+      group.class,
+      group.reason,
+      out.time(group.latestAt),
+      group.cause,
+      group.sampleId,
+    ])
+    out.table(columns, rows)
+    noteRest(session, { items, nextCursor: null }, 'No dead letters.')
+  })
+}
+
+async function showLetter(session: Session, id: string): Promise<void> {
+  const letter = await session.api.get<DeadLetterDetail>(`/v1/dead-letters/${encodeURIComponent(id)}`)
+  session.show(letter, () => {
+    const { out } = session
+    out.fields([
+      ['id', letter.id],
+      ['state', out.state(letter.state)],
+      ['consumer', letter.consumer.name],
+      ['class', `${letter.class} (${letter.reportedAs})`],
+      ['reason', letter.reason],
+      ['error', letter.lastError],
+      ['event', letter.eventId],
+      ['key', letter.key],
+      ['attempts', letter.attempts],
+      ['replays', letter.replays],
+      ['runbook', letter.runbook],
+    ])
+    for (const attempt of letter.history) {
+      const parts = [`#${attempt.number}`, out.time(attempt.startedAt), duration(attempt.durationMs)]
+      const what = [attempt.outcome, attempt.class, attempt.httpStatus, attempt.error]
+      out.line(
+        `  ${out.colors.dim(parts.join('  '))}  ${what.filter((part) => part !== undefined).join('  ')}`,
+      )
+    }
+    if (letter.event !== null) out.line(`\n${prettyJson(letter.event.data)}`)
+  })
+}
+
+async function act(session: Session, id: string, verb: string, body: object): Promise<void> {
+  const answer = await session.api.post<object>(`/v1/dead-letters/${encodeURIComponent(id)}/${verb}`, body)
+  session.show(answer, () => {
+    const { out } = session
+    const { workId, state } = answer as { readonly workId?: string; readonly state?: string }
+    const isRunning = verb === 'replay' || verb === 'edit'
+    if (isRunning && workId !== undefined) out.line(`${id} is done again as ${workId}`)
+    else out.line(`${id} is ${state ?? 'on its way'}`)
+  })
+}

@@ -1,0 +1,302 @@
+// millrace check | plan | apply | rollback | pause | resume | disable: definitions, from a folder into force.
+// `check` needs no node: it reads the folder with the same code.
+
+import { existsSync } from 'node:fs'
+import type { Command } from 'commander'
+import type { DefinitionFile, Finding } from '../../definitions/index.ts'
+import { type Cli, handle, type Session } from '../command.ts'
+import { CliError, EXIT, usageError } from '../failure.ts'
+import { confirm } from '../input.ts'
+import { count } from '../text.ts'
+
+interface Change {
+  readonly kind: string
+  readonly name: string
+  readonly change: 'create' | 'update' | 'remove' | 'unchanged'
+  readonly diff?: readonly { readonly op: ' ' | '+' | '-'; readonly text: string }[]
+}
+
+interface Plan {
+  readonly ok: boolean
+  readonly findings: readonly Finding[]
+  readonly base: number | null
+  readonly changes: readonly Change[]
+}
+
+interface Applied {
+  readonly version: number
+  readonly hash: string
+  readonly changes: readonly Change[] | number
+}
+
+interface ApplyOptions {
+  readonly prune?: boolean
+  readonly yes?: boolean
+  readonly reason?: string
+}
+
+const FOLDER = 'a folder of definitions; left out: MILLRACE_FLOWS, or ./flows'
+
+export function addDefinitionCommands(program: Command, cli: Cli): void {
+  const check = program
+    .command('check')
+    .argument('[folder]', FOLDER)
+    .description('read definitions and report every finding; needs no node')
+  handle(check, cli, (session, _options, folder) => checkFolder(session, folder), { isLocal: true })
+
+  const plan = program
+    .command('plan')
+    .argument('[folder]', FOLDER)
+    .description('show what applying the folder would change')
+    .option('--prune', 'also remove what the folder no longer has')
+  handle<ApplyOptions>(plan, cli, async (session, { prune = false }, folder) => {
+    const { files } = await readFiles(session, folder)
+    const answer = await session.api.post<Plan>('/v1/definitions/plan', { files, prune })
+    session.show(answer, () => printPlan(session, answer, files))
+    return answer.ok ? EXIT.ok.code : EXIT.findings.code
+  })
+
+  const apply = program
+    .command('apply')
+    .argument('[folder]', FOLDER)
+    .description('put the folder in force, after showing what changes')
+    .option('--prune', 'also remove what the folder no longer has')
+    .option('--reason <text>', 'why; it is kept')
+    .option('-y, --yes', 'do not ask')
+  handle<ApplyOptions>(apply, cli, applyFolder)
+
+  const rollback = program
+    .command('rollback')
+    .argument('<version>', 'a number from ‘millrace versions’')
+    .description('put an earlier version of all definitions in force again')
+    .option('--reason <text>', 'why; it is kept')
+  handle<ApplyOptions>(rollback, cli, async (session, { reason }, version) => {
+    if (!/^\d{1,9}$/.test(String(version)))
+      throw usageError(`‘${version}’ is not a version`, 'Write its number.')
+    const body = { to: Number(version), ...(reason !== undefined && { reason }) }
+    const answer = await session.api.post<Applied>('/v1/definitions/rollback', body)
+    session.show(answer, () => printApplied(session, answer))
+  })
+
+  const versions = program
+    .command('versions')
+    .description('list the versions of the definitions, newest first')
+  handle(versions, cli, listVersions)
+
+  const definitions = program
+    .command('definitions')
+    .argument('[name]', 'one source, route or profile')
+    .description('list the definitions in force, or print one as YAML')
+  handle(definitions, cli, (session, _options, name) =>
+    name === undefined ? listDefinitions(session) : printDefinition(session, name),
+  )
+
+  for (const [verb, description] of [
+    ['pause', 'let work be kept and not run'],
+    ['resume', 'let it run again'],
+    ['disable', 'skip the work of a route, refuse the senders of a source'],
+  ] as const) {
+    const command = program
+      .command(verb)
+      .argument('<name>', 'a route or source')
+      .description(description)
+      .option('--reason <text>', 'why; it is kept')
+    handle<{ reason?: string }>(command, cli, async (session, { reason }, name) => {
+      const item = await findDefinition(session, String(name), ['route', 'source'])
+      const path = `/v1/definitions/${item.kind}/${encodeURIComponent(item.name)}/${verb}`
+      const answer = await session.api.post<Item>(path, reason === undefined ? {} : { reason })
+      session.show(answer, () => session.out.line(`${answer.kind} ${answer.name} is ${answer.status}`))
+    })
+  }
+}
+
+// --- The folder
+
+function resolveFolder(session: Session, folder: string | undefined): string {
+  if (folder !== undefined) return folder
+  const set = session.env.MILLRACE_FLOWS?.trim()
+  if (set !== undefined && set !== '') return set
+  if (existsSync('flows')) return 'flows'
+  throw usageError('which folder?', 'Name the folder with the definitions, or set MILLRACE_FLOWS.')
+}
+
+async function readFiles(
+  session: Session,
+  given: string | undefined,
+): Promise<{ readonly folder: string; readonly files: readonly DefinitionFile[] }> {
+  const folder = resolveFolder(session, given)
+  const { readFolder } = await import('../../definitions/index.ts')
+  return { folder, files: await readable(folder, () => readFolder(folder)) }
+}
+
+async function readable<Value>(folder: string, read: () => Promise<Value>): Promise<Value> {
+  try {
+    return await read()
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT' || code === 'ENOTDIR') throw usageError(`${folder} is not a folder`)
+    throw new CliError(message)
+  }
+}
+
+async function checkFolder(session: Session, given: string | undefined): Promise<number> {
+  const folder = resolveFolder(session, given)
+  const { loadFolder, formatFindings, hasErrors } = await import('../../definitions/index.ts')
+  const { definitions, findings, files } = await readable(folder, () =>
+    loadFolder(folder, { functions: () => null }),
+  )
+  const ok = !hasErrors(findings)
+  session.show({ ok, findings }, () => {
+    const { out } = session
+    if (findings.length > 0) out.line(formatFindings(findings, files).trimEnd())
+    if (ok)
+      out.line(`${count(definitions.length, 'definition')} in ${count(files.length, 'file')}: nothing wrong`)
+  })
+  return ok ? EXIT.ok.code : EXIT.findings.code
+}
+
+// --- Plan and apply
+
+async function applyFolder(session: Session, options: ApplyOptions, given?: string): Promise<number> {
+  const { api, out } = session
+  const { prune = false, reason } = options
+  const { files } = await readFiles(session, given)
+  const plan = await api.post<Plan>('/v1/definitions/plan', { files, prune })
+  if (!plan.ok) {
+    session.show(plan, () => printPlan(session, plan, files))
+    return EXIT.findings.code
+  }
+  const changes = plan.changes.filter(({ change }) => change !== 'unchanged')
+  if (!session.isJson) printPlan(session, plan, files)
+  if (changes.length === 0) {
+    if (session.isJson) out.json({ version: plan.base, changes: [] })
+    return EXIT.ok.code
+  }
+  await confirm(session, `Apply ${count(changes.length, 'change')}?`, options.yes === true)
+  const answer = await api.post<Applied>('/v1/definitions/apply', {
+    files,
+    prune,
+    // What was shown is what is applied, or nothing is.
+    ...(plan.base !== null && { base: plan.base }),
+    ...(reason !== undefined && { reason }),
+  })
+  session.show(answer, () => printApplied(session, answer))
+  return EXIT.ok.code
+}
+
+const MARKS = { create: '+', update: '~', remove: '-', unchanged: ' ' } as const
+
+function printPlan(session: Session, plan: Plan, files: readonly DefinitionFile[]): void {
+  const { out } = session
+  for (const finding of plan.findings) {
+    const { file, line, column, severity, rule, message, suggestion } = finding
+    out.line(`${file}:${line}:${column} ${severity} ${rule}: ${message}`)
+    const text = files.find(({ path }) => path === file)?.text.split(/\r?\n/)[line - 1]
+    if (text !== undefined && text.length < 200) out.line(`  ${line} | ${text}`)
+    if (suggestion !== undefined) out.line(`  write: ${suggestion}`)
+  }
+  if (!plan.ok) return
+  const changes = plan.changes.filter(({ change }) => change !== 'unchanged')
+  for (const { kind, name, change, diff = [] } of changes) {
+    const paint = out.state(change).paint ?? String
+    out.line(paint(`${MARKS[change]} ${change} ${kind} ${name}`))
+    if (change !== 'update') continue
+    for (const { op, text } of diff) {
+      const line = `    ${op} ${text}`
+      out.line(op === '+' ? out.colors.green(line) : op === '-' ? out.colors.red(line) : out.colors.dim(line))
+    }
+  }
+  const same = plan.changes.length - changes.length
+  if (changes.length === 0) out.line(`Nothing changes; ${count(same, 'definition')} stay as they are.`)
+  else out.line(`${count(changes.length, 'change')}, ${same} unchanged`)
+}
+
+function printApplied(session: Session, applied: Applied): void {
+  session.out.line(`version ${applied.version} is in force (${applied.hash})`)
+}
+
+// --- What is in force
+
+interface Item {
+  readonly kind: string
+  readonly name: string
+  readonly description: string | null
+  readonly status: string
+  readonly managedBy: string
+  readonly on?: readonly string[]
+  readonly subject?: string
+  readonly action?: string
+  readonly yaml?: string
+}
+
+export async function findDefinition(
+  session: Session,
+  name: string,
+  kinds: readonly string[],
+): Promise<Item> {
+  const { items } = await session.api.get<{ items: readonly Item[] }>('/v1/definitions', { limit: 500 })
+  const found = items.filter((item) => item.name === name && kinds.includes(item.kind.toLowerCase()))
+  if (found.length === 1) return found[0] as Item
+  if (found.length > 1) throw new CliError(`‘${name}’ is a ${found.map(({ kind }) => kind).join(' and a ')}`)
+  throw new CliError(`there is no ${kinds.join(' or ')} ‘${name}’`, {
+    ending: 'notFound',
+    next: '‘millrace definitions’ lists what is in force.',
+  })
+}
+
+async function listDefinitions(session: Session): Promise<void> {
+  const answer = await session.api.get<{ items: readonly Item[] }>('/v1/definitions', { limit: 500 })
+  session.show(answer, ({ items }) => {
+    const { out } = session
+    const columns = [
+      { title: 'KIND' },
+      { title: 'NAME', min: 12 },
+      { title: 'STATUS' },
+      { title: 'BY' },
+      { title: 'LISTENS TO', min: 16 },
+      { title: 'DESCRIPTION', min: 16 },
+    ]
+    const rows = items.map((item) => [
+      item.kind,
+      item.name,
+      out.state(item.status),
+      item.managedBy,
+      item.on?.join(', ') ?? item.subject ?? '',
+      item.description ?? '',
+    ])
+    out.table(columns, rows)
+  })
+}
+
+async function printDefinition(session: Session, name: string): Promise<void> {
+  const item = await findDefinition(session, name, ['route', 'source', 'profile'])
+  const path = `/v1/definitions/${item.kind}/${encodeURIComponent(item.name)}`
+  const answer = await session.api.get<Item>(path)
+  session.show(answer, () => session.out.line((answer.yaml ?? '').trimEnd()))
+}
+
+interface Version {
+  readonly version: number
+  readonly hash: string
+  readonly appliedAt: string
+  readonly by: string
+  readonly changes: number
+}
+
+async function listVersions(session: Session): Promise<void> {
+  const answer = await session.api.get<{ items: readonly Version[] }>('/v1/definitions/versions')
+  session.show(answer, ({ items }) => {
+    const { out } = session
+    const columns = [
+      { title: 'VERSION', align: 'right' as const },
+      { title: 'APPLIED' },
+      { title: 'BY', min: 8 },
+      { title: 'CHANGES', align: 'right' as const },
+      { title: 'HASH', min: 16 },
+    ]
+    out.table(
+      columns,
+      items.map((item) => [item.version, out.time(item.appliedAt), item.by, item.changes, item.hash]),
+    )
+  })
+}

@@ -1,0 +1,220 @@
+// millrace events [id] | explain <event>: what came in, what became of it, and who wanted it.
+
+import type { Command } from 'commander'
+import type { Change, Event, EventDetail } from '../../sdk/client/index.ts'
+import { type Cli, handle, type Session } from '../command.ts'
+import { usageError } from '../failure.ts'
+import { prettyJson } from '../output.ts'
+import { type ListOptions, limitOption, noteRest, readPages } from '../pages.ts'
+import { count, duration } from '../text.ts'
+
+interface EventOptions extends ListOptions {
+  readonly q?: string
+  readonly source?: string
+  readonly subject?: string
+  readonly unmatched?: boolean
+  readonly follow?: boolean
+}
+
+export function addEventCommands(program: Command, cli: Cli): void {
+  const events = program
+    .command('events')
+    .argument('[id]', 'one event, with everything that followed from it')
+    .description('list events, newest first, or tell one event’s story')
+    .option('-q, --q <text>', 'only with this text in id, subject, source, object, key or payload')
+    .option('--source <name>', 'only of this source')
+    .option('--subject <subject>', 'only with this subject')
+    .option('--unmatched', 'only those that no route wanted')
+    .option('-f, --follow', 'go on with what arrives, until Ctrl-C')
+    .addOption(limitOption())
+  handle<EventOptions>(events, cli, (session, options, id) =>
+    id === undefined ? listEvents(session, options) : showEvent(session, options, id),
+  )
+  const explain = program
+    .command('explain')
+    .argument('<event>', 'its id')
+    .description('say who matched an event, who did not, and why')
+  handle(explain, cli, (session, _options, id) => explainEvent(session, String(id)))
+}
+
+const COLUMNS = [
+  { title: 'RECEIVED' },
+  { title: 'ID' },
+  { title: 'SUBJECT', min: 16 },
+  { title: 'OBJECT', min: 8 },
+  { title: 'CONSUMERS', min: 12 },
+]
+
+const consumersOf = ({ consumers }: Event) =>
+  consumers.length === 0 ? 'unmatched' : consumers.map(({ name, state }) => `${name}: ${state}`).join(', ')
+
+async function listEvents(session: Session, options: EventOptions): Promise<void> {
+  const { q, source, subject, unmatched } = options
+  const query = { q, source, subject, ...(unmatched === true && { unmatched: true }) }
+  if (options.follow === true) {
+    if (q !== undefined) throw usageError('--q looks into what is stored; leave it out with --follow')
+    return followEvents(session, query)
+  }
+  const page = await readPages<Event>(session, '/v1/events', query, options.limit)
+  session.show(page, ({ items }) => {
+    const { out } = session
+    const rows = items.map((event) => [
+      out.time(event.receivedAt),
+      event.id,
+      event.subject,
+      event.objectId,
+      { text: consumersOf(event), ...(event.consumers.length === 0 && { paint: out.colors.dim }) },
+    ])
+    out.table(COLUMNS, rows)
+    noteRest(session, page, 'No events yet; ‘millrace send github’ sends one.')
+  })
+}
+
+/** One line per event as the stream tells it; the list has the rest. */
+async function followEvents(
+  session: Session,
+  filter: {
+    readonly source: string | undefined
+    readonly subject: string | undefined
+    readonly unmatched?: boolean
+  },
+): Promise<void> {
+  const { out } = session
+  const isWanted = (change: Change) =>
+    change.type === 'event' &&
+    (filter.source === undefined || change.source === filter.source) &&
+    (filter.subject === undefined || change.subject === filter.subject) &&
+    (filter.unmatched !== true || change.matched === 0)
+  for await (const message of await session.api.stream()) {
+    if (message.type === 'gap') out.note('some events were too quick to be told; the list has them')
+    if (message.type === 'disconnected') out.note('the connection was lost; trying again')
+    if (message.type !== 'changes') continue
+    for (const change of message.changes) {
+      if (change.type !== 'event' || !isWanted(change)) continue
+      if (session.isJson) {
+        out.jsonLine(change)
+        continue
+      }
+      const matched = change.matched === 0 ? out.colors.dim('unmatched') : count(change.matched, 'consumer')
+      out.line([out.time(change.receivedAt), change.id, change.subject, matched].join('  '))
+    }
+  }
+}
+
+async function showEvent(session: Session, options: EventOptions, id: string): Promise<void> {
+  if (options.follow === true) throw usageError('an event is final; --follow goes with the list')
+  const event = await session.api.get<EventDetail>(`/v1/events/${encodeURIComponent(id)}`)
+  session.show(event, () => {
+    const { out } = session
+    out.line(`${out.colors.bold(event.subject)}  ${event.id}`)
+    out.fields([
+      ['source', event.source],
+      ['received', out.time(event.receivedAt)],
+      [
+        'object',
+        event.objectId === null ? null : [event.objectType, event.objectId].filter(Boolean).join(' '),
+      ],
+      ['dedup key', event.dedupKey],
+      ['correlation', event.correlationId],
+      ['caused by', event.causationId],
+      ['payload', event.payloadHash],
+    ])
+    for (const work of event.story) {
+      out.line()
+      const { text, paint } = out.state(work.state)
+      out.line(`${out.colors.bold(work.consumer)}  ${paint?.(text) ?? text}  ${out.colors.dim(work.id)}`)
+      out.fields(
+        [
+          ['attempts', work.attempts],
+          ['key', work.key],
+          ['ledger', work.ledger === null ? null : `${work.ledger.state}${proofOf(work.ledger.proof)}`],
+          ['status', work.httpStatus],
+          ['error', work.lastError],
+          [
+            'dead letter',
+            work.deadLetter === null ? null : `${work.deadLetter.id} (${work.deadLetter.state})`,
+          ],
+        ],
+        '  ',
+      )
+      for (const attempt of work.history) {
+        const parts = [`#${attempt.number}`, out.time(attempt.startedAt), duration(attempt.durationMs)]
+        const what = [attempt.outcome, attempt.class, attempt.httpStatus, attempt.error]
+        out.line(
+          `  ${out.colors.dim(parts.join('  '))}  ${what.filter((part) => part !== undefined).join('  ')}`,
+        )
+      }
+    }
+    const followUps = (event as EventDetail & { readonly followUps?: readonly Event[] }).followUps ?? []
+    for (const next of followUps) {
+      out.line()
+      out.line(`${out.colors.dim('then')} ${next.subject}  ${next.id}  ${consumersOf(next)}`)
+    }
+    if (event.story.length === 0) out.line('\nNo route wanted it; ‘millrace explain’ says why.')
+    out.line()
+    out.line(prettyJson(event.data))
+  })
+}
+
+const proofOf = (proof: string | undefined) => (proof === undefined ? '' : ` (${proof})`)
+
+interface Explanation {
+  readonly eventId: string
+  readonly subject: string
+  readonly consumers: readonly {
+    readonly kind: string
+    readonly name: string
+    readonly verdict: string
+    readonly status: string
+    readonly patterns: readonly string[]
+    readonly why: readonly Reason[]
+    readonly workId?: string
+  }[]
+}
+
+export interface Reason {
+  readonly part: string
+  readonly holds: boolean | null
+  readonly saw?: unknown
+}
+
+const VERDICTS: Readonly<Record<string, string>> = {
+  matched: 'matched',
+  subject: 'its subjects do not fit',
+  condition: 'its condition does not hold',
+  error: 'its condition failed',
+}
+
+async function explainEvent(session: Session, id: string): Promise<void> {
+  const answer = await session.api.get<Explanation>(`/v1/events/${encodeURIComponent(id)}/explain`)
+  session.show(answer, () => {
+    const { out } = session
+    out.line(`${out.colors.bold(answer.subject)}  ${answer.eventId}`)
+    for (const consumer of answer.consumers) {
+      const isMatch = consumer.verdict === 'matched'
+      const mark = isMatch ? out.colors.green('yes') : out.colors.dim('no ')
+      const status = consumer.status === 'active' ? '' : out.colors.yellow(` (${consumer.status})`)
+      const verdict = VERDICTS[consumer.verdict] ?? consumer.verdict
+      out.line(`${mark}  ${out.colors.bold(consumer.name)}${status}  ${verdict}`)
+      if (consumer.verdict === 'subject') out.line(`       ${consumer.patterns.join(', ')}`)
+      for (const line of renderReasons(consumer.why)) out.line(`       ${line}`)
+      if (consumer.workId !== undefined) out.line(`       ${out.colors.dim(consumer.workId)}`)
+    }
+    if (answer.consumers.length === 0) out.line('There are no routes yet.')
+  })
+}
+
+/** Each part of a condition with what it saw. */
+export function renderReasons(why: readonly Reason[]): readonly string[] {
+  return why.map(({ part, holds, saw }) => {
+    const mark = holds === true ? '✓' : holds === false ? '✗' : '?'
+    return `${mark} ${part}${saw === undefined ? '' : `   saw ${prettyOneLine(saw)}`}`
+  })
+}
+
+const SAW_MAX = 120
+
+function prettyOneLine(value: unknown): string {
+  const text = prettyJson(value).replaceAll(/\s*\n\s*/g, ' ')
+  return text.length > SAW_MAX ? `${text.slice(0, SAW_MAX)}…` : text
+}

@@ -1,0 +1,238 @@
+// millrace send <source>: a correctly signed event, from a sample or a file, through the same door as everybody's.
+
+import { randomUUID } from 'node:crypto'
+import { type Command, Option } from 'commander'
+import type { SourceDocument, VerifyDocument } from '../../core/definition/index.ts'
+import { type JsonValue, parseJson, stringifyJson } from '../../core/json/index.ts'
+import { signRequest } from '../../core/source/index.ts'
+import { makeGithubSample, SAMPLE_NAMES } from '../../demo/index.ts'
+import { type Cli, collect, handle, type Session, wholeNumber } from '../command.ts'
+import { CliError, problemToError, usageError } from '../failure.ts'
+import { readInput } from '../input.ts'
+import { count } from '../text.ts'
+import { findDefinition } from './definitions.ts'
+
+interface SendOptions {
+  readonly event?: string
+  readonly data?: string
+  readonly count: number
+  readonly secret?: string
+  readonly header?: readonly string[]
+}
+
+interface Me {
+  readonly tenant: string
+  readonly environment?: string
+}
+
+const COUNT_MAX = 10_000
+const AT_ONCE = 16
+/** What everybody knows in DEV: the node has it too when the variable is not set. */
+const DEV_SECRETS: Readonly<Record<string, string>> = { GITHUB_WEBHOOK_SECRET: 'dev-secret' }
+
+export function addSendCommand(program: Command, cli: Cli): void {
+  const command = program
+    .command('send')
+    .argument('<source>', 'a source in force')
+    .description('send a signed event to a source: a sample for github, or your own data')
+    .option('--event <name>', `a sample: ${SAMPLE_NAMES.join(', ')}`)
+    .option('--data <file>', 'the body instead of a sample; - reads stdin')
+    .option('-H, --header <name:value>', 'one more header; may be repeated', collect)
+    .option('--secret <text>', 'to sign with; left out: the variable that the source names')
+    .addOption(
+      new Option('--count <n>', 'how many, each with a delivery id of its own')
+        .default(1)
+        .argParser(wholeNumber(1, COUNT_MAX)),
+    )
+  handle<SendOptions>(command, cli, (session, options, source) => send(session, options, String(source)))
+}
+
+interface Sent {
+  readonly eventId: string
+  readonly duplicate: boolean
+  readonly url: string
+}
+
+async function send(session: Session, options: SendOptions, name: string): Promise<void> {
+  const { api, out } = session
+  const item = await findDefinition(session, name, ['source'])
+  const [{ document }, me] = await Promise.all([
+    api.get<{ document: SourceDocument }>(`/v1/definitions/${item.kind}/${encodeURIComponent(name)}`),
+    api.get<Me>('/v1/me'),
+  ])
+  const secret = findSecret(document.verify, options, session, me)
+  const makeBody = await bodyMaker(session, options, document)
+  const path = `/in/${encodeURIComponent(me.tenant)}/${encodeURIComponent(name)}`
+  const deliver = async (number: number): Promise<Sent> => {
+    const { body, headers } = makeBody(number)
+    const all = { ...headers, ...readHeaders(options.header ?? []) }
+    const signed = signRequest(document.verify, { body, secret, headers: all })
+    const { status, answer } = await api.deliver(path, body, { ...all, ...signed })
+    if (status >= 300) throw explainRefusal(status, answer, document)
+    const { eventId, duplicate } = answer as { eventId: string; duplicate: boolean }
+    return { eventId, duplicate, url: `${api.url}/events/${eventId}` }
+  }
+  if (options.count === 1) {
+    const sent = await deliver(0)
+    return session.show(sent, () => {
+      out.line(`${sent.eventId}${sent.duplicate ? '  (it was there already)' : ''}`)
+      out.line(sent.url)
+    })
+  }
+  const sent = await sendMany(session, options.count, deliver)
+  session.show({ items: sent }, () => {
+    const duplicates = sent.filter(({ duplicate }) => duplicate).length
+    const last = sent.at(-1)
+    out.line(
+      `${count(sent.length, 'event')} sent${duplicates > 0 ? `, ${duplicates} were there already` : ''}`,
+    )
+    if (last !== undefined) out.line(`the last: ${last.eventId}\n${last.url}`)
+  })
+}
+
+async function sendMany(
+  session: Session,
+  total: number,
+  deliver: (number: number) => Promise<Sent>,
+): Promise<readonly Sent[]> {
+  const sent: Sent[] = []
+  const progress = session.out.progress()
+  let next = 0
+  const worker = async (): Promise<void> => {
+    while (next < total) {
+      const number = next
+      next += 1
+      sent[number] = await deliver(number)
+      progress.update(`${next} of ${total} sent …`)
+    }
+  }
+  try {
+    await Promise.all(Array.from({ length: Math.min(AT_ONCE, total) }, worker))
+  } finally {
+    // The others stop at their next step when one was refused.
+    next = total
+    progress.end()
+  }
+  return sent
+}
+
+// --- What is sent
+
+interface Delivery {
+  readonly body: Uint8Array<ArrayBuffer>
+  readonly headers: Readonly<Record<string, string>>
+}
+
+const encode = (value: unknown) => Buffer.from(stringifyJson(value as JsonValue))
+
+async function bodyMaker(
+  session: Session,
+  options: SendOptions,
+  source: SourceDocument,
+): Promise<(number: number) => Delivery> {
+  const isGithub = source.verify.scheme === 'github' || source.event.id === 'header.x-github-delivery'
+  if (options.data === undefined) {
+    if (!isGithub)
+      throw usageError(`there is no sample for ${source.name}`, 'Give the body with --data <file>.')
+    const name = options.event ?? 'issues.opened'
+    const first = Math.floor(Date.now() / 1_000) % 1_000_000
+    if (makeGithubSample(name, 0, '') === null) {
+      throw usageError(`there is no sample ‘${name}’`, `There are ${SAMPLE_NAMES.join(', ')}.`)
+    }
+    return (number) => {
+      const sample = makeGithubSample(name, first + number, new Date().toISOString())
+      return { body: encode(sample?.data ?? {}), headers: githubHeaders(sample?.event ?? name) }
+    }
+  }
+  const bytes = await readInput(session, options.data)
+  if (isGithub) {
+    return () => ({
+      body: bytes,
+      headers: githubHeaders((options.event ?? 'issues').split('.', 1)[0] as string),
+    })
+  }
+  return (number) => ({
+    body: number === 0 ? bytes : withOtherId(bytes, source.event.id, number),
+    headers: otherHeaders(source),
+  })
+}
+
+const JSON_TYPE = { 'content-type': 'application/json' }
+
+function githubHeaders(event: string): Readonly<Record<string, string>> {
+  return { ...JSON_TYPE, 'x-github-event': event, 'x-github-delivery': randomUUID() }
+}
+
+/** A time where the signature wants one, and an id where the source takes it from a header. */
+function otherHeaders(source: SourceDocument): Readonly<Record<string, string>> {
+  const headers: Record<string, string> = { ...JSON_TYPE }
+  const { verify } = source
+  if (verify.scheme === 'hmac' && verify.timestampHeader !== null) {
+    headers[verify.timestampHeader] = String(Math.floor(Date.now() / 1_000))
+  }
+  const header = /^header\.([\w-]+)$/.exec(source.event.id ?? '')?.[1]
+  if (header !== undefined) headers[header] = randomUUID()
+  return headers
+}
+
+/** The same payload with another id at the place that the source takes it from; as it is when there is no such place. */
+export function withOtherId(
+  body: Uint8Array<ArrayBuffer>,
+  idExpression: string | null,
+  number: number,
+): Uint8Array<ArrayBuffer> {
+  const path = /^payload((?:\.\w+)+)$/
+    .exec(idExpression ?? '')?.[1]
+    ?.slice(1)
+    .split('.')
+  if (path === undefined) return body
+  const value = parseJson(Buffer.from(body).toString('utf8'))
+  let inner = value as Record<string, JsonValue>
+  for (const name of path.slice(0, -1)) {
+    if (typeof inner !== 'object' || inner === null) return body
+    inner = inner[name] as Record<string, JsonValue>
+  }
+  const last = path.at(-1) as string
+  if (typeof inner !== 'object' || inner === null || !(last in inner)) return body
+  const old = inner[last]
+  inner[last] =
+    typeof old === 'number' || typeof old === 'bigint' ? BigInt(old) + BigInt(number) : `${old}-${number + 1}`
+  return encode(value)
+}
+
+function readHeaders(given: readonly string[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    given.map((text) => {
+      const match = /^([\w-]+):\s*(.*)$/.exec(text)
+      if (match === null) throw usageError(`‘${text}’ is not a header`, 'Write it as name: value.')
+      return [String(match[1]).toLowerCase(), String(match[2])]
+    }),
+  )
+}
+
+// --- The secret
+
+function findSecret(verify: VerifyDocument, options: SendOptions, session: Session, me: Me): string {
+  if (verify.scheme === 'none') return ''
+  if (options.secret !== undefined) return options.secret
+  const names = verify.secret.flatMap((ref) => ('env' in ref ? [ref.env] : []))
+  for (const name of names) {
+    const value = session.env[name]
+    if (value !== undefined && value !== '') return value
+  }
+  const known = names.map((name) => DEV_SECRETS[name]).find((value) => value !== undefined)
+  if (known !== undefined && me.environment !== 'QA' && me.environment !== 'PROD') return known
+  const next =
+    names.length > 0 ? `Set ${names.join(' or ')} as the node has it, or give --secret.` : 'Give --secret.'
+  throw new CliError('the secret to sign with is not known here', { next })
+}
+
+function explainRefusal(status: number, answer: JsonValue, { name, verify }: SourceDocument): CliError {
+  const refused = problemToError(status, answer)
+  if (status !== 401 || verify.scheme === 'none') return refused
+  const variables = verify.secret.flatMap((ref) => ('env' in ref ? [ref.env] : []))
+  return new CliError(refused.message, {
+    ending: 'notAllowed',
+    next: `The node has another secret for ${name}: give it with --secret${variables.length > 0 ? ` or ${variables.join(', ')}` : ''}.`,
+  })
+}

@@ -1,0 +1,131 @@
+// millrace try <route>: match, key, rendered request and ledger verdict, for an event that is there or made up. It calls
+// nobody.
+
+import type { Command } from 'commander'
+import { type Cli, handle, type Session } from '../command.ts'
+import { EXIT, usageError } from '../failure.ts'
+import { readInput, readJsonInput } from '../input.ts'
+import { prettyJson } from '../output.ts'
+import { readPages } from '../pages.ts'
+import { type Reason, renderReasons } from './events.ts'
+
+interface TryOptions {
+  readonly event?: string
+  readonly data?: string
+  readonly subject?: string
+  readonly source?: string
+}
+
+interface Trial {
+  readonly route: string | null
+  readonly subjectFits: boolean
+  readonly matched: boolean
+  readonly why: readonly Reason[]
+  readonly key: string | null
+  readonly action: {
+    readonly type: string
+    readonly request?: {
+      readonly method: string
+      readonly url: string
+      readonly headers?: Readonly<Record<string, string>>
+      readonly body?: unknown
+    } | null
+    readonly function?: unknown
+    readonly emit?: unknown
+  } | null
+  readonly ledger: { readonly verdict: string; readonly entry?: unknown } | null
+  readonly problem?: unknown
+  readonly findings?: readonly { readonly message: string }[]
+}
+
+export function addTryCommand(program: Command, cli: Cli): void {
+  const command = program
+    .command('try')
+    .argument('<route>', 'a route in force, or the path of a YAML file with one')
+    .description('show what a route would do with an event; calls nobody')
+    .option('--event <id>', 'an event that is there; left out: the newest')
+    .option('--data <file>', 'a payload as JSON instead; - reads stdin')
+    .option('--subject <subject>', 'its subject, with --data')
+    .option('--source <name>', 'its source, with --data')
+  handle<TryOptions>(command, cli, async (session, options, route) => {
+    const answer = await session.api.post<Trial>('/v1/try', {
+      ...(await readRoute(session, String(route))),
+      event: await readEvent(session, options),
+    })
+    session.show(answer, () => printTrial(session, answer))
+    return (answer.findings ?? []).length > 0 ? EXIT.findings.code : EXIT.ok.code
+  })
+}
+
+async function readRoute(session: Session, route: string): Promise<object> {
+  if (!/\.(ya?ml|json)$/i.test(route) && route !== '-') return { route }
+  return { yaml: (await readInput(session, route)).toString('utf8') }
+}
+
+async function readEvent(session: Session, options: TryOptions): Promise<unknown> {
+  const { event, data, subject, source } = options
+  if (event !== undefined) {
+    if (data !== undefined) throw usageError('--event and --data exclude each other')
+    return event
+  }
+  if (data !== undefined) {
+    if (subject === undefined)
+      throw usageError('--data needs --subject', 'Write for example --subject shop.events.order.paid.')
+    return { subject, data: await readJsonInput(session, data), ...(source !== undefined && { source }) }
+  }
+  const { items } = await readPages<{ readonly id: string }>(session, '/v1/events', { subject, source }, 1)
+  const [newest] = items
+  if (newest === undefined)
+    throw usageError('there is no event to try it with', 'Give one with --data and --subject.')
+  if (!session.isJson) session.out.note(`with the newest event, ${newest.id}`)
+  return newest.id
+}
+
+const VERDICTS: Readonly<Record<string, string>> = {
+  'would-call': 'it would call: the ledger does not have the key yet',
+  'would-skip': 'it would not call: the effect is there already',
+  'would-wait': 'it would wait for another item with the same key',
+  'would-park': 'it would be parked: the outcome of the last call is unknown',
+}
+
+function printTrial(session: Session, trial: Trial): void {
+  const { out } = session
+  for (const { message } of trial.findings ?? []) out.line(out.colors.red(message))
+  out.fields([
+    ['route', trial.route],
+    ['subject', trial.subjectFits ? 'fits' : 'does not fit'],
+    [
+      'matched',
+      trial.matched ? { text: 'yes', paint: out.colors.green } : { text: 'no', paint: out.colors.red },
+    ],
+    ['key', trial.key],
+  ])
+  for (const line of renderReasons(trial.why)) out.line(`  ${line}`)
+  if (trial.problem !== undefined && trial.problem !== null) {
+    const { message } = trial.problem as { readonly message?: string }
+    out.line(out.colors.red(message ?? prettyJson(trial.problem)))
+  }
+  const { action } = trial
+  if (action !== null && action !== undefined) {
+    out.line()
+    if (action.request !== undefined && action.request !== null) {
+      const { method, url, headers = {}, body } = action.request
+      out.line(`${out.colors.bold(method)} ${url}`)
+      for (const [name, value] of Object.entries(headers)) out.line(out.colors.dim(`${name}: ${value}`))
+      if (body !== undefined && body !== null)
+        out.line(typeof body === 'string' ? prettyText(body) : prettyJson(body))
+    } else out.line(`${action.type} ${prettyJson(action.function ?? action.emit ?? null)}`)
+  }
+  if (trial.ledger !== null && trial.ledger !== undefined) {
+    out.line()
+    out.line(VERDICTS[trial.ledger.verdict] ?? trial.ledger.verdict)
+  }
+}
+
+function prettyText(body: string): string {
+  try {
+    return prettyJson(JSON.parse(body))
+  } catch {
+    return body
+  }
+}

@@ -1,0 +1,172 @@
+// millrace work [id] | work resolve, probe, retry, cancel | ledger [key]: what is to be done, and what was done.
+
+import { type Command, Option } from 'commander'
+import { LEDGER_STATES } from '../../core/ledger/index.ts'
+import { WORK_STATES } from '../../core/work/index.ts'
+import type { LedgerEntry, Work, WorkStory } from '../../sdk/client/index.ts'
+import { type Cli, handle, type Session } from '../command.ts'
+import { type ListOptions, limitOption, noteRest, readPages } from '../pages.ts'
+import { duration } from '../text.ts'
+
+interface WorkOptions extends ListOptions {
+  readonly state?: string
+  readonly consumer?: string
+  readonly class?: string
+}
+
+interface DecisionOptions {
+  readonly as?: string
+  readonly reason?: string
+}
+
+export function addWorkCommands(program: Command, cli: Cli): void {
+  const work = program
+    .command('work')
+    .argument('[id]', 'one work item, with its attempts')
+    .description('list work items, newest first, show one, or decide about one')
+    .addOption(new Option('--state <state>', 'only in this state').choices(WORK_STATES))
+    .option('--consumer <route>', 'only of this route')
+    .option('--class <class>', 'only with this failure class')
+    .addOption(limitOption())
+  handle<WorkOptions>(work, cli, (session, options, id) =>
+    id === undefined ? listWork(session, options) : showWork(session, id),
+  )
+
+  const resolve = work
+    .command('resolve')
+    .argument('<id>', 'a parked work item')
+    .description('say what became of an effect whose outcome is unknown')
+    .addOption(
+      new Option('--as <outcome>', 'done: it is there; released: it is not, call again')
+        .choices(['done', 'released'])
+        .makeOptionMandatory(),
+    )
+    .requiredOption('--reason <text>', 'how you know; it is kept')
+  const probe = work
+    .command('probe')
+    .argument('<id>', 'a parked work item')
+    .description('ask the vendor again whether the effect is there')
+    .option('--reason <text>', 'why; it is kept')
+  const retry = work
+    .command('retry')
+    .argument('<id>', 'a waiting or parked work item')
+    .description('try again now')
+    .option('--reason <text>', 'why; it is kept')
+  const cancel = work
+    .command('cancel')
+    .argument('<id>', 'a work item that is not final')
+    .description('do not do it at all')
+    .requiredOption('--reason <text>', 'why; it is kept')
+  for (const [command, verb] of [
+    [resolve, 'resolve'],
+    [probe, 'probe'],
+    [retry, 'retry'],
+    [cancel, 'cancel'],
+  ] as const) {
+    handle<DecisionOptions>(command, cli, async (session, { as, reason }, id) => {
+      const path = `/v1/work/${encodeURIComponent(String(id))}/${verb}`
+      const item = await session.api.post<Work>(path, {
+        ...(as !== undefined && { as }),
+        ...(reason !== undefined && { reason }),
+      })
+      session.show(item, () => printWork(session, item))
+    })
+  }
+
+  const ledger = program
+    .command('ledger')
+    .argument('[key]', 'one effect')
+    .description('list effects by their keys, or show one')
+    .addOption(new Option('--state <state>', 'only in this state').choices(LEDGER_STATES))
+    .addOption(limitOption())
+  handle<WorkOptions>(ledger, cli, (session, options, key) => listLedger(session, options, key))
+}
+
+async function listWork(session: Session, options: WorkOptions): Promise<void> {
+  const { state, consumer } = options
+  const query = { state, consumer, class: options.class }
+  const page = await readPages<Work>(session, '/v1/work', query, options.limit)
+  session.show(page, ({ items }) => {
+    const { out } = session
+    const columns = [
+      { title: 'ID' },
+      { title: 'CONSUMER', min: 10 },
+      { title: 'STATE' },
+      { title: 'TRIES', align: 'right' as const },
+      { title: 'DUE' },
+      { title: 'KEY', min: 8 },
+      { title: 'ERROR', min: 10 },
+    ]
+    const rows = items.map((work) => [
+      work.id,
+      work.consumer,
+      out.state(work.state),
+      work.attempts,
+      out.time(work.dueAt),
+      work.key,
+      work.class === undefined ? '' : `${work.class}: ${work.lastError ?? ''}`,
+    ])
+    out.table(columns, rows)
+    noteRest(session, page, 'No work items.')
+  })
+}
+
+async function showWork(session: Session, id: string): Promise<void> {
+  const item = await session.api.get<WorkStory>(`/v1/work/${encodeURIComponent(id)}`)
+  session.show(item, () => {
+    const { out } = session
+    printWork(session, item)
+    for (const attempt of item.history ?? []) {
+      const parts = [`#${attempt.number}`, out.time(attempt.startedAt), duration(attempt.durationMs)]
+      const what = [attempt.outcome, attempt.class, attempt.httpStatus, attempt.error]
+      out.line(
+        `  ${out.colors.dim(parts.join('  '))}  ${what.filter((part) => part !== undefined).join('  ')}`,
+      )
+    }
+  })
+}
+
+function printWork(session: Session, item: Work): void {
+  const { out } = session
+  out.fields([
+    ['id', item.id],
+    ['consumer', item.consumer],
+    ['state', out.state(item.state)],
+    ['event', item.eventId],
+    ['attempts', item.attempts],
+    ['due', out.time(item.dueAt)],
+    ['key', item.key],
+    ['class', item.class],
+    ['status', item.httpStatus],
+    ['error', item.lastError],
+    ['effect', item.effectRef],
+  ])
+}
+
+async function listLedger(session: Session, options: WorkOptions, key: string | undefined): Promise<void> {
+  const query = { state: options.state, key }
+  const page = await readPages<LedgerEntry>(session, '/v1/ledger', query, options.limit)
+  session.show(page, ({ items }) => {
+    const { out } = session
+    const columns = [
+      { title: 'KEY', min: 16 },
+      { title: 'GEN', align: 'right' as const },
+      { title: 'STATE' },
+      { title: 'PROOF' },
+      { title: 'CONSUMER', min: 10 },
+      { title: 'CREATED' },
+      { title: 'EFFECT', min: 8 },
+    ]
+    const rows = items.map((entry) => [
+      entry.key,
+      entry.generation,
+      out.state(entry.state),
+      entry.proof,
+      entry.consumer,
+      out.time(entry.createdAt),
+      entry.effectRef,
+    ])
+    out.table(columns, rows)
+    noteRest(session, page, key === undefined ? 'No effects yet.' : 'The ledger has no such key.')
+  })
+}

@@ -1,0 +1,98 @@
+// How a command ends when it does not end well: one sentence, the next step, and a number that scripts can rely on.
+
+import type { JsonValue } from '../core/json/index.ts'
+
+/** docs/cli.md lists them; a number never changes its meaning. */
+export const EXIT = {
+  ok: { code: 0, meaning: 'done as asked' },
+  failed: { code: 1, meaning: 'it failed, or it was refused' },
+  usage: { code: 2, meaning: 'the command line is not understood' },
+  findings: { code: 3, meaning: 'the definitions have errors' },
+  unreachable: { code: 4, meaning: 'no node answers at the address' },
+  notAllowed: { code: 5, meaning: 'the key is missing, not known, or may not do this' },
+  notFound: { code: 6, meaning: 'there is no such thing' },
+  conflict: { code: 7, meaning: 'something else happened first, or the state does not allow it' },
+  interrupted: { code: 130, meaning: 'ended by Ctrl-C' },
+} as const
+
+export type Ending = keyof typeof EXIT
+
+export class CliError extends Error {
+  override readonly name = 'CliError'
+  readonly ending: Ending
+  /** What to do about it. */
+  readonly next: string | null
+  /** Lines that belong below: fields, findings. */
+  readonly details: readonly string[]
+
+  constructor(
+    message: string,
+    options: { readonly ending?: Ending; readonly next?: string; readonly details?: readonly string[] } = {},
+  ) {
+    super(message)
+    this.ending = options.ending ?? 'failed'
+    this.next = options.next ?? null
+    this.details = options.details ?? []
+  }
+}
+
+/** Wrong use that commander cannot see: two options that exclude each other, a file that is none. */
+export function usageError(message: string, next?: string): CliError {
+  return new CliError(message, { ending: 'usage', ...(next !== undefined && { next }) })
+}
+
+/** What the server refused, from its problem document (RFC 9457); anything else is told by its status. */
+export function problemToError(status: number, body: JsonValue): CliError {
+  const ending = endingOf(status)
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+    return new CliError(`the server answered ${status} without saying why`, { ending })
+  }
+  const problem = body as Readonly<Record<string, JsonValue>>
+  const title = textOf(problem.title) ?? `The server answered ${status}`
+  const detail = textOf(problem.detail)
+  const next = textOf(problem.next)
+  return new CliError(detail === null ? title : `${title}: ${detail}`, {
+    ending: hasFindings(problem.details) ? 'findings' : ending,
+    details: fieldsOf(problem.details),
+    ...(next !== null && { next }),
+  })
+}
+
+function endingOf(status: number): Ending {
+  if (status === 401 || status === 403) return 'notAllowed'
+  if (status === 404 || status === 410) return 'notFound'
+  if (status === 409 || status === 412) return 'conflict'
+  return 'failed'
+}
+
+function textOf(value: JsonValue | undefined): string | null {
+  return typeof value === 'string' && value !== '' ? value : null
+}
+
+function membersOf(value: JsonValue | undefined): Readonly<Record<string, JsonValue>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Readonly<Record<string, JsonValue>>)
+    : {}
+}
+
+function hasFindings(details: JsonValue | undefined): boolean {
+  const { findings } = membersOf(details)
+  return Array.isArray(findings) && findings.length > 0
+}
+
+/** `details.fields` and `details.findings`, one line each. */
+function fieldsOf(details: JsonValue | undefined): readonly string[] {
+  const { fields, findings } = membersOf(details)
+  const lines = (
+    list: JsonValue | undefined,
+    write: (item: Readonly<Record<string, JsonValue>>) => string,
+  ) => (Array.isArray(list) ? list.map((item) => write(membersOf(item))) : [])
+  return [
+    ...lines(fields, ({ path, message }) => `${String(path ?? '')}: ${String(message ?? '')}`),
+    ...lines(
+      findings,
+      ({ file, line, column, severity, rule, message }) =>
+        `${String(file)}:${String(line)}:${String(column)} ${String(severity)} ${String(rule)}: ${String(message)}`,
+    ),
+  ]
+}

@@ -1,0 +1,77 @@
+// What people hand in: files, stdin, a hidden word, a yes.
+
+import { readFile } from 'node:fs/promises'
+import { createInterface } from 'node:readline'
+import { type JsonValue, parseJson } from '../core/json/index.ts'
+import type { Session } from './command.ts'
+import { CliError, usageError } from './failure.ts'
+
+const STDIN_BYTES_MAX = 16_777_216
+
+/** `-` is stdin. */
+export async function readInput(session: Session, from: string): Promise<Buffer<ArrayBuffer>> {
+  if (from !== '-') {
+    try {
+      return Buffer.from(await readFile(from))
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException
+      throw usageError(`${from} cannot be read (${code ?? 'unknown'})`, 'Name a file, or - for stdin.')
+    }
+  }
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of session.stdin) {
+    const bytes = Buffer.from(chunk as Uint8Array)
+    size += bytes.length
+    if (size > STDIN_BYTES_MAX) throw new CliError(`stdin has more than ${STDIN_BYTES_MAX} bytes`)
+    chunks.push(bytes)
+  }
+  return Buffer.concat(chunks)
+}
+
+export async function readJsonInput(session: Session, from: string): Promise<JsonValue> {
+  const text = (await readInput(session, from)).toString('utf8')
+  try {
+    return parseJson(text.replace(/^\ufeff/, ''))
+  } catch (error) {
+    const where = from === '-' ? 'stdin' : from
+    throw usageError(`${where} is not JSON: ${(error as Error).message}`)
+  }
+}
+
+/** From a pipe as it is, without its last line break; on a terminal asked for, and not shown while it is typed. */
+export async function readSecret(session: Session, question: string): Promise<string> {
+  if (session.stdin.isTTY !== true) {
+    return (await readInput(session, '-')).toString('utf8').replace(/\r?\n$/, '')
+  }
+  process.stderr.write(question)
+  const readline = createInterface({ input: session.stdin, terminal: true })
+  try {
+    return await new Promise<string>((resolve, reject) => {
+      readline.once('SIGINT', () => reject(new DOMException('interrupted', 'AbortError')))
+      readline.once('line', resolve)
+      readline.once('close', () => resolve(''))
+    })
+  } finally {
+    readline.close()
+    process.stderr.write('\n')
+  }
+}
+
+/** On a terminal asked; elsewhere nobody can answer, so it must have been said. */
+export async function confirm(session: Session, question: string, isSaid: boolean): Promise<void> {
+  if (isSaid) return
+  if (session.stdin.isTTY !== true || !session.out.isTty || session.isJson) {
+    throw usageError('nobody can be asked here', 'Add --yes when it is meant so.')
+  }
+  const readline = createInterface({ input: session.stdin, output: process.stderr, terminal: true })
+  try {
+    const answer = await new Promise<string>((resolve, reject) => {
+      readline.once('SIGINT', () => reject(new DOMException('interrupted', 'AbortError')))
+      readline.question(`${question} [y/N] `, resolve)
+    })
+    if (!/^y(es)?$/i.test(answer.trim())) throw new CliError('nothing was changed')
+  } finally {
+    readline.close()
+  }
+}

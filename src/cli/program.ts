@@ -1,0 +1,108 @@
+// All commands in one tree. What is heavy is loaded by the command that needs it.
+
+import { Argument, Command, CommanderError } from 'commander'
+import { type Cli, handle } from './command.ts'
+import { addConsoleCommand, addKeyCommands, addSecretCommands, addTenantCommands } from './commands/access.ts'
+import { addDeadLetterCommands } from './commands/dead-letters.ts'
+import { addDefinitionCommands } from './commands/definitions.ts'
+import { addDemoCommand } from './commands/demo.ts'
+import { addEventCommands } from './commands/events.ts'
+import { addLogCommand } from './commands/logs.ts'
+import { addReplayCommands } from './commands/replay.ts'
+import { addSendCommand } from './commands/send.ts'
+import { addTryCommand } from './commands/try.ts'
+import { addWorkCommands } from './commands/work.ts'
+import { renderCompletion, SHELLS } from './completion.ts'
+import { CliError, EXIT } from './failure.ts'
+import { version } from './version.ts'
+
+export function makeProgram(cli: Cli): Command {
+  const program = new Command('millrace')
+    .description('one process, one file, every event accounted for')
+    .version(version(), '-V, --version', 'print the version')
+    .enablePositionalOptions()
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => cli.out.line(text.trimEnd()),
+      writeErr: (text) => cli.out.note(text.trimEnd()),
+      // Told once, with the other failures.
+      outputError: () => {},
+    })
+    .addHelpText('after', '\nSettings and the exit codes are in docs/settings.md and docs/cli.md.')
+  program.commandsGroup('Run:')
+  program
+    .command('start')
+    .description('run a node: ingest, API and console; settings come from the environment')
+    .action(async () => {
+      const { start } = await import('./start.ts')
+      cli.exitCode = await start()
+    })
+  program.commandsGroup('Definitions:')
+  addDefinitionCommands(program, cli)
+  program.commandsGroup('What happens:')
+  addSendCommand(program, cli)
+  addEventCommands(program, cli)
+  addWorkCommands(program, cli)
+  addTryCommand(program, cli)
+  program.commandsGroup('What failed:')
+  addDeadLetterCommands(program, cli)
+  addReplayCommands(program, cli)
+  program.commandsGroup('Access:')
+  addSecretCommands(program, cli)
+  addKeyCommands(program, cli)
+  addTenantCommands(program, cli)
+  addConsoleCommand(program, cli)
+  program.commandsGroup('More:')
+  addLogCommand(program, cli)
+  addDemoCommand(program, cli)
+  program
+    .command('completion')
+    .addArgument(new Argument('<shell>', 'whose script').choices(SHELLS))
+    .description('print a completion script for a shell')
+    .action((shell: string) => cli.out.line(renderCompletion(program, shell).trimEnd()))
+  const printVersion = program.command('version').description('print the version')
+  handle(
+    printVersion,
+    cli,
+    async (session) => session.show({ version: version() }, () => cli.out.line(version())),
+    { isLocal: true },
+  )
+  return program
+}
+
+/** Runs one command line; answers the exit code. */
+export async function runProgram(args: readonly string[], cli: Cli): Promise<number> {
+  const program = makeProgram(cli)
+  try {
+    if (args.length === 0) {
+      program.outputHelp()
+      return EXIT.ok.code
+    }
+    await program.parseAsync([...args], { from: 'user' })
+    return cli.exitCode
+  } catch (error) {
+    return explainFailure(error, cli)
+  }
+}
+
+function explainFailure(error: unknown, cli: Cli): number {
+  if (cli.signal.aborted || (error instanceof DOMException && error.name === 'AbortError')) {
+    return EXIT.interrupted.code
+  }
+  if (error instanceof CommanderError) {
+    // Help and version were asked for.
+    if (error.exitCode === 0) return EXIT.ok.code
+    if (error.code === 'commander.help') return EXIT.usage.code
+    cli.out.note(`millrace: ${error.message.replace(/^error: /, '')}`)
+    cli.out.note('Add --help to see what can be written.')
+    return EXIT.usage.code
+  }
+  if (error instanceof CliError) {
+    cli.out.note(`millrace: ${error.message}${/[.!?]$/.test(error.message) ? '' : '.'}`)
+    for (const line of error.details) cli.out.note(`  ${line}`)
+    if (error.next !== null) cli.out.note(error.next)
+    return EXIT[error.ending].code
+  }
+  cli.out.note(`millrace: ${error instanceof Error ? error.message : String(error)}`)
+  return EXIT.failed.code
+}

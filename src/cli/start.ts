@@ -1,0 +1,69 @@
+// `millrace start`: reads the settings, starts the node, and stops it in order.
+
+import { DefinitionsError, SettingError, startApp } from '../app.ts'
+import { environment } from '../config/environment.ts'
+import { resolveConfig } from '../config/index.ts'
+import { AppError, ERRORS } from '../core/errors/index.ts'
+import { formatFindings } from '../definitions/index.ts'
+import { StoreError } from '../ports/store.ts'
+import { renderBanner } from './banner.ts'
+
+export async function start(): Promise<number> {
+  const env = environment()
+  const resolved = resolveConfig(env)
+  if (!resolved.ok) return fail(refusedSettings(resolved.findings))
+  const { config } = resolved
+  for (const { setting, message } of resolved.warnings)
+    process.stderr.write(`millrace: ${setting}: ${message}\n`)
+  try {
+    const app = await startApp({ config, env, onFatal })
+    const secret = config.environment === 'DEV' ? (env.GITHUB_WEBHOOK_SECRET ?? 'dev-secret') : null
+    process.stdout.write(renderBanner(app, config, secret))
+    await stopSignal()
+    process.stdout.write('stopping …\n')
+    const { left } = await app.close()
+    if (left > 0)
+      process.stdout.write(`${left} items were still under way; they are taken up at the next start\n`)
+    return 0
+  } catch (error) {
+    return fail(explain(error, config.port))
+  }
+}
+
+/** Better no node than one that takes nothing in: whoever watches the process starts it anew. */
+function onFatal(message: string): void {
+  fail(`${message}; start it again, everything acknowledged is in the store.\n`)
+  process.exit(1)
+}
+
+/** Under a package runner the same Ctrl-C may arrive twice: a second signal is not impatience. */
+function stopSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => resolve())
+  })
+}
+
+function refusedSettings(
+  findings: readonly { readonly setting: string; readonly message: string }[],
+): string {
+  const lines = findings.map(({ setting, message }) => `  ${setting}: ${message}`)
+  return `the settings cannot be used:\n${lines.join('\n')}\n`
+}
+
+function explain(error: unknown, port: number): string {
+  if (error instanceof DefinitionsError) {
+    return `the definitions in ${error.folder} cannot be used:\n\n${formatFindings(error.findings, error.files)}\n`
+  }
+  if (error instanceof SettingError) return refusedSettings([error])
+  if (error instanceof StoreError) return `${error.message}\n`
+  if (error instanceof AppError) return `${error.message}. ${ERRORS[error.code].next}\n`
+  const { code, message } = error as NodeJS.ErrnoException
+  if (code === 'EADDRINUSE')
+    return `port ${port} is taken; set MILLRACE_PORT to a free one, or stop what uses it.\n`
+  return `${message}\n`
+}
+
+function fail(message: string): number {
+  process.stderr.write(`millrace: ${message}`)
+  return 1
+}

@@ -1,0 +1,1 @@
+export { makeGithubSample, makeStreamSample, SAMPLE_NAMES, type Sample } from './github.ts'
