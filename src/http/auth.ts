@@ -17,7 +17,7 @@ declare module 'fastify' {
     caller: Caller
   }
   interface FastifyContextConfig {
-    /** The answer holds what opens a door: it is sent once and kept nowhere. */
+    /** The request or its answer holds what opens a door: nothing of either may be kept, so it takes no idempotency key. */
     answerIsSecret?: true
   }
 }

@@ -11,8 +11,6 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** What a caller must at least be; GET needs a viewer and the rest an operator unless the route says otherwise. */
     role?: NeededRole
-    /** The answer holds a secret that is told once: it is not kept for an `Idempotency-Key`. */
-    answerIsSecret?: boolean
   }
 }
 
@@ -75,7 +73,8 @@ function completeRoute(route: RouteOptions): void {
   const role = neededRole(route)
   const isApi = route.url.startsWith('/v1/')
   const given = (route.schema ?? {}) as Record<string, unknown>
-  const takesKey = isApi && route.method === 'POST' && role !== 'open'
+  const takesKey =
+    isApi && route.method === 'POST' && role !== 'open' && route.config?.answerIsSecret !== true
   route.schema = {
     ...given,
     ...(takesKey && { headers: shape({ 'idempotency-key': IDEMPOTENCY_KEY }, ['idempotency-key']) }),

@@ -70,7 +70,7 @@ export function addSecretRoutes(app: FastifyInstance, api: Pick<HttpApi, 'secret
   }
   app.post<{ Body: { name: string; value: string; pending: boolean } }>(
     '/secrets',
-    { config: { role: 'admin' }, schema: set },
+    { config: { role: 'admin', answerIsSecret: true }, schema: set },
     async (request, reply) => {
       const { tenant, actor } = request.caller
       const { name, value, pending } = request.body
