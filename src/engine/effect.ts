@@ -11,19 +11,14 @@ import {
   type RenderedRequest,
 } from '../core/action/index.ts'
 import { ExpressionError } from '../core/expression/index.ts'
-import { type CallVerdict, classifyCall } from '../core/failure/index.ts'
-import {
-  acknowledgedRef,
-  acknowledgement,
-  decideEffect,
-  isProved,
-  type LedgerEntry,
-} from '../core/ledger/index.ts'
+import type { CallVerdict } from '../core/failure/index.ts'
+import { acknowledgedRef, isProved, type LedgerEntry } from '../core/ledger/index.ts'
 import type { Instant } from '../core/time/index.ts'
-import { type Counters, decideExhausted, decideFailure, type FailureStep } from '../core/work/index.ts'
+import { type Counters, decideExhausted, type FailureStep } from '../core/work/index.ts'
 import type { HttpOutcome } from '../ports/http-client.ts'
 import type { Guard, Write } from '../ports/store.ts'
 import type { Commits } from './commits.ts'
+import { type Decisions, SETTLE_MARGIN_MS, SHORT_WAIT_MS } from './decisions.ts'
 import type { EngineConfig, EngineDeps } from './deps.ts'
 import type { Lease } from './lease.ts'
 import { lineOf } from './lines.ts'
@@ -35,27 +30,22 @@ import {
   errorText,
   factsOf,
   hostOf,
+  isFresh,
+  leaseGuard,
   ledgerGuard,
   measured,
   neverSent,
   newEntry,
   noteOf,
   outcomeWord,
+  reserveGuard,
   resultText,
   settleLedger,
   traced,
 } from './outcome.ts'
 import type { Decision, DecisionBase, Settlement, Settler } from './settle.ts'
 import type { StoreTime } from './store-time.ts'
-
-/** The pure decisions that the engine carries out; the simulator swaps them to plant bugs. */
-export interface Decisions {
-  readonly decideEffect: typeof decideEffect
-  readonly classifyCall: typeof classifyCall
-  readonly decideFailure: typeof decideFailure
-}
-
-export const DECISIONS: Decisions = { decideEffect, classifyCall, decideFailure }
+import type { Witness } from './witness.ts'
 
 export interface Effects {
   run(call: Call): Promise<void>
@@ -66,10 +56,7 @@ export interface Effects {
 /** The item is settled or put back, or the ledger says something new and the item is looked at again. */
 type Round = 'finished' | { readonly entry: LedgerEntry | null }
 
-/** Lease that must be left beyond a call's own limit, for the commit after it. */
-const SETTLE_MARGIN_MS = 1_000
 const ROUNDS_MAX = 6
-const SHORT_WAIT_MS = 1_000
 
 export function makeEffects(
   deps: Pick<EngineDeps, 'store' | 'clock' | 'random' | 'http' | 'log'> & {
@@ -78,24 +65,16 @@ export function makeEffects(
     readonly lease: Lease
     readonly time: StoreTime
     readonly decisions: Decisions
+    readonly witness: Witness
   },
   config: Pick<EngineConfig, 'sendWithinMs' | 'responseBytesMax' | 'resultBytesMax'>,
 ): Effects {
   const { store, clock, random, http, log, commits, settler, lease, time, decisions } = deps
 
-  const leaseGuard = ({ item }: Call): Guard => ({
-    g: 'lease',
-    work: item.work.id,
-    owner: item.owner,
-    epoch: item.work.epoch,
-  })
-
   /** Steps through what the ledger says until the item is settled or put back. */
   const run = async (call: Call): Promise<void> => {
     const { item, key } = call
-    const fresh =
-      item.work.attempts === 0 && item.work.waits === 0 && !item.work.alone && item.work.replayOf === null
-    const entry = fresh ? null : await store.forTenant(item.work.tenant).ledger(key)
+    const entry = isFresh(item) ? null : await store.forTenant(item.work.tenant).ledger(key)
     await inRounds(call, entry, (found) =>
       // What is known to be there is told, however late.
       time.now() >= item.work.expiresAt && !isProved(found)
@@ -173,7 +152,7 @@ export function makeEffects(
     const held: Guard = over === null ? { g: 'unreserved', key } : ledgerGuard(over)
     const result = await commits.firmly(
       item.work.tenant,
-      [leaseGuard(call), held],
+      [leaseGuard(call.item), held],
       [{ w: 'ledger.reserve', entry: newEntry(call.item, key), sendWithinMs: config.sendWithinMs }],
     )
     if (!result.ok) {
@@ -217,7 +196,7 @@ export function makeEffects(
       delayMs: SHORT_WAIT_MS,
       counters: { ...countersOf(item), waits: item.work.waits + 1 },
       note: noteOf(call, { class: 'transient', lastError: 'the reserve took too long; nothing was sent' }),
-      guards: [ownReserve(call)],
+      guards: [reserveGuard(call.item, call.key)],
       writes: [settleNothing(call, over, 'never-sent')],
       attempt: null,
     })
@@ -241,7 +220,7 @@ export function makeEffects(
     const { item, action, key } = call
     const verdict = decisions.classifyCall(factsOf(outcome, clock.now()), action.policy)
     const counters = { ...countersOf(item), attempts: item.work.attempts + 1 }
-    const reserve = ownReserve(call)
+    const reserve = reserveGuard(item, key)
     if (verdict.as === 'done') {
       const response = outcome.kind === 'response' ? parseResponse(outcome) : null
       const effectRef = response === null ? null : effectRefOf(response)
@@ -255,7 +234,7 @@ export function makeEffects(
         writes: [settleLedger(key, 'done', 'acknowledged', effectRef, result)],
         attempt: first ? null : attemptOf(counters.attempts, startedAt, outcome, 'done', null, null),
       })
-      if (!settlement.ok) await bearWitness(call, effectRef, result)
+      if (!settlement.ok) await deps.witness.bear(call, key, effectRef, result)
       return
     }
     await settleFailure(call, outcome, verdict, counters, startedAt, over)
@@ -294,7 +273,7 @@ export function makeEffects(
     await carryOut(call, step, {
       counters,
       note: noteOf(call, { class: verdict.class, lastError: error, ...measured(outcome) }),
-      guards: [ownReserve(call)],
+      guards: [reserveGuard(call.item, call.key)],
       writes: [ledger],
       attempt: attemptOf(counters.attempts, startedAt, outcome, shown, verdict.class, error),
     })
@@ -377,7 +356,7 @@ export function makeEffects(
     if (answer === 'absent') {
       const result = await commits.firmly(
         item.work.tenant,
-        [leaseGuard(call), ledgerGuard(entry)],
+        [leaseGuard(call.item), ledgerGuard(entry)],
         [settleLedger(key, 'released', 'probe', null, null)],
       )
       if (result.ok) return { entry: { ...entry, state: 'released', proof: 'probe' } }
@@ -474,33 +453,6 @@ export function makeEffects(
     return roundAfter(settlement)
   }
 
-  /** The answer came after the item was given to somebody else: what was seen is kept, and settles a doubt. */
-  const bearWitness = async (call: Call, effectRef: string | null, result: string | null) => {
-    const { item, key, route } = call
-    const { tenant, id, epoch } = item.work
-    const evidence = acknowledgement(epoch, effectRef)
-    await commits.firmly(tenant, [], [{ w: 'ledger.observe', key, evidence }])
-    const done = settleLedger(key, 'done', 'acknowledged', effectRef, result)
-    await commits.firmly(tenant, [{ g: 'ledger', key, state: 'unknown', work: id, epoch }], [done])
-    // Somebody may have parked the item before the evidence came; the ledger is done now, so nobody parks it again.
-    const work = await store.forTenant(tenant).work(id)
-    const entry = await store.forTenant(tenant).ledger(key)
-    if (work?.state !== 'parked' || entry?.state !== 'done') return
-    await settler.settleUnheld(
-      { work, event: item.event },
-      route,
-      {
-        to: 'done',
-        counters: { attempts: work.attempts, waits: work.waits, losses: work.losses },
-        note: noteOf(call, { effectRef }),
-        guards: [],
-        writes: [],
-        attempt: null,
-      },
-      { g: 'work', work: id, state: 'parked', epoch: work.epoch },
-    )
-  }
-
   const finish = async (call: Call, action: string, decision: Decision): Promise<Settlement> => {
     const settlement = await settler.settle(call.item, call.route, decision)
     const { note } = decision
@@ -528,14 +480,6 @@ export function makeEffects(
       isProved(found) ? stepOnce(call, found) : exhausted(call, found, 'crash_loop'),
     )
   }
-
-  const ownReserve = ({ item, key }: Call): Guard => ({
-    g: 'ledger',
-    key,
-    state: 'reserved',
-    work: item.work.id,
-    epoch: item.work.epoch,
-  })
 
   return { run, poison }
 }

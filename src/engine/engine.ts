@@ -6,10 +6,13 @@ import { makeIds, type TenantId } from '../core/ids/index.ts'
 import type { CommitResult } from '../ports/store.ts'
 import { type Claims, makeClaims } from './claims.ts'
 import { makeCommits } from './commits.ts'
+import { DECISIONS, type Decisions } from './decisions.ts'
 import { type Definitions, followDefinitions, makeDefinitions } from './definitions/index.ts'
 import type { EngineConfig, EngineDeps } from './deps.ts'
-import { DECISIONS, type Decisions, makeEffects } from './effect.ts'
+import { makeEffects } from './effect.ts'
 import { type Feed, makeFeed } from './feed.ts'
+import { makeFunctionEffects } from './function-effects.ts'
+import { makeFunctionEnds } from './function-end.ts'
 import { type Inspect, makeInspect } from './inspect/index.ts'
 import { type Accepted, type IntakeRequest, makeIntake } from './intake.ts'
 import { makeInternalActions } from './internal.ts'
@@ -24,6 +27,7 @@ import { makeRunner } from './runner.ts'
 import { makeSettler, type Settlement } from './settle.ts'
 import { makeStoreTime } from './store-time.ts'
 import { makeStrays } from './strays.ts'
+import { makeWitness } from './witness.ts'
 
 export interface EngineHealth {
   /** Takes events in. */
@@ -106,18 +110,26 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
     ...args: Parameters<typeof planEvent> extends [unknown, ...infer Rest] ? Rest : never
   ): EventPlan =>
     planEvent({ registry, pool, ids, vars: config.vars, owner: () => (open ? lease.owner() : null) }, ...args)
+  const witness = makeWitness({ store, commits, settler, wake })
   const effects = makeEffects(
-    { store, clock, time, random, http, log, commits, settler: wakingSettler(), lease, decisions },
+    { store, clock, time, random, http, log, commits, settler: wakingSettler(), lease, decisions, witness },
     config,
   )
   const internal = makeInternalActions(
     {
+      store,
       clock,
       code,
       log,
       ids,
       settler: wakingSettler(),
-      decisions,
+      lease,
+      time,
+      effects: makeFunctionEffects(
+        { store, clock, random, log, commits, lease, time, decisions, witness },
+        config,
+      ),
+      ends: makeFunctionEnds({ store, random, log, time, commits, settler: wakingSettler(), decisions }),
       plan,
       settleBirths: (planned, settlement) =>
         settleBirths(planned, settlement ?? { ok: false }, settlement?.ok ? settlement.result : null),

@@ -1,36 +1,33 @@
-// Actions that stay inside the process: functions and emitted events. They need no reserve: their ledger entry, their
-// result and what they caused are one commit.
+// Actions that begin inside the process: functions and emitted events. Their ledger entry, their result and what they
+// emitted are one commit with the item's end. What a function does to the outside is `ctx.effect` (function-effects.ts).
 
 import type { EmitAction, FunctionAction } from '../core/action/index.ts'
-import { hashText } from '../core/definition/index.ts'
-import type { NewEvent } from '../core/event/index.ts'
-import type { Scope } from '../core/expression/index.ts'
 import type { FailureClass } from '../core/failure/index.ts'
-import type { EventId, Ids } from '../core/ids/index.ts'
-import { type JsonValue, stringifyJson } from '../core/json/index.ts'
+import { failedFunction, findJsonFault } from '../core/function/index.ts'
+import type { Ids } from '../core/ids/index.ts'
+import { type JsonValue, parseJson, stringifyJson } from '../core/json/index.ts'
 import type { LedgerEntry } from '../core/ledger/index.ts'
-import type { Route } from '../core/route/index.ts'
-import { parseSubject } from '../core/subject/index.ts'
-import { DAY } from '../core/time/index.ts'
 import { EMPTY_NOTE } from '../core/work/index.ts'
-import type { FunctionContext, FunctionOutcome } from '../ports/code.ts'
+import type { FunctionOutcome } from '../ports/code.ts'
 import type { Guard, Write } from '../ports/store.ts'
+import { SETTLE_MARGIN_MS } from './decisions.ts'
 import type { EngineConfig, EngineDeps } from './deps.ts'
-import type { Decisions } from './effect.ts'
-import type { Item } from './item.ts'
+import { findEmitFault, makeEmitted, type PlanEvent, planEmitted } from './emit.ts'
+import type { FunctionEffects } from './function-effects.ts'
+import type { FunctionEnds } from './function-end.ts'
+import { FunctionRun, type FunctionTools } from './function-run.ts'
+import type { Lease } from './lease.ts'
 import { lineOf } from './lines.ts'
-import { countersOf, ledgerGuard, newEntry } from './outcome.ts'
+import { countersOf, type InternalCall, isFresh, ledgerGuard, newEntry } from './outcome.ts'
 import type { EventPlan } from './plan.ts'
 import type { Settlement, Settler } from './settle.ts'
-
-export interface InternalCall {
-  readonly item: Item
-  readonly route: Route
-  readonly key: string
-  readonly scope: Scope
-}
+import type { StoreTime } from './store-time.ts'
 
 export interface InternalActions {
+  /** Ends the item if the ledger has its effect already. */
+  endKnown(call: InternalCall): Promise<boolean>
+  /** Parks an item that may not run again, if an effect of its function is in doubt. */
+  parkDoubt(call: InternalCall, error: string): Promise<boolean>
   runFunction(call: InternalCall, action: FunctionAction): Promise<void>
   runEmit(call: InternalCall, action: EmitAction): Promise<void>
 }
@@ -47,23 +44,19 @@ export interface InternalFailure {
   readonly retryAfterMs: number | null
 }
 
-/** An event that causes itself, directly or around a circle, is stopped after this many steps. */
-const HOPS_MAX = 32
-const HOPS_HEADER = 'millrace-hops'
-/** An emitted event is known by its key for as long as a replay may bring it again. */
-const EMIT_DEDUP_MS = 30 * DAY
+/** What one run may emit: its events are one commit with its end. */
+const EMITTED_MAX = 100
+const EMITTED_LENGTH_MAX = 1_048_576
 
 export function makeInternalActions(
-  deps: Pick<EngineDeps, 'clock' | 'code' | 'log'> & {
+  deps: Pick<EngineDeps, 'store' | 'clock' | 'code' | 'log'> & {
     readonly ids: Ids
     readonly settler: Settler
-    readonly decisions: Decisions
-    plan(
-      draft: Omit<NewEvent, 'matched'>,
-      payload: JsonValue,
-      header: JsonValue,
-      dedupForMs: number,
-    ): EventPlan
+    readonly lease: Lease
+    readonly time: StoreTime
+    readonly effects: FunctionEffects
+    readonly ends: FunctionEnds
+    readonly plan: PlanEvent
     /** Runs what was born leased, or gives its slots back. */
     settleBirths(plan: EventPlan, settlement: Settlement | null): void
     fail(call: InternalCall, failure: InternalFailure): Promise<void>
@@ -71,7 +64,7 @@ export function makeInternalActions(
   },
   config: Pick<EngineConfig, 'resultBytesMax'>,
 ): InternalActions {
-  const { clock, code, log, ids, settler } = deps
+  const { store, clock, code, log, settler, lease, time, effects, ends } = deps
 
   /** Done, unless the ledger knows the key: then the first effect stands and this item points to it. */
   const complete = async (
@@ -147,12 +140,72 @@ export function makeInternalActions(
     if (ended.ok) report(call, own ? 'DONE' : 'DEDUPE_HIT', call.item.work.attempts, null)
   }
 
+  const endKnown: InternalActions['endKnown'] = async (call) => {
+    if (isFresh(call.item)) return false
+    const entry = await store.forTenant(call.item.work.tenant).ledger(call.key)
+    if (entry?.state !== 'done') return false
+    await settleKnown(call, { ok: false, why: 'guard', index: 0, found: { f: 'ledger', entry } })
+    return true
+  }
+
+  const tools: FunctionTools = {
+    clock,
+    log,
+    effect: effects.perform,
+    emit(run, subject, data) {
+      const refusal = run.refusal()
+      if (refusal !== null) throw new Error(refusal)
+      const named = String(subject)
+      const fault =
+        findEmitFault(run.call.item, named)?.error ??
+        findJsonFault(data === undefined ? null : data, 'the data')
+      if (fault !== null) throw terminal(`emit('${named.slice(0, 200)}'): ${fault}`)
+      run.emitted ??= []
+      const text = stringifyJson((data ?? null) as JsonValue)
+      run.emittedLength += text.length
+      if (run.emitted.length >= EMITTED_MAX || run.emittedLength > EMITTED_LENGTH_MAX) {
+        throw terminal(
+          `one run may emit ${EMITTED_MAX} events of ${EMITTED_LENGTH_MAX} bytes together: emit one that others work off`,
+        )
+      }
+      // Read back: the function may change its object before the run is over.
+      run.emitted.push(makeEmitted(named, parseJson(text)))
+    },
+    heartbeat(run, detail) {
+      if (run.refusal() !== null || run.deadline === 0) return
+      const { item, route } = run.call
+      if (detail !== undefined) {
+        const fields = { route: route.document.name, work: item.work.id, detail: shown(detail) }
+        log.info('function.heartbeat', fields)
+      }
+      const saidAt = clock.monotonic()
+      const givenMs = Math.min(run.action.timeoutMs, latestEnd(run) - time.now())
+      // The time is longer only if the node holds the item for as long.
+      void lease.covers(item.owner, givenMs + SETTLE_MARGIN_MS).then((isCovered) => {
+        if (isCovered && !run.isLate) run.deadline = Math.max(run.deadline, saidAt + givenMs)
+      })
+    },
+  }
+
   const runFunction: InternalActions['runFunction'] = async (call, action) => {
-    const { scope } = call
     const startedAt = clock.monotonic()
-    const running = new RunningFunction(call)
-    const ran = code.run(action.codeHash, action.name, action.input(scope), running)
-    const outcome = ran instanceof Promise ? await withTimeout(clock, action.timeoutMs, ran, running) : ran
+    const run = new FunctionRun(call, action, tools)
+    let outcome: FunctionOutcome
+    try {
+      const ran = code.run(action.codeHash, action.name, action.input(call.scope), run)
+      outcome = ran instanceof Promise || run.open > 0 ? await untilOver(run, ran) : ran
+      run.isOver = true
+      if (run.obstacles !== null || !isFresh(call.item)) {
+        if (await ends.endStopped(run, outcome)) return
+      }
+      await endAsSaid(run, outcome, startedAt)
+    } finally {
+      run.end()
+    }
+  }
+
+  const endAsSaid = async (run: FunctionRun, outcome: FunctionOutcome, startedAt: number): Promise<void> => {
+    const { call } = run
     if (outcome.kind === 'failed') {
       return deps.fail(call, {
         class: outcome.how === 'terminal' ? 'validation' : 'transient',
@@ -162,51 +215,70 @@ export function makeInternalActions(
     }
     const text = stringifyJson(outcome.value)
     const result = text.length > config.resultBytesMax ? null : text
-    await settleKnown(call, await complete(call, result, startedAt, { guards: [], writes: [] }))
+    if (run.emitted === null) {
+      return settleKnown(call, await complete(call, result, startedAt, NOTHING))
+    }
+    const plans: EventPlan[] = []
+    let settlement: Settlement | null = null
+    try {
+      for (const [index, emitted] of run.emitted.entries()) {
+        plans.push(planEmitted(deps, call.item, emitted, `${call.key}#${index}`))
+      }
+      settlement = await complete(call, result, startedAt, {
+        guards: plans.map(({ event }) => ({ g: 'dedup', source: event.source, key: event.dedupKey })),
+        writes: plans.flatMap(({ writes }) => writes),
+      })
+    } finally {
+      for (const plan of plans) deps.settleBirths(plan, settlement)
+    }
+    await settleKnown(call, settlement)
+  }
+
+  /** The function has returned and all that it began is over, or its time is; what the store is asked is waited for. */
+  const untilOver = async (
+    run: FunctionRun,
+    ran: FunctionOutcome | Promise<FunctionOutcome>,
+  ): Promise<FunctionOutcome> => {
+    const outcome = await new Promise<FunctionOutcome>((resolve, reject) => {
+      const { timeoutMs } = run.action
+      run.deadline = clock.monotonic() + timeoutMs
+      let cancel: () => void = () => {}
+      const arm = (delayMs: number) => {
+        cancel = clock.after(delayMs, () => {
+          // A heartbeat has moved the end.
+          const leftMs = run.deadline - clock.monotonic()
+          if (leftMs > 0) return arm(leftMs)
+          run.abort()
+          const why = `it took longer than ${timeoutMs} ms`
+          effects.abandon(run, why)
+          resolve(failedFunction('again', why))
+        })
+      }
+      arm(timeoutMs)
+      const over = async (): Promise<FunctionOutcome> => {
+        const said = await ran
+        if (run.open > 0) await run.idle()
+        return said
+      }
+      over()
+        .finally(() => cancel())
+        .then(resolve, reject)
+    })
+    if (run.open > 0) await run.idle()
+    return outcome
   }
 
   const runEmit: InternalActions['runEmit'] = async (call, action) => {
     const { item, scope, key } = call
     const startedAt = clock.monotonic()
     const { subject, data } = action.render(scope)
-    const named = parseSubject(subject)
-    const hops = hopsOf(item.header()) + 1
-    if (!named.ok || hops > HOPS_MAX) {
-      const error = named.ok
-        ? `an event that causes itself was stopped after ${HOPS_MAX} steps`
-        : named.problem.message
-      return deps.fail(call, { class: named.ok ? 'config' : 'validation', error, retryAfterMs: null })
-    }
-    const text = stringifyJson(data)
-    const header = { [HOPS_HEADER]: String(hops) }
-    const { event } = item
-    const source = item.work.consumer
-    const dedupKey = key
-    const plan = deps.plan(
-      {
-        id: ids.event(),
-        tenant: event.tenant,
-        source,
-        subject,
-        objectType: event.objectType,
-        objectId: event.objectId,
-        occurredAt: null,
-        correlationId: event.correlationId,
-        causationId: event.id,
-        traceId: event.traceId,
-        dedupKey,
-        payloadHash: hashText(text),
-        headers: stringifyJson(header),
-        data: text,
-      },
-      data,
-      header,
-      EMIT_DEDUP_MS,
-    )
+    const fault = findEmitFault(item, subject)
+    if (fault !== null) return deps.fail(call, { ...fault, retryAfterMs: null })
+    const plan = planEmitted(deps, item, makeEmitted(subject, data), key)
     let settlement: Settlement | null = null
     try {
       settlement = await complete(call, stringifyJson({ eventId: plan.event.id }), startedAt, {
-        guards: [{ g: 'dedup', source, key: dedupKey }],
+        guards: [{ g: 'dedup', source: plan.event.source, key }],
         writes: plan.writes,
       })
     } finally {
@@ -215,54 +287,30 @@ export function makeInternalActions(
     await settleKnown(call, settlement)
   }
 
-  return { runFunction, runEmit }
+  return { endKnown, parkDoubt: ends.parkDoubt, runFunction, runEmit }
 }
 
-function hopsOf(header: JsonValue): number {
-  if (typeof header !== 'object' || header === null || Array.isArray(header)) return 0
-  const hops = Number((header as Readonly<Record<string, JsonValue>>)[HOPS_HEADER] ?? 0)
-  return Number.isInteger(hops) && hops > 0 ? hops : 0
+const NOTHING: Extra = { guards: [], writes: [] }
+
+/** How far a heartbeat may move the end: the item's own, and no call may outlive the key that it relies on. */
+function latestEnd(run: FunctionRun): number {
+  let latest = run.call.item.work.expiresAt
+  for (const { phase, until } of run.effects?.values() ?? []) {
+    if (phase === 'called' && until !== null) latest = Math.min(latest, until)
+  }
+  return latest
 }
 
-/** What a function sees. Most never look at their signal: it is made when they do. */
-class RunningFunction implements FunctionContext {
-  readonly key: string
-  readonly eventId: EventId
-  readonly attempt: number
-  #controller: AbortController | null = null
-  #isLate = false
+const DETAIL_LENGTH_MAX = 1_000
 
-  constructor({ key, item }: InternalCall) {
-    this.key = key
-    this.eventId = item.event.id
-    this.attempt = item.work.attempts + 1
-  }
-
-  get signal(): AbortSignal {
-    if (this.#controller === null) {
-      this.#controller = new AbortController()
-      if (this.#isLate) this.#controller.abort()
-    }
-    return this.#controller.signal
-  }
-
-  abort(): void {
-    this.#isLate = true
-    this.#controller?.abort()
-  }
+function shown(detail: unknown): string {
+  const text = typeof detail === 'string' ? detail : (JSON.stringify(detail) ?? String(detail))
+  return text.slice(0, DETAIL_LENGTH_MAX)
 }
 
-function withTimeout(
-  clock: EngineDeps['clock'],
-  timeoutMs: number,
-  run: Promise<FunctionOutcome>,
-  running: RunningFunction,
-): Promise<FunctionOutcome> {
-  return new Promise((resolve, reject) => {
-    const cancel = clock.after(timeoutMs, () => {
-      running.abort()
-      resolve({ kind: 'failed', how: 'again', afterMs: null, message: `it took longer than ${timeoutMs} ms` })
-    })
-    run.finally(cancel).then(resolve, reject)
+/** Known by its mark, as the errors of src/sdk are. */
+function terminal(message: string): Error {
+  return Object.assign(new Error(message), {
+    [Symbol.for('millrace.consequence')]: { how: 'terminal', afterMs: null },
   })
 }

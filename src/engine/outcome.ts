@@ -21,6 +21,28 @@ export interface Call {
   readonly request: RenderedRequest
 }
 
+/** An action that stays inside the process, or begins there. */
+export interface InternalCall {
+  readonly item: Item
+  readonly route: Route
+  readonly key: string
+  readonly scope: Scope
+}
+
+export function leaseGuard({ owner, work }: Item): Guard {
+  return { g: 'lease', work: work.id, owner, epoch: work.epoch }
+}
+
+/** The reserve of `key` that this very hold of the item made. */
+export function reserveGuard({ work }: Item, key: string): Guard {
+  return { g: 'ledger', key, state: 'reserved', work: work.id, epoch: work.epoch }
+}
+
+/** Nobody can have acted on it before: the ledger need not be asked first. */
+export function isFresh({ work }: Item): boolean {
+  return work.attempts === 0 && work.waits === 0 && !work.alone && work.replayOf === null
+}
+
 export function ledgerGuard(entry: LedgerEntry): Guard {
   return { g: 'ledger', key: entry.key, state: entry.state, work: entry.work, epoch: entry.epoch }
 }

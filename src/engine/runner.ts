@@ -9,12 +9,13 @@ import type { LedgerEntry } from '../core/ledger/index.ts'
 import { type Route, routeScope, type Vars } from '../core/route/index.ts'
 import { EMPTY_NOTE, LOSSES_MAX } from '../core/work/index.ts'
 import { StoreError } from '../ports/store.ts'
+import type { Decisions } from './decisions.ts'
 import type { EngineDeps } from './deps.ts'
-import type { Decisions, Effects } from './effect.ts'
-import type { InternalActions, InternalCall, InternalFailure } from './internal.ts'
+import type { Effects } from './effect.ts'
+import type { InternalActions, InternalFailure } from './internal.ts'
 import type { Item } from './item.ts'
 import { lineOf } from './lines.ts'
-import { countersOf, describe } from './outcome.ts'
+import { countersOf, describe, type InternalCall } from './outcome.ts'
 import type { Registry } from './registry.ts'
 import type { Settler } from './settle.ts'
 import type { StoreTime } from './store-time.ts'
@@ -102,19 +103,12 @@ export function makeRunner(
         if (item.work.losses >= LOSSES_MAX) return await deps.effects().poison(full)
         return await deps.effects().run(full)
       }
-      if (item.work.losses >= LOSSES_MAX) {
-        const error = 'the node stopped each time while this item ran alone'
-        return await bury(item, route, key, 'poison', 'crash_loop', error)
-      }
-      if (time.now() >= item.work.expiresAt) {
-        return await bury(
-          item,
-          route,
-          key,
-          item.work.class ?? 'transient',
-          'expired',
-          'it waited longer than it may',
-        )
+      const isFunction = action.type === 'function'
+      if (isFunction && (await deps.internal().endKnown(call))) return
+      const end = findEnd(item)
+      if (end !== null) {
+        if (isFunction && (await deps.internal().parkDoubt(call, end.error))) return
+        return await bury(item, route, key, end.class, end.reason, end.error)
       }
       if (action.type === 'function') await deps.internal().runFunction(call, action)
       else await deps.internal().runEmit(call, action)
@@ -127,6 +121,18 @@ export function makeRunner(
       }
       throw error
     }
+  }
+
+  /** Why an item may not run again. */
+  const findEnd = ({
+    work,
+  }: Item): { class: FailureClass; reason: DeadLetterReason; error: string } | null => {
+    if (work.losses >= LOSSES_MAX) {
+      const error = 'the node stopped each time while this item ran alone'
+      return { class: 'poison', reason: 'crash_loop', error }
+    }
+    if (time.now() < work.expiresAt) return null
+    return { class: work.class ?? 'transient', reason: 'expired', error: 'it waited longer than it may' }
   }
 
   const bury = async (

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { codeConformance } from '../../ports/code.conformance.ts'
+import { codeConformance, contextOf } from '../../ports/code.conformance.ts'
 import { makeStaticCode } from './index.ts'
 
 codeConformance('static', () => ({ make: async (functions) => makeStaticCode(functions) }))
@@ -12,8 +12,7 @@ test('an error from another copy of the classes is known by its mark', async () 
       })
     },
   })
-  const context = { key: 'k', eventId: 'evt_1' as never, attempt: 1, signal: new AbortController().signal }
-  expect(await code.run(code.find('foreign') as string, 'foreign', null, context)).toEqual({
+  expect(await code.run(code.find('foreign') as string, 'foreign', null, contextOf())).toEqual({
     kind: 'failed',
     how: 'again',
     afterMs: 7,

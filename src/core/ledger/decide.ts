@@ -97,17 +97,32 @@ function waitForOther(waits: number): EffectStep {
   }
 }
 
-/** What a stale owner leaves in the ledger: the answer came, and where the effect is. */
-export function acknowledgement(epoch: number, effectRef: string | null): string {
-  return `${EVIDENCE_ACKNOWLEDGED} ${stringifyJson({ epoch, effectRef })}`
+/** What a stale owner leaves in the ledger: the answer came, where the effect is, and what it gave where that is kept. */
+export function acknowledgement(
+  epoch: number,
+  effectRef: string | null,
+  result: string | null = null,
+): string {
+  const seen = result === null ? { epoch, effectRef } : { epoch, effectRef, result }
+  return `${EVIDENCE_ACKNOWLEDGED} ${stringifyJson(seen)}`
 }
 
 /** Where the acknowledged effect is, by the evidence; null when nobody knows. */
 export function acknowledgedRef(entry: LedgerEntry): string | null {
+  return acknowledgedField(entry, 'effectRef')
+}
+
+/** What the acknowledged effect gave, as JSON text; null when it was not kept. */
+export function acknowledgedResult(entry: LedgerEntry): string | null {
+  return acknowledgedField(entry, 'result')
+}
+
+function acknowledgedField(entry: LedgerEntry, field: 'effectRef' | 'result'): string | null {
   for (const text of entry.evidence) {
     if (!text.startsWith(EVIDENCE_ACKNOWLEDGED)) continue
-    const { effectRef } = parseJson(text.slice(EVIDENCE_ACKNOWLEDGED.length)) as { effectRef: string | null }
-    if (effectRef !== null) return effectRef
+    const seen = parseJson(text.slice(EVIDENCE_ACKNOWLEDGED.length)) as Record<string, string | null>
+    const value = seen[field] ?? null
+    if (value !== null) return value
   }
   return null
 }

@@ -1,6 +1,7 @@
 export type { EffectAbilities, EffectQuestion, EffectStep } from './decide.ts'
 export {
   acknowledgedRef,
+  acknowledgedResult,
   acknowledgement,
   decideEffect,
   EVIDENCE_ACKNOWLEDGED,

@@ -1,0 +1,19 @@
+// The pure decisions that the engine carries out, in one place: the simulator swaps them to plant bugs. And the short times
+// that every way of carrying them out shares.
+
+import { classifyCall } from '../core/failure/index.ts'
+import { decideEffect } from '../core/ledger/index.ts'
+import { decideFailure } from '../core/work/index.ts'
+
+export interface Decisions {
+  readonly decideEffect: typeof decideEffect
+  readonly classifyCall: typeof classifyCall
+  readonly decideFailure: typeof decideFailure
+}
+
+export const DECISIONS: Decisions = { decideEffect, classifyCall, decideFailure }
+
+/** Lease that must be left beyond a call's own limit, for the commit after it. */
+export const SETTLE_MARGIN_MS = 1_000
+/** Until an item that stepped aside is looked at again. */
+export const SHORT_WAIT_MS = 1_000

@@ -1,0 +1,508 @@
+// `ctx.effect`: one thing that a function does to the outside, with a ledger entry of its own. Look, reserve, call, settle,
+// as for a call of a route; only that the function's own code makes the call, and that it goes on afterwards.
+//
+// Invariants: N3 no call without an open reserve of this item and epoch. N4 done only on an acknowledgement, a probe or
+// evidence. N5 a stale owner writes evidence and nothing else. A run that was stopped begins nothing more.
+
+import { keyForHeader } from '../core/action/index.ts'
+import { messageOf } from '../core/errors/index.ts'
+import { outcomeOfError } from '../core/function/index.ts'
+import { acknowledgedRef, acknowledgedResult, type LedgerEntry } from '../core/ledger/index.ts'
+import type { Instant } from '../core/time/index.ts'
+import type { EffectOptions } from '../ports/code.ts'
+import type { Guard, Write } from '../ports/store.ts'
+import type { Commits } from './commits.ts'
+import { type Decisions, SETTLE_MARGIN_MS, SHORT_WAIT_MS } from './decisions.ts'
+import type { EngineConfig, EngineDeps } from './deps.ts'
+import { checkEffect, keepResult, readResult, refOfResult } from './function-effect-values.ts'
+import type { EffectBody, FunctionRun, Obstacle, OpenEffect } from './function-run.ts'
+import type { Lease } from './lease.ts'
+import { lineOf } from './lines.ts'
+import {
+  countersOf,
+  isFresh,
+  leaseGuard,
+  ledgerGuard,
+  newEntry,
+  reserveGuard,
+  settleLedger,
+} from './outcome.ts'
+import type { StoreTime } from './store-time.ts'
+import type { Witness } from './witness.ts'
+
+export interface FunctionEffects {
+  /** Answers what the effect gave, now or earlier. Throws what the function has to let pass. */
+  perform(run: FunctionRun, name: string, body: EffectBody, options: EffectOptions<unknown>): Promise<unknown>
+  /** The time is over: what the function's code still does is no longer waited for, and its outcome is unknown. */
+  abandon(run: FunctionRun, why: string): void
+}
+
+/** What `effect` throws when the run cannot go on. It says nothing new: the engine remembers why. */
+class StoppedError extends Error {
+  override readonly name = 'StoppedError'
+}
+
+/** The ledger says something new, and the effect is looked at again. */
+type Round = { readonly entry: LedgerEntry | null } | { readonly value: unknown }
+
+const ROUNDS_MAX = 6
+
+export function makeFunctionEffects(
+  deps: Pick<EngineDeps, 'store' | 'clock' | 'random' | 'log'> & {
+    readonly commits: Commits
+    readonly lease: Lease
+    readonly time: StoreTime
+    readonly decisions: Decisions
+    readonly witness: Witness
+  },
+  config: Pick<EngineConfig, 'sendWithinMs' | 'resultBytesMax'>,
+): FunctionEffects {
+  const { store, clock, random, log, commits, lease, time, decisions } = deps
+
+  const perform: FunctionEffects['perform'] = async (run, name, body, options) => {
+    const refusal = run.refusal()
+    if (refusal !== null) throw new StoppedError(refusal)
+    const checked = checkEffect(run, name, body, options)
+    if (!checked.ok) {
+      return stop(run, run.key, { step: 'dead', class: 'validation', error: checked.problem })
+    }
+    const { effect } = checked
+    run.begin(effect)
+    try {
+      return await inRounds(run, effect, body, options)
+    } finally {
+      run.finish(effect)
+    }
+  }
+
+  const inRounds = async (
+    run: FunctionRun,
+    effect: OpenEffect,
+    body: EffectBody,
+    options: EffectOptions<unknown>,
+  ): Promise<unknown> => {
+    const { item } = run.call
+    // In the middle of a run: giving up over a read that failed would lose what the run has done so far.
+    const reads = store.forTenant(item.work.tenant)
+    let entry = isFresh(item) ? null : await commits.stubbornly(() => reads.ledger(effect.key))
+    for (let round = 0; round < ROUNDS_MAX; round += 1) {
+      const refusal = run.refusal()
+      if (refusal !== null) throw new StoppedError(refusal)
+      const next = await stepOnce(run, effect, body, options, entry)
+      if ('value' in next) return next.value
+      entry = next.entry
+    }
+    return wait(run, effect, SHORT_WAIT_MS, 'the ledger entry keeps changing')
+  }
+
+  const stepOnce = async (
+    run: FunctionRun,
+    effect: OpenEffect,
+    body: EffectBody,
+    options: EffectOptions<unknown>,
+    entry: LedgerEntry | null,
+  ): Promise<Round> => {
+    if (entry === null) return reserveAndCall(run, effect, body, null)
+    const { work } = run.call.item
+    const step = decisions.decideEffect({
+      entry: withLastSend(entry, effect.abilities.timeoutMs),
+      work: work.id,
+      epoch: work.epoch,
+      consumer: work.consumer,
+      waits: work.waits,
+      abilities: effect.abilities,
+      now: time.now(),
+    })
+    switch (step.step) {
+      case 'reserve':
+        return reserveAndCall(run, effect, body, entry)
+      case 'hit':
+        report(run, effect, 'DEDUPE_HIT', null)
+        return { value: resultOf(run, effect, entry) }
+      case 'believe':
+        return believe(run, effect, entry)
+      case 'doubt':
+        return declareDoubt(run, effect, entry)
+      case 'probe':
+        return probe(run, effect, options, entry)
+      case 'wait':
+        return step.for === 'other'
+          ? wait(run, effect, step.delayMs, 'another item holds the key', false)
+          : wait(run, effect, step.delayMs, 'not yet time to ask', true)
+      case 'park':
+        return stop(run, effect.key, {
+          step: 'park',
+          class: 'unknown',
+          counts: 'nothing',
+          inDoubt: true,
+          error: `the outcome of effect '${effect.name}' is unknown and cannot be asked for`,
+          guards: [ledgerGuard(entry)],
+        })
+    }
+  }
+
+  const reserveAndCall = async (
+    run: FunctionRun,
+    effect: OpenEffect,
+    body: EffectBody,
+    over: LedgerEntry | null,
+  ): Promise<Round> => {
+    const { item, route } = run.call
+    const { work } = item
+    // The first call of an effect is no repetition, however often the function began anew for others.
+    if (over !== null && work.attempts >= route.document.retry.attempts) {
+      return exhausted(run, effect, over, 'cap_reached', 'all attempts of the retry profile are used up')
+    }
+    if (time.now() >= work.expiresAt) {
+      return exhausted(run, effect, over, 'expired', 'it waited longer than it may')
+    }
+    // Reserve last: everything that could still stop the call has been asked by now.
+    if (!(await lease.covers(item.owner, config.sendWithinMs + run.action.timeoutMs + SETTLE_MARGIN_MS))) {
+      return wait(run, effect, SHORT_WAIT_MS, 'the lease could not be made long enough for the function')
+    }
+    const askedAt = clock.monotonic()
+    const result = await commits.firmly(
+      work.tenant,
+      [leaseGuard(item), over === null ? { g: 'unreserved', key: effect.key } : ledgerGuard(over)],
+      [{ w: 'ledger.reserve', entry: newEntry(item, effect.key), sendWithinMs: config.sendWithinMs }],
+    )
+    if (!result.ok) {
+      if (result.guard === 0) return stale(run, effect)
+      const found = result.found?.f === 'ledger' ? result.found.entry : null
+      // Refused by its own first try, whose answer was lost: nothing was called yet.
+      const isOurs =
+        result.isRepeat === true &&
+        found?.state === 'reserved' &&
+        found.work === work.id &&
+        found.epoch === work.epoch
+      if (!isOurs) return { entry: found }
+    }
+    effect.over = over
+    effect.until = repeatsUntil(effect, over)
+    const isLate =
+      clock.monotonic() - askedAt > config.sendWithinMs ||
+      result.at >= work.expiresAt ||
+      (effect.until !== null && result.at + config.sendWithinMs + effect.abilities.timeoutMs >= effect.until)
+    if (isLate || run.isLate) {
+      await settleHeld(run, effect, settleNothing(effect, 'never-sent'))
+      return wait(run, effect, SHORT_WAIT_MS, 'the reserve took too long; nothing was called')
+    }
+    return call(run, effect, body)
+  }
+
+  const call = async (run: FunctionRun, effect: OpenEffect, body: EffectBody): Promise<Round> => {
+    const { item } = run.call
+    const startedAt = clock.monotonic()
+    effect.phase = 'called'
+    let value: unknown
+    try {
+      value = await body(keyForHeader(effect.key), run.signal)
+    } catch (error) {
+      if (isLeft(effect)) throw error
+      effect.phase = 'ledger'
+      await settleThrown(run, effect, error)
+      throw error
+    }
+    const result = keepResult(value, config.resultBytesMax)
+    if (result.text === null) {
+      log.warn('function.result-not-kept', {
+        route: run.call.route.document.name,
+        work: item.work.id,
+        effect: effect.name,
+        error: result.problem,
+      })
+    }
+    const effectRef = refOfResult(value)
+    if (isLeft(effect)) {
+      // The item was settled without it: what is known now is evidence, and settles the doubt.
+      run
+        .ended()
+        .then(() => deps.witness.bear(run.call, effect.key, effectRef, result.text))
+        .catch((error) => log.warn('work.witness-lost', { work: item.work.id, error: messageOf(error) }))
+      throw new StoppedError('the function took too long and was stopped')
+    }
+    effect.phase = 'ledger'
+    const done = settleLedger(effect.key, 'done', 'acknowledged', effectRef, result.text)
+    const settled = await commits.firmly(
+      item.work.tenant,
+      [leaseGuard(item), reserveGuard(item, effect.key)],
+      [done],
+    )
+    const isDone = settled.ok || (settled.found?.f === 'ledger' && settled.found.entry.state === 'done')
+    if (!isDone) {
+      await deps.witness.bear(run.call, effect.key, effectRef, result.text)
+      return stale(run, effect)
+    }
+    report(run, effect, 'DONE', Math.round(clock.monotonic() - startedAt))
+    return { value }
+  }
+
+  /** `RetryableError` and `TerminalError` are the author's word that nothing happened; anything else says nothing. */
+  const settleThrown = async (run: FunctionRun, effect: OpenEffect, error: unknown): Promise<void> => {
+    const outcome = outcomeOfError(error)
+    if (outcome.kind !== 'failed') return
+    const isNothing = outcome.how !== 'threw' && !repeatsDoubt(effect)
+    if (!isNothing) {
+      run.stop(doubt(run, effect, outcome.message, outcome.afterMs))
+      report(run, effect, 'UNKNOWN', null)
+      return
+    }
+    run.callsInVain += 1
+    await settleHeld(run, effect, settleNothing(effect, 'not-applied'))
+    report(run, effect, 'RELEASED', null)
+  }
+
+  /** The call may have had its effect; the ledger is told with the item's next step. */
+  const doubt = (
+    run: FunctionRun,
+    effect: OpenEffect,
+    error: string,
+    retryAfterMs: number | null,
+  ): Obstacle => {
+    const { item, route } = run.call
+    const { idempotent, keyTtlMs, probeAfterMs } = effect.abilities
+    const failureClass = idempotent ? 'transient' : 'unknown'
+    const step = decisions.decideFailure({
+      class: failureClass,
+      effect: 'maybe',
+      idempotent,
+      canRepeat: keyTtlMs !== null,
+      probeAfterMs,
+      counters: { ...countersOf(item), attempts: item.work.attempts + 1 },
+      policy: route.document.retry,
+      retryAfterMs,
+      jitter: random.unit(),
+      now: time.now(),
+      expiresAt: item.work.expiresAt,
+    })
+    return obstacle(effect.key, {
+      step: step.step,
+      delayMs: step.step === 'again' ? step.delayMs : 0,
+      counts: 'attempt',
+      class: failureClass,
+      reason: step.step === 'dead' ? step.reason : 'cap_reached',
+      error: `effect '${effect.name}': ${error}`,
+      inDoubt: !idempotent,
+      guards: [reserveGuard(item, effect.key)],
+      writes: [settleLedger(effect.key, 'unknown', 'no-answer', null, null)],
+    })
+  }
+
+  /** A crash left our own reserve: the call may have been made. It counts as one, and is looked at in the next run. */
+  const declareDoubt = (run: FunctionRun, effect: OpenEffect, entry: LedgerEntry): never => {
+    report(run, effect, 'UNKNOWN', null)
+    return stop(run, effect.key, {
+      step: 'again',
+      counts: 'attempt',
+      class: 'unknown',
+      error: `the node stopped while effect '${effect.name}' was under way; it may be there`,
+      inDoubt: !effect.abilities.idempotent,
+      guards: [ledgerGuard(entry)],
+      writes: [settleLedger(effect.key, 'unknown', 'crash', null, null)],
+    })
+  }
+
+  const believe = async (run: FunctionRun, effect: OpenEffect, entry: LedgerEntry): Promise<Round> => {
+    const [effectRef, result] = [acknowledgedRef(entry), acknowledgedResult(entry)]
+    const write = settleLedger(effect.key, 'done', 'acknowledged', effectRef, result)
+    const next = await settleFound(run, effect, entry, write)
+    if (next !== null) return next
+    return { value: resultOf(run, effect, { ...entry, state: 'done', proof: 'acknowledged', result }) }
+  }
+
+  const probe = async (
+    run: FunctionRun,
+    effect: OpenEffect,
+    options: EffectOptions<unknown>,
+    entry: LedgerEntry,
+  ): Promise<Round> => {
+    effect.phase = 'probed'
+    let value: unknown
+    try {
+      value = await options.probe?.(keyForHeader(effect.key))
+    } catch (error) {
+      if (isLeft(effect)) throw error
+      effect.phase = 'ledger'
+      const delayMs = SHORT_WAIT_MS * 2 ** Math.min(run.call.item.work.waits, 8)
+      return wait(run, effect, delayMs, `the probe gave no answer: ${messageOf(error)}`, true)
+    }
+    if (isLeft(effect)) throw new StoppedError('the function took too long and was stopped')
+    effect.phase = 'ledger'
+    if (value === undefined) {
+      const write = settleLedger(effect.key, 'released', 'probe', null, null)
+      const next = await settleFound(run, effect, entry, write)
+      return next ?? { entry: { ...entry, state: 'released', proof: 'probe' } }
+    }
+    const { text } = keepResult(value, config.resultBytesMax)
+    const write = settleLedger(effect.key, 'done', 'probe', refOfResult(value), text)
+    const next = await settleFound(run, effect, entry, write)
+    return next ?? { value }
+  }
+
+  /** null: settled. */
+  const settleFound = async (
+    run: FunctionRun,
+    effect: OpenEffect,
+    entry: LedgerEntry,
+    write: Write,
+  ): Promise<Round | null> => {
+    const { item } = run.call
+    const guards = [leaseGuard(item), ledgerGuard(entry)]
+    const result = await commits.firmly(item.work.tenant, guards, [write])
+    if (result.ok) return null
+    if (result.guard === 0) return stale(run, effect)
+    return { entry: result.found?.f === 'ledger' ? result.found.entry : null }
+  }
+
+  /** Of our own reserve, while we hold the item. */
+  const settleHeld = async (run: FunctionRun, effect: OpenEffect, write: Write): Promise<void> => {
+    const { item } = run.call
+    const guards = [leaseGuard(item), reserveGuard(item, effect.key)]
+    const result = await commits.firmly(item.work.tenant, guards, [write])
+    if (!result.ok && result.guard === 0) stale(run, effect)
+  }
+
+  /** This call had no effect. That says nothing of an earlier one which it repeats: that one stays in doubt. */
+  const settleNothing = (effect: OpenEffect, proof: 'never-sent' | 'not-applied'): Write =>
+    repeatsDoubt(effect)
+      ? settleLedger(effect.key, 'unknown', 'no-answer', null, null)
+      : settleLedger(effect.key, 'released', proof, null, null)
+
+  /** What the ledger keeps of the effect, for the function to go on with. */
+  const resultOf = (run: FunctionRun, effect: OpenEffect, entry: LedgerEntry): unknown => {
+    const read = readResult(entry)
+    if (read.ok) return read.value
+    return stop(run, run.key, {
+      step: 'dead',
+      class: 'validation',
+      error: `effect '${effect.name}' is done, but ${read.problem}`,
+    })
+  }
+
+  const exhausted = (
+    run: FunctionRun,
+    effect: OpenEffect,
+    entry: LedgerEntry | null,
+    reason: 'cap_reached' | 'expired',
+    error: string,
+  ): never => {
+    const { work } = run.call.item
+    const inDoubt = entry?.state === 'unknown' && entry.work === work.id && !effect.abilities.idempotent
+    return stop(run, effect.key, {
+      step: inDoubt ? 'park' : 'dead',
+      counts: 'nothing',
+      class: inDoubt ? 'unknown' : (work.class ?? 'transient'),
+      reason,
+      error: work.lastError ?? error,
+      inDoubt,
+      guards: entry === null ? [] : [ledgerGuard(entry)],
+    })
+  }
+
+  const wait = (
+    run: FunctionRun,
+    effect: OpenEffect,
+    delayMs: number,
+    error: string,
+    inDoubt = false,
+  ): never => {
+    const { work } = run.call.item
+    const isLate = time.now() + delayMs >= work.expiresAt
+    return stop(run, effect.key, {
+      step: !isLate ? 'again' : inDoubt ? 'park' : 'dead',
+      delayMs,
+      counts: isLate ? 'nothing' : 'wait',
+      class: inDoubt ? 'unknown' : (work.class ?? 'transient'),
+      reason: 'expired',
+      error: `effect '${effect.name}': ${error}`,
+      inDoubt,
+    })
+  }
+
+  const stale = (run: FunctionRun, effect: OpenEffect): never =>
+    stop(run, effect.key, { step: 'stale', error: 'the item is no longer in the hands of this node' })
+
+  const stop = (
+    run: FunctionRun,
+    key: string,
+    known: Partial<Obstacle> & Pick<Obstacle, 'step' | 'error'>,
+  ): never => {
+    const first = obstacle(key, known)
+    run.stop(first)
+    throw new StoppedError(`the run was stopped: ${first.error}`)
+  }
+
+  const abandon: FunctionEffects['abandon'] = (run, why) => {
+    for (const { effect, wasCalled } of run.leave()) {
+      if (wasCalled) {
+        run.stop(doubt(run, effect, why, null))
+        report(run, effect, 'UNKNOWN', null)
+      } else {
+        run.stop(
+          obstacle(effect.key, {
+            step: 'again',
+            delayMs: SHORT_WAIT_MS,
+            counts: 'attempt',
+            class: 'unknown',
+            error: `effect '${effect.name}': the probe gave no answer: ${why}`,
+            inDoubt: true,
+          }),
+        )
+      }
+    }
+  }
+
+  const report = (run: FunctionRun, effect: OpenEffect, action: string, durationMs: number | null) => {
+    const { item, route } = run.call
+    log.control(
+      lineOf(action === 'DEDUPE_HIT' ? 'dedupe' : 'effect', action, item.event, {
+        route: route.document.name,
+        work: item.work.id,
+        key: effect.key,
+        attempt: run.attempt,
+        durationMs,
+      }),
+    )
+  }
+
+  return { perform, abandon }
+}
+
+export function obstacle(key: string, known: Partial<Obstacle> & Pick<Obstacle, 'step' | 'error'>): Obstacle {
+  return {
+    delayMs: 0,
+    counts: 'attempt',
+    key,
+    class: 'transient',
+    reason: 'rejected',
+    inDoubt: false,
+    guards: NOTHING as readonly Guard[],
+    writes: NOTHING as readonly Write[],
+    ...known,
+  }
+}
+
+const NOTHING = [] as const
+
+function isLeft(effect: OpenEffect): boolean {
+  return effect.phase === 'left'
+}
+
+function repeatsDoubt({ over, abilities }: OpenEffect): boolean {
+  return over?.state === 'unknown' && !abilities.idempotent
+}
+
+/** The key that a repeat relies on must outlive the call. */
+function repeatsUntil({ abilities }: OpenEffect, over: LedgerEntry | null): Instant | null {
+  if (over?.state !== 'unknown' || abilities.idempotent || abilities.keyTtlMs === null) return null
+  return over.createdAt + abilities.keyTtlMs
+}
+
+/**
+ * A function's call begins within the reserve's time, but a heartbeat may prolong it: it may have been made until its
+ * doubt was written down.
+ */
+function withLastSend(entry: LedgerEntry, timeoutMs: number): LedgerEntry {
+  if (entry.state !== 'unknown' || entry.settledAt === null) return entry
+  return { ...entry, sendBy: Math.max(entry.sendBy ?? 0, entry.settledAt - timeoutMs) }
+}

@@ -1,0 +1,254 @@
+// How a run of a function ends when something other than the function decides: a doubt, a key that somebody holds, a lost
+// lease, a time that is over. Everything that is in doubt is written down with the item's next step, in one commit.
+//
+// Invariants: W5 an item whose effect may be there never dies and is never done: it is parked for a person, who is told
+// which effect. What an earlier run left in doubt is found even if this one did not come to it again.
+
+import type { FunctionOutcome } from '../core/function/index.ts'
+import type { LedgerEntry } from '../core/ledger/index.ts'
+import { type Attempt, EMPTY_NOTE } from '../core/work/index.ts'
+import type { Page } from '../ports/store.ts'
+import type { Commits } from './commits.ts'
+import { type Decisions, SHORT_WAIT_MS } from './decisions.ts'
+import type { EngineDeps } from './deps.ts'
+import { obstacle } from './function-effects.ts'
+import type { FunctionRun, Obstacle } from './function-run.ts'
+import { lineOf } from './lines.ts'
+import { countersOf, type InternalCall, ledgerGuard, settleLedger } from './outcome.ts'
+import type { Decision, Settler } from './settle.ts'
+import type { StoreTime } from './store-time.ts'
+
+export interface FunctionEnds {
+  /** Settles the item as the obstacles of the run say. False: there are none, and the function has the last word. */
+  endStopped(run: FunctionRun, outcome: FunctionOutcome): Promise<boolean>
+  /** The item may not run again. False: nothing of it is in doubt, and it may be buried. */
+  parkDoubt(call: InternalCall, error: string): Promise<boolean>
+}
+
+const PAGE = 200
+/** Entries that are looked through for what a crash left; there are as many open ones as calls under way and doubts. */
+const PAGES_MAX = 50
+
+export function makeFunctionEnds(
+  deps: Pick<EngineDeps, 'store' | 'random' | 'log'> & {
+    readonly time: StoreTime
+    readonly commits: Commits
+    readonly settler: Settler
+    readonly decisions: Decisions
+  },
+): FunctionEnds {
+  const { store, random, log, time, commits, settler, decisions } = deps
+
+  const endStopped: FunctionEnds['endStopped'] = async (run, outcome) => {
+    const { call } = run
+    const obstacles = [...(run.obstacles ?? [])]
+    if (obstacles.some(({ step }) => step === 'stale')) return true
+    const forgotten = mayHaveForgotten(call) ? await findForgotten(run) : []
+    if (obstacles.length === 0 && forgotten.length === 0) return false
+    if (outcome.kind === 'failed' && (obstacles.length === 0 || run.isLate)) {
+      obstacles.push(failureOf(call, outcome))
+    }
+    const isOver = outcome.kind === 'returned' && obstacles.length === 0
+    for (const entry of forgotten) obstacles.push(forgottenOf(entry, isOver ? 'park' : 'again'))
+    await settle(call, obstacles, run.callsInVain > 0)
+    return true
+  }
+
+  const parkDoubt: FunctionEnds['parkDoubt'] = async (call, error) => {
+    if (!mayHaveForgotten(call)) return false
+    const forgotten = await openEntries(call)
+    if (forgotten.length === 0) return false
+    await settle(
+      call,
+      forgotten.map((entry) => ({ ...forgottenOf(entry, 'park'), error })),
+      false,
+    )
+    return true
+  }
+
+  const settle = async (
+    call: InternalCall,
+    obstacles: readonly Obstacle[],
+    wasCalledInVain: boolean,
+  ): Promise<void> => {
+    const { item, route } = call
+    const decision = decisionOf(call, obstacles, wasCalledInVain)
+    const settlement = await settler.settle(item, route, decision)
+    if (settlement.ok) {
+      report(call, decision)
+    } else if (settlement.why === 'guard') {
+      // The ledger has changed meanwhile: the next run looks at it afresh.
+      await settler.settle(item, route, {
+        to: 'again',
+        delayMs: SHORT_WAIT_MS,
+        counters: { ...countersOf(item), waits: item.work.waits + 1 },
+        note: decision.note,
+        guards: [],
+        writes: [],
+        attempt: null,
+      })
+    }
+  }
+
+  const failureOf = (call: InternalCall, outcome: Extract<FunctionOutcome, { kind: 'failed' }>): Obstacle => {
+    const { item, route, key } = call
+    const failureClass = outcome.how === 'terminal' ? 'validation' : 'transient'
+    const step = decisions.decideFailure({
+      class: failureClass,
+      effect: 'none',
+      idempotent: true,
+      canRepeat: true,
+      probeAfterMs: null,
+      counters: { ...countersOf(item), attempts: item.work.attempts + 1 },
+      policy: route.document.retry,
+      retryAfterMs: outcome.afterMs,
+      jitter: random.unit(),
+      now: time.now(),
+      expiresAt: item.work.expiresAt,
+    })
+    return obstacle(key, {
+      step: step.step === 'again' ? 'again' : 'dead',
+      delayMs: step.step === 'again' ? step.delayMs : 0,
+      class: failureClass,
+      reason: step.step === 'dead' ? step.reason : 'cap_reached',
+      error: outcome.message,
+    })
+  }
+
+  /** What this run did not come to. */
+  const findForgotten = async (run: FunctionRun): Promise<readonly LedgerEntry[]> => {
+    const seen = new Set([...(run.effects?.values() ?? [])].map(({ key }) => key))
+    return (await openEntries(run.call)).filter(({ key }) => !seen.has(key))
+  }
+
+  /** Entries of this very item that are neither done nor released, newest first. */
+  const openEntries = async ({ item }: InternalCall): Promise<readonly LedgerEntry[]> => {
+    const { tenant, id } = item.work
+    const reads = store.forTenant(tenant)
+    const found: LedgerEntry[] = []
+    for (const state of ['reserved', 'unknown'] as const) {
+      let cursor: string | null = null
+      for (let page = 0; page < PAGES_MAX; page += 1) {
+        const from: string | null = cursor
+        const { items, nextCursor }: Page<LedgerEntry> = await commits.stubbornly(() =>
+          reads.ledgerList({ state, cursor: from, limit: PAGE }),
+        )
+        for (const entry of items) if (entry.work === id) found.push(entry)
+        cursor = nextCursor
+        if (cursor === null) break
+      }
+    }
+    return found
+  }
+
+  const report = ({ item, route }: InternalCall, decision: Decision) => {
+    const { counters, note } = decision
+    const action =
+      decision.to === 'parked'
+        ? 'PARKED'
+        : decision.to === 'dead'
+          ? 'DEAD_LETTERED'
+          : counters.attempts > item.work.attempts
+            ? 'RETRY'
+            : 'WAIT'
+    log.control(
+      lineOf(decision.to === 'dead' ? 'dead-letter' : 'effect', action, item.event, {
+        route: route.document.name,
+        work: item.work.id,
+        key: note.key,
+        attempt: counters.attempts,
+        class: note.class,
+        message: note.lastError ?? '',
+      }),
+    )
+  }
+
+  const decisionOf = (
+    call: InternalCall,
+    obstacles: readonly Obstacle[],
+    wasCalledInVain: boolean,
+  ): Decision => {
+    const { item } = call
+    const chosen = choose(obstacles)
+    const isAttempt = wasCalledInVain || obstacles.some(({ counts }) => counts === 'attempt')
+    const { attempts, waits, losses } = item.work
+    const counters = {
+      attempts: attempts + (isAttempt ? 1 : 0),
+      waits: waits + (chosen.step === 'again' && !isAttempt ? 1 : 0),
+      losses,
+    }
+    const { class: failureClass, error } = chosen
+    const attempt: Attempt | null = isAttempt
+      ? {
+          number: counters.attempts,
+          startedAt: time.now(),
+          durationMs: 0,
+          outcome: OUTCOME_WORDS[chosen.step === 'again' && chosen.inDoubt ? 'unknown' : chosen.step],
+          class: failureClass,
+          httpStatus: null,
+          error,
+        }
+      : null
+    const base = {
+      counters,
+      // The key of the effect, so that a person sees what it is about; a dead letter keeps the item's, for its replay.
+      note: {
+        ...EMPTY_NOTE,
+        key: chosen.step === 'dead' ? call.key : chosen.key,
+        class: failureClass,
+        lastError: error,
+      },
+      guards: obstacles.flatMap(({ guards }) => guards),
+      writes: obstacles.flatMap(({ writes }) => writes),
+      attempt,
+    }
+    switch (chosen.step) {
+      case 'again':
+        return { ...base, to: 'again', delayMs: Math.max(...obstacles.map(({ delayMs }) => delayMs)) }
+      case 'park':
+        return { ...base, to: 'parked' }
+      case 'dead':
+        return { ...base, to: 'dead', class: failureClass, reason: chosen.reason, error }
+    }
+  }
+
+  return { endStopped, parkDoubt }
+}
+
+type Chosen = Obstacle & { readonly step: 'again' | 'park' | 'dead' }
+
+/** Of several obstacles, the one that says what becomes of the item. */
+function choose(obstacles: readonly Obstacle[]): Chosen {
+  const parks = obstacles.find(({ step }) => step === 'park')
+  const doubt = obstacles.find(({ inDoubt }) => inDoubt)
+  const dies = obstacles.find(({ step }) => step === 'dead')
+  if (parks !== undefined) return { ...parks, step: 'park' }
+  if (dies !== undefined) {
+    // It would die, and an effect may be there: a person must know.
+    return doubt === undefined ? { ...dies, step: 'dead' } : { ...doubt, step: 'park', class: 'unknown' }
+  }
+  const longest = obstacles.reduce((a, b) => (b.delayMs > a.delayMs ? b : a))
+  return { ...(doubt ?? longest), step: 'again' }
+}
+
+const OUTCOME_WORDS = { again: 'again', unknown: 'unknown', park: 'parked', dead: 'dead' } as const
+
+/** An earlier life may have left a reserve, which the row tells until it is looked at; or the row names an effect. */
+function mayHaveForgotten({ item, key }: InternalCall): boolean {
+  const { work } = item
+  return work.alone || work.losses > 0 || work.waits > 0 || (work.key !== null && work.key !== key)
+}
+
+function forgottenOf(entry: LedgerEntry, step: 'park' | 'again'): Obstacle {
+  const name = entry.key.slice(entry.key.lastIndexOf('#') + 1)
+  const isReserved = entry.state === 'reserved'
+  return obstacle(entry.key, {
+    step,
+    counts: isReserved ? 'attempt' : 'nothing',
+    class: 'unknown',
+    error: `the outcome of effect '${name}' is unknown, and the function did not come to it again`,
+    inDoubt: true,
+    guards: [ledgerGuard(entry)],
+    writes: isReserved ? [settleLedger(entry.key, 'unknown', 'crash', null, null)] : [],
+  })
+}

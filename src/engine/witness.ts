@@ -1,0 +1,60 @@
+// The answer to a call came after its item was given to somebody else, or settled without it: what was seen is kept, and
+// settles a doubt.
+//
+// Invariant N5: a stale owner writes evidence; beyond that only what the ledger itself allows, an unknown of the very hold
+// that made the call.
+
+import { acknowledgement } from '../core/ledger/index.ts'
+import { EMPTY_NOTE } from '../core/work/index.ts'
+import type { Store } from '../ports/store.ts'
+import type { Commits } from './commits.ts'
+import { type InternalCall, settleLedger } from './outcome.ts'
+import type { Settler } from './settle.ts'
+
+export interface Witness {
+  bear(
+    call: Pick<InternalCall, 'item' | 'route'>,
+    key: string,
+    effectRef: string | null,
+    result: string | null,
+  ): Promise<void>
+}
+
+export function makeWitness(deps: {
+  readonly store: Store
+  readonly commits: Commits
+  readonly settler: Settler
+  wake(): void
+}): Witness {
+  const { store, commits, settler } = deps
+  return {
+    async bear({ item, route }, key, effectRef, result) {
+      const { tenant, id, epoch } = item.work
+      // A function goes on with what its effect gave; a call of a route is over with it.
+      const goesOn = route.action.type === 'function'
+      const evidence = acknowledgement(epoch, effectRef, goesOn ? result : null)
+      await commits.firmly(tenant, [], [{ w: 'ledger.observe', key, evidence }])
+      const done = settleLedger(key, 'done', 'acknowledged', effectRef, result)
+      await commits.firmly(tenant, [{ g: 'ledger', key, state: 'unknown', work: id, epoch }], [done])
+      // Somebody may have parked the item before the evidence came; the ledger is done now, so nobody parks it again.
+      const reads = store.forTenant(tenant)
+      const work = await commits.stubbornly(() => reads.work(id))
+      const entry = await commits.stubbornly(() => reads.ledger(key))
+      if (work?.state !== 'parked' || work.key !== key || entry?.state !== 'done') return
+      const base = {
+        counters: { attempts: work.attempts, waits: work.waits, losses: work.losses },
+        note: { ...EMPTY_NOTE, key, effectRef },
+        guards: [],
+        writes: [],
+        attempt: null,
+      }
+      await settler.settleUnheld(
+        { work, event: item.event },
+        route,
+        goesOn ? { ...base, to: 'again', delayMs: 0 } : { ...base, to: 'done' },
+        { g: 'work', work: id, state: 'parked', epoch: work.epoch },
+      )
+      if (goesOn) deps.wake()
+    },
+  }
+}
