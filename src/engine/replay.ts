@@ -26,7 +26,7 @@ export interface Replays {
     id: DeadLetterId,
     options: Decided & { readonly force: boolean },
   ): Promise<{ readonly workId: WorkId }>
-  /** A person says what became of a parked item's effect. */
+  /** A person says what became of a parked item's effect; `work.key` names it, also where it is one of several. */
   resolve(
     tenant: TenantId,
     id: WorkId,
@@ -108,10 +108,12 @@ export function makeReplays(
       const writes = isWaiting ? [settleLedger(entry.key, as, 'person', entry.effectRef, entry.result)] : []
       const route = await registry.pinned(tenant, work.definition)
       const base = { note, guards, writes, attempt: null }
+      // An item of a function is parked over one of its effects: with that settled, the function goes on.
+      const isOver = as === 'done' && route?.action.type !== 'function'
       const settlement = await settler.settleUnheld(
         { work, event },
         route,
-        as === 'done'
+        isOver
           ? {
               ...base,
               to: 'done',
@@ -129,7 +131,7 @@ export function makeReplays(
         message: decidedText(decided),
       }
       log.control(lineOf('effect', as === 'done' ? 'MARKED_DONE' : 'MARKED_RELEASED', event, facts))
-      if (as === 'released') deps.wake()
+      if (!isOver) deps.wake()
     },
   }
 }
