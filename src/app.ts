@@ -7,6 +7,7 @@ import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { makeSystemClock } from './adapters/clock-system/index.ts'
+import { type BundleCode, makeBundleCode } from './adapters/code-bundle/index.ts'
 import { makeStaticCode, type StaticFunction } from './adapters/code-static/index.ts'
 import { makeHttpClient } from './adapters/http-undici/index.ts'
 import { makeLog } from './adapters/log-pino/index.ts'
@@ -17,7 +18,13 @@ import { makeLocalVault, makeMasterKeys } from './adapters/vault-local/index.ts'
 import type { Config } from './config/index.ts'
 import { DEFAULT_TENANT, makeIds, type NodeId } from './core/ids/index.ts'
 import { parseMasterKey } from './core/secret/index.ts'
-import { compileDefinitions, type DefinitionFile, type Finding, readFolder } from './definitions/index.ts'
+import {
+  type DefinitionFile,
+  type Finding,
+  hasErrors,
+  type LoadDeps,
+  loadFolder,
+} from './definitions/index.ts'
 import { makeAccess } from './engine/access/index.ts'
 import { ENGINE_DEFAULTS, type Engine, makeEngine } from './engine/index.ts'
 import { combineVaults } from './engine/vaults.ts'
@@ -25,6 +32,7 @@ import { type HttpApi, makeHttpServer, signInUrl } from './http/index.ts'
 import type { Code } from './ports/code.ts'
 import type { Log } from './ports/log.ts'
 import { type Store, StoreError } from './ports/store.ts'
+import * as sdk from './sdk/index.ts'
 
 export interface AppOptions {
   readonly config: Config
@@ -99,9 +107,10 @@ function consoleFolder(): string {
 
 export async function startApp(options: AppOptions): Promise<App> {
   const { config } = options
-  const code = makeStaticCode(options.functions ?? {})
-  const definitions = await loadDefinitions(config, code)
+  const builtIn = makeStaticCode(options.functions ?? {})
   await follow('MILLRACE_DATA', config.dataFolder, () => mkdir(config.dataFolder, { recursive: true }))
+  const code = makeBundleCode({ sdk, copies: join(config.dataFolder, 'code'), builtIn })
+  const definitions = await loadDefinitions(config, builtIn, code)
   const store = await openStore(config, options.onFatal)
   /** What is to be closed when starting fails, the latest first. */
   const parts: AsyncDisposable[] = [store]
@@ -161,6 +170,9 @@ export async function startApp(options: AppOptions): Promise<App> {
     // The address first: a node that cannot have it must not have touched any work, and work that a crash left may
     // need to know it.
     url = (await follow('MILLRACE_HOST', config.host, () => server.listen(config))).url
+    // What older work is pinned to can be run before anything is claimed, and new code is kept before it is named.
+    await code.open({ store, tenant: DEFAULT_TENANT })
+    await code.keep(definitions.code)
     const { hash } = await engine.apply(DEFAULT_TENANT, definitions.documents)
     log.setConfigHash(hash)
     await access.start()
@@ -244,13 +256,22 @@ async function follow<Value>(
   }
 }
 
-async function loadDefinitions(config: Config, code: Code) {
+async function loadDefinitions(config: Config, builtIn: Code, code: BundleCode) {
   const folder = config.flowsFolder ?? demoFolder()
-  const files = await follow('MILLRACE_FLOWS', folder, () => readFolder(folder))
-  const { documents, findings } = compileDefinitions(files, { functions: (name) => code.find(name) })
-  if (findings.some((finding) => finding.severity === 'error'))
-    throw new DefinitionsError(folder, findings, files)
-  return { folder, documents, warnings: findings }
+  const deps: LoadDeps = {
+    functions: (name) => builtIn.find(name),
+    readCode: (path, files) => code.read(path, files),
+  }
+  const loaded = await follow('MILLRACE_FLOWS', folder, () => loadFolder(folder, deps))
+  if (hasErrors(loaded.findings)) throw new DefinitionsError(folder, loaded.findings, loaded.files)
+  const documents = loaded.definitions.map(({ document }) => document)
+  return { folder, documents, warnings: loaded.findings, code: loaded.code }
+}
+
+/** For commands that look at a folder without a node: its code is bundled and loaded, and nothing is kept. */
+export function makeCheckDeps(): LoadDeps {
+  const code = makeBundleCode({ sdk, copies: null })
+  return { functions: () => null, readCode: (path, files) => code.read(path, files) }
 }
 
 async function openStore(config: Config, onFatal: AppOptions['onFatal']): Promise<Store> {

@@ -38,6 +38,8 @@ export interface EffectOptions<Value> {
   readonly keyTtl?: DurationText | number
   /** Looks whether the effect is there, after a lost answer; `undefined` says that it is not. */
   readonly probe?: (key: string) => Promise<Value | undefined> | Value | undefined
+  /** How long the other side may still take to do what it was asked for; 30 s when left out. */
+  readonly probeAfter?: DurationText | number
 }
 
 export interface FunctionContext {
