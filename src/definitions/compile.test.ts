@@ -6,7 +6,9 @@ import type { Finding } from './finding.ts'
 import { compileDefinitions, RULES } from './index.ts'
 
 const functions = (name: string) => (name === 'export_hours' ? 'sha256:code' : null)
-const compile = (text: string, path = 'a.yaml') => compileDefinitions([{ path, text }], { functions })
+const secrets = (name: string) => name !== 'not-set'
+const compile = (text: string, path = 'a.yaml') =>
+  compileDefinitions([{ path, text }], { functions, secrets })
 
 /** `¦` stands before the character that the finding must point at. */
 function expectFinding(
@@ -19,7 +21,7 @@ function expectFinding(
   const at = marked.indexOf('¦')
   const before = marked.slice(0, at).split('\n')
   const { findings, documents } = compile(marked.replace('¦', ''), path)
-  const severity = ['F32', 'F33', 'F34'].includes(rule) ? 'warning' : 'error'
+  const severity = ['F32', 'F33', 'F34', 'VA9'].includes(rule) ? 'warning' : 'error'
   const expected: Record<string, unknown> = {
     severity,
     rule,
@@ -210,7 +212,12 @@ const RELATIONS: readonly Row[] = [
   ],
   ['[F28]', route('do: { emit: x, ¦function: export_hours }'), 'does one thing'],
   ['[F28]', route('¦do: {}'), 'say what to do'],
-  ['[F13]', source(`${subject}verify: { scheme: github, secret: { ref: ¦b } }`), 'there is no vault yet'],
+  ['[F16]', source(`${subject}verify: { scheme: github, secret: { ref: ¦"a b" } }`), 'a secret’s name has'],
+  [
+    '[VA9]',
+    source(`${subject}verify: { scheme: github, secret: [{ env: A }, { ref: ¦not-set }] }`),
+    'the secret `not-set` is not set',
+  ],
   ['[F28]', source(`${subject}verify: { scheme: github, secret: ¦{} }`), 'a secret is'],
   ['[F28]', source(`${subject}verify: { scheme: github, secret: [{ env: A }, ¦{}] }`), 'a secret is'],
   ['[F29]', route('do: { function: ¦import_hours }'), 'no function `import_hours`'],
@@ -576,12 +583,17 @@ describe('rules', () => {
     const ids: readonly Finding['rule'][] = Object.values(RULES)
     expect(new Set(ids).size).toBe(ids.length)
     expect(listed).toEqual(Array.from({ length: listed.length }, (_, index) => `F${index + 1}`))
-    // Those about code have a page and ids of their own.
-    const own = ids.filter((id) => !id.startsWith('FN'))
+    // Those about code and about secrets have pages and ids of their own.
+    const own = ids.filter((id) => /^F\d/.test(id))
     expect(listed.slice(0, own.length)).toEqual(own)
     const code = readFileSync(new URL('../../docs/spec/functions.md', import.meta.url), 'utf8')
     const coded = [...code.matchAll(/^- \*\*(FN\d+)\*\*/gm)].map((match) => match[1])
-    expect(ids.slice(own.length)).toEqual(coded.slice(0, ids.length - own.length))
+    const ofCode = ids.filter((id) => id.startsWith('FN'))
+    expect(ofCode).toEqual(coded.slice(0, ofCode.length))
+    const secretPage = readFileSync(new URL('../../docs/spec/secrets.md', import.meta.url), 'utf8')
+    const ofSecrets = ids.filter((id) => id.startsWith('VA'))
+    expect(ofSecrets.filter((id) => !secretPage.includes(`- **${id}**`))).toEqual([])
+    expect(own.length + ofCode.length + ofSecrets.length).toBe(ids.length)
   })
 
   test('every rule is quoted by a test', () => {

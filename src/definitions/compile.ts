@@ -24,6 +24,8 @@ export interface CompileDeps {
   readonly timeouts?: (name: string) => number | null
   /** Profiles that are in force beside the files; one of the files of the same name goes first. */
   readonly profiles?: ReadonlyMap<string, RetryPolicy>
+  /** Whether the vault has a secret now; without it nobody is told what is not set. */
+  readonly secrets?: (name: string) => boolean
 }
 
 export interface Definition {
@@ -78,7 +80,8 @@ export function checkDocuments(
   const first = new Map<string, Finding>()
   const written = documents.map(({ value }) => (value.kind === 'Profile' ? value.name : null))
   const profiles = [...written.filter((name) => typeof name === 'string'), ...(deps.profiles?.keys() ?? [])]
-  const around = { functions: deps.functions, profiles }
+  const { functions, secrets = () => true } = deps
+  const around = { functions, profiles, secrets }
   for (const document of documents) {
     const kind = kindOf(document)
     const remarks =

@@ -15,6 +15,7 @@ import {
   parseSize,
 } from '../core/expression/index.ts'
 import type { JsonValue } from '../core/json/index.ts'
+import { isSecretName, SECRET_NAME } from '../core/secret/index.ts'
 import { parsePattern, parseSubject } from '../core/subject/index.ts'
 import type { FieldPath, Remark, RuleName } from './finding.ts'
 
@@ -134,13 +135,15 @@ export function reference() {
   return literal({ minLength: 1 })
 }
 
-/** An entry of a vault. It would be looked for in vain on every event: better told now. */
+/** The name of an entry of the vault; whether it is set is for the moment of applying. */
 export function vaultEntry() {
-  const check = (_text: string, context: Refinement) =>
-    tell(context, '`ref` is not available in this version: there is no vault yet, use `{ env: NAME }`', {
-      rule: 'notAvailable',
-    })
-  return stringOf('name', check)
+  const check = (text: string, context: Refinement) => {
+    if (refuseTemplate(text, context) || isSecretName(text)) return
+    const message =
+      'a secret’s name has letters, digits, dots, `_` and `-`, at most 128; the value itself does not belong here'
+    tell(context, message, { rule: 'value' })
+  }
+  return stringOf('name', check, { pattern: SECRET_NAME })
 }
 
 const ENVIRONMENT_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/

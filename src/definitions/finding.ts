@@ -54,6 +54,7 @@ export const RULES = {
   functionTwice: 'FN4',
   notData: 'FN5',
   functionShape: 'FN6',
+  secretNotSet: 'VA9',
 } as const
 
 export type RuleName = keyof typeof RULES

@@ -4,6 +4,7 @@
 import { compileTemplate } from '../core/expression/index.ts'
 import type { JsonValue } from '../core/json/index.ts'
 import { RETRY_PROFILES } from '../core/retry/index.ts'
+import { isSecretName } from '../core/secret/index.ts'
 import { matchesPattern, parsePattern, parseSubject } from '../core/subject/index.ts'
 import type { FieldPath, Remark } from './finding.ts'
 import { isIdempotentMethod } from './resolve.ts'
@@ -15,6 +16,8 @@ export interface Surroundings {
   readonly profiles: readonly string[]
   /** The hash of the code that has the function, or null. */
   functions(name: string): string | null
+  /** Whether the vault has the secret. */
+  secrets(name: string): boolean
 }
 
 type Fields = { readonly [key: string]: JsonValue }
@@ -22,7 +25,7 @@ type Fields = { readonly [key: string]: JsonValue }
 export function checkRelations(kind: Kind, value: Fields, around: Surroundings): readonly Remark[] {
   switch (kind) {
     case 'Source':
-      return [...checkSubject(value), ...checkVerify(value)]
+      return [...checkSubject(value), ...checkVerify(value, around)]
     case 'Route':
       return [...checkRetry(value.retry, around), ...checkAction(value, around)]
     case 'Profile':
@@ -52,21 +55,29 @@ function checkSubject(source: Fields): readonly Remark[] {
   return [{ rule: 'oneOf', message, path: ['subject'], suggestion }]
 }
 
-function checkVerify(source: Fields): readonly Remark[] {
+function checkVerify(source: Fields, around: Surroundings): readonly Remark[] {
   const verify = fieldsOf(source.verify)
-  return [...checkSecrets(verify.secret), ...checkTimestamp(verify)]
+  return [...checkSecrets(verify.secret, around), ...checkTimestamp(verify)]
 }
 
-function checkSecrets(secret: JsonValue | undefined): readonly Remark[] {
+function checkSecrets(secret: JsonValue | undefined, around: Surroundings): readonly Remark[] {
   const isList = Array.isArray(secret)
   const secrets: readonly JsonValue[] = isList ? secret : secret === undefined ? [] : [secret]
   return secrets.flatMap((one, index) => {
     const path = ['verify', 'secret', ...(isList ? [index] : [])]
     const count = ['env', 'ref'].filter((name) => Object.hasOwn(fieldsOf(one), name)).length
-    if (!isMap(one) || count === 1) return []
+    if (!isMap(one)) return []
+    if (count === 1) return checkSet(fieldsOf(one).ref, path, around)
     const message = 'a secret is `{ env: NAME }`, an environment variable, or `{ ref: name }`, a vault entry'
     return [{ rule: 'oneOf', message, path }] as const
   })
+}
+
+/** No error: the definition may come first and the secret after it. */
+function checkSet(name: JsonValue | undefined, path: FieldPath, around: Surroundings): readonly Remark[] {
+  if (typeof name !== 'string' || !isSecretName(name) || around.secrets(name)) return []
+  const message = `the secret \`${name}\` is not set: until it is, senders get 503; set it with \`millrace secrets set ${name}\``
+  return [{ rule: 'secretNotSet', severity: 'warning', message, path: [...path, 'ref'] }]
 }
 
 function checkTimestamp(verify: Fields): readonly Remark[] {
