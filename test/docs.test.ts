@@ -9,7 +9,7 @@ import { dirname, extname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { makeControlLineWriter } from '../src/adapters/log-pino/control-line.ts'
-import { SETTINGS } from '../src/config/index.ts'
+import { CLIENT_SETTINGS, SETTINGS } from '../src/config/index.ts'
 import { parseJson } from '../src/core/json/index.ts'
 import { signRequest } from '../src/core/source/index.ts'
 import { compileDefinitions, formatFindings } from '../src/definitions/index.ts'
@@ -184,7 +184,8 @@ describe('what stands in backticks', () => {
   })
 
   test('exists, where it is a setting', () => {
-    const settings = new Set<string>(Object.values(SETTINGS).map(({ env }) => env))
+    const all = [...Object.values(SETTINGS), ...Object.values(CLIENT_SETTINGS)]
+    const settings = new Set<string>(all.map(({ env }) => env))
     const named = all.flatMap(({ text, place }) =>
       [...text.matchAll(/\bMILLRACE_\w*[A-Z0-9]\b/g)].map(([name]) => ({ name, place })),
     )

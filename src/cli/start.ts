@@ -17,8 +17,9 @@ export async function start(): Promise<number> {
     process.stderr.write(`millrace: ${setting}: ${message}\n`)
   try {
     const app = await startApp({ config, env, onFatal })
-    const secret = config.environment === 'DEV' ? (env.GITHUB_WEBHOOK_SECRET ?? 'dev-secret') : null
-    process.stdout.write(renderBanner(app, config, secret))
+    // Elsewhere stdout is a log that others read: a link there would be a key for all of them.
+    const link = config.environment === 'DEV' ? await app.makeSignInLink() : null
+    process.stdout.write(renderBanner(app, config, { link, command: commandName(env) }))
     await stopSignal()
     process.stdout.write('stopping …\n')
     const { left } = await app.close()
@@ -41,6 +42,11 @@ function stopSignal(): Promise<void> {
   return new Promise((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => resolve())
   })
+}
+
+/** As it can be typed where this was started. */
+function commandName(env: Readonly<Record<string, string | undefined>>): string {
+  return env.npm_lifecycle_event === undefined ? 'millrace' : 'npm run millrace --'
 }
 
 function refusedSettings(

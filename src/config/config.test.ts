@@ -149,7 +149,12 @@ describe('problems', () => {
   })
 
   test('with unknown names are warnings', () => {
-    const resolved = resolveConfig({ MILLRACE_PROT: '1', MILLRACE_TEST_NODE22: 'x', PATH: '/bin' })
+    const resolved = resolveConfig({
+      MILLRACE_PROT: '1',
+      MILLRACE_URL: 'x',
+      MILLRACE_TEST_NODE22: 'x',
+      PATH: '/bin',
+    })
     expect(resolved.ok && resolved.warnings.map(({ setting }) => setting)).toEqual(['MILLRACE_PROT'])
   })
 })

@@ -1,7 +1,7 @@
 // The environment, checked once. Every problem is found in one go, and each says what to write instead; values of
 // settings that may hold secrets are never repeated.
 
-import { type Context, Problem, SETTINGS, type StoreConfig } from './schema.ts'
+import { CLIENT_SETTINGS, type Context, Problem, SETTINGS, type StoreConfig } from './schema.ts'
 
 type Value<Name extends keyof typeof SETTINGS> = Exclude<
   ReturnType<(typeof SETTINGS)[Name]['parse']>,
@@ -89,7 +89,8 @@ export function resolveConfig(env: Readonly<Record<string, string | undefined>>)
 
 /** A name that nobody reads is a typing error, or belongs to a later version: worth a word, not worth refusing. */
 function findUnknown(env: Readonly<Record<string, string | undefined>>): ConfigFinding[] {
-  const known = new Set<string>(Object.values(SETTINGS).map((setting) => setting.env))
+  const all = [...Object.values(SETTINGS), ...Object.values(CLIENT_SETTINGS)]
+  const known = new Set<string>(all.map((setting) => setting.env))
   return Object.keys(env)
     .filter((name) => name.startsWith('MILLRACE_') && !name.startsWith('MILLRACE_TEST_') && !known.has(name))
     .sort()

@@ -1,11 +1,10 @@
 // docs/settings.md, from the list of settings.
 
-import { SETTINGS } from './schema.ts'
+import { CLIENT_SETTINGS, SETTINGS } from './schema.ts'
 
 export function renderSettings(): string {
-  const rows = Object.values(SETTINGS).map(
-    ({ env, type, defaultText, description }) => `| \`${env}\` | ${type} | ${defaultText} | ${description} |`,
-  )
+  const rows = Object.values(SETTINGS).map(renderRow)
+  const clientRows = Object.values(CLIENT_SETTINGS).map(renderRow)
   return `# Settings
 
 Millrace is set up by environment variables. All have a default; an empty variable counts as not set. The start stops with
@@ -14,5 +13,22 @@ every problem named at once when a value cannot be used. This page is made from 
 | variable | value | default | meaning |
 |---|---|---|---|
 ${rows.join('\n')}
+
+The [commands](cli.md) that talk to a node read two more:
+
+| variable | value | default | meaning |
+|---|---|---|---|
+${clientRows.join('\n')}
 `
+}
+
+interface Row {
+  readonly env: string
+  readonly type: string
+  readonly defaultText: string
+  readonly description: string
+}
+
+function renderRow({ env, type, defaultText, description }: Row): string {
+  return `| \`${env}\` | ${type} | ${defaultText} | ${description} |`
 }

@@ -1,3 +1,3 @@
 export { type Config, type ConfigFinding, type ResolvedConfig, resolveConfig } from './config.ts'
 export { renderSettings } from './documentation.ts'
-export { type Environment, SETTINGS, type StoreConfig } from './schema.ts'
+export { CLIENT_SETTINGS, type Environment, SETTINGS, type StoreConfig } from './schema.ts'

@@ -134,7 +134,7 @@ export const SETTINGS = {
   flowsFolder: setting<string>({
     env: 'MILLRACE_FLOWS',
     type: 'a folder',
-    defaultText: 'the demo definitions of the package',
+    defaultText: 'in DEV the demo definitions of the package, elsewhere none',
     default: () => null,
     description: 'The folder of definitions to apply at the start.',
     parse: (text) => text,
@@ -207,6 +207,22 @@ function parseMasterKeys(text: string): readonly Uint8Array[] | Problem {
   const whole = keys.filter((key) => key !== null)
   return whole.length === keys.length ? whole : new Problem(`${MASTER_KEY_FORM} Separate several by commas.`)
 }
+
+/** What the commands that talk to a node read besides; the node itself does not. */
+export const CLIENT_SETTINGS = {
+  url: {
+    env: 'MILLRACE_URL',
+    type: 'the address of a node',
+    defaultText: '`http://127.0.0.1` with `MILLRACE_PORT`',
+    description: 'The node that commands talk to.',
+  },
+  key: {
+    env: 'MILLRACE_KEY',
+    type: 'a key of the API',
+    defaultText: '`MILLRACE_ADMIN_KEY`, or `admin.key` in the data folder',
+    description: 'The key that commands show.',
+  },
+} as const
 
 function parseWhole(text: string, min: number, max: number): number | Problem {
   const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN

@@ -142,9 +142,9 @@ async function readable<Value>(folder: string, read: () => Promise<Value>): Prom
 async function checkFolder(session: Session, given: string | undefined): Promise<number> {
   const folder = resolveFolder(session, given)
   const { loadFolder, formatFindings, hasErrors } = await import('../../definitions/index.ts')
-  const { definitions, findings, files } = await readable(folder, () =>
-    loadFolder(folder, { functions: () => null }),
-  )
+  // Code is bundled and loaded as a node would do it.
+  const { makeCheckDeps } = await import('../../app.ts')
+  const { definitions, findings, files } = await readable(folder, () => loadFolder(folder, makeCheckDeps()))
   const ok = !hasErrors(findings)
   session.show({ ok, findings }, () => {
     const { out } = session

@@ -172,6 +172,12 @@ export const ERRORS = {
     title: 'The definition belongs to the folder',
     next: 'Change its file in the folder of the node; or take it out of the folder, start the node, and apply it here.',
   },
+  demo_unavailable: {
+    kind: 'conflict',
+    status: 409,
+    title: 'The demo is not in force',
+    next: 'Start a node in DEV without MILLRACE_FLOWS; to your own sources, send with `millrace send`.',
+  },
   shutting_down: {
     kind: 'unavailable',
     status: 503,
