@@ -1,70 +1,78 @@
-// Compares every answer of a server under test with the schema that its route documents, so that the document cannot lie.
-// A status, a member or a content type that is not documented is a fault as well.
+// Compares answers with the OpenAPI document, so that the document cannot lie. A status, a member or a content type that is
+// not documented is a fault as well.
 
 import { type FastifyInstance, type FastifyRequest, fastify } from 'fastify'
-import { type Schema, SHARED } from './schemas-answers.ts'
+import type { OpenApiDocument, OpenApiSchema } from './document.fixture.ts'
 
 type Validate = ((value: unknown) => boolean) & { errors?: readonly object[] | null }
 
-/** Call it before the server answers for the first time. Afterwards `faults` says what did not fit. */
-export function checkAnswers(app: FastifyInstance): {
-  readonly faults: readonly string[]
-  checked(): number
-} {
-  const faults: string[] = []
-  let checked = 0
-  let compile: ((schema: Schema) => Validate) | null = null
-  const compiled = new Map<Schema, Validate>()
-  const validatorOf = async (schema: Schema): Promise<Validate> => {
-    compile ??= await makeCompiler(app)
-    const known = compiled.get(schema) ?? compile(closed(schema) as Schema)
-    compiled.set(schema, known)
-    return known
+export interface Answer {
+  readonly method: string
+  /** As the document writes it: `/v1/events/{id}`. */
+  readonly path: string
+  readonly status: number
+  readonly type: string
+  readonly text: string
+}
+
+export type AnswerCheck = (answer: Answer) => string | null
+
+/** Says what is wrong with an answer; null when nothing is. */
+export async function makeAnswerCheck(document: OpenApiDocument): Promise<AnswerCheck> {
+  const compile = await makeCompiler(document)
+  const compiled = new Map<OpenApiSchema, Validate>()
+  return ({ method, path, status, type, text }) => {
+    const fault = (what: string) => `${method} ${path} ${status}: ${what}`
+    const responses = document.paths[path]?.[method.toLowerCase()]?.responses
+    if (responses === undefined) return fault('the operation is not documented')
+    const documented = responses[status] ?? responses[`${String(status)[0]}XX`]
+    if (documented === undefined) return fault('the status is not documented')
+    if (documented.content === undefined) return text === '' ? null : fault('there is a body')
+    const schema = documented.content[type.split(';', 1)[0] as string]?.schema
+    if (schema === undefined) return fault(`the content type ${type} is not documented`)
+    if (!type.includes('json')) return null
+    const validate = compiled.get(schema) ?? compile(schema)
+    compiled.set(schema, validate)
+    return validate(JSON.parse(text)) ? null : fault(JSON.stringify(validate.errors?.slice(0, 3)))
   }
+}
+
+/** Every answer of the server is compared; call it before the first. `faults` says what did not fit. */
+export function checkAnswers(app: FastifyInstance): { readonly faults: readonly string[] } {
+  const faults: string[] = []
+  let check: Promise<AnswerCheck> | null = null
   app.addHook('onSend', async (request, reply, payload) => {
-    const name = `${request.method} ${request.routeOptions.url ?? request.url}`
-    const responses = (request.routeOptions.schema?.response ?? null) as Readonly<
-      Record<string, Schema>
-    > | null
-    // What no route took has no document; a stream is not one JSON text.
-    if (responses === null || request.method === 'HEAD' || (payload !== null && typeof payload === 'object'))
-      return
-    const status = String(reply.statusCode)
-    const documented = responses[status] ?? responses[`${status[0]}xx`]
-    const note = (what: string) => faults.push(`${name} ${status}: ${what}`)
-    checked += 1
-    if (documented === undefined) return void note('the status is not documented')
-    if (documented.type === 'null') {
-      if (payload !== null && payload !== '') note('there is a body')
-      return
-    }
-    const type = String(reply.getHeader('content-type')).split(';', 1)[0] as string
-    const content = documented.content as Readonly<Record<string, { schema: Schema }>> | undefined
-    const schema = content === undefined ? documented : content[type]?.schema
-    if (schema === undefined) return void note(`the content type ${type} is not documented`)
-    const validate = await validatorOf(schema)
-    if (!validate(JSON.parse(String(payload)))) note(JSON.stringify(validate.errors?.slice(0, 3)))
+    const { url } = request.routeOptions
+    // What no route took is in no document; a stream is not one text.
+    if (url === undefined || request.method === 'HEAD') return
+    if (payload !== null && typeof payload !== 'string') return
+    check ??= makeAnswerCheck(JSON.parse(JSON.stringify(app.swagger())))
+    const fault = (await check)({
+      method: request.method,
+      path: url.replaceAll(/:(\w+)/g, '{$1}'),
+      status: reply.statusCode,
+      type: String(reply.getHeader('content-type') ?? ''),
+      text: payload ?? '',
+    })
+    if (fault !== null) faults.push(fault)
   })
-  return { faults, checked: () => checked }
+  return { faults }
 }
 
 /** Fastify's own validator, without its habit of bending values into shape. */
-async function makeCompiler(app: FastifyInstance): Promise<(schema: Schema) => Validate> {
-  const probe = fastify({
-    ajv: {
-      customOptions: { coerceTypes: false, useDefaults: false, removeAdditional: false, strict: false },
-    },
-  })
-  const shared: Readonly<Record<string, unknown>> = { ...SHARED, ...app.getSchemas() }
-  for (const [name, schema] of Object.entries(shared))
+async function makeCompiler(document: OpenApiDocument): Promise<(schema: OpenApiSchema) => Validate> {
+  const customOptions = { coerceTypes: false, useDefaults: false, removeAdditional: false, strict: false }
+  const probe = fastify({ ajv: { customOptions } })
+  for (const [name, schema] of Object.entries(document.components.schemas)) {
     probe.addSchema({ ...(closed(schema) as object), $id: name })
-  let found: ((schema: Schema) => Validate) | null = null
+  }
+  let found: ((schema: OpenApiSchema) => Validate) | null = null
   probe.get('/', (request: FastifyRequest) => {
-    found = (schema) => request.compileValidationSchema(schema) as Validate
+    found = (schema) => request.compileValidationSchema(closed(schema) as object) as Validate
     return {}
   })
   await probe.inject('/')
-  if (found === null) throw new Error('no validator')
+  if (found === null) throw new Error('there is no validator')
   return found
 }
 
@@ -75,6 +83,7 @@ function closed(schema: unknown): unknown {
   const copy: Record<string, unknown> = Object.fromEntries(
     Object.entries(schema).map(([name, value]) => [name, name === 'enum' ? value : closed(value)]),
   )
+  if (typeof copy.$ref === 'string') return { $ref: `${copy.$ref.replace('#/components/schemas/', '')}#` }
   const isObject = [copy.type].flat().includes('object') && typeof copy.properties === 'object'
   if (isObject && copy.additionalProperties === undefined) copy.additionalProperties = false
   return copy

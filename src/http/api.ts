@@ -1,9 +1,14 @@
 // What the HTTP surface asks of the rest: the narrow part of the engine and the store that routes use.
 
 import type { DeadLetterId, EventId, TenantId, WorkId } from '../core/ids/index.ts'
+import type { Instant } from '../core/time/index.ts'
 import type { Access } from '../engine/access/index.ts'
+import type { Definitions } from '../engine/definitions/index.ts'
+import type { Feed, Meter } from '../engine/index.ts'
+import type { Inspect } from '../engine/inspect/index.ts'
 import type { TenantReads } from '../ports/store.ts'
 import type { SecretVault } from '../ports/vault.ts'
+import type { DemoApi } from './routes-demo.ts'
 
 export interface IngestRequest {
   readonly tenant: string
@@ -29,7 +34,21 @@ export interface HttpApi {
     options: { readonly as: 'done' | 'released'; readonly reason: string; readonly actor: string },
   ): Promise<void>
   readonly access: Access
+  readonly definitions: Pick<
+    Definitions,
+    'apply' | 'plan' | 'rollback' | 'versions' | 'list' | 'one' | 'control'
+  > & {
+    /** The hash of the code that has the function, or null. */
+    functionHash(name: string): string | null
+  }
+  readonly inspect: Inspect
   readonly secrets: Pick<SecretVault, 'list' | 'set' | 'promote' | 'remove'>
+  readonly demo: DemoApi
+  /** What changes on this node, as it happens. */
+  watch: Feed['watch']
+  /** What this node has done. */
+  readonly meter: Pick<Meter, 'rates' | 'stats' | 'queueAge'>
+  now(): Instant
   readonly about: { readonly environment: string; readonly version: string; readonly node: string }
   /** Whether the node can take and do work now, and if not, why. */
   health(): Promise<{ readonly ready: boolean; readonly reasons: readonly string[] }>

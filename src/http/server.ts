@@ -14,10 +14,15 @@ import { addOpenApi } from './openapi.ts'
 import { isOurFailure, PROBLEM_TYPE, problemHeaders, toProblem } from './problem.ts'
 import { addAccessRoutes } from './routes-access.ts'
 import { addDeadLetterRoutes } from './routes-dead-letters.ts'
+import { addDefinitionRoutes } from './routes-definitions.ts'
+import { addDemoRoutes } from './routes-demo.ts'
 import { addEventRoutes } from './routes-events.ts'
 import { addHealthRoutes } from './routes-health.ts'
 import { addKeyRoutes, addTenantRoutes } from './routes-keys.ts'
+import { addOverviewRoutes } from './routes-overview.ts'
 import { addSecretRoutes } from './routes-secrets.ts'
+import { addStreamRoutes } from './routes-stream.ts'
+import { addTryRoutes } from './routes-try.ts'
 import { addWorkRoutes } from './routes-work.ts'
 
 export interface HttpServerOptions {
@@ -121,6 +126,11 @@ export function makeHttpServer(api: HttpApi, options: HttpServerOptions): HttpSe
       addEventRoutes(scope, api)
       addWorkRoutes(scope, api)
       addDeadLetterRoutes(scope, api)
+      addOverviewRoutes(scope, api)
+      addStreamRoutes(scope, api)
+      addDemoRoutes(scope, api)
+      addDefinitionRoutes(scope, api)
+      addTryRoutes(scope, api)
     },
     { prefix: '/v1' },
   )

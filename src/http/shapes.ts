@@ -7,6 +7,7 @@ import { REPORTED_AS } from '../core/failure/index.ts'
 import type { LedgerEntry } from '../core/ledger/index.ts'
 import type { Instant } from '../core/time/index.ts'
 import type { Attempt, WorkRow } from '../core/work/index.ts'
+import type { Change } from '../engine/index.ts'
 
 export function iso(at: Instant): string {
   return new Date(at).toISOString()
@@ -22,7 +23,7 @@ function present<Members extends Readonly<Record<string, unknown>>>(members: Mem
 }
 
 /** `route:crm` as its kind and name. */
-function splitConsumer(consumer: string): { readonly kind: string; readonly name: string } {
+export function splitConsumer(consumer: string): { readonly kind: string; readonly name: string } {
   const colon = consumer.indexOf(':')
   return { kind: consumer.slice(0, colon), name: consumer.slice(colon + 1) }
 }
@@ -130,6 +131,17 @@ export function showDeadLetter(letter: DeadLetter) {
     createdAt: iso(letter.createdAt),
     updatedAt: iso(letter.updatedAt),
     ...present({ key: letter.key, runbook: letter.runbook }),
+  }
+}
+
+export function showChange(change: Change) {
+  switch (change.type) {
+    case 'event':
+      return { ...change, receivedAt: iso(change.receivedAt) }
+    case 'work':
+      return { ...change, consumer: change.consumer === null ? null : splitConsumer(change.consumer).name }
+    default:
+      return change
   }
 }
 

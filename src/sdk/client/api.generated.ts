@@ -192,7 +192,7 @@ export type Problem = {
   readonly status: number
   /** What was wrong in this case. */
   readonly detail: string
-  readonly code: 'unknown_source' | 'source_disabled' | 'signature_missing' | 'signature_wrong' | 'signature_expired' | 'secret_missing' | 'not_json' | 'too_deep' | 'unnamed_event' | 'body_too_large' | 'wrong_type' | 'not_authenticated' | 'not_allowed' | 'wrong_origin' | 'limited' | 'secret_unreadable' | 'not_found' | 'method_not_allowed' | 'invalid_request' | 'invalid_cursor' | 'conflict' | 'replays_exhausted' | 'definition_missing' | 'definitions_invalid' | 'managed_by_folder' | 'shutting_down' | 'store_unavailable' | 'overloaded' | 'internal'
+  readonly code: 'unknown_source' | 'source_disabled' | 'signature_missing' | 'signature_wrong' | 'signature_expired' | 'secret_missing' | 'not_json' | 'too_deep' | 'unnamed_event' | 'body_too_large' | 'wrong_type' | 'not_authenticated' | 'not_allowed' | 'wrong_origin' | 'limited' | 'secret_unreadable' | 'not_found' | 'method_not_allowed' | 'invalid_request' | 'invalid_cursor' | 'conflict' | 'replays_exhausted' | 'definition_missing' | 'definitions_invalid' | 'managed_by_folder' | 'demo_unavailable' | 'shutting_down' | 'store_unavailable' | 'overloaded' | 'internal'
   /** What to do. */
   readonly next: string
   /** Names this answer in the log. */
@@ -262,6 +262,63 @@ export type WorkStory = {
 
 /** What each operation takes and answers, by its operationId. */
 export interface Operations {
+  /** Put definitions in force, all of them or none */
+  applyDefinitions: {
+    args: {
+      readonly files: readonly ({
+        /** Its name, for the findings. */
+        readonly path: string
+        /** YAML, or JSON when the path ends so. */
+        readonly text: string
+      })[]
+      /** Also remove what was applied by the API, or is gone from the folder, and is not in the files. */
+      readonly prune?: boolean | undefined
+      /** The version that the plan was made on. */
+      readonly base?: number | undefined
+      readonly reason?: string | undefined
+    }
+    answer: {
+      readonly version: number
+      readonly hash: string
+      readonly changes: readonly ({
+        readonly kind: 'Source' | 'Route' | 'Profile'
+        readonly name: string
+        readonly change: 'create' | 'update' | 'remove' | 'unchanged'
+      })[]
+      readonly findings: readonly ({
+        readonly severity: 'error' | 'warning'
+        readonly rule: string
+        readonly message: string
+        readonly file: string
+        readonly line: number
+        readonly column: number
+        readonly suggestion?: string
+      })[]
+    }
+  }
+  /** Check definitions without applying them */
+  checkDefinitions: {
+    args: {
+      readonly files: readonly ({
+        /** Its name, for the findings. */
+        readonly path: string
+        /** YAML, or JSON when the path ends so. */
+        readonly text: string
+      })[]
+    }
+    answer: {
+      readonly ok: boolean
+      readonly findings: readonly ({
+        readonly severity: 'error' | 'warning'
+        readonly rule: string
+        readonly message: string
+        readonly file: string
+        readonly line: number
+        readonly column: number
+        readonly suggestion?: string
+      })[]
+    }
+  }
   /** Make a key; its text is in this answer and nowhere else */
   createKey: {
     args: {
@@ -301,12 +358,134 @@ export interface Operations {
       readonly createdBy: string
     }
   }
+  /** Skip what arrives for a route, or refuse what comes to a source */
+  disableDefinition: {
+    args: ({
+      readonly kind: 'Source' | 'Route' | 'Profile'
+      readonly name: string
+    }) & ({
+      readonly reason?: string | undefined
+    })
+    answer: {
+      readonly kind: 'Source' | 'Route' | 'Profile'
+      readonly name: string
+      readonly description: string | null
+      /** In force; null for what has none. */
+      readonly status: 'active' | 'paused' | 'disabled' | null
+      /** What the document says. */
+      readonly declaredStatus: 'active' | 'paused' | 'disabled' | null
+      /** Who said otherwise than the document. */
+      readonly control: {
+        readonly by: string
+        readonly at: string
+        readonly reason: string | null
+      } | {
+        readonly by: string
+        readonly at: string
+        readonly reason: string | null
+      }
+      readonly hash: string
+      readonly managedBy: 'folder' | 'api' | 'demo'
+      /** The version of the definitions that brought it. */
+      readonly version: number
+      readonly updatedAt: string
+      /** Of routes. */
+      readonly on?: readonly string[]
+      /** Of sources. */
+      readonly subject?: string
+      /** Of routes. */
+      readonly action?: 'http' | 'function' | 'emit'
+    }
+  }
+  /** Who wants an event by the definitions in force, who does not, and why */
+  explainEvent: {
+    args: {
+      readonly id: string
+    }
+    answer: {
+      readonly eventId: string
+      readonly subject: string
+      readonly consumers: readonly ({
+        readonly kind: string
+        readonly name: string
+        readonly verdict: 'matched' | 'subject' | 'condition' | 'error'
+        readonly status: 'active' | 'paused' | 'disabled' | 'gone'
+        readonly patterns: readonly string[]
+        readonly why: readonly ({
+          readonly part: string
+          readonly holds: boolean
+          /** What it looked at. */
+          readonly saw?: string
+        })[]
+        readonly workId?: string
+      })[]
+    }
+  }
   /** A dead letter with its event and its tries */
   getDeadLetter: {
     args: {
       readonly id: string
     }
     answer: DeadLetterDetail
+  }
+  /** A definition as it is in force, as it was written, and its history */
+  getDefinition: {
+    args: {
+      readonly kind: 'Source' | 'Route' | 'Profile'
+      readonly name: string
+    }
+    answer: {
+      readonly kind: 'Source' | 'Route' | 'Profile'
+      readonly name: string
+      readonly description: string | null
+      /** In force; null for what has none. */
+      readonly status: 'active' | 'paused' | 'disabled' | null
+      /** What the document says. */
+      readonly declaredStatus: 'active' | 'paused' | 'disabled' | null
+      /** Who said otherwise than the document. */
+      readonly control: {
+        readonly by: string
+        readonly at: string
+        readonly reason: string | null
+      } | {
+        readonly by: string
+        readonly at: string
+        readonly reason: string | null
+      }
+      readonly hash: string
+      readonly managedBy: 'folder' | 'api' | 'demo'
+      /** The version of the definitions that brought it. */
+      readonly version: number
+      readonly updatedAt: string
+      /** Of routes. */
+      readonly on?: readonly string[]
+      /** Of sources. */
+      readonly subject?: string
+      /** Of routes. */
+      readonly action?: 'http' | 'function' | 'emit'
+      /** The normal form: defaults filled in, units resolved. */
+      readonly document: unknown
+      /** As it was written. */
+      readonly yaml: string
+      /** The file it was written in. */
+      readonly path: string | null
+      readonly history: readonly ({
+        readonly hash: string
+        readonly appliedAt: string
+        readonly by: string
+        readonly version: number
+      })[]
+    }
+  }
+  /** Whether there is a demo, and how far its stream is */
+  getDemo: {
+    args: Readonly<Record<never, never>>
+    answer: {
+      readonly available: boolean
+      readonly isSending: boolean
+      readonly sent: number
+      readonly total: number
+    }
   }
   /** What an error code means and what to do */
   getError: {
@@ -353,12 +532,80 @@ export interface Operations {
     args: Readonly<Record<never, never>>
     answer: Readonly<Record<string, unknown>>
   }
+  /** How much there is to do, and what this node did in the last minute */
+  getOverview: {
+    args: Readonly<Record<never, never>>
+    answer: {
+      readonly now: string
+      /** Each is counted up to a cap. */
+      readonly counts: {
+        readonly ready: number
+        readonly leased: number
+        readonly parked: number
+        readonly openDeadLetters: number
+        readonly unmatched: number
+      }
+      /** There are at least as many as the count says. */
+      readonly isCapped: {
+        readonly ready: boolean
+        readonly leased: boolean
+        readonly parked: boolean
+        readonly openDeadLetters: boolean
+        readonly unmatched: boolean
+      }
+      /** Since when the oldest ready work is due. */
+      readonly oldestReadyAt: string | null
+      readonly definitions: {
+        readonly sources: number
+        readonly routes: number
+        readonly paused: number
+      }
+      /** What this node did in the last minute. */
+      readonly rates: {
+        readonly acceptedPerMinute: number
+        readonly donePerMinute: number
+        readonly failedPerMinute: number
+      }
+    }
+  }
   /** Whether the node can take and do work now */
   getReadiness: {
     args: Readonly<Record<never, never>>
     answer: {
       readonly status: string
       readonly reasons: readonly string[]
+    }
+  }
+  /** What this node did over the last minutes: by 2 seconds up to 15 minutes, by the minute beyond */
+  getStats: {
+    args: {
+      readonly minutes?: number | undefined
+    }
+    answer: {
+      readonly stepMs: number
+      /** When the first bucket begins; the last one is still filling. */
+      readonly from: string
+      readonly accepted: readonly number[]
+      readonly done: readonly number[]
+      readonly retried: readonly number[]
+      readonly dead: readonly number[]
+      /** From received to done; off by a fifth at most. */
+      readonly latencyP50Ms: readonly (number | null)[]
+      readonly latencyP95Ms: readonly (number | null)[]
+      /** How long the oldest ready work has been due; null where nobody looked. */
+      readonly queueAgeMs: readonly (number | null)[]
+      readonly consumers: readonly ({
+        readonly consumer: string
+        readonly perMinute: number
+        readonly done: number
+        readonly retried: number
+        readonly dead: number
+      })[]
+      readonly sources: readonly ({
+        readonly source: string
+        readonly perMinute: number
+        readonly accepted: number
+      })[]
     }
   }
   /** A work item with its tries, its effect and its dead letter */
@@ -379,6 +626,66 @@ export interface Operations {
     }
     answer: {
       readonly items: readonly DeadLetter[]
+      /** Give it back as `cursor` to get the next page; null at the end. */
+      readonly nextCursor: string | null
+    }
+  }
+  /** The versions of the definitions, newest first */
+  listDefinitionVersions: {
+    args: {
+      readonly cursor?: string | undefined
+      readonly limit?: number | undefined
+    }
+    answer: {
+      readonly items: readonly ({
+        readonly version: number
+        readonly hash: string
+        readonly appliedAt: string
+        readonly by: string
+        readonly reason: string | null
+        /** How many definitions differ from the version before. */
+        readonly changes: number
+      })[]
+      /** Give it back as `cursor` to get the next page; null at the end. */
+      readonly nextCursor: string | null
+    }
+  }
+  /** The definitions in force */
+  listDefinitions: {
+    args: {
+      readonly kind?: 'Source' | 'Route' | 'Profile' | undefined
+    }
+    answer: {
+      readonly items: readonly ({
+        readonly kind: 'Source' | 'Route' | 'Profile'
+        readonly name: string
+        readonly description: string | null
+        /** In force; null for what has none. */
+        readonly status: 'active' | 'paused' | 'disabled' | null
+        /** What the document says. */
+        readonly declaredStatus: 'active' | 'paused' | 'disabled' | null
+        /** Who said otherwise than the document. */
+        readonly control: {
+          readonly by: string
+          readonly at: string
+          readonly reason: string | null
+        } | {
+          readonly by: string
+          readonly at: string
+          readonly reason: string | null
+        }
+        readonly hash: string
+        readonly managedBy: 'folder' | 'api' | 'demo'
+        /** The version of the definitions that brought it. */
+        readonly version: number
+        readonly updatedAt: string
+        /** Of routes. */
+        readonly on?: readonly string[]
+        /** Of sources. */
+        readonly subject?: string
+        /** Of routes. */
+        readonly action?: 'http' | 'function' | 'emit'
+      })[]
       /** Give it back as `cursor` to get the next page; null at the end. */
       readonly nextCursor: string | null
     }
@@ -433,6 +740,25 @@ export interface Operations {
     }
     answer: {
       readonly items: readonly LedgerEntry[]
+      /** Give it back as `cursor` to get the next page; null at the end. */
+      readonly nextCursor: string | null
+    }
+  }
+  /** Names and versions of the tenant’s secrets; never their values */
+  listSecrets: {
+    args: {
+      readonly cursor?: string | undefined
+      readonly limit?: number | undefined
+    }
+    answer: {
+      readonly items: readonly ({
+        readonly name: string
+        /** Of the value in use; null: there is only a pending one. */
+        readonly version: number | null
+        readonly hasPending: boolean
+        readonly updatedAt: string
+        readonly updatedBy: string
+      })[]
       /** Give it back as `cursor` to get the next page; null at the end. */
       readonly nextCursor: string | null
     }
@@ -493,6 +819,99 @@ export interface Operations {
       readonly expiresAt: string
     }
   }
+  /** Keep a route’s work until it is resumed */
+  pauseDefinition: {
+    args: ({
+      readonly kind: 'Source' | 'Route' | 'Profile'
+      readonly name: string
+    }) & ({
+      readonly reason?: string | undefined
+    })
+    answer: {
+      readonly kind: 'Source' | 'Route' | 'Profile'
+      readonly name: string
+      readonly description: string | null
+      /** In force; null for what has none. */
+      readonly status: 'active' | 'paused' | 'disabled' | null
+      /** What the document says. */
+      readonly declaredStatus: 'active' | 'paused' | 'disabled' | null
+      /** Who said otherwise than the document. */
+      readonly control: {
+        readonly by: string
+        readonly at: string
+        readonly reason: string | null
+      } | {
+        readonly by: string
+        readonly at: string
+        readonly reason: string | null
+      }
+      readonly hash: string
+      readonly managedBy: 'folder' | 'api' | 'demo'
+      /** The version of the definitions that brought it. */
+      readonly version: number
+      readonly updatedAt: string
+      /** Of routes. */
+      readonly on?: readonly string[]
+      /** Of sources. */
+      readonly subject?: string
+      /** Of routes. */
+      readonly action?: 'http' | 'function' | 'emit'
+    }
+  }
+  /** What applying would change, with the lines */
+  planDefinitions: {
+    args: {
+      readonly files: readonly ({
+        /** Its name, for the findings. */
+        readonly path: string
+        /** YAML, or JSON when the path ends so. */
+        readonly text: string
+      })[]
+      /** Also remove what was applied by the API, or is gone from the folder, and is not in the files. */
+      readonly prune?: boolean | undefined
+    }
+    answer: {
+      readonly ok: boolean
+      readonly findings: readonly ({
+        readonly severity: 'error' | 'warning'
+        readonly rule: string
+        readonly message: string
+        readonly file: string
+        readonly line: number
+        readonly column: number
+        readonly suggestion?: string
+      })[]
+      readonly base: number
+      readonly changes: readonly ({
+        readonly kind: 'Source' | 'Route' | 'Profile'
+        readonly name: string
+        readonly change: 'create' | 'update' | 'remove' | 'unchanged'
+        readonly diff?: readonly ({
+          readonly op: ' ' | '+' | '-'
+          readonly text: string
+        })[]
+      })[]
+    }
+  }
+  /** Put a secret’s pending value in use */
+  promoteSecret: {
+    args: {
+      /** Letters, digits, dots, hyphens and underscores, at most 128; the first is a letter or a digit. */
+      readonly name: string
+    }
+    answer: {
+      readonly name: string
+      readonly version: number
+    }
+  }
+  /** Remove a secret with all its values */
+  removeSecret: {
+    args: {
+      /** Letters, digits, dots, hyphens and underscores, at most 128; the first is a letter or a digit. */
+      readonly name: string
+    }
+    answer: undefined
+  }
   /** Replay a dead letter with the definition in force, under the same key */
   replayDeadLetter: {
     args: ({
@@ -517,12 +936,99 @@ export interface Operations {
     })
     answer: Work
   }
+  /** Let a route or source go on */
+  resumeDefinition: {
+    args: ({
+      readonly kind: 'Source' | 'Route' | 'Profile'
+      readonly name: string
+    }) & ({
+      readonly reason?: string | undefined
+    })
+    answer: {
+      readonly kind: 'Source' | 'Route' | 'Profile'
+      readonly name: string
+      readonly description: string | null
+      /** In force; null for what has none. */
+      readonly status: 'active' | 'paused' | 'disabled' | null
+      /** What the document says. */
+      readonly declaredStatus: 'active' | 'paused' | 'disabled' | null
+      /** Who said otherwise than the document. */
+      readonly control: {
+        readonly by: string
+        readonly at: string
+        readonly reason: string | null
+      } | {
+        readonly by: string
+        readonly at: string
+        readonly reason: string | null
+      }
+      readonly hash: string
+      readonly managedBy: 'folder' | 'api' | 'demo'
+      /** The version of the definitions that brought it. */
+      readonly version: number
+      readonly updatedAt: string
+      /** Of routes. */
+      readonly on?: readonly string[]
+      /** Of sources. */
+      readonly subject?: string
+      /** Of routes. */
+      readonly action?: 'http' | 'function' | 'emit'
+    }
+  }
   /** End a key and the sessions that stand on it */
   revokeKey: {
     args: {
       readonly id: string
     }
     answer: undefined
+  }
+  /** Put the definitions of an earlier version in force again, as a new version */
+  rollbackDefinitions: {
+    args: {
+      readonly to: number
+      readonly reason?: string | undefined
+    }
+    answer: {
+      readonly version: number
+      readonly hash: string
+      readonly changes: readonly ({
+        readonly kind: 'Source' | 'Route' | 'Profile'
+        readonly name: string
+        readonly change: 'create' | 'update' | 'remove' | 'unchanged'
+      })[]
+      readonly findings: readonly ({
+        readonly severity: 'error' | 'warning'
+        readonly rule: string
+        readonly message: string
+        readonly file: string
+        readonly line: number
+        readonly column: number
+        readonly suggestion?: string
+      })[]
+    }
+  }
+  /** Send a stream of signed samples, while the demo definitions are in force */
+  sendDemo: {
+    args: {
+      readonly count?: number | undefined
+      readonly perSecond?: number | undefined
+    }
+    answer: {
+      readonly sending: number
+    }
+  }
+  /** Set a secret: in use at once, or pending until it is promoted */
+  setSecret: {
+    args: {
+      /** Letters, digits, dots, hyphens and underscores, at most 128; the first is a letter or a digit. */
+      readonly name: string
+      readonly value: string
+      readonly pending?: boolean | undefined
+    }
+    answer: {
+      readonly name: string
+      readonly version: number
+    }
   }
   /** Begin a session of the console, by key or by one-time link; the cookie comes with the answer */
   signIn: {
@@ -542,31 +1048,179 @@ export interface Operations {
     args: Readonly<Record<never, never>>
     answer: undefined
   }
+  /** End the stream */
+  stopDemo: {
+    args: Readonly<Record<never, never>>
+    answer: {
+      readonly available: boolean
+      readonly isSending: boolean
+      readonly sent: number
+      readonly total: number
+    }
+  }
+  /** The value of an expression over an event */
+  tryExpression: {
+    args: {
+      readonly expression: string
+      /** An expression, a text with `{{ }}`, or a condition. */
+      readonly as: 'pick' | 'send' | 'condition'
+      /** The id of an accepted event, or one given in place. */
+      readonly event: string | {
+        readonly subject: string
+        /** A source in force names its object and dedup key. */
+        readonly source?: string | undefined
+        readonly data: unknown
+        readonly headers?: Readonly<Record<string, string>> | undefined
+      }
+    }
+    answer: {
+      readonly ok: boolean
+      readonly value?: unknown
+      readonly type?: string
+      readonly message?: string
+      /** Where in the text, from 0. */
+      readonly at?: number
+    }
+  }
+  /** What a route would do with an event; calls nobody and writes nothing */
+  tryRoute: {
+    args: {
+      /** The name of a route in force. */
+      readonly route?: string | undefined
+      /** Or one that is not applied. */
+      readonly yaml?: string | undefined
+      /** The id of an accepted event, or one given in place. */
+      readonly event: string | {
+        readonly subject: string
+        /** A source in force names its object and dedup key. */
+        readonly source?: string | undefined
+        readonly data: unknown
+        readonly headers?: Readonly<Record<string, string>> | undefined
+      }
+    }
+    answer: {
+      readonly route: {
+        readonly name: string
+        readonly hash: string
+        readonly status: string
+      }
+      readonly subjectFits: boolean
+      readonly matched: boolean
+      readonly why: readonly ({
+        readonly part: string
+        readonly holds: boolean
+        /** What it looked at. */
+        readonly saw?: string
+      })[]
+      readonly key: string | null
+      readonly action: {
+        readonly type: 'http' | 'function' | 'emit'
+        readonly request?: {
+          readonly method: string
+          readonly url: string
+          readonly headers: Readonly<Record<string, string>>
+          readonly body: string | null
+        }
+        readonly function?: {
+          readonly name: string
+          readonly codeHash: string
+          readonly input: unknown
+        }
+        readonly emit?: {
+          readonly subject: string
+          readonly data: unknown
+        }
+      } | {
+        readonly type: 'http' | 'function' | 'emit'
+        readonly request?: {
+          readonly method: string
+          readonly url: string
+          readonly headers: Readonly<Record<string, string>>
+          readonly body: string | null
+        }
+        readonly function?: {
+          readonly name: string
+          readonly codeHash: string
+          readonly input: unknown
+        }
+        readonly emit?: {
+          readonly subject: string
+          readonly data: unknown
+        }
+      }
+      readonly ledger: {
+        readonly verdict: 'would-call' | 'would-skip' | 'would-wait' | 'would-park'
+        readonly reason: string
+        readonly entry?: LedgerEntry
+      } | {
+        readonly verdict: 'would-call' | 'would-skip' | 'would-wait' | 'would-park'
+        readonly reason: string
+        readonly entry?: LedgerEntry
+      }
+      readonly problem?: {
+        readonly at: 'where' | 'key' | 'do'
+        readonly message: string
+        readonly path: string | null
+        readonly type: string | null
+      }
+      readonly findings?: readonly ({
+        readonly severity: 'error' | 'warning'
+        readonly rule: string
+        readonly message: string
+        readonly file: string
+        readonly line: number
+        readonly column: number
+        readonly suggestion?: string
+      })[]
+    }
+  }
 }
 
 /** Method, path, and which arguments go into the query; those in the path are marked there, the rest is the body. */
 export const OPERATIONS = {
+  applyDefinitions: ['POST', '/v1/definitions/apply', []],
+  checkDefinitions: ['POST', '/v1/definitions/check', []],
   createKey: ['POST', '/v1/keys', []],
   createTenant: ['POST', '/v1/tenants', []],
+  disableDefinition: ['POST', '/v1/definitions/{kind}/{name}/disable', []],
+  explainEvent: ['GET', '/v1/events/{id}/explain', []],
   getDeadLetter: ['GET', '/v1/dead-letters/{id}', []],
+  getDefinition: ['GET', '/v1/definitions/{kind}/{name}', []],
+  getDemo: ['GET', '/v1/demo', []],
   getError: ['GET', '/errors/{code}', []],
   getEvent: ['GET', '/v1/events/{id}', []],
   getHealth: ['GET', '/healthz', []],
   getMe: ['GET', '/v1/me', []],
   getOpenApi: ['GET', '/openapi.json', []],
+  getOverview: ['GET', '/v1/overview', []],
   getReadiness: ['GET', '/readyz', []],
+  getStats: ['GET', '/v1/stats', ['minutes']],
   getWork: ['GET', '/v1/work/{id}', []],
   listDeadLetters: ['GET', '/v1/dead-letters', ['cursor', 'limit', 'state', 'consumer', 'class']],
+  listDefinitionVersions: ['GET', '/v1/definitions/versions', ['cursor', 'limit']],
+  listDefinitions: ['GET', '/v1/definitions', ['kind']],
   listEvents: ['GET', '/v1/events', ['cursor', 'limit', 'source', 'subject', 'q', 'unmatched']],
   listKeys: ['GET', '/v1/keys', ['cursor', 'limit']],
   listLedger: ['GET', '/v1/ledger', ['cursor', 'limit', 'state', 'key']],
+  listSecrets: ['GET', '/v1/secrets', ['cursor', 'limit']],
   listTenants: ['GET', '/v1/tenants', ['cursor', 'limit']],
   listUnmatched: ['GET', '/v1/unmatched', ['cursor', 'limit', 'source', 'subject', 'q']],
   listWork: ['GET', '/v1/work', ['cursor', 'limit', 'state', 'consumer', 'class']],
   makeSignInLink: ['POST', '/v1/session/links', []],
+  pauseDefinition: ['POST', '/v1/definitions/{kind}/{name}/pause', []],
+  planDefinitions: ['POST', '/v1/definitions/plan', []],
+  promoteSecret: ['POST', '/v1/secrets/{name}/promote', []],
+  removeSecret: ['DELETE', '/v1/secrets/{name}', []],
   replayDeadLetter: ['POST', '/v1/dead-letters/{id}/replay', []],
   resolveWork: ['POST', '/v1/work/{id}/resolve', []],
+  resumeDefinition: ['POST', '/v1/definitions/{kind}/{name}/resume', []],
   revokeKey: ['DELETE', '/v1/keys/{id}', []],
+  rollbackDefinitions: ['POST', '/v1/definitions/rollback', []],
+  sendDemo: ['POST', '/v1/demo', []],
+  setSecret: ['POST', '/v1/secrets', []],
   signIn: ['POST', '/v1/session', []],
   signOut: ['DELETE', '/v1/session', []],
+  stopDemo: ['POST', '/v1/demo/stop', []],
+  tryExpression: ['POST', '/v1/try/expression', []],
+  tryRoute: ['POST', '/v1/try', []],
 } as const satisfies Record<keyof Operations, readonly [string, string, readonly string[]]>

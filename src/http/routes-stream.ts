@@ -1,0 +1,86 @@
+// GET /v1/stream: what changes, as server-sent events.
+
+import { randomUUID } from 'node:crypto'
+import type { FastifyInstance } from 'fastify'
+import { AppError } from '../core/errors/index.ts'
+import type { HttpApi } from './api.ts'
+import { authenticate } from './auth.ts'
+import { string } from './schemas-answers.ts'
+import { makeStreamHub, type Reader } from './stream-hub.ts'
+
+const RETRY_SECONDS = 30
+const HEADERS = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-store',
+  // Proxies that gather answers would hold messages back.
+  'x-accel-buffering': 'no',
+}
+
+const DESCRIPTION = [
+  'Server-sent events: `changes` with `{changes: [Change]}`, at most eight messages a second;',
+  '`gap` with `{dropped}` when changes were missed: read again what you show; `ping` every 15 seconds.',
+  'Send the last `id` as `Last-Event-ID` to go on after a short break. A node tells what it does itself.',
+].join(' ')
+
+export function addStreamRoutes(app: FastifyInstance, api: Pick<HttpApi, 'watch' | 'access'>): void {
+  const hub = makeStreamHub({
+    watch: (watcher) => api.watch(watcher),
+    life: randomUUID(),
+    after(delayMs, callback) {
+      const timer = setTimeout(callback, delayMs).unref()
+      return () => clearTimeout(timer)
+    },
+    monotonic: () => performance.now(),
+  })
+  // Before connections are waited for: these would never end by themselves.
+  app.addHook('preClose', async () => hub.close())
+
+  app.get(
+    '/stream',
+    {
+      exposeHeadRoute: false,
+      schema: {
+        operationId: 'stream',
+        tags: ['stream'],
+        summary: 'What changes, as it happens',
+        description: DESCRIPTION,
+        response: {
+          200: { description: 'A stream without end', content: { 'text/event-stream': { schema: string } } },
+        },
+      },
+    },
+    (request, reply) => {
+      const { raw } = reply
+      const { tenant, role } = request.caller
+      const lastId = request.headers['last-event-id']
+      const reader: Reader = {
+        write(text) {
+          // Headers go out with the first message: until then a refusal is possible.
+          if (!raw.headersSent) raw.writeHead(200, HEADERS)
+          return raw.write(text)
+        },
+        end: () => raw.end(),
+        async mayRead() {
+          try {
+            const caller = await authenticate(request, api.access)
+            return caller.tenant === tenant && caller.role === role
+          } catch (error) {
+            if (error instanceof AppError && error.code === 'not_authenticated') return false
+            throw error
+          }
+        },
+      }
+      const seat = hub.join(tenant, typeof lastId === 'string' ? lastId : null, reader)
+      if (seat === null) throw tooMany()
+      reply.hijack()
+      raw.on('drain', seat.drained)
+      raw.once('close', seat.leave)
+    },
+  )
+}
+
+function tooMany(): AppError {
+  return new AppError('limited', 'too many streams of this tenant are open on this node', {
+    details: { retryAfterSeconds: RETRY_SECONDS },
+  })
+}

@@ -1,0 +1,254 @@
+// The tail of what changes, for many readers: one watch per node, one ring of the latest changes per tenant that somebody
+// reads, and per reader no more than a place in it. Messages are gathered, so that a burst costs a few writes a second.
+//
+// Invariants: FD3 a reader gets changes of its own tenant only. A reader that is too slow misses changes and is told so; it
+// never holds more than the message that is on its way.
+
+import type { TenantId } from '../core/ids/index.ts'
+import type { Change, Feed } from '../engine/index.ts'
+import { showChange } from './shapes.ts'
+
+export interface Reader {
+  /** false: it cannot take more until `drained` is called. */
+  write(text: string): boolean
+  end(): void
+  /** Whether it may go on reading; asked at every ping. */
+  mayRead(): Promise<boolean>
+}
+
+export interface Seat {
+  drained(): void
+  leave(): void
+}
+
+export interface StreamHub {
+  /** null when too many read already. `lastId` is the last message that the reader has seen. */
+  join(tenant: TenantId, lastId: string | null, reader: Reader): Seat | null
+  close(): void
+}
+
+export interface HubLimits {
+  /** Changes kept per tenant, to go on from after a short break. */
+  readonly ringMax: number
+  /** Changes that one reader may be behind. */
+  readonly behindMax: number
+  readonly readersMax: number
+  readonly gatherMs: number
+  readonly pingMs: number
+  /** How long changes are kept for readers that may come back. */
+  readonly lingerMs: number
+  /** A reader that takes nothing for so long is let go. */
+  readonly stuckMsMax: number
+}
+
+export const HUB_LIMITS: HubLimits = {
+  ringMax: 4_096,
+  behindMax: 1_000,
+  readersMax: 50,
+  gatherMs: 125,
+  pingMs: 15_000,
+  lingerMs: 30_000,
+  stuckMsMax: 60_000,
+}
+
+interface Room {
+  readonly ring: Change[]
+  /** How many changes there ever were. */
+  head: number
+  /** Before this one nobody can go on: something was lost. */
+  floor: number
+  readonly seats: Set<Sitting>
+  isDue: boolean
+  cancelEnd: () => void
+}
+
+interface Sitting {
+  readonly reader: Reader
+  /** The next change to send. */
+  at: number
+  hasGap: boolean
+  /** Since when it takes nothing; null while it does. */
+  stuckAt: number | null
+}
+
+export function makeStreamHub(
+  deps: {
+    watch: Feed['watch']
+    /** Names this life of the node: numbers of an earlier one mean nothing. */
+    readonly life: string
+    after(delayMs: number, callback: () => void): () => void
+    monotonic(): number
+  },
+  limits: HubLimits = HUB_LIMITS,
+): StreamHub {
+  const rooms = new Map<TenantId, Room>()
+  let unwatch: (() => void) | null = null
+  let isGathering = false
+  let cancelPing: (() => void) | null = null
+  let isClosed = false
+
+  const gather = () => {
+    if (isGathering) return
+    isGathering = true
+    deps.after(limits.gatherMs, () => {
+      isGathering = false
+      for (const room of rooms.values()) if (room.isDue) flush(room)
+    })
+  }
+
+  const markDue = (room: Room) => {
+    room.isDue = true
+    gather()
+  }
+
+  const watch = () => {
+    unwatch ??= deps.watch({
+      changed(tenant, change) {
+        const room = rooms.get(tenant)
+        if (room === undefined) return
+        room.ring[room.head % limits.ringMax] = change
+        room.head += 1
+        if (!room.isDue && room.seats.size > 0) markDue(room)
+      },
+      lost() {
+        for (const room of rooms.values()) {
+          for (const sitting of room.seats) sitting.hasGap = true
+          room.head += 1
+          room.floor = room.head
+          markDue(room)
+        }
+      },
+    })
+  }
+
+  const idOf = (room: Room) => `${deps.life}-${room.head}`
+
+  const send = (sitting: Sitting, text: string) => {
+    if (!sitting.reader.write(text)) sitting.stuckAt = deps.monotonic()
+  }
+
+  const flush = (room: Room) => {
+    room.isDue = false
+    /** Most readers are at the same place: their message is made once. */
+    const texts = new Map<number, string>()
+    for (const sitting of room.seats) {
+      if (sitting.stuckAt !== null || (sitting.at === room.head && !sitting.hasGap)) continue
+      const behind = room.head - sitting.at
+      const isGap = sitting.hasGap || behind > limits.behindMax
+      const from = sitting.at
+      sitting.at = room.head
+      sitting.hasGap = false
+      if (isGap) {
+        send(sitting, message('gap', idOf(room), `{"dropped":${behind}}`))
+        continue
+      }
+      const known = texts.get(from) ?? changesMessage(room, from)
+      texts.set(from, known)
+      send(sitting, known)
+    }
+  }
+
+  const changesMessage = (room: Room, from: number): string => {
+    // Of a row that changed several times only the last is worth telling.
+    const latest = new Map<string, Change>()
+    for (let at = from; at < room.head; at += 1) {
+      const change = room.ring[at % limits.ringMax] as Change
+      const name = change.type === 'definitions' ? change.type : `${change.type} ${change.id}`
+      latest.delete(name)
+      latest.set(name, change)
+    }
+    const changes = [...latest.values()].map(showChange)
+    return message('changes', idOf(room), JSON.stringify({ changes }))
+  }
+
+  const ping = () => {
+    cancelPing = null
+    for (const room of rooms.values()) {
+      for (const sitting of room.seats) {
+        const { reader, stuckAt } = sitting
+        if (stuckAt === null) send(sitting, message('ping', null, '{}'))
+        else if (deps.monotonic() - stuckAt >= limits.stuckMsMax) reader.end()
+        reader.mayRead().then(
+          (may) => {
+            if (!may) reader.end()
+          },
+          // Nobody can say so now: the next ping asks again.
+          () => {},
+        )
+      }
+    }
+    schedulePing()
+  }
+  const schedulePing = () => {
+    if (isClosed || ![...rooms.values()].some(({ seats }) => seats.size > 0)) return
+    cancelPing ??= deps.after(limits.pingMs, ping)
+  }
+
+  const roomOf = (tenant: TenantId): Room => {
+    const known = rooms.get(tenant)
+    if (known !== undefined) return known
+    const made: Room = { ring: [], head: 0, floor: 0, seats: new Set(), isDue: false, cancelEnd: () => {} }
+    rooms.set(tenant, made)
+    return made
+  }
+
+  const leave = (tenant: TenantId, room: Room, sitting: Sitting) => {
+    if (!room.seats.delete(sitting) || room.seats.size > 0 || isClosed) return
+    room.cancelEnd = deps.after(limits.lingerMs, () => {
+      rooms.delete(tenant)
+      if (rooms.size > 0) return
+      unwatch?.()
+      unwatch = null
+    })
+  }
+
+  /** Where a reader goes on that has seen `lastId`; null when that is too long ago. */
+  const resume = (room: Room, lastId: string): number | null => {
+    const prefix = `${deps.life}-`
+    const seen = lastId.startsWith(prefix) ? Number(lastId.slice(prefix.length)) : Number.NaN
+    if (!Number.isInteger(seen) || seen > room.head || seen < room.floor || room.head - seen > limits.ringMax)
+      return null
+    return seen
+  }
+
+  return {
+    join(tenant, lastId, reader) {
+      if (isClosed) return null
+      const isNew = !rooms.has(tenant)
+      const room = roomOf(tenant)
+      if (room.seats.size >= limits.readersMax) return null
+      watch()
+      room.cancelEnd()
+      const at = lastId === null || isNew ? null : resume(room, lastId)
+      const hasGap = lastId !== null && at === null
+      const sitting: Sitting = { reader, at: at ?? room.head, hasGap, stuckAt: null }
+      room.seats.add(sitting)
+      // The first message names the place from which the reader can go on.
+      send(sitting, message('ping', hasGap || sitting.at < room.head ? null : idOf(room), '{}'))
+      if (hasGap || sitting.at < room.head) markDue(room)
+      schedulePing()
+      return {
+        drained() {
+          sitting.stuckAt = null
+          if (sitting.at < room.head || sitting.hasGap) markDue(room)
+        },
+        leave: () => leave(tenant, room, sitting),
+      }
+    },
+    close() {
+      isClosed = true
+      unwatch?.()
+      unwatch = null
+      cancelPing?.()
+      for (const room of rooms.values()) {
+        room.cancelEnd()
+        for (const { reader } of room.seats) reader.end()
+      }
+      rooms.clear()
+    },
+  }
+}
+
+function message(name: string, id: string | null, data: string): string {
+  return `event: ${name}\n${id === null ? '' : `id: ${id}\n`}data: ${data}\n\n`
+}
