@@ -16,7 +16,12 @@ export async function start(): Promise<number> {
   for (const { setting, message } of resolved.warnings)
     process.stderr.write(`millrace: ${setting}: ${message}\n`)
   try {
-    const app = await startApp({ config, env, onFatal })
+    const app = await startApp({
+      config,
+      env,
+      onFatal,
+      onNotice: (text) => process.stdout.write(text),
+    })
     // Elsewhere stdout is a log that others read: a link there would be a key for all of them.
     const link = config.environment === 'DEV' ? await app.makeSignInLink() : null
     process.stdout.write(renderBanner(app, config, { link, command: commandName(env) }))

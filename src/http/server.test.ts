@@ -19,6 +19,7 @@ import {
 } from '../core/ids/index.ts'
 import type { NewLedgerEntry } from '../core/ledger/index.ts'
 import { EMPTY_NOTE, type NewWork } from '../core/work/index.ts'
+import { makeDemoApi } from '../demo/index.ts'
 import { makeAccess } from '../engine/access/index.ts'
 import { type Store, StoreError, type Write } from '../ports/store.ts'
 import type { HttpApi } from './api.ts'
@@ -49,6 +50,10 @@ function makeWorld(over: Partial<HttpApi> = {}, closeMs = 1_000) {
     },
     access: makeAccess({ store, clock, random, log, adminKey: KEY }),
     secrets: makeLocalVault({ store, clock, random, log, keys: makeMasterKeys(new Uint8Array(32)) }),
+    demo: makeDemoApi(null, async () => false),
+    // Their own tests have real ones.
+    definitions: {} as HttpApi['definitions'],
+    inspect: {} as HttpApi['inspect'],
     about: { environment: 'DEV', version: '0.0.0', node: 'node-1' },
     health: async () => ({ ready: true, reasons: [] }),
     ...over,

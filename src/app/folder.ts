@@ -1,0 +1,101 @@
+// The definitions folder of a node: put in force at the start and, in DEV, whenever it changes.
+
+import { type Change, definitionId } from '../core/definition/index.ts'
+import { AppError } from '../core/errors/index.ts'
+import { DEFAULT_TENANT } from '../core/ids/index.ts'
+import { formatFindings, hasErrors, type LoadedFolder, watchFolder } from '../definitions/index.ts'
+import type { Applied, Definitions } from '../engine/definitions/index.ts'
+
+export interface FolderDeps {
+  readonly owner: 'folder' | 'demo'
+  readonly definitions: Pick<Definitions, 'apply' | 'goneFromFolder'>
+  load(): Promise<LoadedFolder>
+  /** Keeps the folder's code before definitions name it. */
+  keepCode(code: LoadedFolder['code']): Promise<void>
+}
+
+const TRIES = 5
+
+/** Nodes of one database start together and apply the same: who comes second looks again, and finds it done. */
+export async function applyFolder(deps: FolderDeps, loaded: LoadedFolder): Promise<Applied> {
+  await deps.keepCode(loaded.code)
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await deps.definitions.apply(DEFAULT_TENANT, {
+        definitions: loaded.definitions,
+        managedBy: deps.owner,
+        prune: false,
+        by: deps.owner,
+        reason: null,
+      })
+    } catch (error) {
+      const isLost = error instanceof AppError && error.code === 'conflict'
+      if (!isLost || tries >= TRIES) throw error
+    }
+  }
+}
+
+/** What is in force and no longer in the folder, as lines for a person. */
+export function goneLines({ definitions }: Pick<FolderDeps, 'definitions'>): readonly string[] {
+  return definitions
+    .goneFromFolder(DEFAULT_TENANT)
+    .map(
+      (entry) =>
+        `${definitionId(entry)} is gone from the folder and stays in force; \`millrace apply --prune\` removes it`,
+    )
+}
+
+/** `say` gets whole lines for whoever watches the terminal. */
+export function followFolder(
+  deps: FolderDeps,
+  folder: string,
+  first: { readonly version: number; readonly loaded: LoadedFolder },
+  say: (text: string) => void,
+): { close(): Promise<void> } {
+  let { version } = first
+  let said = first.loaded.findings.length > 0 ? formatFindings(first.loaded.findings, first.loaded.files) : ''
+  let gone = goneLines(deps).join('\n')
+
+  const look = async () => {
+    const loaded = await deps.load()
+    const findings = loaded.findings.length > 0 ? formatFindings(loaded.findings, loaded.files) : ''
+    if (findings !== '' && findings !== said) say(`\n${findings}`)
+    const isBroken = hasErrors(loaded.findings)
+    if (isBroken && findings !== said) say(`nothing was applied: version ${version} stays in force\n`)
+    said = findings
+    if (isBroken) return
+    const applied = await applyFolder(deps, loaded)
+    if (applied.version !== version) {
+      version = applied.version
+      say(`applied version ${version}: ${describeChanges(applied.changes)}\n`)
+    }
+    const left = goneLines(deps)
+    if (left.join('\n') !== gone) for (const line of left) say(`${line}\n`)
+    gone = left.join('\n')
+  }
+
+  const tell = (error: unknown) =>
+    say(`the definitions were not read: ${error instanceof Error ? error.message : String(error)}\n`)
+  try {
+    return watchFolder(folder, look, tell)
+  } catch (error) {
+    tell(error)
+    return { close: async () => {} }
+  }
+}
+
+const WORDS: Readonly<Record<Change['change'], string>> = {
+  create: 'added',
+  update: 'updated',
+  remove: 'removed',
+  unchanged: 'unchanged',
+}
+const TOLD_MAX = 10
+
+function describeChanges(changes: readonly Change[]): string {
+  const told = changes
+    .filter(({ change }) => change !== 'unchanged')
+    .map(({ kind, name, change }) => `${kind.toLowerCase()} ${name} ${WORDS[change]}`)
+  const more = told.length > TOLD_MAX ? [`${told.length - TOLD_MAX} more`] : []
+  return [...told.slice(0, TOLD_MAX), ...more].join(', ')
+}

@@ -1,0 +1,381 @@
+// The definitions in force and their versions: GET /v1/definitions …; POST check, plan, apply, rollback; pause, resume and
+// disable of one.
+
+import type { FastifyInstance } from 'fastify'
+import { CONTROL_VERBS, type ControlVerb, type DefinitionKind } from '../core/definition/index.ts'
+import { stringifyJson } from '../core/json/index.ts'
+import { type DefinitionFile, diffLines, hasErrors, renderYaml } from '../definitions/index.ts'
+import type { DefinitionItem, NewDefinition, PlannedChange } from '../engine/definitions/index.ts'
+import type { HttpApi } from './api.ts'
+import { compileFiles, refuseErrors } from './definition-files.ts'
+import { fields, oneOf, type PageQuery, page, reason, splitQuery } from './schemas.ts'
+import {
+  answer,
+  anything,
+  boolean,
+  instant,
+  integer,
+  listOf,
+  nullable,
+  pageOf,
+  shape,
+  string,
+} from './schemas-answers.ts'
+import { iso } from './shapes.ts'
+
+/** Files are many; the rest of the API takes less. */
+const BODY_BYTES_MAX = 8 * 1_048_576
+
+const kind = oneOf(['Source', 'Route', 'Profile'])
+const files = {
+  type: 'array',
+  maxItems: 1_000,
+  items: fields(
+    {
+      path: { type: 'string', minLength: 1, maxLength: 512, description: 'Its name, for the findings.' },
+      text: { type: 'string', maxLength: 1_048_576, description: 'YAML, or JSON when the path ends so.' },
+    },
+    ['path', 'text'],
+  ),
+} as const
+const prune = {
+  type: 'boolean',
+  default: false,
+  description:
+    'Also remove what was applied by the API, or is gone from the folder, and is not in the files.',
+} as const
+const definitionParams = fields({ kind, name: { type: 'string', minLength: 1, maxLength: 128 } }, [
+  'kind',
+  'name',
+])
+
+const finding = shape(
+  {
+    severity: oneOf(['error', 'warning']),
+    rule: string,
+    message: string,
+    file: string,
+    line: integer,
+    column: integer,
+    suggestion: string,
+  },
+  ['suggestion'],
+)
+export const findings = listOf(finding)
+const changeShape = {
+  kind,
+  name: string,
+  change: oneOf(['create', 'update', 'remove', 'unchanged']),
+} as const
+const applied = shape({ version: integer, hash: string, changes: listOf(shape(changeShape)), findings })
+const status = nullable(oneOf(['active', 'paused', 'disabled']))
+const itemShape = {
+  kind,
+  name: string,
+  description: nullable(string),
+  status: { ...status, description: 'In force; null for what has none.' },
+  declaredStatus: { ...status, description: 'What the document says.' },
+  control: {
+    ...nullable(shape({ by: string, at: instant, reason: nullable(string) })),
+    description: 'Who said otherwise than the document.',
+  },
+  hash: string,
+  managedBy: oneOf(['folder', 'api', 'demo']),
+  version: { ...integer, description: 'The version of the definitions that brought it.' },
+  updatedAt: instant,
+  on: { ...listOf(string), description: 'Of routes.' },
+  subject: { ...string, description: 'Of sources.' },
+  action: { ...oneOf(['http', 'function', 'emit']), description: 'Of routes.' },
+} as const
+const itemOptional = ['on', 'subject', 'action']
+const item = shape(itemShape, itemOptional)
+
+export function addDefinitionRoutes(app: FastifyInstance, api: Pick<HttpApi, 'definitions'>): void {
+  const tags = ['definitions']
+
+  app.get<{ Querystring: { kind?: DefinitionKind } }>(
+    '/definitions',
+    {
+      schema: {
+        operationId: 'listDefinitions',
+        tags,
+        summary: 'The definitions in force',
+        querystring: fields({ kind }),
+        response: { 200: answer('All of them', pageOf(item)) },
+      },
+    },
+    async (request) => {
+      const all = await api.definitions.list(request.caller.tenant)
+      const wanted = request.query.kind
+      const items = all.filter((one) => wanted === undefined || one.kind === wanted).map(showItem)
+      return { items, nextCursor: null }
+    },
+  )
+
+  app.get<{ Querystring: PageQuery }>(
+    '/definitions/versions',
+    {
+      schema: {
+        operationId: 'listDefinitionVersions',
+        tags,
+        summary: 'The versions of the definitions, newest first',
+        querystring: fields(page),
+        response: {
+          200: answer(
+            'A page',
+            pageOf(
+              shape({
+                version: integer,
+                hash: string,
+                appliedAt: instant,
+                by: string,
+                reason: nullable(string),
+                changes: { ...integer, description: 'How many definitions differ from the version before.' },
+              }),
+            ),
+          ),
+        },
+      },
+    },
+    async (request) => {
+      const { tenant } = request.caller
+      const { items, nextCursor } = await api.definitions.versions(tenant, splitQuery(request.query))
+      return {
+        items: items.map(({ version, hash, appliedAt, by, reason: why, changes }) => ({
+          version,
+          hash,
+          appliedAt: iso(appliedAt),
+          by,
+          reason: why,
+          changes,
+        })),
+        nextCursor,
+      }
+    },
+  )
+
+  app.get<{ Params: { kind: DefinitionKind; name: string } }>(
+    '/definitions/:kind/:name',
+    {
+      schema: {
+        operationId: 'getDefinition',
+        tags,
+        summary: 'A definition as it is in force, as it was written, and its history',
+        params: definitionParams,
+        response: {
+          200: answer(
+            'The definition',
+            shape(
+              {
+                ...itemShape,
+                document: {
+                  ...anything,
+                  description: 'The normal form: defaults filled in, units resolved.',
+                },
+                yaml: { ...string, description: 'As it was written.' },
+                path: { ...nullable(string), description: 'The file it was written in.' },
+                history: listOf(shape({ hash: string, appliedAt: instant, by: string, version: integer })),
+              },
+              itemOptional,
+            ),
+          ),
+        },
+      },
+    },
+    async (request, reply) => {
+      const { kind: asked, name } = request.params
+      const { item: found, authored, history } = await api.definitions.one(request.caller.tenant, asked, name)
+      const shown = {
+        ...showItem(found),
+        document: found.document,
+        yaml: textOf({ document: found.document, authored }),
+        path: authored?.path ?? null,
+        history: history.map(({ hash, appliedAt, by, version }) => ({
+          hash,
+          appliedAt: iso(appliedAt),
+          by,
+          version,
+        })),
+      }
+      return reply.type('application/json').send(stringifyJson(shown as never))
+    },
+  )
+
+  app.post<{ Body: { files: readonly DefinitionFile[] } }>(
+    '/definitions/check',
+    {
+      config: { role: 'viewer' },
+      bodyLimit: BODY_BYTES_MAX,
+      schema: {
+        operationId: 'checkDefinitions',
+        tags,
+        summary: 'Check definitions without applying them',
+        body: fields({ files }, ['files']),
+        response: { 200: answer('Every finding', shape({ ok: boolean, findings })) },
+      },
+    },
+    async (request) => {
+      const compiled = await compileFiles(api, request.caller.tenant, request.body.files)
+      return { ok: !hasErrors(compiled.findings), findings: compiled.findings }
+    },
+  )
+
+  app.post<{ Body: { files: readonly DefinitionFile[]; prune: boolean } }>(
+    '/definitions/plan',
+    {
+      config: { role: 'viewer' },
+      bodyLimit: BODY_BYTES_MAX,
+      schema: {
+        operationId: 'planDefinitions',
+        tags,
+        summary: 'What applying would change, with the lines',
+        body: fields({ files, prune }, ['files']),
+        response: {
+          200: answer(
+            'The plan; `base` is the version it was made on',
+            shape({
+              ok: boolean,
+              findings,
+              base: integer,
+              changes: listOf(
+                shape({ ...changeShape, diff: listOf(shape({ op: oneOf([' ', '+', '-']), text: string })) }, [
+                  'diff',
+                ]),
+              ),
+            }),
+          ),
+        },
+      },
+    },
+    async (request) => {
+      const { tenant } = request.caller
+      const compiled = await compileFiles(api, tenant, request.body.files)
+      const ok = !hasErrors(compiled.findings)
+      const planned = await api.definitions.plan(tenant, {
+        definitions: ok ? compiled.definitions : [],
+        managedBy: 'api',
+        prune: ok && request.body.prune,
+      })
+      return {
+        ok,
+        findings: compiled.findings,
+        base: planned.base,
+        changes: planned.changes.map(showChange),
+      }
+    },
+  )
+
+  type ApplyBody = { files: readonly DefinitionFile[]; prune: boolean; base?: number; reason?: string }
+  app.post<{ Body: ApplyBody }>(
+    '/definitions/apply',
+    {
+      config: { role: 'admin' },
+      bodyLimit: BODY_BYTES_MAX,
+      schema: {
+        operationId: 'applyDefinitions',
+        tags,
+        summary: 'Put definitions in force, all of them or none',
+        body: fields(
+          {
+            files,
+            prune,
+            base: { type: 'integer', minimum: 0, description: 'The version that the plan was made on.' },
+            reason,
+          },
+          ['files'],
+        ),
+        response: { 200: answer('What is in force now', applied) },
+      },
+    },
+    async (request) => {
+      const { tenant, actor } = request.caller
+      const { prune: isPruning, base, reason: why = null } = request.body
+      const compiled = await compileFiles(api, tenant, request.body.files)
+      refuseErrors(compiled.findings)
+      const result = await api.definitions.apply(tenant, {
+        definitions: compiled.definitions,
+        managedBy: 'api',
+        prune: isPruning,
+        by: actor,
+        reason: why,
+        ...(base === undefined ? {} : { base }),
+      })
+      return { ...result, findings: compiled.findings }
+    },
+  )
+
+  app.post<{ Body: { to: number; reason?: string } }>(
+    '/definitions/rollback',
+    {
+      config: { role: 'admin' },
+      schema: {
+        operationId: 'rollbackDefinitions',
+        tags,
+        summary: 'Put the definitions of an earlier version in force again, as a new version',
+        body: fields({ to: { type: 'integer', minimum: 1 }, reason }, ['to']),
+        response: { 200: answer('What is in force now', applied) },
+      },
+    },
+    async (request) => {
+      const { tenant, actor } = request.caller
+      const { to, reason: why = null } = request.body
+      return { ...(await api.definitions.rollback(tenant, { to, by: actor, reason: why })), findings: [] }
+    },
+  )
+
+  for (const verb of CONTROL_VERBS) {
+    app.post<{ Params: { kind: DefinitionKind; name: string }; Body: { reason?: string } }>(
+      `/definitions/:kind/:name/${verb}`,
+      {
+        config: { role: 'operator' },
+        schema: {
+          operationId: `${verb}Definition`,
+          tags,
+          summary: CONTROL_SUMMARIES[verb],
+          params: definitionParams,
+          body: fields({ reason }),
+          response: { 200: answer('The definition', item) },
+        },
+      },
+      async (request) => {
+        const { tenant, actor } = request.caller
+        const { kind: asked, name } = request.params
+        const said = { by: actor, reason: request.body.reason ?? null }
+        return showItem(await api.definitions.control(tenant, asked, name, verb, said))
+      },
+    )
+  }
+}
+
+const CONTROL_SUMMARIES: Readonly<Record<ControlVerb, string>> = {
+  pause: 'Keep a route’s work until it is resumed',
+  resume: 'Let a route or source go on',
+  disable: 'Skip what arrives for a route, or refuse what comes to a source',
+}
+
+function showItem(one: DefinitionItem) {
+  const { document, control } = one
+  return {
+    kind: one.kind,
+    name: one.name,
+    description: document.description,
+    status: one.status,
+    declaredStatus: one.declaredStatus,
+    control: control === null ? null : { by: control.by, at: iso(control.at), reason: control.reason },
+    hash: one.hash,
+    managedBy: one.managedBy,
+    version: one.version,
+    updatedAt: iso(one.at),
+    ...(document.kind === 'Route' ? { on: document.on, action: document.do.type } : {}),
+    ...(document.kind === 'Source' ? { subject: document.subject } : {}),
+  }
+}
+
+function textOf({ document, authored }: NewDefinition): string {
+  return authored?.text ?? renderYaml(document)
+}
+
+function showChange({ kind: of, name, change, before, after }: PlannedChange) {
+  const texts = [before, after].map((one) => (one === null ? '' : textOf(one))) as [string, string]
+  return { kind: of, name, change, ...(change === 'unchanged' ? {} : { diff: diffLines(...texts) }) }
+}

@@ -1,0 +1,252 @@
+// POST /v1/try, POST /v1/try/expression and GET /v1/events/{id}/explain: what would happen, and why something did.
+
+import type { FastifyInstance } from 'fastify'
+import type { RouteDocument } from '../core/definition/index.ts'
+import { AppError } from '../core/errors/index.ts'
+import type { EventId, TenantId } from '../core/ids/index.ts'
+import { type JsonValue, stringifyJson } from '../core/json/index.ts'
+import type { Finding } from '../definitions/index.ts'
+import type { GivenEvent } from '../engine/inspect/index.ts'
+import type { HttpApi } from './api.ts'
+import { compileFiles, refuseErrors } from './definition-files.ts'
+import { findings } from './routes-definitions.ts'
+import { fields, idParams, oneOf, text } from './schemas.ts'
+import {
+  answer,
+  anything,
+  boolean,
+  integer,
+  listOf,
+  nullable,
+  ref,
+  shape,
+  string,
+} from './schemas-answers.ts'
+import { showLedgerEntry } from './shapes.ts'
+
+type AskedEvent = EventId | GivenEvent
+
+const event = {
+  description: 'The id of an accepted event, or one given in place.',
+  anyOf: [
+    { type: 'string', minLength: 1, maxLength: 128 },
+    fields(
+      {
+        subject: text,
+        source: { ...text, description: 'A source in force names its object and dedup key.' },
+        data: anything,
+        headers: { type: 'object', maxProperties: 200, additionalProperties: { type: 'string' } },
+      },
+      ['subject', 'data'],
+    ),
+  ],
+} as const
+const why = listOf(
+  shape({ part: string, holds: boolean, saw: { ...string, description: 'What it looked at.' } }, ['saw']),
+)
+const tried = shape(
+  {
+    route: shape({ name: string, hash: string, status: string }),
+    subjectFits: boolean,
+    matched: boolean,
+    why,
+    key: nullable(string),
+    action: nullable(
+      shape(
+        {
+          type: oneOf(['http', 'function', 'emit']),
+          request: shape({
+            method: string,
+            url: string,
+            headers: { type: 'object', additionalProperties: string },
+            body: nullable(string),
+          }),
+          function: shape({ name: string, codeHash: string, input: anything }),
+          emit: shape({ subject: string, data: anything }),
+        },
+        ['request', 'function', 'emit'],
+      ),
+    ),
+    ledger: nullable(
+      shape(
+        {
+          verdict: oneOf(['would-call', 'would-skip', 'would-wait', 'would-park']),
+          reason: string,
+          entry: ref('LedgerEntry'),
+        },
+        ['entry'],
+      ),
+    ),
+    problem: shape({
+      at: oneOf(['where', 'key', 'do']),
+      message: string,
+      path: nullable(string),
+      type: nullable(string),
+    }),
+    findings,
+  },
+  ['problem', 'findings'],
+)
+
+export function addTryRoutes(app: FastifyInstance, api: Pick<HttpApi, 'definitions' | 'inspect'>): void {
+  app.post<{ Body: { route?: string; yaml?: string; event: AskedEvent } }>(
+    '/try',
+    {
+      config: { role: 'viewer' },
+      schema: {
+        operationId: 'tryRoute',
+        tags: ['try'],
+        summary: 'What a route would do with an event; calls nobody and writes nothing',
+        body: fields(
+          {
+            route: { ...text, description: 'The name of a route in force.' },
+            yaml: {
+              type: 'string',
+              minLength: 1,
+              maxLength: 262_144,
+              description: 'Or one that is not applied.',
+            },
+            event,
+          },
+          ['event'],
+        ),
+        response: { 200: answer('Match, key, request and verdict', tried) },
+      },
+    },
+    async (request, reply) => {
+      const { tenant } = request.caller
+      const { route, yaml } = request.body
+      if ((route === undefined) === (yaml === undefined)) {
+        const fault = { path: '/route', message: 'or `yaml` must be there, and not both' }
+        throw new AppError('invalid_request', 'give a route’s name or its YAML', {
+          details: { fields: [fault] },
+        })
+      }
+      const written = yaml === undefined ? null : await readRoute(tenant, yaml)
+      const asked = written?.document ?? (route as string)
+      const result = await api.inspect.tryRoute(tenant, asked, request.body.event)
+      const { problem, ledger, ...rest } = result
+      const shown = {
+        ...rest,
+        ledger:
+          ledger === null
+            ? null
+            : {
+                verdict: ledger.verdict,
+                reason: ledger.reason,
+                ...(ledger.entry === null ? {} : { entry: showLedgerEntry(ledger.entry) }),
+              },
+        ...(problem === null ? {} : { problem }),
+        ...(written === null ? {} : { findings: written.findings }),
+      }
+      return reply.type('application/json').send(stringifyJson(shown as unknown as JsonValue))
+    },
+  )
+
+  const readRoute = async (
+    tenant: TenantId,
+    yaml: string,
+  ): Promise<{ readonly document: RouteDocument; readonly findings: readonly Finding[] }> => {
+    const compiled = await compileFiles(api, tenant, [{ path: 'route.yaml', text: yaml }])
+    refuseErrors(compiled.findings)
+    const routes = compiled.documents.filter((document) => document.kind === 'Route')
+    if (routes.length !== 1) {
+      const fault = { path: '/yaml', message: `must hold one route, not ${routes.length}` }
+      throw new AppError('invalid_request', `the YAML holds ${routes.length} routes, not one`, {
+        details: { fields: [fault] },
+      })
+    }
+    return { document: routes[0] as RouteDocument, findings: compiled.findings }
+  }
+
+  app.post<{ Body: { expression: string; as: 'pick' | 'send' | 'condition'; event: AskedEvent } }>(
+    '/try/expression',
+    {
+      config: { role: 'viewer' },
+      schema: {
+        operationId: 'tryExpression',
+        tags: ['try'],
+        summary: 'The value of an expression over an event',
+        body: fields(
+          {
+            expression: { type: 'string', minLength: 1, maxLength: 65_536 },
+            as: {
+              ...oneOf(['pick', 'send', 'condition']),
+              description: 'An expression, a text with `{{ }}`, or a condition.',
+            },
+            event,
+          },
+          ['expression', 'as', 'event'],
+        ),
+        response: {
+          200: answer(
+            'The value, or what is wrong',
+            shape(
+              {
+                ok: boolean,
+                value: anything,
+                type: string,
+                message: string,
+                at: { ...integer, description: 'Where in the text, from 0.' },
+              },
+              ['value', 'type', 'message', 'at'],
+            ),
+          ),
+        },
+      },
+    },
+    async (request, reply) => {
+      const { expression, as, event: asked } = request.body
+      const computed = await api.inspect.compute(request.caller.tenant, expression, as, asked)
+      const shown: JsonValue =
+        computed.ok || computed.at !== null
+          ? (computed as unknown as JsonValue)
+          : { ok: false, message: computed.message }
+      return reply.type('application/json').send(stringifyJson(shown))
+    },
+  )
+
+  app.get<{ Params: { id: EventId } }>(
+    '/events/:id/explain',
+    {
+      schema: {
+        operationId: 'explainEvent',
+        tags: ['try'],
+        summary: 'Who wants an event by the definitions in force, who does not, and why',
+        params: idParams,
+        response: {
+          200: answer(
+            'Every consumer',
+            shape({
+              eventId: string,
+              subject: string,
+              consumers: listOf(
+                shape(
+                  {
+                    kind: string,
+                    name: string,
+                    verdict: oneOf(['matched', 'subject', 'condition', 'error']),
+                    status: oneOf(['active', 'paused', 'disabled', 'gone']),
+                    patterns: listOf(string),
+                    why,
+                    workId: string,
+                  },
+                  ['workId'],
+                ),
+              ),
+            }),
+          ),
+        },
+      },
+    },
+    async (request) => {
+      const { id } = request.params
+      const { subject, consumers } = await api.inspect.explain(request.caller.tenant, id)
+      const shown = consumers.map(({ workId, ...rest }) => ({
+        ...rest,
+        ...(workId === null ? {} : { workId }),
+      }))
+      return { eventId: id, subject, consumers: shown }
+    },
+  )
+}
