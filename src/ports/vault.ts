@@ -23,8 +23,8 @@ export interface SecretRow {
 export interface SecretVault extends Vault {
   /** By name. */
   list(tenant: TenantId, page: PageRequest): Promise<Page<SecretRow>>
-  /** Whether `resolve` would find it. */
-  has(tenant: TenantId, name: string): Promise<boolean>
+  /** Those that `resolve` would find. */
+  names(tenant: TenantId): Promise<ReadonlySet<string>>
   /** A pending value waits beside the one in use; any other takes its place at once, and that of a pending one. */
   set(
     tenant: TenantId,

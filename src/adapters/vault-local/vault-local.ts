@@ -113,9 +113,12 @@ export function makeLocalVault(deps: LocalVaultDeps): SecretVault {
       const { items, nextCursor } = await store.forTenant(tenant).records({ ...page, kind: 'secret' })
       return { items: items.map(({ key, body }) => show(key, parse(body))), nextCursor }
     },
-    async has(tenant, name) {
-      const row = await read(tenant, name)
-      return row !== null && parse(row.body).current !== null
+    async names(tenant) {
+      const names = new Set<string>()
+      for await (const { key, body } of allSecrets(store, tenant)) {
+        if (parse(body).current !== null) names.add(key)
+      }
+      return names
     },
     async set(tenant, name, value, { isPending, by }) {
       let version = 0
