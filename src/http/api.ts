@@ -42,7 +42,7 @@ export interface HttpApi {
     functionHash(name: string): string | null
   }
   readonly inspect: Inspect
-  readonly secrets: Pick<SecretVault, 'list' | 'set' | 'promote' | 'remove'>
+  readonly secrets: Pick<SecretVault, 'list' | 'names' | 'set' | 'promote' | 'remove'>
   readonly demo: DemoApi
   /** What changes on this node, as it happens. */
   watch: Feed['watch']
