@@ -37,6 +37,9 @@ export const COUNTED = [
   'skipped',
   'evidence',
   'held',
+  'functionEffects',
+  'functionStops',
+  'functionEvents',
 ] as const
 export type Counted = (typeof COUNTED)[number]
 export type Counts = Record<Counted, number>
@@ -78,6 +81,8 @@ export interface Book {
   readonly calls: Map<WorkId, Send[]>
   /** What a person said about a key, before the engine was told. */
   readonly words: Map<string, ('done' | 'released')[]>
+  /** Times that an item was taken from the dead. */
+  readonly lost: Map<WorkId, number>
   readonly acknowledgements: Acknowledgement[]
   readonly counts: Counts
   readonly violations: Violation[]
@@ -94,6 +99,7 @@ export function makeBook(trace: (who: string, what: () => string) => void): Book
     reserves: new Map(),
     calls: new Map(),
     words: new Map(),
+    lost: new Map(),
     acknowledgements: [],
     counts: makeCounts(),
     violations,

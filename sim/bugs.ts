@@ -6,6 +6,7 @@ import type { NodeId, WorkId } from '../src/core/ids/index.ts'
 import { EMPTY_NOTE, type WorkRow } from '../src/core/work/index.ts'
 import type { Decisions } from '../src/engine/index.ts'
 import type { Clock } from '../src/ports/clock.ts'
+import type { FunctionContext } from '../src/ports/code.ts'
 import type { HttpClient, HttpOutcome, HttpRequest } from '../src/ports/http-client.ts'
 import type { Commit, CommitResult, Store, Write } from '../src/ports/store.ts'
 import type { Rule } from './book.ts'
@@ -24,6 +25,8 @@ export interface Bug {
   readonly store?: (store: Store) => Store
   readonly http?: (http: HttpClient) => HttpClient
   readonly data?: (data: Data) => Data
+  /** What functions are given. */
+  readonly context?: (context: FunctionContext) => FunctionContext
 }
 
 const withCommit = (store: Store, commit: Store['commit']): Store => ({ ...store, commit })

@@ -1,6 +1,7 @@
 // N1, N2 and N12: what must be true of the whole store, at an acknowledgement and when a run is over.
 
 import { DEFAULT_TENANT } from '../src/core/ids/index.ts'
+import type { LedgerEntry } from '../src/core/ledger/index.ts'
 import { SECOND } from '../src/core/time/index.ts'
 import type { WorkRow } from '../src/core/work/index.ts'
 import type { EngineConfig } from '../src/engine/index.ts'
@@ -8,7 +9,10 @@ import type { StoreDump } from '../src/ports/store.ts'
 import type { Acknowledgement, Book } from './book.ts'
 import type { Data } from './data.ts'
 import { short } from './node.ts'
-import { RETRY_AFTER_S_MAX, ROUTES, SOURCES } from './scenario.ts'
+import { isEffectKey, RETRY_AFTER_S_MAX, ROUTES, SOURCES } from './scenario.ts'
+
+/** The longest that a function waits before it asks the vendor. */
+const PROBE_AFTER_MS_MAX = 15 * SECOND
 
 /** Nobody will act on these by himself. */
 const SETTLED = new Set(['done', 'skipped', 'merged', 'parked', 'dead', 'cancelled'])
@@ -38,7 +42,12 @@ export function healingMs(config: Pick<EngineConfig, 'leaseMs' | 'pollMs'>, pois
   const waitForProbeMs = 256 * SECOND
   const longest = ROUTES.map(({ document }) => {
     const action = document.do
-    const callMs = action.type === 'http' ? action.timeoutMs + (action.probe?.afterMs ?? 0) : 2 * SECOND
+    const callMs =
+      action.type === 'http'
+        ? action.timeoutMs + (action.probe?.afterMs ?? 0)
+        : action.type === 'function'
+          ? 2 * action.timeoutMs + PROBE_AFTER_MS_MAX
+          : 2 * SECOND
     return 2 * callMs + 1.1 * Math.max(...document.retry.delaysMs, RETRY_AFTER_S_MAX * SECOND)
   })
   const onceMs = Math.max(...longest) + Math.max(waitForKeyMs, waitForProbeMs) + 2 * pollMs + 30 * SECOND
@@ -95,9 +104,11 @@ function checkWork(book: Book, dump: StoreDump): void {
   for (const row of dump.work) {
     if (!book.works.has(row.id)) book.violate('N2', `work ${short(row.id)} came from nowhere`)
     // An emitted event and the end of the item that emitted it are one commit.
-    if (row.consumer === 'route:pack' && row.state === 'done') {
+    const emits =
+      row.consumer === 'route:pack' ? row.key : row.consumer === 'route:ship' ? `${row.key}#0` : null
+    if (emits !== null && row.state === 'done') {
       const emitted = dump.events.filter(
-        ({ source, dedupKey }) => source === row.consumer && dedupKey === row.key,
+        ({ source, dedupKey }) => source === row.consumer && dedupKey === emits,
       )
       if (emitted.length !== 1) book.violate('N2', `work ${short(row.id)} emitted ${emitted.length} events`)
     }
@@ -129,6 +140,13 @@ function checkLetters(book: Book, dump: StoreDump): void {
   }
 }
 
+/** The function may be run anew: its effect may be repeated. */
+function isHarmless({ key }: LedgerEntry): boolean {
+  return HARMLESS.some((end) => key.endsWith(end))
+}
+
+const HARMLESS = ['#send', '#second']
+
 /** Nobody is left to settle an entry whose item is over. */
 function checkLedger(book: Book, dump: StoreDump): void {
   const works = new Map(dump.work.map((row) => [row.id, row]))
@@ -136,6 +154,13 @@ function checkLedger(book: Book, dump: StoreDump): void {
     const state = works.get(entry.work)?.state
     if (entry.state === 'reserved' && (state === undefined || SETTLED.has(state))) {
       book.violate('N2', `ledger ${entry.key} is reserved, but its work is ${state ?? 'absent'}`)
+    }
+    if (isEffectKey(entry.key)) {
+      // A function may go on after a call that had no effect; it may neither be done nor die over one in doubt.
+      if (entry.state === 'unknown' && (state === 'done' || (state === 'dead' && !isHarmless(entry)))) {
+        book.violate('N4', `work ${short(entry.work)} is ${state}, but its effect ${entry.key} is unknown`)
+      }
+      continue
     }
     if (state === 'done' && entry.state !== 'done') {
       book.violate('N4', `work ${short(entry.work)} is done, but its ledger entry is ${entry.state}`)

@@ -10,7 +10,7 @@ import { addTo, type Book } from './book.ts'
 import type { VirtualTime } from './clock.ts'
 import type { Data, Outcome } from './data.ts'
 import { type Life, short } from './node.ts'
-import { parsePayload } from './scenario.ts'
+import { isEffectKey, parsePayload } from './scenario.ts'
 import type { Vendor } from './vendor.ts'
 
 export interface RowChecks {
@@ -75,6 +75,9 @@ export function makeRowChecks(deps: {
     if (isPersons && to === 'ready') book.calls.delete(id)
     if (to === 'ready' && !isPersons) checkRetry(before)
     if (to === 'parked') book.counts.parked += 1
+    if (!isPersons && to !== 'done' && write.note.key !== null && isEffectKey(write.note.key)) {
+      book.counts.functionStops += 1
+    }
     if (to === 'skipped') book.counts.skipped += 1
     if (to === 'dead') book.counts.deadLetters += 1
     if (to === 'dead' && write.note.class === 'poison') book.counts.poisoned += 1
@@ -100,7 +103,9 @@ export function makeRowChecks(deps: {
 
   const checkRetry = (before: WorkRow) => {
     const last = book.calls.get(before.id)?.at(-1)
-    if (last === undefined || last.outcome?.kind !== 'response') return
+    // A function may make something else of a refusal.
+    if (last === undefined || isEffectKey(last.key)) return
+    if (last.outcome?.kind !== 'response') return
     const entry = entries.get(last.key)
     // Only what this very hold of the item was told: after a crash nobody knows it any more.
     if (entry?.work !== before.id || entry.epoch !== before.epoch) return
@@ -142,18 +147,25 @@ export function makeRowChecks(deps: {
 
   /** An accepted event has exactly the work that one of the bundles in force says. */
   const checkMatched = (life: Life, commit: Commit) => {
-    const appended = commit.writes.find((write) => write.w === 'event.append')
-    if (appended === undefined) return
-    const { event } = appended
+    for (const write of commit.writes) if (write.w === 'event.append') checkAppended(life, commit, write)
+  }
+
+  const checkAppended = (
+    life: Life,
+    commit: Commit,
+    { event, dedupForMs }: Extract<Write, { w: 'event.append' }>,
+  ) => {
     const name = `${event.source} ${event.dedupKey}`
     const knownUntil = windows.get(name)
     if (knownUntil !== undefined && time.now() < knownUntil) {
       book.violate('N1', `a second event of ${name} within the window`)
     }
-    windows.set(name, time.now() + appended.dedupForMs)
+    windows.set(name, time.now() + dedupForMs)
     const payload = parsePayload(event.data)
     const given = commit.writes
-      .flatMap((write) => (write.w === 'work.add' ? [write.work.consumer] : []))
+      .flatMap((write) =>
+        write.w === 'work.add' && write.work.eventId === event.id ? [write.work.consumer] : [],
+      )
       .sort()
     const isRight = life.bundles.some((routes) => {
       const wanted = routes
@@ -166,7 +178,8 @@ export function makeRowChecks(deps: {
         'N2',
         `event ${short(event.id)} ${event.subject} is matched to ${given.join() || 'nobody'}`,
       )
-    if (event.source !== 'route:pack') book.counts.events += 1
+    if (event.source === 'route:ship') book.counts.functionEvents += 1
+    if (!event.source.startsWith('route:')) book.counts.events += 1
   }
 
   const walk = (life: Life, commit: Commit, leased: readonly WorkId[], rows: Rows) => {
@@ -295,6 +308,7 @@ export function makeRowChecks(deps: {
           continue
         }
         book.counts.reclaimed += 1
+        book.lost.set(id, (book.lost.get(id) ?? 0) + 1)
         if (row.state !== 'ready' || row.owner !== null) {
           book.violate('N5', `work ${short(id)} was given back but is still held`)
         }

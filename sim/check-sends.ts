@@ -5,7 +5,7 @@ import { addTo, type Book, type Reserve } from './book.ts'
 import type { VirtualTime } from './clock.ts'
 import type { Data } from './data.ts'
 import { type Life, short } from './node.ts'
-import { routeOf } from './scenario.ts'
+import { isEffectKey, routeOf } from './scenario.ts'
 import type { Effect, Send, Vendor } from './vendor.ts'
 
 export interface SendChecks {
@@ -36,7 +36,7 @@ export function makeSendChecks(deps: {
     const reserve = book.reserves
       .get(send.key)
       ?.findLast(({ life, eventId }) => life === send.life && eventId === send.eventId)
-    if (reserve === undefined || reserve.consumer !== `route:${send.operation.name}`) {
+    if (reserve === undefined || reserve.consumer !== send.operation.consumer) {
       book.violate('N3', `${name} has no reserve`)
       return null
     }
@@ -125,9 +125,16 @@ export function makeSendChecks(deps: {
     const limited = new Set(
       deps.vendor().answers.flatMap((answer) => (answer.status === 429 ? [answer.send.id] : [])),
     )
-    const calls = book.calls.get(work)!.filter(({ id }) => !limited.has(id)).length
-    const { attempts } = routeOf(`route:${send.operation.name}`).document.retry
-    if (calls > attempts) book.violate('N6', `work ${short(work)} makes call ${calls} of ${attempts}`)
+    const isEffect = isEffectKey(send.key)
+    const calls = book.calls
+      .get(work)!
+      .filter(({ id, key }) => key === send.key && (isEffect || !limited.has(id))).length
+    const { attempts } = routeOf(send.operation.consumer).document.retry
+    // A function that dies after a call of which it knew that it had no effect forgets that it was made.
+    const forgotten = isEffect ? (book.lost.get(work) ?? 0) : 0
+    if (calls > attempts + forgotten) {
+      book.violate('N6', `work ${short(work)} makes call ${calls} of ${attempts} for ${send.key}`)
+    }
   }
 
   return {
@@ -144,6 +151,7 @@ export function makeSendChecks(deps: {
 
     took({ send }) {
       book.counts.effects += 1
+      if (isEffectKey(send.key)) book.counts.functionEffects += 1
       if (send.operation.isIdempotent) return
       const sends = sendsWithEffect.get(send.key) ?? new Set()
       sendsWithEffect.set(send.key, sends.add(send.id))

@@ -15,6 +15,7 @@ const MESSAGES: readonly Message[] = [
   { ...order, id: 'm2', kind: 'paid', amount: 80 },
   { ...order, id: 'm3', kind: 'refunded', amount: 10 },
   { ...order, id: 'm4', kind: 'paid', amount: 20, vat: null },
+  { ...order, id: 'm5', kind: 'booked', amount: 20 },
 ]
 
 /** What becomes of the first calls: some end in doubt, so that a mishap meets every state of the ledger. */

@@ -13,13 +13,14 @@ import {
   makeEngine,
 } from '../src/engine/index.ts'
 import type { Clock } from '../src/ports/clock.ts'
-import type { Code } from '../src/ports/code.ts'
+import type { Code, FunctionContext } from '../src/ports/code.ts'
 import type { HttpClient } from '../src/ports/http-client.ts'
 import type { Log } from '../src/ports/log.ts'
 import type { Store } from '../src/ports/store.ts'
 import { RetryableError, TerminalError } from '../src/sdk/errors.ts'
 import type { Gate, MachineClock, VirtualTime } from './clock.ts'
 import type { Faults } from './faults.ts'
+import { makeFunctions } from './functions.ts'
 import type { Rng } from './random.ts'
 import { CODE_HASH, type ScenarioRoute, SECRET, SOURCES } from './scenario.ts'
 
@@ -53,6 +54,7 @@ export interface NodeDeps {
   clock(clock: Clock): Clock
   store(life: Life, clock: Clock): Store
   http(life: Life): HttpClient
+  context(context: FunctionContext): FunctionContext
   /** What the definitions folder says now. */
   routes(): readonly ScenarioRoute[]
   onCrash(life: Life, why: string): void
@@ -122,15 +124,16 @@ export function startLife(deps: NodeDeps, name: string): Life {
   }
 
   const clock = deps.clock(deps.machine.clockFor(life))
+  const http = deps.http(life)
   const engine = makeEngine(
     {
       store: deps.store(life, clock),
       clock,
       random: rng.fork(name),
-      http: deps.http(life),
+      http,
       vault: { resolve: async () => [SECRET] },
       log: makeLog(life, deps),
-      code: makeCode(life, time, faults, deps),
+      code: makeCode(life, http, time, faults, deps),
     },
     { ...ENGINE_DEFAULTS, leaseMs, concurrency, pollMs, node: deps.node },
     deps.decisions,
@@ -181,7 +184,7 @@ export function short(id: string | null): string {
 }
 
 /** Functions that do as the seed says. Their hash is fixed: their text differs between the tools that load it. */
-function makeCode(life: Life, time: VirtualTime, faults: Faults, deps: NodeDeps): Code {
+function makeCode(life: Life, http: HttpClient, time: VirtualTime, faults: Faults, deps: NodeDeps): Code {
   const wait = (delayMs: number) =>
     new Promise<void>((resolve) => {
       time.after(delayMs, () => life.pass(resolve))
@@ -203,6 +206,7 @@ function makeCode(life: Life, time: VirtualTime, faults: Faults, deps: NodeDeps)
     }
   }
   const inner = makeStaticCode({
+    ...makeFunctions({ http, fate: () => faults.code(), wait }),
     audit: drawn,
     note: drawn,
     bomb: () => {
@@ -217,7 +221,7 @@ function makeCode(life: Life, time: VirtualTime, faults: Faults, deps: NodeDeps)
     run(_codeHash, name, input, context) {
       if (life.isDead()) return new Promise(() => {})
       deps.onRun(life, name, context.attempt)
-      return inner.run(hash, name, input, context)
+      return inner.run(hash, name, input, deps.context(context))
     },
   }
 }

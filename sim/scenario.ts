@@ -1,7 +1,7 @@
 // The definitions of the simulated shop, and what its vendor and its people know of them.
 //
-// Every kind of route is here once: with a probe, without one, with a vendor that remembers keys, idempotent, functions,
-// an emitted event and its follower, two routes that want the same key, a key that cannot be made, paused, disabled,
+// Every kind of route is here once: with a probe, without one, with a vendor that remembers keys, idempotent, functions
+// with and without effects of their own, emitted events and their followers, two routes that want the same key, a key that cannot be made, paused, disabled,
 // poison. `wants` says in plain code what a route's subject and condition mean: the oracle of N2.
 
 import type {
@@ -34,6 +34,8 @@ export interface ScenarioRoute {
 /** What the vendor offers under one name. */
 export interface VendorOperation {
   readonly name: string
+  /** Whose calls these are. */
+  readonly consumer: string
   readonly isIdempotent: boolean
   readonly keyTtlMs: number | null
   readonly probeAfterMs: number | null
@@ -200,6 +202,17 @@ export const ROUTES: readonly ScenarioRoute[] = [
   route('tax', { on: ['order.paid'], key: 'payload.vat', do: http('tax', {}) }),
   route('later', { on: ['order.paid'], status: 'paused', do: http('later', { idempotent: true }) }),
   route('off', { on: ['order.created'], status: 'disabled', do: http('off', {}) }),
+  route('book', { on: ['order.booked'], do: run('book', 3 * SECOND) }),
+  // Two calls may take longer than it has.
+  route('ship', { on: ['order.booked'], do: run('ship', 3 * SECOND) }),
+  route('track', { on: ['order.shipped'], do: http('track', { method: 'PUT', idempotent: true }) }),
+  route('split', {
+    on: ['order.booked'],
+    retry: retry(2 * SECOND, 10 * SECOND, 30 * SECOND),
+    do: run('split', 3 * SECOND),
+  }),
+  route('long', { on: ['order.booked'], key: '"long:" + event.id', do: run('long', 3 * SECOND) }),
+  route('sly', { on: ['order.booked'], key: '"sly:" + event.id', do: run('sly', 5 * SECOND) }),
   route('bomb', { on: ['order.exploded'], key: '"bomb:" + event.id', do: run('bomb', 2 * SECOND) }),
 ]
 
@@ -221,13 +234,46 @@ export const KINDS: Readonly<Record<string, number>> = {
   refunded: 20,
   exploded: 3,
   unheard: 5,
+  booked: 25,
+}
+
+/** What functions ask the vendor for, by operation. */
+const EFFECTS: Readonly<Record<string, Omit<VendorOperation, 'name'>>> = {
+  booking: effect('book', {}),
+  picking: effect('ship', { probeAfterMs: 15 * SECOND }),
+  sending: effect('ship', { isIdempotent: true }),
+  parta: effect('split', { keyTtlMs: 80 * SECOND }),
+  partb: effect('split', {}),
+  partc: effect('split', { probeAfterMs: 6 * SECOND }),
+  crating: effect('long', {}),
+  greeting: effect('sly', { probeAfterMs: 5 * SECOND }),
+  waving: effect('sly', { isIdempotent: true }),
+}
+
+function effect(route: string, known: Partial<VendorOperation>): Omit<VendorOperation, 'name'> {
+  return {
+    consumer: `route:${route}`,
+    isIdempotent: false,
+    keyTtlMs: null,
+    probeAfterMs: null,
+    timeoutMs: 2 * SECOND,
+    ...known,
+  }
+}
+
+/** The key of one effect of a function, and not of an item. */
+export function isEffectKey(key: string): boolean {
+  return key.includes('#')
 }
 
 export function vendorOperation(name: string): VendorOperation {
+  const effectOf = EFFECTS[name]
+  if (effectOf !== undefined) return { name, ...effectOf }
   const action = ROUTES.find(({ document }) => document.name === name)?.document.do
   if (action?.type !== 'http') throw new Error(`assertion failed: the vendor has no operation ${name}`)
   return {
     name,
+    consumer: `route:${name}`,
     isIdempotent: action.idempotent,
     keyTtlMs: action.keyTtlMs,
     probeAfterMs: action.probe?.afterMs ?? null,

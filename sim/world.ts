@@ -42,6 +42,8 @@ export interface RunReport {
 
 /** Any instant will do; a round one makes traces easy to read. */
 const START_AT = 1_800_000_000_000
+/** Functions that do nothing to the outside. */
+const PLAIN = new Set(['audit', 'note', 'bomb'])
 const RESTART_MS_MAX = 3_000
 const DRAIN_MS = 1_500
 const PERSON_AGAIN_MS = 20_000
@@ -134,6 +136,7 @@ function makeWorld(options: RunOptions): World {
         const client = vendor.client(life)
         return bug?.http?.(client) ?? client
       },
+      context: (context) => bug?.context?.(context) ?? context,
       routes: () => routes,
       onCrash(life) {
         book.counts.crashes += 1
@@ -146,7 +149,10 @@ function makeWorld(options: RunOptions): World {
       onBroken: (life, message) => book.violate('BROKEN', `${life.name} ${message}`),
       onRun(life, run, attempt) {
         trace(life.name, () => `runs ${run}, attempt ${attempt}`)
-        const policy = routes.find(({ document }) => document.name === run)?.document.retry
+        // A function with effects may begin anew to look at one of them, which is no attempt.
+        const policy = PLAIN.has(run)
+          ? routes.find(({ document }) => document.name === run)?.document.retry
+          : undefined
         if (policy !== undefined && attempt > policy.attempts)
           book.violate('N6', `${run} runs a ${attempt}th time`)
       },

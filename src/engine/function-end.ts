@@ -43,13 +43,17 @@ export function makeFunctionEnds(
     const { call } = run
     const obstacles = [...(run.obstacles ?? [])]
     if (obstacles.some(({ step }) => step === 'stale')) return true
-    const forgotten = mayHaveForgotten(call) ? await findForgotten(run) : []
+    const forgotten = mayHaveForgotten(call) ? await findForgotten(run, obstacles) : []
     if (obstacles.length === 0 && forgotten.length === 0) return false
     if (outcome.kind === 'failed' && (obstacles.length === 0 || run.isLate)) {
       obstacles.push(failureOf(call, outcome))
     }
     const isOver = outcome.kind === 'returned' && obstacles.length === 0
-    for (const entry of forgotten) obstacles.push(forgottenOf(entry, isOver ? 'park' : 'again'))
+    for (const entry of forgotten) {
+      const known = [...(run.effects?.values() ?? [])].find(({ key }) => key === entry.key)
+      const isHarmless = known?.abilities.idempotent === true
+      obstacles.push({ ...forgottenOf(entry, isOver ? 'park' : 'again'), inDoubt: !isHarmless })
+    }
     await settle(call, obstacles, run.callsInVain > 0)
     return true
   }
@@ -115,10 +119,13 @@ export function makeFunctionEnds(
     })
   }
 
-  /** What this run did not come to. */
-  const findForgotten = async (run: FunctionRun): Promise<readonly LedgerEntry[]> => {
-    const seen = new Set([...(run.effects?.values() ?? [])].map(({ key }) => key))
-    return (await openEntries(run.call)).filter(({ key }) => !seen.has(key))
+  /** What no obstacle of this run is about: it was stopped before it came to it, or did not come to it at all. */
+  const findForgotten = async (
+    run: FunctionRun,
+    obstacles: readonly Obstacle[],
+  ): Promise<readonly LedgerEntry[]> => {
+    const told = new Set(obstacles.map(({ key }) => key))
+    return (await openEntries(run.call)).filter(({ key }) => !told.has(key))
   }
 
   /** Entries of this very item that are neither done nor released, newest first. */
