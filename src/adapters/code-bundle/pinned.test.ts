@@ -1,0 +1,181 @@
+// Work stays on the code that it began with: the real engine on a real store.
+
+import { mkdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { DEFAULT_TENANT, type EventId, type NodeId } from '../../core/ids/index.ts'
+import { ENGINE_DEFAULTS, makeEngine } from '../../engine/index.ts'
+import { RetryableError } from '../../sdk/index.ts'
+import { makeSystemClock } from '../clock-system/index.ts'
+import { makeMemoryLog } from '../log-memory/index.ts'
+import { makeSystemRandom } from '../random-system/index.ts'
+import { openSqliteStore } from '../store-sqlite/index.ts'
+import { loadTestFolder, makeTestCode, makeTestFolder, type TestFolder } from './folder.fixture.ts'
+
+/** The test answers each call of a function; `wait` gives the next one. */
+interface Call {
+  readonly version: string
+  readonly order: string
+  answer(): void
+  fail(error: Error): void
+}
+
+const DESK = Symbol.for('millrace.test.desk')
+let waiting: Call[] = []
+let wanted: ((call: Call) => void)[] = []
+
+function wait(): Promise<Call> {
+  const call = waiting.shift()
+  return call === undefined ? new Promise((resolve) => wanted.push(resolve)) : Promise.resolve(call)
+}
+
+Object.assign(globalThis, {
+  [DESK]: (version: string, order: string) =>
+    new Promise<void>((resolve, reject) => {
+      const call: Call = { version, order, answer: resolve, fail: reject }
+      const next = wanted.shift()
+      if (next === undefined) waiting.push(call)
+      else next(call)
+    }),
+})
+
+const SOURCE = `kind: Source
+name: shop
+verify: { scheme: none }
+subject: shop.paid
+event: { id: payload.order }
+`
+
+function book(version: string, status = 'active'): string {
+  return `import { defineFunction, defineRoute } from 'millrace'
+export const book = defineFunction({
+  name: 'book',
+  async run({ order }: { order: string }) {
+    await (globalThis as any)[Symbol.for('millrace.test.desk')]('${version}', order)
+    return { by: '${version}' }
+  },
+})
+export default defineRoute({
+  name: 'book', on: 'shop.paid', status: '${status}', retry: { attempts: 3, delays: ['1ms', '1ms'] },
+  do: book.with({ order: '{{ payload.order }}' }),
+})
+`
+}
+
+let folder: TestFolder
+let process = 0
+beforeEach(() => {
+  waiting = []
+  wanted = []
+  folder = makeTestFolder({ 'shop.yaml': SOURCE })
+  mkdirSync(folder.copies, { recursive: true })
+})
+afterEach(() => folder[Symbol.dispose]())
+
+/** A node with nothing in memory but what it reads. */
+async function start() {
+  process += 1
+  const store = await openSqliteStore({ file: join(folder.copies, '..', 'millrace.db') })
+  const code = makeTestCode(folder)
+  const engine = makeEngine(
+    {
+      store,
+      clock: makeSystemClock(),
+      random: makeSystemRandom(),
+      http: { send: () => Promise.reject(new Error('nobody is called')) },
+      vault: { resolve: async () => [] },
+      log: makeMemoryLog(),
+      code,
+    },
+    { ...ENGINE_DEFAULTS, node: `node-${process}` as NodeId, pollMs: 50 },
+  )
+  const apply = async () => {
+    const loaded = await loadTestFolder(folder, code)
+    expect(loaded.findings).toEqual([])
+    await code.keep(loaded.code)
+    await engine.apply(
+      DEFAULT_TENANT,
+      loaded.definitions.map(({ document }) => document),
+    )
+  }
+  await code.open({ store, tenant: DEFAULT_TENANT })
+  await apply()
+  await engine.start()
+  return {
+    apply,
+    code,
+    store,
+    async send(order: string): Promise<EventId> {
+      const body = new TextEncoder().encode(JSON.stringify({ order }))
+      const { eventId } = await engine.accept({ tenant: 'default', source: 'shop', headers: {}, body })
+      return eventId
+    },
+    /** The state of an event's one item, after everything that runs is over. */
+    async stop(...events: readonly EventId[]) {
+      expect(await engine.drain(10_000)).toEqual({ left: 0 })
+      const reads = store.forTenant(DEFAULT_TENANT)
+      const items = await Promise.all(events.map((event) => reads.workOfEvent(event)))
+      await store[Symbol.asyncDispose]()
+      return items.map(([work]) => work?.state)
+    },
+  }
+}
+
+test('[FN15] an item that is retried after its file was changed runs the code that it began with', async () => {
+  folder.write({ 'book.ts': book('one') })
+  const node = await start()
+  const first = await node.send('o1')
+  const begun = await wait()
+  folder.write({ 'book.ts': book('two') })
+  await node.apply()
+  begun.fail(new RetryableError('busy'))
+  const again = await wait()
+  expect(again).toMatchObject({ version: 'one', order: 'o1' })
+  const second = await node.send('o2')
+  const other = await wait()
+  expect(other).toMatchObject({ version: 'two', order: 'o2' })
+  again.answer()
+  other.answer()
+  expect(await node.stop(first, second)).toEqual(['done', 'done'])
+})
+
+test('[FN14] [FN15] a later process that has only the new file runs the old code from the store', async () => {
+  folder.write({ 'book.ts': book('one', 'paused') })
+  const before = await start()
+  const kept = await before.send('o1')
+  expect(await before.stop(kept)).toEqual(['ready'])
+  rmSync(folder.copies, { recursive: true })
+  folder.write({ 'book.ts': book('two') })
+
+  const after = await start()
+  const old = await wait()
+  expect(old).toMatchObject({ version: 'one', order: 'o1' })
+  old.answer()
+  const fresh = await after.send('o2')
+  const young = await wait()
+  expect(young).toMatchObject({ version: 'two', order: 'o2' })
+  young.answer()
+  expect(await after.stop(kept, fresh)).toEqual(['done', 'done'])
+})
+
+test('[FN14] stored code that is not what was stored is not run', async () => {
+  folder.write({ 'book.ts': book('one') })
+  const node = await start()
+  const hash = node.code.find('book') as string
+  const record = await node.store.forTenant(DEFAULT_TENANT).record('code', `text/${hash}`)
+  const { text, map } = JSON.parse(String(record?.body))
+  const body = JSON.stringify({ text: `${text}\nglobalThis.harm = true`, map })
+  await node.store.commit({
+    tenant: DEFAULT_TENANT,
+    guards: [],
+    writes: [{ w: 'record.put', kind: 'code', key: `text/${hash}`, version: 2, body }],
+  })
+  const other = makeTestCode(folder)
+  await other.open({ store: node.store, tenant: DEFAULT_TENANT })
+  expect(other.hashes()).toContain(hash)
+  expect(await other.run(hash, 'book', null, {} as never)).toMatchObject({
+    kind: 'failed',
+    message: expect.stringContaining('not what was stored'),
+  })
+  await node.stop()
+})
