@@ -1,4 +1,202 @@
-import { PageFrame } from '../ui/surfaces.tsx'
-export default function Stub({ id }: { readonly id: string }) {
-  return <PageFrame title="Soon">{id}</PageFrame>
+// One dead letter: what went wrong, the event it holds, and what can be done about it.
+
+import { Check, FilePen, Play, Trash2 } from 'lucide-react'
+import { useState } from 'react'
+import { Link } from 'wouter'
+import { formatJson, type JsonNode } from '../lib/json-text.ts'
+import { useDeadLetter, useMe } from '../queries.ts'
+import type { DeadLetterDetails } from '../types.ts'
+import { ReasonDialog, useAction } from '../ui/actions.tsx'
+import { Button, Chip, Copy, CopyButton, StateChip, Time } from '../ui/controls.tsx'
+import { EditDialog } from '../ui/edit-dialog.tsx'
+import { JsonTree } from '../ui/json-tree.tsx'
+import { ReplayDialog } from '../ui/replay-dialog.tsx'
+import { ErrorState, Note, PageFrame, SkeletonRows } from '../ui/surfaces.tsx'
+import { AttemptSteps } from '../ui/timeline.tsx'
+
+const REPLAYS_MAX = 3
+
+export default function DeadLetterScreen({ id }: { readonly id: string }) {
+  const { data, error, refetch } = useDeadLetter(id)
+  const { data: me } = useMe()
+  const crumbs = [['Dead letters', '/dead-letters']] as const
+  if (data === undefined) {
+    return (
+      <PageFrame title="Dead letter" crumbs={crumbs}>
+        {error === null ? <SkeletonRows /> : <ErrorState error={error} onRetry={() => void refetch()} />}
+      </PageFrame>
+    )
+  }
+  const letter = data.answer
+  return (
+    <PageFrame
+      title={`Dead letter of ${letter.consumer.name}`}
+      heading={
+        <span className="title-line">
+          {letter.consumer.name} <StateChip state={letter.state} /> <Chip tone="red">{letter.class}</Chip>
+        </span>
+      }
+      crumbs={crumbs}
+      lead={<Copy text={letter.id} />}
+      actions={me?.role === 'viewer' ? null : <Actions letter={letter} payload={data.exact} />}
+    >
+      <div className="spaced">
+        <Note tone={letter.state === 'resolved' ? 'accent' : 'red'}>
+          <strong className="letter__reason">{letter.reason.replaceAll('_', ' ')}:</strong> {letter.lastError}
+          {letter.runbook !== undefined && (
+            <>
+              {' '}
+              <a href={letter.runbook} rel="noreferrer" target="_blank">
+                Runbook
+              </a>
+            </>
+          )}
+        </Note>
+      </div>
+      {letter.replays >= REPLAYS_MAX && letter.state === 'open' && (
+        <div className="spaced">
+          <Note tone="amber">
+            <strong>It was replayed {letter.replays} times in vain.</strong> Another replay needs force:
+            change something first.
+          </Note>
+        </div>
+      )}
+      <div className="event">
+        <section aria-labelledby="history">
+          <h2 id="history" className="spaced">
+            History
+          </h2>
+          <ol className="timeline">
+            <AttemptSteps attempts={letter.history} />
+          </ol>
+          <h2 className="spaced">Facts</h2>
+          <Facts letter={letter} />
+        </section>
+        <section aria-labelledby="payload">
+          <h2 id="payload" className="spaced">
+            Payload
+          </h2>
+          {data.exact === undefined || data.exact.type === 'word' ? (
+            <Note>The event is not kept any more.</Note>
+          ) : (
+            <div className="card">
+              <div className="card__bar">
+                <span className="mono truncate">{letter.event?.subject}</span>
+                <CopyButton text={formatJson(data.exact)} label="Copy" />
+              </div>
+              <JsonTree node={data.exact} />
+            </div>
+          )}
+        </section>
+      </div>
+    </PageFrame>
+  )
+}
+
+function Facts({ letter }: { readonly letter: DeadLetterDetails }) {
+  return (
+    <dl className="facts card card--pad">
+      <dt>Event</dt>
+      <dd>
+        <Link href={`/events/${letter.eventId}`} className="mono">
+          {letter.eventId}
+        </Link>
+      </dd>
+      <dt>Route</dt>
+      <dd>
+        <Link href={`/routes/${letter.consumer.name}`}>{letter.consumer.name}</Link>
+      </dd>
+      <dt>Key</dt>
+      <dd>{letter.key === undefined ? <span className="faint">none</span> : <Copy text={letter.key} />}</dd>
+      <dt>Reported as</dt>
+      <dd>
+        {letter.reportedAs} <span className="faint">{letter.severity}</span>
+      </dd>
+      <dt>Given up</dt>
+      <dd>
+        <Time at={letter.createdAt} /> after {letter.attempts} attempts
+      </dd>
+      <dt>Replays</dt>
+      <dd className="num">{letter.replays}</dd>
+    </dl>
+  )
+}
+
+type Asking = 'replay' | 'force' | 'edit' | 'discard' | null
+
+function Actions({
+  letter,
+  payload,
+}: {
+  readonly letter: DeadLetterDetails
+  readonly payload: JsonNode | undefined
+}) {
+  const [asking, setAsking] = useState<Asking>(null)
+  const close = () => setAsking(null)
+  const ready = useAction({
+    path: `/dead-letters/${letter.id}/ready`,
+    done: 'Marked as ready to replay',
+    failed: 'It could not be marked',
+  })
+  const isOpen = letter.state === 'open' || letter.state === 'ready_to_replay'
+  if (!isOpen) return null
+  const needsForce = letter.replays >= REPLAYS_MAX
+  return (
+    <>
+      <Button variant="ghost" icon={<Trash2 size={14} aria-hidden />} onClick={() => setAsking('discard')}>
+        Discard
+      </Button>
+      {payload !== undefined && (
+        <Button icon={<FilePen size={14} aria-hidden />} onClick={() => setAsking('edit')}>
+          Edit payload
+        </Button>
+      )}
+      {letter.state === 'open' && (
+        <Button
+          icon={<Check size={14} aria-hidden />}
+          isBusy={ready.isPending}
+          onClick={() => ready.mutate({})}
+        >
+          Mark ready
+        </Button>
+      )}
+      <Button
+        variant="primary"
+        icon={<Play size={14} aria-hidden />}
+        onClick={() => setAsking(needsForce ? 'force' : 'replay')}
+      >
+        {needsForce ? 'Replay with force' : 'Replay'}
+      </Button>
+      {asking === 'replay' && (
+        <ReplayDialog filter={{ ids: [letter.id] }} what="one dead letter" onClose={close} />
+      )}
+      {asking === 'force' && (
+        <ReasonDialog
+          title="Replay with force"
+          text="It failed after every replay so far. Force lets it try once more."
+          action="Replay with force"
+          path={`/dead-letters/${letter.id}/replay`}
+          body={{ force: true }}
+          done="It is on its way again"
+          isReasonNeeded
+          onClose={close}
+        />
+      )}
+      {asking === 'edit' && payload !== undefined && (
+        <EditDialog letterId={letter.id} payload={payload} onClose={close} />
+      )}
+      {asking === 'discard' && (
+        <ReasonDialog
+          title="Discard this dead letter"
+          text="Its work will never be done. The event stays where it is, and so does this letter with your reason."
+          action="Discard"
+          path={`/dead-letters/${letter.id}/discard`}
+          done="The letter is discarded"
+          isReasonNeeded
+          isDangerous
+          onClose={close}
+        />
+      )}
+    </>
+  )
 }

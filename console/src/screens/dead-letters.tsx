@@ -1,4 +1,187 @@
-import { PageFrame } from '../ui/surfaces.tsx'
-export default function Stub() {
-  return <PageFrame title="Soon">soon</PageFrame>
+// Dead letters by cause: what was given up, why, and the way back.
+
+import { ChevronRight, MailX, Play } from 'lucide-react'
+import { useState } from 'react'
+import { Link, useLocation, useSearch } from 'wouter'
+import { formatNumber } from '../lib/time.ts'
+import { useDeadLetterGroups, useDeadLetters, useMe } from '../queries.ts'
+import type { DeadLetterGroup, ReplayFilter } from '../types.ts'
+import { Button, Chip, LinkButton, StateChip, Tabs, Time } from '../ui/controls.tsx'
+import { ReplayDialog } from '../ui/replay-dialog.tsx'
+import { Empty, ErrorState, PageFrame, SkeletonRows } from '../ui/surfaces.tsx'
+
+const STATES = [
+  { id: 'open', label: 'Open' },
+  { id: 'ready_to_replay', label: 'Ready to replay' },
+  { id: 'replaying', label: 'Replaying' },
+  { id: 'resolved', label: 'Resolved' },
+  { id: 'discarded', label: 'Discarded' },
+]
+
+/** What a class means for whoever has to act. */
+const ADVICE: Readonly<Record<string, string>> = {
+  transient: 'The other side was not well for longer than the retries lasted. Replay when it is back.',
+  rate_limited: 'The other side kept saying “not so fast”. Replay later.',
+  auth: 'The credentials were refused. Set new ones, then replay.',
+  config: 'The address or route is wrong. Correct the definition, then replay.',
+  validation: 'The other side refused the data. Edit the payload or the route, then replay.',
+  poison: 'It could not be read, or it kept crashing. Look before replaying.',
+  unknown: 'Its outcome was never known. Make sure it did not happen before replaying.',
+}
+
+export default function DeadLetters() {
+  const search = new URLSearchParams(useSearch())
+  const [, go] = useLocation()
+  const state = search.get('state') ?? 'open'
+  const { data, error, refetch } = useDeadLetterGroups(state)
+  return (
+    <PageFrame
+      title="Dead letters"
+      lead="Work that will not be retried by itself, grouped by what went wrong. Nothing is lost: each letter keeps its event, and the ledger keeps a replay from doubling what was done."
+    >
+      <Tabs
+        label="State"
+        tabs={STATES}
+        selected={state}
+        onSelect={(next) =>
+          go(next === 'open' ? '/dead-letters' : `/dead-letters?state=${next}`, { replace: true })
+        }
+      />
+      {data === undefined &&
+        (error === null ? <SkeletonRows /> : <ErrorState error={error} onRetry={() => void refetch()} />)}
+      {data?.items.length === 0 && <NoLetters state={state} />}
+      <ul className="groups">
+        {data?.items.map((group) => (
+          <Group
+            key={`${state} ${group.consumer.name} ${group.class} ${group.reason} ${group.cause}`}
+            group={group}
+            state={state}
+          />
+        ))}
+      </ul>
+    </PageFrame>
+  )
+}
+
+function NoLetters({ state }: { readonly state: string }) {
+  if (state !== 'open') {
+    return (
+      <div className="list">
+        <Empty icon={<MailX size={20} />} title={`No letter is ${state.replaceAll('_', ' ')}`} />
+      </div>
+    )
+  }
+  return (
+    <div className="list">
+      <Empty
+        icon={<MailX size={20} />}
+        title="Nothing was given up"
+        action={<LinkButton to="/events">See the events</LinkButton>}
+      >
+        When a route fails for good, its work comes here with the reason and a way back.
+      </Empty>
+    </div>
+  )
+}
+
+function Group({ group, state }: { readonly group: DeadLetterGroup; readonly state: string }) {
+  const { data: me } = useMe()
+  const [isOpen, setIsOpen] = useState(false)
+  const [isReplaying, setIsReplaying] = useState(false)
+  const filter: ReplayFilter = {
+    state,
+    consumer: group.consumer.name,
+    class: group.class,
+    reason: group.reason,
+    cause: group.cause,
+  }
+  const canReplay = me?.role !== 'viewer' && (state === 'open' || state === 'ready_to_replay')
+  return (
+    <li className="card group">
+      <div className="group__head">
+        <button
+          type="button"
+          className="group__toggle"
+          aria-expanded={isOpen}
+          data-row
+          onClick={() => setIsOpen(!isOpen)}
+        >
+          <ChevronRight size={15} aria-hidden />
+          <span className="group__text">
+            <span className="group__cause">{group.cause}</span>
+            <span className="group__facts">
+              <span>{group.consumer.name}</span>
+              <span>{group.reason.replaceAll('_', ' ')}</span>
+              <span>
+                latest <Time at={group.latestAt} />
+              </span>
+            </span>
+          </span>
+          <Chip tone={group.class === 'validation' ? 'violet' : 'red'}>{group.class}</Chip>
+          <span className="attention__count num">{formatNumber(group.count)}</span>
+        </button>
+        {canReplay && (
+          <Button isSmall icon={<Play size={13} aria-hidden />} onClick={() => setIsReplaying(true)}>
+            Replay group
+          </Button>
+        )}
+      </div>
+      {isOpen && (
+        <div className="group__letters">
+          <p className="group__advice muted">{ADVICE[group.class]}</p>
+          <Letters filter={filter} />
+        </div>
+      )}
+      {isReplaying && (
+        <ReplayDialog
+          filter={filter}
+          what={group.count === 1 ? 'one dead letter' : `${formatNumber(group.count)} dead letters`}
+          onClose={() => setIsReplaying(false)}
+        />
+      )}
+    </li>
+  )
+}
+
+function Letters({ filter }: { readonly filter: ReplayFilter }) {
+  const { state, consumer, reason, cause } = filter
+  const [limit, setLimit] = useState(20)
+  const { data, error, refetch } = useDeadLetters({
+    state,
+    consumer,
+    class: filter.class,
+    reason,
+    cause,
+    limit,
+  })
+  if (error !== null) return <ErrorState error={error} onRetry={() => void refetch()} />
+  if (data === undefined) return <SkeletonRows count={2} />
+  return (
+    <ul aria-label="Letters of this group">
+      {data.items.map((letter) => (
+        <li key={letter.id}>
+          <Link href={`/dead-letters/${letter.id}`} className="row letters__grid" data-row>
+            <span className="truncate mono letters__key">{letter.key ?? letter.eventId}</span>
+            <span className="truncate muted letters__error" title={letter.lastError}>
+              {letter.lastError}
+            </span>
+            <span className="chips">
+              <StateChip state={letter.state} />
+              {letter.replays > 0 && <span className="tag num">{letter.replays} replays</span>}
+            </span>
+            <span className="events__when faint">
+              <Time at={letter.updatedAt} />
+            </span>
+          </Link>
+        </li>
+      ))}
+      {data.nextCursor !== null && limit < 200 && (
+        <li className="list__foot">
+          <Button isSmall onClick={() => setLimit(Math.min(200, limit + 60))}>
+            Load more
+          </Button>
+        </li>
+      )}
+    </ul>
+  )
 }

@@ -1,4 +1,265 @@
-import { PageFrame } from '../ui/surfaces.tsx'
-export default function Stub() {
-  return <PageFrame title="Soon">soon</PageFrame>
+// How the node is doing: numbers, three charts over time, and what needs a person.
+
+import { CircleCheck, CircleQuestionMark, Inbox, type LucideIcon, MailX, Pause } from 'lucide-react'
+import { type ReactNode, useMemo, useState } from 'react'
+import { Link } from 'wouter'
+import { formatDuration, formatNumber } from '../lib/time.ts'
+import { useDeadLetterGroups, useDefinitions, useOverview, useStats } from '../queries.ts'
+import type { Overview, Stats } from '../types.ts'
+import { Chart } from '../ui/chart.tsx'
+import { Time, useNow } from '../ui/controls.tsx'
+import { DemoButton } from '../ui/demo.tsx'
+import { ErrorState, PageFrame, SkeletonRows } from '../ui/surfaces.tsx'
+
+const SPANS = [15, 60] as const
+
+export default function OverviewScreen() {
+  const overview = useOverview()
+  const [minutes, setMinutes] = useState<number>(15)
+  const stats = useStats(minutes)
+  return (
+    <PageFrame title="Overview" actions={<DemoButton />}>
+      {overview.error !== null && overview.data === undefined ? (
+        <ErrorState error={overview.error} onRetry={() => void overview.refetch()} />
+      ) : (
+        <Numbers overview={overview.data} />
+      )}
+      <section className="section" aria-labelledby="attention">
+        <div className="section__head">
+          <h2 id="attention">Needs attention</h2>
+        </div>
+        <Attention overview={overview.data} />
+      </section>
+      <section className="section" aria-labelledby="over-time">
+        <div className="section__head">
+          <h2 id="over-time">Over time</h2>
+          <fieldset className="switch" aria-label="Span">
+            {SPANS.map((span) => (
+              <button
+                key={span}
+                type="button"
+                className="switch__option switch__option--text"
+                aria-pressed={span === minutes}
+                onClick={() => setMinutes(span)}
+              >
+                {span === 60 ? '1 h' : `${span} min`}
+              </button>
+            ))}
+          </fieldset>
+        </div>
+        {stats.data === undefined ? (
+          stats.error === null ? (
+            <SkeletonRows count={3} />
+          ) : (
+            <ErrorState error={stats.error} onRetry={() => void stats.refetch()} />
+          )
+        ) : (
+          <Charts stats={stats.data} />
+        )}
+      </section>
+    </PageFrame>
+  )
+}
+
+function Numbers({ overview }: { readonly overview: Overview | undefined }) {
+  const now = useNow()
+  const count = (name: keyof Overview['counts']) => {
+    if (overview === undefined) return null
+    return formatNumber(overview.counts[name]) + (overview.isCapped[name] === true ? '+' : '')
+  }
+  const waiting = overview === undefined ? null : overview.counts.ready + overview.counts.leased
+  const oldest =
+    overview?.oldestReadyAt == null
+      ? '–'
+      : formatDuration(Math.max(0, now - Date.parse(overview.oldestReadyAt)))
+  return (
+    <div className="numbers">
+      <Big
+        label="Accepted"
+        value={overview === undefined ? null : formatNumber(overview.rates.acceptedPerMinute)}
+        unit="per min"
+        href="/events"
+      />
+      <Big
+        label="Done"
+        value={overview === undefined ? null : formatNumber(overview.rates.donePerMinute)}
+        unit="per min"
+        href="/work?state=done"
+      />
+      <Big
+        label="Waiting"
+        value={waiting === null ? null : formatNumber(waiting)}
+        unit="items"
+        href="/work?state=ready"
+      />
+      <Big label="Oldest waiting" value={overview === undefined ? null : oldest} href="/work?state=ready" />
+      <Big
+        label="Parked"
+        value={count('parked')}
+        unit="unknown"
+        href="/unknown"
+        tone={(overview?.counts.parked ?? 0) > 0 ? 'amber' : undefined}
+      />
+      <Big
+        label="Dead letters"
+        value={count('openDeadLetters')}
+        unit="open"
+        href="/dead-letters"
+        tone={(overview?.counts.openDeadLetters ?? 0) > 0 ? 'red' : undefined}
+      />
+    </div>
+  )
+}
+
+interface BigProps {
+  readonly label: string
+  readonly value: string | null
+  readonly unit?: string
+  readonly href: string
+  readonly tone?: 'amber' | 'red' | undefined
+}
+
+function Big({ label, value, unit, href, tone }: BigProps) {
+  return (
+    <Link href={href} className={`big ${tone === undefined ? '' : `big--${tone}`}`}>
+      <span className="big__label">{label}</span>
+      {value === null ? (
+        <span className="skeleton big__wait" role="status" aria-label="Loading" />
+      ) : (
+        <span className="big__value num">
+          {value} {unit !== undefined && <span className="big__unit">{unit}</span>}
+        </span>
+      )}
+    </Link>
+  )
+}
+
+function Charts({ stats }: { readonly stats: Stats }) {
+  const times = useMemo(() => {
+    const from = Date.parse(stats.from)
+    return stats.accepted.map((_, index) => (from + index * stats.stepMs) / 1000)
+  }, [stats])
+  const perMinute = useMemo(() => {
+    const scale = 60_000 / stats.stepMs
+    const scaled = (values: readonly number[]) => values.map((value) => value * scale)
+    return [
+      { label: 'accepted', values: scaled(stats.accepted), colour: 'accent' },
+      { label: 'done', values: scaled(stats.done), colour: 'green-dot' },
+      { label: 'dead', values: scaled(stats.dead), colour: 'red-dot' },
+    ]
+  }, [stats])
+  const latency = useMemo(
+    () => [
+      { label: 'p50', values: stats.latencyP50Ms, colour: 'accent' },
+      { label: 'p95', values: stats.latencyP95Ms, colour: 'violet-dot' },
+    ],
+    [stats],
+  )
+  const age = useMemo(() => [{ label: 'oldest', values: stats.queueAgeMs, colour: 'amber-dot' }], [stats])
+  return (
+    <div className="charts">
+      <Chart title="Throughput per minute" times={times} series={perMinute} format={formatNumber} />
+      <Chart title="From accepted to done" times={times} series={latency} format={formatDuration} />
+      <Chart title="Queue age" times={times} series={age} format={formatDuration} />
+    </div>
+  )
+}
+
+function Attention({ overview }: { readonly overview: Overview | undefined }) {
+  const { data: groups } = useDeadLetterGroups('open')
+  const { data: definitions } = useDefinitions()
+  if (overview === undefined) return <SkeletonRows count={2} />
+  const paused = definitions?.items.filter(({ status }) => status === 'paused') ?? []
+  const items: ReactNode[] = []
+  for (const group of groups?.items.slice(0, 5) ?? []) {
+    items.push(
+      <Item
+        key={`${group.consumer.name} ${group.class} ${group.reason} ${group.cause}`}
+        icon={MailX}
+        tone="red"
+        href="/dead-letters"
+        title={group.cause}
+        text={`${group.consumer.name} · ${group.class}`}
+        count={group.count}
+        at={group.latestAt}
+      />,
+    )
+  }
+  if (overview.counts.parked > 0) {
+    items.push(
+      <Item
+        key="parked"
+        icon={CircleQuestionMark}
+        tone="amber"
+        href="/unknown"
+        title="Calls whose outcome is unknown"
+        text="They wait for a person to say whether the effect happened"
+        count={overview.counts.parked}
+      />,
+    )
+  }
+  for (const { kind, name } of paused) {
+    items.push(
+      <Item
+        key={`${kind} ${name}`}
+        icon={Pause}
+        tone="amber"
+        href={`/${kind === 'Source' ? 'sources' : 'routes'}/${name}`}
+        title={`${name} is paused`}
+        text={`${kind.toLowerCase()}; what arrives is kept until it is resumed`}
+      />,
+    )
+  }
+  if (overview.counts.unmatched > 0) {
+    items.push(
+      <Item
+        key="unmatched"
+        icon={Inbox}
+        tone="grey"
+        href="/events?unmatched=true"
+        title="Events that no route wanted"
+        text="Kept and searchable; each says why not"
+        count={overview.counts.unmatched}
+      />,
+    )
+  }
+  if (items.length === 0) {
+    return (
+      <div className="card card--pad all-clear">
+        <CircleCheck size={18} aria-hidden />
+        <span>
+          <strong>All clear.</strong> <span className="muted">Nothing waits for a person.</span>
+        </span>
+      </div>
+    )
+  }
+  return <ul className="list">{items}</ul>
+}
+
+interface ItemProps {
+  readonly icon: LucideIcon
+  readonly tone: 'red' | 'amber' | 'grey'
+  readonly href: string
+  readonly title: string
+  readonly text: string
+  readonly count?: number
+  readonly at?: string
+}
+
+function Item({ icon: Icon, tone, href, title, text, count, at }: ItemProps) {
+  return (
+    <li>
+      <Link href={href} className="row attention" data-row>
+        <span className={`attention__icon attention__icon--${tone}`} aria-hidden>
+          <Icon size={15} />
+        </span>
+        <span className="attention__text">
+          <span className="row__title truncate">{title}</span>
+          <span className="row__sub truncate">{text}</span>
+        </span>
+        <span className="attention__at faint">{at !== undefined && <Time at={at} />}</span>
+        {count !== undefined && <span className="attention__count num">{formatNumber(count)}</span>}
+      </Link>
+    </li>
+  )
 }

@@ -1,4 +1,72 @@
-import { PageFrame } from '../ui/surfaces.tsx'
-export default function Stub() {
-  return <PageFrame title="Soon">soon</PageFrame>
+// Versions of the definitions: who applied what and when, and the way back.
+
+import { History, Undo2 } from 'lucide-react'
+import { useState } from 'react'
+import { useMe, useVersions } from '../queries.ts'
+import { ReasonDialog } from '../ui/actions.tsx'
+import { Button, Chip, Copy, LinkButton, Time } from '../ui/controls.tsx'
+import { Empty, ErrorState, PageFrame, SkeletonRows } from '../ui/surfaces.tsx'
+
+export default function Versions() {
+  const { data, error, refetch } = useVersions()
+  const { data: me } = useMe()
+  const [target, setTarget] = useState<number | null>(null)
+  const current = data?.items.reduce((max, { version }) => Math.max(max, version), 0)
+  return (
+    <PageFrame
+      title="Versions"
+      lead="Every apply makes a version. Going back makes a new one with the old content; work that began stays on the version it began with."
+      crumbs={[['Routes', '/routes']]}
+    >
+      <div className="list">
+        {data === undefined &&
+          (error === null ? <SkeletonRows /> : <ErrorState error={error} onRetry={() => void refetch()} />)}
+        {data?.items.length === 0 && (
+          <Empty
+            icon={<History size={20} />}
+            title="Nothing was applied yet"
+            action={<LinkButton to="/definitions/edit">Apply YAML</LinkButton>}
+          />
+        )}
+        <ul aria-label="Versions">
+          {data?.items.map(({ version, hash, appliedAt, by, changes }) => (
+            <li key={version} className="row versions__grid">
+              <span className="row__title num">
+                Version {version} {version === current && <Chip tone="green">in force</Chip>}
+              </span>
+              <Copy text={hash} shown={`${hash.slice(0, 19)}…`} />
+              <span className="muted num">{changes === 1 ? '1 change' : `${changes} changes`}</span>
+              <span className="muted truncate">{by}</span>
+              <span className="faint">
+                <Time at={appliedAt} />
+              </span>
+              <span className="versions__action">
+                {version !== current && me?.role === 'admin' && (
+                  <Button
+                    isSmall
+                    icon={<Undo2 size={13} aria-hidden />}
+                    aria-label={`Go back to version ${version}`}
+                    onClick={() => setTarget(version)}
+                  >
+                    Go back
+                  </Button>
+                )}
+              </span>
+            </li>
+          ))}
+        </ul>
+      </div>
+      {target !== null && (
+        <ReasonDialog
+          title={`Go back to version ${target}`}
+          text="The definitions of that version are applied as a new one. Work that already began stays as it is."
+          action="Go back"
+          path="/definitions/rollback"
+          body={{ to: target }}
+          done={`The content of version ${target} is in force again`}
+          onClose={() => setTarget(null)}
+        />
+      )}
+    </PageFrame>
+  )
 }

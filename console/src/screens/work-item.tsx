@@ -1,4 +1,178 @@
-import { PageFrame } from '../ui/surfaces.tsx'
-export default function Stub({ id }: { readonly id: string }) {
-  return <PageFrame title="Soon">{id}</PageFrame>
+// One work item: what it is, its history, and what a person can do about it.
+
+import { Ban, RotateCcw } from 'lucide-react'
+import { useState } from 'react'
+import { Link } from 'wouter'
+import { useMe, useWork } from '../queries.ts'
+import type { WorkStory } from '../types.ts'
+import { ReasonDialog, useAction } from '../ui/actions.tsx'
+import { Button, Copy, StateChip, Time } from '../ui/controls.tsx'
+import { ErrorState, Note, PageFrame, SkeletonRows } from '../ui/surfaces.tsx'
+import { AttemptSteps, attemptsOf } from '../ui/timeline.tsx'
+
+export default function WorkItem({ id }: { readonly id: string }) {
+  const { data: work, error, refetch } = useWork(id)
+  const { data: me } = useMe()
+  const crumbs = [['Work', '/work']] as const
+  if (work === undefined) {
+    return (
+      <PageFrame title="Work item" crumbs={crumbs}>
+        {error === null ? <SkeletonRows /> : <ErrorState error={error} onRetry={() => void refetch()} />}
+      </PageFrame>
+    )
+  }
+  const attempts = attemptsOf(work)
+  return (
+    <PageFrame
+      title={`Work of ${work.consumer}`}
+      heading={
+        <span className="title-line">
+          {work.consumer} <StateChip state={work.state} attempts={work.attempts} />
+        </span>
+      }
+      crumbs={crumbs}
+      lead={<Copy text={work.id} />}
+      actions={me?.role === 'viewer' ? null : <Actions work={work} />}
+    >
+      {work.state === 'parked' && (
+        <div className="spaced">
+          <Note tone="amber">
+            <strong>Nobody knows whether the call had its effect.</strong>{' '}
+            <Link href="/unknown">Say what became of it</Link> among the unknown outcomes.
+          </Note>
+        </div>
+      )}
+      <div className="event">
+        <section aria-labelledby="history">
+          <h2 id="history" className="spaced">
+            History
+          </h2>
+          {attempts.length === 0 ? (
+            <p className="muted">
+              No attempt yet. It is due <Time at={work.dueAt} />.
+            </p>
+          ) : (
+            <ol className="timeline">
+              <AttemptSteps attempts={attempts} />
+            </ol>
+          )}
+        </section>
+        <section aria-labelledby="facts">
+          <h2 id="facts" className="spaced">
+            Facts
+          </h2>
+          <Facts work={work} />
+        </section>
+      </div>
+    </PageFrame>
+  )
+}
+
+function Facts({ work }: { readonly work: WorkStory }) {
+  return (
+    <dl className="facts card card--pad">
+      <dt>Event</dt>
+      <dd>
+        <Link href={`/events/${work.eventId}`} className="mono">
+          {work.eventId}
+        </Link>
+      </dd>
+      <dt>Route</dt>
+      <dd>
+        <Link href={`/routes/${work.consumer}`}>{work.consumer}</Link>
+      </dd>
+      <dt>Key</dt>
+      <dd>{work.key === undefined ? <span className="faint">none</span> : <Copy text={work.key} />}</dd>
+      {work.ledger !== null && (
+        <>
+          <dt>Ledger</dt>
+          <dd>
+            <StateChip state={work.ledger.state} />
+          </dd>
+        </>
+      )}
+      {work.deadLetter !== null && (
+        <>
+          <dt>Dead letter</dt>
+          <dd>
+            <Link href={`/dead-letters/${work.deadLetter.id}`}>
+              {work.deadLetter.reason.replaceAll('_', ' ')}
+            </Link>{' '}
+            <StateChip state={work.deadLetter.state} />
+          </dd>
+        </>
+      )}
+      <dt>Attempts</dt>
+      <dd className="num">
+        {work.attempts}
+        {work.waits > 0 && <span className="faint"> and {work.waits} waits</span>}
+      </dd>
+      <dt>Created</dt>
+      <dd>
+        <Time at={work.createdAt} />
+      </dd>
+      {work.processedAt === undefined ? (
+        <>
+          <dt>Due</dt>
+          <dd>
+            <Time at={work.dueAt} />
+          </dd>
+          <dt>Given up</dt>
+          <dd>
+            <Time at={work.expiresAt} /> at the latest
+          </dd>
+        </>
+      ) : (
+        <>
+          <dt>Settled</dt>
+          <dd>
+            <Time at={work.processedAt} />
+          </dd>
+        </>
+      )}
+      <dt>Definition</dt>
+      <dd>
+        <Copy text={work.definition} shown={`${work.definition.slice(0, 19)}…`} />
+      </dd>
+    </dl>
+  )
+}
+
+function Actions({ work }: { readonly work: WorkStory }) {
+  const [isCancelling, setIsCancelling] = useState(false)
+  const retry = useAction({
+    path: `/work/${work.id}/retry`,
+    done: 'It is due now',
+    failed: 'It could not be retried',
+  })
+  const isOpen = work.state === 'ready' || work.state === 'waiting'
+  if (!isOpen && work.state !== 'parked') return null
+  return (
+    <>
+      {isOpen && (
+        <Button
+          icon={<RotateCcw size={14} aria-hidden />}
+          isBusy={retry.isPending}
+          onClick={() => retry.mutate({})}
+        >
+          Retry now
+        </Button>
+      )}
+      <Button variant="danger" icon={<Ban size={14} aria-hidden />} onClick={() => setIsCancelling(true)}>
+        Cancel
+      </Button>
+      {isCancelling && (
+        <ReasonDialog
+          title="Cancel this work item"
+          text="It will not be tried again. The event stays, and the item keeps its history."
+          action="Cancel it"
+          path={`/work/${work.id}/cancel`}
+          done="The item is cancelled"
+          isReasonNeeded
+          isDangerous
+          onClose={() => setIsCancelling(false)}
+        />
+      )}
+    </>
+  )
 }

@@ -1,4 +1,157 @@
-import { PageFrame } from '../ui/surfaces.tsx'
-export default function Stub() {
-  return <PageFrame title="Soon">soon</PageFrame>
+// Work by state: what is to be done, what runs, and what became of the rest.
+
+import { Layers } from 'lucide-react'
+import { useState } from 'react'
+import { Link, useLocation, useSearch } from 'wouter'
+import { get } from '../api.ts'
+import { useDefinitions, useOverview, useWorkList } from '../queries.ts'
+import type { Page, Work, WorkState } from '../types.ts'
+import { Button, LinkButton, StateChip, Tabs, Time } from '../ui/controls.tsx'
+import { Empty, ErrorState, PageFrame, SkeletonRows } from '../ui/surfaces.tsx'
+import { toastProblem } from '../ui/toast.tsx'
+
+const STATES: readonly (readonly [WorkState, string])[] = [
+  ['ready', 'Ready'],
+  ['leased', 'Running'],
+  ['parked', 'Parked'],
+  ['dead', 'Dead'],
+  ['done', 'Done'],
+  ['skipped', 'Skipped'],
+  ['cancelled', 'Cancelled'],
+]
+
+const EMPTY: Readonly<Record<string, string>> = {
+  ready: 'Nothing waits. New events are worked on as they come.',
+  leased: 'Nothing runs at this moment.',
+  parked: 'No call has an unknown outcome.',
+  dead: 'Nothing was given up.',
+  done: 'Nothing was done yet. Send an event that a route wants.',
+  skipped: 'Nothing was skipped.',
+  cancelled: 'Nothing was cancelled.',
+}
+
+export default function WorkScreen() {
+  const search = new URLSearchParams(useSearch())
+  const [, go] = useLocation()
+  const state = search.get('state') ?? 'ready'
+  const consumer = search.get('consumer') ?? ''
+  const overview = useOverview()
+  const { data: routes } = useDefinitions('Route')
+  const change = (part: { readonly state?: string; readonly consumer?: string }) => {
+    const next = new URLSearchParams({ state, consumer, ...part })
+    if (next.get('consumer') === '') next.delete('consumer')
+    go(`/work?${next}`, { replace: true })
+  }
+  const counts = overview.data?.counts
+  const countOf = (name: WorkState) => {
+    if (counts === undefined) return undefined
+    if (name === 'ready' || name === 'leased' || name === 'parked') {
+      return overview.data?.isCapped[name] === true ? `${counts[name]}+` : counts[name]
+    }
+    return undefined
+  }
+  return (
+    <PageFrame
+      title="Work"
+      lead="One item for each event and each route that wanted it. It is retried by itself until it is done, given up or parked for a person."
+    >
+      <Tabs
+        label="State"
+        tabs={STATES.map(([id, label]) => ({ id, label, count: countOf(id) }))}
+        selected={state}
+        onSelect={(next) => change({ state: next })}
+      />
+      <div className="toolbar">
+        <select
+          className="input input--small"
+          aria-label="Route"
+          value={consumer}
+          onChange={(event) => change({ consumer: event.target.value })}
+        >
+          <option value="">All routes</option>
+          {routes?.items.map(({ name }) => (
+            <option key={name} value={name}>
+              {name}
+            </option>
+          ))}
+        </select>
+      </div>
+      <WorkList key={`${state} ${consumer}`} state={state} consumer={consumer} />
+    </PageFrame>
+  )
+}
+
+export function WorkList({ state, consumer }: { readonly state: string; readonly consumer: string }) {
+  const first = useWorkList({ state, consumer: consumer === '' ? undefined : consumer, limit: 50 })
+  const [more, setMore] = useState<Page<Work> | null>(null)
+  const [isBusy, setIsBusy] = useState(false)
+  if (first.data === undefined) {
+    return first.error === null ? (
+      <SkeletonRows />
+    ) : (
+      <ErrorState error={first.error} onRetry={() => void first.refetch()} />
+    )
+  }
+  const shown = new Set(first.data.items.map(({ id }) => id))
+  const items = [...first.data.items, ...(more?.items.filter(({ id }) => !shown.has(id)) ?? [])]
+  const cursor = more === null ? first.data.nextCursor : more.nextCursor
+  const loadMore = () => {
+    setIsBusy(true)
+    get<Page<Work>>('/work', { state, consumer, limit: 50, cursor })
+      .then((page) =>
+        setMore({ items: [...(more?.items ?? []), ...page.items], nextCursor: page.nextCursor }),
+      )
+      .catch((error) => toastProblem(error, 'More could not be read'))
+      .finally(() => setIsBusy(false))
+  }
+  if (items.length === 0) {
+    return (
+      <div className="list">
+        <Empty
+          icon={<Layers size={20} />}
+          title={EMPTY[state] ?? 'Nothing here'}
+          action={<LinkButton to="/events">See the events</LinkButton>}
+        />
+      </div>
+    )
+  }
+  return (
+    <div className="list">
+      <div className="list__head work__grid" aria-hidden>
+        <span>Route</span>
+        <span>Key</span>
+        <span>State</span>
+        <span>Last answer</span>
+        <span className="events__when">{state === 'ready' ? 'Due' : 'Since'}</span>
+      </div>
+      <ul aria-label="Work items">
+        {items.map((work) => (
+          <li key={work.id}>
+            <Link href={`/work/${work.id}`} className="row work__grid" data-row>
+              <span className="row__title truncate">{work.consumer}</span>
+              <span className="truncate mono muted work__key" title={work.key}>
+                {work.key ?? <span className="faint">no key yet</span>}
+              </span>
+              <span className="chips">
+                <StateChip state={work.state} attempts={work.attempts} />
+              </span>
+              <span className="truncate muted work__error" title={work.lastError}>
+                {work.lastError ?? (work.httpStatus === undefined ? '' : `HTTP ${work.httpStatus}`)}
+              </span>
+              <span className="events__when faint">
+                <Time at={state === 'ready' ? work.dueAt : (work.processedAt ?? work.createdAt)} />
+              </span>
+            </Link>
+          </li>
+        ))}
+      </ul>
+      {cursor !== null && (
+        <div className="list__foot">
+          <Button isSmall isBusy={isBusy} onClick={loadMore}>
+            Load more
+          </Button>
+        </div>
+      )}
+    </div>
+  )
 }

@@ -104,7 +104,7 @@ export function Timeline({ event }: { readonly event: EventDetails }) {
 }
 
 /** A first try that succeeded is on the item itself, not in its history. */
-function attemptsOf(work: WorkStory): readonly Attempt[] {
+export function attemptsOf(work: WorkStory): readonly Attempt[] {
   if (work.history.length > 0 || work.state !== 'done' || work.processedAt === undefined) return work.history
   const durationMs = work.durationMs ?? 0
   const startedAt = new Date(Date.parse(work.processedAt) - durationMs).toISOString()

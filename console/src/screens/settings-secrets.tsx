@@ -1,0 +1,169 @@
+// Secrets: values go in and never come out.
+
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { Lock, Plus } from 'lucide-react'
+import { useState } from 'react'
+import { fieldError, post, problemOf, remove } from '../api.ts'
+import { useSecrets } from '../queries.ts'
+import { Button, Chip, Command, Field, Time } from '../ui/controls.tsx'
+import { Dialog, Empty, ErrorState, Note, SkeletonRows } from '../ui/surfaces.tsx'
+import { toastDone, toastProblem } from '../ui/toast.tsx'
+
+export function Secrets() {
+  const { data, error, refetch } = useSecrets(true)
+  const [setting, setSetting] = useState<string | null>(null)
+  const [deleting, setDeleting] = useState<string | null>(null)
+  return (
+    <>
+      <div className="section__head">
+        <p className="muted">
+          Encrypted on disk. Definitions name them as <code>{'{ vault: NAME }'}</code>; a value that went in
+          is never shown.
+        </p>
+        <Button variant="primary" icon={<Plus size={14} aria-hidden />} onClick={() => setSetting('')}>
+          Set a secret
+        </Button>
+      </div>
+      <div className="list">
+        {data === undefined &&
+          (error === null ? (
+            <SkeletonRows count={3} />
+          ) : (
+            <ErrorState error={error} onRetry={() => void refetch()} />
+          ))}
+        {data?.items.length === 0 && (
+          <Empty
+            icon={<Lock size={20} />}
+            title="No secrets yet"
+            action={<Command text="npx millrace secrets set NAME" />}
+          >
+            Keep signing secrets and tokens here instead of in definitions.
+          </Empty>
+        )}
+        <ul aria-label="Secrets">
+          {data?.items.map((secret) => (
+            <li key={secret.name} className="row secrets__grid">
+              <span className="row__title mono truncate">{secret.name}</span>
+              <span className="muted num">
+                version {secret.version} {secret.hasPending && <Chip tone="amber">next one waits</Chip>}
+              </span>
+              <span className="faint">
+                set <Time at={secret.updatedAt} /> by {secret.updatedBy}
+              </span>
+              <span className="versions__action">
+                <Button
+                  isSmall
+                  aria-label={`Set ${secret.name} anew`}
+                  onClick={() => setSetting(secret.name)}
+                >
+                  Set anew
+                </Button>
+                <Button
+                  isSmall
+                  variant="danger"
+                  aria-label={`Delete ${secret.name}`}
+                  onClick={() => setDeleting(secret.name)}
+                >
+                  Delete
+                </Button>
+              </span>
+            </li>
+          ))}
+        </ul>
+      </div>
+      {setting !== null && <SetSecret name={setting} onClose={() => setSetting(null)} />}
+      {deleting !== null && <DeleteSecret name={deleting} onClose={() => setDeleting(null)} />}
+    </>
+  )
+}
+
+function SetSecret({ name: given, onClose }: { readonly name: string; readonly onClose: () => void }) {
+  const client = useQueryClient()
+  const [name, setName] = useState(given)
+  const [value, setValue] = useState('')
+  const save = useMutation({
+    mutationFn: () => post<{ name: string; version: number }>('/secrets', { name: name.trim(), value }),
+    onSuccess: (answer) => {
+      toastDone(`${answer.name} is set`, `Version ${answer.version}`)
+      onClose()
+    },
+    onSettled: () => client.invalidateQueries({ queryKey: ['secrets'] }),
+  })
+  const problem = save.error === null ? null : problemOf(save.error)
+  return (
+    <Dialog
+      title={given === '' ? 'Set a secret' : `Set ${given} anew`}
+      onClose={onClose}
+      onSubmit={() => save.mutate()}
+      foot={
+        <>
+          <Button onClick={onClose}>Back</Button>
+          <Button type="submit" variant="primary" isBusy={save.isPending}>
+            Set
+          </Button>
+        </>
+      }
+    >
+      <Field label="Name" error={fieldError(save.error, 'name')}>
+        {(field) => (
+          <input
+            {...field}
+            className="input mono"
+            value={name}
+            disabled={given !== ''}
+            spellCheck={false}
+            placeholder="SHOP_SECRET"
+            onChange={(event) => setName(event.target.value)}
+          />
+        )}
+      </Field>
+      <Field label="Value" error={fieldError(save.error, 'value')}>
+        {(field) => (
+          <input
+            {...field}
+            className="input mono"
+            type="password"
+            autoComplete="off"
+            value={value}
+            onChange={(event) => setValue(event.target.value)}
+          />
+        )}
+      </Field>
+      {problem !== null && (problem.details?.fields ?? []).length === 0 && (
+        <Note tone="red">
+          <strong>{problem.title}.</strong> {problem.detail} {problem.next}
+        </Note>
+      )}
+    </Dialog>
+  )
+}
+
+function DeleteSecret({ name, onClose }: { readonly name: string; readonly onClose: () => void }) {
+  const client = useQueryClient()
+  const erase = useMutation({
+    mutationFn: () => remove(`/secrets/${encodeURIComponent(name)}`),
+    onSuccess: () => toastDone(`${name} is deleted`),
+    onError: (error) => toastProblem(error, 'It could not be deleted'),
+    onSettled: () => {
+      onClose()
+      return client.invalidateQueries({ queryKey: ['secrets'] })
+    },
+  })
+  return (
+    <Dialog
+      title={`Delete ${name}`}
+      onClose={onClose}
+      onSubmit={() => erase.mutate()}
+      foot={
+        <>
+          <Button onClick={onClose}>Back</Button>
+          <Button type="submit" variant="danger" isBusy={erase.isPending}>
+            Delete
+          </Button>
+        </>
+      }
+    >
+      <p className="muted">Whatever names it fails from now on, until it is set again.</p>
+    </Dialog>
+  )
+}

@@ -1,0 +1,114 @@
+// Actions that ask before they act: a dialog with a reason, the server's refusals at the field or as a message.
+
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { type ReactNode, useState } from 'react'
+import { fieldError, post, problemOf } from '../api.ts'
+import { Button, Field } from './controls.tsx'
+import { Dialog, Note } from './surfaces.tsx'
+import { toastDone, toastProblem } from './toast.tsx'
+
+/** Posts, tells what became of it, and reads everything again that it may have changed; after a lost race too. */
+export function useAction<Answer = unknown>(options: {
+  readonly path: string
+  readonly done: string
+  readonly failed: string
+  readonly onDone?: (answer: Answer) => void
+  /** Shown by the dialog itself. */
+  readonly showsOwnErrors?: boolean
+}) {
+  const client = useQueryClient()
+  return useMutation<Answer, unknown, object>({
+    mutationFn: (body) => post<Answer>(options.path, body),
+    onSuccess: (answer) => {
+      toastDone(options.done)
+      options.onDone?.(answer)
+    },
+    onError: (error) => {
+      const isTold = options.showsOwnErrors === true && problemOf(error).status !== 409
+      if (!isTold) toastProblem(error, options.failed)
+    },
+    onSettled: () => client.invalidateQueries(),
+  })
+}
+
+interface ReasonDialogProps {
+  readonly title: string
+  readonly text: ReactNode
+  readonly action: string
+  readonly path: string
+  readonly body?: object
+  readonly done: string
+  readonly isReasonNeeded?: boolean
+  readonly isDangerous?: boolean
+  readonly onClose: () => void
+}
+
+export function ReasonDialog(props: ReasonDialogProps) {
+  const [reason, setReason] = useState('')
+  const [isAsked, setIsAsked] = useState(false)
+  const action = useAction({
+    path: props.path,
+    done: props.done,
+    failed: `${props.action} did not work`,
+    onDone: props.onClose,
+    showsOwnErrors: true,
+  })
+  const isMissing = props.isReasonNeeded === true && reason.trim() === ''
+  const problem = action.error === null || action.error === undefined ? null : problemOf(action.error)
+  const atField =
+    fieldError(action.error, 'reason') ?? (isAsked && isMissing ? 'Say why; it is kept.' : undefined)
+  const submit = () => {
+    setIsAsked(true)
+    if (isMissing) return
+    const given = reason.trim() === '' ? {} : { reason: reason.trim() }
+    action.mutate(
+      { ...props.body, ...given },
+      {
+        onError: (error) => {
+          if (problemOf(error).status === 409) props.onClose()
+        },
+      },
+    )
+  }
+  return (
+    <Dialog
+      title={props.title}
+      onClose={props.onClose}
+      onSubmit={submit}
+      foot={
+        <>
+          <Button onClick={props.onClose}>Back</Button>
+          <Button
+            type="submit"
+            variant={props.isDangerous === true ? 'danger' : 'primary'}
+            isBusy={action.isPending}
+          >
+            {props.action}
+          </Button>
+        </>
+      }
+    >
+      <div className="muted">{props.text}</div>
+      <Field
+        label={props.isReasonNeeded === true ? 'Reason' : 'Reason (optional)'}
+        hint="Kept in the history, with your name."
+        error={atField}
+      >
+        {(field) => (
+          <textarea
+            {...field}
+            className="input"
+            rows={3}
+            value={reason}
+            onChange={(event) => setReason(event.target.value)}
+          />
+        )}
+      </Field>
+      {problem !== null && problem.status !== 409 && fieldError(action.error, 'reason') === undefined && (
+        <Note tone="red">
+          <strong>{problem.title}.</strong> {problem.detail} {problem.next}
+        </Note>
+      )}
+    </Dialog>
+  )
+}
