@@ -16,7 +16,7 @@ import type { HttpApi } from './api.ts'
 const CODE = /\.[cm]?[jt]sx?$/i
 
 export async function compileFiles(
-  api: Pick<HttpApi, 'definitions'>,
+  api: Pick<HttpApi, 'definitions' | 'secrets'>,
   tenant: TenantId,
   files: readonly DefinitionFile[],
 ): Promise<Compiled> {
@@ -33,7 +33,12 @@ export async function compileFiles(
   for (const { document } of await api.definitions.list(tenant)) {
     if (document.kind === 'Profile') profiles.set(document.name, document.retry)
   }
-  return compileDefinitions(files, { functions: (name) => api.definitions.functionHash(name), profiles })
+  const names = await api.secrets.names(tenant)
+  return compileDefinitions(files, {
+    functions: (name) => api.definitions.functionHash(name),
+    profiles,
+    secrets: (name) => names.has(name),
+  })
 }
 
 export function refuseErrors(findings: readonly Finding[]): void {

@@ -90,7 +90,10 @@ const itemShape = {
 const itemOptional = ['on', 'subject', 'action']
 const item = shape(itemShape, itemOptional)
 
-export function addDefinitionRoutes(app: FastifyInstance, api: Pick<HttpApi, 'definitions'>): void {
+export function addDefinitionRoutes(
+  app: FastifyInstance,
+  api: Pick<HttpApi, 'definitions' | 'secrets'>,
+): void {
   const tags = ['definitions']
 
   app.get<{ Querystring: { kind?: DefinitionKind } }>(

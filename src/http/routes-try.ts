@@ -88,7 +88,10 @@ const tried = shape(
   ['problem', 'findings'],
 )
 
-export function addTryRoutes(app: FastifyInstance, api: Pick<HttpApi, 'definitions' | 'inspect'>): void {
+export function addTryRoutes(
+  app: FastifyInstance,
+  api: Pick<HttpApi, 'definitions' | 'inspect' | 'secrets'>,
+): void {
   app.post<{ Body: { route?: string; yaml?: string; event: AskedEvent } }>(
     '/try',
     {
