@@ -13,21 +13,17 @@ import type {
 import type { DurationText } from './errors.ts'
 import type { SchemaInput, SchemaOutput, StandardSchema } from './schema.ts'
 
-export function defineSource<const Definition extends SourceDefinition>(
-  definition: Definition,
-): { readonly kind: 'Source' } & Definition {
+export function defineSource(definition: SourceDefinition): { readonly kind: 'Source' } & SourceDefinition {
   return { kind: 'Source', ...definition }
 }
 
-export function defineRoute<const Definition extends RouteDefinition>(
-  definition: Definition,
-): { readonly kind: 'Route' } & Definition {
+export function defineRoute(definition: RouteDefinition): { readonly kind: 'Route' } & RouteDefinition {
   return { kind: 'Route', ...definition }
 }
 
-export function defineProfile<const Definition extends ProfileDefinition>(
-  definition: Definition,
-): { readonly kind: 'Profile' } & Definition {
+export function defineProfile(
+  definition: ProfileDefinition,
+): { readonly kind: 'Profile' } & ProfileDefinition {
   return { kind: 'Profile', ...definition }
 }
 
