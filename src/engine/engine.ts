@@ -22,12 +22,14 @@ import { type Meter, makeMeter } from './meter.ts'
 import { bornRow, type EventPlan, planEvent, receivedEvent } from './plan.ts'
 import { makePool } from './pool.ts'
 import { makeRegistry } from './registry.ts'
-import { makeReplays, type Replays } from './replay.ts'
+import { type DeadLetterActions, makeReplayer } from './replay.ts'
+import { type BulkReplays, makeBulkReplays } from './replays/index.ts'
 import { makeRunner } from './runner.ts'
 import { makeSettler, type Settlement } from './settle.ts'
 import { makeStoreTime } from './store-time.ts'
 import { makeStrays } from './strays.ts'
 import { makeWitness } from './witness.ts'
+import { makeWorkActions, type WorkActions } from './work-actions.ts'
 
 export interface EngineHealth {
   /** Takes events in. */
@@ -37,7 +39,9 @@ export interface EngineHealth {
   readonly running: number
 }
 
-export interface Engine extends Replays {
+export interface Engine extends DeadLetterActions, WorkActions {
+  /** Dead letters by the many. */
+  readonly replays: BulkReplays
   /** Load or apply before `start`, so that recovered work finds them. */
   readonly definitions: Definitions
   /** What would happen, and why something did. */
@@ -152,7 +156,10 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
     },
     config,
   )
-  const replays = makeReplays({ store, log, registry, ids, commits, settler, wake })
+  const replayer = makeReplayer({ store, log, registry, ids, commits, wake })
+  const { vars } = config
+  const bulk = makeBulkReplays({ store, clock, time, log, registry, vars, ids, commits, replayer, wake })
+  const actions = makeWorkActions({ store, log, http, registry, commits, settler, time, wake }, config)
 
   /** The claim loop looks for what the lost answer may have put into our hands. */
   function suspect(): void {
@@ -198,7 +205,12 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
   }
 
   return {
-    ...replays,
+    ready: replayer.ready,
+    discard: replayer.discard,
+    edit: replayer.edit,
+    replay: replayer.replay,
+    ...actions,
+    replays: bulk,
     definitions,
     inspect,
     apply: (tenant, documents) =>
@@ -217,6 +229,7 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
       )
       open = true
       claims.start()
+      bulk.start()
       unfollow = followDefinitions({
         definitions,
         store,
@@ -233,6 +246,7 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
         cancel = clock.after(withinMs, resolve)
       })
       const idle = async () => {
+        await bulk.stop()
         await claims?.stop()
         await pool.idle()
       }

@@ -10,6 +10,7 @@ import type { Instant } from '../core/time/index.ts'
 import type { WorkState } from '../core/work/index.ts'
 import type { Commit, CommitResult } from '../ports/store.ts'
 import type { About } from './commits.ts'
+import { isReplayId } from './replays/index.ts'
 
 export type Change =
   | {
@@ -112,6 +113,10 @@ function changesOf(
       }
       case 'deadLetter.put':
         changes.push({ type: 'deadLetter', id: write.row.id, state: write.row.state })
+        break
+      case 'record.put':
+        // Beside a replay lies its marker, which is nobody's business.
+        if (write.kind === 'replay' && isReplayId(write.key)) changes.push({ type: 'replay', id: write.key })
         break
       default:
     }

@@ -1,146 +1,188 @@
-// What people decide about work: replaying a dead letter, settling an unknown outcome by hand.
+// What people decide about dead letters: mark them ready, mend a copy of their event, replay or discard them.
+//
+// Every decision is one commit guarded by the letter's version, so that whoever comes second is told and changes nothing.
 
-import { type DeadLetter, stepDeadLetter } from '../core/dead-letter/index.ts'
+import {
+  type DeadLetter,
+  type DeadLetterEvent,
+  type NewDeadLetter,
+  stepDeadLetter,
+} from '../core/dead-letter/index.ts'
+import { hashText } from '../core/definition/index.ts'
 import { AppError } from '../core/errors/index.ts'
-import type { DeadLetterId, Ids, TenantId, WorkId } from '../core/ids/index.ts'
-import { EMPTY_NOTE } from '../core/work/index.ts'
-import type { Write } from '../ports/store.ts'
+import type { NewEvent, StoredEvent } from '../core/event/index.ts'
+import type { DeadLetterId, EventId, Ids, TenantId, WorkId } from '../core/ids/index.ts'
+import { type JsonValue, stringifyJson } from '../core/json/index.ts'
+import type { Route } from '../core/route/index.ts'
+import type { NewWork } from '../core/work/index.ts'
+import type { Guard, Write } from '../ports/store.ts'
 import type { Commits } from './commits.ts'
+import { type Decided, decidedText } from './decided.ts'
 import type { EngineDeps } from './deps.ts'
 import { lineOf } from './lines.ts'
-import { ledgerGuard, settleLedger } from './outcome.ts'
 import { newWork } from './plan.ts'
 import type { Registry } from './registry.ts'
-import type { Settler } from './settle.ts'
 
-/** Who decided, and why, for the log. */
-export interface Decided {
-  readonly actor?: string
-  readonly reason?: string | null
-}
-
-export interface Replays {
+export interface DeadLetterActions {
+  /** Somebody mended what was wrong: it may be replayed. */
+  ready(tenant: TenantId, id: DeadLetterId, decided: Decided): Promise<void>
+  /** Nobody will replay it any more. */
+  discard(tenant: TenantId, id: DeadLetterId, decided: Decided & { readonly reason: string }): Promise<void>
+  /** Makes a copy of its event with another payload, and points the letter at it. The original stays as it is. */
+  edit(
+    tenant: TenantId,
+    id: DeadLetterId,
+    options: Decided & { readonly reason: string; readonly data: JsonValue },
+  ): Promise<{ readonly eventId: EventId }>
   /** A new item through the same path, on the definition in force, with the same key. */
   replay(
     tenant: TenantId,
     id: DeadLetterId,
     options: Decided & { readonly force: boolean },
   ): Promise<{ readonly workId: WorkId }>
-  /** A person says what became of a parked item's effect; `work.key` names it, also where it is one of several. */
-  resolve(
-    tenant: TenantId,
-    id: WorkId,
-    options: Decided & { readonly as: 'done' | 'released' },
-  ): Promise<void>
 }
 
-export function makeReplays(
+/** A replay that has only to be committed; several may share a commit with what else belongs to it. */
+export interface PreparedReplay {
+  readonly guards: readonly Guard[]
+  readonly writes: readonly Write[]
+  readonly work: NewWork
+  /** For the log, once it is committed. */
+  told(decided: Decided): void
+}
+
+export interface Replayer extends DeadLetterActions {
+  /** Throws AppError where the letter cannot be replayed. */
+  prepare(tenant: TenantId, letter: DeadLetter, force: boolean): Promise<PreparedReplay>
+}
+
+/** As much as a request of the API may hold. */
+const DATA_LENGTH_MAX = 1_048_576
+
+export function makeReplayer(
   deps: Pick<EngineDeps, 'store' | 'log'> & {
     readonly registry: Registry
     readonly ids: Ids
     readonly commits: Commits
-    readonly settler: Settler
     wake(): void
   },
-): Replays {
-  const { store, log, registry, ids, commits, settler } = deps
-  return {
-    async replay(tenant, id, { force, ...decided }) {
-      const reads = store.forTenant(tenant)
-      const letter = await reads.deadLetter(id)
-      if (letter === null) throw new AppError('not_found', `no dead letter ${id}`)
-      const [event, route] = [await reads.event(letter.eventId), registry.route(tenant, letter.consumer)]
-      if (event === null) throw new AppError('not_found', `event ${letter.eventId} is gone`)
-      if (route === null)
-        throw new AppError('definition_missing', `${letter.consumer} is not defined any more`)
-      const work = { ...newWork(ids, route, event), replayOf: id }
-      const step = stepDeadLetter(rowOf(letter), { type: 'replay', work: work.id, force })
-      if (!step.ok) {
-        if (step.refusal === 'replays_exhausted') throw new AppError('replays_exhausted')
-        throw new AppError('conflict', `the dead letter is ${letter.state}`)
-      }
-      const writes: Write[] = [
-        { w: 'deadLetter.put', row: step.row },
+): Replayer {
+  const { store, log, registry, ids, commits } = deps
+
+  const find = async (tenant: TenantId, id: DeadLetterId): Promise<DeadLetter> => {
+    const letter = await store.forTenant(tenant).deadLetter(id)
+    if (letter === null) throw new AppError('not_found', `no dead letter ${id}`)
+    return letter
+  }
+  const eventOf = async (letter: DeadLetter): Promise<StoredEvent> => {
+    const event = await store.forTenant(letter.tenant).event(letter.eventId)
+    if (event === null) throw new AppError('not_found', `event ${letter.eventId} is gone`)
+    return event
+  }
+  const commit = async (letter: DeadLetter, guards: readonly Guard[], writes: readonly Write[]) => {
+    const result = await commits.once(letter.tenant, guards, writes)
+    if (!result.ok) throw new AppError('conflict', 'the dead letter changed meanwhile')
+  }
+  const tell = (action: string, letter: DeadLetter, event: StoredEvent, decided: Decided) => {
+    const route = letter.consumer.slice(letter.consumer.indexOf(':') + 1)
+    const facts = { route, work: letter.workId, key: letter.key, class: letter.class }
+    log.control(lineOf('dead-letter', action, event, { ...facts, message: decidedText(decided) }))
+  }
+  /** One step of the letter alone. */
+  const decide = async (
+    tenant: TenantId,
+    id: DeadLetterId,
+    step: DeadLetterEvent,
+    action: string,
+    decided: Decided,
+  ) => {
+    const letter = await find(tenant, id)
+    const row = stepped(letter, step)
+    const event = await eventOf(letter)
+    await commit(letter, [guardOf(letter)], [{ w: 'deadLetter.put', row }])
+    tell(action, letter, event, decided)
+  }
+
+  const prepare: Replayer['prepare'] = async (tenant, letter, force) => {
+    const event = await eventOf(letter)
+    const route: Route | null = registry.route(tenant, letter.consumer)
+    if (route === null) throw new AppError('definition_missing', `${letter.consumer} is not defined any more`)
+    const work = { ...newWork(ids, route, event), replayOf: letter.id }
+    const row = stepped(letter, { type: 'replay', work: work.id, force })
+    return {
+      guards: [guardOf(letter)],
+      writes: [
+        { w: 'deadLetter.put', row },
         { w: 'work.add', work, lease: null, delayMs: 0 },
-      ]
-      const guards = [{ g: 'version', of: 'deadLetter', key: id, version: letter.version }] as const
-      const result = await commits.once(tenant, guards, writes)
-      if (!result.ok) throw new AppError('conflict', 'the dead letter changed meanwhile')
-      const message = decidedText(decided)
-      const facts = {
-        route: route.document.name,
-        work: work.id,
-        key: letter.key,
-        attempt: step.row.replays,
-        message,
-      }
-      log.control(lineOf('replay', 'REPLAYED', event, facts))
-      deps.wake()
-      return { workId: work.id }
+      ],
+      work,
+      told(decided) {
+        const facts = { route: route.document.name, work: work.id, key: letter.key, attempt: row.replays }
+        log.control(lineOf('replay', 'REPLAYED', event, { ...facts, message: decidedText(decided) }))
+      },
+    }
+  }
+
+  return {
+    prepare,
+    ready: (tenant, id, decided) => decide(tenant, id, { type: 'ready' }, 'READY', decided),
+    discard: (tenant, id, decided) => decide(tenant, id, { type: 'discard' }, 'DISCARDED', decided),
+
+    async edit(tenant, id, { data, ...decided }) {
+      const letter = await find(tenant, id)
+      const original = await eventOf(letter)
+      const text = stringifyJson(data)
+      if (text.length > DATA_LENGTH_MAX)
+        throw new AppError('body_too_large', `the limit is ${DATA_LENGTH_MAX} characters`)
+      const copy = copyOf(original, letter, ids.event(), text)
+      const row = stepped(letter, { type: 'edit', eventId: copy.id, payloadHash: copy.payloadHash })
+      await commit(
+        letter,
+        [guardOf(letter)],
+        [
+          // Its key is its own, and nothing from outside can repeat it: there is no window to keep.
+          { w: 'event.append', event: copy, dedupForMs: 0 },
+          { w: 'deadLetter.put', row },
+        ],
+      )
+      tell('EDITED', letter, original, decided)
+      return { eventId: copy.id }
     },
 
-    async resolve(tenant, id, { as, ...decided }) {
-      const reads = store.forTenant(tenant)
-      const work = await reads.work(id)
-      if (work === null) throw new AppError('not_found', `no work item ${id}`)
-      if (work.state !== 'parked') throw new AppError('conflict', `the item is ${work.state}, not parked`)
-      const [event, entry] = [
-        await reads.event(work.eventId),
-        work.key === null ? null : await reads.ledger(work.key),
-      ]
-      if (event === null) throw new AppError('not_found', `event ${work.eventId} is gone`)
-      if (entry === null) throw new AppError('conflict', 'it has no ledger entry')
-      const isWaiting = entry.state === 'unknown' && entry.work === id
-      // Another item has settled the doubt meanwhile: the ledger stands, and the person's word is about the item alone.
-      if (!isWaiting && as === 'done' && entry.state !== 'done') {
-        throw new AppError(
-          'conflict',
-          `the ledger entry is ${entry.state}; say released, and the item looks again`,
-        )
-      }
-      const note = {
-        ...EMPTY_NOTE,
-        key: entry.key,
-        lastError: decidedText(decided),
-        effectRef: entry.effectRef,
-      }
-      const guards = [ledgerGuard(entry)]
-      const writes = isWaiting ? [settleLedger(entry.key, as, 'person', entry.effectRef, entry.result)] : []
-      const route = await registry.pinned(tenant, work.definition)
-      const base = { note, guards, writes, attempt: null }
-      // An item of a function is parked over one of its effects: with that settled, the function goes on.
-      const isOver = as === 'done' && route?.action.type !== 'function'
-      const settlement = await settler.settleUnheld(
-        { work, event },
-        route,
-        isOver
-          ? {
-              ...base,
-              to: 'done',
-              counters: { attempts: work.attempts, waits: work.waits, losses: work.losses },
-            }
-          : // A person's word is a new start: the item has all its attempts again.
-            { ...base, to: 'again', delayMs: 0, counters: { attempts: 0, waits: 0, losses: 0 } },
-        { g: 'work', work: id, state: 'parked', epoch: work.epoch },
-      )
-      if (!settlement.ok) throw new AppError('conflict')
-      const facts = {
-        route: route?.document.name ?? null,
-        work: id,
-        key: entry.key,
-        message: decidedText(decided),
-      }
-      log.control(lineOf('effect', as === 'done' ? 'MARKED_DONE' : 'MARKED_RELEASED', event, facts))
-      if (!isOver) deps.wake()
+    async replay(tenant, id, { force, ...decided }) {
+      const prepared = await prepare(tenant, await find(tenant, id), force)
+      const result = await commits.once(tenant, prepared.guards, prepared.writes)
+      if (!result.ok) throw new AppError('conflict', 'the dead letter changed meanwhile')
+      prepared.told(decided)
+      deps.wake()
+      return { workId: prepared.work.id }
     },
   }
 }
 
-function rowOf(letter: DeadLetter) {
-  const { tenant: _tenant, createdAt: _createdAt, updatedAt: _updatedAt, ...row } = letter
-  return row
+function guardOf(letter: DeadLetter): Guard {
+  return { g: 'version', of: 'deadLetter', key: letter.id, version: letter.version }
 }
 
-function decidedText({ actor = 'the engine’s owner', reason }: Decided): string {
-  return reason == null ? `by ${actor}` : `by ${actor}: ${reason}`
+function stepped(letter: DeadLetter, event: DeadLetterEvent): NewDeadLetter {
+  const { tenant: _tenant, createdAt: _createdAt, updatedAt: _updatedAt, ...row } = letter
+  const step = stepDeadLetter(row, event)
+  if (step.ok) return step.row
+  if (step.refusal === 'replays_exhausted') throw new AppError('replays_exhausted')
+  throw new AppError('conflict', `the dead letter is ${letter.state}`)
+}
+
+/** Source and headers stay: conditions and templates of the route read them, and must say what they said before. */
+function copyOf(original: StoredEvent, letter: DeadLetter, id: EventId, data: string): NewEvent {
+  const { receivedAt: _receivedAt, ...event } = original
+  return {
+    ...event,
+    id,
+    causationId: original.id,
+    dedupKey: `edit:${letter.id}:${letter.version}`,
+    payloadHash: hashText(data),
+    data,
+    // The replay is its consumer: it is never shown as one that nobody wanted.
+    matched: 1,
+  }
 }

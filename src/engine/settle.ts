@@ -172,7 +172,9 @@ function stepReplayed(letter: DeadLetter, decision: Decision): LetterChange {
           lastError: decision.error,
           attempts: decision.counters.attempts,
         }
-      : { type: 'succeeded' }
+      : decision.to === 'cancelled'
+        ? { type: 'cancelled', attempts: decision.counters.attempts }
+        : { type: 'succeeded' }
   const { tenant: _tenant, createdAt: _createdAt, updatedAt: _updatedAt, ...row } = letter
   const step = stepDeadLetter(row, event)
   assert(step.ok, 'a replaying dead letter can end')

@@ -287,6 +287,8 @@ export interface TenantReads {
       readonly class?: FailureClass
       readonly reason?: DeadLetterReason
       readonly eventId?: EventId
+      /** Only those before this one in the order of ids. */
+      readonly olderThan?: DeadLetterId
     },
   ): Promise<Page<DeadLetter>>
   /** The largest group first. `isCapped`: there are more letters or groups than were looked at or are answered. */

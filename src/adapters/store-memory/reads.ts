@@ -78,7 +78,8 @@ export function makeTenantReads(state: MemoryState, tenant: TenantId, assertOpen
           (query.consumer === undefined || row.consumer === query.consumer) &&
           (query.class === undefined || row.class === query.class) &&
           (query.reason === undefined || row.reason === query.reason) &&
-          (query.eventId === undefined || row.eventId === query.eventId),
+          (query.eventId === undefined || row.eventId === query.eventId) &&
+          (query.olderThan === undefined || compareText(row.id, query.olderThan) < 0),
       )
       return page('deadLetters', query, rows, byId)
     },

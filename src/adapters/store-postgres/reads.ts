@@ -45,6 +45,7 @@ export function makeTenantReads(query: Query, schema: string, tenant: TenantId):
     filters: Filters,
     options: {
       order?: readonly string[]
+      olderThan?: string | undefined
       read?: (row: Record<string, unknown>) => Row
     } = {},
   ): Promise<Page<Row>> => {
@@ -55,6 +56,8 @@ export function makeTenantReads(query: Query, schema: string, tenant: TenantId):
     for (const [name, value] of Object.entries(filters)) {
       if (value !== undefined) where.push(`t."${toColumn(name)}" = ${parameter(escapeText(value), 'text')}`)
     }
+    if (options.olderThan !== undefined)
+      where.push(`t.id < ${parameter(escapeText(options.olderThan), 'text')}`)
     if (request.cursor !== null) {
       const place = decodeCursor(table.name, typesOf(table, order), request.cursor).map((value, index) =>
         parameter(
@@ -128,8 +131,8 @@ export function makeTenantReads(query: Query, schema: string, tenant: TenantId):
     ledgerList: ({ state, ...request }) =>
       page(LEDGER, request, { state }, { order: ['createdAt', 'key'], read: readLedgerEntry }),
     deadLetter: (id) => one(DEAD_LETTER, 't.id = $2::text', [id]),
-    deadLetters: ({ state, consumer, class: failure, reason, eventId, ...request }) =>
-      page(DEAD_LETTER, request, { state, consumer, class: failure, reason, eventId }),
+    deadLetters: ({ state, consumer, class: failure, reason, eventId, olderThan, ...request }) =>
+      page(DEAD_LETTER, request, { state, consumer, class: failure, reason, eventId }, { olderThan }),
     deadLetterGroups: ({ state }) => groupLetters(query, schema, tenant, state),
     async record(kind, key) {
       const row = await one(RECORD, 't.kind = $2::text AND t.key = $3::text', [kind, key])

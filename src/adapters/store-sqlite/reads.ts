@@ -221,6 +221,7 @@ export function makeReads(db: DatabaseSyncInstance): Omit<Reads, 'ledger'> {
       if (query.class !== undefined) wheres.push(['class = ?', query.class])
       if (query.reason !== undefined) wheres.push(['reason = ?', query.reason])
       if (query.eventId !== undefined) wheres.push(['event_id = ?', query.eventId])
+      if (query.olderThan !== undefined) wheres.push(['id < ?', query.olderThan])
       return page(letters, tenant, query, wheres)
     },
     record(tenant, kind, key) {

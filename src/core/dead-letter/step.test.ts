@@ -34,17 +34,19 @@ const rowOf = (known: Partial<NewDeadLetter>): NewDeadLetter => ({
 const REPLAY = { type: 'replay', work: 'wrk_2' as WorkId, force: false } as const
 const EVENTS: readonly DeadLetterEvent[] = [
   { type: 'ready' },
+  { type: 'edit', eventId: 'evt_2' as EventId, payloadHash: 'sha256:1' },
   REPLAY,
   { type: 'succeeded' },
   { type: 'failed', class: 'validation', reason: 'rejected', lastError: 'answered 422', attempts: 2 },
+  { type: 'cancelled', attempts: 1 },
   { type: 'discard' },
 ]
 const TABLE: Readonly<Record<DeadLetterState, readonly (DeadLetterState | null)[]>> = {
-  open: ['ready_to_replay', 'replaying', null, null, 'discarded'],
-  ready_to_replay: [null, 'replaying', null, null, 'discarded'],
-  replaying: [null, null, 'resolved', 'open', null],
-  resolved: [null, null, null, null, null],
-  discarded: [null, null, null, null, null],
+  open: ['ready_to_replay', 'ready_to_replay', 'replaying', null, null, null, 'discarded'],
+  ready_to_replay: [null, 'ready_to_replay', 'replaying', null, null, null, 'discarded'],
+  replaying: [null, null, null, 'resolved', 'open', 'open', null],
+  resolved: [null, null, null, null, null, null, null],
+  discarded: [null, null, null, null, null, null, null],
 }
 
 describe.each(DEAD_LETTER_STATES)('a dead letter that is %s', (state) => {
@@ -118,6 +120,15 @@ describe('replaying', () => {
     })
   })
 
+  test('[D7] cancelled opens it again as it was, with the attempts made', () => {
+    expect(
+      stepDeadLetter(rowOf({ state: 'replaying', replays: 1 }), { type: 'cancelled', attempts: 1 }),
+    ).toEqual({
+      ok: true,
+      row: rowOf({ state: 'open', version: 2, replays: 1, attempts: 7 }),
+    })
+  })
+
   test('[D7] with success resolves it and keeps why it died', () => {
     expect(stepDeadLetter(rowOf({ state: 'replaying' }), { type: 'succeeded' })).toEqual({
       ok: true,
@@ -143,17 +154,10 @@ test('[D1] [D2] [D5] [D8] over any sequence of events', () => {
         expect(['resolved', 'discarded']).not.toContain(row.state)
         expect(step.row.version).toBe(row.version + 1)
         if (next.type === 'replay' && !next.force) unforced += 1
-        const { id, consumer, eventId, key, correlationId, payloadHash, severity, runbook } = row
-        expect(step.row).toMatchObject({
-          id,
-          consumer,
-          eventId,
-          key,
-          correlationId,
-          payloadHash,
-          severity,
-          runbook,
-        })
+        const { id, consumer, key, correlationId, severity, runbook } = row
+        expect(step.row).toMatchObject({ id, consumer, key, correlationId, severity, runbook })
+        const { eventId, payloadHash } = next.type === 'edit' ? next : row
+        expect(step.row).toMatchObject({ eventId, payloadHash })
         expect(step.row.attempts).toBeGreaterThanOrEqual(row.attempts)
         row = step.row
       }

@@ -4,7 +4,7 @@
 
 import { unreachable } from '../errors/index.ts'
 import type { FailureClass } from '../failure/index.ts'
-import type { WorkId } from '../ids/index.ts'
+import type { EventId, WorkId } from '../ids/index.ts'
 import type { DeadLetterReason, DeadLetterState, NewDeadLetter } from './dead-letter.ts'
 
 export type DeadLetterEvent =
@@ -18,6 +18,10 @@ export type DeadLetterEvent =
       readonly lastError: string
       readonly attempts: number
     }
+  /** Its replay was cancelled before it came to an end. */
+  | { readonly type: 'cancelled'; readonly attempts: number }
+  /** Somebody mended a copy of its event: the copy is replayed from now on. */
+  | { readonly type: 'edit'; readonly eventId: EventId; readonly payloadHash: string }
   | { readonly type: 'discard' }
 
 export type DeadLetterRefusal = 'wrong_state' | 'replays_exhausted'
@@ -29,6 +33,8 @@ const ALLOWED: Readonly<Record<DeadLetterEvent['type'], readonly DeadLetterState
   replay: ['open', 'ready_to_replay'],
   succeeded: ['replaying'],
   failed: ['replaying'],
+  cancelled: ['replaying'],
+  edit: ['open', 'ready_to_replay'],
   discard: ['open', 'ready_to_replay'],
 }
 
@@ -64,6 +70,15 @@ function apply(row: NewDeadLetter, event: DeadLetterEvent): NewDeadLetter {
         attempts: row.attempts + attempts,
       }
     }
+    case 'cancelled':
+      return { ...row, state: 'open', attempts: row.attempts + event.attempts }
+    case 'edit':
+      return {
+        ...row,
+        state: 'ready_to_replay',
+        eventId: event.eventId,
+        payloadHash: event.payloadHash,
+      }
     case 'discard':
       return { ...row, state: 'discarded' }
     default:

@@ -88,11 +88,11 @@ export function decideExhausted(inDoubt: boolean, reason: DeadLetterReason): Fai
   return inDoubt ? { step: 'park' } : { step: 'dead', reason }
 }
 
-/** Which states may follow which; a settled item moves only by a person's hand or by late evidence. */
+/** Which states may follow which (ready after ready: a person makes it due at once); a settled item moves only by a person's hand or by late evidence. */
 export const WORK_STEPS: Readonly<Record<WorkState | 'absent', readonly WorkState[]>> = {
   absent: ['ready', 'leased', 'waiting'],
   waiting: ['ready', 'cancelled'],
-  ready: ['leased', 'cancelled', 'skipped'],
+  ready: ['leased', 'ready', 'cancelled', 'skipped'],
   leased: ['done', 'ready', 'skipped', 'merged', 'parked', 'dead', 'cancelled'],
   parked: ['done', 'ready', 'cancelled'],
   dead: [],

@@ -285,6 +285,18 @@ export function lookupRules(kit: () => Kit): void {
       expect(await list('crash_loop')).toEqual([])
     })
 
+    test('[ST84] dead letters older than one of them', async () => {
+      const { work } = await kit().add()
+      const rows = Array.from({ length: 4 }, () => kit().deadLetter(work))
+      await kit().apply(rows.map((row) => ({ w: 'deadLetter.put', row })))
+      const query = { olderThan: rows[3]!.id, state: 'open', limit: 2 } as const
+      const pages = await pagesOf((cursor) => reads().deadLetters({ ...query, cursor }))
+      expect(pages.map((page) => page.map((row) => row.id))).toEqual([
+        [rows[2]!.id, rows[1]!.id],
+        [rows[0]!.id],
+      ])
+    })
+
     test('[ST84] dead letters by what killed them, the largest group first', async () => {
       const { work } = await kit().add()
       const put = async (fields: Partial<NewDeadLetter>, tenant?: TenantId) => {

@@ -1,0 +1,31 @@
+// Asking a vendor whether an effect is there: one request of its own, and what its answer says.
+
+import { effectRefOf, type HttpAction, parseResponse } from '../core/action/index.ts'
+import { ExpressionError, type Scope } from '../core/expression/index.ts'
+import type { HttpClient } from '../ports/http-client.ts'
+import { describe, errorText } from './outcome.ts'
+
+export type ProbeAnswer =
+  | { readonly effect: 'found'; readonly effectRef: string | null }
+  | { readonly effect: 'absent' }
+  /** Anything else is no answer. */
+  | { readonly effect: null; readonly error: string }
+
+export async function askProbe(
+  prober: NonNullable<HttpAction['probe']>,
+  scope: Scope,
+  call: { readonly http: HttpClient; readonly timeoutMs: number; readonly maxResponseBytes: number },
+): Promise<ProbeAnswer> {
+  const { http, timeoutMs, maxResponseBytes } = call
+  try {
+    const outcome = await http.send({ ...prober.render(scope), timeoutMs, maxResponseBytes })
+    const isAnswer = outcome.kind === 'response' && (outcome.status < 300 || outcome.status === 404)
+    if (!isAnswer) return { effect: null, error: `probe: ${errorText(outcome)}` }
+    const response = parseResponse(outcome)
+    if (!prober.found(scope, response)) return { effect: 'absent' }
+    return { effect: 'found', effectRef: effectRefOf(response) }
+  } catch (error) {
+    if (!(error instanceof ExpressionError)) throw error
+    return { effect: null, error: `probe: ${describe(error)}` }
+  }
+}

@@ -1,0 +1,281 @@
+// Many dead letters at once: preview, progress, crashes, races.
+
+import { expect, test } from 'vitest'
+import type { DeadLetter } from '../../core/dead-letter/index.ts'
+import { DEFAULT_TENANT, type DeadLetterId, type TenantId } from '../../core/ids/index.ts'
+import {
+  accept,
+  answered,
+  CREATED,
+  HTTP,
+  makeWorld,
+  type Node,
+  ROUTE,
+  SOURCE,
+  type World,
+} from '../world.fixture.ts'
+import type { BulkReplay } from './index.ts'
+
+const T = DEFAULT_TENANT
+
+async function heard<Value>(world: World, answer: Promise<Value>, ms = 50): Promise<Value> {
+  const settled = answer.then(
+    (value) => ({ value }),
+    (error: unknown) => ({ error }),
+  )
+  await world.pass(ms)
+  const result = await settled
+  if ('error' in result) throw result.error
+  return result.value
+}
+
+interface Scene {
+  readonly world: World
+  readonly node: Node
+  /** Newest first. */
+  readonly letters: readonly DeadLetter[]
+  heal(): void
+}
+
+/** `count` letters of a vendor that refuses everything until it is healed. */
+async function withLetters(count: number): Promise<Scene> {
+  let isHealthy = false
+  const world = makeWorld(() => (isHealthy ? CREATED : answered(422)))
+  const node = await world.node()
+  for (let index = 0; index < count; index += 1) {
+    await accept(world, node, { kind: 'paid', id: `d${index}`, order: `o${index}` })
+  }
+  const { items } = await world.reads.deadLetters({ cursor: null, limit: 500 })
+  expect(items).toHaveLength(count)
+  return {
+    world,
+    node,
+    letters: items,
+    heal() {
+      isHealthy = true
+    },
+  }
+}
+
+const states = async (world: World) =>
+  (await world.reads.deadLetters({ cursor: null, limit: 500 })).items.map(({ state }) => state)
+
+const finished = async (world: World, node: Node, id: string): Promise<BulkReplay> => {
+  await world.pass(10_000)
+  const replay = await node.engine.replays.find(T, id)
+  if (replay === null) throw new Error('the replay is gone')
+  return replay
+}
+
+test('[RP1] a preview says what would happen, and does nothing', async () => {
+  const { world, node, letters } = await withLetters(4)
+  const [differs, skipped, exhausted, called] = letters as readonly [
+    DeadLetter,
+    DeadLetter,
+    DeadLetter,
+    DeadLetter,
+  ]
+  const entry = {
+    key: skipped.key as string,
+    work: skipped.workId,
+    epoch: 1,
+    consumer: skipped.consumer,
+    eventId: skipped.eventId,
+    objectId: null,
+    payloadHash: skipped.payloadHash,
+    correlationId: skipped.correlationId,
+  }
+  const { tenant: _tenant, createdAt: _createdAt, updatedAt: _updatedAt, ...row } = exhausted
+  const put = world.store.commit({
+    tenant: T,
+    guards: [],
+    writes: [
+      { w: 'ledger.done', entry, effectRef: 'v1', result: null },
+      { w: 'deadLetter.put', row: { ...row, version: 2, replays: 3 } },
+    ],
+  })
+  await heard(world, put)
+  const data = { kind: 'paid', id: 'dx', order: 'ox' }
+  await heard(world, node.engine.edit(T, differs.id, { data, reason: 'typo' }))
+  const before = await world.store.system('verification').dump()
+  const ids = [...letters.map(({ id }) => id), 'dlq_none' as DeadLetterId]
+  const preview = await heard(world, node.engine.replays.preview(T, { ids }, { force: false }))
+  expect(preview.items).toEqual([
+    {
+      id: differs.id,
+      verdict: 'would-differ',
+      reason: 'calls vendor.example, other than before',
+      diff: ['payload: edited'],
+    },
+    { id: skipped.id, verdict: 'would-skip', reason: `the effect of ${skipped.key} is there already` },
+    { id: exhausted.id, verdict: 'would-fail', reason: '3 replays were in vain; another one needs force' },
+    { id: called.id, verdict: 'would-call', reason: 'calls vendor.example' },
+    { id: 'dlq_none', verdict: 'would-fail', reason: 'there is no such dead letter' },
+  ])
+  expect(preview).toMatchObject({
+    totals: { 'would-skip': 1, 'would-call': 1, 'would-differ': 1, 'would-fail': 2 },
+    calls: { 'vendor.example': 2 },
+    matched: 5,
+    isCapped: false,
+  })
+  const forced = await heard(world, node.engine.replays.preview(T, { ids: [exhausted.id] }, { force: true }))
+  expect(forced.items).toMatchObject([{ verdict: 'would-call' }])
+  expect(await world.store.system('verification').dump()).toEqual(before)
+  expect(world.calls).toHaveLength(4)
+})
+
+test('[RP1] a definition that changed since is told by the parts that differ', async () => {
+  const { world, node } = await withLetters(1)
+  const url = 'https://other.example/orders/{{ payload.order }}'
+  await heard(world, node.engine.apply(T, [SOURCE, { ...ROUTE, where: 'true', do: { ...HTTP, url } }]))
+  const preview = await heard(world, node.engine.replays.preview(T, {}, { force: false }))
+  expect(preview.items).toMatchObject([{ verdict: 'would-differ', diff: ['definition: where, do'] }])
+  expect(preview.calls).toEqual({ 'other.example': 1 })
+  await heard(world, node.engine.apply(T, [SOURCE, { ...ROUTE, where: 'false' }]))
+  const refused = await heard(world, node.engine.replays.preview(T, {}, { force: false }))
+  expect(refused.items).toMatchObject([{ verdict: 'would-fail' }])
+  await heard(world, node.engine.apply(T, [SOURCE]))
+  const gone = await heard(world, node.engine.replays.preview(T, {}, { force: false }))
+  expect(gone.items).toMatchObject([{ verdict: 'would-fail', reason: 'route:book is not defined any more' }])
+})
+
+test('[RP3] a replay works its letters off, a few at a time', async () => {
+  const { world, node, heal } = await withLetters(35)
+  heal()
+  const seen: string[] = []
+  node.engine.watch({
+    changed: (_tenant, change) => void (change.type === 'replay' && seen.push(change.id)),
+    lost: () => {},
+  })
+  const begun = await heard(
+    world,
+    node.engine.replays.begin(T, {}, { force: false, actor: 'anna', reason: 'vendor is back' }),
+  )
+  expect(begun).toMatchObject({ state: 'running', total: 35, replayed: 0, by: 'anna', finishedAt: null })
+  const early = await node.engine.replays.find(T, begun.id)
+  expect(early).toMatchObject({ state: 'running', replayed: 10 })
+  const done = await finished(world, node, begun.id)
+  expect(done).toMatchObject({ state: 'done', total: 35, replayed: 35, refused: 0 })
+  expect(done.finishedAt).toBeGreaterThanOrEqual(done.createdAt + 600)
+  expect(new Set(await states(world))).toEqual(new Set(['resolved']))
+  // [RP8] the birth, each letter, and the end.
+  expect(seen).toEqual(Array.from({ length: 37 }, () => begun.id))
+  expect(node.log.controls.filter(({ action }) => action === 'REPLAYED')).toHaveLength(35)
+  const marker = { kind: 'replay', prefix: 'running/', cursor: null, limit: 9 } as const
+  expect((await world.reads.records(marker)).items).toEqual([])
+})
+
+test('[RP8] every step is told to those who watch', async () => {
+  const { world, node, heal } = await withLetters(1)
+  heal()
+  let told = 0
+  node.engine.watch({
+    changed: (_tenant, change) => void (change.type === 'replay' && told++),
+    lost: () => {},
+  })
+  await heard(world, node.engine.replays.begin(T, {}, { force: false }))
+  expect(told).toBe(3)
+})
+
+test('[RP2] a filter takes what fits, and nothing that died later', async () => {
+  const { world, node, letters } = await withLetters(3)
+  const cause = 'answered 422'
+  await expect(
+    heard(world, node.engine.replays.begin(T, { cause: 'other' }, { force: false })),
+  ).rejects.toMatchObject({ code: 'not_found' })
+  for (const filter of [{ class: 'auth' }, { consumer: 'route:none' }, { reason: 'expired' }] as const) {
+    const preview = await heard(world, node.engine.replays.preview(T, filter, { force: false }))
+    expect(preview).toMatchObject({ items: [], matched: 0 })
+  }
+  await heard(world, node.engine.ready(T, letters[1]!.id, {}))
+  const filter = { state: 'ready_to_replay', cause, consumer: 'route:book', class: 'validation' } as const
+  const { id } = await heard(world, node.engine.replays.begin(T, filter, { force: false }))
+  // The vendor still refuses: the letter opens again, and is not taken a second time.
+  expect(await finished(world, node, id)).toMatchObject({ total: 1, replayed: 1, refused: 0 })
+  const after = await world.reads.deadLetters({ cursor: null, limit: 9 })
+  expect(after.items.map(({ replays }) => replays)).toEqual([0, 1, 0])
+})
+
+test('[RP4] letters that open again are not replayed twice', async () => {
+  const { world, node } = await withLetters(25)
+  const { id } = await heard(world, node.engine.replays.begin(T, { cause: 'answered 422' }, { force: false }))
+  expect(await finished(world, node, id)).toMatchObject({ state: 'done', replayed: 25, refused: 0 })
+  const { items } = await world.reads.deadLetters({ cursor: null, limit: 99 })
+  expect(items.every(({ replays, state }) => replays === 1 && state === 'open')).toBe(true)
+})
+
+test('[RP5] what cannot be replayed is counted, and does not stop the others', async () => {
+  const { world, node, letters, heal } = await withLetters(4)
+  heal()
+  await heard(world, node.engine.discard(T, letters[1]!.id, { reason: 'no' }))
+  const ids = [letters[0]!.id, letters[1]!.id, 'dlq_none' as DeadLetterId, letters[3]!.id]
+  const { id } = await heard(world, node.engine.replays.begin(T, { ids }, { force: false }))
+  expect(await finished(world, node, id)).toMatchObject({
+    state: 'done',
+    total: 4,
+    replayed: 2,
+    refused: 2,
+    refusals: [
+      { id: letters[1]!.id, code: 'conflict' },
+      { id: 'dlq_none', code: 'not_found' },
+    ],
+  })
+  expect(await states(world)).toEqual(['resolved', 'discarded', 'open', 'resolved'])
+})
+
+test('[RP6] the next to start goes on after a crash', async () => {
+  const { world, node, heal } = await withLetters(30)
+  heal()
+  const { id } = await heard(world, node.engine.replays.begin(T, {}, { force: false }))
+  node.crash()
+  const { replayed } = (await node.engine.replays.find(T, id))!
+  expect(replayed).toBeLessThan(30)
+  const next = await world.node({ name: 'two' })
+  await world.pass(60_000)
+  expect(await next.engine.replays.find(T, id)).toMatchObject({ state: 'done', replayed: 30, refused: 0 })
+  const { items } = await world.reads.deadLetters({ cursor: null, limit: 99 })
+  expect(items.every(({ replays, state }) => replays === 1 && state === 'resolved')).toBe(true)
+})
+
+test('[RP4] two nodes at once count every letter once', async () => {
+  const { world, node, heal } = await withLetters(40)
+  heal()
+  const other = await world.node({ name: 'two' })
+  const { id } = await heard(world, node.engine.replays.begin(T, {}, { force: false }))
+  await world.pass(30_000)
+  expect(await other.engine.replays.find(T, id)).toMatchObject({ state: 'done', replayed: 40, refused: 0 })
+  const { items } = await world.reads.deadLetters({ cursor: null, limit: 99 })
+  expect(items.every(({ replays }) => replays === 1)).toBe(true)
+})
+
+test('[RP7] cancelled, it goes no further', async () => {
+  const { world, node, heal } = await withLetters(30)
+  heal()
+  const { id } = await heard(world, node.engine.replays.begin(T, {}, { force: false }))
+  const cancelled = await heard(world, node.engine.replays.cancel(T, id, { actor: 'anna' }))
+  expect(cancelled).toMatchObject({ state: 'cancelled', replayed: 10 })
+  expect(await finished(world, node, id)).toEqual(cancelled)
+  expect((await states(world)).filter((state) => state === 'resolved')).toHaveLength(10)
+  await expect(heard(world, node.engine.replays.cancel(T, id, {}))).rejects.toMatchObject({
+    code: 'conflict',
+  })
+  await expect(heard(world, node.engine.replays.cancel(T, 'rpl_0', {}))).rejects.toMatchObject({
+    code: 'not_found',
+  })
+})
+
+test('[RP9] replays are listed newest first, and belong to their tenant', async () => {
+  const { world, node, letters } = await withLetters(3)
+  const begun: string[] = []
+  for (const { id } of letters) {
+    begun.unshift((await heard(world, node.engine.replays.begin(T, { ids: [id] }, { force: false }))).id)
+  }
+  const first = await node.engine.replays.list(T, { cursor: null, limit: 2 })
+  const second = await node.engine.replays.list(T, { cursor: first.nextCursor, limit: 2 })
+  expect([...first.items, ...second.items].map(({ id }) => id)).toEqual(begun)
+  expect(second.nextCursor).toBeNull()
+  const other = 'other' as TenantId
+  expect((await node.engine.replays.list(other, { cursor: null, limit: 2 })).items).toEqual([])
+  expect(await node.engine.replays.find(other, begun[0]!)).toBeNull()
+  await expect(node.engine.replays.cancel(other, begun[0]!, {})).rejects.toMatchObject({ code: 'not_found' })
+})

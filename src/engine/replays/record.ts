@@ -1,0 +1,96 @@
+// A bulk replay as it is kept: what was asked, and how far it is.
+//
+// Two records: the replay itself, and a marker while it runs, so that whoever starts next finds what is not over without
+// looking at all that ever were.
+
+import type { DeadLetterReason } from '../../core/dead-letter/index.ts'
+import type { ErrorCode } from '../../core/errors/index.ts'
+import type { FailureClass } from '../../core/failure/index.ts'
+import type { DeadLetterId } from '../../core/ids/index.ts'
+import { type JsonValue, stringifyJson } from '../../core/json/index.ts'
+import type { Instant } from '../../core/time/index.ts'
+import type { Guard, Write } from '../../ports/store.ts'
+
+/** Which letters: those named, or all that fit. */
+export interface ReplayFilter {
+  readonly ids?: readonly DeadLetterId[]
+  /** `open` unless told. */
+  readonly state?: 'open' | 'ready_to_replay'
+  /** `route:<name>` */
+  readonly consumer?: string
+  readonly class?: FailureClass
+  readonly reason?: DeadLetterReason
+  /** As `causeOf` gives it. */
+  readonly cause?: string
+}
+
+export interface BulkReplay {
+  readonly id: string
+  readonly state: 'running' | 'done' | 'cancelled'
+  readonly filter: ReplayFilter
+  readonly force: boolean
+  /** How many letters there were when it began. */
+  readonly total: number
+  readonly replayed: number
+  readonly refused: number
+  /** The last of those that could not be replayed, and why. */
+  readonly refusals: readonly { readonly id: DeadLetterId; readonly code: ErrorCode }[]
+  /** The last letter that was looked at; those that died later are not part of it. */
+  readonly after: DeadLetterId | null
+  readonly by: string
+  readonly reason: string | null
+  readonly createdAt: Instant
+  readonly finishedAt: Instant | null
+}
+
+export interface StoredReplay {
+  readonly replay: BulkReplay
+  readonly version: number
+}
+
+const REFUSALS_KEPT = 20
+const PREFIX = 'rpl_'
+const LAST_MS = 2 ** 48 - 1
+
+export const RUNNING_PREFIX = 'running/'
+export const LISTED_PREFIX = PREFIX
+
+/** Records are listed by key: time runs backwards in the id, so that the newest comes first. */
+export function makeReplayId(now: Instant, uuid: string): string {
+  const backwards = (LAST_MS - now).toString(16).padStart(12, '0')
+  return `${PREFIX}${backwards}${uuid.replaceAll('-', '').slice(-12)}`
+}
+
+export function isReplayId(text: string): boolean {
+  return /^rpl_[0-9a-f]{24}$/.test(text)
+}
+
+export function readReplay(body: string): BulkReplay {
+  return JSON.parse(body) as BulkReplay
+}
+
+export function guardOf({ replay, version }: StoredReplay): Guard {
+  return { g: 'version', of: 'replay', key: replay.id, version }
+}
+
+/** The next version, and the marker with it. */
+export function writesOf({ replay, version }: StoredReplay, isNew = false): readonly Write[] {
+  const put: Write = {
+    w: 'record.put',
+    kind: 'replay',
+    key: replay.id,
+    version: version + 1,
+    body: stringifyJson(replay as unknown as JsonValue),
+  }
+  const marker = { kind: 'replay', key: `${RUNNING_PREFIX}${replay.id}` } as const
+  if (replay.state !== 'running') return [put, { w: 'record.delete', ...marker }]
+  return isNew ? [put, { w: 'record.put', ...marker, version: 1, body: '{}' }] : [put]
+}
+
+export function withRefusal(replay: BulkReplay, id: DeadLetterId, code: ErrorCode): BulkReplay {
+  return {
+    ...replay,
+    refused: replay.refused + 1,
+    refusals: [...replay.refusals, { id, code }].slice(-REFUSALS_KEPT),
+  }
+}

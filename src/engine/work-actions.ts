@@ -1,0 +1,256 @@
+// What people decide about work that nobody holds: settle an unknown outcome by hand or by asking the vendor, make an item
+// due at once, or end it.
+//
+// Every decision is guarded by the item's state and epoch: if somebody else acted meanwhile, nothing changes.
+
+import { AppError } from '../core/errors/index.ts'
+import type { StoredEvent } from '../core/event/index.ts'
+import { ExpressionError } from '../core/expression/index.ts'
+import type { TenantId, WorkId } from '../core/ids/index.ts'
+import { JsonError, parseJson } from '../core/json/index.ts'
+import { decideEffect, type LedgerEntry } from '../core/ledger/index.ts'
+import { type Route, routeScope, type Vars } from '../core/route/index.ts'
+import { type Counters, EMPTY_NOTE, type Note, type WorkRow, type WorkState } from '../core/work/index.ts'
+import type { Guard } from '../ports/store.ts'
+import type { Commits } from './commits.ts'
+import { type Decided, decidedText } from './decided.ts'
+import type { EngineConfig, EngineDeps } from './deps.ts'
+import { lineOf } from './lines.ts'
+import { ledgerGuard, settleLedger } from './outcome.ts'
+import { askProbe } from './probe.ts'
+import type { Registry } from './registry.ts'
+import type { Decision, Settler } from './settle.ts'
+import type { StoreTime } from './store-time.ts'
+
+export interface WorkActions {
+  /** A person says what became of a parked item's effect, or of one that was cancelled in doubt. */
+  resolve(
+    tenant: TenantId,
+    id: WorkId,
+    options: Decided & { readonly as: 'done' | 'released' },
+  ): Promise<void>
+  /** Asks the vendor what became of a parked item's effect. */
+  probe(tenant: TenantId, id: WorkId, decided: Decided): Promise<void>
+  /** A ready item is due at once; a parked one looks again at what is known. */
+  retry(tenant: TenantId, id: WorkId, decided: Decided): Promise<void>
+  cancel(tenant: TenantId, id: WorkId, decided: Decided & { readonly reason: string }): Promise<void>
+}
+
+/** A person's word is a new start: the item has all its attempts again. */
+const AFRESH: Counters = { attempts: 0, waits: 0, losses: 0 }
+
+export function makeWorkActions(
+  deps: Pick<EngineDeps, 'store' | 'log' | 'http'> & {
+    readonly registry: Registry
+    readonly commits: Commits
+    readonly settler: Settler
+    readonly time: StoreTime
+    wake(): void
+  },
+  config: Pick<EngineConfig, 'vars' | 'responseBytesMax'>,
+): WorkActions {
+  const { store, log, registry, settler, commits, time } = deps
+
+  const find = async (tenant: TenantId, id: WorkId): Promise<Found> => {
+    const reads = store.forTenant(tenant)
+    const work = await reads.work(id)
+    if (work === null) throw new AppError('not_found', `no work item ${id}`)
+    const event = await reads.event(work.eventId)
+    if (event === null) throw new AppError('not_found', `event ${work.eventId} is gone`)
+    return { work, event, route: await registry.pinned(tenant, work.definition) }
+  }
+
+  const entryOf = async ({ work, event, route }: Found): Promise<LedgerEntry | null> => {
+    const reads = store.forTenant(work.tenant)
+    const letter = work.replayOf === null ? null : await reads.deadLetter(work.replayOf)
+    const key = work.key ?? letter?.key ?? (route === null ? null : keyOf(route, event, config.vars))
+    return key === null ? null : reads.ledger(key)
+  }
+
+  const settle = async (
+    { work, event, route }: Found,
+    decision: Decision,
+    action: string,
+    decided: Decided,
+  ): Promise<void> => {
+    const hold: Guard = { g: 'work', work: work.id, state: work.state, epoch: work.epoch }
+    const settlement = await settler.settleUnheld({ work, event }, route, decision, hold)
+    if (!settlement.ok) throw new AppError('conflict', 'the item changed meanwhile')
+    tell(work, event, route, action, decided)
+    if (decision.to === 'again') deps.wake()
+  }
+
+  const tell = (work: WorkRow, event: StoredEvent, route: Route | null, action: string, decided: Decided) => {
+    const facts = { route: route?.document.name ?? null, work: work.id, key: work.key }
+    log.control(lineOf('effect', action, event, { ...facts, message: decidedText(decided) }))
+  }
+
+  return {
+    async resolve(tenant, id, { as, ...decided }) {
+      const found = await find(tenant, id)
+      const { work } = found
+      mustBe(work, ['parked', 'cancelled'])
+      const entry = work.key === null ? null : await store.forTenant(tenant).ledger(work.key)
+      if (entry === null) throw new AppError('conflict', 'it has no ledger entry')
+      const isWaiting = entry.state === 'unknown' && entry.work === id
+      const action = as === 'done' ? 'MARKED_DONE' : 'MARKED_RELEASED'
+      const word = settleLedger(entry.key, as, 'person', entry.effectRef, entry.result)
+      if (work.state === 'cancelled') {
+        // The item stays ended; those who wait for its key go on.
+        if (!isWaiting)
+          throw new AppError('conflict', 'the item is cancelled, and its effect is not in doubt')
+        const result = await commits.once(tenant, [ledgerGuard(entry)], [word])
+        if (!result.ok) throw new AppError('conflict', 'the ledger entry changed meanwhile')
+        tell(work, found.event, found.route, action, decided)
+        deps.wake()
+        return
+      }
+      // Another item has settled the doubt meanwhile: the ledger stands, and the person's word is about the item alone.
+      if (!isWaiting && as === 'done' && entry.state !== 'done') {
+        throw new AppError(
+          'conflict',
+          `the ledger entry is ${entry.state}; say released, and the item looks again`,
+        )
+      }
+      const note = {
+        ...EMPTY_NOTE,
+        key: entry.key,
+        lastError: decidedText(decided),
+        effectRef: entry.effectRef,
+      }
+      const base = { note, guards: [ledgerGuard(entry)], writes: isWaiting ? [word] : [], attempt: null }
+      // A function is parked over one of its effects: with that settled, it goes on.
+      const isOver = as === 'done' && found.route?.action.type !== 'function'
+      await settle(
+        found,
+        isOver
+          ? { ...base, to: 'done', counters: countersOf(work) }
+          : { ...base, to: 'again', delayMs: 0, counters: AFRESH },
+        action,
+        decided,
+      )
+    },
+
+    async probe(tenant, id, decided) {
+      const found = await find(tenant, id)
+      const { work, event, route } = found
+      mustBe(work, ['parked'])
+      const action = route?.action
+      if (action?.type !== 'http' || action.probe === null)
+        throw new AppError('conflict', 'its operation has no probe; say what became of it instead')
+      const entry = await entryOf(found)
+      if (entry?.state !== 'unknown' || entry.work !== id)
+        throw new AppError('conflict', 'its effect is not in doubt; let it look again instead')
+      const { abilities } = action
+      const { consumer, epoch, waits } = work
+      const step = decideEffect({ entry, work: id, epoch, consumer, waits, abilities, now: time.now() })
+      if (step.step === 'wait') {
+        const seconds = Math.ceil(step.delayMs / 1_000)
+        throw new AppError('conflict', `the call may still be on its way; ask again in ${seconds} s`)
+      }
+      const scope = scopeOf(event, config.vars)
+      const answer = await askProbe(
+        action.probe,
+        { ...scope, key: entry.key },
+        { http: deps.http, timeoutMs: abilities.timeoutMs, maxResponseBytes: config.responseBytesMax },
+      )
+      if (answer.effect === null)
+        throw new AppError('conflict', `${answer.error}; the item stays parked, ask again or decide by hand`)
+      const isFound = answer.effect === 'found'
+      const effectRef = isFound ? (answer.effectRef ?? entry.effectRef) : null
+      const note = { ...EMPTY_NOTE, key: entry.key, lastError: decidedText(decided), effectRef }
+      const word = settleLedger(entry.key, isFound ? 'done' : 'released', 'probe', effectRef, entry.result)
+      const base = { note, guards: [ledgerGuard(entry)], writes: [word], attempt: null }
+      await settle(
+        found,
+        isFound
+          ? { ...base, to: 'done', counters: countersOf(work) }
+          : { ...base, to: 'again', delayMs: 0, counters: AFRESH },
+        isFound ? 'PROBED_FOUND' : 'PROBED_ABSENT',
+        decided,
+      )
+    },
+
+    async retry(tenant, id, decided) {
+      const found = await find(tenant, id)
+      const { work } = found
+      mustBe(work, ['ready', 'parked'])
+      // Nothing to do, and nothing to forget: what a crash left is due at once, and stays alone.
+      if (work.state === 'ready' && (work.alone || work.dueAt <= time.now())) return
+      await settle(
+        found,
+        {
+          to: 'again',
+          delayMs: 0,
+          counters: countersOf(work),
+          note: noteOf(work),
+          guards: [],
+          writes: [],
+          attempt: null,
+        },
+        'RETRIED',
+        decided,
+      )
+    },
+
+    async cancel(tenant, id, decided) {
+      const found = await find(tenant, id)
+      const { work } = found
+      mustBe(work, ['ready', 'parked'])
+      if (work.state === 'ready' && work.alone)
+        throw new AppError(
+          'conflict',
+          'a crash left it, and nobody has looked yet what it did; try again soon',
+        )
+      const entry = await entryOf(found)
+      const isOpen = entry?.state === 'reserved' && entry.work === id
+      await settle(
+        found,
+        {
+          to: 'cancelled',
+          counters: countersOf(work),
+          note: { ...noteOf(work), key: work.key ?? entry?.key ?? null, lastError: decidedText(decided) },
+          guards: isOpen ? [ledgerGuard(entry)] : [],
+          // A reserve that nobody will use again is doubt, as after a crash.
+          writes: isOpen ? [settleLedger(entry.key, 'unknown', 'crash', null, null)] : [],
+          attempt: null,
+        },
+        'CANCELLED',
+        decided,
+      )
+    },
+  }
+}
+
+interface Found {
+  readonly work: WorkRow
+  readonly event: StoredEvent
+  readonly route: Route | null
+}
+
+function mustBe({ state }: WorkRow, states: readonly WorkState[]): void {
+  if (!states.includes(state))
+    throw new AppError('conflict', `the item is ${state}, not ${states.join(' or ')}`)
+}
+
+function countersOf({ attempts, waits, losses }: WorkRow): Counters {
+  return { attempts, waits, losses }
+}
+
+function noteOf({ key, class: failure, lastError, effectRef, httpStatus, durationMs }: WorkRow): Note {
+  return { key, class: failure, lastError, effectRef, httpStatus, durationMs }
+}
+
+function scopeOf(event: StoredEvent, vars: Vars) {
+  return routeScope(event, parseJson(event.data), parseJson(event.headers), vars)
+}
+
+/** null where the formula gives none: such an item never called anybody. */
+function keyOf(route: Route, event: StoredEvent, vars: Vars): string | null {
+  try {
+    return route.keyOf(scopeOf(event, vars))
+  } catch (error) {
+    if (error instanceof ExpressionError || error instanceof JsonError) return null
+    throw error
+  }
+}
