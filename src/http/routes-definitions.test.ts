@@ -1,0 +1,260 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { makeDefinitionWorld, ROUTE_YAML, SOURCE_YAML } from './definitions.fixture.ts'
+
+let world: ReturnType<typeof makeDefinitionWorld>
+beforeEach(async () => {
+  world = makeDefinitionWorld()
+  await world.folder(SOURCE_YAML)
+})
+afterEach(async () => {
+  expect(world.faults).toEqual([])
+  await world.server.close()
+})
+
+const files = (...texts: string[]) => texts.map((text, index) => ({ path: `f${index}.yaml`, text }))
+
+describe('reading', () => {
+  test('lists what is in force, by kind if asked', async () => {
+    await world.post('/definitions/apply', { files: files(ROUTE_YAML) })
+    const { body } = await world.get('/definitions')
+    expect(body).toEqual({
+      items: [
+        {
+          kind: 'Source',
+          name: 'shop',
+          description: 'The shop',
+          status: 'active',
+          declaredStatus: 'active',
+          control: null,
+          hash: expect.stringMatching(/^sha256:/),
+          managedBy: 'folder',
+          version: 1,
+          updatedAt: '2026-11-15T12:00:00.000Z',
+          subject: 'shop.events.{{ payload.kind }}',
+        },
+        expect.objectContaining({
+          kind: 'Route',
+          name: 'book',
+          managedBy: 'api',
+          on: ['shop.events.paid'],
+          action: 'http',
+          version: 2,
+        }),
+      ],
+      nextCursor: null,
+    })
+    expect((await world.get('/definitions?kind=Route')).body.items).toHaveLength(1)
+    expect((await world.get('/definitions?kind=Rout')).status).toBe(400)
+  })
+
+  test('[DV8] shows one as it was written, with its history', async () => {
+    await world.post('/definitions/apply', { files: files(ROUTE_YAML) })
+    await world.post('/definitions/apply', { files: files(`${ROUTE_YAML}status: paused\n`) })
+    const { body } = await world.get('/definitions/Route/book')
+    expect(body).toMatchObject({
+      name: 'book',
+      status: 'paused',
+      yaml: `${ROUTE_YAML}status: paused\n`,
+      path: 'f0.yaml',
+      document: { maxWaitMs: 86_400_000 },
+      history: [
+        { version: 3, by: 'admin' },
+        { version: 2, by: 'admin' },
+      ],
+    })
+    expect((await world.get('/definitions/Route/nobody')).body).toMatchObject({ code: 'not_found' })
+  })
+
+  test('lists versions in pages, newest first', async () => {
+    await world.post('/definitions/apply', { files: files(ROUTE_YAML), reason: 'first route' })
+    const first = (await world.get('/definitions/versions?limit=1')).body
+    expect(first.items).toEqual([
+      {
+        version: 2,
+        hash: expect.any(String),
+        appliedAt: '2026-11-15T12:00:00.000Z',
+        by: 'admin',
+        reason: 'first route',
+        changes: 1,
+      },
+    ])
+    const rest = await world.get(`/definitions/versions?cursor=${first.nextCursor}`)
+    expect(rest.body).toMatchObject({ items: [{ version: 1 }], nextCursor: null })
+    expect((await world.get('/definitions/versions?cursor=x')).body.code).toBe('invalid_cursor')
+  })
+})
+
+describe('applying', () => {
+  test('[DV17] a plan shows the lines and changes nothing', async () => {
+    await world.post('/definitions/apply', { files: files(ROUTE_YAML) })
+    const next = ROUTE_YAML.replace('> 50', '> 70')
+    const { body } = await world.post('/definitions/plan', {
+      files: files(next, 'kind: Route\nname: new\non: a.b\ndo: { emit: c.d }\n'),
+    })
+    expect(body).toMatchObject({ ok: true, base: 2 })
+    expect(
+      body.changes.map(({ name, change }: { name: string; change: string }) => `${name} ${change}`),
+    ).toEqual(['book update', 'new create'])
+    const changed = body.changes[0].diff.filter(({ op }: { op: string }) => op !== ' ')
+    expect(changed).toEqual([
+      { op: '-', text: 'where: payload.amount > 50' },
+      { op: '+', text: 'where: payload.amount > 70' },
+    ])
+    expect(body.changes[1].diff[0]).toEqual({ op: '+', text: 'kind: Route' })
+    expect((await world.get('/definitions/versions')).body.items).toHaveLength(2)
+  })
+
+  test('[DV17] [DV18] check and plan tell every finding; apply refuses the whole', async () => {
+    const broken = files(ROUTE_YAML, 'kind: Route\nname: x\non: "a b"\ndo: { emt: c }\n')
+    const checked = await world.post('/definitions/check', { files: broken })
+    expect(checked.status).toBe(200)
+    expect(checked.body.ok).toBe(false)
+    expect(checked.body.findings.length).toBeGreaterThan(1)
+    expect(checked.body.findings[0]).toMatchObject({ file: 'f1.yaml', line: 3, severity: 'error' })
+    expect((await world.post('/definitions/plan', { files: broken })).body).toMatchObject({
+      ok: false,
+      changes: [],
+    })
+    const refused = await world.post('/definitions/apply', { files: broken })
+    expect(refused.status).toBe(422)
+    expect(refused.body).toMatchObject({
+      code: 'definitions_invalid',
+      detail: expect.stringContaining('f1.yaml:3'),
+      details: { findings: checked.body.findings },
+    })
+    expect((await world.get('/definitions')).body.items).toHaveLength(1)
+    expect((await world.post('/definitions/check', { files: files(ROUTE_YAML) })).body).toEqual({
+      ok: true,
+      findings: [],
+    })
+  })
+
+  test('[DV1] a base that is no longer in force is a conflict', async () => {
+    const first = await world.post('/definitions/apply', { files: files(ROUTE_YAML), base: 1 })
+    expect(first.body).toMatchObject({ version: 2, changes: [{ name: 'book', change: 'create' }] })
+    const second = await world.post('/definitions/apply', { files: files(ROUTE_YAML), base: 1 })
+    expect(second).toMatchObject({ status: 409, body: { code: 'conflict' } })
+  })
+
+  test('[DV4] what the folder has is refused, and says what to do', async () => {
+    const { status, body } = await world.post('/definitions/apply', {
+      files: files(SOURCE_YAML.replace('The shop', 'Mine')),
+    })
+    expect([status, body.code]).toEqual([409, 'managed_by_folder'])
+    expect(body).toMatchObject({
+      next: expect.stringContaining('Change its file'),
+      details: { definitions: ['Source/shop'] },
+    })
+    const plan = await world.post('/definitions/plan', {
+      files: files(SOURCE_YAML.replace('The shop', 'Mine')),
+    })
+    expect(plan.status).toBe(409)
+  })
+
+  test('[DV5] pruning removes what the API applied and is not named', async () => {
+    await world.post('/definitions/apply', { files: files(ROUTE_YAML) })
+    const { body } = await world.post('/definitions/apply', { files: [], prune: true })
+    expect(body.changes).toEqual([{ kind: 'Route', name: 'book', change: 'remove' }])
+    expect((await world.get('/definitions')).body.items).toMatchObject([{ name: 'shop' }])
+  })
+
+  test('[DV7] rolls back to a version, and says when there is none', async () => {
+    await world.post('/definitions/apply', { files: files(ROUTE_YAML) })
+    const back = await world.post('/definitions/rollback', { to: 1, reason: 'too early' })
+    expect(back.body).toMatchObject({ version: 3, findings: [] })
+    expect((await world.get('/definitions')).body.items).toHaveLength(1)
+    expect((await world.post('/definitions/rollback', { to: 9 })).status).toBe(404)
+  })
+
+  test('[DV19] code is refused by name', async () => {
+    const { status, body } = await world.post('/definitions/apply', {
+      files: [...files(ROUTE_YAML), { path: 'score.ts', text: 'export const a = 1' }],
+    })
+    expect(status).toBe(400)
+    expect(body).toMatchObject({
+      code: 'invalid_request',
+      detail: 'score.ts is code; functions come from the folder of the node',
+      details: { fields: [{ path: '/files/1/path' }] },
+    })
+  })
+
+  test('routes may name functions of the node and profiles that are in force', async () => {
+    await world.folder(
+      `${SOURCE_YAML}---\nkind: Profile\nname: gentle\nretry: { attempts: 2, delays: [7s] }\n`,
+    )
+    const route = (name: string, profile: string) =>
+      files(`kind: Route\nname: run\non: a.b\nretry: ${profile}\ndo: { function: ${name} }\n`)
+    const fine = await world.post('/definitions/apply', { files: route('known', 'gentle') })
+    expect(fine.status).toBe(200)
+    expect((await world.get('/definitions/Route/run')).body.document).toMatchObject({
+      retry: { attempts: 2, delaysMs: [7_000] },
+      do: { codeHash: 'sha256:known' },
+    })
+    expect(
+      (await world.post('/definitions/check', { files: route('unknown', 'rough') })).body.findings,
+    ).toHaveLength(2)
+  })
+})
+
+describe('pausing', () => {
+  test('[DV12] pause, resume and disable answer the definition', async () => {
+    await world.post('/definitions/apply', { files: files(ROUTE_YAML) })
+    const paused = await world.post('/definitions/Route/book/pause', { reason: 'vendor is down' })
+    expect(paused.body).toMatchObject({
+      status: 'paused',
+      declaredStatus: 'active',
+      control: { by: 'admin', at: '2026-11-15T12:00:00.000Z', reason: 'vendor is down' },
+    })
+    expect((await world.post('/definitions/Route/book/disable')).body).toMatchObject({ status: 'disabled' })
+    expect((await world.post('/definitions/Route/book/resume')).body).toMatchObject({
+      status: 'active',
+      control: null,
+    })
+    expect((await world.post('/definitions/Source/shop/disable')).body).toMatchObject({ status: 'disabled' })
+  })
+
+  test('[DV16] what cannot be paused says what to do instead', async () => {
+    const { status, body } = await world.post('/definitions/Source/shop/pause')
+    expect([status, body.detail]).toEqual([400, expect.stringContaining('disable it')])
+    expect((await world.post('/definitions/Route/nobody/pause')).status).toBe(404)
+  })
+})
+
+test('roles: a viewer reads, checks and plans, an operator pauses, an admin applies', async () => {
+  await world.post('/definitions/apply', { files: files(ROUTE_YAML) })
+  const [viewer, operator, admin] = [
+    await world.key('viewer'),
+    await world.key('operator'),
+    await world.key('admin'),
+  ]
+  const pause = (key: string) => world.post('/definitions/Route/book/pause', {}, key)
+  const apply = (key: string) => world.post('/definitions/apply', { files: files(ROUTE_YAML) }, key)
+  const rollback = (key: string) => world.post('/definitions/rollback', { to: 1 }, key)
+  expect((await world.get('/definitions', viewer)).status).toBe(200)
+  expect((await world.post('/definitions/check', { files: [] }, viewer)).status).toBe(200)
+  expect((await world.post('/definitions/plan', { files: [] }, viewer)).status).toBe(200)
+  expect([(await pause(viewer)).status, (await pause(operator)).status]).toEqual([403, 200])
+  expect([(await apply(operator)).status, (await apply(admin)).status]).toEqual([403, 200])
+  expect([(await rollback(operator)).status, (await rollback(admin)).status]).toEqual([403, 200])
+})
+
+test('[DV10] another tenant sees and touches nothing of it', async () => {
+  await world.post('/definitions/apply', { files: files(ROUTE_YAML) })
+  const other = await world.key('admin', 'other')
+  expect((await world.get('/definitions', other)).body.items).toEqual([])
+  expect((await world.get('/definitions/Route/book', other)).status).toBe(404)
+  expect((await world.get('/definitions/versions', other)).body.items).toEqual([])
+  expect((await world.post('/definitions/Route/book/pause', {}, other)).status).toBe(404)
+  expect((await world.post('/definitions/rollback', { to: 1 }, other)).status).toBe(404)
+  expect((await world.post('/definitions/apply', { files: files(ROUTE_YAML) }, other)).body.version).toBe(1)
+  expect((await world.get('/definitions')).body.items).toHaveLength(2)
+})
+
+test('bad requests name their fields', async () => {
+  const { status, body } = await world.post('/definitions/apply', {
+    files: [{ path: 'a.yaml' }],
+    purne: true,
+  })
+  expect(status).toBe(400)
+  expect(body.details.fields.length).toBe(2)
+})
