@@ -184,8 +184,8 @@ describe('what stands in backticks', () => {
   })
 
   test('exists, where it is a setting', () => {
-    const all = [...Object.values(SETTINGS), ...Object.values(CLIENT_SETTINGS)]
-    const settings = new Set<string>(all.map(({ env }) => env))
+    const known = [...Object.values(SETTINGS), ...Object.values(CLIENT_SETTINGS)]
+    const settings = new Set<string>(known.map(({ env }) => env))
     const named = all.flatMap(({ text, place }) =>
       [...text.matchAll(/\bMILLRACE_\w*[A-Z0-9]\b/g)].map(([name]) => ({ name, place })),
     )

@@ -11,7 +11,7 @@ export function renderCommands(program: Command): string {
   const codes = Object.values(EXIT).map(({ code, meaning }) => `| ${code} | ${meaning} |`)
   return `# The command line
 
-\`millrace <command>\`, or \`npm run millrace -- <command>\` in a checkout. This page is made from the commands in
+\`millrace <command>\`, or \`npm run -s millrace -- <command>\` in a checkout. This page is made from the commands in
 \`src/cli\`; \`millrace help <command>\` says the same.
 
 On a terminal you get tables that fit its width and colours, unless \`NO_COLOR\` is set; in a pipe, plain aligned text with
@@ -57,7 +57,8 @@ function renderOne(command: Command, parent: string, level: number): readonly st
       (option) => `| \`${option.flags}\` | ${escapeBar(option.description)} | ${detailsOf(option)} |`,
     ),
   ]
-  if (rows.length > 0) lines.push('| | | |', '| --- | --- | --- |', ...rows, '')
+  if (rows.length > 0)
+    lines.push('| argument or option | meaning | value |', '| --- | --- | --- |', ...rows, '')
   const below = command.commands
     .filter((one) => one.name() !== 'help')
     .flatMap((one) => renderOne(one, name, level + 1))

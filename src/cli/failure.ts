@@ -87,8 +87,10 @@ function fieldsOf(details: JsonValue | undefined): readonly string[] {
     list: JsonValue | undefined,
     write: (item: Readonly<Record<string, JsonValue>>) => string,
   ) => (Array.isArray(list) ? list.map((item) => write(membersOf(item))) : [])
+  // A single fault is told by the detail already.
+  const faults = Array.isArray(fields) && fields.length > 1 ? fields : []
   return [
-    ...lines(fields, ({ path, message }) => `${String(path ?? '')}: ${String(message ?? '')}`),
+    ...lines(faults, ({ path, message }) => `${String(path ?? '')}: ${String(message ?? '')}`),
     ...lines(
       findings,
       ({ file, line, column, severity, rule, message }) =>

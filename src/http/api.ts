@@ -4,11 +4,11 @@ import type { DeadLetterId, EventId, TenantId, WorkId } from '../core/ids/index.
 import type { Instant } from '../core/time/index.ts'
 import type { Access } from '../engine/access/index.ts'
 import type { Definitions } from '../engine/definitions/index.ts'
+import type { Idempotency } from '../engine/idempotency.ts'
 import type { Feed, Meter } from '../engine/index.ts'
 import type { Inspect } from '../engine/inspect/index.ts'
 import type { TenantReads } from '../ports/store.ts'
 import type { SecretVault } from '../ports/vault.ts'
-import type { DemoApi } from './routes-demo.ts'
 
 export interface IngestRequest {
   readonly tenant: string
@@ -17,6 +17,24 @@ export interface IngestRequest {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
   readonly body: Uint8Array
   readonly remoteAddress: string
+}
+
+interface DemoState {
+  /** Whether the demo definitions are in force for the caller’s tenant. */
+  readonly available: boolean
+  readonly isSending: boolean
+  readonly sent: number
+  readonly total: number
+}
+
+interface DemoApi {
+  state(tenant: TenantId): Promise<DemoState>
+  /** Answers how many it took; throws AppError when the demo is not in force. */
+  send(
+    tenant: TenantId,
+    options: { readonly count: number; readonly perSecond: number },
+  ): Promise<{ readonly sending: number }>
+  stop(tenant: TenantId): Promise<DemoState>
 }
 
 export interface HttpApi {
@@ -49,6 +67,7 @@ export interface HttpApi {
   /** What this node has done. */
   readonly meter: Pick<Meter, 'rates' | 'stats' | 'queueAge'>
   now(): Instant
+  readonly idempotency: Pick<Idempotency, 'begin'>
   readonly about: { readonly environment: string; readonly version: string; readonly node: string }
   /** Whether the node can take and do work now, and if not, why. */
   health(): Promise<{ readonly ready: boolean; readonly reasons: readonly string[] }>

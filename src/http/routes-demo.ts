@@ -1,28 +1,9 @@
 // GET and POST /v1/demo, POST /v1/demo/stop: a bounded stream of signed samples, so that there is something to look at.
 
 import type { FastifyInstance } from 'fastify'
-import type { TenantId } from '../core/ids/index.ts'
 import type { HttpApi } from './api.ts'
 import { fields } from './schemas.ts'
 import { answer, boolean, integer, shape } from './schemas-answers.ts'
-
-export interface DemoState {
-  /** Whether the demo definitions are in force for the caller’s tenant. */
-  readonly available: boolean
-  readonly isSending: boolean
-  readonly sent: number
-  readonly total: number
-}
-
-export interface DemoApi {
-  state(tenant: TenantId): Promise<DemoState>
-  /** Answers how many it took; throws AppError when the demo is not in force. */
-  send(
-    tenant: TenantId,
-    options: { readonly count: number; readonly perSecond: number },
-  ): Promise<{ readonly sending: number }>
-  stop(tenant: TenantId): Promise<DemoState>
-}
 
 const COUNT_MAX = 500
 const PER_SECOND_MAX = 100

@@ -150,7 +150,7 @@ async function checkFolder(session: Session, given: string | undefined): Promise
     const { out } = session
     if (findings.length > 0) out.line(formatFindings(findings, files).trimEnd())
     if (ok)
-      out.line(`${count(definitions.length, 'definition')} in ${count(files.length, 'file')}: nothing wrong`)
+      out.line(`${count(definitions.length, 'definition')} in ${count(files.length, 'file')}: no errors`)
   })
   return ok ? EXIT.ok.code : EXIT.findings.code
 }
@@ -234,7 +234,7 @@ export async function findDefinition(
   name: string,
   kinds: readonly string[],
 ): Promise<Item> {
-  const { items } = await session.api.get<{ items: readonly Item[] }>('/v1/definitions', { limit: 500 })
+  const { items } = await session.api.get<{ items: readonly Item[] }>('/v1/definitions')
   const found = items.filter((item) => item.name === name && kinds.includes(item.kind.toLowerCase()))
   if (found.length === 1) return found[0] as Item
   if (found.length > 1) throw new CliError(`‘${name}’ is a ${found.map(({ kind }) => kind).join(' and a ')}`)
@@ -245,7 +245,7 @@ export async function findDefinition(
 }
 
 async function listDefinitions(session: Session): Promise<void> {
-  const answer = await session.api.get<{ items: readonly Item[] }>('/v1/definitions', { limit: 500 })
+  const answer = await session.api.get<{ items: readonly Item[] }>('/v1/definitions')
   session.show(answer, ({ items }) => {
     const { out } = session
     const columns = [

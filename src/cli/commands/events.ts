@@ -208,7 +208,7 @@ async function explainEvent(session: Session, id: string): Promise<void> {
 export function renderReasons(why: readonly Reason[]): readonly string[] {
   return why.map(({ part, holds, saw }) => {
     const mark = holds === true ? '✓' : holds === false ? '✗' : '?'
-    return `${mark} ${part}${saw === undefined ? '' : `   saw ${prettyOneLine(saw)}`}`
+    return `${mark} ${part}${saw === undefined ? '' : `   saw ${typeof saw === 'string' ? saw : prettyOneLine(saw)}`}`
   })
 }
 
