@@ -9,6 +9,7 @@ import type { Clock } from '../src/ports/clock.ts'
 import type { FunctionContext } from '../src/ports/code.ts'
 import type { HttpClient, HttpOutcome, HttpRequest } from '../src/ports/http-client.ts'
 import type { Commit, CommitResult, Store, Write } from '../src/ports/store.ts'
+import { RetryableError } from '../src/sdk/errors.ts'
 import type { Rule } from './book.ts'
 import type { Data, StoreKind } from './data.ts'
 
@@ -46,6 +47,14 @@ const withoutGuard =
       const result = await store.commit({ ...commit, guards: kept.map((index) => commit.guards[index]!) })
       return result.ok ? result : { ...result, guard: kept[result.guard]! }
     })
+
+/** What a function is given, with one thing in it changed. */
+const given =
+  (change: (context: FunctionContext) => Partial<FunctionContext>) =>
+  (context: FunctionContext): FunctionContext => {
+    const { key, event, attempt, signal, log, clock, effect, emit, heartbeat } = context
+    return { key, event, attempt, signal, log, clock, effect, emit, heartbeat, ...change(context) }
+  }
 
 const withoutWrites = (isWanted: (commit: Commit) => boolean, kinds: readonly Write['w'][]) =>
   changing((commit) =>
@@ -334,6 +343,85 @@ export const BUGS: readonly Bug[] = [
     about: 'the node measures its lease by a clock that jumps',
     breaks: ['N3', 'N5', 'N6', 'N12'],
     clock: (clock) => ({ ...clock, monotonic: () => clock.now() }),
+  },
+  {
+    name: 'effect-without-reserve',
+    about: 'an effect of a function is made without the ledger',
+    breaks: ['N3'],
+    context: given(({ key, signal }) => ({ effect: async (name, run) => run(`${key}#${name}`, signal) })),
+  },
+  {
+    name: 'effect-hit-ignored',
+    about: 'a function that begins anew makes the effects again that it has made',
+    breaks: ['N3', 'N5'],
+    decisions: (decisions) => ({
+      ...decisions,
+      decideEffect(question) {
+        const step = decisions.decideEffect(question)
+        return step.step === 'hit' && question.entry.key.includes('#') ? { step: 'reserve' } : step
+      },
+    }),
+  },
+  {
+    name: 'effect-throw-means-nothing',
+    about: 'whatever is thrown in an effect is taken for the word that nothing happened',
+    breaks: ['N3'],
+    context: given(({ effect }) => ({
+      effect: (name, run, options) =>
+        effect(
+          name,
+          async (key, signal) => {
+            try {
+              return await run(key, signal)
+            } catch {
+              throw new RetryableError('nothing happened')
+            }
+          },
+          options,
+        ),
+    })),
+  },
+  {
+    name: 'stop-forgotten',
+    about: 'a function that swallows the error of a stop has the last word',
+    breaks: ['N2', 'N4'],
+    decisions: (decisions) => ({ ...decisions, decideStop: () => null }),
+  },
+  {
+    name: 'doubt-dies',
+    about: 'a function dies although one of its effects is in doubt',
+    breaks: ['N4'],
+    decisions: (decisions) => ({
+      ...decisions,
+      decideStop: (obstacles) =>
+        obstacles.find(({ step }) => step === 'dead') ?? decisions.decideStop(obstacles),
+    }),
+  },
+  {
+    name: 'doubts-merged',
+    about: 'of several effects in doubt only one is written down',
+    breaks: ['N2'],
+    store: changing((commit) => {
+      const isDoubt = (write: Write) =>
+        write.w === 'ledger.settle' && write.to === 'unknown' && write.key.includes('#')
+      const first = commit.writes.findIndex(isDoubt)
+      return {
+        ...commit,
+        writes: commit.writes.filter((write, index) => !isDoubt(write) || index === first),
+      }
+    }),
+  },
+  {
+    name: 'emit-outside',
+    about: 'what a function emits is kept before its end is',
+    breaks: ['N1', 'N2'],
+    store: (store) =>
+      withCommit(store, async (commit) => {
+        const isEmitted = (write: Write) => write.w === 'event.append' || write.w === 'work.add'
+        if (!has(commit, 'event.append') || !has(commit, 'ledger.done')) return store.commit(commit)
+        await store.commit({ ...commit, guards: [], writes: commit.writes.filter(isEmitted) })
+        return store.commit({ ...commit, writes: commit.writes.filter((write) => !isEmitted(write)) })
+      }),
   },
   {
     name: 'done-without-proof',

@@ -4,14 +4,16 @@
 import { classifyCall } from '../core/failure/index.ts'
 import { decideEffect } from '../core/ledger/index.ts'
 import { decideFailure } from '../core/work/index.ts'
+import { decideStop } from './function-stop.ts'
 
 export interface Decisions {
   readonly decideEffect: typeof decideEffect
   readonly classifyCall: typeof classifyCall
   readonly decideFailure: typeof decideFailure
+  readonly decideStop: typeof decideStop
 }
 
-export const DECISIONS: Decisions = { decideEffect, classifyCall, decideFailure }
+export const DECISIONS: Decisions = { decideEffect, classifyCall, decideFailure, decideStop }
 
 /** Lease that must be left beyond a call's own limit, for the commit after it. */
 export const SETTLE_MARGIN_MS = 1_000

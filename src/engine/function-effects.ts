@@ -10,12 +10,13 @@ import { outcomeOfError } from '../core/function/index.ts'
 import { acknowledgedRef, acknowledgedResult, type LedgerEntry } from '../core/ledger/index.ts'
 import type { Instant } from '../core/time/index.ts'
 import type { EffectOptions } from '../ports/code.ts'
-import type { Guard, Write } from '../ports/store.ts'
+import type { Write } from '../ports/store.ts'
 import type { Commits } from './commits.ts'
 import { type Decisions, SETTLE_MARGIN_MS, SHORT_WAIT_MS } from './decisions.ts'
 import type { EngineConfig, EngineDeps } from './deps.ts'
 import { checkEffect, keepResult, readResult, refOfResult } from './function-effect-values.ts'
-import type { EffectBody, FunctionRun, Obstacle, OpenEffect } from './function-run.ts'
+import type { EffectBody, FunctionRun, OpenEffect } from './function-run.ts'
+import { makeObstacle, type Obstacle } from './function-stop.ts'
 import type { Lease } from './lease.ts'
 import { lineOf } from './lines.ts'
 import {
@@ -275,7 +276,7 @@ export function makeFunctionEffects(
       now: time.now(),
       expiresAt: item.work.expiresAt,
     })
-    return obstacle(effect.key, {
+    return makeObstacle(effect.key, {
       step: step.step,
       delayMs: step.step === 'again' ? step.delayMs : 0,
       counts: 'attempt',
@@ -427,7 +428,7 @@ export function makeFunctionEffects(
     key: string,
     known: Partial<Obstacle> & Pick<Obstacle, 'step' | 'error'>,
   ): never => {
-    const first = obstacle(key, known)
+    const first = makeObstacle(key, known)
     run.stop(first)
     throw new StoppedError(`the run was stopped: ${first.error}`)
   }
@@ -439,7 +440,7 @@ export function makeFunctionEffects(
         report(run, effect, 'UNKNOWN', null)
       } else {
         run.stop(
-          obstacle(effect.key, {
+          makeObstacle(effect.key, {
             step: 'again',
             delayMs: SHORT_WAIT_MS,
             counts: 'attempt',
@@ -467,22 +468,6 @@ export function makeFunctionEffects(
 
   return { perform, abandon }
 }
-
-export function obstacle(key: string, known: Partial<Obstacle> & Pick<Obstacle, 'step' | 'error'>): Obstacle {
-  return {
-    delayMs: 0,
-    counts: 'attempt',
-    key,
-    class: 'transient',
-    reason: 'rejected',
-    inDoubt: false,
-    guards: NOTHING as readonly Guard[],
-    writes: NOTHING as readonly Write[],
-    ...known,
-  }
-}
-
-const NOTHING = [] as const
 
 function isLeft(effect: OpenEffect): boolean {
   return effect.phase === 'left'

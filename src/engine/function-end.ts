@@ -11,8 +11,8 @@ import type { Page } from '../ports/store.ts'
 import type { Commits } from './commits.ts'
 import { type Decisions, SHORT_WAIT_MS } from './decisions.ts'
 import type { EngineDeps } from './deps.ts'
-import { obstacle } from './function-effects.ts'
-import type { FunctionRun, Obstacle } from './function-run.ts'
+import type { FunctionRun } from './function-run.ts'
+import { makeObstacle, type Obstacle } from './function-stop.ts'
 import { lineOf } from './lines.ts'
 import { countersOf, type InternalCall, ledgerGuard, settleLedger } from './outcome.ts'
 import type { Decision, Settler } from './settle.ts'
@@ -54,29 +54,29 @@ export function makeFunctionEnds(
       const isHarmless = known?.abilities.idempotent === true
       obstacles.push({ ...forgottenOf(entry, isOver ? 'park' : 'again'), inDoubt: !isHarmless })
     }
-    await settle(call, obstacles, run.callsInVain > 0)
-    return true
+    return settle(call, obstacles, run.callsInVain > 0)
   }
 
   const parkDoubt: FunctionEnds['parkDoubt'] = async (call, error) => {
     if (!mayHaveForgotten(call)) return false
     const forgotten = await openEntries(call)
     if (forgotten.length === 0) return false
-    await settle(
+    return settle(
       call,
       forgotten.map((entry) => ({ ...forgottenOf(entry, 'park'), error })),
       false,
     )
-    return true
   }
 
   const settle = async (
     call: InternalCall,
     obstacles: readonly Obstacle[],
     wasCalledInVain: boolean,
-  ): Promise<void> => {
+  ): Promise<boolean> => {
     const { item, route } = call
-    const decision = decisionOf(call, obstacles, wasCalledInVain)
+    const chosen = decisions.decideStop(obstacles)
+    if (chosen === null) return false
+    const decision = decisionOf(call, chosen, obstacles, wasCalledInVain)
     const settlement = await settler.settle(item, route, decision)
     if (settlement.ok) {
       report(call, decision)
@@ -92,6 +92,7 @@ export function makeFunctionEnds(
         attempt: null,
       })
     }
+    return true
   }
 
   const failureOf = (call: InternalCall, outcome: Extract<FunctionOutcome, { kind: 'failed' }>): Obstacle => {
@@ -110,7 +111,7 @@ export function makeFunctionEnds(
       now: time.now(),
       expiresAt: item.work.expiresAt,
     })
-    return obstacle(key, {
+    return makeObstacle(key, {
       step: step.step === 'again' ? 'again' : 'dead',
       delayMs: step.step === 'again' ? step.delayMs : 0,
       class: failureClass,
@@ -172,11 +173,11 @@ export function makeFunctionEnds(
 
   const decisionOf = (
     call: InternalCall,
+    chosen: Obstacle,
     obstacles: readonly Obstacle[],
     wasCalledInVain: boolean,
   ): Decision => {
     const { item } = call
-    const chosen = choose(obstacles)
     const isAttempt = wasCalledInVain || obstacles.some(({ counts }) => counts === 'attempt')
     const { attempts, waits, losses } = item.work
     const counters = {
@@ -190,7 +191,7 @@ export function makeFunctionEnds(
           number: counters.attempts,
           startedAt: time.now(),
           durationMs: 0,
-          outcome: OUTCOME_WORDS[chosen.step === 'again' && chosen.inDoubt ? 'unknown' : chosen.step],
+          outcome: wordOf(chosen),
           class: failureClass,
           httpStatus: null,
           error,
@@ -214,7 +215,7 @@ export function makeFunctionEnds(
         return { ...base, to: 'again', delayMs: Math.max(...obstacles.map(({ delayMs }) => delayMs)) }
       case 'park':
         return { ...base, to: 'parked' }
-      case 'dead':
+      default:
         return { ...base, to: 'dead', class: failureClass, reason: chosen.reason, error }
     }
   }
@@ -222,23 +223,10 @@ export function makeFunctionEnds(
   return { endStopped, parkDoubt }
 }
 
-type Chosen = Obstacle & { readonly step: 'again' | 'park' | 'dead' }
-
-/** Of several obstacles, the one that says what becomes of the item. */
-function choose(obstacles: readonly Obstacle[]): Chosen {
-  const parks = obstacles.find(({ step }) => step === 'park')
-  const doubt = obstacles.find(({ inDoubt }) => inDoubt)
-  const dies = obstacles.find(({ step }) => step === 'dead')
-  if (parks !== undefined) return { ...parks, step: 'park' }
-  if (dies !== undefined) {
-    // It would die, and an effect may be there: a person must know.
-    return doubt === undefined ? { ...dies, step: 'dead' } : { ...doubt, step: 'park', class: 'unknown' }
-  }
-  const longest = obstacles.reduce((a, b) => (b.delayMs > a.delayMs ? b : a))
-  return { ...(doubt ?? longest), step: 'again' }
+function wordOf({ step, inDoubt }: Obstacle): Attempt['outcome'] {
+  if (step === 'again') return inDoubt ? 'unknown' : 'again'
+  return step === 'park' ? 'parked' : 'dead'
 }
-
-const OUTCOME_WORDS = { again: 'again', unknown: 'unknown', park: 'parked', dead: 'dead' } as const
 
 /** An earlier life may have left a reserve, which the row tells until it is looked at; or the row names an effect. */
 function mayHaveForgotten({ item, key }: InternalCall): boolean {
@@ -249,7 +237,7 @@ function mayHaveForgotten({ item, key }: InternalCall): boolean {
 function forgottenOf(entry: LedgerEntry, step: 'park' | 'again'): Obstacle {
   const name = entry.key.slice(entry.key.lastIndexOf('#') + 1)
   const isReserved = entry.state === 'reserved'
-  return obstacle(entry.key, {
+  return makeObstacle(entry.key, {
     step,
     counts: isReserved ? 'attempt' : 'nothing',
     class: 'unknown',

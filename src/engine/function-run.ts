@@ -4,16 +4,14 @@
 // remembered, whatever the function makes of the error that it was told by; nothing is begun after that.
 
 import type { FunctionAction } from '../core/action/index.ts'
-import type { DeadLetterReason } from '../core/dead-letter/index.ts'
-import type { FailureClass } from '../core/failure/index.ts'
 import { parseJson } from '../core/json/index.ts'
 import type { EffectAbilities, LedgerEntry } from '../core/ledger/index.ts'
 import type { Instant } from '../core/time/index.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { EffectOptions, FunctionContext, FunctionEvent, FunctionLog } from '../ports/code.ts'
 import type { Log } from '../ports/log.ts'
-import type { Guard, Write } from '../ports/store.ts'
 import type { Emitted } from './emit.ts'
+import type { Obstacle } from './function-stop.ts'
 import type { Item } from './item.ts'
 import type { InternalCall } from './outcome.ts'
 
@@ -31,24 +29,6 @@ export interface OpenEffect {
   over: LedgerEntry | null
   /** When the key that a repeat relies on is forgotten. */
   until: Instant | null
-}
-
-/** Why a run cannot end as its function says, and what to do instead. Their writes go into one commit with the item. */
-export interface Obstacle {
-  /** `stale`: the item is somebody else's, and nothing is written. */
-  readonly step: 'again' | 'park' | 'dead' | 'stale'
-  readonly delayMs: number
-  /** What it uses up. */
-  readonly counts: 'attempt' | 'wait' | 'nothing'
-  /** Of the effect that it is about. */
-  readonly key: string
-  readonly class: FailureClass
-  readonly reason: DeadLetterReason
-  readonly error: string
-  /** The effect may be there, and repeating it is not harmless: the item must not die over it. */
-  readonly inDoubt: boolean
-  readonly guards: readonly Guard[]
-  readonly writes: readonly Write[]
 }
 
 /** What a run needs of the engine; one object for all runs. */
