@@ -1,6 +1,6 @@
 // One vault of two: `{ env }` from the environment, `{ ref }` from the vault that people fill.
 
-import type { SecretRef } from '../core/definition/index.ts'
+import type { DefinitionDocument, SecretRef } from '../core/definition/index.ts'
 import type { Vault } from '../ports/vault.ts'
 
 export function combineVaults(vaults: { readonly env: Vault; readonly ref: Vault }): Vault {
@@ -17,4 +17,18 @@ export function combineVaults(vaults: { readonly env: Vault; readonly ref: Vault
       )
     },
   }
+}
+
+/** Secrets of the vault that sources name and the vault does not have. */
+export function unsetSecrets(
+  documents: readonly DefinitionDocument[],
+  names: ReadonlySet<string>,
+): readonly { readonly source: string; readonly name: string }[] {
+  return documents.flatMap((document) => {
+    if (document.kind !== 'Source' || document.verify.scheme === 'none') return []
+    const missing = document.verify.secret.flatMap((ref) =>
+      'ref' in ref && !names.has(ref.ref) ? [ref.ref] : [],
+    )
+    return missing.map((name) => ({ source: document.name, name }))
+  })
 }

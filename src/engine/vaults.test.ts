@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest'
+import type { SecretRef } from '../core/definition/index.ts'
+import { DEFAULT_TENANT } from '../core/ids/index.ts'
+import type { Vault } from '../ports/vault.ts'
+import { combineVaults, unsetSecrets } from './vaults.ts'
+import { ROUTE, SOURCE } from './world.fixture.ts'
+
+test('each reference is asked of its own vault, in one go where one vault has them all', async () => {
+  const asked: string[] = []
+  const vault = (name: string): Vault => ({
+    resolve: async (_tenant, refs) => {
+      asked.push(`${name} ${JSON.stringify(refs)}`)
+      return refs.map((ref) => `${name}:${Object.values(ref)[0]}`)
+    },
+  })
+  const both = combineVaults({ env: vault('env'), ref: vault('ref') })
+  expect(await both.resolve(DEFAULT_TENANT, [{ ref: 'a' }, { ref: 'b' }])).toEqual(['ref:a', 'ref:b'])
+  expect(await both.resolve(DEFAULT_TENANT, [{ env: 'A' }])).toEqual(['env:A'])
+  expect(await both.resolve(DEFAULT_TENANT, [])).toEqual([])
+  expect(asked).toHaveLength(2)
+  expect(await both.resolve(DEFAULT_TENANT, [{ ref: 'a' }, { env: 'A' }, { ref: 'b' }])).toEqual([
+    'ref:a',
+    'env:A',
+    'ref:b',
+  ])
+})
+
+test('[VA9] what sources name and the vault does not have is known at the start', () => {
+  const source = (name: string, secret: readonly SecretRef[]) => ({
+    ...SOURCE,
+    name,
+    verify: { scheme: 'github', secret } as const,
+  })
+  const documents = [
+    SOURCE,
+    ROUTE,
+    source('one', [{ ref: 'there' }, { env: 'NOT_SET' }]),
+    source('two', [{ ref: 'there' }, { ref: 'not-there' }]),
+  ]
+  expect(unsetSecrets(documents, new Set(['there']))).toEqual([{ source: 'two', name: 'not-there' }])
+})
