@@ -17,6 +17,7 @@ import {
 import { type KeyboardEvent, useEffect, useMemo, useRef, useState } from 'react'
 import { useLocation } from 'wouter'
 import { post, remove } from './api.ts'
+import { definitionHref } from './lib/links.ts'
 import { setTheme } from './lib/theme.ts'
 import { ALL_PLACES } from './navigation.ts'
 import { useDefinitions, useDemo } from './queries.ts'
@@ -54,7 +55,7 @@ function useEntries(me: Me, onHelp: () => void): (text: string) => readonly Entr
       run: () => go(href),
     }))
     for (const { kind, name } of definitions?.items ?? []) {
-      const href = `/${kind === 'Source' ? 'sources' : 'routes'}/${name}`
+      const href = definitionHref(kind, name)
       entries.push({ id: href, label: name, hint: kind.toLowerCase(), icon: ArrowRight, run: () => go(href) })
     }
     const action = (id: string, label: string, icon: LucideIcon, run: () => void) =>

@@ -26,6 +26,7 @@ const UNITS = [
 ] as const
 
 export function formatDuration(ms: number): string {
+  if (ms === 0) return '0'
   if (ms < 1) return '<1 ms'
   if (ms < 1_000) return `${Math.round(ms)} ms`
   if (ms < 10_000) return `${(ms / 1_000).toFixed(1)} s`
@@ -37,6 +38,12 @@ export function formatDuration(ms: number): string {
   return next !== undefined && rest > 0 && whole < 10
     ? `${whole} ${unit} ${rest} ${next[0]}`
     : `${whole} ${unit}`
+}
+
+/** One number and one unit, for axes. */
+export function formatDurationShort(ms: number): string {
+  const [unit, size] = UNITS.find(([, unitMs]) => ms >= unitMs) ?? ['ms', 1]
+  return ms === 0 ? '0' : `${Number((ms / size).toFixed(1))} ${unit}`
 }
 
 export function formatRelative(at: number, from: number): string {

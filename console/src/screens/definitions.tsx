@@ -2,6 +2,7 @@
 
 import { Cable, FilePlus2, History, Waypoints } from 'lucide-react'
 import { Link } from 'wouter'
+import { definitionHref } from '../lib/links.ts'
 import { formatNumber } from '../lib/time.ts'
 import { useDefinitions, useMe, useStats } from '../queries.ts'
 import type { Definition, Stats } from '../types.ts'
@@ -105,7 +106,7 @@ function Line({ definition, stats }: { readonly definition: Definition; readonly
   return (
     <li>
       <Link
-        href={`/${definition.kind === 'Source' ? 'sources' : 'routes'}/${definition.name}`}
+        href={definitionHref(definition.kind, definition.name)}
         className="row definitions__grid"
         data-row
       >

@@ -4,6 +4,7 @@ import { FlaskConical } from 'lucide-react'
 import { useState } from 'react'
 import { Link } from 'wouter'
 import { formatJson } from '../lib/json-text.ts'
+import { sourceHref } from '../lib/links.ts'
 import { useEventDetails, useExplanation } from '../queries.ts'
 import type { EventDetails, Explanation } from '../types.ts'
 import { Chip, Copy, CopyButton, LinkButton, Tabs, Time } from '../ui/controls.tsx'
@@ -41,7 +42,7 @@ export function EventScreen({ id }: { readonly id: string }) {
           <Copy text={event.id} />
           <span>
             received <Time at={event.receivedAt} /> from{' '}
-            <Link href={`/sources/${event.source}`}>{event.source}</Link>
+            <Link href={sourceHref(event.source)}>{event.source}</Link>
           </span>
           {event.objectId !== null && (
             <span>

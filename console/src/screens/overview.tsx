@@ -3,7 +3,9 @@
 import { CircleCheck, CircleQuestionMark, Inbox, type LucideIcon, MailX, Pause } from 'lucide-react'
 import { type ReactNode, useMemo, useState } from 'react'
 import { Link } from 'wouter'
-import { formatDuration, formatNumber } from '../lib/time.ts'
+import { definitionHref } from '../lib/links.ts'
+import { makeCharts } from '../lib/stats.ts'
+import { formatDuration, formatDurationShort, formatNumber } from '../lib/time.ts'
 import { useDeadLetterGroups, useDefinitions, useOverview, useStats } from '../queries.ts'
 import type { Overview, Stats } from '../types.ts'
 import { Chart } from '../ui/chart.tsx'
@@ -135,32 +137,24 @@ function Big({ label, value, unit, href, tone }: BigProps) {
 }
 
 function Charts({ stats }: { readonly stats: Stats }) {
-  const times = useMemo(() => {
-    const from = Date.parse(stats.from)
-    return stats.accepted.map((_, index) => (from + index * stats.stepMs) / 1000)
-  }, [stats])
-  const perMinute = useMemo(() => {
-    const scale = 60_000 / stats.stepMs
-    const scaled = (values: readonly number[]) => values.map((value) => value * scale)
-    return [
-      { label: 'accepted', values: scaled(stats.accepted), colour: 'accent' },
-      { label: 'done', values: scaled(stats.done), colour: 'green-dot' },
-      { label: 'dead', values: scaled(stats.dead), colour: 'red-dot' },
-    ]
-  }, [stats])
-  const latency = useMemo(
-    () => [
-      { label: 'p50', values: stats.latencyP50Ms, colour: 'accent' },
-      { label: 'p95', values: stats.latencyP95Ms, colour: 'violet-dot' },
-    ],
-    [stats],
-  )
-  const age = useMemo(() => [{ label: 'oldest', values: stats.queueAgeMs, colour: 'amber-dot' }], [stats])
+  const { times, throughput, latency, queueAge } = useMemo(() => makeCharts(stats), [stats])
   return (
     <div className="charts">
-      <Chart title="Throughput per minute" times={times} series={perMinute} format={formatNumber} />
-      <Chart title="From accepted to done" times={times} series={latency} format={formatDuration} />
-      <Chart title="Queue age" times={times} series={age} format={formatDuration} />
+      <Chart title="Throughput per minute" times={times} series={throughput} format={formatNumber} />
+      <Chart
+        title="From accepted to done"
+        times={times}
+        series={latency}
+        format={formatDuration}
+        formatAxis={formatDurationShort}
+      />
+      <Chart
+        title="Queue age"
+        times={times}
+        series={queueAge}
+        format={formatDuration}
+        formatAxis={formatDurationShort}
+      />
     </div>
   )
 }
@@ -204,7 +198,7 @@ function Attention({ overview }: { readonly overview: Overview | undefined }) {
         key={`${kind} ${name}`}
         icon={Pause}
         tone="amber"
-        href={`/${kind === 'Source' ? 'sources' : 'routes'}/${name}`}
+        href={definitionHref(kind, name)}
         title={`${name} is paused`}
         text={`${kind.toLowerCase()}; what arrives is kept until it is resumed`}
       />,

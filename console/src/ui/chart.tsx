@@ -18,11 +18,18 @@ interface ChartProps {
   readonly times: readonly number[]
   readonly series: readonly Series[]
   readonly format: (value: number) => string
+  /** Shorter, where `format` is too long for an axis. */
+  readonly formatAxis?: (value: number) => string
 }
 
 const HEIGHT = 176
 const colourOf = (name: string) =>
   getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim()
+
+function timeLabel(seconds: number, step: number): string {
+  const text = new Date(seconds * 1_000).toLocaleTimeString('en-GB')
+  return step < 60 ? text : text.slice(0, 5)
+}
 
 function optionsOf(props: ChartProps, width: number, onHover: (index: number | null) => void): uPlot.Options {
   const grid = { stroke: colourOf('line'), width: 1 }
@@ -47,19 +54,28 @@ function optionsOf(props: ChartProps, width: number, onHover: (index: number | n
           label,
           stroke,
           width: 1.6,
+          spanGaps: true,
           points: { show: false },
           ...(index === 0 && { fill: `${stroke}1c` }),
         }
       }),
     ],
     axes: [
-      { ...axis, grid: { show: false }, size: 24, gap: 6, space: 70, values: '{HH}:{mm}' },
+      {
+        ...axis,
+        grid: { show: false },
+        size: 24,
+        gap: 6,
+        space: 70,
+        values: (_plot, splits, _axis, _space, step) => splits.map((value) => timeLabel(value, step)),
+      },
       {
         ...axis,
         size: 52,
         gap: 6,
         space: 36,
-        values: (_plot: uPlot, splits: number[]) => splits.map((value) => props.format(value)),
+        values: (_plot: uPlot, splits: number[]) =>
+          splits.map((value) => (props.formatAxis ?? props.format)(value)),
       },
     ],
     hooks: {

@@ -49,7 +49,7 @@ function Branch({ name, node, depth, isLast }: BranchProps) {
       </div>
     )
   }
-  const count = `${children.length} ${isObject ? 'members' : 'items'}`
+  const count = `${children.length} ${isObject ? 'member' : 'item'}${children.length === 1 ? '' : 's'}`
   return (
     <div>
       <button

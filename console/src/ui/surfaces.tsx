@@ -38,7 +38,9 @@ export function PageFrame({ title, heading, lead, crumbs, actions, children }: P
             </nav>
           )}
           <h1>{heading ?? title}</h1>
-          {lead !== undefined && <div className="page__lead">{lead}</div>}
+          {lead !== undefined && (
+            <div className="page__lead">{typeof lead === 'string' ? <p>{lead}</p> : lead}</div>
+          )}
         </div>
         {actions !== undefined && <div className="page__actions">{actions}</div>}
       </header>

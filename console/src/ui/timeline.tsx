@@ -17,6 +17,7 @@ import {
 } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
+import { sourceHref } from '../lib/links.ts'
 import { formatDuration, formatExact, formatTimeOfDay } from '../lib/time.ts'
 import type { Attempt, EventDetails, WorkStory } from '../types.ts'
 import { Chip, Copy, StateChip, Time } from './controls.tsx'
@@ -57,8 +58,7 @@ export function Timeline({ event }: { readonly event: EventDetails }) {
   return (
     <ol className="timeline">
       <Step icon={<Inbox size={14} />} tone="accent" title="Accepted" at={event.receivedAt}>
-        Verified and on disk before <Link href={`/sources/${event.source}`}>{event.source}</Link> was
-        answered.
+        Verified and on disk before <Link href={sourceHref(event.source)}>{event.source}</Link> was answered.
         {event.causationId !== null && (
           <>
             {' '}
@@ -207,7 +207,7 @@ export function AttemptSteps({ attempts }: { readonly attempts: readonly Attempt
       >
         <span className="attempt">
           {attempt.httpStatus !== undefined && <span className="tag num">HTTP {attempt.httpStatus}</span>}
-          <span className="tag num">{formatDuration(attempt.durationMs)}</span>
+          <span className="tag num">{formatDuration(Math.max(0.1, attempt.durationMs))}</span>
           {attempt.class !== undefined && <span className="tag">{attempt.class}</span>}
         </span>
         {attempt.error !== undefined && <span className="attempt__error mono">{attempt.error}</span>}
