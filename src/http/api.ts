@@ -1,11 +1,11 @@
 // What the HTTP surface asks of the rest: the narrow part of the engine and the store that routes use.
 
-import type { DeadLetterId, EventId, TenantId, WorkId } from '../core/ids/index.ts'
+import type { EventId, TenantId } from '../core/ids/index.ts'
 import type { Instant } from '../core/time/index.ts'
 import type { Access } from '../engine/access/index.ts'
 import type { Definitions } from '../engine/definitions/index.ts'
 import type { Idempotency } from '../engine/idempotency.ts'
-import type { Feed, Meter } from '../engine/index.ts'
+import type { BulkReplays, DeadLetterActions, Feed, Meter, WorkActions } from '../engine/index.ts'
 import type { Inspect } from '../engine/inspect/index.ts'
 import type { TenantReads } from '../ports/store.ts'
 import type { SecretVault } from '../ports/vault.ts'
@@ -41,16 +41,9 @@ export interface HttpApi {
   /** Settles when the event is durable; throws AppError on refusal. */
   accept(request: IngestRequest): Promise<{ readonly eventId: EventId; readonly duplicate: boolean }>
   reads(tenant: TenantId): TenantReads
-  replayDeadLetter(
-    tenant: TenantId,
-    id: DeadLetterId,
-    options: { readonly force: boolean; readonly reason: string | null; readonly actor: string },
-  ): Promise<{ readonly workId: WorkId }>
-  resolveWork(
-    tenant: TenantId,
-    id: WorkId,
-    options: { readonly as: 'done' | 'released'; readonly reason: string; readonly actor: string },
-  ): Promise<void>
+  readonly deadLetters: DeadLetterActions
+  readonly work: WorkActions
+  readonly replays: BulkReplays
   readonly access: Access
   readonly definitions: Pick<
     Definitions,

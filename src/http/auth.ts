@@ -44,7 +44,8 @@ export function addAuthentication(scope: FastifyInstance, access: () => Doors): 
   })
 }
 
-async function authenticate(request: FastifyRequest, access: Doors): Promise<Caller> {
+/** Who is asking, by key or session; throws when nobody known is. */
+export async function authenticate(request: FastifyRequest, access: Doors): Promise<Caller> {
   const { authorization } = request.headers
   if (authorization !== undefined) {
     const match = /^Bearer +([\x21-\x7e]+) *$/i.exec(authorization)

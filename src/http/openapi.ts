@@ -69,15 +69,20 @@ const IDEMPOTENCY_KEY: Schema = {
     'A name for this request, 1 to 255 visible ASCII characters. Sent again within a day, it gets the first answer.',
 }
 
+/** POSTs under /v1 whose answers may be kept. */
+export function takesIdempotencyKey(route: Pick<RouteOptions, 'url' | 'method' | 'config'>): boolean {
+  const isOpen = neededRole(route) === 'open'
+  return route.method === 'POST' && !isOpen && route.config?.answerIsSecret !== true
+}
+
 function completeRoute(route: RouteOptions): void {
   const role = neededRole(route)
-  const isApi = route.url.startsWith('/v1/')
   const given = (route.schema ?? {}) as Record<string, unknown>
-  const takesKey =
-    isApi && route.method === 'POST' && role !== 'open' && route.config?.answerIsSecret !== true
   route.schema = {
     ...given,
-    ...(takesKey && { headers: shape({ 'idempotency-key': IDEMPOTENCY_KEY }, ['idempotency-key']) }),
+    ...(takesIdempotencyKey(route) && {
+      headers: shape({ 'idempotency-key': IDEMPOTENCY_KEY }, ['idempotency-key']),
+    }),
     ...(role === 'open' && { security: [] }),
     ...{ 'x-millrace-role': role },
     response: { ...(given.response as object | undefined), '4xx': PROBLEM, '5xx': PROBLEM },

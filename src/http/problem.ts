@@ -42,6 +42,9 @@ export function problemHeaders(problem: Problem): Readonly<Record<string, string
   switch (problem.status) {
     case 401:
       return { 'www-authenticate': 'Bearer' }
+    case 409:
+      if (problem.code !== 'idempotency_running') return {}
+      return { 'retry-after': String(problem.details?.retryAfterSeconds ?? 1) }
     case 429:
       return { 'retry-after': String(problem.details?.retryAfterSeconds ?? 1) }
     case 503:

@@ -21,7 +21,11 @@ import type { NewLedgerEntry } from '../core/ledger/index.ts'
 import { EMPTY_NOTE, type NewWork } from '../core/work/index.ts'
 import { makeDemoApi } from '../demo/index.ts'
 import { makeAccess } from '../engine/access/index.ts'
+import { makeFeed } from '../engine/feed.ts'
+import { makeIdempotency } from '../engine/idempotency.ts'
+import { makeMeter } from '../engine/meter.ts'
 import { type Store, StoreError, type Write } from '../ports/store.ts'
+import { checkAnswers } from './answers.fixture.ts'
 import type { HttpApi } from './api.ts'
 import { type HttpServer, makeHttpServer } from './server.ts'
 
@@ -29,8 +33,11 @@ const KEY = 'test-key'
 const NOW = Date.UTC(2026, 10, 15, 12)
 
 const servers: HttpServer[] = []
+const answers: { readonly faults: readonly string[] }[] = []
 afterEach(async () => {
   for (const server of servers.splice(0)) await server.close()
+  // Whatever a test asks: the answer is as the document says.
+  expect(answers.splice(0).flatMap(({ faults }) => faults)).toEqual([])
 })
 
 function makeWorld(over: Partial<HttpApi> = {}, closeMs = 1_000) {
@@ -38,22 +45,39 @@ function makeWorld(over: Partial<HttpApi> = {}, closeMs = 1_000) {
   const log = makeMemoryLog()
   const [clock, random] = [makeSystemClock(), makeSystemRandom()]
   const calls: unknown[][] = []
+  const feed = makeFeed()
   const api: HttpApi = {
     accept: async () => ({ eventId: 'evt_new' as EventId, duplicate: false }),
     reads: (tenant) => store.forTenant(tenant),
-    replayDeadLetter: async (...args) => {
-      calls.push(['replay', ...args])
-      return { workId: 'wrk_replay' as WorkId }
+    deadLetters: {
+      ready: async (...args) => void calls.push(['ready', ...args]),
+      discard: async (...args) => void calls.push(['discard', ...args]),
+      edit: async (...args) => {
+        calls.push(['edit', ...args])
+        return { eventId: 'evt_copy' as EventId }
+      },
+      replay: async (...args) => {
+        calls.push(['replay', ...args])
+        return { workId: 'wrk_replay' as WorkId }
+      },
     },
-    resolveWork: async (...args) => {
-      calls.push(['resolve', ...args])
+    work: {
+      resolve: async (...args) => void calls.push(['resolve', ...args]),
+      probe: async (...args) => void calls.push(['probe', ...args]),
+      retry: async (...args) => void calls.push(['retry', ...args]),
+      cancel: async (...args) => void calls.push(['cancel', ...args]),
     },
+    replays: {} as HttpApi['replays'],
     access: makeAccess({ store, clock, random, log, adminKey: KEY }),
     secrets: makeLocalVault({ store, clock, random, log, keys: makeMasterKeys(new Uint8Array(32)) }),
     demo: makeDemoApi(null, async () => false),
     // Their own tests have real ones.
     definitions: {} as HttpApi['definitions'],
     inspect: {} as HttpApi['inspect'],
+    watch: (watcher) => feed.watch(watcher),
+    meter: makeMeter({ clock }),
+    now: () => NOW,
+    idempotency: makeIdempotency({ store, clock, log, life: 'life', tenants: async () => [] }),
     about: { environment: 'DEV', version: '0.0.0', node: 'node-1' },
     health: async () => ({ ready: true, reasons: [] }),
     ...over,
@@ -69,6 +93,7 @@ function makeWorld(over: Partial<HttpApi> = {}, closeMs = 1_000) {
     log,
   })
   servers.push(server)
+  answers.push(checkAnswers(server.app))
   const inject = async (method: 'GET' | 'POST', url: string, payload?: unknown, key: string | null = KEY) => {
     const answer = await server.app.inject({
       method,
@@ -87,6 +112,7 @@ function makeWorld(over: Partial<HttpApi> = {}, closeMs = 1_000) {
     store,
     log,
     calls,
+    feed,
     server,
     get: (url: string, key?: string | null) => inject('GET', url, undefined, key),
     post: (url: string, payload?: unknown) => inject('POST', url, payload),
@@ -404,9 +430,11 @@ describe('work', () => {
 
   test('passes a refusal on', async () => {
     const { post } = makeWorld({
-      resolveWork: async () => {
-        throw new AppError('conflict', 'the item is done, not parked')
-      },
+      work: {
+        resolve: async () => {
+          throw new AppError('conflict', 'the item is done, not parked')
+        },
+      } as unknown as HttpApi['work'],
     })
     expect(await post('/v1/work/wrk_2/resolve', { as: 'released', reason: 'x' })).toMatchObject({
       status: 409,

@@ -9,6 +9,7 @@ import type { Log } from '../ports/log.ts'
 import type { HttpApi } from './api.ts'
 import { addAuthentication } from './auth.ts'
 import { addConsolePages } from './console-pages.ts'
+import { addIdempotency } from './idempotency.ts'
 import { isIngest, makeIngest } from './ingest.ts'
 import { addOpenApi } from './openapi.ts'
 import { isOurFailure, PROBLEM_TYPE, problemHeaders, toProblem } from './problem.ts'
@@ -23,6 +24,7 @@ import { addOverviewRoutes } from './routes-overview.ts'
 import { addSecretRoutes } from './routes-secrets.ts'
 import { addStreamRoutes } from './routes-stream.ts'
 import { addTryRoutes } from './routes-try.ts'
+import { addReplayRoutes } from './routes-replays.ts'
 import { addWorkRoutes } from './routes-work.ts'
 
 export interface HttpServerOptions {
@@ -119,6 +121,7 @@ export function makeHttpServer(api: HttpApi, options: HttpServerOptions): HttpSe
   app.register(
     async (scope) => {
       addAuthentication(scope, () => api.access)
+      addIdempotency(scope, api)
       addAccessRoutes(scope, api)
       addKeyRoutes(scope, api)
       addTenantRoutes(scope, api)
@@ -126,6 +129,7 @@ export function makeHttpServer(api: HttpApi, options: HttpServerOptions): HttpSe
       addEventRoutes(scope, api)
       addWorkRoutes(scope, api)
       addDeadLetterRoutes(scope, api)
+      addReplayRoutes(scope, api)
       addOverviewRoutes(scope, api)
       addStreamRoutes(scope, api)
       addDemoRoutes(scope, api)

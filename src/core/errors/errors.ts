@@ -178,6 +178,18 @@ export const ERRORS = {
     title: 'The demo is not in force',
     next: 'Start a node in DEV without MILLRACE_FLOWS; to your own sources, send with `millrace send`.',
   },
+  idempotency_mismatch: {
+    kind: 'invalid',
+    status: 422,
+    title: 'The idempotency key belongs to another request',
+    next: 'Send the same method, address and body as the first time, or another key.',
+  },
+  idempotency_running: {
+    kind: 'conflict',
+    status: 409,
+    title: 'A request with this idempotency key is still running',
+    next: 'Wait for as long as `retry-after` says and send the same again: you then get its answer.',
+  },
   shutting_down: {
     kind: 'unavailable',
     status: 503,

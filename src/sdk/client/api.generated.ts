@@ -102,6 +102,24 @@ export type DeadLetterDetail = {
   readonly event: Envelope | null
 }
 
+/** Dead letters of one consumer that failed alike. */
+export type DeadLetterGroup = {
+  readonly class: 'transient' | 'rate_limited' | 'auth' | 'config' | 'validation' | 'poison' | 'unknown'
+  readonly reason: 'cap_reached' | 'expired' | 'crash_loop' | 'unparseable' | 'rejected' | 'definition_missing'
+  readonly reportedAs: 'TRANSIENT' | 'PERMANENT' | 'DATA_QUALITY'
+  readonly consumer: {
+    readonly kind: string
+    readonly name: string
+  }
+  /** The last error without what differs from one event to the next. */
+  readonly cause: string
+  readonly count: number
+  readonly firstAt: string
+  readonly latestAt: string
+  /** The newest of them. */
+  readonly sampleId: string
+}
+
 /** An accepted event with its payload. */
 export type Envelope = {
   readonly id: string
@@ -192,7 +210,7 @@ export type Problem = {
   readonly status: number
   /** What was wrong in this case. */
   readonly detail: string
-  readonly code: 'unknown_source' | 'source_disabled' | 'signature_missing' | 'signature_wrong' | 'signature_expired' | 'secret_missing' | 'not_json' | 'too_deep' | 'unnamed_event' | 'body_too_large' | 'wrong_type' | 'not_authenticated' | 'not_allowed' | 'wrong_origin' | 'limited' | 'secret_unreadable' | 'not_found' | 'method_not_allowed' | 'invalid_request' | 'invalid_cursor' | 'conflict' | 'replays_exhausted' | 'definition_missing' | 'definitions_invalid' | 'managed_by_folder' | 'demo_unavailable' | 'shutting_down' | 'store_unavailable' | 'overloaded' | 'internal'
+  readonly code: 'unknown_source' | 'source_disabled' | 'signature_missing' | 'signature_wrong' | 'signature_expired' | 'secret_missing' | 'not_json' | 'too_deep' | 'unnamed_event' | 'body_too_large' | 'wrong_type' | 'not_authenticated' | 'not_allowed' | 'wrong_origin' | 'limited' | 'secret_unreadable' | 'not_found' | 'method_not_allowed' | 'invalid_request' | 'invalid_cursor' | 'conflict' | 'replays_exhausted' | 'definition_missing' | 'definitions_invalid' | 'managed_by_folder' | 'demo_unavailable' | 'idempotency_mismatch' | 'idempotency_running' | 'shutting_down' | 'store_unavailable' | 'overloaded' | 'internal'
   /** What to do. */
   readonly next: string
   /** Names this answer in the log. */
@@ -205,6 +223,50 @@ export type Problem = {
     })[]
     readonly [name: string]: unknown
   }
+}
+
+/** Many dead letters replayed one after the other. */
+export type Replay = {
+  readonly id: string
+  readonly state: 'running' | 'done' | 'cancelled'
+  /** How many letters there were when it began. */
+  readonly total: number
+  readonly replayed: number
+  readonly refused: number
+  /** The last of those that could not be replayed, and why. */
+  readonly refusals: readonly ({
+    readonly id: string
+    readonly code: 'unknown_source' | 'source_disabled' | 'signature_missing' | 'signature_wrong' | 'signature_expired' | 'secret_missing' | 'not_json' | 'too_deep' | 'unnamed_event' | 'body_too_large' | 'wrong_type' | 'not_authenticated' | 'not_allowed' | 'wrong_origin' | 'limited' | 'secret_unreadable' | 'not_found' | 'method_not_allowed' | 'invalid_request' | 'invalid_cursor' | 'conflict' | 'replays_exhausted' | 'definition_missing' | 'definitions_invalid' | 'managed_by_folder' | 'demo_unavailable' | 'idempotency_mismatch' | 'idempotency_running' | 'shutting_down' | 'store_unavailable' | 'overloaded' | 'internal'
+  })[]
+  readonly filter: Readonly<Record<string, unknown>>
+  readonly force: boolean
+  readonly by: string
+  readonly reason: string | null
+  readonly createdAt: string
+  readonly finishedAt: string | null
+}
+
+/** What a replay would do; nothing was done. */
+export type ReplayPreview = {
+  readonly items: readonly ({
+    readonly id: string
+    readonly verdict: 'would-skip' | 'would-call' | 'would-differ' | 'would-fail'
+    readonly reason: string
+    readonly diff?: readonly string[]
+  })[]
+  /** Of the letters in `items`. */
+  readonly totals: {
+    readonly 'would-skip': number
+    readonly 'would-call': number
+    readonly 'would-differ': number
+    readonly 'would-fail': number
+  }
+  /** Calls by host, for the letters in `items`. */
+  readonly calls: Readonly<Record<string, number>>
+  /** How many letters the filter finds in all. */
+  readonly matched: number
+  /** There are more letters than `items`. */
+  readonly isCapped: boolean
 }
 
 /** One thing to do: an event for one consumer. */
@@ -295,6 +357,24 @@ export interface Operations {
         readonly suggestion?: string
       })[]
     }
+  }
+  /** Stop a replay; what it replayed already runs on */
+  cancelReplay: {
+    args: ({
+      readonly id: string
+    }) & ({
+      readonly reason?: string | undefined
+    })
+    answer: Replay
+  }
+  /** End an item that is ready or parked; what is unknown of its effect stays unknown */
+  cancelWork: {
+    args: ({
+      readonly id: string
+    }) & ({
+      readonly reason: string
+    })
+    answer: Work
   }
   /** Check definitions without applying them */
   checkDefinitions: {
@@ -396,6 +476,26 @@ export interface Operations {
       /** Of routes. */
       readonly action?: 'http' | 'function' | 'emit'
     }
+  }
+  /** Give a dead letter up: nobody will replay it */
+  discardDeadLetter: {
+    args: ({
+      readonly id: string
+    }) & ({
+      readonly reason: string
+    })
+    answer: DeadLetter
+  }
+  /** Replay a copy of its event with another payload; the original stays as it is, and so does the key */
+  editDeadLetter: {
+    args: ({
+      readonly id: string
+    }) & ({
+      /** The payload of the copy: any JSON value. */
+      readonly data: unknown
+      readonly reason: string
+    })
+    answer: DeadLetter
   }
   /** Who wants an event by the definitions in force, who does not, and why */
   explainEvent: {
@@ -576,6 +676,13 @@ export interface Operations {
       readonly reasons: readonly string[]
     }
   }
+  /** A replay and how far it is */
+  getReplay: {
+    args: {
+      readonly id: string
+    }
+    answer: Replay
+  }
   /** What this node did over the last minutes: by 2 seconds up to 15 minutes, by the minute beyond */
   getStats: {
     args: {
@@ -615,6 +722,18 @@ export interface Operations {
     }
     answer: WorkStory
   }
+  /** Dead letters of one state grouped by what killed them, the largest group first */
+  listDeadLetterGroups: {
+    args: {
+      readonly state?: 'open' | 'ready_to_replay' | 'replaying' | 'resolved' | 'discarded' | undefined
+    }
+    answer: {
+      readonly items: readonly DeadLetterGroup[]
+      readonly nextCursor: null
+      /** There are more letters or groups than were looked at. */
+      readonly isCapped: boolean
+    }
+  }
   /** Dead letters, newest first */
   listDeadLetters: {
     args: {
@@ -623,6 +742,7 @@ export interface Operations {
       readonly state?: 'open' | 'ready_to_replay' | 'replaying' | 'resolved' | 'discarded' | undefined
       readonly consumer?: string | undefined
       readonly class?: 'transient' | 'rate_limited' | 'auth' | 'config' | 'validation' | 'poison' | 'unknown' | undefined
+      readonly reason?: 'cap_reached' | 'expired' | 'crash_loop' | 'unparseable' | 'rejected' | 'definition_missing' | undefined
     }
     answer: {
       readonly items: readonly DeadLetter[]
@@ -740,6 +860,18 @@ export interface Operations {
     }
     answer: {
       readonly items: readonly LedgerEntry[]
+      /** Give it back as `cursor` to get the next page; null at the end. */
+      readonly nextCursor: string | null
+    }
+  }
+  /** Replays of many dead letters, newest first */
+  listReplays: {
+    args: {
+      readonly cursor?: string | undefined
+      readonly limit?: number | undefined
+    }
+    answer: {
+      readonly items: readonly Replay[]
       /** Give it back as `cursor` to get the next page; null at the end. */
       readonly nextCursor: string | null
     }
@@ -893,6 +1025,15 @@ export interface Operations {
       })[]
     }
   }
+  /** Ask the vendor what became of a parked item’s effect */
+  probeWork: {
+    args: ({
+      readonly id: string
+    }) & ({
+      readonly reason?: string | undefined
+    })
+    answer: Work
+  }
   /** Put a secret’s pending value in use */
   promoteSecret: {
     args: {
@@ -903,6 +1044,15 @@ export interface Operations {
       readonly name: string
       readonly version: number
     }
+  }
+  /** Say that what was wrong is mended: it may be replayed */
+  readyDeadLetter: {
+    args: ({
+      readonly id: string
+    }) & ({
+      readonly reason?: string | undefined
+    })
+    answer: DeadLetter
   }
   /** Remove a secret with all its values */
   removeSecret: {
@@ -924,6 +1074,30 @@ export interface Operations {
       readonly replayId: string
       readonly accepted: number
       readonly workId: string
+    }
+  }
+  /** Replay all dead letters that a filter finds, or say what that would do */
+  replayDeadLetters: {
+    args: {
+      readonly filter: {
+        /** These letters and no others; instead of everything below. */
+        readonly ids?: readonly string[] | undefined
+        /** `open` unless told. */
+        readonly state?: 'open' | 'ready_to_replay' | undefined
+        readonly consumer?: string | undefined
+        readonly class?: 'transient' | 'rate_limited' | 'auth' | 'config' | 'validation' | 'poison' | 'unknown' | undefined
+        readonly reason?: 'cap_reached' | 'expired' | 'crash_loop' | 'unparseable' | 'rejected' | 'definition_missing' | undefined
+        /** As the groups of dead letters tell it. */
+        readonly cause?: string | undefined
+      }
+      /** Only say what would happen. */
+      readonly dryRun?: boolean | undefined
+      readonly force?: boolean | undefined
+      readonly reason?: string | undefined
+    }
+    answer: ReplayPreview | {
+      readonly replayId: string
+      readonly accepted: number
     }
   }
   /** Say what became of a parked item’s effect */
@@ -974,6 +1148,15 @@ export interface Operations {
       /** Of routes. */
       readonly action?: 'http' | 'function' | 'emit'
     }
+  }
+  /** Make a ready item due at once, or let a parked one look again */
+  retryWork: {
+    args: ({
+      readonly id: string
+    }) & ({
+      readonly reason?: string | undefined
+    })
+    answer: Work
   }
   /** End a key and the sessions that stand on it */
   revokeKey: {
@@ -1179,10 +1362,14 @@ export interface Operations {
 /** Method, path, and which arguments go into the query; those in the path are marked there, the rest is the body. */
 export const OPERATIONS = {
   applyDefinitions: ['POST', '/v1/definitions/apply', []],
+  cancelReplay: ['POST', '/v1/replays/{id}/cancel', []],
+  cancelWork: ['POST', '/v1/work/{id}/cancel', []],
   checkDefinitions: ['POST', '/v1/definitions/check', []],
   createKey: ['POST', '/v1/keys', []],
   createTenant: ['POST', '/v1/tenants', []],
   disableDefinition: ['POST', '/v1/definitions/{kind}/{name}/disable', []],
+  discardDeadLetter: ['POST', '/v1/dead-letters/{id}/discard', []],
+  editDeadLetter: ['POST', '/v1/dead-letters/{id}/edit', []],
   explainEvent: ['GET', '/v1/events/{id}/explain', []],
   getDeadLetter: ['GET', '/v1/dead-letters/{id}', []],
   getDefinition: ['GET', '/v1/definitions/{kind}/{name}', []],
@@ -1194,14 +1381,17 @@ export const OPERATIONS = {
   getOpenApi: ['GET', '/openapi.json', []],
   getOverview: ['GET', '/v1/overview', []],
   getReadiness: ['GET', '/readyz', []],
+  getReplay: ['GET', '/v1/replays/{id}', []],
   getStats: ['GET', '/v1/stats', ['minutes']],
   getWork: ['GET', '/v1/work/{id}', []],
-  listDeadLetters: ['GET', '/v1/dead-letters', ['cursor', 'limit', 'state', 'consumer', 'class']],
+  listDeadLetterGroups: ['GET', '/v1/dead-letters/groups', ['state']],
+  listDeadLetters: ['GET', '/v1/dead-letters', ['cursor', 'limit', 'state', 'consumer', 'class', 'reason']],
   listDefinitionVersions: ['GET', '/v1/definitions/versions', ['cursor', 'limit']],
   listDefinitions: ['GET', '/v1/definitions', ['kind']],
   listEvents: ['GET', '/v1/events', ['cursor', 'limit', 'source', 'subject', 'q', 'unmatched']],
   listKeys: ['GET', '/v1/keys', ['cursor', 'limit']],
   listLedger: ['GET', '/v1/ledger', ['cursor', 'limit', 'state', 'key']],
+  listReplays: ['GET', '/v1/replays', ['cursor', 'limit']],
   listSecrets: ['GET', '/v1/secrets', ['cursor', 'limit']],
   listTenants: ['GET', '/v1/tenants', ['cursor', 'limit']],
   listUnmatched: ['GET', '/v1/unmatched', ['cursor', 'limit', 'source', 'subject', 'q']],
@@ -1209,11 +1399,15 @@ export const OPERATIONS = {
   makeSignInLink: ['POST', '/v1/session/links', []],
   pauseDefinition: ['POST', '/v1/definitions/{kind}/{name}/pause', []],
   planDefinitions: ['POST', '/v1/definitions/plan', []],
+  probeWork: ['POST', '/v1/work/{id}/probe', []],
   promoteSecret: ['POST', '/v1/secrets/{name}/promote', []],
+  readyDeadLetter: ['POST', '/v1/dead-letters/{id}/ready', []],
   removeSecret: ['DELETE', '/v1/secrets/{name}', []],
   replayDeadLetter: ['POST', '/v1/dead-letters/{id}/replay', []],
+  replayDeadLetters: ['POST', '/v1/dead-letters/replay', []],
   resolveWork: ['POST', '/v1/work/{id}/resolve', []],
   resumeDefinition: ['POST', '/v1/definitions/{kind}/{name}/resume', []],
+  retryWork: ['POST', '/v1/work/{id}/retry', []],
   revokeKey: ['DELETE', '/v1/keys/{id}', []],
   rollbackDefinitions: ['POST', '/v1/definitions/rollback', []],
   sendDemo: ['POST', '/v1/demo', []],

@@ -1,0 +1,66 @@
+// `Idempotency-Key` on our own POSTs: a request that is sent again gets the first answer, with `idempotency-replayed: true`.
+//
+// Kept are answers below 500 that were made by the route itself. Refusals that come before it (no key, no right, a body that
+// is not valid) changed nothing and are made anew.
+
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { AppError } from '../core/errors/index.ts'
+import { type JsonValue, stringifyJson } from '../core/json/index.ts'
+import type { Begun } from '../engine/idempotency.ts'
+import type { HttpApi } from './api.ts'
+import { takesIdempotencyKey } from './openapi.ts'
+
+type Run = Extract<Begun, { do: 'run' }>
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Set while a request with an idempotency key runs. */
+    idempotentRun: Run | null
+  }
+}
+
+/** For every route added to the scope after this. */
+export function addIdempotency(scope: FastifyInstance, api: Pick<HttpApi, 'idempotency'>): void {
+  scope.decorateRequest('idempotentRun', null)
+
+  scope.addHook('preHandler', async (request, reply) => {
+    const key = request.headers['idempotency-key']
+    if (request.method !== 'POST' || key === undefined) return
+    const { url = '', method, config } = request.routeOptions
+    if (!takesIdempotencyKey({ url, method: [method].flat()[0] ?? 'POST', config })) {
+      throw new AppError(
+        'invalid_request',
+        'this takes no idempotency key: nothing of a request or answer that holds a secret is kept',
+        { details: { fields: [{ path: '/idempotency-key', message: 'is not taken here; leave it out' }] } },
+      )
+    }
+    const begun = await api.idempotency.begin(
+      request.caller.tenant,
+      JSON.stringify(request.caller.credential),
+      String(key),
+      fingerprint(request),
+    )
+    if (begun.do === 'run') {
+      request.idempotentRun = begun
+      return
+    }
+    const { status, type, text } = begun.answer
+    if (type !== null) reply.type(type)
+    return reply.code(status).header('idempotency-replayed', 'true').send(text)
+  })
+
+  scope.addHook('onSend', async (request, reply, payload) => {
+    const run = request.idempotentRun
+    if (run === null) return
+    request.idempotentRun = null
+    const { statusCode: status } = reply
+    const text = payload === null || payload === undefined ? '' : payload
+    const isKept = status < 500 && status !== 429 && typeof text === 'string'
+    const type = reply.getHeader('content-type')
+    await run.finish(isKept ? { status, type: typeof type === 'string' ? type : null, text } : null)
+  })
+}
+
+function fingerprint(request: FastifyRequest): string {
+  return `${request.method} ${request.url}\n${stringifyJson((request.body ?? null) as JsonValue)}`
+}
