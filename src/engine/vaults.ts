@@ -1,20 +1,18 @@
 // One vault of two: `{ env }` from the environment, `{ ref }` from the vault that people fill.
 
-import type { DefinitionDocument, SecretRef } from '../core/definition/index.ts'
+import type { DefinitionDocument } from '../core/definition/index.ts'
 import type { Vault } from '../ports/vault.ts'
 
 export function combineVaults(vaults: { readonly env: Vault; readonly ref: Vault }): Vault {
-  const vaultOf = (ref: SecretRef) => ('env' in ref ? vaults.env : vaults.ref)
   return {
     resolve(tenant, refs) {
-      const [first, ...rest] = refs
-      if (first === undefined) return Promise.resolve([])
-      const vault = vaultOf(first)
+      let inEnv = 0
+      for (const ref of refs) if ('env' in ref) inEnv += 1
       // Every webhook comes by here, and nearly every source has its secrets in one place.
-      if (rest.every((ref) => vaultOf(ref) === vault)) return vault.resolve(tenant, refs)
-      return Promise.all(refs.map((ref) => vaultOf(ref).resolve(tenant, [ref]))).then((values) =>
-        values.flat(),
-      )
+      if (inEnv === refs.length) return vaults.env.resolve(tenant, refs)
+      if (inEnv === 0) return vaults.ref.resolve(tenant, refs)
+      const each = refs.map((ref) => ('env' in ref ? vaults.env : vaults.ref).resolve(tenant, [ref]))
+      return Promise.all(each).then((values) => values.flat())
     },
   }
 }
