@@ -14,8 +14,8 @@ import { REMEMBERED_MS } from './keys.ts'
 import { type Credential, type GrantRecord, isExpired } from './records.ts'
 import { makeId, makeSecret } from './secrets.ts'
 
-export const SESSION_MS = 12 * HOUR
-export const LINK_MS = HOUR
+const SESSION_MS = 12 * HOUR
+const LINK_MS = HOUR
 const SESSIONS_REMEMBERED_MAX = 10_000
 /** Ended ones are cleared away a page at a time. */
 const SWEEP_MAX = 200
