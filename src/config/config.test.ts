@@ -159,6 +159,16 @@ describe('problems', () => {
   })
 })
 
+test('a short admin key is worth a warning where others can reach it', () => {
+  const warnings = (MILLRACE_ENV: string, MILLRACE_ADMIN_KEY: string) => {
+    const resolved = resolveConfig({ MILLRACE_ENV, MILLRACE_ADMIN_KEY })
+    return resolved.ok ? resolved.warnings.map(({ setting }) => setting) : null
+  }
+  expect(warnings('PROD', 'short')).toEqual(['MILLRACE_ADMIN_KEY'])
+  expect(warnings('PROD', 'a-much-longer-admin-key')).toEqual([])
+  expect(warnings('DEV', 'short')).toEqual([])
+})
+
 test('docs/settings.md lists the settings as they are (vitest -u writes it)', async () => {
   await expect(renderSettings()).toMatchFileSnapshot('../../docs/settings.md')
 })

@@ -84,7 +84,7 @@ export function resolveConfig(env: Readonly<Record<string, string | undefined>>)
   } satisfies Config
   if (findings.length > 0) return { ok: false, findings }
   Object.freeze(config.store)
-  return { ok: true, config: Object.freeze(config), warnings: findUnknown(env) }
+  return { ok: true, config: Object.freeze(config), warnings: [...findUnknown(env), ...findWeak(config)] }
 }
 
 /** A name that nobody reads is a typing error, or belongs to a later version: worth a word, not worth refusing. */
@@ -98,4 +98,13 @@ function findUnknown(env: Readonly<Record<string, string | undefined>>): ConfigF
       setting: name,
       message: 'is not a setting; it is ignored. docs/settings.md lists them.',
     }))
+}
+
+const ADMIN_KEY_LENGTH_MIN = 20
+
+/** Everything hangs on it, and nobody counts the guesses that come as a bearer key. */
+function findWeak({ environment, adminKey }: Config): ConfigFinding[] {
+  if (environment === 'DEV' || adminKey === null || adminKey.length >= ADMIN_KEY_LENGTH_MIN) return []
+  const message = 'is short enough to be guessed; `openssl rand -base64 32` makes a better one.'
+  return [{ setting: SETTINGS.adminKey.env, message }]
 }

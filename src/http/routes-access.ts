@@ -9,7 +9,7 @@ import { fields, oneOf } from './schemas.ts'
 import { answer, boolean, empty, instant, shape, string } from './schemas-answers.ts'
 import { iso } from './shapes.ts'
 
-const shownToken = { type: 'string', minLength: 1, maxLength: 512 } as const
+const shownToken = { type: 'string', minLength: 1, maxLength: 4_096 } as const
 const callerShape = { tenant: string, role: oneOf(ROLES), actor: string } as const
 
 export function addAccessRoutes(app: FastifyInstance, api: Pick<HttpApi, 'access' | 'about'>): void {
