@@ -15,7 +15,9 @@ import { makeSystemRandom } from './adapters/random-system/index.ts'
 import { openSqliteStore } from './adapters/store-sqlite/index.ts'
 import { makeEnvVault } from './adapters/vault-env/index.ts'
 import { makeLocalVault, makeMasterKeys } from './adapters/vault-local/index.ts'
+import { applyFolder, type FolderDeps, followFolder, goneLines } from './app/folder.ts'
 import type { Config } from './config/index.ts'
+import { EMPTY_CODE_FOLDER } from './core/function/index.ts'
 import { DEFAULT_TENANT, makeIds, type NodeId } from './core/ids/index.ts'
 import { parseMasterKey } from './core/secret/index.ts'
 import {
@@ -25,9 +27,11 @@ import {
   type LoadDeps,
   loadFolder,
 } from './definitions/index.ts'
+import { type Demo, makeDemoApi, startDemo } from './demo/index.ts'
 import { makeAccess } from './engine/access/index.ts'
+import { makeIdempotency } from './engine/idempotency.ts'
 import { ENGINE_DEFAULTS, type Engine, makeEngine } from './engine/index.ts'
-import { combineVaults } from './engine/vaults.ts'
+import { combineVaults, unsetSecrets } from './engine/vaults.ts'
 import { type HttpApi, makeHttpServer, signInUrl } from './http/index.ts'
 import type { Code } from './ports/code.ts'
 import type { Log } from './ports/log.ts'
@@ -42,16 +46,21 @@ export interface AppOptions {
   readonly functions?: Readonly<Record<string, StaticFunction>>
   /** The node cannot go on and must be started anew; nothing that was acknowledged is lost. */
   onFatal?(message: string): void
+  /** Lines for whoever watches the terminal: what became of a change in the definitions folder. In DEV only. */
+  onNotice?(text: string): void
 }
 
 export interface App extends AsyncDisposable {
   readonly url: string
   readonly adminKey: AdminKey
   readonly definitions: {
-    readonly folder: string
+    /** null: there is none, and no definitions but those that come over the API. */
+    readonly folder: string | null
     readonly demo: boolean
     readonly hash: string
     readonly count: number
+    /** What is in force and no longer in the folder, in words. */
+    readonly gone: readonly string[]
   }
   readonly warnings: readonly Finding[]
   readonly store: Store
@@ -110,7 +119,9 @@ export async function startApp(options: AppOptions): Promise<App> {
   const builtIn = makeStaticCode(options.functions ?? {})
   await follow('MILLRACE_DATA', config.dataFolder, () => mkdir(config.dataFolder, { recursive: true }))
   const code = makeBundleCode({ sdk, copies: join(config.dataFolder, 'code'), builtIn })
-  const definitions = await loadDefinitions(config, builtIn, code)
+  const load = () => loadDefinitions(config, builtIn, code)
+  const definitions = await load()
+  refuseErrors(definitions)
   const store = await openStore(config, options.onFatal)
   /** What is to be closed when starting fails, the latest first. */
   const parts: AsyncDisposable[] = [store]
@@ -139,8 +150,21 @@ export async function startApp(options: AppOptions): Promise<App> {
       get self() {
         return url
       },
+      /** The demo's vendor; there is none without the demo. */
+      get vendor() {
+        return demo?.vendorUrl ?? null
+      },
     }
     const defaults = config.environment === 'DEV' ? DEV_SECRETS : {}
+    const demo = isDemo(config)
+      ? await startDemo({
+          url: () => url,
+          secret: options.env.GITHUB_WEBHOOK_SECRET || DEV_SECRETS.GITHUB_WEBHOOK_SECRET,
+          now: () => clock.now(),
+          uuid: () => ids.uuid(),
+        })
+      : null
+    if (demo !== null) parts.push(demo)
     const keys = makeMasterKeys(await resolveMasterKey(config, log), config.masterKeysOld)
     const secrets = makeLocalVault({ store, clock, random, log, keys })
     const vault = combineVaults({ env: makeEnvVault({ env: options.env, defaults }), ref: secrets })
@@ -158,34 +182,77 @@ export async function startApp(options: AppOptions): Promise<App> {
     const gate = makeGate(engine)
     const access = makeAccess({ store, clock, random, log, adminKey: adminKey.value })
     const node = nodeName(config, options.env)
-    const about = { environment: config.environment, version: packageVersion(), node }
-    const server = makeHttpServer(makeApi(gate, engine, store, { access, secrets, about }), {
-      consoleFolder: consoleFolder(),
-      bodyBytesMax: config.bodyBytesMax,
-      closeMs: config.shutdownMs,
-      requestId: () => ids.uuid(),
+    const idempotency = makeIdempotency({
+      store,
+      clock,
       log,
+      life: ids.uuid(),
+      tenants: () => access.tenants.all(),
     })
+    const about = { environment: config.environment, version: packageVersion(), node }
+    const server = makeHttpServer(
+      makeApi(gate, engine, code, store, {
+        access,
+        secrets,
+        about,
+        demo,
+        idempotency,
+        now: () => clock.now(),
+      }),
+      {
+        consoleFolder: consoleFolder(),
+        bodyBytesMax: config.bodyBytesMax,
+        closeMs: config.shutdownMs,
+        requestId: () => ids.uuid(),
+        log,
+      },
+    )
     parts.push(server)
     // The address first: a node that cannot have it must not have touched any work, and work that a crash left may
     // need to know it.
     url = (await follow('MILLRACE_HOST', config.host, () => server.listen(config))).url
     // What older work is pinned to can be run before anything is claimed, and new code is kept before it is named.
     await code.open({ store, tenant: DEFAULT_TENANT })
-    await code.keep(definitions.code)
-    const { hash } = await engine.apply(DEFAULT_TENANT, definitions.documents)
-    log.setConfigHash(hash)
+    engine.definitions.onChange(({ tenant, hash }) => {
+      if (tenant === DEFAULT_TENANT) log.setConfigHash(hash)
+    })
+    await engine.definitions.load()
+    const folder: FolderDeps = {
+      // Without a folder there is nothing but the demo that could have been left behind.
+      owner: config.flowsFolder === null ? 'demo' : 'folder',
+      definitions: engine.definitions,
+      load,
+      keepCode: (loaded) => code.keep(loaded),
+    }
+    const { hash, version } = await applyFolder(folder, definitions)
     await access.start()
-    await secrets.rewrap(await access.tenants.all())
+    const tenants = await access.tenants.all()
+    await secrets.rewrap(tenants)
+    for (const tenant of tenants) {
+      const documents = (await engine.definitions.list(tenant)).map(({ document }) => document)
+      for (const unset of unsetSecrets(documents, await secrets.names(tenant)))
+        log.warn('source.secret-not-set', { tenant, ...unset })
+    }
     await engine.start()
     gate.open()
-    log.info('node.started', { url, node: config.node, definitions: definitions.documents.length })
+    idempotency.start()
+    log.info('node.started', { url, node: config.node, definitions: definitions.definitions.length })
+
+    const say = options.onNotice
+    const watch =
+      config.environment === 'DEV' && say !== undefined && definitions.folder !== null
+        ? followFolder(folder, definitions.folder, { version, loaded: definitions }, (text) => say(text))
+        : null
 
     let closing: Promise<{ left: number }> | null = null
     const close = async () => {
+      await watch?.close()
+      demo?.stop()
       await server.close()
+      idempotency.stop()
       const drained = await engine.drain(config.shutdownMs)
       await http[Symbol.asyncDispose]()
+      await demo?.[Symbol.asyncDispose]()
       await store[Symbol.asyncDispose]()
       log.info('node.stopped', drained)
       await log[Symbol.asyncDispose]()
@@ -196,11 +263,12 @@ export async function startApp(options: AppOptions): Promise<App> {
       adminKey,
       definitions: {
         folder: definitions.folder,
-        demo: config.flowsFolder === null,
+        demo: isDemo(config),
         hash,
-        count: definitions.documents.length,
+        count: definitions.definitions.length,
+        gone: goneLines(folder),
       },
-      warnings: definitions.warnings,
+      warnings: definitions.findings,
       store,
       engine,
       makeSignInLink: async () => signInUrl(url, (await access.makeNodeLink()).token),
@@ -256,16 +324,30 @@ async function follow<Value>(
   }
 }
 
+/** Where nobody said what to do, DEV has something to look at; elsewhere nothing comes in that nobody asked for. */
+function isDemo(config: Config): boolean {
+  return config.flowsFolder === null && config.environment === 'DEV'
+}
+
+/** People may put other definitions in its place while the node runs. */
+async function isDemoInForce(engine: Engine): Promise<boolean> {
+  const items = await engine.definitions.list(DEFAULT_TENANT)
+  return items.some(({ document, managedBy }) => document.kind === 'Source' && managedBy === 'demo')
+}
+
 async function loadDefinitions(config: Config, builtIn: Code, code: BundleCode) {
-  const folder = config.flowsFolder ?? demoFolder()
+  const folder = config.flowsFolder ?? (isDemo(config) ? demoFolder() : null)
+  if (folder === null) return { folder, definitions: [], findings: [], files: [], code: EMPTY_CODE_FOLDER }
   const deps: LoadDeps = {
     functions: (name) => builtIn.find(name),
     readCode: (path, files) => code.read(path, files),
   }
   const loaded = await follow('MILLRACE_FLOWS', folder, () => loadFolder(folder, deps))
-  if (hasErrors(loaded.findings)) throw new DefinitionsError(folder, loaded.findings, loaded.files)
-  const documents = loaded.definitions.map(({ document }) => document)
-  return { folder, documents, warnings: loaded.findings, code: loaded.code }
+  return { folder, ...loaded }
+}
+
+function refuseErrors({ folder, findings, files }: Awaited<ReturnType<typeof loadDefinitions>>): void {
+  if (hasErrors(findings)) throw new DefinitionsError(folder ?? '', findings, files)
 }
 
 /** For commands that look at a folder without a node: its code is bundled and loaded, and nothing is kept. */
@@ -311,6 +393,24 @@ function makeGate(engine: Engine): Gate {
   return gate
 }
 
+type AsyncPart = Readonly<Record<string, (...args: never[]) => unknown>>
+
+/** The same, but what is asked before the engine's start waits for it. */
+function behind<Part>(gate: Gate, part: Part): Part {
+  const waiting = Object.entries(part as AsyncPart).map(([name, ask]) => [
+    name,
+    async (...args: never[]) => {
+      await gate.opened
+      return ask(...args)
+    },
+  ])
+  return Object.fromEntries(waiting) as Part
+}
+
+function pick<From, Name extends keyof From>(from: From, names: readonly Name[]): Pick<From, Name> {
+  return Object.fromEntries(names.map((name) => [name, from[name]])) as Pick<From, Name>
+}
+
 function packageVersion(): string {
   const file = new URL('../package.json', import.meta.url)
   return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version
@@ -325,21 +425,28 @@ function nodeName(config: Config, env: AppOptions['env']): string {
 function makeApi(
   gate: Gate,
   engine: Engine,
+  code: Pick<Code, 'find'>,
   store: Store,
-  rest: Pick<HttpApi, 'access' | 'secrets' | 'about'>,
+  {
+    demo,
+    ...rest
+  }: Pick<HttpApi, 'access' | 'secrets' | 'about' | 'idempotency' | 'now'> & { readonly demo: Demo | null },
 ): HttpApi {
   return {
     ...rest,
+    demo: makeDemoApi(demo, () => isDemoInForce(engine)),
     accept: (request) => gate.accept(request),
+    definitions: {
+      ...behind(gate, engine.definitions),
+      functionHash: (name) => code.find(name),
+    },
+    inspect: behind(gate, engine.inspect),
+    watch: (watcher) => engine.watch(watcher),
+    meter: engine.meter,
     reads: (tenant) => store.forTenant(tenant),
-    async replayDeadLetter(tenant, id, options) {
-      await gate.opened
-      return engine.replay(tenant, id, options)
-    },
-    async resolveWork(tenant, id, options) {
-      await gate.opened
-      return engine.resolve(tenant, id, options)
-    },
+    deadLetters: behind(gate, pick(engine, ['ready', 'discard', 'edit', 'replay'])),
+    work: behind(gate, pick(engine, ['resolve', 'probe', 'retry', 'cancel'])),
+    replays: behind(gate, engine.replays),
     async health() {
       if (!gate.isOpen) return { ready: false, reasons: ['the node is starting'] }
       const reasons: string[] = []

@@ -1,20 +1,35 @@
-// GET /v1/dead-letters and /v1/dead-letters/{id}; POST /v1/dead-letters/{id}/replay.
+// GET /v1/dead-letters, /v1/dead-letters/groups and /v1/dead-letters/{id}; POST /v1/dead-letters/{id}/ready, replay, edit and
+// discard.
 
 import type { FastifyInstance } from 'fastify'
-import type { DeadLetterState } from '../core/dead-letter/index.ts'
+import type { DeadLetterReason, DeadLetterState } from '../core/dead-letter/index.ts'
 import { AppError } from '../core/errors/index.ts'
 import type { FailureClass } from '../core/failure/index.ts'
-import type { DeadLetterId } from '../core/ids/index.ts'
+import type { DeadLetterId, TenantId } from '../core/ids/index.ts'
+import type { JsonValue } from '../core/json/index.ts'
 import type { HttpApi } from './api.ts'
-import { deadLettersQuery, idParams, type PageQuery, replayBody, splitQuery, toConsumer } from './schemas.ts'
-import { answer, integer, pageOf, ref, shape, string } from './schemas-answers.ts'
-import { showAttempt, showDeadLetter, showEnvelope, withJsonMember } from './shapes.ts'
+import {
+  deadLetterGroupsQuery,
+  deadLettersQuery,
+  editBody,
+  idParams,
+  neededReasonBody,
+  type PageQuery,
+  reasonBody,
+  replayBody,
+  splitQuery,
+  toConsumer,
+} from './schemas.ts'
+import { answer, boolean, integer, listOf, pageOf, ref, shape, string } from './schemas-answers.ts'
+import { showAttempt, showDeadLetter, showEnvelope, showLetterGroup, withJsonMember } from './shapes.ts'
 
-export function addDeadLetterRoutes(
-  app: FastifyInstance,
-  api: Pick<HttpApi, 'reads' | 'replayDeadLetter'>,
-): void {
-  type ListQuery = PageQuery & { state?: DeadLetterState; consumer?: string; class?: FailureClass }
+export function addDeadLetterRoutes(app: FastifyInstance, api: Pick<HttpApi, 'reads' | 'deadLetters'>): void {
+  interface ListQuery extends PageQuery {
+    readonly state?: DeadLetterState
+    readonly consumer?: string
+    readonly class?: FailureClass
+    readonly reason?: DeadLetterReason
+  }
   app.get<{ Querystring: ListQuery }>(
     '/dead-letters',
     {
@@ -31,6 +46,32 @@ export function addDeadLetterRoutes(
       const filter = consumer === undefined ? query : { ...query, consumer: toConsumer(consumer) }
       const { items, nextCursor } = await api.reads(request.caller.tenant).deadLetters(filter)
       return { items: items.map(showDeadLetter), nextCursor }
+    },
+  )
+
+  app.get<{ Querystring: { state: DeadLetterState } }>(
+    '/dead-letters/groups',
+    {
+      schema: {
+        operationId: 'listDeadLetterGroups',
+        tags: ['dead letters'],
+        summary: 'Dead letters of one state grouped by what killed them, the largest group first',
+        querystring: deadLetterGroupsQuery,
+        response: {
+          200: answer(
+            'The groups, all at once',
+            shape({
+              items: listOf(ref('DeadLetterGroup')),
+              nextCursor: { type: 'null' },
+              isCapped: { ...boolean, description: 'There are more letters or groups than were looked at.' },
+            }),
+          ),
+        },
+      },
+    },
+    async (request) => {
+      const { groups, isCapped } = await api.reads(request.caller.tenant).deadLetterGroups(request.query)
+      return { items: groups.map(showLetterGroup), nextCursor: null, isCapped }
     },
   )
 
@@ -62,6 +103,7 @@ export function addDeadLetterRoutes(
   app.post<{ Params: { id: DeadLetterId }; Body: { force: boolean; reason?: string } }>(
     '/dead-letters/:id/replay',
     {
+      config: { role: 'operator' },
       schema: {
         operationId: 'replayDeadLetter',
         tags: ['dead letters'],
@@ -76,9 +118,70 @@ export function addDeadLetterRoutes(
     async (request, reply) => {
       const { tenant, actor } = request.caller
       const { force, reason = null } = request.body
-      const { workId } = await api.replayDeadLetter(tenant, request.params.id, { force, reason, actor })
+      const { workId } = await api.deadLetters.replay(tenant, request.params.id, { force, reason, actor })
       reply.code(202)
       return { replayId: workId, accepted: 1, workId }
+    },
+  )
+
+  const showAgain = async (tenant: TenantId, id: DeadLetterId) => {
+    const letter = await api.reads(tenant).deadLetter(id)
+    if (letter === null) throw new AppError('not_found', 'there is no dead letter with this id')
+    return showDeadLetter(letter)
+  }
+  const response = { 200: answer('The dead letter', ref('DeadLetter')) }
+  const common = { params: idParams, tags: ['dead letters'], response }
+  app.post<{ Params: { id: DeadLetterId }; Body: { reason?: string } }>(
+    '/dead-letters/:id/ready',
+    {
+      config: { role: 'operator' },
+      schema: {
+        ...common,
+        body: reasonBody,
+        operationId: 'readyDeadLetter',
+        summary: 'Say that what was wrong is mended: it may be replayed',
+      },
+    },
+    async (request) => {
+      const { tenant, actor } = request.caller
+      await api.deadLetters.ready(tenant, request.params.id, { actor, reason: request.body.reason ?? null })
+      return showAgain(tenant, request.params.id)
+    },
+  )
+  app.post<{ Params: { id: DeadLetterId }; Body: { data: JsonValue; reason: string } }>(
+    '/dead-letters/:id/edit',
+    {
+      config: { role: 'operator' },
+      schema: {
+        ...common,
+        body: editBody,
+        operationId: 'editDeadLetter',
+        summary:
+          'Replay a copy of its event with another payload; the original stays as it is, and so does the key',
+      },
+    },
+    async (request) => {
+      const { tenant, actor } = request.caller
+      const { data, reason } = request.body
+      await api.deadLetters.edit(tenant, request.params.id, { data, reason, actor })
+      return showAgain(tenant, request.params.id)
+    },
+  )
+  app.post<{ Params: { id: DeadLetterId }; Body: { reason: string } }>(
+    '/dead-letters/:id/discard',
+    {
+      config: { role: 'operator' },
+      schema: {
+        ...common,
+        body: neededReasonBody,
+        operationId: 'discardDeadLetter',
+        summary: 'Give a dead letter up: nobody will replay it',
+      },
+    },
+    async (request) => {
+      const { tenant, actor } = request.caller
+      await api.deadLetters.discard(tenant, request.params.id, { reason: request.body.reason, actor })
+      return showAgain(tenant, request.params.id)
     },
   )
 }

@@ -1,16 +1,18 @@
-// GET /v1/work, /v1/work/{id} and /v1/ledger; POST /v1/work/{id}/resolve: a person says what became of an effect.
+// GET /v1/work, /v1/work/{id} and /v1/ledger; POST /v1/work/{id}/resolve, probe, retry and cancel: what people decide.
 
 import type { FastifyInstance } from 'fastify'
 import { AppError } from '../core/errors/index.ts'
 import type { FailureClass } from '../core/failure/index.ts'
-import type { WorkId } from '../core/ids/index.ts'
+import type { TenantId, WorkId } from '../core/ids/index.ts'
 import type { LedgerState } from '../core/ledger/index.ts'
 import type { WorkState } from '../core/work/index.ts'
 import type { HttpApi } from './api.ts'
 import {
   idParams,
   ledgerQuery,
+  neededReasonBody,
   type PageQuery,
+  reasonBody,
   resolveBody,
   splitQuery,
   toConsumer,
@@ -20,7 +22,7 @@ import { answer, pageOf, ref } from './schemas-answers.ts'
 import { showLedgerEntry, showWork } from './shapes.ts'
 import { readStory } from './story.ts'
 
-export function addWorkRoutes(app: FastifyInstance, api: Pick<HttpApi, 'reads' | 'resolveWork'>): void {
+export function addWorkRoutes(app: FastifyInstance, api: Pick<HttpApi, 'reads' | 'work'>): void {
   type WorkQuery = PageQuery & { state?: WorkState; consumer?: string; class?: FailureClass }
   const list = {
     operationId: 'listWork',
@@ -64,11 +66,67 @@ export function addWorkRoutes(app: FastifyInstance, api: Pick<HttpApi, 'reads' |
     },
     async (request) => {
       const { tenant, actor } = request.caller
-      const { id } = request.params
-      await api.resolveWork(tenant, id, { as: request.body.as, reason: request.body.reason, actor })
-      const work = await api.reads(tenant).work(id)
-      if (work === null) throw new AppError('not_found', 'there is no work item with this id')
-      return showWork(work)
+      const { as, reason } = request.body
+      await api.work.resolve(tenant, request.params.id, { as, reason, actor })
+      return showAgain(tenant, request.params.id)
+    },
+  )
+
+  const showAgain = async (tenant: TenantId, id: WorkId) => {
+    const work = await api.reads(tenant).work(id)
+    if (work === null) throw new AppError('not_found', 'there is no work item with this id')
+    return showWork(work)
+  }
+  const acted = { 200: answer('The work item', ref('Work')) }
+  const body = { params: idParams, body: reasonBody, tags: ['work'], response: acted }
+  type Act = { Params: { id: WorkId }; Body: { reason?: string } }
+  app.post<Act>(
+    '/work/:id/probe',
+    {
+      config: { role: 'operator' },
+      schema: {
+        ...body,
+        operationId: 'probeWork',
+        summary: 'Ask the vendor what became of a parked item’s effect',
+      },
+    },
+    async (request) => {
+      const { tenant, actor } = request.caller
+      await api.work.probe(tenant, request.params.id, { actor, reason: request.body.reason ?? null })
+      return showAgain(tenant, request.params.id)
+    },
+  )
+  app.post<Act>(
+    '/work/:id/retry',
+    {
+      config: { role: 'operator' },
+      schema: {
+        ...body,
+        operationId: 'retryWork',
+        summary: 'Make a ready item due at once, or let a parked one look again',
+      },
+    },
+    async (request) => {
+      const { tenant, actor } = request.caller
+      await api.work.retry(tenant, request.params.id, { actor, reason: request.body.reason ?? null })
+      return showAgain(tenant, request.params.id)
+    },
+  )
+  app.post<{ Params: { id: WorkId }; Body: { reason: string } }>(
+    '/work/:id/cancel',
+    {
+      config: { role: 'operator' },
+      schema: {
+        ...body,
+        body: neededReasonBody,
+        operationId: 'cancelWork',
+        summary: 'End an item that is ready or parked; what is unknown of its effect stays unknown',
+      },
+    },
+    async (request) => {
+      const { tenant, actor } = request.caller
+      await api.work.cancel(tenant, request.params.id, { actor, reason: request.body.reason })
+      return showAgain(tenant, request.params.id)
     },
   )
 

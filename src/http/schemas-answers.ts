@@ -269,6 +269,72 @@ export const SHARED: Readonly<Record<string, Schema>> = {
     ),
     description: 'A dead letter with its event and its tries.',
   },
+  DeadLetterGroup: {
+    ...shape({
+      class: oneOf(FAILURE_CLASSES),
+      reason: oneOf(DEAD_LETTER_REASONS),
+      reportedAs: oneOf([...new Set(Object.values(REPORTED_AS))]),
+      consumer: consumerName,
+      cause: { ...string, description: 'The last error without what differs from one event to the next.' },
+      count: integer,
+      firstAt: instant,
+      latestAt: instant,
+      sampleId: { ...string, description: 'The newest of them.' },
+    }),
+    description: 'Dead letters of one consumer that failed alike.',
+  },
+  Replay: {
+    ...shape({
+      id: string,
+      state: oneOf(['running', 'done', 'cancelled']),
+      total: { ...integer, description: 'How many letters there were when it began.' },
+      replayed: integer,
+      refused: integer,
+      refusals: {
+        ...listOf(shape({ id: string, code: oneOf(Object.keys(ERRORS)) })),
+        description: 'The last of those that could not be replayed, and why.',
+      },
+      filter: { type: 'object', additionalProperties: true },
+      force: boolean,
+      by: string,
+      reason: nullable(string),
+      createdAt: instant,
+      finishedAt: nullable(instant),
+    }),
+    description: 'Many dead letters replayed one after the other.',
+  },
+  ReplayPreview: {
+    ...shape({
+      items: listOf(
+        shape(
+          {
+            id: string,
+            verdict: oneOf(['would-skip', 'would-call', 'would-differ', 'would-fail']),
+            reason: string,
+            diff: listOf(string),
+          },
+          ['diff'],
+        ),
+      ),
+      totals: {
+        ...shape({
+          'would-skip': integer,
+          'would-call': integer,
+          'would-differ': integer,
+          'would-fail': integer,
+        }),
+        description: 'Of the letters in `items`.',
+      },
+      calls: {
+        type: 'object',
+        additionalProperties: integer,
+        description: 'Calls by host, for the letters in `items`.',
+      },
+      matched: { ...integer, description: 'How many letters the filter finds in all.' },
+      isCapped: { ...boolean, description: 'There are more letters than `items`.' },
+    }),
+    description: 'What a replay would do; nothing was done.',
+  },
   Change: {
     oneOf: [
       shape({

@@ -1,7 +1,7 @@
 // What requests may contain, as JSON Schema for Fastify. A field that nobody reads is refused: a mistyped filter would
 // otherwise answer everything.
 
-import { DEAD_LETTER_STATES } from '../core/dead-letter/index.ts'
+import { DEAD_LETTER_REASONS, DEAD_LETTER_STATES } from '../core/dead-letter/index.ts'
 import { FAILURE_CLASSES } from '../core/failure/index.ts'
 import { LEDGER_STATES } from '../core/ledger/index.ts'
 import { WORK_STATES } from '../core/work/index.ts'
@@ -50,12 +50,44 @@ export const deadLettersQuery = fields({
   state: oneOf(DEAD_LETTER_STATES),
   consumer: text,
   class: oneOf(FAILURE_CLASSES),
+  reason: oneOf(DEAD_LETTER_REASONS),
 })
+export const deadLetterGroupsQuery = fields({ state: { ...oneOf(DEAD_LETTER_STATES), default: 'open' } })
 export const idParams = fields({ id: { type: 'string', minLength: 1, maxLength: 128 } }, ['id'])
 
 /** Why a person did it, for the log. */
 export const reason = { type: 'string', minLength: 1, maxLength: 1_000, pattern: '\\S' } as const
+export const reasonBody = fields({ reason })
+export const neededReasonBody = fields({ reason }, ['reason'])
 export const replayBody = fields({ force: { type: 'boolean', default: false }, reason })
+export const editBody = fields(
+  { data: { description: 'The payload of the copy: any JSON value.' }, reason },
+  ['data', 'reason'],
+)
+const LETTERS_NAMED_MAX = 500
+export const bulkReplayBody = fields(
+  {
+    filter: fields({
+      ids: {
+        type: 'array',
+        items: { type: 'string', minLength: 1, maxLength: 128 },
+        minItems: 1,
+        maxItems: LETTERS_NAMED_MAX,
+        uniqueItems: true,
+        description: 'These letters and no others; instead of everything below.',
+      },
+      state: { ...oneOf(['open', 'ready_to_replay']), description: '`open` unless told.' },
+      consumer: text,
+      class: oneOf(FAILURE_CLASSES),
+      reason: oneOf(DEAD_LETTER_REASONS),
+      cause: { ...text, description: 'As the groups of dead letters tell it.' },
+    }),
+    dryRun: { type: 'boolean', default: false, description: 'Only say what would happen.' },
+    force: { type: 'boolean', default: false },
+    reason,
+  },
+  ['filter'],
+)
 export const resolveBody = fields({ as: oneOf(['done', 'released']), reason }, ['as', 'reason'])
 
 export interface PageQuery {

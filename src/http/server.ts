@@ -21,10 +21,10 @@ import { addEventRoutes } from './routes-events.ts'
 import { addHealthRoutes } from './routes-health.ts'
 import { addKeyRoutes, addTenantRoutes } from './routes-keys.ts'
 import { addOverviewRoutes } from './routes-overview.ts'
+import { addReplayRoutes } from './routes-replays.ts'
 import { addSecretRoutes } from './routes-secrets.ts'
 import { addStreamRoutes } from './routes-stream.ts'
 import { addTryRoutes } from './routes-try.ts'
-import { addReplayRoutes } from './routes-replays.ts'
 import { addWorkRoutes } from './routes-work.ts'
 
 export interface HttpServerOptions {

@@ -1,13 +1,13 @@
 // Rows as clients see them: the names and forms that the API promises. Instants are ISO 8601; what is not known is left
 // out where the promise says so, and null elsewhere.
 
-import type { DeadLetter } from '../core/dead-letter/index.ts'
+import type { DeadLetter, LetterGroup } from '../core/dead-letter/index.ts'
 import type { EventSummary } from '../core/event/index.ts'
 import { REPORTED_AS } from '../core/failure/index.ts'
 import type { LedgerEntry } from '../core/ledger/index.ts'
 import type { Instant } from '../core/time/index.ts'
 import type { Attempt, WorkRow } from '../core/work/index.ts'
-import type { Change } from '../engine/index.ts'
+import type { BulkReplay, Change } from '../engine/index.ts'
 
 export function iso(at: Instant): string {
   return new Date(at).toISOString()
@@ -142,6 +142,38 @@ export function showChange(change: Change) {
       return { ...change, consumer: change.consumer === null ? null : splitConsumer(change.consumer).name }
     default:
       return change
+  }
+}
+
+export function showLetterGroup(group: LetterGroup) {
+  return {
+    class: group.class,
+    reason: group.reason,
+    reportedAs: REPORTED_AS[group.class],
+    consumer: splitConsumer(group.consumer),
+    cause: group.cause,
+    count: group.count,
+    firstAt: iso(group.firstAt),
+    latestAt: iso(group.latestAt),
+    sampleId: group.sampleId,
+  }
+}
+
+export function showReplay(replay: BulkReplay) {
+  const { consumer, ...filter } = replay.filter
+  return {
+    id: replay.id,
+    state: replay.state,
+    total: replay.total,
+    replayed: replay.replayed,
+    refused: replay.refused,
+    refusals: replay.refusals,
+    filter: consumer === undefined ? filter : { ...filter, consumer: splitConsumer(consumer).name },
+    force: replay.force,
+    by: replay.by,
+    reason: replay.reason,
+    createdAt: iso(replay.createdAt),
+    finishedAt: isoOrNull(replay.finishedAt),
   }
 }
 
