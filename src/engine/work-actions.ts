@@ -106,7 +106,9 @@ export function makeWorkActions(
         return
       }
       // Another item has settled the doubt meanwhile: the ledger stands, and the person's word is about the item alone.
-      if (!isWaiting && as === 'done' && entry.state !== 'done') {
+      // A function is parked over one of its effects: it goes on, with that settled or looking at it again.
+      const goesOn = found.route?.action.type === 'function'
+      if (!isWaiting && as === 'done' && entry.state !== 'done' && !goesOn) {
         throw new AppError(
           'conflict',
           `the ledger entry is ${entry.state}; say released, and the item looks again`,
@@ -119,11 +121,9 @@ export function makeWorkActions(
         effectRef: entry.effectRef,
       }
       const base = { note, guards: [ledgerGuard(entry)], writes: isWaiting ? [word] : [], attempt: null }
-      // A function is parked over one of its effects: with that settled, it goes on.
-      const isOver = as === 'done' && found.route?.action.type !== 'function'
       await settle(
         found,
-        isOver
+        as === 'done' && !goesOn
           ? { ...base, to: 'done', counters: countersOf(work) }
           : { ...base, to: 'again', delayMs: 0, counters: AFRESH },
         action,
