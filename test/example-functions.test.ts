@@ -1,0 +1,113 @@
+// The example of the documents, run by a real node against a tracker that keeps its own log.
+
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { type App, startApp } from '../src/app.ts'
+import { resolveConfig } from '../src/config/index.ts'
+import { DEFAULT_TENANT, type EventId } from '../src/core/ids/index.ts'
+import { signRequest } from '../src/core/source/index.ts'
+
+const SECRET = 'a-secret-of-the-test'
+
+interface Ticket {
+  readonly key: string
+  readonly title: string
+}
+
+let data = ''
+let app: App
+let tracker: Server
+let tickets: Ticket[] = []
+
+beforeEach(async () => {
+  data = mkdtempSync(join(tmpdir(), 'millrace-example-'))
+  tickets = []
+  tracker = createServer(async (request, response) => {
+    let text = ''
+    for await (const chunk of request) text += chunk
+    const { title } = JSON.parse(text) as { title: string }
+    if (title === 'refuse me') {
+      response.writeHead(422).end('no such project')
+      return
+    }
+    tickets.push({ key: String(request.headers['idempotency-key']), title })
+    response.writeHead(201, { 'content-type': 'application/json' })
+    response.end(JSON.stringify({ number: 1_000 + tickets.length }))
+  })
+  await new Promise<void>((resolve) => tracker.listen(0, '127.0.0.1', resolve))
+  // A function reads the environment of its node; here that is the test's.
+  process.env.TRACKER_URL = `http://127.0.0.1:${(tracker.address() as AddressInfo).port}`
+  const env = {
+    MILLRACE_DATA: data,
+    MILLRACE_PORT: '0',
+    MILLRACE_FLOWS: fileURLToPath(new URL('../examples/functions', import.meta.url)),
+    MILLRACE_LOG: join(data, 'log.jsonl'),
+    GITHUB_WEBHOOK_SECRET: SECRET,
+  }
+  const resolved = resolveConfig(env)
+  if (!resolved.ok) throw new Error(JSON.stringify(resolved.findings))
+  app = await startApp({ config: resolved.config, env })
+})
+
+afterEach(async () => {
+  delete process.env.TRACKER_URL
+  await app.close()
+  await new Promise((resolve) => tracker.close(resolve))
+  rmSync(data, { recursive: true })
+})
+
+async function open(delivery: string, number: number, title: string): Promise<EventId> {
+  const payload = {
+    action: 'opened',
+    issue: { number, title },
+    repository: { id: 7, full_name: 'acme/shop' },
+  }
+  const body = new TextEncoder().encode(JSON.stringify(payload))
+  const response = await fetch(`${app.url}/in/default/github`, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      'x-github-event': 'issues',
+      'x-github-delivery': delivery,
+      ...signRequest({ scheme: 'github', secret: [] }, { body, secret: SECRET }),
+    },
+    body,
+  })
+  expect(response.status).toBe(202)
+  return ((await response.json()) as { eventId: EventId }).eventId
+}
+
+test('an issue becomes one ticket, whose number is kept; a refused one is a dead letter that says why', async () => {
+  const reads = app.store.forTenant(DEFAULT_TENANT)
+  const stateOf = async (event: EventId) => (await reads.workOfEvent(event))[0]?.state
+  const first = await open('d1', 41, 'It is broken')
+  while ((await stateOf(first)) !== 'done') expect(await stateOf(first)).toMatch(/^(leased|done)$/)
+  const again = await open('d2', 41, 'It is broken')
+  const refused = await open('d3', 42, 'refuse me')
+  const wrong = await open('d4', 43, '')
+  expect(await app.engine.drain(10_000)).toEqual({ left: 0 })
+
+  expect(tickets).toEqual([{ key: expect.stringContaining('TICKET:7:41'), title: 'It is broken' }])
+  expect([await stateOf(first), await stateOf(again)]).toEqual(['done', 'skipped'])
+  const entry = await reads.ledger('TICKET:7:41')
+  expect(JSON.parse(String(entry?.result))).toEqual({ ticket: 1_001 })
+
+  const { items: letters } = await reads.deadLetters({ cursor: null, limit: 10 })
+  const letterOf = (event: EventId) => letters.find(({ eventId }) => eventId === event)
+  expect(letterOf(refused)).toMatchObject({
+    class: 'validation',
+    lastError: expect.stringContaining('the tracker refused the issue: no such project'),
+  })
+  expect(letterOf(wrong)).toMatchObject({
+    class: 'validation',
+    lastError: expect.stringContaining('input.title'),
+  })
+
+  const { items: events } = await reads.events({ cursor: null, limit: 10 })
+  expect(events.find(({ subject }) => subject === 'tracker.ticket.opened')?.causationId).toBe(first)
+})
