@@ -1,0 +1,327 @@
+// No tenant sees or changes anything of another, over any operation that the OpenAPI document has. An operation without a
+// recipe here fails the test: whoever adds one says what a stranger may ask of it, and what must come of that.
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { TenantId } from '../src/core/ids/index.ts'
+import { readDocument } from '../src/http/document.fixture.ts'
+import { type ApiNode, type Called, startApiNode } from './support/api-node.ts'
+
+const VICTIM = 'acme'
+const STRANGER = 'stranger'
+/** Stands in everything of the victim's that could come out: payloads, names, descriptions. */
+const MARK = 'acmesown'
+
+interface Rows {
+  readonly event: string
+  readonly done: string
+  readonly parked: string
+  readonly dead: string
+  readonly letter: string
+  readonly key: string
+  readonly replay: string
+  readonly version: number
+}
+
+let node: ApiNode
+let rows: Rows
+const keys: Record<string, string> = {}
+
+const definitions = (name: string, vendor: string) => `
+kind: Source
+name: ${name}_shop
+description: of ${name}
+verify: { scheme: none }
+subject: "shop.events.{{ payload.kind }}"
+event: { id: payload.id, objectId: payload.id }
+---
+kind: Route
+name: ${name}_book
+description: of ${name}
+on: [shop.events.paid]
+key: "'${name}:' + payload.id"
+retry: { attempts: 1 }
+do:
+  http: { method: POST, url: "${vendor}/{{ payload.status }}", body: { note: "{{ payload.note }}" } }
+`
+
+const send = (tenant: string, name: string, id: string, kind: string, status: number) =>
+  node.call('POST', '/in/{tenant}/{source}', {
+    params: { tenant, source: `${name}_shop` },
+    body: { id: `${name}-${id}`, kind, status, note: `${name} note` },
+  })
+
+async function ask(method: string, path: string, key: string, options: Parameters<ApiNode['call']>[2] = {}) {
+  const answer = await node.call(method, path, { ...options, key: keys[key] ?? key })
+  expect(answer.status, `${method} ${path} ${answer.text}`).toBeLessThan(300)
+  return answer.body
+}
+
+beforeAll(async () => {
+  node = await startApiNode()
+  const { app, vendorUrl, seen } = node
+  keys.node = app.adminKey.value
+  for (const tenant of [VICTIM, STRANGER]) {
+    await ask('POST', '/v1/tenants', 'node', { body: { name: tenant } })
+    for (const role of ['viewer', 'operator', 'admin']) {
+      const made = await ask('POST', '/v1/keys', 'node', {
+        body: { name: `${tenant} ${role}`, role, tenant },
+      })
+      keys[`${tenant} ${role}`] = made.key
+    }
+  }
+  const owner = `${VICTIM} admin`
+  const files = [{ path: 'a.yaml', text: definitions(MARK, vendorUrl) }]
+  const applied = await ask('POST', '/v1/definitions/apply', owner, { body: { files } })
+  for (const name of ['TOKEN', 'HELD']) {
+    await ask('POST', '/v1/secrets', owner, {
+      body: { name, value: `${MARK} value`, pending: name === 'HELD' },
+    })
+  }
+  const made = await ask('POST', '/v1/keys', owner, { body: { name: `${MARK} key`, role: 'viewer' } })
+  const ended = async (id: string, status: number, state: string) => {
+    const { body } = await send(VICTIM, MARK, id, 'paid', status)
+    const change = await seen(
+      (one) => one.type === 'work' && one.eventId === body.eventId && one.state === state,
+    )
+    return { event: body.eventId as string, work: (change as { id: string }).id }
+  }
+  await send(VICTIM, MARK, 'nobody', 'unheard', 200)
+  const [done, parked, dead, again] = [
+    await ended('done', 201, 'done'),
+    await ended('parked', 0, 'parked'),
+    await ended('dead', 422, 'dead'),
+    await ended('again', 422, 'dead'),
+  ]
+  const letters = await ask('GET', '/v1/dead-letters', owner)
+  const letterOf = (work: string) =>
+    letters.items.find(({ workId }: { workId: string }) => workId === work).id
+  const filter = { ids: [letterOf(again.work)] }
+  const { replayId } = await ask('POST', '/v1/dead-letters/replay', owner, { body: { filter } })
+  // The replay dies as the first try did.
+  await seen(
+    (one) => one.type === 'deadLetter' && one.id === letterOf(again.work) && one.state === 'replaying',
+  )
+  for (let state = 'running'; state === 'running'; ) {
+    state = (await ask('GET', '/v1/replays/{id}', owner, { params: { id: replayId } })).state
+  }
+  const work = async () => (await ask('GET', '/v1/work', owner)).items
+  while ((await work()).some(({ state }: { state: string }) => state === 'ready' || state === 'leased'));
+  rows = {
+    event: done.event,
+    done: done.work,
+    parked: parked.work,
+    dead: dead.work,
+    letter: letterOf(dead.work),
+    key: made.id,
+    replay: replayId,
+    version: applied.version,
+  }
+})
+
+afterAll(async () => {
+  await node[Symbol.asyncDispose]()
+})
+
+interface Recipe {
+  readonly params?: Readonly<Record<string, string>>
+  readonly query?: string
+  readonly body?: unknown
+  /** What the stranger, an admin of its own tenant, gets. */
+  readonly status: number
+}
+
+const route = () => ({ kind: 'Route', name: `${MARK}_book` })
+const reason = 'because'
+
+/** What a stranger asks of each operation, with the victim's own ids wherever it takes one. */
+const RECIPES: Readonly<Record<string, () => Recipe | readonly Recipe[]>> = {
+  getMe: () => ({ status: 200 }),
+  signOut: () => ({ status: 400 }),
+  makeSignInLink: () => ({ status: 201, body: {} }),
+  listKeys: () => ({ status: 200 }),
+  createKey: () => [
+    { status: 403, body: { name: 'mine', role: 'viewer', tenant: VICTIM } },
+    { status: 201, body: { name: 'mine', role: 'viewer' } },
+  ],
+  revokeKey: () => ({ status: 404, params: { id: rows.key } }),
+  listTenants: () => ({ status: 403 }),
+  createTenant: () => ({ status: 403, body: { name: 'third' } }),
+  listSecrets: () => ({ status: 200 }),
+  setSecret: () => ({ status: 201, body: { name: 'TOKEN', value: 'the stranger’s' } }),
+  promoteSecret: () => ({ status: 404, params: { name: 'HELD' } }),
+  removeSecret: () => ({ status: 404, params: { name: 'HELD' } }),
+  listEvents: () => [
+    { status: 200 },
+    { status: 200, query: `?q=${MARK}` },
+    { status: 200, query: `?q=${rows.event}` },
+  ],
+  listUnmatched: () => ({ status: 200 }),
+  getEvent: () => ({ status: 404, params: { id: rows.event } }),
+  explainEvent: () => ({ status: 404, params: { id: rows.event } }),
+  listWork: () => [{ status: 200 }, { status: 200, query: `?consumer=${MARK}_book` }],
+  getWork: () => ({ status: 404, params: { id: rows.done } }),
+  resolveWork: () => ({ status: 404, params: { id: rows.parked }, body: { as: 'done', reason } }),
+  probeWork: () => ({ status: 404, params: { id: rows.parked }, body: { reason } }),
+  retryWork: () => ({ status: 404, params: { id: rows.parked }, body: { reason } }),
+  cancelWork: () => ({ status: 404, params: { id: rows.parked }, body: { reason } }),
+  listLedger: () => [{ status: 200 }, { status: 200, query: `?key=${MARK}:${MARK}-done` }],
+  listDeadLetters: () => ({ status: 200 }),
+  listDeadLetterGroups: () => ({ status: 200 }),
+  getDeadLetter: () => ({ status: 404, params: { id: rows.letter } }),
+  replayDeadLetter: () => ({ status: 404, params: { id: rows.letter }, body: {} }),
+  readyDeadLetter: () => ({ status: 404, params: { id: rows.letter }, body: {} }),
+  editDeadLetter: () => ({ status: 404, params: { id: rows.letter }, body: { data: {}, reason } }),
+  discardDeadLetter: () => ({ status: 404, params: { id: rows.letter }, body: { reason } }),
+  replayDeadLetters: () => [
+    { status: 200, body: { filter: { ids: [rows.letter] }, dryRun: true } },
+    { status: 202, body: { filter: { ids: [rows.letter] } } },
+    { status: 404, body: { filter: { state: 'open' } } },
+  ],
+  listReplays: () => ({ status: 200 }),
+  getReplay: () => ({ status: 404, params: { id: rows.replay } }),
+  cancelReplay: () => ({ status: 404, params: { id: rows.replay }, body: {} }),
+  getOverview: () => ({ status: 200 }),
+  getStats: () => ({ status: 200 }),
+  getDemo: () => ({ status: 200 }),
+  sendDemo: () => ({ status: 409, body: { count: 1 } }),
+  stopDemo: () => ({ status: 200, body: {} }),
+  listDefinitions: () => ({ status: 200 }),
+  listDefinitionVersions: () => ({ status: 200 }),
+  getDefinition: () => ({ status: 404, params: route() }),
+  checkDefinitions: () => ({ status: 200, body: { files: [] } }),
+  planDefinitions: () => ({ status: 200, body: { files: [], prune: true } }),
+  applyDefinitions: () => ({
+    status: 200,
+    body: { files: [{ path: 'a.yaml', text: definitions('mine', node.vendorUrl) }], prune: true },
+  }),
+  rollbackDefinitions: () => ({ status: 404, body: { to: rows.version + 1 } }),
+  pauseDefinition: () => ({ status: 404, params: route(), body: {} }),
+  resumeDefinition: () => ({ status: 404, params: route(), body: {} }),
+  disableDefinition: () => ({ status: 404, params: route(), body: {} }),
+  tryRoute: () => [
+    { status: 404, body: { route: `${MARK}_book`, event: { subject: 'a.b', data: {} } } },
+    { status: 404, body: { yaml: definitions('mine', node.vendorUrl), event: rows.event } },
+  ],
+  tryExpression: () => ({ status: 404, body: { expression: 'payload', as: 'pick', event: rows.event } }),
+}
+
+/** Told apart below: they have no end, or no caller. */
+const APART = new Set(['stream', 'signIn'])
+
+const operations = Object.entries((await readDocument()).paths)
+  .flatMap(([path, item]) =>
+    Object.entries(item).map(([method, operation]) => ({
+      id: operation.operationId,
+      role: operation['x-millrace-role'],
+      method: method.toUpperCase(),
+      path,
+    })),
+  )
+  .filter(({ path }) => path.startsWith('/v1/'))
+
+async function victimsRows() {
+  const dump = await node.app.store.system('verification').dump()
+  const own = (list: readonly { readonly tenant: TenantId }[]) =>
+    list.filter(({ tenant }) => tenant === VICTIM)
+  return {
+    events: own(dump.events),
+    work: own(dump.work),
+    ledger: own(dump.ledger),
+    deadLetters: own(dump.deadLetters),
+    records: own(dump.records),
+  }
+}
+
+describe('[AP3] every operation', () => {
+  test('has a recipe here, and every recipe an operation', () => {
+    const ids = operations.map(({ id }) => id).filter((id) => !APART.has(id))
+    expect(Object.keys(RECIPES).sort()).toEqual([...ids].sort())
+  })
+
+  test.each(operations.filter(({ id }) => !APART.has(id)))(
+    '$id gives a stranger nothing of the victim’s, and changes nothing there',
+    async ({ id, method, path }) => {
+      const before = await victimsRows()
+      for (const { status, ...request } of [RECIPES[id]?.() ?? []].flat()) {
+        const answer = await node.call(method, path, { ...request, key: String(keys[`${STRANGER} admin`]) })
+        expect(answer.status, answer.text).toBe(status)
+        expectNothingOfTheirs(answer, JSON.stringify(request))
+      }
+      expect(await victimsRows()).toEqual(before)
+    },
+  )
+
+  test.each(operations.filter(({ role }) => role !== 'open'))(
+    '$id is closed without a key',
+    async (operation) => {
+      for (const key of [null, 'wrong', `${keys[`${VICTIM} admin`]}x`]) {
+        const answer = await node.call(operation.method, operation.path, { key })
+        expect(answer).toMatchObject({ status: 401, body: { code: 'not_authenticated' } })
+      }
+    },
+  )
+
+  const RANKS = ['viewer', 'operator', 'admin', 'node']
+  test.each(operations.filter(({ role }) => RANKS.indexOf(role) > 0))(
+    '$id is closed to a role below $role',
+    async ({ role, method, path }) => {
+      const below = RANKS[RANKS.indexOf(role) - 1]
+      const answer = await node.call(method, path, { key: String(keys[`${VICTIM} ${below}`]) })
+      expect(answer).toMatchObject({ status: 403, body: { code: 'not_allowed' } })
+    },
+  )
+})
+
+/** Ids that the stranger named itself: an answer may repeat them later. */
+const named = new Set<string>()
+
+function expectNothingOfTheirs({ text }: Called, request: string): void {
+  const ids = Object.values(rows).filter((row): row is string => typeof row === 'string')
+  for (const id of ids) if (request.includes(id)) named.add(id)
+  for (const id of ids) if (!named.has(id)) expect(text).not.toContain(id)
+  if (!request.includes(MARK)) expect(text).not.toContain(MARK)
+  expect(text).not.toContain(`${MARK} note`)
+}
+
+test('[AP3] a stream tells a stranger nothing of the victim’s', async () => {
+  const stop = new AbortController()
+  const response = await fetch(`${node.app.url}/v1/stream`, {
+    headers: { authorization: `Bearer ${keys[`${STRANGER} viewer`]}` },
+    signal: stop.signal,
+  })
+  expect(response.headers.get('content-type')).toContain('text/event-stream')
+  const reader = (response.body as ReadableStream<Uint8Array>).getReader()
+  let text = new TextDecoder().decode((await reader.read()).value)
+  await send(VICTIM, MARK, 'streamed', 'unheard', 200)
+  const mine = await send(STRANGER, 'mine', 'streamed', 'unheard', 200)
+  while (!text.includes(mine.body.eventId)) text += new TextDecoder().decode((await reader.read()).value)
+  stop.abort()
+  expect(text).not.toContain(MARK)
+})
+
+test('[AP3] a stranger’s idempotency key brings nobody else’s answer', async () => {
+  const headers = { 'idempotency-key': 'the-same' }
+  const body = { files: [] }
+  const first = await node.call('POST', '/v1/definitions/plan', {
+    key: String(keys[`${VICTIM} viewer`]),
+    headers,
+    body,
+  })
+  const again = await node.call('POST', '/v1/definitions/plan', {
+    key: String(keys[`${VICTIM} viewer`]),
+    headers,
+    body,
+  })
+  expect(again.headers.get('idempotency-replayed')).toBe('true')
+  expect(again.text).toBe(first.text)
+  const other = await node.call('POST', '/v1/definitions/plan', {
+    key: String(keys[`${STRANGER} viewer`]),
+    headers,
+    body,
+  })
+  expect(other.headers.get('idempotency-replayed')).toBeNull()
+})
+
+test('[AP2] every answer here was as the document says', () => {
+  expect(node.faults).toEqual([])
+})
