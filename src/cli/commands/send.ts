@@ -5,7 +5,7 @@ import { type Command, Option } from 'commander'
 import type { SourceDocument, VerifyDocument } from '../../core/definition/index.ts'
 import { type JsonValue, parseJson, stringifyJson } from '../../core/json/index.ts'
 import { signRequest } from '../../core/source/index.ts'
-import { makeGithubSample, SAMPLE_NAMES } from '../../demo/index.ts'
+import { findTameNumber, makeGithubSample, SAMPLE_NAMES } from '../../demo/index.ts'
 import { type Cli, collect, handle, type Session, wholeNumber } from '../command.ts'
 import { CliError, problemToError, usageError } from '../failure.ts'
 import { readInput } from '../input.ts'
@@ -135,7 +135,8 @@ async function bodyMaker(
     if (!isGithub)
       throw usageError(`there is no sample for ${source.name}`, 'Give the body with --data <file>.')
     const name = options.event ?? 'issues.opened'
-    const first = Math.floor(Date.now() / 1_000) % 1_000_000
+    const now = Math.floor(Date.now() / 1_000) % 1_000_000
+    const first = options.count === 1 ? findTameNumber(now) : now
     if (makeGithubSample(name, 0, '') === null) {
       throw usageError(`there is no sample ‘${name}’`, `There are ${SAMPLE_NAMES.join(', ')}.`)
     }

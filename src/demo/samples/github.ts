@@ -10,17 +10,17 @@ export interface Sample {
   readonly data: object
 }
 
-const issueNumber = (number: number) => 100 + number
+export const issueNumber = (number: number) => 100 + number
 
-/** Every ninth issue has a title that is too long for the tracker. */
-const hasLongTitle = (number: number) => number % 9 === 4
+/** Of each twenty samples one is an issue whose title is too long for the tracker. */
+export const hasLongTitle = (number: number) => number % 20 === 0
 
 function makeIssue(number: number) {
   return {
     number: issueNumber(number),
     title: hasLongTitle(number) ? LONG_TITLE : pick(TITLES, number),
     user: { login: pick(PEOPLE, number) },
-    labels: number % 3 === 0 ? [{ name: 'bug' }] : [],
+    labels: number % 4 === 2 ? [{ name: 'bug' }] : [],
     created_at: '2026-03-02T08:00:00Z',
   }
 }

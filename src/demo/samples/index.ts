@@ -1,1 +1,8 @@
-export { makeGithubSample, makeStreamSample, SAMPLE_NAMES, type Sample } from './github.ts'
+export {
+  hasLongTitle,
+  issueNumber,
+  makeGithubSample,
+  makeStreamSample,
+  SAMPLE_NAMES,
+  type Sample,
+} from './github.ts'
