@@ -172,12 +172,14 @@ export function makeInternalActions(
       run.emitted.push(makeEmitted(named, parseJson(text)))
     },
     heartbeat(run, detail) {
-      if (run.refusal() !== null || run.deadline === 0) return
+      if (run.refusal() !== null) return
       const { item, route } = run.call
       if (detail !== undefined) {
         const fields = { route: route.document.name, work: item.work.id, detail: shown(detail) }
         log.info('function.heartbeat', fields)
       }
+      // Said before it first waited: its time only begins.
+      if (run.deadline === 0) return
       const saidAt = clock.monotonic()
       const givenMs = Math.min(run.action.timeoutMs, latestEnd(run) - time.now())
       // The time is longer only if the node holds the item for as long.
