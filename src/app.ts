@@ -425,7 +425,7 @@ function nodeName(config: Config, env: AppOptions['env']): string {
 function makeApi(
   gate: Gate,
   engine: Engine,
-  code: Pick<Code, 'find'>,
+  code: Pick<BundleCode, 'find' | 'timeoutMs'>,
   store: Store,
   {
     demo,
@@ -439,6 +439,7 @@ function makeApi(
     definitions: {
       ...behind(gate, engine.definitions),
       functionHash: (name) => code.find(name),
+      functionTimeoutMs: (name) => code.timeoutMs(name),
     },
     inspect: behind(gate, engine.inspect),
     watch: (watcher) => engine.watch(watcher),

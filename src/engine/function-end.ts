@@ -4,7 +4,7 @@
 // Invariants: W5 an item whose effect may be there never dies and is never done: it is parked for a person, who is told
 // which effect. What an earlier run left in doubt is found even if this one did not come to it again.
 
-import type { FunctionOutcome } from '../core/function/index.ts'
+import { type FunctionOutcome, tellFailure } from '../core/function/index.ts'
 import type { LedgerEntry } from '../core/ledger/index.ts'
 import { type Attempt, EMPTY_NOTE } from '../core/work/index.ts'
 import type { Page } from '../ports/store.ts'
@@ -116,7 +116,7 @@ export function makeFunctionEnds(
       delayMs: step.step === 'again' ? step.delayMs : 0,
       class: failureClass,
       reason: step.step === 'dead' ? step.reason : 'cap_reached',
-      error: outcome.message,
+      error: tellFailure(outcome),
     })
   }
 

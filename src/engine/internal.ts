@@ -3,7 +3,7 @@
 
 import type { EmitAction, FunctionAction } from '../core/action/index.ts'
 import type { FailureClass } from '../core/failure/index.ts'
-import { failedFunction, findJsonFault } from '../core/function/index.ts'
+import { failedFunction, findJsonFault, tellFailure } from '../core/function/index.ts'
 import type { Ids } from '../core/ids/index.ts'
 import { type JsonValue, parseJson, stringifyJson } from '../core/json/index.ts'
 import type { LedgerEntry } from '../core/ledger/index.ts'
@@ -211,7 +211,7 @@ export function makeInternalActions(
     if (outcome.kind === 'failed') {
       return deps.fail(call, {
         class: outcome.how === 'terminal' ? 'validation' : 'transient',
-        error: outcome.message,
+        error: tellFailure(outcome),
         retryAfterMs: outcome.afterMs,
       })
     }

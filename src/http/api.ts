@@ -51,6 +51,8 @@ export interface HttpApi {
   > & {
     /** The hash of the code that has the function, or null. */
     functionHash(name: string): string | null
+    /** How long a function says that it may take, or null. */
+    functionTimeoutMs(name: string): number | null
   }
   readonly inspect: Inspect
   readonly secrets: Pick<SecretVault, 'list' | 'names' | 'set' | 'promote' | 'remove'>

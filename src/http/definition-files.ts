@@ -36,6 +36,7 @@ export async function compileFiles(
   const names = await api.secrets.names(tenant)
   return compileDefinitions(files, {
     functions: (name) => api.definitions.functionHash(name),
+    timeouts: (name) => api.definitions.functionTimeoutMs(name),
     profiles,
     secrets: (name) => names.has(name),
   })

@@ -28,7 +28,11 @@ export function makeDefinitionWorld() {
     reads: (tenant) => store.forTenant(tenant),
     access: makeAccess({ store, clock, random, log, adminKey: ADMIN }),
     secrets: makeLocalVault({ store, clock, random, log, keys: makeMasterKeys(new Uint8Array(32)) }),
-    definitions: { ...definitions, functionHash: (name) => (name === 'known' ? 'sha256:known' : null) },
+    definitions: {
+      ...definitions,
+      functionHash: (name) => (name === 'known' ? 'sha256:known' : null),
+      functionTimeoutMs: () => null,
+    },
     inspect: makeInspect({ store, registry, definitions, vars: {}, now: () => NOW }),
     about: { environment: 'DEV', version: '0.0.0', node: 'node-1' },
   }

@@ -42,6 +42,7 @@ async function checkTypes(): Promise<string> {
     target: 'ES2023',
     module: 'NodeNext',
     strict: true,
+    skipLibCheck: true,
     noEmit: true,
     allowImportingTsExtensions: true,
   }
@@ -67,6 +68,6 @@ test('an editor knows `millrace` in a user’s folder by the package’s own dec
     readFileSync(file, 'utf8').replace("issue: '{{ payload.issue.number }}'", "issue: 'forty-one'"),
   )
   expect(await checkTypes()).toMatch(
-    /tickets\.ts\(\d+,\d+\): error TS2322: Type '"?forty-one|tickets\.ts\(\d+,\d+\): error TS/,
+    /tickets\.ts\(\d+,\d+\): error TS2322: Type '"forty-one"' is not assignable/,
   )
 })

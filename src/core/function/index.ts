@@ -12,4 +12,5 @@ export {
   findJsonFault,
   outcomeOfError,
   outcomeOfValue,
+  tellFailure,
 } from './outcome.ts'

@@ -41,6 +41,11 @@ export function failedFunction(
   return { kind: 'failed', how, afterMs, message }
 }
 
+/** The error as people read it: with the line that it comes from, where that is known. */
+export function tellFailure({ message, at }: Extract<FunctionOutcome, { kind: 'failed' }>): string {
+  return at === undefined ? message : `${message} (at ${at})`
+}
+
 /** What keeps a value from being JSON, with its place, or null. Members that are undefined count as absent. */
 export function findJsonFault(value: unknown, where: string, depthMax: number = DEPTH_MAX): string | null {
   if (value === null || typeof value === 'string' || typeof value === 'boolean' || typeof value === 'bigint')
