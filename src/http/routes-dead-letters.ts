@@ -2,7 +2,7 @@
 // discard.
 
 import type { FastifyInstance } from 'fastify'
-import type { DeadLetterReason, DeadLetterState } from '../core/dead-letter/index.ts'
+import { causeOf, type DeadLetterReason, type DeadLetterState } from '../core/dead-letter/index.ts'
 import { AppError } from '../core/errors/index.ts'
 import type { FailureClass } from '../core/failure/index.ts'
 import type { DeadLetterId, TenantId } from '../core/ids/index.ts'
@@ -29,6 +29,7 @@ export function addDeadLetterRoutes(app: FastifyInstance, api: Pick<HttpApi, 're
     readonly consumer?: string
     readonly class?: FailureClass
     readonly reason?: DeadLetterReason
+    readonly cause?: string
   }
   app.get<{ Querystring: ListQuery }>(
     '/dead-letters',
@@ -42,10 +43,12 @@ export function addDeadLetterRoutes(app: FastifyInstance, api: Pick<HttpApi, 're
       },
     },
     async (request) => {
-      const { consumer, ...query } = splitQuery(request.query)
+      const { consumer, cause, ...query } = splitQuery(request.query)
       const filter = consumer === undefined ? query : { ...query, consumer: toConsumer(consumer) }
       const { items, nextCursor } = await api.reads(request.caller.tenant).deadLetters(filter)
-      return { items: items.map(showDeadLetter), nextCursor }
+      const found =
+        cause === undefined ? items : items.filter(({ lastError }) => causeOf(lastError) === cause)
+      return { items: found.map(showDeadLetter), nextCursor }
     },
   )
 

@@ -51,6 +51,11 @@ export const deadLettersQuery = fields({
   consumer: text,
   class: oneOf(FAILURE_CLASSES),
   reason: oneOf(DEAD_LETTER_REASONS),
+  cause: {
+    ...text,
+    description:
+      'As the groups tell it. A page may then hold fewer items than asked while `nextCursor` is not null.',
+  },
 })
 export const deadLetterGroupsQuery = fields({ state: { ...oneOf(DEAD_LETTER_STATES), default: 'open' } })
 export const idParams = fields({ id: { type: 'string', minLength: 1, maxLength: 128 } }, ['id'])
