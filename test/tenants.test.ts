@@ -251,6 +251,15 @@ describe('[AP3] every operation', () => {
     },
   )
 
+  const rowsByAddress = operations.filter(
+    ({ id, method, path }) => !APART.has(id) && method === 'GET' && path.includes('{'),
+  )
+  test.each(rowsByAddress)('$id answers the owner of the very row', async ({ id, method, path }) => {
+    const [recipe] = [RECIPES[id]?.() ?? []].flat()
+    const answer = await node.call(method, path, { ...recipe, key: String(keys[`${VICTIM} viewer`]) })
+    expect(answer.status).toBe(200)
+  })
+
   test.each(operations.filter(({ role }) => role !== 'open'))(
     '$id is closed without a key',
     async (operation) => {

@@ -688,3 +688,188 @@ describe('on one port', () => {
     await ended
   })
 })
+
+describe('[AP4] what is wrong with a request', () => {
+  test('is told at every field, with what to write', async () => {
+    const { post, get } = makeWorld()
+    const body = { as: 'gone', reason: ' ', forse: true }
+    const answer = await post('/v1/work/wrk_1/resolve', body)
+    expect(answer).toMatchObject({
+      status: 400,
+      body: {
+        code: 'invalid_request',
+        details: {
+          fields: [
+            { path: '/forse', message: 'is not known; known: as, reason' },
+            { path: '/as', message: 'must be one of done, released' },
+            { path: '/reason', message: 'must hold more than spaces' },
+          ],
+        },
+      },
+    })
+    expect(answer.body.detail).toContain('body /as must be one of done, released')
+    expect((await get('/v1/events?limit=0&colour=red')).body.details.fields).toEqual([
+      { path: '/colour', message: expect.stringContaining('known: cursor, limit, source') },
+      { path: '/limit', message: 'must be at least 1' },
+    ])
+    expect((await post('/v1/work/wrk_1/resolve', {})).body.details.fields).toEqual([
+      { path: '/as', message: 'is missing' },
+      { path: '/reason', message: 'is missing' },
+    ])
+  })
+})
+
+describe('an idempotency key', () => {
+  const resolve = { as: 'done', reason: 'seen' }
+  const send = (
+    { server }: ReturnType<typeof makeWorld>,
+    key: string,
+    payload: object = resolve,
+    url = '/v1/work/wrk_2/resolve',
+  ) =>
+    server.app.inject({
+      method: 'POST',
+      url,
+      headers: { authorization: `Bearer ${KEY}`, 'idempotency-key': key },
+      payload,
+    })
+
+  test('[AP5] brings the first answer again, and nothing is done twice', async () => {
+    const world = makeWorld()
+    await writeStory(world.store)
+    const first = await send(world, 'k-1')
+    const again = await send(world, 'k-1')
+    expect(first.headers['idempotency-replayed']).toBeUndefined()
+    expect(again.headers['idempotency-replayed']).toBe('true')
+    expect([again.statusCode, again.body, again.headers['content-type']]).toEqual([
+      200,
+      first.body,
+      first.headers['content-type'],
+    ])
+    expect(world.calls).toHaveLength(1)
+    await send(world, 'k-2')
+    expect(world.calls).toHaveLength(2)
+  })
+
+  test('[AP5] of another form is refused', async () => {
+    const world = makeWorld()
+    for (const key of ['', 'two words', 'ü', 'x'.repeat(256)]) {
+      const answer = await send(world, key)
+      expect(answer.statusCode, key).toBe(400)
+      expect(answer.json().details.fields[0].path).toBe('/idempotency-key')
+    }
+    expect(world.calls).toEqual([])
+  })
+
+  test('[AP6] for another request is refused, and while the first runs it says when to come again', async () => {
+    let end = () => {}
+    let begun = () => {}
+    const running = new Promise<void>((done) => {
+      begun = done
+    })
+    const world = makeWorld({
+      work: {
+        resolve: () => {
+          begun()
+          return new Promise<void>((done) => {
+            end = done
+          })
+        },
+      } as unknown as HttpApi['work'],
+    })
+    await writeStory(world.store)
+    const first = send(world, 'k-1')
+    await running
+    const second = await send(world, 'k-1')
+    expect(second.statusCode).toBe(409)
+    expect(second.headers['retry-after']).toBe('1')
+    expect(second.json().code).toBe('idempotency_running')
+    const other = await send(world, 'k-1', { ...resolve, reason: 'heard' })
+    expect([other.statusCode, other.json().code]).toEqual([422, 'idempotency_mismatch'])
+    end()
+    expect((await first).statusCode).toBe(200)
+    const elsewhere = await send(world, 'k-1', resolve, '/v1/work/wrk_1/resolve')
+    expect(elsewhere.json().code).toBe('idempotency_mismatch')
+  })
+
+  test('[AP7] keeps a refusal of the route, and forgets a failure of ours', async () => {
+    let failures = 0
+    const world = makeWorld({
+      work: {
+        resolve: async () => {
+          failures += 1
+          if (failures === 1) throw new Error('hidden')
+          throw new AppError('conflict', 'the item is done, not parked')
+        },
+      } as unknown as HttpApi['work'],
+    })
+    expect((await send(world, 'k-1')).statusCode).toBe(500)
+    const refused = await send(world, 'k-1')
+    expect(refused.statusCode).toBe(409)
+    const again = await send(world, 'k-1')
+    expect([again.body, again.headers['idempotency-replayed']]).toEqual([refused.body, 'true'])
+    expect(again.headers['content-type']).toContain('application/problem+json')
+    expect(failures).toBe(2)
+  })
+
+  test('[AP9] is not taken where a secret is told, and nothing is made', async () => {
+    const world = makeWorld()
+    const answer = await send(world, 'k-1', { name: 'mine', role: 'viewer' }, '/v1/keys')
+    expect(answer.statusCode).toBe(400)
+    expect(answer.json().detail).toContain('takes no idempotency key')
+    const { items } = (await world.get('/v1/keys')).body
+    expect(items).toEqual([])
+    const dump = await world.store.system('verification').dump()
+    expect(dump.records.filter(({ kind }) => kind === 'idempotency')).toEqual([])
+  })
+})
+
+describe('the overview', () => {
+  test('[FD4] counts what there is, and says what was done in the last minute', async () => {
+    const { store, get } = makeWorld({
+      definitions: {
+        list: async () => [{ kind: 'Route', status: 'paused' }],
+      } as unknown as HttpApi['definitions'],
+    })
+    await writeStory(store)
+    await write(store, [event('evt_2', { matched: 0 }), work('wrk_9', 'evt_1', { consumer: 'route:late' })])
+    expect((await get('/v1/overview')).body).toEqual({
+      now: AT,
+      counts: { ready: 1, leased: 0, parked: 0, openDeadLetters: 1, unmatched: 1 },
+      isCapped: { ready: false, leased: false, parked: false, openDeadLetters: false, unmatched: false },
+      oldestReadyAt: AT,
+      definitions: { sources: 0, routes: 1, paused: 1 },
+      rates: { acceptedPerMinute: 0, donePerMinute: 0, failedPerMinute: 0 },
+    })
+    const { body } = await get('/v1/stats?minutes=5')
+    expect(body.accepted).toHaveLength(150)
+    expect(body.queueAgeMs.at(-1)).toBe(0)
+    expect((await get('/v1/stats?minutes=0')).status).toBe(400)
+  })
+
+  test('[FD4] asks the store at most every two seconds, however many look', async () => {
+    let asked = 0
+    let now = NOW
+    const world = makeWorld({
+      now: () => now,
+      definitions: { list: async () => [] } as unknown as HttpApi['definitions'],
+    })
+    const real = world.store.forTenant(DEFAULT_TENANT)
+    const counting = makeWorld({
+      now: () => now,
+      definitions: { list: async () => [] } as unknown as HttpApi['definitions'],
+      reads: () => ({
+        ...real,
+        overview: () => {
+          asked += 1
+          return real.overview()
+        },
+      }),
+    })
+    await Promise.all([counting.get('/v1/overview'), counting.get('/v1/overview'), counting.get('/v1/stats')])
+    expect(asked).toBe(1)
+    now += 2_000
+    await counting.get('/v1/overview')
+    expect(asked).toBe(2)
+  })
+})

@@ -743,6 +743,8 @@ export interface Operations {
       readonly consumer?: string | undefined
       readonly class?: 'transient' | 'rate_limited' | 'auth' | 'config' | 'validation' | 'poison' | 'unknown' | undefined
       readonly reason?: 'cap_reached' | 'expired' | 'crash_loop' | 'unparseable' | 'rejected' | 'definition_missing' | undefined
+      /** As the groups tell it. A page may then hold fewer items than asked while `nextCursor` is not null. */
+      readonly cause?: string | undefined
     }
     answer: {
       readonly items: readonly DeadLetter[]
@@ -1385,7 +1387,7 @@ export const OPERATIONS = {
   getStats: ['GET', '/v1/stats', ['minutes']],
   getWork: ['GET', '/v1/work/{id}', []],
   listDeadLetterGroups: ['GET', '/v1/dead-letters/groups', ['state']],
-  listDeadLetters: ['GET', '/v1/dead-letters', ['cursor', 'limit', 'state', 'consumer', 'class', 'reason']],
+  listDeadLetters: ['GET', '/v1/dead-letters', ['cursor', 'limit', 'state', 'consumer', 'class', 'reason', 'cause']],
   listDefinitionVersions: ['GET', '/v1/definitions/versions', ['cursor', 'limit']],
   listDefinitions: ['GET', '/v1/definitions', ['kind']],
   listEvents: ['GET', '/v1/events', ['cursor', 'limit', 'source', 'subject', 'q', 'unmatched']],
