@@ -5,9 +5,10 @@ import type { EventId, WorkId } from '../src/core/ids/index.ts'
 import type { LedgerEntry, LedgerProof } from '../src/core/ledger/index.ts'
 import type { WorkRow } from '../src/core/work/index.ts'
 import type { Life } from './node.ts'
+import type { ScenarioRoute } from './scenario.ts'
 import type { Send } from './vendor.ts'
 
-export type Rule = 'N1' | 'N2' | 'N3' | 'N4' | 'N5' | 'N6' | 'N12' | 'BROKEN'
+export type Rule = 'N1' | 'N2' | 'N3' | 'N4' | 'N5' | 'N6' | 'N12' | 'DV9' | 'DV13' | 'DL5' | 'RP4' | 'BROKEN'
 
 export interface Violation {
   readonly rule: Rule
@@ -37,9 +38,14 @@ export const COUNTED = [
   'skipped',
   'evidence',
   'held',
+  'controls',
+  'rollbacks',
   'functionEffects',
   'functionStops',
   'functionEvents',
+  'edits',
+  'bulkReplays',
+  'cancelled',
 ] as const
 export type Counted = (typeof COUNTED)[number]
 export type Counts = Record<Counted, number>
@@ -84,6 +90,10 @@ export interface Book {
   /** Times that an item was taken from the dead. */
   readonly lost: Map<WorkId, number>
   readonly acknowledgements: Acknowledgement[]
+  /** Markers of replays that are not over. */
+  readonly replaying: Set<string>
+  /** The bundles that were in force, or about to be. */
+  readonly bundles: (readonly ScenarioRoute[])[]
   readonly counts: Counts
   readonly violations: Violation[]
   violate(rule: Rule, message: string): void
@@ -101,6 +111,8 @@ export function makeBook(trace: (who: string, what: () => string) => void): Book
     words: new Map(),
     lost: new Map(),
     acknowledgements: [],
+    replaying: new Set(),
+    bundles: [],
     counts: makeCounts(),
     violations,
     violate(rule, message) {

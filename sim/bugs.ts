@@ -2,7 +2,7 @@
 // bounded number of seeds (sim/bugs.test.ts). A simulator that finds no planted bug proves nothing when it finds none.
 
 import { putWork } from '../src/adapters/store-memory/state.ts'
-import type { NodeId, WorkId } from '../src/core/ids/index.ts'
+import { DEFAULT_TENANT, type NodeId, type WorkId } from '../src/core/ids/index.ts'
 import { EMPTY_NOTE, type WorkRow } from '../src/core/work/index.ts'
 import type { Decisions } from '../src/engine/index.ts'
 import type { Clock } from '../src/ports/clock.ts'
@@ -12,6 +12,7 @@ import type { Commit, CommitResult, Store, Write } from '../src/ports/store.ts'
 import { RetryableError } from '../src/sdk/errors.ts'
 import type { Rule } from './book.ts'
 import type { Data, StoreKind } from './data.ts'
+import { otherVersion, ROUTES } from './scenario.ts'
 
 export interface Bug {
   readonly name: string
@@ -78,6 +79,41 @@ const rewrite = (data: Data, ids: readonly WorkId[], change: (row: WorkRow) => W
 }
 
 export const BUGS: readonly Bug[] = [
+  {
+    name: 'work-on-the-newest-definition',
+    about: 'an item runs by another version of its route than the one that it began with',
+    breaks: ['DV9'],
+    store: (store) => ({
+      ...store,
+      async claim(request) {
+        const result = await store.claim(request)
+        const items = result.items.map(async ({ work, event }) => {
+          const definition = otherVersion(work.consumer, work.definition)
+          const read = store.forTenant(work.tenant).record('definition', definition)
+          const isThere = await read.catch(() => null)
+          return { work: isThere === null ? work : { ...work, definition }, event }
+        })
+        return { ...result, items: await Promise.all(items) }
+      },
+    }),
+  },
+  {
+    name: 'claims-what-is-paused',
+    about: 'the claim loop asks for the work of every route, whatever its status',
+    breaks: ['DV13'],
+    store: (store) => ({
+      ...store,
+      claim: (request) =>
+        store.claim({
+          ...request,
+          slots: ROUTES.map(({ document }) => ({
+            tenant: DEFAULT_TENANT,
+            consumer: `route:${document.name}`,
+            max: request.max,
+          })),
+        }),
+    }),
+  },
   {
     name: 'lease-guard-dropped',
     about: 'commits do not say which lease they rest on',

@@ -7,6 +7,7 @@ import { WORK_STEPS, type WorkRow, type WorkState } from '../src/core/work/index
 import type { ClaimRequest, Commit, Write } from '../src/ports/store.ts'
 import { StoreError } from '../src/ports/store.ts'
 import { addTo, type Book } from './book.ts'
+import { isCopy, makeLetterChecks } from './check-letters.ts'
 import type { VirtualTime } from './clock.ts'
 import type { Data, Outcome } from './data.ts'
 import { type Life, short } from './node.ts'
@@ -26,6 +27,8 @@ type LedgerWrite = Extract<Write, { w: 'ledger.reserve' | 'ledger.settle' | 'led
 /** Classes that nobody but a person may try again. */
 const REFUSALS = new Set([400, 401, 403, 404, 405, 409, 410, 422, 501])
 
+const isOver = (state: WorkState | undefined) => state === 'dead' || state === 'cancelled'
+
 export function makeRowChecks(deps: {
   readonly book: Book
   readonly data: Data
@@ -36,6 +39,7 @@ export function makeRowChecks(deps: {
   const { works, entries } = book
   /** When the dedup keys that were seen may come again. */
   const windows = new Map<string, number>()
+  const letters = makeLetterChecks(deps)
   const newestOf = new Map<NodeId, Incarnation>()
 
   const stepWork = (id: WorkId, from: WorkState | 'absent', to: WorkState) => {
@@ -81,6 +85,7 @@ export function makeRowChecks(deps: {
     if (to === 'skipped') book.counts.skipped += 1
     if (to === 'dead') book.counts.deadLetters += 1
     if (to === 'dead' && write.note.class === 'poison') book.counts.poisoned += 1
+    if (to === 'cancelled') book.counts.cancelled += 1
     if (isPersons) book.counts.resolved += 1
   }
 
@@ -146,15 +151,12 @@ export function makeRowChecks(deps: {
   }
 
   /** An accepted event has exactly the work that one of the bundles in force says. */
-  const checkMatched = (life: Life, commit: Commit) => {
-    for (const write of commit.writes) if (write.w === 'event.append') checkAppended(life, commit, write)
+  const checkMatched = (commit: Commit) => {
+    for (const write of commit.writes) if (write.w === 'event.append') checkAppended(commit, write)
   }
 
-  const checkAppended = (
-    life: Life,
-    commit: Commit,
-    { event, dedupForMs }: Extract<Write, { w: 'event.append' }>,
-  ) => {
+  const checkAppended = (commit: Commit, { event, dedupForMs }: Extract<Write, { w: 'event.append' }>) => {
+    if (isCopy(event)) return
     const name = `${event.source} ${event.dedupKey}`
     const knownUntil = windows.get(name)
     if (knownUntil !== undefined && time.now() < knownUntil) {
@@ -167,7 +169,7 @@ export function makeRowChecks(deps: {
         write.w === 'work.add' && write.work.eventId === event.id ? [write.work.consumer] : [],
       )
       .sort()
-    const isRight = life.bundles.some((routes) => {
+    const isRight = book.bundles.some((routes) => {
       const wanted = routes
         .filter((route) => route.wants(event.subject, payload))
         .map(({ document }) => `route:${document.name}`)
@@ -201,15 +203,16 @@ export function makeRowChecks(deps: {
           book.counts.evidence += 1
           break
         case 'deadLetter.put':
-          if (write.row.state === 'open' && rows.work.get(write.row.workId) !== 'dead') {
-            book.violate('N2', `a dead letter is opened, but its work ${short(write.row.workId)} is not dead`)
+          if (write.row.state === 'open' && !isOver(rows.work.get(write.row.workId))) {
+            book.violate('N2', `a dead letter is opened, but its work ${short(write.row.workId)} is not over`)
           }
           break
         default:
           break
       }
     }
-    checkMatched(life, commit)
+    letters.applied(commit)
+    checkMatched(commit)
   }
 
   interface Rows {

@@ -5,7 +5,7 @@ import { addTo, type Book, type Reserve } from './book.ts'
 import type { VirtualTime } from './clock.ts'
 import type { Data } from './data.ts'
 import { type Life, short } from './node.ts'
-import { isEffectKey, routeOf } from './scenario.ts'
+import { isEffectKey, routeOf, variantOf } from './scenario.ts'
 import type { Effect, Send, Vendor } from './vendor.ts'
 
 export interface SendChecks {
@@ -44,6 +44,13 @@ export function makeSendChecks(deps: {
     const row = data.work(DEFAULT_TENANT, reserve.work)
     if (row !== null && reserve.at >= row.expiresAt) {
       book.violate('N6', `${name} is made after its work has expired`)
+    }
+    const variant = row === null ? undefined : variantOf(row.definition)
+    if (!send.isProbe && variant !== undefined && send.definition !== variant) {
+      book.violate(
+        'DV9',
+        `${name} is made by the ${send.definition} version, its work began with the ${variant}`,
+      )
     }
     checkHeld(send, reserve, name)
     return reserve.work

@@ -87,6 +87,8 @@ export interface Profile {
   readonly jumpEveryMs: number
   readonly personEveryMs: number
   readonly redefineEveryMs: number
+  /** Pauses, resumes, rolls back. */
+  readonly controlEveryMs: number
   readonly skewMs: number
 }
 
@@ -134,6 +136,7 @@ export function drawProfile(rng: Rng): Profile {
     personEveryMs: some(700, () => rng.between(5, 25) * 1_000),
     redefineEveryMs: some(250, () => rng.between(10, 30) * 1_000),
     skewMs: some(400, () => rng.between(-120_000, 120_000)),
+    controlEveryMs: some(350, () => rng.between(2, 15) * 1_000),
   }
 }
 
@@ -162,6 +165,7 @@ export const CALM: Profile = {
   jumpEveryMs: 0,
   personEveryMs: 0,
   redefineEveryMs: 0,
+  controlEveryMs: 0,
   skewMs: 0,
 }
 

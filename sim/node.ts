@@ -4,6 +4,7 @@
 // A pause is a stopped process (SIGSTOP, a long swap, a migrated machine): timers and answers wait, and come all at once.
 
 import { makeStaticCode, type StaticFunction } from '../src/adapters/code-static/index.ts'
+import { AppError } from '../src/core/errors/index.ts'
 import { DEFAULT_TENANT, type Incarnation, type NodeId } from '../src/core/ids/index.ts'
 import {
   type Decisions,
@@ -35,8 +36,6 @@ export interface Life extends Gate {
   resume(): void
   /** Incarnations that the store gave to this life. */
   readonly owners: Set<Incarnation>
-  /** The bundles that were in force in this life, or about to be. */
-  readonly bundles: (readonly ScenarioRoute[])[]
   /** Takes events; null before the start is over and after the end. */
   engine(): Engine | null
   /** Puts definitions in force; settles when it is done, never if the life ends first. */
@@ -55,6 +54,8 @@ export interface NodeDeps {
   store(life: Life, clock: Clock): Store
   http(life: Life): HttpClient
   context(context: FunctionContext): FunctionContext
+  /** Some life puts these in force, and every other one follows. */
+  onApply(life: Life, routes: readonly ScenarioRoute[], applied: Promise<void>): void
   /** What the definitions folder says now. */
   routes(): readonly ScenarioRoute[]
   onCrash(life: Life, why: string): void
@@ -76,7 +77,6 @@ export function startLife(deps: NodeDeps, name: string): Life {
     name,
     node: deps.node,
     owners: new Set(),
-    bundles: [],
     isDead: () => isDead,
     isPaused: () => isPaused,
     pass(callback) {
@@ -106,21 +106,26 @@ export function startLife(deps: NodeDeps, name: string): Life {
       for (const callback of woken) time.after(0, () => life.pass(callback))
     },
     engine: () => (isDead ? null : started),
-    async apply(routes) {
-      life.bundles.push(routes)
-      // One after the other, as whoever applies would.
-      const before = applying
-      let done = () => {}
-      applying = new Promise<void>((resolve) => {
-        done = resolve
-      })
-      await before
-      try {
-        await engine.apply(DEFAULT_TENANT, [...SOURCES, ...routes.map(({ document }) => document)])
-      } finally {
-        done()
-      }
+    apply(routes) {
+      const applied = applyNow(routes)
+      deps.onApply(life, routes, applied)
+      return applied
     },
+  }
+
+  const applyNow = async (routes: readonly ScenarioRoute[]) => {
+    // One after the other, as whoever applies would.
+    const before = applying
+    let done = () => {}
+    applying = new Promise<void>((resolve) => {
+      done = resolve
+    })
+    await before
+    try {
+      await engine.apply(DEFAULT_TENANT, [...SOURCES, ...routes.map(({ document }) => document)])
+    } finally {
+      done()
+    }
   }
 
   const clock = deps.clock(deps.machine.clockFor(life))
@@ -139,10 +144,22 @@ export function startLife(deps: NodeDeps, name: string): Life {
     deps.decisions,
   )
 
+  /** Nodes that start together apply the same: who comes second looks again. */
+  const applyFirst = async () => {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await life.apply(deps.routes())
+      } catch (error) {
+        const isLost = error instanceof AppError && error.code === 'conflict'
+        if (!isLost || tries >= 5) throw error
+      }
+    }
+  }
+
   const start = async () => {
     trace(name, () => 'starts')
     try {
-      await life.apply(deps.routes())
+      await applyFirst()
       await engine.start()
       started = engine
     } catch {

@@ -6,10 +6,11 @@ import { signRequest } from '../src/core/source/index.ts'
 import type { WorkRow } from '../src/core/work/index.ts'
 import type { Engine } from '../src/engine/index.ts'
 import { addTo, type Book } from './book.ts'
-import { checkAcknowledged } from './check-end.ts'
+import { checkAcknowledged, waitingForPerson } from './check-end.ts'
 import type { VirtualTime } from './clock.ts'
 import type { Data } from './data.ts'
 import type { Faults } from './faults.ts'
+import { mend } from './menders.ts'
 import { type Life, short } from './node.ts'
 import type { Rng } from './random.ts'
 import { KINDS, SECRET, SOURCES } from './scenario.ts'
@@ -93,7 +94,8 @@ export function startSender(outside: Outside, message: Message): { isOver(): boo
           },
           (error: unknown) => {
             if (life.isDead()) return
-            const isFinal = error instanceof AppError && error.kind !== 'unavailable'
+            const isOff = error instanceof AppError && error.code === 'source_disabled'
+            const isFinal = error instanceof AppError && error.kind !== 'unavailable' && !isOff
             if (isFinal) {
               book.counts.refusals += 1
               if (!message.isForged) book.violate('BROKEN', `${message.id} is refused: ${error.code}`)
@@ -124,7 +126,7 @@ function requestOf(message: Message): { headers: Record<string, string>; body: U
   return { headers: { 'x-kind': message.kind, 'x-message-id': message.id, ...signature }, body }
 }
 
-function pickLife({ lives, rng }: Outside): Life | null {
+export function pickLife({ lives, rng }: Pick<Outside, 'lives' | 'rng'>): Life | null {
   const open = lives().filter((life) => life.engine() !== null)
   return open.length === 0 ? null : rng.pick(open)
 }
@@ -136,7 +138,8 @@ export function actAsPerson(outside: Outside): void {
   const engine = life?.engine() ?? null
   if (life === null || engine === null) return
   life.pass(() => {
-    const { work, deadLetters } = data.dump()
+    const dump = data.dump()
+    const { work, deadLetters } = dump
     const parked = work.filter(({ state }) => state === 'parked')
     const dead = deadLetters.filter(({ state }) => state === 'open')
     if (parked.length > 0) decide(outside, engine, rng.pick(parked))
@@ -146,15 +149,16 @@ export function actAsPerson(outside: Outside): void {
       outside.trace('person', () => `replays ${short(letter.id)}${force ? ' by force' : ''}`)
       ask(outside, engine.replay(DEFAULT_TENANT, letter.id, { force }))
     }
+    mend(outside, engine, dump)
   })
 }
 
 /** Decides about everything that waits for a person, truly. Answers how many there were. */
 export function decideAll(outside: Outside): number {
   const engine = pickLife(outside)?.engine() ?? null
-  const parked = [...outside.book.works.values()].filter(({ state }) => state === 'parked')
-  if (engine !== null) for (const row of parked) decide(outside, engine, row, 0)
-  return parked.length
+  const waiting = waitingForPerson(outside.book)
+  if (engine !== null) for (const row of waiting) decide(outside, engine, row, 0)
+  return waiting.length
 }
 
 function decide(outside: Outside, engine: Engine, { id, key }: WorkRow, wrongPerMille = 50): void {
@@ -172,7 +176,7 @@ function decide(outside: Outside, engine: Engine, { id, key }: WorkRow, wrongPer
 }
 
 /** Whatever the answer: a person sees an error, looks again, and decides anew. */
-function ask({ book }: Outside, answer: Promise<unknown>): void {
+export function ask({ book }: Outside, answer: Promise<unknown>): void {
   answer.catch((error: unknown) => {
     const isExpected = error instanceof Error && (error.name === 'AppError' || error.name === 'StoreError')
     if (!isExpected) book.violate('BROKEN', 'a person is answered by an exception')

@@ -11,6 +11,7 @@ import type {
   RouteDocument,
   SourceDocument,
 } from '../src/core/definition/index.ts'
+import { hashDocument } from '../src/core/definition/index.ts'
 import type { JsonValue } from '../src/core/json/index.ts'
 import { MINUTE, SECOND } from '../src/core/time/index.ts'
 
@@ -86,7 +87,7 @@ function http(name: string, how: Partial<HttpActionDocument>): HttpActionDocumen
     type: 'http',
     method: 'POST',
     url: `https://vendor.test/${name}/{{ key }}`,
-    headers: { 'x-route': name, 'x-event': '{{ event.id }}' },
+    headers: { 'x-route': name, 'x-event': '{{ event.id }}', 'x-definition': 'first' },
     body: { order: '{{ payload.order }}', amount: '{{ payload.amount }}' },
     idempotent: false,
     keyTtlMs: null,
@@ -216,13 +217,39 @@ export const ROUTES: readonly ScenarioRoute[] = [
   route('bomb', { on: ['order.exploded'], key: '"bomb:" + event.id', do: run('bomb', 2 * SECOND) }),
 ]
 
-/** Two bundles that a person may put in force in turn: one has a route less and another one active. */
+/** Two bundles that a person may put in force in turn: one has a route less, another one active, and calls say which. */
 export const BUNDLES: readonly (readonly ScenarioRoute[])[] = [
   ROUTES,
   ROUTES.filter(({ document }) => document.name !== 'mail').map((one) =>
-    one.document.name === 'later' ? { ...one, document: { ...one.document, status: 'active' } } : one,
+    one.document.name === 'later'
+      ? { ...one, document: { ...one.document, status: 'active' } }
+      : { ...one, document: second(one.document) },
   ),
 ]
+
+function second(document: RouteDocument): RouteDocument {
+  if (document.do.type !== 'http') return document
+  const headers = { ...document.do.headers, 'x-definition': 'second' }
+  return { ...document, do: { ...document.do, headers } }
+}
+
+const VARIANTS: ReadonlyMap<string, string> = new Map(
+  BUNDLES.flat().flatMap(({ document }) => {
+    const variant = document.do.type === 'http' ? document.do.headers['x-definition'] : undefined
+    return variant === undefined ? [] : [[hashDocument(document), variant]]
+  }),
+)
+
+/** What the calls of work on this definition say; undefined where they say nothing. */
+export function variantOf(hash: string): string | undefined {
+  return VARIANTS.get(hash)
+}
+
+/** The hash of the same route in the other bundle. */
+export function otherVersion(consumer: string, hash: string): string {
+  const all = BUNDLES.flat().filter(({ document }) => `route:${document.name}` === consumer)
+  return all.map(({ document }) => hashDocument(document)).find((other) => other !== hash) ?? hash
+}
 
 export const HEALED: readonly ScenarioRoute[] = ROUTES.map((one) =>
   one.document.status === 'paused' ? { ...one, document: { ...one.document, status: 'active' } } : one,

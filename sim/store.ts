@@ -21,6 +21,8 @@ import type { Life } from './node.ts'
 
 export interface StoreWatch {
   applied(life: Life, commits: readonly Commit[], outcomes: readonly Outcome[]): void
+  /** The moment it is asked for, not that of the answer. */
+  claimAsked(life: Life, request: ClaimRequest): void
   claimed(life: Life, request: ClaimRequest, result: ReturnType<Data['claim']>): void
   joined(life: Life, node: NodeId, result: ReturnType<Data['join']>): void
   reclaimed(life: Life, given: ReturnType<Data['reclaim']>): void
@@ -127,12 +129,14 @@ export function makeNodeStore(deps: NodeStoreDeps): Store {
       if (outcome.ok === 'failed') throw outcome.error
       return outcome
     },
-    claim: (request) =>
-      call('claim', () => {
+    claim(request) {
+      watch.claimAsked(life, request)
+      return call('claim', () => {
         const result = data.claim(time.now(), request)
         watch.claimed(life, request, result)
         return result
-      }),
+      })
+    },
     join: (node, ttlMs) =>
       call('join', () => {
         const result = data.join(time.now(), node, ttlMs)

@@ -23,6 +23,8 @@ export interface Send {
   /** As the header says; the vendor knows requests by this. */
   readonly idempotencyKey: string | null
   readonly eventId: string
+  /** Which version of its definition made the request, as a header says. */
+  readonly definition: string | null
   /** What the engine was told, if it lived to hear it. */
   outcome: HttpOutcome | null
   outcomeAt: number | null
@@ -110,6 +112,7 @@ export function makeVendor(deps: {
       key: decodeURIComponent(match[2]!),
       idempotencyKey: request.headers['idempotency-key'] ?? null,
       eventId: request.headers['x-event'] ?? '',
+      definition: request.headers['x-definition'] ?? null,
       outcome: null,
       outcomeAt: null,
     }

@@ -6,14 +6,23 @@ import { MINUTE } from '../src/core/time/index.ts'
 import { DECISIONS } from '../src/engine/index.ts'
 import { type Counts, makeBook, type Violation } from './book.ts'
 import type { Bug } from './bugs.ts'
-import { checkEnd, countParked, healingMs, unsettled } from './check-end.ts'
+import { checkEnd, healingMs, unsettled, waitingForPerson } from './check-end.ts'
 import { makeRowChecks } from './check-rows.ts'
 import { makeSendChecks } from './check-sends.ts'
 import { makeMachineClock, makeVirtualTime } from './clock.ts'
 import { makeData, type StoreKind } from './data.ts'
+import { makeDefiners } from './definers.ts'
 import { drawProfile, type Faults, makeRandomFaults, type Profile } from './faults.ts'
 import { type Life, type NodeDeps, short, startLife } from './node.ts'
-import { actAsPerson, decideAll, drawMessage, type Message, type Outside, startSender } from './people.ts'
+import {
+  actAsPerson,
+  decideAll,
+  drawMessage,
+  type Message,
+  type Outside,
+  pickLife,
+  startSender,
+} from './people.ts'
 import { makeRng, type Rng } from './random.ts'
 import { BUNDLES, HEALED, type ScenarioRoute } from './scenario.ts'
 import { makeNodeStore, type StoreWatch } from './store.ts'
@@ -83,7 +92,21 @@ function makeWorld(options: RunOptions): World {
     vendor: vendorOf,
     wasDoubled: (life) => doubled.has(life),
   })
-  const storeWatch: StoreWatch = { ...rows, trace, ...tracedRows(rows, trace) }
+  const definersRng = rng.fork('definers')
+  const definers = makeDefiners({
+    book,
+    time,
+    rng: definersRng,
+    pickLife: () => pickLife({ lives: () => lives, rng: definersRng }),
+    isHealed: () => isHealed,
+    trace,
+  })
+  const storeWatch: StoreWatch = {
+    ...rows,
+    trace,
+    ...tracedRows(rows, trace),
+    claimAsked: (life, request) => definers.claimAsked(life, request),
+  }
   const vendorWatch: VendorWatch = { ...sends, trace }
   const vendor = makeVendor({ time, rng: rng.fork('vendor'), faults, watch: vendorWatch })
   const lives: Life[] = []
@@ -138,6 +161,10 @@ function makeWorld(options: RunOptions): World {
       },
       context: (context) => bug?.context?.(context) ?? context,
       routes: () => routes,
+      onApply(life, wanted, applied) {
+        book.bundles.push(wanted)
+        definers.applying(life, applied)
+      },
       onCrash(life) {
         book.counts.crashes += 1
         lives.splice(lives.indexOf(life), 1)
@@ -234,6 +261,7 @@ function makeWorld(options: RunOptions): World {
       routes = chaos.pick(BUNDLES)
       redefine()
     })
+    repeat(chaos.fork('control'), profile.controlEveryMs, () => definers.act())
   }
 
   const redefine = () => {
@@ -263,6 +291,7 @@ function makeWorld(options: RunOptions): World {
       else life.resume()
     }
     redefine()
+    definers.resumeAll()
   }
 
   const run = async (): Promise<RunReport> => {
@@ -283,7 +312,8 @@ function makeWorld(options: RunOptions): World {
       lives.some((life) => life.engine() !== null) &&
       senders.length === messages.length &&
       senders.every((sender) => sender.isOver()) &&
-      unsettled(book).length === 0
+      unsettled(book).length === 0 &&
+      book.replaying.size === 0
     const poisonous = messages.filter(({ kind }) => kind === 'exploded').length
     const settle = async (isOver: () => boolean) => {
       const until = time.now() + healingMs(profile, poisonous)
@@ -297,7 +327,7 @@ function makeWorld(options: RunOptions): World {
       })
       if (isBroken() || isOver()) return
       const left = unsettled(book).map((row) => `${short(row.id)} ${row.consumer} ${row.state}`)
-      const parked = countParked(book)
+      const parked = waitingForPerson(book).length
       book.violate(
         'N12',
         `not settled in time: ${left.join(', ') || (parked > 0 ? `${parked} parked` : 'a sender')}`,
@@ -310,12 +340,12 @@ function makeWorld(options: RunOptions): World {
     }
     if (!isBroken()) checkEnd(book, plain)
     // A person can finish the rest: each word is taken, sooner or later, and what waited for it goes on.
-    if (!isBroken() && countParked(book) > 0) {
+    if (!isBroken() && waitingForPerson(book).length > 0) {
       const ask = () => {
         if (decideAll(outside) > 0) time.after(PERSON_AGAIN_MS, ask)
       }
       ask()
-      await settle(() => isSettled() && countParked(book) === 0)
+      await settle(() => isSettled() && waitingForPerson(book).length === 0)
       if (!isBroken()) checkEnd(book, plain)
     }
     return {

@@ -87,7 +87,9 @@ export function makeClaims(
       leftovers = waiting.filter(({ tenant, consumer }) => registry.route(tenant, consumer) === null)
     }
     const active = registry.consumers().filter((consumer) => !consumer.paused)
-    return [...active, ...leftovers]
+    // One that was defined again meanwhile is no leftover: it may be paused.
+    const left = leftovers.filter(({ tenant, consumer }) => registry.route(tenant, consumer) === null)
+    return [...active, ...left]
   }
 
   /** Another consumer is first each time, so that nobody's backlog keeps the others waiting. */
