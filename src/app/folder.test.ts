@@ -1,0 +1,117 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { makeMemoryLog } from '../adapters/log-memory/index.ts'
+import { makeMemoryStore } from '../adapters/store-memory/index.ts'
+import { DEFAULT_TENANT } from '../core/ids/index.ts'
+import { loadFolder } from '../definitions/index.ts'
+import { makeDefinitions } from '../engine/definitions/index.ts'
+import { makeRegistry } from '../engine/registry.ts'
+import { applyFolder, type FolderDeps, followFolder, goneLines } from './folder.ts'
+
+let folder = ''
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'millrace-follow-'))
+})
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+const route = (name: string, emits = 'a.done') =>
+  `kind: Route\nname: ${name}\non: a.b\ndo: { emit: ${emits} }\n`
+const write = (path: string, text: string) => writeFileSync(join(folder, path), text)
+
+function makeFolder(
+  store = makeMemoryStore({ now: () => 1_000, defer: (callback) => queueMicrotask(callback) }),
+) {
+  const registry = makeRegistry({ store })
+  const log = makeMemoryLog()
+  const definitions = makeDefinitions({ store, registry, log, now: () => 1_000, wake: () => {} })
+  const kept: unknown[] = []
+  const deps: FolderDeps = {
+    owner: 'folder',
+    definitions,
+    load: () => loadFolder(folder, { functions: () => null }),
+    keepCode: async (code) => {
+      kept.push(code)
+    },
+  }
+  const apply = async (owner: FolderDeps['owner'] = 'folder') =>
+    applyFolder({ ...deps, owner }, await deps.load())
+  const names = async () => (await definitions.list(DEFAULT_TENANT)).map(({ name }) => name)
+  return { store, deps, definitions, kept, apply, names }
+}
+
+describe('at the start', () => {
+  test('[DV5] what is gone from the folder stays in force and is told', async () => {
+    write('a.yaml', route('a'))
+    write('b.yaml', route('b'))
+    const first = makeFolder()
+    expect((await first.apply()).version).toBe(1)
+    expect(first.kept).toHaveLength(1)
+    rmSync(join(folder, 'b.yaml'))
+    const second = makeFolder(first.store)
+    await second.definitions.load()
+    expect((await second.apply()).version).toBe(1)
+    expect(await second.names()).toEqual(['a', 'b'])
+    expect(goneLines(second.deps)).toEqual([
+      'Route/b is gone from the folder and stays in force; `millrace apply --prune` removes it',
+    ])
+  })
+
+  test('[DV6] the demo goes when a folder is there, and comes back changed with a new version of it', async () => {
+    const { apply, names } = makeFolder()
+    write('a.yaml', route('demo'))
+    await apply('demo')
+    rmSync(join(folder, 'a.yaml'))
+    write('b.yaml', route('newer_demo'))
+    await apply('demo')
+    expect(await names()).toEqual(['newer_demo'])
+    rmSync(join(folder, 'b.yaml'))
+    write('c.yaml', route('own'))
+    await apply('folder')
+    expect(await names()).toEqual(['own'])
+  })
+
+  test('[DV1] nodes that start together agree, whoever is first', async () => {
+    write('a.yaml', route('a'))
+    const first = makeFolder()
+    const second = makeFolder(first.store)
+    const versions = await Promise.all([first.apply(), second.apply()])
+    expect(versions.map(({ version }) => version)).toEqual([1, 1])
+  })
+})
+
+test('[DV20] a change is applied while it runs, and a broken file changes nothing', async () => {
+  write('a.yaml', route('a'))
+  const { deps, definitions, names } = makeFolder()
+  const loaded = await deps.load()
+  const { version } = await applyFolder(deps, loaded)
+  const said: string[] = []
+  let heard: () => void = () => {}
+  const watch = followFolder(deps, folder, { version, loaded }, (text) => {
+    said.push(text)
+    heard()
+  })
+  const until = (part: string) =>
+    new Promise<void>((resolve) => {
+      heard = () => {
+        if (said.join('').includes(part)) resolve()
+      }
+      heard()
+    })
+  try {
+    write('b.yaml', route('b'))
+    await until('applied version 2: route b added\n')
+    write('a.yaml', route('a').replace('do:', 'doo:'))
+    await until('nothing was applied: version 2 stays in force\n')
+    expect(said.join('')).toContain('a.yaml:4:1 error F12')
+    expect(await names()).toEqual(['a', 'b'])
+    expect((await definitions.list(DEFAULT_TENANT)).map((item) => item.version)).toEqual([1, 2])
+    write('a.yaml', route('a', 'a.changed'))
+    await until('applied version 3: route a updated\n')
+    rmSync(join(folder, 'b.yaml'))
+    await until('Route/b is gone from the folder and stays in force')
+  } finally {
+    await watch.close()
+  }
+})
