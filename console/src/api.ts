@@ -1,34 +1,19 @@
-// The console's one way to the node: fetch with the session's cookie, problems as errors, payloads without loss.
+// The console's one way to the node: the same client that programs use, speaking by the session's cookie; and payloads
+// read and written digit for digit, which JSON.parse cannot.
 
+import { ConnectionError, makeClient, ProblemError } from '../../src/sdk/client/index.ts'
 import { formatJson, type JsonNode, memberOf, parseJsonText } from './lib/json-text.ts'
+import type { Problem } from './types.ts'
 
-export interface Problem {
-  readonly title: string
-  readonly status: number
-  readonly detail?: string
-  readonly code: string
-  readonly next?: string
-  readonly instance?: string
-  readonly details?: {
-    readonly fields?: readonly { readonly path: string; readonly message: string }[]
-    readonly findings?: readonly unknown[]
-    readonly [name: string]: unknown
-  }
+type ShownProblem = Pick<Problem, 'title' | 'status' | 'detail'> & {
+  readonly next?: string | undefined
+  readonly details?: Problem['details']
 }
 
-export class ApiError extends Error {
-  readonly problem: Problem
-  constructor(problem: Problem) {
-    super(problem.detail ?? problem.title)
-    this.problem = problem
-  }
-}
-
-const UNREACHABLE: Problem = {
+const UNREACHABLE: ShownProblem = {
   title: 'The node cannot be reached',
   status: 0,
   detail: 'There was no answer. It may be starting, or the connection is gone.',
-  code: 'unreachable',
   next: 'Check that the node runs; this page goes on by itself once it answers.',
 }
 
@@ -38,107 +23,65 @@ export function setOnSignedOut(listener: () => void): void {
   onSignedOut = listener
 }
 
-type Query = Readonly<Record<string, string | number | boolean | null | undefined>>
-
-function addressOf(path: string, query: Query = {}): string {
-  const search = new URLSearchParams()
-  for (const [name, value] of Object.entries(query)) {
-    if (value !== undefined && value !== null && value !== '') search.set(name, String(value))
-  }
-  const text = search.toString()
-  return `/v1${path}${text === '' ? '' : `?${text}`}`
+const watchedFetch: typeof fetch = async (input, init) => {
+  const response = await fetch(input, init)
+  if (response.status === 401 && !String(input).startsWith('/v1/session')) onSignedOut()
+  return response
 }
 
-async function request(
-  method: string,
-  address: string,
-  body?: string,
-  signal?: AbortSignal,
-): Promise<string> {
-  let response: Response
-  try {
-    response = await fetch(address, {
-      method,
-      credentials: 'same-origin',
-      headers: {
-        accept: 'application/json',
-        ...(method !== 'GET' && { 'millrace-console': '1' }),
-        ...(body !== undefined && { 'content-type': 'application/json' }),
-      },
-      ...(body !== undefined && { body }),
-      ...(signal !== undefined && { signal }),
-    })
-  } catch (error) {
-    if (error instanceof DOMException && error.name === 'AbortError') throw error
-    throw new ApiError(UNREACHABLE)
-  }
-  const text = await response.text()
-  if (response.ok) return text
-  const problem = readProblem(response, text)
-  if (response.status === 401 && !address.startsWith('/v1/session')) onSignedOut()
-  throw new ApiError(problem)
-}
+export const api = makeClient({ url: '', fetch: watchedFetch })
 
-function readProblem(response: Response, text: string): Problem {
-  try {
-    const problem = JSON.parse(text) as Problem
-    if (typeof problem.title === 'string') return problem
-  } catch {
-    // Something between us and the node answered.
-  }
-  return {
-    title: `Answered ${response.status}`,
-    status: response.status,
-    code: 'unexpected',
-    detail: text.slice(0, 300),
-  }
-}
-
-const parse = (text: string): unknown => (text === '' ? undefined : JSON.parse(text))
-
-export async function get<Answer>(path: string, query?: Query, signal?: AbortSignal): Promise<Answer> {
-  return parse(await request('GET', addressOf(path, query), undefined, signal)) as Answer
-}
-
-/** The answer, and one member of it (`data`, or `event.data`) digit for digit. */
-export async function getExact<Answer>(
-  path: string,
+/** An answer, and one member of it (`data`, or `event.data`) digit for digit. */
+async function withExact<Answer>(
+  call: (exactly: ReturnType<typeof makeClient>) => Promise<Answer>,
   member: readonly string[],
 ): Promise<{ readonly answer: Answer; readonly exact: JsonNode | undefined }> {
-  const text = await request('GET', addressOf(path))
+  let text = ''
+  const exactly = makeClient({
+    url: '',
+    fetch: async (input, init) => {
+      const response = await watchedFetch(input, init)
+      if (response.ok) text = await response.clone().text()
+      return response
+    },
+  })
+  const answer = await call(exactly)
   let node: JsonNode | undefined = parseJsonText(text)
   for (const name of member) node = memberOf(node, name)
-  return { answer: JSON.parse(text) as Answer, exact: node }
+  return { answer, exact: node }
 }
 
-export async function post<Answer = unknown>(path: string, body: object = {}): Promise<Answer> {
-  return parse(await request('POST', addressOf(path), JSON.stringify(body))) as Answer
+export const getEventExactly = (id: string) => withExact((client) => client.getEvent({ id }), ['data'])
+
+export const getDeadLetterExactly = (id: string) =>
+  withExact((client) => client.getDeadLetter({ id }), ['event', 'data'])
+
+/** `data` goes out as the text that was typed: numbers keep their digits. */
+export function editDeadLetterExactly(id: string, reason: string, data: JsonNode) {
+  const client = makeClient({
+    url: '',
+    fetch: (input, init) =>
+      watchedFetch(input, {
+        ...init,
+        body: `{"reason":${JSON.stringify(reason)},"data":${formatJson(data)}}`,
+      }),
+  })
+  return client.editDeadLetter({ id, reason, data: null })
 }
 
-/** `data` is JSON text that goes out as it is: numbers keep their digits. */
-export async function postWithData<Answer>(path: string, body: object, data: JsonNode): Promise<Answer> {
-  const text = `${JSON.stringify({ ...body, data: null }).slice(0, -'null}'.length)}${formatJson(data)}}`
-  return parse(await request('POST', addressOf(path), text)) as Answer
-}
-
-export async function remove(path: string): Promise<void> {
-  await request('DELETE', addressOf(path))
-}
-
-export function problemOf(error: unknown): Problem {
-  if (error instanceof ApiError) return error.problem
+export function problemOf(error: unknown): ShownProblem {
+  if (error instanceof ProblemError) return error.problem
+  if (error instanceof ConnectionError) return UNREACHABLE
   const detail = error instanceof Error ? error.message : String(error)
-  return {
-    title: 'Something went wrong in this page',
-    status: 0,
-    code: 'page',
-    detail,
-    next: 'Reload the page.',
-  }
+  return { title: 'Something went wrong in this page', status: 0, detail, next: 'Reload the page.' }
 }
 
-/** What the server says of a field; `name` as in the body. */
+/** What the server says of each field of the body. */
+export function fieldErrors(error: unknown): readonly { readonly path: string; readonly message: string }[] {
+  const fields = (problemOf(error).details as { readonly fields?: unknown } | undefined)?.fields
+  return Array.isArray(fields) ? fields : []
+}
+
 export function fieldError(error: unknown, name: string): string | undefined {
-  if (!(error instanceof ApiError)) return undefined
-  return error.problem.details?.fields?.find(({ path }) => path === `/${name}` || path === name)?.message
+  return fieldErrors(error).find(({ path }) => path === `/${name}` || path === name)?.message
 }

@@ -3,7 +3,7 @@
 import { QueryClientProvider, useQueryClient } from '@tanstack/react-query'
 import { lazy, Suspense, useEffect, useState } from 'react'
 import { Redirect, Route, Switch, useLocation } from 'wouter'
-import { ApiError, setOnSignedOut } from './api.ts'
+import { problemOf, setOnSignedOut } from './api.ts'
 import { Frame } from './frame.tsx'
 import { useLive } from './live.ts'
 import { makeQueryClient, useMe } from './queries.ts'
@@ -52,7 +52,7 @@ function Gate() {
   if (path === '/sign-in') return <SignIn isSignedIn={isSignedIn} />
   if (me.isPending) return <div className="splash" role="status" aria-label="Loading" />
   if (me.isError) {
-    if (me.error instanceof ApiError && me.error.problem.status === 401) {
+    if (problemOf(me.error).status === 401) {
       const wanted = path === '/' ? '' : `?to=${encodeURIComponent(path)}`
       return <Redirect to={`/sign-in${wanted}`} replace />
     }

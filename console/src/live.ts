@@ -3,21 +3,17 @@
 
 import type { QueryClient } from '@tanstack/react-query'
 import { useEffect, useSyncExternalStore } from 'react'
-import type { Change } from './types.ts'
+import type { StreamMessage } from '../../src/sdk/client/index.ts'
+import { api } from './api.ts'
 
-export type LiveMessage =
-  | { readonly type: 'changes'; readonly changes: readonly Change[] }
-  | { readonly type: 'gap' }
-
+export type LiveMessage = Extract<StreamMessage, { type: 'changes' | 'gap' }>
+export type Change = Extract<StreamMessage, { type: 'changes' }>['changes'][number]
 type LiveState = 'connecting' | 'on' | 'off'
 
 const REFETCH_STEP_MS = 1_000
-const RECONNECT_MS = 3_000
 const listeners = new Set<(message: LiveMessage) => void>()
 const stateListeners = new Set<() => void>()
 let state: LiveState = 'connecting'
-let source: EventSource | null = null
-let reconnect: ReturnType<typeof setTimeout> | undefined
 
 function setState(next: LiveState): void {
   if (state === next) return
@@ -29,38 +25,26 @@ function tell(message: LiveMessage): void {
   for (const listener of listeners) listener(message)
 }
 
-function open(): void {
-  source?.close()
-  const own = new EventSource('/v1/stream')
-  source = own
-  let wasOff = state === 'off'
-  own.addEventListener('open', () => {
-    setState('on')
-    // What happened while nobody listened is not told again.
-    if (wasOff) tell({ type: 'gap' })
-    wasOff = false
-  })
-  own.addEventListener('changes', (event) => {
-    const { changes } = JSON.parse((event as MessageEvent<string>).data) as { changes: readonly Change[] }
-    tell({ type: 'changes', changes })
-  })
-  own.addEventListener('gap', () => tell({ type: 'gap' }))
-  own.addEventListener('error', () => {
-    setState('off')
-    if (own.readyState !== EventSource.CLOSED || source !== own) {
-      wasOff = true
-      return
+/** Reads until the signal; a refusal for good (the session is over) ends it too. */
+async function follow(signal: AbortSignal): Promise<void> {
+  let wasOff = false
+  try {
+    for await (const message of api.stream({ signal })) {
+      if (message.type === 'connected') {
+        setState('on')
+        // What happened while nobody listened is not told again.
+        if (wasOff) tell({ type: 'gap' })
+        wasOff = false
+      } else if (message.type === 'disconnected') {
+        wasOff = true
+        setState('off')
+      } else {
+        tell(message)
+      }
     }
-    clearTimeout(reconnect)
-    reconnect = setTimeout(open, RECONNECT_MS)
-  })
-}
-
-function close(): void {
-  clearTimeout(reconnect)
-  source?.close()
-  source = null
-  setState('connecting')
+  } catch {
+    if (!signal.aborted) setState('off')
+  }
 }
 
 export function useLiveState(): LiveState {
@@ -84,11 +68,11 @@ export function useLiveMessages(onMessage: (message: LiveMessage) => void): void
 
 /** Which queries a change makes old, by the first word of their keys. */
 const STALE: Readonly<Record<Change['type'], readonly string[]>> = {
-  event: ['overview', 'unmatched'],
+  event: ['overview'],
   work: ['overview', 'event', 'work', 'work-list', 'parked'],
   deadLetter: ['overview', 'dead-letter-groups', 'dead-letters', 'dead-letter', 'event'],
-  definitions: ['definitions', 'definition', 'versions', 'overview'],
-  replay: ['replay', 'replays'],
+  definitions: ['definitions', 'definition', 'versions', 'overview', 'explain'],
+  replay: ['replay'],
 }
 const EVERYTHING = [...new Set(Object.values(STALE).flat())]
 
@@ -97,6 +81,7 @@ export function useLive(client: QueryClient, isSignedIn: boolean): void {
   useEffect(() => {
     if (!isSignedIn) return
     const old = new Set<string>()
+    const ending = new AbortController()
     let timer: ReturnType<typeof setTimeout> | undefined
     const flush = () => {
       timer = undefined
@@ -117,12 +102,13 @@ export function useLive(client: QueryClient, isSignedIn: boolean): void {
     }
     listeners.add(onMessage)
     document.addEventListener('visibilitychange', onVisible)
-    open()
+    void follow(ending.signal)
     return () => {
       clearTimeout(timer)
       listeners.delete(onMessage)
       document.removeEventListener('visibilitychange', onVisible)
-      close()
+      ending.abort()
+      setState('connecting')
     }
   }, [client, isSignedIn])
 }

@@ -16,7 +16,7 @@ import {
 } from 'lucide-react'
 import { type KeyboardEvent, useEffect, useMemo, useRef, useState } from 'react'
 import { useLocation } from 'wouter'
-import { post, remove } from './api.ts'
+import { api } from './api.ts'
 import { definitionHref } from './lib/links.ts'
 import { setTheme } from './lib/theme.ts'
 import { ALL_PLACES } from './navigation.ts'
@@ -62,7 +62,7 @@ function useEntries(me: Me, onHelp: () => void): (text: string) => readonly Entr
       entries.push({ id, label, hint: 'action', icon, run })
     if (demo?.available === true && me.role !== 'viewer') {
       action('demo', 'Send demo events', Send, () => {
-        post('/demo', {}).then(
+        api.sendDemo().then(
           () => {
             void client.invalidateQueries({ queryKey: ['demo'] })
             toastDone('Demo events are on their way')
@@ -79,7 +79,7 @@ function useEntries(me: Me, onHelp: () => void): (text: string) => readonly Entr
     action('system', 'Use the theme of the system', Monitor, () => setTheme('system'))
     action('keys', 'Show keyboard shortcuts', Keyboard, onHelp)
     action('sign-out', 'Sign out', LogOut, () => {
-      void remove('/session').finally(() => window.location.assign('/sign-in'))
+      void api.signOut().finally(() => window.location.assign('/sign-in'))
     })
     return entries
   }, [definitions, demo, me.role, go, client, onHelp])

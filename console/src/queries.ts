@@ -1,29 +1,8 @@
 // The reads of every screen, each with the key by which the live stream marks it as old.
 
 import { QueryClient, useQuery } from '@tanstack/react-query'
-import { ApiError, get, getExact } from './api.ts'
-import type {
-  DeadLetter,
-  DeadLetterDetails,
-  DeadLetterGroup,
-  Definition,
-  DefinitionDetails,
-  DefinitionVersion,
-  Demo,
-  EventDetails,
-  EventRow,
-  Explanation,
-  Key,
-  Me,
-  Overview,
-  Page,
-  Replay,
-  Secret,
-  Stats,
-  Tenant,
-  Work,
-  WorkStory,
-} from './types.ts'
+import { api, getDeadLetterExactly, getEventExactly, problemOf } from './api.ts'
+import type { Args, Definition } from './types.ts'
 
 export function makeQueryClient(): QueryClient {
   return new QueryClient({
@@ -32,29 +11,22 @@ export function makeQueryClient(): QueryClient {
         staleTime: 2_000,
         refetchOnWindowFocus: true,
         // Only what may pass by itself is asked again.
-        retry: (count, error) => count < 2 && error instanceof ApiError && error.problem.status === 0,
+        retry: (count, error) => count < 2 && problemOf(error).status === 0,
       },
     },
   })
 }
 
-type Filter = Readonly<Record<string, string | number | boolean | undefined>>
-
 export const useMe = () =>
-  useQuery({ queryKey: ['me'], queryFn: () => get<Me>('/me'), staleTime: 60_000, retry: false })
+  useQuery({ queryKey: ['me'], queryFn: () => api.getMe(), staleTime: 60_000, retry: false })
 
-export const useOverview = (isOn = true) =>
-  useQuery({
-    queryKey: ['overview'],
-    queryFn: () => get<Overview>('/overview'),
-    refetchInterval: 10_000,
-    enabled: isOn,
-  })
+export const useOverview = () =>
+  useQuery({ queryKey: ['overview'], queryFn: () => api.getOverview(), refetchInterval: 10_000 })
 
 export const useStats = (minutes: number) =>
   useQuery({
     queryKey: ['stats', minutes],
-    queryFn: () => get<Stats>('/stats', { minutes }),
+    queryFn: () => api.getStats({ minutes }),
     refetchInterval: 5_000,
     placeholderData: (before) => before,
   })
@@ -62,94 +34,66 @@ export const useStats = (minutes: number) =>
 export const useDemo = () =>
   useQuery({
     queryKey: ['demo'],
-    queryFn: () => get<Demo>('/demo'),
+    queryFn: () => api.getDemo(),
     retry: false,
     refetchInterval: (query) => (query.state.data?.isSending === true ? 700 : false),
   })
 
 export const useEventDetails = (id: string) =>
-  useQuery({ queryKey: ['event', id], queryFn: () => getExact<EventDetails>(`/events/${id}`, ['data']) })
+  useQuery({ queryKey: ['event', id], queryFn: () => getEventExactly(id) })
 
-export const useExplanation = (id: string, isOn: boolean) =>
-  useQuery({
-    queryKey: ['explain', id],
-    queryFn: () => get<Explanation>(`/events/${id}/explain`),
-    enabled: isOn,
-  })
+export const useExplanation = (id: string) =>
+  useQuery({ queryKey: ['explain', id], queryFn: () => api.explainEvent({ id }) })
 
-export const useRecentEvents = (filter: Filter, isOn = true) =>
-  useQuery({
-    queryKey: ['recent-events', filter],
-    queryFn: () => get<Page<EventRow>>('/events', filter),
-    enabled: isOn,
-  })
+export const useRecentEvents = (filter: Args<'listEvents'>) =>
+  useQuery({ queryKey: ['recent-events', filter], queryFn: () => api.listEvents(filter) })
 
-export const useUnmatched = (limit: number) =>
-  useQuery({ queryKey: ['unmatched', limit], queryFn: () => get<Page<EventRow>>('/unmatched', { limit }) })
-
-export const useWorkList = (filter: Filter) =>
+export const useWorkList = (filter: Args<'listWork'>) =>
   useQuery({
     queryKey: ['work-list', filter],
-    queryFn: () => get<Page<Work>>('/work', filter),
+    queryFn: () => api.listWork(filter),
     placeholderData: (before) => before,
   })
 
 export const useWork = (id: string) =>
-  useQuery({ queryKey: ['work', id], queryFn: () => get<WorkStory>(`/work/${id}`) })
+  useQuery({ queryKey: ['work', id], queryFn: () => api.getWork({ id }) })
 
 export const useParked = () =>
-  useQuery({ queryKey: ['parked'], queryFn: () => get<Page<Work>>('/work', { state: 'parked', limit: 50 }) })
+  useQuery({ queryKey: ['parked'], queryFn: () => api.listWork({ state: 'parked', limit: 50 }) })
 
-export const useDeadLetterGroups = (state: string) =>
+export const useDeadLetterGroups = (state: Args<'listDeadLetterGroups'>['state']) =>
   useQuery({
     queryKey: ['dead-letter-groups', state],
-    queryFn: () => get<Page<DeadLetterGroup>>('/dead-letters/groups', { state }),
+    queryFn: () => api.listDeadLetterGroups({ state }),
     placeholderData: (before) => before,
   })
 
-export const useDeadLetters = (filter: Filter) =>
-  useQuery({
-    queryKey: ['dead-letters', filter],
-    queryFn: () => get<Page<DeadLetter>>('/dead-letters', filter),
-  })
+export const useDeadLetters = (filter: Args<'listDeadLetters'>) =>
+  useQuery({ queryKey: ['dead-letters', filter], queryFn: () => api.listDeadLetters(filter) })
 
 export const useDeadLetter = (id: string) =>
-  useQuery({
-    queryKey: ['dead-letter', id],
-    queryFn: () => getExact<DeadLetterDetails>(`/dead-letters/${id}`, ['event', 'data']),
-  })
+  useQuery({ queryKey: ['dead-letter', id], queryFn: () => getDeadLetterExactly(id) })
 
-export const useReplay = (id: string | null) =>
+export const useReplay = (id: string) =>
   useQuery({
     queryKey: ['replay', id],
-    queryFn: () => get<Replay>(`/replays/${id}`),
-    enabled: id !== null,
+    queryFn: () => api.getReplay({ id }),
     refetchInterval: (query) => (query.state.data?.state === 'running' ? 500 : false),
   })
 
-export const useDefinitions = (kind?: string) =>
-  useQuery({
-    queryKey: ['definitions', kind ?? 'all'],
-    queryFn: () => get<Page<Definition>>('/definitions', { kind }),
-  })
+export const useDefinitions = (kind?: Definition['kind']) =>
+  useQuery({ queryKey: ['definitions', kind ?? 'all'], queryFn: () => api.listDefinitions({ kind }) })
 
-export const useDefinition = (kind: string, name: string) =>
-  useQuery({
-    queryKey: ['definition', kind, name],
-    queryFn: () => get<DefinitionDetails>(`/definitions/${kind}/${name}`),
-  })
+export const useDefinition = (kind: Definition['kind'], name: string) =>
+  useQuery({ queryKey: ['definition', kind, name], queryFn: () => api.getDefinition({ kind, name }) })
 
 export const useVersions = () =>
-  useQuery({
-    queryKey: ['versions'],
-    queryFn: () => get<Page<DefinitionVersion>>('/definitions/versions'),
-  })
+  useQuery({ queryKey: ['versions'], queryFn: () => api.listDefinitionVersions({ limit: 100 }) })
 
-export const useKeys = (isOn: boolean) =>
-  useQuery({ queryKey: ['keys'], queryFn: () => get<Page<Key>>('/keys'), enabled: isOn })
+export const useKeys = () => useQuery({ queryKey: ['keys'], queryFn: () => api.listKeys({ limit: 200 }) })
 
-export const useSecrets = (isOn: boolean) =>
-  useQuery({ queryKey: ['secrets'], queryFn: () => get<Page<Secret>>('/secrets'), enabled: isOn })
+export const useSecrets = () =>
+  useQuery({ queryKey: ['secrets'], queryFn: () => api.listSecrets({ limit: 200 }) })
 
 export const useTenants = (isOn: boolean) =>
-  useQuery({ queryKey: ['tenants'], queryFn: () => get<Page<Tenant>>('/tenants'), enabled: isOn })
+  useQuery({ queryKey: ['tenants'], queryFn: () => api.listTenants({ limit: 200 }), enabled: isOn })

@@ -1,6 +1,7 @@
 // How a list of events takes in what is new. Pure: rows in, rows out.
 
-import type { Change, EventRow } from '../types.ts'
+import type { Change } from '../live.ts'
+import type { EventRow } from '../types.ts'
 
 /** More rows than this nobody reads; the oldest go, and come again by «load more». */
 export const ROWS_MAX = 600
@@ -23,7 +24,7 @@ export function mergeHead(
 export function applyChanges(rows: readonly EventRow[], changes: readonly Change[]): readonly EventRow[] {
   const byEvent = new Map<string, Map<string, Extract<Change, { type: 'work' }>>>()
   for (const change of changes) {
-    if (change.type !== 'work') continue
+    if (change.type !== 'work' || change.eventId === null) continue
     const ofEvent = byEvent.get(change.eventId) ?? new Map()
     ofEvent.set(change.id, change)
     byEvent.set(change.eventId, ofEvent)

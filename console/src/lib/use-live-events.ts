@@ -2,9 +2,9 @@
 // moves under the reader's eyes while they have scrolled down.
 
 import { useCallback, useEffect, useRef, useState } from 'react'
-import { get } from '../api.ts'
+import { api } from '../api.ts'
 import { type LiveMessage, useLiveMessages } from '../live.ts'
-import type { EventRow, Page } from '../types.ts'
+import type { EventRow } from '../types.ts'
 import { applyChanges, mergeHead, ROWS_MAX } from './event-rows.ts'
 
 export interface EventFilter {
@@ -39,12 +39,12 @@ export function useLiveEvents(filter: EventFilter) {
 
   const readPage = useCallback(
     (cursor: string | null) =>
-      get<Page<EventRow>>('/events', {
+      api.listEvents({
         limit: PAGE,
-        cursor,
-        q,
-        source,
-        subject,
+        cursor: cursor ?? undefined,
+        q: q || undefined,
+        source: source || undefined,
+        subject: subject || undefined,
         unmatched: unmatched || undefined,
       }),
     [q, source, subject, unmatched],

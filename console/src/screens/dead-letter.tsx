@@ -3,9 +3,10 @@
 import { Check, FilePen, Play, Trash2 } from 'lucide-react'
 import { useState } from 'react'
 import { Link } from 'wouter'
+import { api } from '../api.ts'
 import { formatJson, type JsonNode } from '../lib/json-text.ts'
 import { useDeadLetter, useMe } from '../queries.ts'
-import type { DeadLetterDetails } from '../types.ts'
+import type { DeadLetterDetail } from '../types.ts'
 import { ReasonDialog, useAction } from '../ui/actions.tsx'
 import { Button, Chip, Copy, CopyButton, StateChip, Time } from '../ui/controls.tsx'
 import { EditDialog } from '../ui/edit-dialog.tsx'
@@ -93,7 +94,7 @@ export default function DeadLetterScreen({ id }: { readonly id: string }) {
   )
 }
 
-function Facts({ letter }: { readonly letter: DeadLetterDetails }) {
+function Facts({ letter }: { readonly letter: DeadLetterDetail }) {
   return (
     <dl className="facts card card--pad">
       <dt>Event</dt>
@@ -114,7 +115,8 @@ function Facts({ letter }: { readonly letter: DeadLetterDetails }) {
       </dd>
       <dt>Given up</dt>
       <dd>
-        <Time at={letter.createdAt} /> after {letter.attempts} attempts
+        <Time at={letter.createdAt} /> after{' '}
+        {letter.attempts === 1 ? 'one attempt' : `${letter.attempts} attempts`}
       </dd>
       <dt>Replays</dt>
       <dd className="num">{letter.replays}</dd>
@@ -128,13 +130,13 @@ function Actions({
   letter,
   payload,
 }: {
-  readonly letter: DeadLetterDetails
+  readonly letter: DeadLetterDetail
   readonly payload: JsonNode | undefined
 }) {
   const [asking, setAsking] = useState<Asking>(null)
   const close = () => setAsking(null)
   const ready = useAction({
-    path: `/dead-letters/${letter.id}/ready`,
+    run: () => api.readyDeadLetter({ id: letter.id }),
     done: 'Marked as ready to replay',
     failed: 'It could not be marked',
   })
@@ -155,7 +157,7 @@ function Actions({
         <Button
           icon={<Check size={14} aria-hidden />}
           isBusy={ready.isPending}
-          onClick={() => ready.mutate({})}
+          onClick={() => ready.mutate(undefined)}
         >
           Mark ready
         </Button>
@@ -175,8 +177,7 @@ function Actions({
           title="Replay with force"
           text="It failed after every replay so far. Force lets it try once more."
           action="Replay with force"
-          path={`/dead-letters/${letter.id}/replay`}
-          body={{ force: true }}
+          run={(reason) => api.replayDeadLetter({ id: letter.id, force: true, reason })}
           done="It is on its way again"
           isReasonNeeded
           onClose={close}
@@ -190,7 +191,7 @@ function Actions({
           title="Discard this dead letter"
           text="Its work will never be done. The event stays where it is, and so does this letter with your reason."
           action="Discard"
-          path={`/dead-letters/${letter.id}/discard`}
+          run={(reason) => api.discardDeadLetter({ id: letter.id, reason })}
           done="The letter is discarded"
           isReasonNeeded
           isDangerous

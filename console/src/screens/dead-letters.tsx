@@ -5,12 +5,12 @@ import { useState } from 'react'
 import { Link, useLocation, useSearch } from 'wouter'
 import { formatNumber } from '../lib/time.ts'
 import { useDeadLetterGroups, useDeadLetters, useMe } from '../queries.ts'
-import type { DeadLetterGroup, ReplayFilter } from '../types.ts'
+import type { DeadLetterGroup, LetterState } from '../types.ts'
 import { Button, Chip, LinkButton, StateChip, Tabs, Time } from '../ui/controls.tsx'
 import { ReplayDialog } from '../ui/replay-dialog.tsx'
 import { Empty, ErrorState, PageFrame, SkeletonRows } from '../ui/surfaces.tsx'
 
-const STATES = [
+const STATES: readonly { readonly id: LetterState; readonly label: string }[] = [
   { id: 'open', label: 'Open' },
   { id: 'ready_to_replay', label: 'Ready to replay' },
   { id: 'replaying', label: 'Replaying' },
@@ -32,7 +32,7 @@ const ADVICE: Readonly<Record<string, string>> = {
 export default function DeadLetters() {
   const search = new URLSearchParams(useSearch())
   const [, go] = useLocation()
-  const state = search.get('state') ?? 'open'
+  const state = STATES.find(({ id }) => id === search.get('state'))?.id ?? 'open'
   const { data, error, refetch } = useDeadLetterGroups(state)
   return (
     <PageFrame
@@ -84,12 +84,11 @@ function NoLetters({ state }: { readonly state: string }) {
   )
 }
 
-function Group({ group, state }: { readonly group: DeadLetterGroup; readonly state: string }) {
+function Group({ group, state }: { readonly group: DeadLetterGroup; readonly state: LetterState }) {
   const { data: me } = useMe()
   const [isOpen, setIsOpen] = useState(false)
   const [isReplaying, setIsReplaying] = useState(false)
-  const filter: ReplayFilter = {
-    state,
+  const filter = {
     consumer: group.consumer.name,
     class: group.class,
     reason: group.reason,
@@ -129,12 +128,12 @@ function Group({ group, state }: { readonly group: DeadLetterGroup; readonly sta
       {isOpen && (
         <div className="group__letters">
           <p className="group__advice muted">{ADVICE[group.class]}</p>
-          <Letters filter={filter} />
+          <Letters state={state} filter={filter} />
         </div>
       )}
       {isReplaying && (
         <ReplayDialog
-          filter={filter}
+          filter={state === 'ready_to_replay' ? { ...filter, state } : filter}
           what={group.count === 1 ? 'one dead letter' : `${formatNumber(group.count)} dead letters`}
           onClose={() => setIsReplaying(false)}
         />
@@ -143,17 +142,14 @@ function Group({ group, state }: { readonly group: DeadLetterGroup; readonly sta
   )
 }
 
-function Letters({ filter }: { readonly filter: ReplayFilter }) {
-  const { state, consumer, reason, cause } = filter
+interface LettersProps {
+  readonly state: LetterState
+  readonly filter: Pick<DeadLetterGroup, 'class' | 'reason' | 'cause'> & { readonly consumer: string }
+}
+
+function Letters({ state, filter }: LettersProps) {
   const [limit, setLimit] = useState(20)
-  const { data, error, refetch } = useDeadLetters({
-    state,
-    consumer,
-    class: filter.class,
-    reason,
-    cause,
-    limit,
-  })
+  const { data, error, refetch } = useDeadLetters({ ...filter, state, limit })
   if (error !== null) return <ErrorState error={error} onRetry={() => void refetch()} />
   if (data === undefined) return <SkeletonRows count={2} />
   return (

@@ -4,8 +4,8 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Check, ListChecks } from 'lucide-react'
 import { useEffect, useState } from 'react'
 import { useLocation, useSearch } from 'wouter'
-import { ApiError, get, post, problemOf } from '../api.ts'
-import type { DefinitionChange, DefinitionDetails, Finding, Plan } from '../types.ts'
+import { api, problemOf } from '../api.ts'
+import type { Definition, DefinitionChange, Finding, Plan } from '../types.ts'
 import { Diff } from '../ui/code.tsx'
 import { Button, Chip, Field } from '../ui/controls.tsx'
 import { Empty, Note, PageFrame } from '../ui/surfaces.tsx'
@@ -26,6 +26,13 @@ key: "'ANNOUNCE:' + payload.order.number"
 do: { emit: shop.order.announced, data: { order: "{{ payload.order.number }}" } }
 `
 
+/** What the server says of the text when it refuses it. */
+function findingsOf(error: unknown): readonly Finding[] {
+  if (error === null) return []
+  const findings = (problemOf(error).details as { readonly findings?: unknown } | undefined)?.findings
+  return Array.isArray(findings) ? findings : []
+}
+
 const filesOf = (text: string) => [{ path: FILE, text }]
 
 export default function DefinitionEditor() {
@@ -38,21 +45,21 @@ export default function DefinitionEditor() {
   const [planned, setPlanned] = useState<{ readonly text: string; readonly plan: Plan } | null>(null)
   useEffect(() => {
     if (kind === null || name === null) return
-    get<DefinitionDetails>(`/definitions/${kind}/${name}`).then(
+    api.getDefinition({ kind: kind as Definition['kind'], name }).then(
       ({ yaml }) => setText(yaml),
       (error) => toastProblem(error, 'The definition could not be read'),
     )
   }, [kind, name])
 
   const plan = useMutation({
-    mutationFn: (of: string) => post<Plan>('/definitions/plan', { files: filesOf(of) }),
+    mutationFn: (of: string) => api.planDefinitions({ files: filesOf(of) }),
     onSuccess: (answer, of) => setPlanned({ text: of, plan: answer }),
   })
   const apply = useMutation({
     mutationFn: (made: { readonly text: string; readonly plan: Plan }) =>
-      post<{ version: number }>('/definitions/apply', {
+      api.applyDefinitions({
         files: filesOf(made.text),
-        ...(made.plan.base !== null && { base: made.plan.base }),
+        base: made.plan.base,
         ...(reason.trim() !== '' && { reason: reason.trim() }),
       }),
     onSuccess: ({ version }) => {
@@ -69,8 +76,7 @@ export default function DefinitionEditor() {
   const isCurrent = planned !== null && planned.text === text
   const findings = isCurrent ? planned.plan.findings : []
   const refused = apply.error ?? plan.error
-  const refusedFindings =
-    refused instanceof ApiError ? ((refused.problem.details?.findings ?? []) as readonly Finding[]) : []
+  const refusedFindings = findingsOf(refused)
   const shown = findings.length > 0 ? findings : refusedFindings
   const changes = isCurrent ? planned.plan.changes.filter(({ change }) => change !== 'unchanged') : []
   const canApply = isCurrent && planned.plan.ok && changes.length > 0

@@ -3,9 +3,10 @@
 import { CircleSlash, Pause, Play, SquarePen } from 'lucide-react'
 import { useState } from 'react'
 import { Link } from 'wouter'
+import { api } from '../api.ts'
 import { useDefinition, useMe, useRecentEvents, useWorkList } from '../queries.ts'
 import type { DefinitionDetails } from '../types.ts'
-import { ReasonDialog } from '../ui/actions.tsx'
+import { optionalReason, ReasonDialog } from '../ui/actions.tsx'
 import { Yaml } from '../ui/code.tsx'
 import { Button, Chip, CopyButton, LinkButton, StateChip, Time } from '../ui/controls.tsx'
 import { ErrorState, Note, PageFrame, SkeletonRows } from '../ui/surfaces.tsx'
@@ -33,7 +34,7 @@ export default function DefinitionScreen({ kind, name }: Props) {
       title={name}
       heading={
         <span className="title-line">
-          {name} <StateChip state={data.status} />
+          {name} {data.status !== null && <StateChip state={data.status} />}
         </span>
       }
       crumbs={crumbs}
@@ -189,12 +190,19 @@ const SWITCHES = {
     title: 'Pause',
     text: 'What matches is kept and waits. Nothing is lost, and everything goes on when it is resumed.',
     done: 'It is paused',
+    run: api.pauseDefinition,
   },
-  resume: { title: 'Resume', text: 'What waited is worked on now.', done: 'It is active again' },
+  resume: {
+    title: 'Resume',
+    text: 'What waited is worked on now.',
+    done: 'It is active again',
+    run: api.resumeDefinition,
+  },
   disable: {
     title: 'Disable',
     text: 'What is queued stays. What arrives from now on is skipped, listed, and can be replayed.',
     done: 'It is disabled',
+    run: api.disableDefinition,
   },
 } as const
 
@@ -226,7 +234,7 @@ function Switches({ definition }: { readonly definition: DefinitionDetails }) {
           title={`${SWITCHES[asking].title} ${name}`}
           text={SWITCHES[asking].text}
           action={SWITCHES[asking].title}
-          path={`/definitions/${kind}/${name}/${asking}`}
+          run={(reason) => SWITCHES[asking].run({ kind, name, ...optionalReason(reason) })}
           done={SWITCHES[asking].done}
           isDangerous={asking === 'disable'}
           onClose={() => setAsking(null)}

@@ -120,7 +120,7 @@ function Line({ definition, stats }: { readonly definition: Definition; readonly
           {subjects.join(', ')}
         </span>
         <span className="chips">
-          <StateChip state={definition.status} />
+          {definition.status !== null && <StateChip state={definition.status} />}
           {definition.action !== undefined && <span className="tag">{definition.action}</span>}
         </span>
         <span className="muted definitions__owner">{definition.managedBy}</span>

@@ -6,7 +6,7 @@ import { Link } from 'wouter'
 import { formatJson } from '../lib/json-text.ts'
 import { sourceHref } from '../lib/links.ts'
 import { useEventDetails, useExplanation } from '../queries.ts'
-import type { EventDetails, Explanation } from '../types.ts'
+import type { EventDetail, Explanation } from '../types.ts'
 import { Chip, Copy, CopyButton, LinkButton, Tabs, Time } from '../ui/controls.tsx'
 import { JsonTree } from '../ui/json-tree.tsx'
 import { Empty, ErrorState, PageFrame, SkeletonRows } from '../ui/surfaces.tsx'
@@ -86,7 +86,7 @@ export function EventScreen({ id }: { readonly id: string }) {
   )
 }
 
-function Headers({ headers }: { readonly headers: EventDetails['headers'] }) {
+function Headers({ headers }: { readonly headers: EventDetail['headers'] }) {
   const names = Object.keys(headers).sort()
   if (names.length === 0) return <Empty icon={null} title="No headers were kept" />
   return (
@@ -101,7 +101,7 @@ function Headers({ headers }: { readonly headers: EventDetails['headers'] }) {
   )
 }
 
-function EnvelopeFacts({ event }: { readonly event: EventDetails }) {
+function EnvelopeFacts({ event }: { readonly event: EventDetail }) {
   const facts: readonly (readonly [label: string, value: string | null, href?: string | undefined])[] = [
     ['Event id', event.id],
     ['Subject', event.subject],
@@ -146,7 +146,7 @@ const VERDICTS = {
 } as const
 
 function Explain({ id }: { readonly id: string }) {
-  const { data, error, refetch } = useExplanation(id, true)
+  const { data, error, refetch } = useExplanation(id)
   if (error !== null) return <ErrorState error={error} onRetry={() => void refetch()} />
   if (data === undefined) return <SkeletonRows count={3} />
   if (data.consumers.length === 0) {

@@ -172,8 +172,8 @@ function Attention({ overview }: { readonly overview: Overview | undefined }) {
         icon={MailX}
         tone="red"
         href="/dead-letters"
-        title={group.cause}
-        text={`${group.consumer.name} · ${group.class}`}
+        title={`${group.consumer.name}: ${group.cause}`}
+        text={`${group.class}, ${group.reason.replaceAll('_', ' ')}`}
         count={group.count}
         at={group.latestAt}
       />,

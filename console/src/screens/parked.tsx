@@ -3,10 +3,11 @@
 import { Ban, CircleCheck, CircleQuestionMark, Radar, Undo2 } from 'lucide-react'
 import { useState } from 'react'
 import { Link } from 'wouter'
+import { api } from '../api.ts'
 import { useMe, useParked } from '../queries.ts'
 import type { Work } from '../types.ts'
 import { ReasonDialog, useAction } from '../ui/actions.tsx'
-import { Button, Copy, LinkButton, Time } from '../ui/controls.tsx'
+import { Button, Copy, LinkButton, StateChip, Time } from '../ui/controls.tsx'
 import { Empty, ErrorState, PageFrame, SkeletonRows } from '../ui/surfaces.tsx'
 
 export default function Parked() {
@@ -45,7 +46,7 @@ function ParkedItem({ work }: { readonly work: Work }) {
   const { data: me } = useMe()
   const [asking, setAsking] = useState<Asking>(null)
   const probe = useAction({
-    path: `/work/${work.id}/probe`,
+    run: () => api.probeWork({ id: work.id }),
     done: 'The vendor is being asked',
     failed: 'It could not be probed',
   })
@@ -56,6 +57,7 @@ function ParkedItem({ work }: { readonly work: Work }) {
         <Link href={`/work/${work.id}`} className="row__title" data-row>
           {work.consumer}
         </Link>
+        <StateChip state="unknown" />
         {work.key !== undefined && <Copy text={work.key} />}
         <span className="parked__when faint">
           parked <Time at={work.processedAt ?? work.createdAt} />
@@ -97,7 +99,7 @@ function ParkedItem({ work }: { readonly work: Work }) {
           <Button
             icon={<Radar size={14} aria-hidden />}
             isBusy={probe.isPending}
-            onClick={() => probe.mutate({})}
+            onClick={() => probe.mutate(undefined)}
             title="Ask the vendor by the route's probe"
           >
             Probe
@@ -117,8 +119,7 @@ function ParkedItem({ work }: { readonly work: Work }) {
             </>
           }
           action="Mark done"
-          path={`/work/${work.id}/resolve`}
-          body={{ as: 'done' }}
+          run={(reason) => api.resolveWork({ id: work.id, as: 'done', reason })}
           done="The ledger says done"
           isReasonNeeded
           onClose={close}
@@ -134,8 +135,7 @@ function ParkedItem({ work }: { readonly work: Work }) {
             </>
           }
           action="Release and call again"
-          path={`/work/${work.id}/resolve`}
-          body={{ as: 'released' }}
+          run={(reason) => api.resolveWork({ id: work.id, as: 'released', reason })}
           done="The key is released, the item is due again"
           isReasonNeeded
           onClose={close}
@@ -146,7 +146,7 @@ function ParkedItem({ work }: { readonly work: Work }) {
           title="Cancel this work item"
           text="It will not be tried again. The ledger keeps the doubt: its outcome stays unknown."
           action="Cancel it"
-          path={`/work/${work.id}/cancel`}
+          run={(reason) => api.cancelWork({ id: work.id, reason })}
           done="The item is cancelled"
           isReasonNeeded
           isDangerous

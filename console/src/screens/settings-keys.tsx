@@ -3,7 +3,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { KeyRound, Plus } from 'lucide-react'
 import { useState } from 'react'
-import { fieldError, post, problemOf, remove } from '../api.ts'
+import { api, fieldError, fieldErrors, problemOf } from '../api.ts'
 import { useKeys, useTenants } from '../queries.ts'
 import type { Key, Me, Role } from '../types.ts'
 import { Button, Chip, Command, Field, Time } from '../ui/controls.tsx'
@@ -23,7 +23,7 @@ const LIVES: readonly (readonly [string, string])[] = [
 ]
 
 export function Keys({ me }: { readonly me: Me }) {
-  const { data, error, refetch } = useKeys(true)
+  const { data, error, refetch } = useKeys()
   const [isMaking, setIsMaking] = useState(false)
   const [revoked, setRevoked] = useState<Key | null>(null)
   return (
@@ -111,7 +111,7 @@ function NewKey({ me, onClose }: { readonly me: Me; readonly onClose: () => void
   const [tenant, setTenant] = useState(me.tenant)
   const make = useMutation({
     mutationFn: () =>
-      post<Key & { readonly key: string }>('/keys', {
+      api.createKey({
         name: name.trim(),
         role,
         ...(expiresIn !== '' && { expiresIn }),
@@ -213,7 +213,7 @@ function NewKey({ me, onClose }: { readonly me: Me; readonly onClose: () => void
           )}
         </Field>
       )}
-      {problem !== null && (problem.details?.fields ?? []).length === 0 && (
+      {problem !== null && fieldErrors(make.error).length === 0 && (
         <Note tone="red">
           <strong>{problem.title}.</strong> {problem.detail} {problem.next}
         </Note>
@@ -225,7 +225,7 @@ function NewKey({ me, onClose }: { readonly me: Me; readonly onClose: () => void
 function Revoke({ keyRow, onClose }: { readonly keyRow: Key; readonly onClose: () => void }) {
   const client = useQueryClient()
   const revoke = useMutation({
-    mutationFn: () => remove(`/keys/${keyRow.id}`),
+    mutationFn: () => api.revokeKey({ id: keyRow.id }),
     onSuccess: () => toastDone(`${keyRow.name} is revoked`),
     onError: (error) => toastProblem(error, 'It could not be revoked'),
     onSettled: () => {

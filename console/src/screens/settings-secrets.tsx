@@ -3,14 +3,14 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Lock, Plus } from 'lucide-react'
 import { useState } from 'react'
-import { fieldError, post, problemOf, remove } from '../api.ts'
+import { api, fieldError, fieldErrors, problemOf } from '../api.ts'
 import { useSecrets } from '../queries.ts'
 import { Button, Chip, Command, Field, Time } from '../ui/controls.tsx'
 import { Dialog, Empty, ErrorState, Note, SkeletonRows } from '../ui/surfaces.tsx'
 import { toastDone, toastProblem } from '../ui/toast.tsx'
 
 export function Secrets() {
-  const { data, error, refetch } = useSecrets(true)
+  const { data, error, refetch } = useSecrets()
   const [setting, setSetting] = useState<string | null>(null)
   const [deleting, setDeleting] = useState<string | null>(null)
   return (
@@ -82,7 +82,7 @@ function SetSecret({ name: given, onClose }: { readonly name: string; readonly o
   const [name, setName] = useState(given)
   const [value, setValue] = useState('')
   const save = useMutation({
-    mutationFn: () => post<{ name: string; version: number }>('/secrets', { name: name.trim(), value }),
+    mutationFn: () => api.setSecret({ name: name.trim(), value }),
     onSuccess: (answer) => {
       toastDone(`${answer.name} is set`, `Version ${answer.version}`)
       onClose()
@@ -129,7 +129,7 @@ function SetSecret({ name: given, onClose }: { readonly name: string; readonly o
           />
         )}
       </Field>
-      {problem !== null && (problem.details?.fields ?? []).length === 0 && (
+      {problem !== null && fieldErrors(save.error).length === 0 && (
         <Note tone="red">
           <strong>{problem.title}.</strong> {problem.detail} {problem.next}
         </Note>
@@ -141,7 +141,7 @@ function SetSecret({ name: given, onClose }: { readonly name: string; readonly o
 function DeleteSecret({ name, onClose }: { readonly name: string; readonly onClose: () => void }) {
   const client = useQueryClient()
   const erase = useMutation({
-    mutationFn: () => remove(`/secrets/${encodeURIComponent(name)}`),
+    mutationFn: () => api.removeSecret({ name }),
     onSuccess: () => toastDone(`${name} is deleted`),
     onError: (error) => toastProblem(error, 'It could not be deleted'),
     onSettled: () => {

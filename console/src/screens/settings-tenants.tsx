@@ -3,7 +3,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Building2, Plus } from 'lucide-react'
 import { useState } from 'react'
-import { fieldError, post, problemOf } from '../api.ts'
+import { api, fieldError, fieldErrors, problemOf } from '../api.ts'
 import { useTenants } from '../queries.ts'
 import { Button, Field, Time } from '../ui/controls.tsx'
 import { Dialog, Empty, ErrorState, Note, SkeletonRows } from '../ui/surfaces.tsx'
@@ -52,7 +52,7 @@ function NewTenant({ onClose }: { readonly onClose: () => void }) {
   const [description, setDescription] = useState('')
   const make = useMutation({
     mutationFn: () =>
-      post('/tenants', {
+      api.createTenant({
         name: name.trim(),
         ...(description.trim() !== '' && { description: description.trim() }),
       }),
@@ -99,7 +99,7 @@ function NewTenant({ onClose }: { readonly onClose: () => void }) {
           />
         )}
       </Field>
-      {problem !== null && nameError === undefined && (problem.details?.fields ?? []).length === 0 && (
+      {problem !== null && nameError === undefined && fieldErrors(make.error).length === 0 && (
         <Note tone="red">
           <strong>{problem.title}.</strong> {problem.detail} {problem.next}
         </Note>

@@ -4,7 +4,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { LogOut } from 'lucide-react'
 import { useState } from 'react'
 import { useLocation, useSearch } from 'wouter'
-import { remove } from '../api.ts'
+import { api } from '../api.ts'
 import { useMe } from '../queries.ts'
 import type { Me } from '../types.ts'
 import { Button, Tabs } from '../ui/controls.tsx'
@@ -58,7 +58,7 @@ function You({ me }: { readonly me: Me }) {
   const signOut = async () => {
     setIsBusy(true)
     try {
-      await remove('/session')
+      await api.signOut()
     } finally {
       client.clear()
       go('/sign-in')

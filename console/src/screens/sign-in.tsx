@@ -4,7 +4,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { LogIn } from 'lucide-react'
 import { useEffect, useRef, useState } from 'react'
 import { Redirect } from 'wouter'
-import { fieldError, post, problemOf } from '../api.ts'
+import { api, fieldError, problemOf } from '../api.ts'
 import { Button, Field } from '../ui/controls.tsx'
 import { Note, useTitle } from '../ui/surfaces.tsx'
 
@@ -34,7 +34,7 @@ export function SignIn({ isSignedIn }: { readonly isSignedIn: boolean }) {
     setError(null)
     setIsLink('link' in body)
     try {
-      await post('/session', body)
+      await api.signIn(body)
       await client.resetQueries({ queryKey: ['me'] })
     } catch (reason) {
       setError(reason)

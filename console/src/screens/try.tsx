@@ -4,9 +4,9 @@ import { useMutation } from '@tanstack/react-query'
 import { FlaskConical, Play } from 'lucide-react'
 import { useEffect, useState } from 'react'
 import { useSearch } from 'wouter'
-import { post, problemOf } from '../api.ts'
+import { api, problemOf } from '../api.ts'
 import { useDefinitions, useEventDetails, useRecentEvents } from '../queries.ts'
-import type { EventRow, ExpressionResult, Trial } from '../types.ts'
+import type { EventRow, ExpressionResult } from '../types.ts'
 import { Button, LinkButton, Tabs } from '../ui/controls.tsx'
 import { JsonTree } from '../ui/json-tree.tsx'
 import { Empty, Note, PageFrame } from '../ui/surfaces.tsx'
@@ -33,7 +33,7 @@ export default function Try() {
   }, [route, firstRoute])
 
   const trial = useMutation({
-    mutationFn: () => post<Trial>('/try', { ...(mode === 'route' ? { route } : { yaml }), event: eventId }),
+    mutationFn: () => api.tryRoute({ ...(mode === 'route' ? { route } : { yaml }), event: eventId }),
   })
   const { mutate, reset } = trial
   useEffect(() => {
@@ -184,10 +184,9 @@ function Expression({ eventId }: { readonly eventId: string }) {
     if (expression.trim() === '' || eventId === '') return
     let isOver = false
     const timer = setTimeout(() => {
-      post<ExpressionResult>('/try/expression', { expression, as, event: eventId }).then(
+      api.tryExpression({ expression, as, event: eventId }).then(
         (answer) => !isOver && setResult(answer),
-        (error) =>
-          !isOver && setResult({ ok: false, message: problemOf(error).detail ?? problemOf(error).title }),
+        (error) => !isOver && setResult({ ok: false, message: problemOf(error).detail }),
       )
     }, TYPING_MS)
     return () => {
@@ -243,6 +242,5 @@ function Expression({ eventId }: { readonly eventId: string }) {
 }
 
 function placeOf(result: ExpressionResult): number | null {
-  if (result.ok || result.at === undefined) return null
-  return typeof result.at === 'number' ? result.at : (result.at.offset ?? null)
+  return result.ok ? null : (result.at ?? null)
 }

@@ -2,8 +2,9 @@
 
 import { History, Undo2 } from 'lucide-react'
 import { useState } from 'react'
+import { api } from '../api.ts'
 import { useMe, useVersions } from '../queries.ts'
-import { ReasonDialog } from '../ui/actions.tsx'
+import { optionalReason, ReasonDialog } from '../ui/actions.tsx'
 import { Button, Chip, Copy, LinkButton, Time } from '../ui/controls.tsx'
 import { Empty, ErrorState, PageFrame, SkeletonRows } from '../ui/surfaces.tsx'
 
@@ -61,8 +62,7 @@ export default function Versions() {
           title={`Go back to version ${target}`}
           text="The definitions of that version are applied as a new one. Work that already began stays as it is."
           action="Go back"
-          path="/definitions/rollback"
-          body={{ to: target }}
+          run={(reason) => api.rollbackDefinitions({ to: target, ...optionalReason(reason) })}
           done={`The content of version ${target} is in force again`}
           onClose={() => setTarget(null)}
         />

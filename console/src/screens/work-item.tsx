@@ -3,6 +3,7 @@
 import { Ban, RotateCcw } from 'lucide-react'
 import { useState } from 'react'
 import { Link } from 'wouter'
+import { api } from '../api.ts'
 import { useMe, useWork } from '../queries.ts'
 import type { WorkStory } from '../types.ts'
 import { ReasonDialog, useAction } from '../ui/actions.tsx'
@@ -141,7 +142,7 @@ function Facts({ work }: { readonly work: WorkStory }) {
 function Actions({ work }: { readonly work: WorkStory }) {
   const [isCancelling, setIsCancelling] = useState(false)
   const retry = useAction({
-    path: `/work/${work.id}/retry`,
+    run: () => api.retryWork({ id: work.id }),
     done: 'It is due now',
     failed: 'It could not be retried',
   })
@@ -153,7 +154,7 @@ function Actions({ work }: { readonly work: WorkStory }) {
         <Button
           icon={<RotateCcw size={14} aria-hidden />}
           isBusy={retry.isPending}
-          onClick={() => retry.mutate({})}
+          onClick={() => retry.mutate(undefined)}
         >
           Retry now
         </Button>
@@ -166,7 +167,7 @@ function Actions({ work }: { readonly work: WorkStory }) {
           title="Cancel this work item"
           text="It will not be tried again. The event stays, and the item keeps its history."
           action="Cancel it"
-          path={`/work/${work.id}/cancel`}
+          run={(reason) => api.cancelWork({ id: work.id, reason })}
           done="The item is cancelled"
           isReasonNeeded
           isDangerous

@@ -3,12 +3,14 @@
 import { Layers } from 'lucide-react'
 import { useState } from 'react'
 import { Link, useLocation, useSearch } from 'wouter'
-import { get } from '../api.ts'
+import { api } from '../api.ts'
 import { useDefinitions, useOverview, useWorkList } from '../queries.ts'
-import type { Page, Work, WorkState } from '../types.ts'
+import type { Page, Work } from '../types.ts'
 import { Button, LinkButton, StateChip, Tabs, Time } from '../ui/controls.tsx'
 import { Empty, ErrorState, PageFrame, SkeletonRows } from '../ui/surfaces.tsx'
 import { toastProblem } from '../ui/toast.tsx'
+
+type WorkState = Work['state']
 
 const STATES: readonly (readonly [WorkState, string])[] = [
   ['ready', 'Ready'],
@@ -81,8 +83,9 @@ export default function WorkScreen() {
   )
 }
 
-export function WorkList({ state, consumer }: { readonly state: string; readonly consumer: string }) {
-  const first = useWorkList({ state, consumer: consumer === '' ? undefined : consumer, limit: 50 })
+function WorkList({ state, consumer }: { readonly state: string; readonly consumer: string }) {
+  const filter = { state: state as WorkState, consumer: consumer || undefined, limit: 50 }
+  const first = useWorkList(filter)
   const [more, setMore] = useState<Page<Work> | null>(null)
   const [isBusy, setIsBusy] = useState(false)
   if (first.data === undefined) {
@@ -97,7 +100,8 @@ export function WorkList({ state, consumer }: { readonly state: string; readonly
   const cursor = more === null ? first.data.nextCursor : more.nextCursor
   const loadMore = () => {
     setIsBusy(true)
-    get<Page<Work>>('/work', { state, consumer, limit: 50, cursor })
+    api
+      .listWork({ ...filter, cursor: cursor ?? undefined })
       .then((page) =>
         setMore({ items: [...(more?.items ?? []), ...page.items], nextCursor: page.nextCursor }),
       )

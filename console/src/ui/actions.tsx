@@ -2,26 +2,26 @@
 
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
-import { fieldError, post, problemOf } from '../api.ts'
+import { fieldError, problemOf } from '../api.ts'
 import { Button, Field } from './controls.tsx'
 import { Dialog, Note } from './surfaces.tsx'
 import { toastDone, toastProblem } from './toast.tsx'
 
-/** Posts, tells what became of it, and reads everything again that it may have changed; after a lost race too. */
-export function useAction<Answer = unknown>(options: {
-  readonly path: string
+/** Acts, tells what became of it, and reads everything again that it may have changed; after a lost race too. */
+export function useAction<Body>(options: {
+  readonly run: (body: Body) => Promise<unknown>
   readonly done: string
   readonly failed: string
-  readonly onDone?: (answer: Answer) => void
+  readonly onDone?: () => void
   /** Shown by the dialog itself. */
   readonly showsOwnErrors?: boolean
 }) {
   const client = useQueryClient()
-  return useMutation<Answer, unknown, object>({
-    mutationFn: (body) => post<Answer>(options.path, body),
-    onSuccess: (answer) => {
+  return useMutation<unknown, unknown, Body>({
+    mutationFn: options.run,
+    onSuccess: () => {
       toastDone(options.done)
-      options.onDone?.(answer)
+      options.onDone?.()
     },
     onError: (error) => {
       const isTold = options.showsOwnErrors === true && problemOf(error).status !== 409
@@ -35,8 +35,8 @@ interface ReasonDialogProps {
   readonly title: string
   readonly text: ReactNode
   readonly action: string
-  readonly path: string
-  readonly body?: object
+  /** Gets an empty reason only where none is needed. */
+  readonly run: (reason: string) => Promise<unknown>
   readonly done: string
   readonly isReasonNeeded?: boolean
   readonly isDangerous?: boolean
@@ -47,7 +47,7 @@ export function ReasonDialog(props: ReasonDialogProps) {
   const [reason, setReason] = useState('')
   const [isAsked, setIsAsked] = useState(false)
   const action = useAction({
-    path: props.path,
+    run: props.run,
     done: props.done,
     failed: `${props.action} did not work`,
     onDone: props.onClose,
@@ -60,15 +60,11 @@ export function ReasonDialog(props: ReasonDialogProps) {
   const submit = () => {
     setIsAsked(true)
     if (isMissing) return
-    const given = reason.trim() === '' ? {} : { reason: reason.trim() }
-    action.mutate(
-      { ...props.body, ...given },
-      {
-        onError: (error) => {
-          if (problemOf(error).status === 409) props.onClose()
-        },
+    action.mutate(reason.trim(), {
+      onError: (error) => {
+        if (problemOf(error).status === 409) props.onClose()
       },
-    )
+    })
   }
   return (
     <Dialog
@@ -112,3 +108,7 @@ export function ReasonDialog(props: ReasonDialogProps) {
     </Dialog>
   )
 }
+
+/** A reason that was left out is left out. */
+export const optionalReason = (reason: string): { readonly reason?: string } =>
+  reason === '' ? {} : { reason }

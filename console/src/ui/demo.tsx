@@ -2,7 +2,7 @@
 
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Send, Square } from 'lucide-react'
-import { post } from '../api.ts'
+import { api } from '../api.ts'
 import { useDemo, useMe } from '../queries.ts'
 import { Button } from './controls.tsx'
 import { Progress } from './surfaces.tsx'
@@ -14,12 +14,12 @@ export function DemoButton() {
   const { data: me } = useMe()
   const refresh = () => client.invalidateQueries({ queryKey: ['demo'] })
   const start = useMutation({
-    mutationFn: () => post<{ sending: number }>('/demo', {}),
+    mutationFn: () => api.sendDemo(),
     onSuccess: ({ sending }) => toastDone(`${sending} demo events are on their way`),
     onError: (error) => toastProblem(error, 'The demo could not start'),
     onSettled: refresh,
   })
-  const stop = useMutation({ mutationFn: () => post('/demo/stop'), onSettled: refresh })
+  const stop = useMutation({ mutationFn: () => api.stopDemo(), onSettled: refresh })
   if (demo?.available !== true || me?.role === 'viewer') return null
   if (!demo.isSending) {
     return (

@@ -2,7 +2,7 @@
 
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useMemo, useState } from 'react'
-import { fieldError, postWithData, problemOf } from '../api.ts'
+import { editDeadLetterExactly, fieldError, problemOf } from '../api.ts'
 import { formatJson, type JsonNode, JsonTextError, lineAndColumn, parseJsonText } from '../lib/json-text.ts'
 import { Button, Field } from './controls.tsx'
 import { Dialog, Note } from './surfaces.tsx'
@@ -32,8 +32,7 @@ export function EditDialog({ letterId, payload, onClose }: EditDialogProps) {
   const [isAsked, setIsAsked] = useState(false)
   const checked = useMemo(() => check(text), [text])
   const save = useMutation({
-    mutationFn: (node: JsonNode) =>
-      postWithData(`/dead-letters/${letterId}/edit`, { reason: reason.trim() }, node),
+    mutationFn: (node: JsonNode) => editDeadLetterExactly(letterId, reason.trim(), node),
     onSuccess: () => {
       toastDone('The payload is changed', 'The letter is ready to be replayed with it.')
       onClose()

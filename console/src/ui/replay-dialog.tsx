@@ -4,14 +4,17 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Play } from 'lucide-react'
 import { useEffect, useState } from 'react'
 import { Link } from 'wouter'
-import { post, problemOf } from '../api.ts'
+import { api, problemOf } from '../api.ts'
+import { formatNumber } from '../lib/time.ts'
 import { useReplay } from '../queries.ts'
-import type { ReplayFilter, ReplayPreview, ReplayVerdict } from '../types.ts'
+import type { ReplayFilter, ReplayPreview } from '../types.ts'
 import { Button, Chip, Field } from './controls.tsx'
 import { Dialog, Note, Progress, SkeletonRows } from './surfaces.tsx'
 import { toastDone, toastProblem } from './toast.tsx'
 
-const VERDICTS: readonly (readonly [ReplayVerdict, string, 'green' | 'accent' | 'amber', string])[] = [
+type Verdict = ReplayPreview['items'][number]['verdict']
+
+const VERDICTS: readonly (readonly [Verdict, string, 'green' | 'accent' | 'amber' | 'red', string])[] = [
   ['would-call', 'would call', 'accent', 'The action runs again by the definition in force.'],
   ['would-skip', 'would skip', 'green', 'The effect is in the ledger already: nothing is sent.'],
   [
@@ -20,6 +23,7 @@ const VERDICTS: readonly (readonly [ReplayVerdict, string, 'green' | 'accent' | 
     'amber',
     'The definition changed since: another key or request than before.',
   ],
+  ['would-fail', 'would fail', 'red', 'It could not even begin: the key or the request cannot be made.'],
 ]
 const SHOWN_MAX = 50
 
@@ -36,15 +40,18 @@ export function ReplayDialog({
   const [reason, setReason] = useState('')
   const [replayId, setReplayId] = useState<string | null>(null)
   const preview = useMutation({
-    mutationFn: () => post<ReplayPreview>('/dead-letters/replay', { filter, dryRun: true }),
+    mutationFn: async () => {
+      const answer = await api.replayDeadLetters({ filter, dryRun: true })
+      return 'totals' in answer ? answer : null
+    },
   })
   const run = useMutation({
     mutationFn: () =>
-      post<{ replayId: string; accepted: number }>('/dead-letters/replay', {
+      api.replayDeadLetters({
         filter,
         ...(reason.trim() !== '' && { reason: reason.trim() }),
       }),
-    onSuccess: (answer) => setReplayId(answer.replayId),
+    onSuccess: (answer) => setReplayId('replayId' in answer ? answer.replayId : null),
     onError: (error) => {
       toastProblem(error, 'The replay could not start')
       if (problemOf(error).status === 409) onClose()
@@ -70,9 +77,9 @@ export function ReplayDialog({
             variant="primary"
             icon={<Play size={14} aria-hidden />}
             isBusy={run.isPending}
-            disabled={preview.data === undefined || isEmpty}
+            disabled={preview.data == null || isEmpty}
           >
-            Replay {preview.data === undefined || isEmpty ? '' : preview.data.items.length}
+            Replay {preview.data == null || isEmpty ? '' : formatNumber(preview.data.matched)}
           </Button>
         </>
       }
@@ -85,7 +92,7 @@ export function ReplayDialog({
         </Note>
       )}
       {isEmpty && <Note>Nothing is left to replay: somebody else has dealt with these.</Note>}
-      {preview.data !== undefined && !isEmpty && (
+      {preview.data != null && !isEmpty && (
         <>
           <Totals preview={preview.data} />
           <PreviewList preview={preview.data} />
@@ -109,13 +116,15 @@ function Totals({ preview }: { readonly preview: ReplayPreview }) {
   const hosts = Object.entries(preview.calls)
   return (
     <div className="totals">
-      {VERDICTS.map(([verdict, label, tone, text]) => (
-        <div key={verdict} className="totals__one" title={text}>
-          <span className="totals__number num">{preview.totals[verdict] ?? 0}</span>
-          <Chip tone={tone}>{label}</Chip>
-          <span className="faint">{text}</span>
-        </div>
-      ))}
+      {VERDICTS.filter(([verdict]) => verdict !== 'would-fail' || preview.totals[verdict] > 0).map(
+        ([verdict, label, tone, text]) => (
+          <div key={verdict} className="totals__one" title={text}>
+            <span className="totals__number num">{preview.totals[verdict]}</span>
+            <Chip tone={tone}>{label}</Chip>
+            <span className="faint">{text}</span>
+          </div>
+        ),
+      )}
       {hosts.length > 0 && (
         <p className="totals__calls muted">
           Calls go to{' '}
@@ -151,8 +160,8 @@ function PreviewList({ preview }: { readonly preview: ReplayPreview }) {
           </li>
         )
       })}
-      {preview.items.length > SHOWN_MAX && (
-        <li className="list__foot">and {preview.items.length - SHOWN_MAX} more</li>
+      {preview.matched > SHOWN_MAX && (
+        <li className="list__foot">and {formatNumber(preview.matched - SHOWN_MAX)} more</li>
       )}
     </ul>
   )
@@ -162,7 +171,7 @@ function Running({ id, onClose }: { readonly id: string; readonly onClose: () =>
   const client = useQueryClient()
   const { data: replay } = useReplay(id)
   const cancel = useMutation({
-    mutationFn: () => post(`/replays/${id}/cancel`),
+    mutationFn: () => api.cancelReplay({ id }),
     onError: (error) => toastProblem(error, 'It could not be cancelled'),
     onSettled: () => client.invalidateQueries({ queryKey: ['replay', id] }),
   })

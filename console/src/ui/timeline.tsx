@@ -19,7 +19,7 @@ import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import { sourceHref } from '../lib/links.ts'
 import { formatDuration, formatExact, formatTimeOfDay } from '../lib/time.ts'
-import type { Attempt, EventDetails, WorkStory } from '../types.ts'
+import type { Attempt, EventDetail, LedgerEntry, WorkStory } from '../types.ts'
 import { Chip, Copy, StateChip, Time } from './controls.tsx'
 
 type Tone = 'green' | 'red' | 'amber' | 'accent' | 'grey' | 'violet'
@@ -53,7 +53,7 @@ function Step({ icon, tone, title, at, children }: StepProps) {
   )
 }
 
-export function Timeline({ event }: { readonly event: EventDetails }) {
+export function Timeline({ event }: { readonly event: EventDetail }) {
   const names = new Set(event.story.map(({ consumer }) => consumer))
   return (
     <ol className="timeline">
@@ -120,7 +120,6 @@ export function attemptsOf(work: WorkStory): readonly Attempt[] {
 }
 
 function WorkSteps({ work }: { readonly work: WorkStory }) {
-  const entries = work.effects !== undefined && work.effects.length > 0 ? work.effects : [work.ledger]
   return (
     <li className="lane">
       <div className="lane__head">
@@ -136,26 +135,7 @@ function WorkSteps({ work }: { readonly work: WorkStory }) {
       <ol className="timeline timeline--inner">
         <AttemptSteps attempts={attemptsOf(work)} />
         <NextStep work={work} />
-        {entries.map(
-          (entry) =>
-            entry !== null && (
-              <Step
-                key={`${entry.key} ${entry.generation}`}
-                icon={<BookCheck size={14} />}
-                tone={entry.state === 'done' ? 'green' : entry.state === 'unknown' ? 'amber' : 'grey'}
-                title={
-                  <>
-                    Ledger <StateChip state={entry.state} />
-                  </>
-                }
-                at={entry.settledAt ?? entry.createdAt}
-              >
-                <Copy text={entry.key} />
-                {entry.proof !== undefined && <span className="faint"> proof: {entry.proof}</span>}
-                {entry.workId !== work.id && <span className="faint"> the effect is of an earlier item</span>}
-              </Step>
-            ),
-        )}
+        {work.ledger !== null && <LedgerStep work={work} entry={work.ledger} />}
         {work.deadLetter !== null && (
           <Step
             icon={<MailX size={14} />}
@@ -173,6 +153,25 @@ function WorkSteps({ work }: { readonly work: WorkStory }) {
         )}
       </ol>
     </li>
+  )
+}
+
+function LedgerStep({ work, entry }: { readonly work: WorkStory; readonly entry: LedgerEntry }) {
+  return (
+    <Step
+      icon={<BookCheck size={14} />}
+      tone={entry.state === 'done' ? 'green' : entry.state === 'unknown' ? 'amber' : 'grey'}
+      title={
+        <>
+          Ledger <StateChip state={entry.state} />
+        </>
+      }
+      at={entry.settledAt ?? entry.createdAt}
+    >
+      <Copy text={entry.key} />
+      {entry.proof !== undefined && <span className="faint"> proof: {entry.proof}</span>}
+      {entry.workId !== work.id && <span className="faint"> the effect is of an earlier item</span>}
+    </Step>
   )
 }
 
