@@ -170,7 +170,7 @@ export const ERRORS = {
     kind: 'conflict',
     status: 409,
     title: 'The definition belongs to the folder',
-    next: 'Change its file in the folder of the node; or take it out of the folder, start the node, and apply it here.',
+    next: 'Change its file in the folder of the node, which is read at the start and, in DEV, whenever it changes.',
   },
   demo_unavailable: {
     kind: 'conflict',
