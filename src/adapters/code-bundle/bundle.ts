@@ -22,7 +22,7 @@ export interface Built {
   readonly problems: readonly CodeProblem[]
 }
 
-export const BUNDLE_BYTES_MAX = 5 * 1024 * 1024
+const BUNDLE_BYTES_MAX = 5 * 1024 * 1024
 
 const SDK_MODULE = 'millrace'
 const OUT = '.millrace'

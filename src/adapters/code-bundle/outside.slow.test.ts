@@ -21,7 +21,7 @@ beforeEach(() => {
 afterEach(() => folder[Symbol.dispose]())
 
 async function hashesBy(node: string, path: string): Promise<unknown> {
-  const script = join(root, 'src/adapters/code-bundle/hash.fixture.ts')
+  const script = fileURLToPath(new URL('./hash.fixture.ts', import.meta.url))
   const { stdout } = await run(node, ['--import', 'tsx', script, path, 'tickets.ts'], { cwd: root })
   return JSON.parse(stdout)
 }
