@@ -16,7 +16,7 @@ import type { HttpApi } from './api.ts'
 import { makeHttpServer } from './server.ts'
 
 const ADMIN = 'test-key'
-export const NOW = Date.UTC(2026, 10, 15, 12)
+const NOW = Date.UTC(2026, 10, 15, 12)
 
 export function makeDefinitionWorld() {
   const store = makeMemoryStore({ now: () => NOW, defer: (callback) => queueMicrotask(callback) })

@@ -8,8 +8,7 @@ import type { DefinitionDocument, RouteDocument } from './documents.ts'
 import { hashText } from './hash.ts'
 
 /** Who a definition belongs to: a file of the folder, somebody who applied it by the API, or the demo. */
-export const MANAGERS = ['folder', 'api', 'demo'] as const
-export type ManagedBy = (typeof MANAGERS)[number]
+export type ManagedBy = 'folder' | 'api' | 'demo'
 
 export type DefinitionKind = DefinitionDocument['kind']
 export type DefinitionStatus = RouteDocument['status']

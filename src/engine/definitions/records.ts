@@ -55,7 +55,7 @@ const CONTROLS_PER_PAGE = 500
 /** Versions are kept for rolling back; the oldest go. */
 const VERSIONS_KEPT = 1_000
 
-export function versionKey(version: number): string {
+function versionKey(version: number): string {
   return `v/${String(version).padStart(8, '0')}`
 }
 
