@@ -4,7 +4,10 @@ import { afterEach, describe, expect, test } from 'vitest'
 import type { JsonValue } from '../../core/json/index.ts'
 import { codeConformance } from '../../ports/code.conformance.ts'
 import type { FunctionContext } from '../../ports/code.ts'
+import * as sdk from '../../sdk/index.ts'
+import { makeStaticCode } from '../code-static/index.ts'
 import { loadTestFolder, makeTestCode, makeTestFolder, type TestFolder } from './folder.fixture.ts'
+import { makeBundleCode } from './index.ts'
 
 const folders: TestFolder[] = []
 afterEach(() => {
@@ -109,8 +112,6 @@ export const f = defineFunction({ name: 'f', input: z.object({ id: z.string() })
   })
 
   test('[FN12] exports of millrace that are not used do not count', async () => {
-    const { makeBundleCode } = await import('./index.ts')
-    const sdk = await import('../../sdk/index.ts')
     const folder = make({ 'a.ts': FUNCTION })
     const hashes = await Promise.all(
       [sdk, { ...sdk, another: 1 }].map(async (module) => {
@@ -217,6 +218,24 @@ export function help(): never {
     expect(again.find('double')).toBe(code.find('double'))
     expect(readFileSync(join(folder.copies, String(file)), 'utf8')).not.toContain('changed')
     expect(await run(again, 'double', 4)).toEqual({ kind: 'returned', value: 8 })
+  })
+
+  test('functions of the process stand behind those of the folder', async () => {
+    const folder = make({ 'a.ts': FUNCTION })
+    const builtIn = makeStaticCode({ double: () => 'built in', other: () => 'other' })
+    const code = makeBundleCode({ sdk, copies: folder.copies, builtIn })
+    expect(await run(code, 'double', 1)).toEqual({ kind: 'returned', value: 'built in' })
+    const pinned = code.find('double') as string
+    await code.keep((await loadTestFolder(folder, code)).code)
+    expect(await run(code, 'double', 1)).toEqual({ kind: 'returned', value: 2 })
+    expect(await run(code, 'other', 1)).toEqual({ kind: 'returned', value: 'other' })
+    expect(await code.run(pinned, 'double', 1, context)).toEqual({ kind: 'returned', value: 'built in' })
+    expect(code.hashes()).toEqual([code.find('double'), pinned])
+  })
+
+  test('[FN11] how long a function may take is known while it is in force', async () => {
+    const { code } = await open({ 'a.ts': FUNCTION.replace("'double',", "'double', timeout: '2m',") })
+    expect([code.timeoutMs('double'), code.timeoutMs('other')]).toEqual([120_000, null])
   })
 
   test('[FN16] reading puts nothing in force', async () => {

@@ -3,6 +3,7 @@
 // Reading a folder bundles and loads its files and changes nothing else. What is put in force is kept in the store first,
 // so that any later process can run what older work is pinned to.
 
+import { rmSync } from 'node:fs'
 import { mkdtemp, realpath } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -157,8 +158,10 @@ interface ReadBundle {
   readonly problems: readonly CodeProblem[]
 }
 
-function makeTemporary(): Promise<string> {
-  return mkdtemp(join(tmpdir(), 'millrace-code-'))
+async function makeTemporary(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'millrace-code-'))
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+  return folder
 }
 
 function functionsOf(module: ModuleExports): ReadonlyMap<string, UserFunction> {
