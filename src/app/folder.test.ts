@@ -107,8 +107,15 @@ test('[DV20] a change is applied while it runs, and a broken file changes nothin
     expect(said.join('')).toContain('a.yaml:4:1 error F12')
     expect(await names()).toEqual(['a', 'b'])
     expect((await definitions.list(DEFAULT_TENANT)).map((item) => item.version)).toEqual([1, 2])
+    const own = {
+      document: { ...(await definitions.list(DEFAULT_TENANT))[0]!.document, name: 'own' },
+      authored: null,
+    }
+    const said3 = { managedBy: 'api', prune: false, by: 'mona', reason: null } as const
+    await definitions.apply(DEFAULT_TENANT, { definitions: [own], ...said3 })
     write('a.yaml', route('a', 'a.changed'))
-    await until('applied version 3: route a updated\n')
+    await until('applied version 4: route a updated\n')
+    expect(said.join('')).not.toContain('version 3')
     rmSync(join(folder, 'b.yaml'))
     await until('Route/b is gone from the folder and stays in force')
   } finally {

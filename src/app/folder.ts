@@ -65,10 +65,10 @@ export function followFolder(
     said = findings
     if (isBroken) return
     const applied = await applyFolder(deps, loaded)
-    if (applied.version !== version) {
-      version = applied.version
-      say(`applied version ${version}: ${describeChanges(applied.changes)}\n`)
-    }
+    version = applied.version
+    // Others may have applied meanwhile: what they did is not told here.
+    const told = describeChanges(applied.changes)
+    if (told !== '') say(`applied version ${version}: ${told}\n`)
     const left = goneLines(deps)
     if (left.join('\n') !== gone) for (const line of left) say(`${line}\n`)
     gone = left.join('\n')
