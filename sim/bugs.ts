@@ -460,6 +460,33 @@ export const BUGS: readonly Bug[] = [
       }),
   },
   {
+    name: 'replay-apart',
+    about: 'a letter’s replay and the progress of the replay of many are two commits',
+    breaks: ['RP4'],
+    store: (store) =>
+      withCommit(store, async (commit) => {
+        const isProgress = (write: Write) => write.w === 'record.put' && write.kind === 'replay'
+        if (!has(commit, 'work.add') || !commit.writes.some(isProgress)) return store.commit(commit)
+        const writes = commit.writes.filter((write) => !isProgress(write))
+        const result = await store.commit({ ...commit, writes })
+        if (!result.ok) return result
+        return store.commit({ ...commit, guards: [], writes: commit.writes.filter(isProgress) })
+      }),
+  },
+  {
+    name: 'edited-key',
+    about: 'an edited dead letter takes a new key with its new payload',
+    breaks: ['DL5'],
+    store: changing((commit) => ({
+      ...commit,
+      writes: commit.writes.map((write) =>
+        write.w === 'deadLetter.put' && has(commit, 'event.append') && !has(commit, 'work.settle')
+          ? { ...write, row: { ...write.row, key: `${write.row.key} edited` } }
+          : write,
+      ),
+    })),
+  },
+  {
     name: 'done-without-proof',
     about: 'an item whose outcome is unknown is closed as done',
     breaks: ['N4'],

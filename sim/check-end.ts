@@ -7,6 +7,7 @@ import type { WorkRow } from '../src/core/work/index.ts'
 import type { EngineConfig } from '../src/engine/index.ts'
 import type { StoreDump } from '../src/ports/store.ts'
 import type { Acknowledgement, Book } from './book.ts'
+import { isCopy, rootOf } from './check-letters.ts'
 import type { Data } from './data.ts'
 import { short } from './node.ts'
 import { isEffectKey, RETRY_AFTER_S_MAX, ROUTES, SOURCES } from './scenario.ts'
@@ -21,15 +22,22 @@ const SETTLED = new Set(['done', 'skipped', 'merged', 'parked', 'dead', 'cancell
 function isHeld(book: Book, row: WorkRow): boolean {
   if (row.state !== 'ready' || row.key === null) return false
   const entry = book.entries.get(row.key)
-  return entry !== undefined && entry.work !== row.id && book.works.get(entry.work)?.state === 'parked'
+  if (entry === undefined || entry.work === row.id) return false
+  const holder = book.works.get(entry.work)
+  return holder?.state === 'parked' || (holder?.state === 'cancelled' && entry.state === 'unknown')
 }
 
 export function unsettled(book: Book): readonly WorkRow[] {
   return [...book.works.values()].filter((row) => !SETTLED.has(row.state) && !isHeld(book, row))
 }
 
-export function countParked(book: Book): number {
-  return [...book.works.values()].filter(({ state }) => state === 'parked').length
+/** Parked, or cancelled while nobody knew what became of the effect. */
+export function waitingForPerson(book: Book): readonly WorkRow[] {
+  return [...book.works.values()].filter((row) => {
+    if (row.state === 'parked') return true
+    const entry = row.state === 'cancelled' && row.key !== null ? book.entries.get(row.key) : undefined
+    return entry?.state === 'unknown' && entry.work === row.id
+  })
 }
 
 /**
@@ -88,6 +96,7 @@ function checkEvents(book: Book, dump: StoreDump): void {
       book.violate('N1', `two events of ${name} within the window`)
     }
     byKey.set(name, event.receivedAt)
+    if (isCopy(event)) continue
     const own = dump.work.filter(({ eventId, replayOf }) => eventId === event.id && replayOf === null)
     const consumers = new Set(own.map(({ consumer }) => consumer))
     if (own.length !== event.matched || consumers.size !== own.length) {
@@ -119,16 +128,17 @@ function checkWork(book: Book, dump: StoreDump): void {
 function checkLetters(book: Book, dump: StoreDump): void {
   const works = new Map(dump.work.map((row) => [row.id, row]))
   const letters = new Map(dump.deadLetters.map((letter) => [letter.id, letter]))
+  const events = new Map(dump.events.map((event) => [event.id, event]))
   const firsts = new Set<string>()
   for (const letter of dump.deadLetters) {
-    firsts.add(`${letter.eventId} ${letter.consumer}`)
+    firsts.add(`${rootOf(events, letter.eventId)} ${letter.consumer}`)
     const state = works.get(letter.workId)?.state
     const isRight =
-      letter.state === 'open'
-        ? state === 'dead'
+      letter.state === 'open' || letter.state === 'ready_to_replay' || letter.state === 'discarded'
+        ? state === 'dead' || state === 'cancelled'
         : letter.state === 'resolved'
           ? state === 'done' || state === 'skipped'
-          : letter.state === 'replaying' && state !== 'dead' && state !== 'done' && state !== 'skipped'
+          : letter.state === 'replaying' && isUnderWay(state)
     if (!isRight) book.violate('N2', `dead letter ${short(letter.id)} is ${letter.state}, its work ${state}`)
   }
   if (firsts.size !== dump.deadLetters.length) book.violate('N2', 'an item has two dead letters')
@@ -146,6 +156,10 @@ function isHarmless({ key }: LedgerEntry): boolean {
 }
 
 const HARMLESS = ['#send', '#second']
+
+function isUnderWay(state: WorkRow['state'] | undefined): boolean {
+  return state === 'ready' || state === 'leased' || state === 'parked'
+}
 
 /** Nobody is left to settle an entry whose item is over. */
 function checkLedger(book: Book, dump: StoreDump): void {

@@ -5,27 +5,13 @@ import { DEFAULT_TENANT } from '../src/core/ids/index.ts'
 import { signRequest } from '../src/core/source/index.ts'
 import type { WorkRow } from '../src/core/work/index.ts'
 import type { Engine } from '../src/engine/index.ts'
-import { addTo, type Book } from './book.ts'
+import { addTo } from './book.ts'
 import { checkAcknowledged, waitingForPerson } from './check-end.ts'
-import type { VirtualTime } from './clock.ts'
-import type { Data } from './data.ts'
-import type { Faults } from './faults.ts'
 import { mend } from './menders.ts'
-import { type Life, short } from './node.ts'
+import { short } from './node.ts'
+import { ask, type Outside, pickLife } from './outside.ts'
 import type { Rng } from './random.ts'
 import { KINDS, SECRET, SOURCES } from './scenario.ts'
-import type { Vendor } from './vendor.ts'
-
-export interface Outside {
-  readonly time: VirtualTime
-  readonly data: Data
-  readonly faults: Faults
-  readonly book: Book
-  readonly rng: Rng
-  vendor(): Vendor
-  lives(): readonly Life[]
-  trace(who: string, what: () => string): void
-}
 
 export interface Message {
   readonly source: 'shop' | 'till'
@@ -126,11 +112,6 @@ function requestOf(message: Message): { headers: Record<string, string>; body: U
   return { headers: { 'x-kind': message.kind, 'x-message-id': message.id, ...signature }, body }
 }
 
-export function pickLife({ lives, rng }: Pick<Outside, 'lives' | 'rng'>): Life | null {
-  const open = lives().filter((life) => life.engine() !== null)
-  return open.length === 0 ? null : rng.pick(open)
-}
-
 /** Looks at what waits for a person, and decides about one or two of them. */
 export function actAsPerson(outside: Outside): void {
   const { data, rng } = outside
@@ -173,12 +154,4 @@ function decide(outside: Outside, engine: Engine, { id, key }: WorkRow, wrongPer
   addTo(book.words, key, as)
   outside.trace('person', () => `says that ${key} is ${as}`)
   ask(outside, engine.resolve(DEFAULT_TENANT, id, { as, reason: 'looked' }))
-}
-
-/** Whatever the answer: a person sees an error, looks again, and decides anew. */
-export function ask({ book }: Outside, answer: Promise<unknown>): void {
-  answer.catch((error: unknown) => {
-    const isExpected = error instanceof Error && (error.name === 'AppError' || error.name === 'StoreError')
-    if (!isExpected) book.violate('BROKEN', 'a person is answered by an exception')
-  })
 }

@@ -14,15 +14,8 @@ import { makeData, type StoreKind } from './data.ts'
 import { makeDefiners } from './definers.ts'
 import { drawProfile, type Faults, makeRandomFaults, type Profile } from './faults.ts'
 import { type Life, type NodeDeps, short, startLife } from './node.ts'
-import {
-  actAsPerson,
-  decideAll,
-  drawMessage,
-  type Message,
-  type Outside,
-  pickLife,
-  startSender,
-} from './people.ts'
+import { type Outside, pickLife } from './outside.ts'
+import { actAsPerson, decideAll, drawMessage, type Message, startSender } from './people.ts'
 import { makeRng, type Rng } from './random.ts'
 import { BUNDLES, HEALED, type ScenarioRoute } from './scenario.ts'
 import { makeNodeStore, type StoreWatch } from './store.ts'

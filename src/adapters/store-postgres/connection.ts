@@ -15,6 +15,9 @@ export interface Statement {
   readonly values: unknown[]
 }
 
+// biome-ignore lint/suspicious/noExplicitAny: rows are what the statements name; the port's types say which.
+export type Query = (statement: Statement) => Promise<any[]>
+
 const names = new Map<string, string>()
 
 /** The name holds a hash of the text: two stores with different schemas may meet behind one pooler. */

@@ -6,10 +6,9 @@ import type { TenantId } from '../../core/ids/index.ts'
 import { readWholeId } from '../../core/ids/index.ts'
 import type { Page, TenantReads } from '../../ports/store.ts'
 import { SCAN_ROWS_MAX } from '../../ports/store.ts'
-import { prepare } from './connection.ts'
+import { prepare, type Query } from './connection.ts'
 import { decodeCursor, encodeCursor, type Value } from './cursor.ts'
 import { escapeText } from './parameters.ts'
-import type { Query } from './reads.ts'
 import { EVENT, selectList } from './tables.ts'
 
 type EventsQuery = Parameters<TenantReads['events']>[0]

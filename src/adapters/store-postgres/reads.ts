@@ -3,7 +3,7 @@
 import type { TenantId } from '../../core/ids/index.ts'
 import { WORK_STATES, type WorkState } from '../../core/work/index.ts'
 import type { Page, PageRequest, StoreDump, SystemReads, TenantReads } from '../../ports/store.ts'
-import { prepare, type Statement } from './connection.ts'
+import { prepare, type Query, type Statement } from './connection.ts'
 import { decodeCursor, encodeCursor, type Value } from './cursor.ts'
 import { EVENT_SUMMARY, searchEvents } from './event-search.ts'
 import { hashKey, joinKey } from './keys.ts'
@@ -22,9 +22,6 @@ import {
   toColumn,
   WORK,
 } from './tables.ts'
-
-// biome-ignore lint/suspicious/noExplicitAny: rows are what the statements name; the port's types say which.
-export type Query = (statement: Statement) => Promise<any[]>
 
 const all = (table: Table) => selectList('t', Object.keys(table.columns))
 const ATTEMPT_FIELDS = Object.keys(ATTEMPT.columns).filter((name) => name !== 'tenant' && name !== 'work')

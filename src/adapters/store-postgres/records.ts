@@ -3,10 +3,9 @@
 import type { TenantId } from '../../core/ids/index.ts'
 import { endOfPrefix } from '../../core/text/index.ts'
 import type { Page, StoredRecord, TenantReads } from '../../ports/store.ts'
-import { prepare } from './connection.ts'
+import { prepare, type Query } from './connection.ts'
 import { decodeCursor, encodeCursor, type Value } from './cursor.ts'
 import { escapeText } from './parameters.ts'
-import type { Query } from './reads.ts'
 
 export async function listRecords(
   query: Query,

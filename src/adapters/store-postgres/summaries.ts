@@ -4,9 +4,8 @@ import { groupByCause } from '../../core/dead-letter/index.ts'
 import type { TenantId } from '../../core/ids/index.ts'
 import type { StoreOverview, TenantReads } from '../../ports/store.ts'
 import { GROUPED_LETTERS_MAX, GROUPS_MAX, OVERVIEW_COUNT_MAX } from '../../ports/store.ts'
-import { prepare } from './connection.ts'
+import { prepare, type Query } from './connection.ts'
 import { escapeText } from './parameters.ts'
-import type { Query } from './reads.ts'
 
 /** Letters with one and the same error are counted by the database; what is left is few enough to be read. */
 export async function groupLetters(

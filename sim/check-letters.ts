@@ -1,0 +1,98 @@
+// DL4, DL5, D8 and RP4 on every applied commit: what an edit may change, and that no letter is replayed twice by one replay.
+
+import type { NewDeadLetter } from '../src/core/dead-letter/index.ts'
+import type { StoredEvent } from '../src/core/event/index.ts'
+import { DEFAULT_TENANT, type DeadLetterId, type EventId } from '../src/core/ids/index.ts'
+import type { Commit, Write } from '../src/ports/store.ts'
+import type { Book } from './book.ts'
+import type { Data } from './data.ts'
+import { short } from './node.ts'
+import { routeOf } from './scenario.ts'
+
+export interface LetterChecks {
+  applied(commit: Commit): void
+}
+
+/** Copies that a person made; nobody else's event has such a key. */
+export function isCopy({ dedupKey }: Pick<StoredEvent, 'dedupKey'>): boolean {
+  return dedupKey.startsWith('edit:')
+}
+
+/** The event that was received or emitted, behind all copies. */
+export function rootOf(events: ReadonlyMap<EventId, StoredEvent>, id: EventId): EventId {
+  let event = events.get(id)
+  while (event !== undefined && isCopy(event) && event.causationId !== null) {
+    event = events.get(event.causationId)
+  }
+  return event?.id ?? id
+}
+
+export function makeLetterChecks({ book, data }: { readonly book: Book; readonly data: Data }): LetterChecks {
+  const letters = new Map<DeadLetterId, NewDeadLetter>()
+  /** By replay. */
+  const replayed = new Map<string, Set<DeadLetterId>>()
+
+  const put = (row: NewDeadLetter, commit: Commit) => {
+    const before = letters.get(row.id)
+    letters.set(row.id, row)
+    if (before === undefined) return
+    if (row.version !== before.version + 1) book.violate('DL5', `letter ${short(row.id)} skips a version`)
+    if (row.key !== before.key) book.violate('DL5', `letter ${short(row.id)} changes its key`)
+    if (row.eventId === before.eventId) return
+    book.counts.edits += 1
+    const copy = commit.writes.find((write) => write.w === 'event.append' && write.event.id === row.eventId)
+    if (copy === undefined) book.violate('DL5', `letter ${short(row.id)} points at an event of others`)
+  }
+
+  const appended = ({ event }: Extract<Write, { w: 'event.append' }>) => {
+    if (!isCopy(event)) return
+    const original = event.causationId === null ? null : data.event(DEFAULT_TENANT, event.causationId)
+    const isAlike =
+      original?.subject === event.subject &&
+      original.source === event.source &&
+      original.objectId === event.objectId &&
+      original.correlationId === event.correlationId &&
+      event.matched === 1
+    if (!isAlike) book.violate('DL5', `the copy ${short(event.id)} is not like its original`)
+  }
+
+  /** One effect per key: a replay calls under the key that the letter had, whatever the payload says now. */
+  const reserved = ({ entry }: Extract<Write, { w: 'ledger.reserve' }>) => {
+    const replayOf = book.works.get(entry.work)?.replayOf ?? null
+    const key = replayOf === null ? null : (letters.get(replayOf)?.key ?? null)
+    if (key === null || routeOf(entry.consumer).document.do.type !== 'http') return
+    if (entry.key !== key) book.violate('DL5', `the replay of ${key} reserves ${entry.key}`)
+  }
+
+  const recorded = (write: Extract<Write, { w: 'record.put' }>, commit: Commit) => {
+    if (write.kind !== 'replay') return
+    if (!write.key.startsWith('rpl_')) {
+      book.replaying.add(write.key)
+      return
+    }
+    const seen = replayed.get(write.key) ?? new Set()
+    replayed.set(write.key, seen)
+    for (const other of commit.writes) {
+      if (other.w !== 'work.add' || other.work.replayOf === null) continue
+      if (seen.has(other.work.replayOf)) {
+        book.violate('RP4', `${write.key} replays letter ${short(other.work.replayOf)} twice`)
+      }
+      seen.add(other.work.replayOf)
+      book.counts.bulkReplays += 1
+    }
+    const { replayed: count } = JSON.parse(write.body) as { replayed: number }
+    if (count !== seen.size) book.violate('RP4', `${write.key} counts ${count} letters of ${seen.size}`)
+  }
+
+  return {
+    applied(commit) {
+      for (const write of commit.writes) {
+        if (write.w === 'deadLetter.put') put(write.row, commit)
+        else if (write.w === 'event.append') appended(write)
+        else if (write.w === 'ledger.reserve') reserved(write)
+        else if (write.w === 'record.put') recorded(write, commit)
+        else if (write.w === 'record.delete') book.replaying.delete(write.key)
+      }
+    },
+  }
+}

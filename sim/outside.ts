@@ -1,0 +1,33 @@
+// What those outside see of the world, and how they are answered.
+
+import type { Book } from './book.ts'
+import type { VirtualTime } from './clock.ts'
+import type { Data } from './data.ts'
+import type { Faults } from './faults.ts'
+import type { Life } from './node.ts'
+import type { Rng } from './random.ts'
+import type { Vendor } from './vendor.ts'
+
+export interface Outside {
+  readonly time: VirtualTime
+  readonly data: Data
+  readonly faults: Faults
+  readonly book: Book
+  readonly rng: Rng
+  vendor(): Vendor
+  lives(): readonly Life[]
+  trace(who: string, what: () => string): void
+}
+
+export function pickLife({ lives, rng }: Pick<Outside, 'lives' | 'rng'>): Life | null {
+  const open = lives().filter((life) => life.engine() !== null)
+  return open.length === 0 ? null : rng.pick(open)
+}
+
+/** Whatever the answer: a person sees an error, looks again, and decides anew. */
+export function ask({ book }: Outside, answer: Promise<unknown>): void {
+  answer.catch((error: unknown) => {
+    const isExpected = error instanceof Error && (error.name === 'AppError' || error.name === 'StoreError')
+    if (!isExpected) book.violate('BROKEN', 'a person is answered by an exception')
+  })
+}
