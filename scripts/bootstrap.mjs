@@ -17,6 +17,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
   writeSync,
 } from 'node:fs'
@@ -93,6 +94,18 @@ async function installPackages() {
   }
   writeFileSync(installStamp, installHash())
   say(`packages installed in ${seconds(startedAt)}`)
+}
+
+/** npm links the commands of packages that are installed, not that of the checkout itself. Windows has `npm run millrace`. */
+function linkCommand() {
+  const link = at('node_modules', '.bin', 'millrace')
+  if (process.platform === 'win32' || existsSync(link)) return
+  try {
+    rmSync(link, { force: true })
+    symlinkSync(join('..', '..', 'scripts', 'millrace.mjs'), link)
+  } catch {
+    // Another process was quicker, or the folder is not ours to write: nothing else needs it.
+  }
 }
 
 // dist ---------------------------------------------------------------------------------------------------------
@@ -188,7 +201,8 @@ async function buildConsole(isCheck) {
   const { code, output } = await run(
     process.execPath,
     [at('node_modules', 'vite', 'bin', 'vite.js'), 'build', 'console', '--logLevel', 'warn'],
-    { cwd: root },
+    // Tests run with another NODE_ENV, which would bring the slow build of React.
+    { cwd: root, env: { ...process.env, NODE_ENV: 'production' } },
   )
   if (stopSignal() !== null) fail('stopped')
   if (code !== 0) {
@@ -248,12 +262,14 @@ async function withLock(work) {
 }
 
 async function prepare(isCheck) {
-  if (packagesAreCurrent() && distIsCurrent() && consoleIsCurrent()) return
-  await withLock(async () => {
-    if (!packagesAreCurrent()) await installPackages()
-    if (!distIsCurrent()) await buildDist(isCheck)
-    if (!consoleIsCurrent()) await buildConsole(isCheck)
-  })
+  if (!packagesAreCurrent() || !distIsCurrent() || !consoleIsCurrent()) {
+    await withLock(async () => {
+      if (!packagesAreCurrent()) await installPackages()
+      if (!distIsCurrent()) await buildDist(isCheck)
+      if (!consoleIsCurrent()) await buildConsole(isCheck)
+    })
+  }
+  linkCommand()
 }
 
 // Targets ------------------------------------------------------------------------------------------------------

@@ -51,7 +51,8 @@ function stopSignal(): Promise<void> {
 
 /** As it can be typed where this was started. */
 function commandName(env: Readonly<Record<string, string | undefined>>): string {
-  return env.npm_lifecycle_event === undefined ? 'millrace' : 'npm run millrace --'
+  if (env.npm_lifecycle_event === undefined) return 'millrace'
+  return process.platform === 'win32' ? 'npm run millrace --' : 'npx millrace'
 }
 
 function refusedSettings(
