@@ -68,7 +68,7 @@ export function checkEffect(
   }
 }
 
-export function effectKey(key: string, name: string): string {
+function effectKey(key: string, name: string): string {
   return `${key}#${name}`
 }
 
