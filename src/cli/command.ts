@@ -1,6 +1,7 @@
 // The frame of every command that talks to a node: common options, the session it runs in, and how it ends.
 
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import type { Operations } from '../sdk/client/index.ts'
 import { type Connection, makeConnection } from './connection.ts'
 import type { Output } from './output.ts'
 
@@ -25,6 +26,9 @@ export interface Session {
   /** The API's answer as it is with `--json`, else in words. */
   show<Answer>(answer: Answer, inWords: (answer: Answer) => void): void
 }
+
+/** What an operation of the API answers, by its id. */
+export type Answer<Name extends keyof Operations> = Operations[Name]['answer']
 
 interface CommonOptions {
   readonly json?: boolean

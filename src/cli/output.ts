@@ -116,7 +116,7 @@ function indent(value: unknown, before: string): string {
 }
 
 const GOOD = new Set(['done', 'matched', 'active', 'resolved', 'holds', 'would-skip', 'completed', 'create'])
-const BAD = new Set(['dead', 'error', 'failed', 'open', 'remove', 'refused', 'disabled'])
+const BAD = new Set(['would-fail', 'dead', 'error', 'failed', 'open', 'remove', 'refused', 'disabled'])
 const WARNING = new Set([
   'parked',
   'paused',

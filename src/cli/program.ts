@@ -79,7 +79,8 @@ export async function runProgram(args: readonly string[], cli: Cli): Promise<num
       return EXIT.ok.code
     }
     await program.parseAsync([...args], { from: 'user' })
-    return cli.exitCode
+    // What follows until it is stopped ends in order, and still was interrupted.
+    return cli.signal.aborted ? EXIT.interrupted.code : cli.exitCode
   } catch (error) {
     return explainFailure(error, cli)
   }

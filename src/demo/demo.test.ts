@@ -72,7 +72,7 @@ describe('the vendor', () => {
   test('[DM1] [DM2] meets each key with its fate, again after a restart, and ends when it is told', async () => {
     let closed = ''
     for (let round = 0; round < 2; round += 1) {
-      await using vendor = await startVendor()
+      await using vendor = await startVendor({ delayMsSpan: 1 })
       closed = vendor.url
       expect(new URL(vendor.url).hostname).toBe('127.0.0.1')
       const calls = async (key: string, times: number) => {
@@ -93,7 +93,7 @@ describe('the vendor', () => {
   })
 
   test('[DM2] tells whether a comment is there, also when its answer got lost', async () => {
-    await using vendor = await startVendor()
+    await using vendor = await startVendor({ delayMsSpan: 1 })
     const look = async () => {
       const response = await fetch(`${vendor.url}/comments?ref=COMMENT:5`)
       return ((await response.json()) as { items: object[] }).items.length

@@ -31,7 +31,8 @@ export function fateOf(key: string): Fate {
   return FATES[Number(number) % FATES.length] as Fate
 }
 
-export async function startVendor(): Promise<Vendor> {
+/** `delayMsSpan`: how much its answers differ in time; each key has its own. */
+export async function startVendor({ delayMsSpan = DELAY_MS_SPAN } = {}): Promise<Vendor> {
   /** How often each key was asked for; bounded, the oldest are forgotten. */
   const asked = new Map<string, number>()
   const there = new Set<string>()
@@ -56,7 +57,7 @@ export async function startVendor(): Promise<Vendor> {
     const key = String(request.headers['idempotency-key'] ?? id ?? '')
     const times = countAsked(`${path}\n${key}`)
     await pause(
-      DELAY_MS_MIN + (createHash('sha256').update(key).digest().readUInt16BE(4) % DELAY_MS_SPAN),
+      DELAY_MS_MIN + (createHash('sha256').update(key).digest().readUInt16BE(4) % delayMsSpan),
       timers,
     )
     const refusal = refuse(path, body)

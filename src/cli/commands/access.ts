@@ -2,37 +2,9 @@
 
 import { spawn } from 'node:child_process'
 import { type Command, Option } from 'commander'
-import { type Cli, handle } from '../command.ts'
+import { type Answer, type Cli, handle } from '../command.ts'
 import { usageError } from '../failure.ts'
 import { readSecret } from '../input.ts'
-
-interface Listed<Item> {
-  readonly items: readonly Item[]
-}
-
-interface Secret {
-  readonly name: string
-  readonly version: number
-  readonly hasPending: boolean
-  readonly updatedAt: string
-  readonly updatedBy: string
-}
-
-interface Key {
-  readonly id: string
-  readonly name: string
-  readonly role: string
-  readonly createdAt: string
-  readonly expiresAt: string | null
-  readonly lastUsedAt: string | null
-  readonly isExpired: boolean
-}
-
-interface Tenant {
-  readonly name: string
-  readonly description: string | null
-  readonly createdAt: string
-}
 
 export function addSecretCommands(program: Command, cli: Cli): void {
   const secrets = program
@@ -40,7 +12,7 @@ export function addSecretCommands(program: Command, cli: Cli): void {
     .description('secrets that definitions refer to; values never come out')
   const list = secrets.command('list', { isDefault: true }).description('list names and versions')
   handle(list, cli, async (session) => {
-    const answer = await session.api.get<Listed<Secret>>('/v1/secrets')
+    const answer = await session.api.get<Answer<'listSecrets'>>('/v1/secrets')
     session.show(answer, ({ items }) => {
       const { out } = session
       const columns = [
@@ -70,7 +42,7 @@ export function addSecretCommands(program: Command, cli: Cli): void {
     if (value === '')
       throw usageError('the value is empty', 'Pipe it in: printf %s "$VALUE" | millrace secrets set …')
     const body = { name, value, ...(pending === true && { pending }) }
-    const answer = await session.api.post<{ name: string; version: number }>('/v1/secrets', body)
+    const answer = await session.api.post<Answer<'setSecret'>>('/v1/secrets', body)
     session.show(answer, () => session.out.line(`${answer.name} is kept as version ${answer.version}`))
   })
   const remove = secrets
@@ -89,7 +61,7 @@ export function addKeyCommands(program: Command, cli: Cli): void {
     .command('list', { isDefault: true })
     .description('list keys; their text is never shown again')
   handle(list, cli, async (session) => {
-    const answer = await session.api.get<Listed<Key>>('/v1/keys')
+    const answer = await session.api.get<Answer<'listKeys'>>('/v1/keys')
     session.show(answer, ({ items }) => {
       const { out } = session
       const columns = [
@@ -124,7 +96,7 @@ export function addKeyCommands(program: Command, cli: Cli): void {
     .option('--tenant <name>', 'another tenant than one’s own')
   handle<{ role: string; expires?: string; tenant?: string }>(create, cli, async (session, options, name) => {
     const { role, expires, tenant } = options
-    const answer = await session.api.post<Key & { key: string }>('/v1/keys', {
+    const answer = await session.api.post<Answer<'createKey'>>('/v1/keys', {
       name,
       role,
       ...(expires !== undefined && { expiresIn: expires }),
@@ -148,7 +120,7 @@ export function addTenantCommands(program: Command, cli: Cli): void {
     .description('the walls between customers; needs the node’s admin key')
   const list = tenants.command('list', { isDefault: true }).description('list tenants')
   handle(list, cli, async (session) => {
-    const answer = await session.api.get<Listed<Tenant>>('/v1/tenants')
+    const answer = await session.api.get<Answer<'listTenants'>>('/v1/tenants')
     session.show(answer, ({ items }) => {
       const { out } = session
       const columns = [{ title: 'NAME' }, { title: 'CREATED' }, { title: 'DESCRIPTION', min: 16 }]
@@ -165,7 +137,7 @@ export function addTenantCommands(program: Command, cli: Cli): void {
     .option('--description <text>', 'who it is')
   handle<{ description?: string }>(create, cli, async (session, { description }, name) => {
     const body = { name, ...(description !== undefined && { description }) }
-    const answer = await session.api.post<Tenant>('/v1/tenants', body)
+    const answer = await session.api.post<Answer<'createTenant'>>('/v1/tenants', body)
     session.show(answer, () => session.out.line(`tenant ${answer.name} is there`))
   })
 }
@@ -176,7 +148,7 @@ export function addConsoleCommand(program: Command, cli: Cli): void {
     .description('print a fresh link that signs in to the console, once, within an hour')
     .option('--open', 'open it in the browser too')
   handle<{ open?: boolean }>(command, cli, async (session, { open }) => {
-    const answer = await session.api.post<{ url: string; expiresAt: string }>('/v1/session/links')
+    const answer = await session.api.post<Answer<'makeSignInLink'>>('/v1/session/links')
     session.show(answer, () => session.out.line(answer.url))
     if (open === true) openInBrowser(answer.url)
   })

@@ -3,7 +3,7 @@
 import { type Command, Option } from 'commander'
 import { DEAD_LETTER_STATES } from '../../core/dead-letter/index.ts'
 import type { DeadLetter, DeadLetterDetail } from '../../sdk/client/index.ts'
-import { type Cli, handle, type Session } from '../command.ts'
+import { type Answer, type Cli, handle, type Session } from '../command.ts'
 import { readJsonInput } from '../input.ts'
 import { prettyJson } from '../output.ts'
 import { type ListOptions, limitOption, noteRest, readPages } from '../pages.ts'
@@ -44,12 +44,17 @@ export function addDeadLetterCommands(program: Command, cli: Cli): void {
   handle<{ force?: boolean; reason?: string }>(replay, cli, (session, { force, reason }, id) =>
     act(session, String(id), 'replay', { ...(force === true && { force }), ...given(reason) }),
   )
-  const edit = action('edit', 'replay it with another payload; the key stays')
+  const edit = action('edit', 'give it another payload; the key stays, the original is kept')
     .requiredOption('--data <file>', 'the payload as JSON; - reads stdin')
     .requiredOption('--reason <text>', 'why; it is kept')
-  handle<{ data: string; reason: string }>(edit, cli, async (session, { data, reason }, id) =>
-    act(session, String(id), 'edit', { data: await readJsonInput(session, data), reason }),
-  )
+    .option('--replay', 'do the work again with it at once')
+  handle<{ data: string; reason: string; replay?: boolean }>(edit, cli, async (session, options, id) => {
+    const data = await readJsonInput(session, options.data)
+    const body = { data, reason: options.reason }
+    if (options.replay !== true) return act(session, String(id), 'edit', body)
+    await session.api.post(`/v1/dead-letters/${encodeURIComponent(String(id))}/edit`, body)
+    return act(session, String(id), 'replay', { reason: options.reason })
+  })
   const ready = action('ready', 'mark it as looked at and ready to be replayed').option(
     '--reason <text>',
     'why; it is kept',
@@ -97,18 +102,8 @@ async function listLetters(session: Session, options: LetterOptions): Promise<vo
   })
 }
 
-interface Group {
-  readonly class: string
-  readonly reason: string
-  readonly consumer: { readonly name: string }
-  readonly cause: string
-  readonly count: number
-  readonly latestAt: string
-  readonly sampleId: string
-}
-
 async function listGroups(session: Session, { state }: { state?: string }): Promise<void> {
-  const answer = await session.api.get<{ items: readonly Group[] }>('/v1/dead-letters/groups', { state })
+  const answer = await session.api.get<Answer<'listDeadLetterGroups'>>('/v1/dead-letters/groups', { state })
   session.show(answer, ({ items }) => {
     const { out } = session
     const columns = [
@@ -165,10 +160,9 @@ async function showLetter(session: Session, id: string): Promise<void> {
 async function act(session: Session, id: string, verb: string, body: object): Promise<void> {
   const answer = await session.api.post<object>(`/v1/dead-letters/${encodeURIComponent(id)}/${verb}`, body)
   session.show(answer, () => {
-    const { out } = session
     const { workId, state } = answer as { readonly workId?: string; readonly state?: string }
-    const isRunning = verb === 'replay' || verb === 'edit'
-    if (isRunning && workId !== undefined) out.line(`${id} is done again as ${workId}`)
-    else out.line(`${id} is ${state ?? 'on its way'}`)
+    const text =
+      verb === 'replay' ? `is done again as ${workId ?? 'another item'}` : `is ${state ?? 'changed'}`
+    session.out.line(`${id} ${text}`)
   })
 }

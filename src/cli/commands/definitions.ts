@@ -3,31 +3,15 @@
 
 import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
-import type { DefinitionFile, Finding } from '../../definitions/index.ts'
-import { type Cli, handle, type Session } from '../command.ts'
+import type { DefinitionFile } from '../../definitions/index.ts'
+import { type Answer, type Cli, handle, type Session } from '../command.ts'
 import { CliError, EXIT, usageError } from '../failure.ts'
 import { confirm } from '../input.ts'
 import { count } from '../text.ts'
 
-interface Change {
-  readonly kind: string
-  readonly name: string
-  readonly change: 'create' | 'update' | 'remove' | 'unchanged'
-  readonly diff?: readonly { readonly op: ' ' | '+' | '-'; readonly text: string }[]
-}
-
-interface Plan {
-  readonly ok: boolean
-  readonly findings: readonly Finding[]
-  readonly base: number | null
-  readonly changes: readonly Change[]
-}
-
-interface Applied {
-  readonly version: number
-  readonly hash: string
-  readonly changes: readonly Change[] | number
-}
+type Plan = Answer<'planDefinitions'>
+type Applied = Answer<'applyDefinitions'>
+type Item = Answer<'listDefinitions'>['items'][number]
 
 interface ApplyOptions {
   readonly prune?: boolean
@@ -217,24 +201,12 @@ function printApplied(session: Session, applied: Applied): void {
 
 // --- What is in force
 
-interface Item {
-  readonly kind: string
-  readonly name: string
-  readonly description: string | null
-  readonly status: string
-  readonly managedBy: string
-  readonly on?: readonly string[]
-  readonly subject?: string
-  readonly action?: string
-  readonly yaml?: string
-}
-
 export async function findDefinition(
   session: Session,
   name: string,
   kinds: readonly string[],
 ): Promise<Item> {
-  const { items } = await session.api.get<{ items: readonly Item[] }>('/v1/definitions')
+  const { items } = await session.api.get<Answer<'listDefinitions'>>('/v1/definitions')
   const found = items.filter((item) => item.name === name && kinds.includes(item.kind.toLowerCase()))
   if (found.length === 1) return found[0] as Item
   if (found.length > 1) throw new CliError(`‘${name}’ is a ${found.map(({ kind }) => kind).join(' and a ')}`)
@@ -245,7 +217,7 @@ export async function findDefinition(
 }
 
 async function listDefinitions(session: Session): Promise<void> {
-  const answer = await session.api.get<{ items: readonly Item[] }>('/v1/definitions')
+  const answer = await session.api.get<Answer<'listDefinitions'>>('/v1/definitions')
   session.show(answer, ({ items }) => {
     const { out } = session
     const columns = [
@@ -259,7 +231,7 @@ async function listDefinitions(session: Session): Promise<void> {
     const rows = items.map((item) => [
       item.kind,
       item.name,
-      out.state(item.status),
+      item.status === null ? '' : out.state(item.status),
       item.managedBy,
       item.on?.join(', ') ?? item.subject ?? '',
       item.description ?? '',
@@ -271,20 +243,12 @@ async function listDefinitions(session: Session): Promise<void> {
 async function printDefinition(session: Session, name: string): Promise<void> {
   const item = await findDefinition(session, name, ['route', 'source', 'profile'])
   const path = `/v1/definitions/${item.kind}/${encodeURIComponent(item.name)}`
-  const answer = await session.api.get<Item>(path)
+  const answer = await session.api.get<Answer<'getDefinition'>>(path)
   session.show(answer, () => session.out.line((answer.yaml ?? '').trimEnd()))
 }
 
-interface Version {
-  readonly version: number
-  readonly hash: string
-  readonly appliedAt: string
-  readonly by: string
-  readonly changes: number
-}
-
 async function listVersions(session: Session): Promise<void> {
-  const answer = await session.api.get<{ items: readonly Version[] }>('/v1/definitions/versions')
+  const answer = await session.api.get<Answer<'listDefinitionVersions'>>('/v1/definitions/versions')
   session.show(answer, ({ items }) => {
     const { out } = session
     const columns = [

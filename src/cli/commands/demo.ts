@@ -3,18 +3,11 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { type Command, Option } from 'commander'
 import { DEMO_COUNT_MAX, DEMO_PER_SECOND_MAX } from '../../demo/index.ts'
-import { type Cli, handle, type Session, wholeNumber } from '../command.ts'
+import { type Answer, type Cli, handle, type Session, wholeNumber } from '../command.ts'
 
 interface DemoOptions {
   readonly count: number
   readonly perSecond: number
-}
-
-interface DemoState {
-  readonly available: boolean
-  readonly isSending: boolean
-  readonly sent: number
-  readonly total: number
 }
 
 const LOOK_MS = 250
@@ -30,20 +23,20 @@ export function addDemoCommand(program: Command, cli: Cli): void {
   handle<DemoOptions>(demo, cli, runDemo)
   const stop = demo.command('stop').description('end the stream')
   handle(stop, cli, async (session) => {
-    const state = await session.api.post<DemoState>('/v1/demo/stop')
+    const state = await session.api.post<Answer<'getDemo'>>('/v1/demo/stop')
     session.show(state, () => session.out.line(`${state.sent} were sent`))
   })
 }
 
 async function runDemo(session: Session, { count, perSecond }: DemoOptions): Promise<void> {
   const { api, out } = session
-  const { sending } = await api.post<{ sending: number }>('/v1/demo', { count, perSecond })
+  const { sending } = await api.post<Answer<'sendDemo'>>('/v1/demo', { count, perSecond })
   if (!session.isJson) out.note(`${sending} samples, ${perSecond} a second; watch them at ${api.url}`)
   const progress = out.progress()
-  let state: DemoState
+  let state: Answer<'getDemo'>
   try {
     for (;;) {
-      state = await api.get<DemoState>('/v1/demo')
+      state = await api.get<Answer<'getDemo'>>('/v1/demo')
       if (!state.isSending) break
       progress.update(`${state.sent} of ${state.total} sent …`)
       await wait(LOOK_MS, undefined, { signal: session.signal })

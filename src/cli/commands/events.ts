@@ -2,7 +2,7 @@
 
 import type { Command } from 'commander'
 import type { Change, Event, EventDetail } from '../../sdk/client/index.ts'
-import { type Cli, handle, type Session } from '../command.ts'
+import { type Answer, type Cli, handle, type Session } from '../command.ts'
 import { usageError } from '../failure.ts'
 import { prettyJson } from '../output.ts'
 import { type ListOptions, limitOption, noteRest, readPages } from '../pages.ts'
@@ -145,7 +145,7 @@ async function showEvent(session: Session, options: EventOptions, id: string): P
         )
       }
     }
-    const followUps = (event as EventDetail & { readonly followUps?: readonly Event[] }).followUps ?? []
+    const followUps = event.followUps
     for (const next of followUps) {
       out.line()
       out.line(`${out.colors.dim('then')} ${next.subject}  ${next.id}  ${consumersOf(next)}`)
@@ -158,25 +158,7 @@ async function showEvent(session: Session, options: EventOptions, id: string): P
 
 const proofOf = (proof: string | undefined) => (proof === undefined ? '' : ` (${proof})`)
 
-interface Explanation {
-  readonly eventId: string
-  readonly subject: string
-  readonly consumers: readonly {
-    readonly kind: string
-    readonly name: string
-    readonly verdict: string
-    readonly status: string
-    readonly patterns: readonly string[]
-    readonly why: readonly Reason[]
-    readonly workId?: string
-  }[]
-}
-
-export interface Reason {
-  readonly part: string
-  readonly holds: boolean | null
-  readonly saw?: unknown
-}
+export type Reason = Answer<'explainEvent'>['consumers'][number]['why'][number]
 
 const VERDICTS: Readonly<Record<string, string>> = {
   matched: 'matched',
@@ -186,7 +168,7 @@ const VERDICTS: Readonly<Record<string, string>> = {
 }
 
 async function explainEvent(session: Session, id: string): Promise<void> {
-  const answer = await session.api.get<Explanation>(`/v1/events/${encodeURIComponent(id)}/explain`)
+  const answer = await session.api.get<Answer<'explainEvent'>>(`/v1/events/${encodeURIComponent(id)}/explain`)
   session.show(answer, () => {
     const { out } = session
     out.line(`${out.colors.bold(answer.subject)}  ${answer.eventId}`)

@@ -2,12 +2,14 @@
 
 import { setTimeout as wait } from 'node:timers/promises'
 import { type Command, Option } from 'commander'
-import { DEAD_LETTER_STATES } from '../../core/dead-letter/index.ts'
-import { type Cli, handle, type Session } from '../command.ts'
+import { type Answer, type Cli, handle, type Session } from '../command.ts'
 import { EXIT, usageError } from '../failure.ts'
 import { confirm } from '../input.ts'
 import { type ListOptions, limitOption, noteRest, readPages } from '../pages.ts'
 import { count } from '../text.ts'
+
+type Replay = Answer<'getReplay'>
+type ReplayPreview = Extract<Answer<'replayDeadLetters'>, { readonly totals: unknown }>
 
 interface ReplayOptions {
   readonly class?: string
@@ -22,23 +24,6 @@ interface ReplayOptions {
   readonly because?: string
 }
 
-interface Preview {
-  readonly items: readonly { readonly id: string; readonly verdict: string; readonly reason: string }[]
-  readonly totals: Readonly<Record<string, number>>
-  readonly calls: Readonly<Record<string, number>>
-}
-
-interface Replay {
-  readonly id: string
-  readonly state: string
-  readonly total: number
-  readonly replayed: number
-  readonly refused: number
-  readonly createdAt: string
-  readonly finishedAt: string | null
-  readonly by: string
-}
-
 export function addReplayCommands(program: Command, cli: Cli): void {
   const replay = program
     .command('replay')
@@ -48,7 +33,7 @@ export function addReplayCommands(program: Command, cli: Cli): void {
     .option('--consumer <route>', 'those of this route')
     .option('--reason <reason>', 'those with this reason')
     .option('--cause <cause>', 'those of this group')
-    .addOption(new Option('--state <state>', 'those in this state').choices(DEAD_LETTER_STATES))
+    .addOption(new Option('--state <state>', 'those in this state').choices(['open', 'ready_to_replay']))
     .option('--all', 'all that are open')
     .option('--dry-run', 'only show what would happen')
     .option('--force', 'also those that were replayed in vain')
@@ -83,7 +68,7 @@ async function runReplay(session: Session, options: ReplayOptions, ids: readonly
     ...(options.force === true && { force: true }),
     ...(options.because !== undefined && { reason: options.because }),
   }
-  const preview = await api.post<Preview>('/v1/dead-letters/replay', { ...body, dryRun: true })
+  const preview = await api.post<ReplayPreview>('/v1/dead-letters/replay', { ...body, dryRun: true })
   if (options.dryRun === true) {
     session.show(preview, () => printPreview(session, preview))
     return EXIT.ok.code
@@ -118,7 +103,7 @@ function readFilter(options: ReplayOptions, ids: readonly string[]): object {
   return hasFilter && state !== undefined ? given : { ...given, state: 'open' }
 }
 
-function printPreview(session: Session, preview: Preview): void {
+function printPreview(session: Session, preview: ReplayPreview): void {
   const { out } = session
   const rows = preview.items
     .slice(0, SHOWN_MAX)
@@ -126,7 +111,9 @@ function printPreview(session: Session, preview: Preview): void {
   if (rows.length > 0) out.table([{ title: 'ID' }, { title: 'VERDICT' }, { title: 'WHY', min: 16 }], rows)
   const rest = preview.items.length - rows.length
   if (rest > 0) out.line(`… and ${rest} more`)
-  const totals = Object.entries(preview.totals).map(([verdict, number]) => `${number} ${verdict}`)
+  const totals = Object.entries(preview.totals)
+    .filter(([, number]) => number > 0)
+    .map(([verdict, number]) => `${number} ${verdict}`)
   const calls = Object.entries(preview.calls).map(([host, number]) => `${count(number, 'call')} to ${host}`)
   const words = [...totals, ...calls]
   out.line(words.length === 0 ? 'There is nothing to replay.' : words.join(', '))

@@ -6,7 +6,7 @@ import type { SourceDocument, VerifyDocument } from '../../core/definition/index
 import { type JsonValue, parseJson, stringifyJson } from '../../core/json/index.ts'
 import { signRequest } from '../../core/source/index.ts'
 import { findTameNumber, makeGithubSample, SAMPLE_NAMES } from '../../demo/index.ts'
-import { type Cli, collect, handle, type Session, wholeNumber } from '../command.ts'
+import { type Answer, type Cli, collect, handle, type Session, wholeNumber } from '../command.ts'
 import { CliError, problemToError, usageError } from '../failure.ts'
 import { readInput } from '../input.ts'
 import { count } from '../text.ts'
@@ -18,11 +18,6 @@ interface SendOptions {
   readonly count: number
   readonly secret?: string
   readonly header?: readonly string[]
-}
-
-interface Me {
-  readonly tenant: string
-  readonly environment?: string
 }
 
 const COUNT_MAX = 10_000
@@ -58,7 +53,7 @@ async function send(session: Session, options: SendOptions, name: string): Promi
   const item = await findDefinition(session, name, ['source'])
   const [{ document }, me] = await Promise.all([
     api.get<{ document: SourceDocument }>(`/v1/definitions/${item.kind}/${encodeURIComponent(name)}`),
-    api.get<Me>('/v1/me'),
+    api.get<Answer<'getMe'>>('/v1/me'),
   ])
   const secret = findSecret(document.verify, options, session, me)
   const makeBody = await bodyMaker(session, options, document)
@@ -213,7 +208,12 @@ function readHeaders(given: readonly string[]): Readonly<Record<string, string>>
 
 // --- The secret
 
-function findSecret(verify: VerifyDocument, options: SendOptions, session: Session, me: Me): string {
+function findSecret(
+  verify: VerifyDocument,
+  options: SendOptions,
+  session: Session,
+  me: Answer<'getMe'>,
+): string {
   if (verify.scheme === 'none') return ''
   if (options.secret !== undefined) return options.secret
   const names = verify.secret.flatMap((ref) => ('env' in ref ? [ref.env] : []))

@@ -2,40 +2,18 @@
 // nobody.
 
 import type { Command } from 'commander'
-import { type Cli, handle, type Session } from '../command.ts'
+import { type Answer, type Cli, handle, type Session } from '../command.ts'
 import { EXIT, usageError } from '../failure.ts'
 import { readInput, readJsonInput } from '../input.ts'
 import { prettyJson } from '../output.ts'
 import { readPages } from '../pages.ts'
-import { type Reason, renderReasons } from './events.ts'
+import { renderReasons } from './events.ts'
 
 interface TryOptions {
   readonly event?: string
   readonly data?: string
   readonly subject?: string
   readonly source?: string
-}
-
-interface Trial {
-  readonly route: string | null
-  readonly subjectFits: boolean
-  readonly matched: boolean
-  readonly why: readonly Reason[]
-  readonly key: string | null
-  readonly action: {
-    readonly type: string
-    readonly request?: {
-      readonly method: string
-      readonly url: string
-      readonly headers?: Readonly<Record<string, string>>
-      readonly body?: unknown
-    } | null
-    readonly function?: unknown
-    readonly emit?: unknown
-  } | null
-  readonly ledger: { readonly verdict: string; readonly entry?: unknown } | null
-  readonly problem?: unknown
-  readonly findings?: readonly { readonly message: string }[]
 }
 
 export function addTryCommand(program: Command, cli: Cli): void {
@@ -48,7 +26,7 @@ export function addTryCommand(program: Command, cli: Cli): void {
     .option('--subject <subject>', 'its subject, with --data')
     .option('--source <name>', 'its source, with --data')
   handle<TryOptions>(command, cli, async (session, options, route) => {
-    const answer = await session.api.post<Trial>('/v1/try', {
+    const answer = await session.api.post<Answer<'tryRoute'>>('/v1/try', {
       ...(await readRoute(session, String(route))),
       event: await readEvent(session, options),
     })
@@ -88,11 +66,11 @@ const VERDICTS: Readonly<Record<string, string>> = {
   'would-park': 'it would be parked: the outcome of the last call is unknown',
 }
 
-function printTrial(session: Session, trial: Trial): void {
+function printTrial(session: Session, trial: Answer<'tryRoute'>): void {
   const { out } = session
   for (const { message } of trial.findings ?? []) out.line(out.colors.red(message))
   out.fields([
-    ['route', trial.route],
+    ['route', trial.route.name],
     ['subject', trial.subjectFits ? 'fits' : 'does not fit'],
     [
       'matched',
