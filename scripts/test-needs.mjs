@@ -22,7 +22,7 @@ async function rootPrefix() {
 }
 
 async function getTool(name, { debian }) {
-  if (isOnPath(name)) return null
+  if (isOnPath(name) || existsSync(process.env[name.toUpperCase()] ?? '')) return null
   const advice = `${name} is missing; install it (Debian, Ubuntu: \`apt-get install ${debian}\`).`
   if (!isOnPath('apt-get')) return advice
   const prefix = await rootPrefix()

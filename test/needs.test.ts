@@ -8,6 +8,7 @@ afterEach(() => {
 
 test('the tools that suites need are there', () => {
   expect(requireTool('wrk')).toMatch(/wrk$/)
+  expect(process.env.CHROMIUM ?? requireTool('chromium')).toMatch(/chrom/)
   expect(execFileSync(requireNode22(), ['--version'], { encoding: 'utf8' })).toMatch(/^v22\./)
 })
 

@@ -1,0 +1,78 @@
+// A real Chromium for tests of the console, with a profile of its own. Everything is closed by disposing.
+
+import AxeBuilder from '@axe-core/playwright'
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import { requireTool } from './needs.ts'
+import type { NodeProcess } from './node-process.ts'
+
+const ARGS = [
+  '--headless',
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+]
+
+/** A wait that takes longer than this is a failure, with the name of what was waited for. */
+const WAIT_MS_MAX = 15_000
+
+export interface Visit extends AsyncDisposable {
+  readonly page: Page
+  readonly context: BrowserContext
+  /** What the page complained about: errors that nobody caught, and messages of the console's rules. */
+  readonly complaints: readonly string[]
+}
+
+export interface VisitOptions {
+  readonly size?: { readonly width: number; readonly height: number }
+  readonly theme?: 'light' | 'dark'
+}
+
+export async function launchBrowser(): Promise<Browser & AsyncDisposable> {
+  const executablePath = process.env.CHROMIUM ?? requireTool('chromium')
+  return chromium.launch({ executablePath, args: ARGS })
+}
+
+/** A fresh profile: no session, no storage. */
+export async function visit(browser: Browser, options: VisitOptions = {}): Promise<Visit> {
+  const context = await browser.newContext({
+    viewport: options.size ?? { width: 1440, height: 900 },
+    colorScheme: options.theme ?? 'light',
+    reducedMotion: 'reduce',
+  })
+  context.setDefaultTimeout(WAIT_MS_MAX)
+  const page = await context.newPage()
+  const complaints: string[] = []
+  page.on('pageerror', (error) => complaints.push(error.message))
+  page.on('console', (message) => {
+    if (/Content Security Policy|React|Warning/.test(message.text())) complaints.push(message.text())
+  })
+  return { page, context, complaints, [Symbol.asyncDispose]: () => context.close() }
+}
+
+/** A visit that is signed in by the admin key, at `path`. */
+export async function signedIn(
+  browser: Browser,
+  node: Pick<NodeProcess, 'url' | 'adminKey'>,
+  path = '/',
+  options: VisitOptions = {},
+): Promise<Visit> {
+  const made = await visit(browser, options)
+  const answer = await made.context.request.post(`${node.url}/v1/session`, { data: { key: node.adminKey } })
+  if (!answer.ok()) throw new Error(`signing in was answered with ${answer.status()}: ${await answer.text()}`)
+  await made.page.goto(node.url + path)
+  return made
+}
+
+/** Serious and critical findings of axe, each in one line. */
+export async function axeFindings(page: Page): Promise<readonly string[]> {
+  const { violations } = await new AxeBuilder({ page }).analyze()
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .flatMap(({ id, nodes }) =>
+      nodes.map(({ target, failureSummary }) => `${id} ${target.join(' ')}: ${failureSummary}`),
+    )
+}

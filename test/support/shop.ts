@@ -1,0 +1,120 @@
+// A small shop for tests of the console: a source, routes, and a billing system on the loopback that does what the order's
+// number says: `bad-…` is refused, `lost-…` is done without an answer, `busy-…` is turned away, until it is healed.
+
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { buildDist, eventually, type NodeProcess, startNode } from './node-process.ts'
+import { makeWorkspace } from './workspace.ts'
+
+export interface Shop extends AsyncDisposable {
+  readonly node: NodeProcess
+  /** Sends a paid order; answers the event's id. */
+  order(number: string, extra?: object): Promise<string>
+  /** Sends any payload as the text it is. */
+  send(body: string): Promise<string>
+  /** Waits until the route's item for the event is in this state; answers the item's id. */
+  reached(eventId: string, route: string, state: string): Promise<string>
+  /** From now on everything is done and answered. */
+  heal(): void
+  /** References that billing has written invoices for, in order. */
+  readonly invoices: readonly string[]
+}
+
+const WAIT_MS_MAX = 20_000
+
+const flowsOf = (billing: string) => `kind: Source
+name: shop
+description: Orders of the shop.
+verify: { scheme: none }
+subject: "shop.events.{{ payload.type }}"
+event: { id: payload.id, objectType: order, objectId: payload.order.number }
+---
+kind: Route
+name: invoice
+description: One invoice per paid order.
+on: [shop.events.order.paid]
+where: payload.order.total > 0
+key: "'INVOICE:' + payload.order.number"
+retry: { attempts: 3, delays: [1h, 1h] }
+do:
+  timeout: 5s
+  http:
+    method: POST
+    url: "${billing}/invoices"
+    body: { reference: "{{ key }}", number: "{{ payload.order.number }}" }
+---
+kind: Route
+name: announce
+on: [shop.events.order.paid]
+do: { emit: shop.order.announced, data: { order: "{{ payload.order.number }}" } }
+---
+kind: Route
+name: welcome
+on: [shop.events.customer.created]
+do: { emit: shop.customer.welcomed, data: { id: "{{ payload.id }}" } }
+`
+
+export async function openShop(): Promise<Shop> {
+  await buildDist()
+  const invoices: string[] = []
+  let isHealed = false
+  const billing = createServer(async (request, response) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk as Buffer)
+    const { reference, number } = JSON.parse(Buffer.concat(chunks).toString()) as {
+      reference: string
+      number: string
+    }
+    const answer = (status: number, body: object) =>
+      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+    if (!isHealed && number.startsWith('bad-')) return answer(422, { error: 'the address is missing' })
+    if (!isHealed && number.startsWith('busy-')) return answer(503, { error: 'come back later' })
+    invoices.push(reference)
+    if (!isHealed && number.startsWith('lost-')) return request.socket.destroy()
+    return answer(201, { id: reference })
+  })
+  billing.listen(0, '127.0.0.1')
+  await once(billing, 'listening')
+  const workspace = makeWorkspace()
+  const flows = await workspace.writeFlows(
+    flowsOf(`http://127.0.0.1:${(billing.address() as AddressInfo).port}`),
+  )
+  const node = await startNode({ workspace, flows })
+
+  const send = async (body: string) => {
+    const response = await fetch(`${node.url}/in/default/shop`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body,
+    })
+    if (response.status !== 202) throw new Error(`answered ${response.status}: ${await response.text()}`)
+    return ((await response.json()) as { eventId: string }).eventId
+  }
+  return {
+    node,
+    invoices,
+    send,
+    order: (number, extra = {}) =>
+      send(JSON.stringify({ id: `e-${number}`, type: 'order.paid', order: { number, total: 42 }, ...extra })),
+    async reached(eventId, route, state) {
+      let found: { name: string; state: string; workId: string } | undefined
+      await eventually(`${route} of ${eventId} is ${state}`, WAIT_MS_MAX, async () => {
+        const { consumers } = await node.get<{
+          consumers: { name: string; state: string; workId: string }[]
+        }>(`/v1/events/${eventId}`)
+        found = consumers.find((consumer) => consumer.name === route && consumer.state === state)
+        return found !== undefined
+      })
+      return found!.workId
+    },
+    heal: () => {
+      isHealed = true
+    },
+    async [Symbol.asyncDispose]() {
+      await workspace[Symbol.asyncDispose]()
+      billing.closeAllConnections()
+      billing.close()
+    },
+  }
+}
