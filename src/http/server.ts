@@ -1,7 +1,7 @@
 // The HTTP server: webhooks on the bare handler, everything else on Fastify, one port.
 
 import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { type FastifyInstance, type FastifyRequest, fastify } from 'fastify'
 import { AppError } from '../core/errors/index.ts'
 import { JsonError, parseJson } from '../core/json/index.ts'
@@ -60,6 +60,7 @@ export function makeHttpServer(api: HttpApi, options: HttpServerOptions): HttpSe
   const { log } = options
   let closing = false
   let server: Server | null = null
+  const sockets = new Set<Socket>()
 
   const onFailure = (error: unknown, requestId: string, where: Readonly<Record<string, unknown>>) => {
     log.error('http.failed', { instance: `/requests/${requestId}`, ...where, error })
@@ -95,6 +96,10 @@ export function makeHttpServer(api: HttpApi, options: HttpServerOptions): HttpSe
         (request, response) =>
           isIngest(request.url) ? ingest(request, response) : handler(request, response),
       )
+      server.on('connection', (socket) => {
+        sockets.add(socket)
+        socket.once('close', () => sockets.delete(socket))
+      })
       return server
     },
   })
@@ -143,7 +148,11 @@ export function makeHttpServer(api: HttpApi, options: HttpServerOptions): HttpSe
     if (closing) return
     closing = true
     // A connection that was busy when closing began becomes idle later, and would be kept for its whole time.
-    const step = setInterval(() => server?.closeIdleConnections(), CLOSE_STEP_MS)
+    // One that browsers open in advance counts as busy until its first request, which may never come.
+    const step = setInterval(() => {
+      server?.closeIdleConnections()
+      for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()
+    }, CLOSE_STEP_MS)
     const limit = setTimeout(() => server?.closeAllConnections(), options.closeMs)
     try {
       await app.close()
