@@ -3,6 +3,7 @@ import { DEFAULT_TENANT, type TenantId } from '../../core/ids/index.ts'
 import type { HttpRequest } from '../../ports/http-client.ts'
 import {
   accept,
+  answered,
   CREATED,
   HTTP,
   makeWorld,
@@ -234,6 +235,21 @@ describe('pausing', () => {
     expect(
       (await next.engine.definitions.versions(DEFAULT_TENANT, { cursor: null, limit: 9 })).items,
     ).toHaveLength(1)
+  })
+
+  test('[DV13] work of a route that was away and comes back paused is kept', async () => {
+    const world = makeWorld(() => answered(503))
+    const slow = { ...ROUTE, retry: { profile: null, attempts: 2, delaysMs: [20_000] } }
+    const node = await world.node({ documents: [SOURCE, slow] })
+    await world.pass(29_000)
+    const eventId = await accept(world, node)
+    await settle(world, node.engine.apply(DEFAULT_TENANT, [SOURCE]))
+    // Here its work is found as that of a consumer that is no longer defined.
+    await world.pass(5_000)
+    await settle(world, node.engine.apply(DEFAULT_TENANT, [SOURCE, { ...slow, status: 'paused' }]))
+    await world.pass(23_000)
+    expect(world.calls).toHaveLength(1)
+    expect((await workOf(world, eventId)).state).toBe('ready')
   })
 
   test('[DV14] a disabled route keeps what is queued and skips what arrives', async () => {
