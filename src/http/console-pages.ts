@@ -23,9 +23,43 @@ export interface ConsolePages {
   answer(request: FastifyRequest, reply: FastifyReply): FastifyReply | null
 }
 
+/** Whether a person asks for a page, not a program for data. */
+function asksForPage(request: FastifyRequest, path: string): boolean {
+  const isRead = request.method === 'GET' || request.method === 'HEAD'
+  return isRead && !FOR_PROGRAMS.test(path) && (request.headers.accept ?? '').includes('text/html')
+}
+
+const pathOf = (request: FastifyRequest) => request.url.split(/[?#]/, 1)[0] ?? '/'
+
+const SECURITY = {
+  'content-security-policy': POLICY,
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+}
+
+const NOT_BUILT = `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<title>Millrace</title>
+<h1>The console is not built</h1>
+<p>This node runs, and its API is at <a href="/openapi.json">/openapi.json</a>. Build the console with
+<code>npm run build</code> and start the node anew.</p>
+</html>
+`
+
+/** For a checkout in which the console was never built. */
+const plainPage: ConsolePages = {
+  answer(request, reply) {
+    if (!asksForPage(request, pathOf(request))) return null
+    reply.headers({ ...SECURITY, 'cache-control': 'no-store' })
+    return reply.code(404).type('text/html; charset=utf-8').send(NOT_BUILT)
+  },
+}
+
 /** `folder` holds the built console; without one, the node serves its API alone. */
 export function addConsolePages(app: FastifyInstance, folder: string | null): ConsolePages {
-  if (folder === null || !existsSync(join(folder, 'index.html'))) return { answer: () => null }
+  if (folder === null) return { answer: () => null }
+  if (!existsSync(join(folder, 'index.html'))) return plainPage
   const files = new Set(
     readdirSync(folder, { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())
@@ -34,15 +68,11 @@ export function addConsolePages(app: FastifyInstance, folder: string | null): Co
   app.register(fastifyStatic, { root: folder, serve: false, cacheControl: false })
   return {
     answer(request, reply) {
-      if (request.method !== 'GET' && request.method !== 'HEAD') return null
-      const path = request.url.split(/[?#]/, 1)[0] ?? '/'
-      if (FOR_PROGRAMS.test(path)) return null
-      const isFile = files.has(path) && path !== '/index.html'
-      if (!isFile && !(request.headers.accept ?? '').includes('text/html')) return null
+      const path = pathOf(request)
+      const isFile = files.has(path) && path !== '/index.html' && /^(GET|HEAD)$/.test(request.method)
+      if (!isFile && !asksForPage(request, path)) return null
       reply.headers({
-        'content-security-policy': POLICY,
-        'x-content-type-options': 'nosniff',
-        'referrer-policy': 'no-referrer',
+        ...SECURITY,
         // Names of assets carry the hash of their content.
         'cache-control': path.startsWith('/assets/') ? 'public, max-age=31536000, immutable' : 'no-cache',
       })
