@@ -11,7 +11,7 @@ export function renderCommands(program: Command): string {
   const codes = Object.values(EXIT).map(({ code, meaning }) => `| ${code} | ${meaning} |`)
   return `# The command line
 
-\`millrace <command>\`, or \`npm run -s millrace -- <command>\` in a checkout. This page is made from the commands in
+\`millrace <command>\`, or \`npx millrace <command>\` in a checkout. This page is made from the commands in
 \`src/cli\`; \`millrace help <command>\` says the same.
 
 On a terminal you get tables that fit its width and colours, unless \`NO_COLOR\` is set; in a pipe, plain aligned text with
