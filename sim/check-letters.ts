@@ -1,6 +1,6 @@
 // DL4, DL5, D8 and RP4 on every applied commit: what an edit may change, and that no letter is replayed twice by one replay.
 
-import type { NewDeadLetter } from '../src/core/dead-letter/index.ts'
+import { letterOfEdit, type NewDeadLetter } from '../src/core/dead-letter/index.ts'
 import type { StoredEvent } from '../src/core/event/index.ts'
 import { DEFAULT_TENANT, type DeadLetterId, type EventId } from '../src/core/ids/index.ts'
 import type { Commit, Write } from '../src/ports/store.ts'
@@ -15,7 +15,7 @@ export interface LetterChecks {
 
 /** Copies that a person made; nobody else's event has such a key. */
 export function isCopy({ dedupKey }: Pick<StoredEvent, 'dedupKey'>): boolean {
-  return dedupKey.startsWith('edit:')
+  return letterOfEdit(dedupKey) !== null
 }
 
 /** The event that was received or emitted, behind all copies. */

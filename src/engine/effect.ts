@@ -4,13 +4,7 @@
 // Invariants: N3 no call without an open reserve of this item and epoch. N4 done only on an acknowledgement, a probe or
 // evidence. N5 a stale owner writes evidence and nothing else.
 
-import {
-  effectRefOf,
-  type ParsedResponse,
-  parseResponse,
-  type RenderedRequest,
-} from '../core/action/index.ts'
-import { ExpressionError } from '../core/expression/index.ts'
+import { effectRefOf, parseResponse, type RenderedRequest } from '../core/action/index.ts'
 import type { CallVerdict } from '../core/failure/index.ts'
 import { acknowledgedRef, isProved, type LedgerEntry } from '../core/ledger/index.ts'
 import type { Instant } from '../core/time/index.ts'
@@ -26,7 +20,6 @@ import {
   attemptOf,
   type Call,
   countersOf,
-  describe,
   errorText,
   factsOf,
   hostOf,
@@ -43,6 +36,7 @@ import {
   settleLedger,
   traced,
 } from './outcome.ts'
+import { askProbe } from './probe.ts'
 import type { Decision, DecisionBase, Settlement, Settler } from './settle.ts'
 import type { StoreTime } from './store-time.ts'
 import type { Witness } from './witness.ts'
@@ -334,26 +328,13 @@ export function makeEffects(
     const { item, action, key, scope } = call
     const prober = action.probe
     if (prober === null) return park(call, entry, 'the outcome is unknown and cannot be asked for')
-    let answer: 'found' | 'absent' | null = null
-    let error = 'the probe gave no clear answer'
-    let response: ParsedResponse | null = null
-    try {
-      const outcome = await send(prober.render(scope), action.abilities.timeoutMs)
-      if (outcome.kind === 'response' && (outcome.status < 300 || outcome.status === 404)) {
-        response = parseResponse(outcome)
-        answer = prober.found(scope, response) ? 'found' : 'absent'
-      } else {
-        error = `probe: ${errorText(outcome)}`
-      }
-    } catch (thrown) {
-      if (!(thrown instanceof ExpressionError)) throw thrown
-      error = `probe: ${describe(thrown)}`
-    }
-    if (answer === 'found') {
-      const effectRef = response === null ? null : effectRefOf(response)
-      return finishProved(call, entry, 'probe', effectRef)
-    }
-    if (answer === 'absent') {
+    const answer = await askProbe(prober, scope, {
+      http,
+      timeoutMs: action.abilities.timeoutMs,
+      maxResponseBytes: config.responseBytesMax,
+    })
+    if (answer.effect === 'found') return finishProved(call, entry, 'probe', answer.effectRef)
+    if (answer.effect === 'absent') {
       const result = await commits.firmly(
         item.work.tenant,
         [leaseGuard(call.item), ledgerGuard(entry)],
@@ -363,7 +344,7 @@ export function makeEffects(
       if (result.guard === 0) return 'finished'
       return { entry: result.found?.f === 'ledger' ? result.found.entry : null }
     }
-    return waitAgain(call, entry, SHORT_WAIT_MS * 2 ** Math.min(item.work.waits, 8), error)
+    return waitAgain(call, entry, SHORT_WAIT_MS * 2 ** Math.min(item.work.waits, 8), answer.error)
   }
 
   /** The effect is there: by this item (done) or by an earlier one (skipped, with a pointer). */

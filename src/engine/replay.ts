@@ -5,6 +5,7 @@
 import {
   type DeadLetter,
   type DeadLetterEvent,
+  editKey,
   type NewDeadLetter,
   stepDeadLetter,
 } from '../core/dead-letter/index.ts'
@@ -179,7 +180,7 @@ function copyOf(original: StoredEvent, letter: DeadLetter, id: EventId, data: st
     ...event,
     id,
     causationId: original.id,
-    dedupKey: `edit:${letter.id}:${letter.version}`,
+    dedupKey: editKey(letter),
     payloadHash: hashText(data),
     data,
     // The replay is its consumer: it is never shown as one that nobody wanted.

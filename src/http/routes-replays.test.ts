@@ -188,7 +188,7 @@ test('[DL3] a letter is marked ready and discarded; a second time is a conflict'
 
 test('[DL4] a letter is edited, with numbers as they were written', async () => {
   const { send, get, post } = await makeWorld()
-  const { letterId, eventId } = await send('dead')
+  const { letterId, eventId, workId } = await send('dead')
   const text = '{"data":{"kind":"paid","order":"o9","id":12345678901234567890},"reason":"typo"}'
   const edited = await post(`/dead-letters/${letterId}/edit`, text)
   expect(edited).toMatchObject({ status: 200, body: { state: 'ready_to_replay', key: 'BOOK:o1' } })
@@ -196,6 +196,8 @@ test('[DL4] a letter is edited, with numbers as they were written', async () => 
   const shown = await get(`/dead-letters/${letterId}`)
   expect(shown.text).toContain('12345678901234567890')
   expect(shown.body.event).toMatchObject({ causationId: eventId, data: { order: 'o9' } })
+  // The item that died still leads to its letter, which points at the copy now.
+  expect((await get(`/work/${workId}`)).body.deadLetter).toMatchObject({ id: letterId })
   expect(await post(`/dead-letters/${letterId}/edit`, { reason: 'no data' })).toMatchObject({
     status: 400,
     body: { details: { fields: [{ path: '/data' }] } },
