@@ -15,19 +15,12 @@ import type { Commits } from './commits.ts'
 import { type Decisions, SETTLE_MARGIN_MS, SHORT_WAIT_MS } from './decisions.ts'
 import type { EngineConfig, EngineDeps } from './deps.ts'
 import { checkEffect, keepResult, readResult, refOfResult } from './function-effect-values.ts'
+import { isDoubt, makeObstacles } from './function-obstacles.ts'
 import type { EffectBody, FunctionRun, OpenEffect } from './function-run.ts'
-import { makeObstacle, type Obstacle } from './function-stop.ts'
+import type { Obstacle } from './function-stop.ts'
 import type { Lease } from './lease.ts'
 import { lineOf } from './lines.ts'
-import {
-  countersOf,
-  isFresh,
-  leaseGuard,
-  ledgerGuard,
-  newEntry,
-  reserveGuard,
-  settleLedger,
-} from './outcome.ts'
+import { isFresh, leaseGuard, ledgerGuard, newEntry, reserveGuard, settleLedger } from './outcome.ts'
 import type { StoreTime } from './store-time.ts'
 import type { Witness } from './witness.ts'
 
@@ -58,14 +51,15 @@ export function makeFunctionEffects(
   },
   config: Pick<EngineConfig, 'sendWithinMs' | 'resultBytesMax'>,
 ): FunctionEffects {
-  const { store, clock, random, log, commits, lease, time, decisions } = deps
+  const { store, clock, log, commits, lease, time, decisions } = deps
+  const obstacles = makeObstacles(deps)
 
   const perform: FunctionEffects['perform'] = async (run, name, body, options) => {
     const refusal = run.refusal()
     if (refusal !== null) throw new StoppedError(refusal)
     const checked = checkEffect(run, name, body, options)
     if (!checked.ok) {
-      return stop(run, run.key, { step: 'dead', class: 'validation', error: checked.problem })
+      return stop(run, obstacles.misuse(run, checked.problem))
     }
     const { effect } = checked
     run.begin(effect)
@@ -93,7 +87,7 @@ export function makeFunctionEffects(
       if ('value' in next) return next.value
       entry = next.entry
     }
-    return wait(run, effect, SHORT_WAIT_MS, 'the ledger entry keeps changing')
+    return wait(run, effect, SHORT_WAIT_MS, 'the ledger entry keeps changing', isDoubt(run, effect, entry))
   }
 
   const stepOnce = async (
@@ -131,14 +125,7 @@ export function makeFunctionEffects(
           ? wait(run, effect, step.delayMs, 'another item holds the key', false)
           : wait(run, effect, step.delayMs, 'not yet time to ask', true)
       case 'park':
-        return stop(run, effect.key, {
-          step: 'park',
-          class: 'unknown',
-          counts: 'nothing',
-          inDoubt: true,
-          error: `the outcome of effect '${effect.name}' is unknown and cannot be asked for`,
-          guards: [ledgerGuard(entry)],
-        })
+        return stop(run, obstacles.park(effect, entry))
     }
   }
 
@@ -152,14 +139,15 @@ export function makeFunctionEffects(
     const { work } = item
     // The first call of an effect is no repetition, however often the function began anew for others.
     if (over !== null && work.attempts >= route.document.retry.attempts) {
-      return exhausted(run, effect, over, 'cap_reached', 'all attempts of the retry profile are used up')
+      return stop(run, obstacles.exhausted(run, effect, over, 'cap_reached'))
     }
     if (time.now() >= work.expiresAt) {
-      return exhausted(run, effect, over, 'expired', 'it waited longer than it may')
+      return stop(run, obstacles.exhausted(run, effect, over, 'expired'))
     }
     // Reserve last: everything that could still stop the call has been asked by now.
     if (!(await lease.covers(item.owner, config.sendWithinMs + run.action.timeoutMs + SETTLE_MARGIN_MS))) {
-      return wait(run, effect, SHORT_WAIT_MS, 'the lease could not be made long enough for the function')
+      const error = 'the lease could not be made long enough for the function'
+      return wait(run, effect, SHORT_WAIT_MS, error, isDoubt(run, effect, over))
     }
     const askedAt = clock.monotonic()
     const result = await commits.firmly(
@@ -186,7 +174,8 @@ export function makeFunctionEffects(
       (effect.until !== null && result.at + config.sendWithinMs + effect.abilities.timeoutMs >= effect.until)
     if (isLate || run.isLate) {
       await settleHeld(run, effect, settleNothing(effect, 'never-sent'))
-      return wait(run, effect, SHORT_WAIT_MS, 'the reserve took too long; nothing was called')
+      const error = 'the reserve took too long; nothing was called'
+      return wait(run, effect, SHORT_WAIT_MS, error, repeatsDoubt(effect))
     }
     return call(run, effect, body)
   }
@@ -244,7 +233,7 @@ export function makeFunctionEffects(
     if (outcome.kind !== 'failed') return
     const isNothing = outcome.how !== 'threw' && !repeatsDoubt(effect)
     if (!isNothing) {
-      run.stop(doubt(run, effect, outcome.message, outcome.afterMs))
+      run.stop(obstacles.doubt(run, effect, outcome.message, outcome.afterMs))
       report(run, effect, 'UNKNOWN', null)
       return
     }
@@ -253,54 +242,9 @@ export function makeFunctionEffects(
     report(run, effect, 'RELEASED', null)
   }
 
-  /** The call may have had its effect; the ledger is told with the item's next step. */
-  const doubt = (
-    run: FunctionRun,
-    effect: OpenEffect,
-    error: string,
-    retryAfterMs: number | null,
-  ): Obstacle => {
-    const { item, route } = run.call
-    const { idempotent, keyTtlMs, probeAfterMs } = effect.abilities
-    const failureClass = idempotent ? 'transient' : 'unknown'
-    const step = decisions.decideFailure({
-      class: failureClass,
-      effect: 'maybe',
-      idempotent,
-      canRepeat: keyTtlMs !== null,
-      probeAfterMs,
-      counters: { ...countersOf(item), attempts: item.work.attempts + 1 },
-      policy: route.document.retry,
-      retryAfterMs,
-      jitter: random.unit(),
-      now: time.now(),
-      expiresAt: item.work.expiresAt,
-    })
-    return makeObstacle(effect.key, {
-      step: step.step,
-      delayMs: step.step === 'again' ? step.delayMs : 0,
-      counts: 'attempt',
-      class: failureClass,
-      reason: step.step === 'dead' ? step.reason : 'cap_reached',
-      error: `effect '${effect.name}': ${error}`,
-      inDoubt: !idempotent,
-      guards: [reserveGuard(item, effect.key)],
-      writes: [settleLedger(effect.key, 'unknown', 'no-answer', null, null)],
-    })
-  }
-
-  /** A crash left our own reserve: the call may have been made. It counts as one, and is looked at in the next run. */
   const declareDoubt = (run: FunctionRun, effect: OpenEffect, entry: LedgerEntry): never => {
     report(run, effect, 'UNKNOWN', null)
-    return stop(run, effect.key, {
-      step: 'again',
-      counts: 'attempt',
-      class: 'unknown',
-      error: `the node stopped while effect '${effect.name}' was under way; it may be there`,
-      inDoubt: !effect.abilities.idempotent,
-      guards: [ledgerGuard(entry)],
-      writes: [settleLedger(effect.key, 'unknown', 'crash', null, null)],
-    })
+    return stop(run, obstacles.crashed(effect, entry))
   }
 
   const believe = async (run: FunctionRun, effect: OpenEffect, entry: LedgerEntry): Promise<Round> => {
@@ -373,31 +317,7 @@ export function makeFunctionEffects(
   const resultOf = (run: FunctionRun, effect: OpenEffect, entry: LedgerEntry): unknown => {
     const read = readResult(entry)
     if (read.ok) return read.value
-    return stop(run, run.key, {
-      step: 'dead',
-      class: 'validation',
-      error: `effect '${effect.name}' is done, but ${read.problem}`,
-    })
-  }
-
-  const exhausted = (
-    run: FunctionRun,
-    effect: OpenEffect,
-    entry: LedgerEntry | null,
-    reason: 'cap_reached' | 'expired',
-    error: string,
-  ): never => {
-    const { work } = run.call.item
-    const inDoubt = entry?.state === 'unknown' && entry.work === work.id && !effect.abilities.idempotent
-    return stop(run, effect.key, {
-      step: inDoubt ? 'park' : 'dead',
-      counts: 'nothing',
-      class: inDoubt ? 'unknown' : (work.class ?? 'transient'),
-      reason,
-      error: work.lastError ?? error,
-      inDoubt,
-      guards: entry === null ? [] : [ledgerGuard(entry)],
-    })
+    return stop(run, obstacles.misuse(run, `effect '${effect.name}' is done, but ${read.problem}`))
   }
 
   const wait = (
@@ -405,51 +325,20 @@ export function makeFunctionEffects(
     effect: OpenEffect,
     delayMs: number,
     error: string,
-    inDoubt = false,
-  ): never => {
-    const { work } = run.call.item
-    const isLate = time.now() + delayMs >= work.expiresAt
-    return stop(run, effect.key, {
-      step: !isLate ? 'again' : inDoubt ? 'park' : 'dead',
-      delayMs,
-      counts: isLate ? 'nothing' : 'wait',
-      class: inDoubt ? 'unknown' : (work.class ?? 'transient'),
-      reason: 'expired',
-      error: `effect '${effect.name}': ${error}`,
-      inDoubt,
-    })
-  }
+    inDoubt: boolean,
+  ): never => stop(run, obstacles.wait(run, effect, delayMs, error, inDoubt))
 
-  const stale = (run: FunctionRun, effect: OpenEffect): never =>
-    stop(run, effect.key, { step: 'stale', error: 'the item is no longer in the hands of this node' })
+  const stale = (run: FunctionRun, effect: OpenEffect): never => stop(run, obstacles.stale(effect))
 
-  const stop = (
-    run: FunctionRun,
-    key: string,
-    known: Partial<Obstacle> & Pick<Obstacle, 'step' | 'error'>,
-  ): never => {
-    const first = makeObstacle(key, known)
-    run.stop(first)
-    throw new StoppedError(`the run was stopped: ${first.error}`)
+  const stop = (run: FunctionRun, obstacle: Obstacle): never => {
+    run.stop(obstacle)
+    throw new StoppedError(`the run was stopped: ${obstacle.error}`)
   }
 
   const abandon: FunctionEffects['abandon'] = (run, why) => {
     for (const { effect, wasCalled } of run.leave()) {
-      if (wasCalled) {
-        run.stop(doubt(run, effect, why, null))
-        report(run, effect, 'UNKNOWN', null)
-      } else {
-        run.stop(
-          makeObstacle(effect.key, {
-            step: 'again',
-            delayMs: SHORT_WAIT_MS,
-            counts: 'attempt',
-            class: 'unknown',
-            error: `effect '${effect.name}': the probe gave no answer: ${why}`,
-            inDoubt: true,
-          }),
-        )
-      }
+      run.stop(wasCalled ? obstacles.doubt(run, effect, why, null) : obstacles.unanswered(effect, why))
+      if (wasCalled) report(run, effect, 'UNKNOWN', null)
     }
   }
 
