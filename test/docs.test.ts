@@ -1,65 +1,16 @@
 // Documents are held to what they say: examples compile, links lead somewhere, and what stands in backticks as a file, a
-// setting or a word of the code is one. Every failure names the document and the line.
-//
-// Examples are marked by the words behind the fence: `yaml` is a whole file of definitions, `yaml wrong` one with errors
-// whose findings follow as `text`, `json` is JSON.
+// setting or a word of the code is one. Every failure names the document and the line. test/support/docs.ts says how
+// examples are marked; those that are to be typed are run by test/docs-run.slow.test.ts.
 
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
-import { dirname, extname, join, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { existsSync, statSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { makeControlLineWriter } from '../src/adapters/log-pino/control-line.ts'
 import { CLIENT_SETTINGS, SETTINGS } from '../src/config/index.ts'
 import { parseJson } from '../src/core/json/index.ts'
-import { signRequest } from '../src/core/source/index.ts'
 import { compileDefinitions, formatFindings } from '../src/definitions/index.ts'
 import type { ControlLine } from '../src/ports/log.ts'
-
-const root = fileURLToPath(new URL('..', import.meta.url))
-const read = (path: string) => readFileSync(join(root, path), 'utf8')
-
-function listFiles(folder: string, ending: string): readonly string[] {
-  return readdirSync(join(root, folder), { withFileTypes: true })
-    .flatMap((entry) => {
-      const path = `${folder}/${entry.name}`
-      if (entry.isDirectory()) return listFiles(path, ending)
-      return extname(entry.name) === ending ? [path] : []
-    })
-    .sort()
-}
-
-interface Block {
-  readonly info: string
-  readonly text: string
-  readonly line: number
-}
-
-interface Doc {
-  readonly path: string
-  readonly blocks: readonly Block[]
-  /** The lines outside of blocks; those inside are empty, so that numbers stay. */
-  readonly prose: readonly string[]
-}
-
-function parseDoc(path: string): Doc {
-  const blocks: Block[] = []
-  const prose: string[] = []
-  let open: { info: string; lines: string[]; line: number } | null = null
-  for (const [index, line] of read(path).split('\n').entries()) {
-    const fence = /^\s*```(.*)$/.exec(line)
-    if (fence === null) open?.lines.push(line)
-    else if (open === null) open = { info: String(fence[1]).trim(), lines: [], line: index + 1 }
-    else {
-      blocks.push({ info: open.info, text: `${open.lines.join('\n')}\n`, line: open.line })
-      open = null
-    }
-    prose.push(open !== null || fence !== null ? '' : line)
-  }
-  expect(open, `${path} ends inside of a code block`).toBeNull()
-  return { path, blocks, prose }
-}
-
-const docs = ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', ...listFiles('docs', '.md')].map(parseDoc)
+import { type Block, type Doc, docs, listFiles, parseDoc, read, root } from './support/docs.ts'
 
 /** All code that users run, in one text. */
 const shipped = listFiles('src', '.ts')
@@ -77,10 +28,13 @@ function quotes(doc: Doc): readonly { readonly text: string; readonly place: str
   )
 }
 
-function blocksOf(info: string): readonly (Block & { readonly doc: Doc; readonly name: string })[] {
+function blocksOf(
+  language: string,
+  isWanted = (rest: string) => rest !== 'wrong',
+): readonly (Block & { readonly doc: Doc; readonly name: string })[] {
   return docs.flatMap((doc) =>
     doc.blocks
-      .filter((block) => block.info === info)
+      .filter((block) => block.language === language && isWanted(block.rest))
       .map((block) => ({ ...block, doc, name: `${doc.path}:${block.line}` })),
   )
 }
@@ -98,34 +52,36 @@ describe('examples', () => {
     expect(documents.length).toBeGreaterThan(0)
   })
 
-  test.each(blocksOf('yaml wrong'))('$name is refused as the document shows', ({ text, doc, line }) => {
-    const next = doc.blocks.find((block) => block.line > line)
-    expect(next?.info).toBe('text')
-    expect(next?.text.trim()).toBe(check(text).shown.trim())
-  })
+  test.each(blocksOf('yaml', (rest) => rest === 'wrong'))(
+    '$name is refused as the document shows',
+    ({ text, doc, line }) => {
+      const next = doc.blocks.find((block) => block.line > line)
+      expect(next?.language).toBe('text')
+      expect(next?.text.trim()).toBe(check(text).shown.trim())
+    },
+  )
 
   test.each(blocksOf('json'))('$name is JSON', ({ text }) => {
     expect(() => parseJson(text)).not.toThrow()
   })
 
-  test('README.md shows a request whose signature is right', () => {
-    const line = blocksOf('sh').find(({ text }) => text.includes('x-hub-signature-256'))?.text ?? ''
-    const body = new TextEncoder().encode(/-d '(.+)'/.exec(line)?.[1])
-    const signed = signRequest({ scheme: 'github', secret: [] }, { body, secret: 'dev-secret' })
-    expect(line).toContain(`x-hub-signature-256: ${signed['x-hub-signature-256']}`)
-  })
-
   test('are there, and marked by words that are known', () => {
     expect(blocksOf('yaml').length).toBeGreaterThan(5)
-    const known = ['yaml', 'yaml wrong', 'json', 'sh', 'text', 'markdown', 'ts']
+    const known = ['yaml', 'json', 'sh', 'text', 'markdown', 'ts', 'console']
     const unknown = docs.flatMap((doc) =>
       doc.blocks
-        .filter(({ info }) => !known.includes(info))
-        .map(({ info, line }) => `${doc.path}:${line} ${info}`),
+        .filter(({ language, rest }) => !known.includes(language) || (rest !== '' && !isMark(language, rest)))
+        .map(({ language, rest, line }) => `${doc.path}:${line} ${language} ${rest}`),
     )
     expect(unknown).toEqual([])
   })
 })
+
+/** A file that the reader writes, a terminal that stays open, or an example of mistakes. */
+function isMark(language: string, rest: string): boolean {
+  if (language === 'console') return /^[a-z]+$/.test(rest)
+  return rest === 'wrong' ? language === 'yaml' : /^[\w./-]+\.(yaml|ts)$/.test(rest)
+}
 
 /** As GitHub names the anchors of headings. */
 function anchorOf(heading: string): string {
