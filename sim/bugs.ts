@@ -12,6 +12,7 @@ import type { Commit, CommitResult, Store, Write } from '../src/ports/store.ts'
 import { RetryableError } from '../src/sdk/errors.ts'
 import type { Rule } from './book.ts'
 import type { Data, StoreKind } from './data.ts'
+import type { Profile } from './faults.ts'
 import { otherVersion, ROUTES } from './scenario.ts'
 
 export interface Bug {
@@ -22,6 +23,8 @@ export interface Bug {
   readonly breaks: readonly Rule[]
   /** Which stores it can be planted in; both when left out. */
   readonly stores?: readonly StoreKind[]
+  /** The circumstances in which it shows, where chance alone seldom brings them. */
+  readonly profile?: (profile: Profile) => Profile
   readonly decisions?: (decisions: Decisions) => Decisions
   readonly clock?: (clock: Clock) => Clock
   readonly store?: (store: Store) => Store
@@ -378,6 +381,7 @@ export const BUGS: readonly Bug[] = [
     name: 'lease-by-wall-clock',
     about: 'the node measures its lease by a clock that jumps',
     breaks: ['N3', 'N5', 'N6', 'N12'],
+    profile: (profile) => ({ ...profile, jumpEveryMs: 2_000, slowStore: 100 }),
     clock: (clock) => ({ ...clock, monotonic: () => clock.now() }),
   },
   {
