@@ -184,6 +184,14 @@ module.exports = {
       to: { path: '^src/core/', dependencyTypesNot: ['type-only'] },
     },
     {
+      name: 'client-alone',
+      severity: 'error',
+      comment:
+        'src/sdk/client runs in browsers and imports nothing but itself. Fix: use what fetch and the language bring, or pass it in.',
+      from: { path: '^src/sdk/client/', pathNot: testOnly },
+      to: { path: '.', pathNot: '^src/sdk/client/' },
+    },
+    {
       name: 'public-exports-only',
       severity: 'error',
       comment:
