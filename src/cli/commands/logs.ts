@@ -116,7 +116,7 @@ const QUIET = new Set([
   'hostname',
 ])
 
-export function renderLogLine(line: string, out: Pick<Session['out'], 'time' | 'colors'>): string {
+function renderLogLine(line: string, out: Pick<Session['out'], 'time' | 'colors'>): string {
   let entry: Readonly<Record<string, unknown>>
   try {
     entry = JSON.parse(line) as Readonly<Record<string, unknown>>
