@@ -3,9 +3,9 @@
 
 import { z } from 'zod'
 import type { Tree } from './fields.ts'
+import { findMeaning } from './meanings.ts'
 import { languageSchema } from './schema.ts'
-
-type Json = { [key: string]: unknown }
+import { type Json, schemaFields } from './schema-fields.ts'
 
 const TREES: Readonly<Record<Tree, string>> = { sends: '#/$defs/Sends', condition: '#/$defs/Condition' }
 
@@ -22,6 +22,12 @@ export function makeJsonSchema(): Json {
       written.$ref = TREES[tree]
     },
   }) as Json
+  for (const { kind, path, schema: field } of schemaFields(schema)) {
+    const found = findMeaning(kind, path)
+    if (found === null) continue
+    field.description = found.meaning
+    if (found.default !== undefined) field.default = found.default
+  }
   const { $schema, ...rest } = schema
   return {
     $schema,

@@ -1,0 +1,27 @@
+// `npm run docs`: writes every document that is made from the code anew. The tests that compare them fail when one of them is
+// out of date; those that hold a whole document write it when they are run with `-u`.
+import { join, resolve } from 'node:path'
+import { run } from './lib/run.mjs'
+
+const root = resolve(import.meta.dirname, '..')
+const bin = (...parts) => join(root, 'node_modules', ...parts)
+
+const steps = [
+  ['--import', 'tsx', 'scripts/write-definitions-schema.ts'],
+  ['--import', 'tsx', 'scripts/write-client.ts'],
+  [
+    bin('vitest', 'vitest.mjs'),
+    'run',
+    '-u',
+    'src/config/config.test.ts',
+    'src/http/problem.test.ts',
+    'src/http/api-documentation.test.ts',
+    'src/cli/completion.test.ts',
+    'src/definitions/documentation.test.ts',
+  ],
+]
+
+for (const args of steps) {
+  const { code } = await run(process.execPath, args, { cwd: root, stdio: 'inherit' })
+  if (code !== 0) process.exit(code)
+}

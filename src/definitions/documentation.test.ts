@@ -1,0 +1,84 @@
+import { describe, expect, test } from 'vitest'
+import { hashDocument } from '../core/definition/index.ts'
+import { renderDefinitions } from './documentation.ts'
+import { compileDefinitions, makeJsonSchema } from './index.ts'
+import { findMeaning, MEANINGS } from './meanings.ts'
+import { schemaFields } from './schema-fields.ts'
+
+const schema = makeJsonSchema()
+const fields = [...schemaFields(schema)]
+
+describe('what fields mean', () => {
+  test('is said of every field, and of nothing else', () => {
+    expect(fields.length).toBeGreaterThan(60)
+    const unsaid = fields.filter(({ kind, path }) => findMeaning(kind, path) === null)
+    expect(unsaid.map(({ kind, path }) => `${kind}.${path}`)).toEqual([])
+    const paths = new Set(fields.flatMap(({ kind, path }) => [`${kind}.${path}`, `*.${path}`]))
+    expect(Object.keys(MEANINGS).filter((path) => !paths.has(path))).toEqual([])
+  })
+
+  test('says of every field that may be left out what holds then', () => {
+    const silent = fields.filter(({ kind, path, isNeeded }) => {
+      const found = findMeaning(kind, path)
+      return (
+        !isNeeded && !path.endsWith('*') && found?.default === undefined && found?.otherwise === undefined
+      )
+    })
+    const paths = [...new Set(silent.map(({ kind, path }) => `${kind}.${path}`))]
+    // Of these two one is needed.
+    expect(paths).toEqual(['Source.verify.secret.env', 'Source.verify.secret.ref'])
+  })
+
+  test('is in the schema, for editors', () => {
+    const tolerance = fields.find(({ path }) => path === 'verify.tolerance')
+    expect(tolerance?.schema).toMatchObject({ description: 'How near, in both directions.', default: '300s' })
+    expect(fields.filter(({ schema: { description } }) => typeof description !== 'string')).toEqual([])
+  })
+})
+
+type Tree = { [name: string]: unknown }
+
+/** With every map in it whose fields may be left out. */
+const BASES: Readonly<Record<string, () => Tree>> = {
+  Source: () => ({
+    kind: 'Source',
+    name: 'a',
+    verify: { scheme: 'hmac', secret: { env: 'A' }, timestampHeader: 'x-time' },
+    subject: 'a.b',
+    event: {},
+    dedup: {},
+    limits: {},
+  }),
+  Route: () => ({
+    kind: 'Route',
+    name: 'a',
+    on: 'a.b',
+    deadLetter: {},
+    do: { http: { url: 'https://a.example', probe: { url: 'https://a.example', found: 'true' } } },
+  }),
+  Profile: () => ({ kind: 'Profile', name: 'a', retry: { attempts: 1 } }),
+}
+
+function hashOf(document: Tree): string {
+  const text = JSON.stringify(document)
+  const { documents, findings } = compileDefinitions([{ path: 'a.json', text }], { functions: () => null })
+  expect(findings.filter(({ severity }) => severity === 'error')).toEqual([])
+  return hashDocument(documents[0] as Parameters<typeof hashDocument>[0])
+}
+
+const withDefault = fields.flatMap(({ kind, path }) => {
+  const value = findMeaning(kind, path)?.default
+  return value === undefined ? [] : [{ kind, path, value }]
+})
+
+test.each(withDefault)('$kind.$path left out is the same as $value', ({ kind, path, value }) => {
+  const document = BASES[kind]?.() as Tree
+  const names = path.split('.')
+  const parent = names.slice(0, -1).reduce<Tree>((node, name) => node[name] as Tree, document)
+  parent[names.at(-1) as string] = value
+  expect(hashOf(document)).toBe(hashOf(BASES[kind]?.() as Tree))
+})
+
+test('docs/definitions-reference.md is up to date; write it with `npm run docs`', async () => {
+  await expect(renderDefinitions(schema)).toMatchFileSnapshot('../../docs/definitions-reference.md')
+})
