@@ -1,6 +1,6 @@
 // A real Chromium for tests of the console, with a profile of its own. Everything is closed by disposing.
 
-import AxeBuilder from '@axe-core/playwright'
+import { AxeBuilder } from '@axe-core/playwright'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 import { requireTool } from './needs.ts'
 import type { NodeProcess } from './node-process.ts'

@@ -141,7 +141,8 @@ function Actions({
     failed: 'It could not be marked',
   })
   const isOpen = letter.state === 'open' || letter.state === 'ready_to_replay'
-  if (!isOpen) return null
+  // A dialog stays when somebody else acts meanwhile: its answer tells.
+  if (!isOpen && asking === null) return null
   const needsForce = letter.replays >= REPLAYS_MAX
   return (
     <>

@@ -5,7 +5,7 @@ import { useState } from 'react'
 import { Link, useLocation, useSearch } from 'wouter'
 import { formatNumber } from '../lib/time.ts'
 import { useDeadLetterGroups, useDeadLetters, useMe } from '../queries.ts'
-import type { DeadLetterGroup, LetterState } from '../types.ts'
+import type { DeadLetterGroup, LetterState, ReplayFilter } from '../types.ts'
 import { Button, Chip, LinkButton, StateChip, Tabs, Time } from '../ui/controls.tsx'
 import { ReplayDialog } from '../ui/replay-dialog.tsx'
 import { Empty, ErrorState, PageFrame, SkeletonRows } from '../ui/surfaces.tsx'
@@ -34,6 +34,10 @@ export default function DeadLetters() {
   const [, go] = useLocation()
   const state = STATES.find(({ id }) => id === search.get('state'))?.id ?? 'open'
   const { data, error, refetch } = useDeadLetterGroups(state)
+  // Kept here and not in the group, which is gone as soon as its letters are on their way.
+  const [replaying, setReplaying] = useState<{ readonly filter: ReplayFilter; readonly what: string } | null>(
+    null,
+  )
   return (
     <PageFrame
       title="Dead letters"
@@ -56,9 +60,11 @@ export default function DeadLetters() {
             key={`${state} ${group.consumer.name} ${group.class} ${group.reason} ${group.cause}`}
             group={group}
             state={state}
+            onReplay={(filter, what) => setReplaying({ filter, what })}
           />
         ))}
       </ul>
+      {replaying !== null && <ReplayDialog {...replaying} onClose={() => setReplaying(null)} />}
     </PageFrame>
   )
 }
@@ -84,10 +90,15 @@ function NoLetters({ state }: { readonly state: string }) {
   )
 }
 
-function Group({ group, state }: { readonly group: DeadLetterGroup; readonly state: LetterState }) {
+interface GroupProps {
+  readonly group: DeadLetterGroup
+  readonly state: LetterState
+  readonly onReplay: (filter: ReplayFilter, what: string) => void
+}
+
+function Group({ group, state, onReplay }: GroupProps) {
   const { data: me } = useMe()
   const [isOpen, setIsOpen] = useState(false)
-  const [isReplaying, setIsReplaying] = useState(false)
   const filter = {
     consumer: group.consumer.name,
     class: group.class,
@@ -120,7 +131,16 @@ function Group({ group, state }: { readonly group: DeadLetterGroup; readonly sta
           <span className="attention__count num">{formatNumber(group.count)}</span>
         </button>
         {canReplay && (
-          <Button isSmall icon={<Play size={13} aria-hidden />} onClick={() => setIsReplaying(true)}>
+          <Button
+            isSmall
+            icon={<Play size={13} aria-hidden />}
+            onClick={() =>
+              onReplay(
+                state === 'ready_to_replay' ? { ...filter, state } : filter,
+                group.count === 1 ? 'one dead letter' : `${formatNumber(group.count)} dead letters`,
+              )
+            }
+          >
             Replay group
           </Button>
         )}
@@ -130,13 +150,6 @@ function Group({ group, state }: { readonly group: DeadLetterGroup; readonly sta
           <p className="group__advice muted">{ADVICE[group.class]}</p>
           <Letters state={state} filter={filter} />
         </div>
-      )}
-      {isReplaying && (
-        <ReplayDialog
-          filter={state === 'ready_to_replay' ? { ...filter, state } : filter}
-          what={group.count === 1 ? 'one dead letter' : `${formatNumber(group.count)} dead letters`}
-          onClose={() => setIsReplaying(false)}
-        />
       )}
     </li>
   )

@@ -147,7 +147,8 @@ function Actions({ work }: { readonly work: WorkStory }) {
     failed: 'It could not be retried',
   })
   const isOpen = work.state === 'ready' || work.state === 'waiting'
-  if (!isOpen && work.state !== 'parked') return null
+  // A dialog stays when somebody else acts meanwhile: its answer tells.
+  if (!isOpen && work.state !== 'parked' && !isCancelling) return null
   return (
     <>
       {isOpen && (

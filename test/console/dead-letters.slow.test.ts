@@ -1,0 +1,116 @@
+// Dead letters in a real browser: grouped by cause, replayed after a look at what would happen, edited, discarded; and
+// what is said when somebody else was faster.
+
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { launchBrowser, signedIn } from '../support/browser.ts'
+import { openShop, type Shop } from '../support/shop.ts'
+
+let browser: Browser
+let shop: Shop
+beforeAll(async () => {
+  ;[browser, shop] = await Promise.all([launchBrowser(), openShop()])
+})
+afterAll(async () => {
+  await browser?.close()
+  await shop?.[Symbol.asyncDispose]()
+})
+
+/** A letter of a refused order; answers its id. */
+async function letterOf(number: string, extra: object = {}): Promise<string> {
+  const eventId = await shop.order(number, extra)
+  await shop.reached(eventId, 'invoice', 'dead')
+  const { story } = await shop.node.get<{ story: { deadLetter: { id: string } | null }[] }>(
+    `/v1/events/${eventId}`,
+  )
+  return story.find(({ deadLetter }) => deadLetter !== null)!.deadLetter!.id
+}
+
+test('nothing given up is said; a letter shows up in its group', async () => {
+  await using made = await signedIn(browser, shop.node, '/dead-letters')
+  const { page } = made
+  await page.getByText('Nothing was given up').waitFor()
+  const id = await letterOf('bad-1')
+  const group = page.locator('.group').filter({ hasText: 'answered 422' })
+  await group.waitFor()
+  await group.getByText('validation').waitFor()
+  await group.locator('.group__toggle').click()
+  await group.getByText('The other side refused the data.').waitFor()
+  await group.locator(`a[href="/dead-letters/${id}"]`).click()
+  await page.getByText('HTTP 422').waitFor()
+  await page.getByRole('button', { name: 'Mark ready' }).click()
+  await page.getByText('Marked as ready to replay').waitFor()
+  await page.getByRole('heading').getByText('ready to replay').waitFor()
+  expect(made.complaints).toEqual([])
+})
+
+test('discarding asks for a reason, and keeps the letter', async () => {
+  const id = await letterOf('bad-discard')
+  await using made = await signedIn(browser, shop.node, `/dead-letters/${id}`)
+  const { page } = made
+  await page.getByRole('button', { name: 'Discard', exact: true }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByRole('button', { name: 'Discard' }).click()
+  await dialog.getByText('Say why; it is kept.').waitFor()
+  await dialog.getByLabel('Reason').fill('a test order')
+  await dialog.getByRole('button', { name: 'Discard' }).click()
+  await page.getByText('The letter is discarded').waitFor()
+  await page.getByRole('heading').getByText('discarded').waitFor()
+  await page.getByRole('button', { name: 'Replay' }).waitFor({ state: 'detached' })
+})
+
+test('somebody else was faster: it is told, and the page shows how it is', async () => {
+  const id = await letterOf('bad-race')
+  await using made = await signedIn(browser, shop.node, `/dead-letters/${id}`)
+  const { page } = made
+  // Nothing live tells this page in time: the stream is cut.
+  await page.route('**/v1/stream', (route) => route.abort())
+  await page.reload()
+  await page.getByRole('button', { name: 'Discard', exact: true }).click()
+  await page.getByRole('dialog').getByLabel('Reason').fill('mine')
+  await shop.node.post(`/v1/dead-letters/${id}/discard`, { reason: 'theirs' })
+  await page.getByRole('dialog').getByRole('button', { name: 'Discard' }).click()
+  await page.getByText('Somebody else was faster').waitFor()
+  await page.getByRole('heading').getByText('discarded').waitFor()
+  expect(await page.getByRole('dialog').count()).toBe(0)
+})
+
+test('an edited payload is checked, kept digit for digit, and replayed', async () => {
+  const id = await letterOf('bad-edit', { account: 1 })
+  await using made = await signedIn(browser, shop.node, `/dead-letters/${id}`)
+  const { page } = made
+  await page.getByRole('button', { name: 'Edit payload' }).click()
+  const dialog = page.getByRole('dialog')
+  const text = dialog.getByLabel('Payload')
+  const before = await text.inputValue()
+  await text.fill(before.replace('"total": 42', '"total": '))
+  await dialog.getByText(/^Line \d+, column \d+: expected a value/).waitFor()
+  expect(await dialog.getByRole('button', { name: 'Save' }).isDisabled()).toBe(true)
+  await text.fill(before.replace('"account": 1', '"account": 9007199254740993'))
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await dialog.getByText('Say why; it is kept.').waitFor()
+  await dialog.getByLabel('Reason').fill('the account was wrong')
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('The payload is changed').waitFor()
+})
+
+test('a group is replayed after a look at what would happen', async () => {
+  await letterOf('bad-group-1')
+  await letterOf('bad-group-2')
+  shop.heal()
+  await using made = await signedIn(browser, shop.node, '/dead-letters')
+  const { page } = made
+  const group = page.locator('.group').filter({ hasText: 'answered 422' })
+  await group.getByRole('button', { name: 'Replay group' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByText('would call').first().waitFor()
+  await dialog.getByText(/Calls go to 127\.0\.0\.1:\d+/).waitFor()
+  expect(shop.invoices).not.toContain('INVOICE:bad-group-1')
+  await dialog.getByRole('button', { name: /^Replay \d+$/ }).click()
+  await dialog.getByRole('heading', { name: 'Replayed' }).waitFor()
+  await dialog.getByRole('button', { name: 'Close' }).last().click()
+  await page.getByText('Nothing was given up').waitFor()
+  await page.getByRole('tab', { name: 'Resolved' }).click()
+  await page.locator('.group').first().waitFor()
+  expect(shop.invoices.filter((reference) => reference === 'INVOICE:bad-group-1')).toHaveLength(1)
+})
