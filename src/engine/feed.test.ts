@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { TenantId } from '../core/ids/index.ts'
-import { StoreError } from '../ports/store.ts'
+import { StoreError, type Write } from '../ports/store.ts'
+import { makeFeed } from './feed.ts'
 import type { Change } from './index.ts'
 import { accept, answered, CREATED, makeWorld, PAID, ROUTE, SOURCE } from './world.fixture.ts'
 
@@ -148,4 +149,18 @@ test('[FD4] what a node does is counted: accepted, done, by consumer and by sour
   expect(shown).toHaveLength(1)
   expect(shown[0]).toBeGreaterThan(400)
   expect(shown[0]).toBeLessThan(625)
+})
+
+test('[FD2] a replay of many is told at each step, its marker is not', () => {
+  const feed = makeFeed()
+  const tail = makeTail()
+  feed.watch(tail.watcher)
+  const put = (key: string): Write => ({ w: 'record.put', kind: 'replay', key, version: 1, body: '{}' })
+  const writes: readonly Write[] = [
+    put('rpl_0123456789abcdef01234567'),
+    put('running/rpl_0123456789abcdef01234567'),
+    { w: 'record.put', kind: 'setting', key: 's', version: 1, body: '{}' },
+  ]
+  feed.applied({ tenant: 'default' as TenantId, guards: [], writes }, { ok: true, at: 0, leased: [] }, null)
+  expect(tail.changes).toEqual([{ tenant: 'default', type: 'replay', id: 'rpl_0123456789abcdef01234567' }])
 })

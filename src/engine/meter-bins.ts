@@ -10,12 +10,10 @@ export function binOf(durationMs: number): number {
   return Math.min(BIN_COUNT - 1, 1 + Math.floor(Math.log2(durationMs) * PER_OCTAVE))
 }
 
-/** The middle of a bin. */
+/** The middle of a bin, by ratio. */
 function durationOf(bin: number): number {
   if (bin === 0) return 0
-  const low = 2 ** ((bin - 1) / PER_OCTAVE)
-  const high = 2 ** (bin / PER_OCTAVE)
-  return Math.round(((low + high) / 2) * 10) / 10
+  return Math.round(2 ** ((bin - 0.5) / PER_OCTAVE) * 10) / 10
 }
 
 /** null when nothing was counted. */

@@ -154,11 +154,11 @@ test('[FD4] a clock that steps back does not wipe what was counted', () => {
 
 test('[FD4] a quantile is off by a fifth at most', () => {
   fc.assert(
-    fc.property(fc.integer({ min: 1, max: 2_000_000 }), (ms) => {
+    fc.property(fc.oneof(fc.integer({ min: 1, max: 100 }), fc.integer({ min: 1, max: 2_000_000 })), (ms) => {
       const counts = new Array(BIN_COUNT).fill(0)
       counts[binOf(ms)] = 1
       const shown = quantile(counts, 0.5) as number
-      expect(Math.abs(shown - ms) / ms).toBeLessThan(0.21)
+      expect(Math.abs(shown - ms) / ms).toBeLessThan(0.2001)
     }),
   )
   expect(quantile([0, 0], 0.5)).toBeNull()
