@@ -23,13 +23,13 @@ export interface Bug {
   readonly breaks: readonly Rule[]
   /** Which stores it can be planted in; both when left out. */
   readonly stores?: readonly StoreKind[]
+  /** The circumstances in which it shows, where chance alone seldom brings them. */
+  readonly profile?: (profile: Profile) => Profile
   readonly decisions?: (decisions: Decisions) => Decisions
   readonly clock?: (clock: Clock) => Clock
   readonly store?: (store: Store) => Store
   readonly http?: (http: HttpClient) => HttpClient
   readonly data?: (data: Data) => Data
-  /** What it needs to show itself: a fault that is seldom drawn. */
-  readonly profile?: Partial<Profile>
   /** What functions are given. */
   readonly context?: (context: FunctionContext) => FunctionContext
 }
@@ -381,7 +381,7 @@ export const BUGS: readonly Bug[] = [
     name: 'lease-by-wall-clock',
     about: 'the node measures its lease by a clock that jumps',
     breaks: ['N3', 'N5', 'N6', 'N12'],
-    profile: { jumpEveryMs: 4_000 },
+    profile: (profile) => ({ ...profile, jumpEveryMs: 2_000, slowStore: 100 }),
     clock: (clock) => ({ ...clock, monotonic: () => clock.now() }),
   },
   {

@@ -68,7 +68,8 @@ interface World {
 function makeWorld(options: RunOptions): World {
   const { seed, onLine, bug } = options
   const rng = makeRng(seed)
-  const profile = { ...(options.profile ?? drawProfile(rng.fork('profile'))), ...bug?.profile }
+  const drawn = options.profile ?? drawProfile(rng.fork('profile'))
+  const profile = bug?.profile?.(drawn) ?? drawn
   const faults = options.faults ?? makeRandomFaults(profile, rng.fork('faults'))
   const time = makeVirtualTime(START_AT)
   const trace = (who: string, what: () => string) =>
