@@ -101,7 +101,7 @@ export const f = defineFunction({ name: 'f', input: z.object({ id: z.string() })
     const loaded = await loadTestFolder(folder, code)
     expect(loaded.findings).toEqual([])
     await code.keep(loaded.code)
-    const [file] = readdirSync(folder.copies)
+    const file = readdirSync(folder.copies).find((name) => name.endsWith('.mjs'))
     const text = readFileSync(join(folder.copies, String(file)), 'utf8').replace(
       /\n\/\/# sourceMappingURL.*/,
       '',
@@ -140,6 +140,13 @@ async function open(files: Readonly<Record<string, string>>, packages: readonly 
 }
 
 describe('running', () => {
+  test('[FN13] millrace is that of the process, also for copies inside of a package of that name', async () => {
+    const folder = make({ 'a.ts': FUNCTION })
+    const manifest = { name: 'millrace', type: 'module', exports: './gone.js' }
+    writeFileSync(join(folder.path, '..', 'package.json'), JSON.stringify(manifest))
+    expect((await loadTestFolder(folder)).findings).toEqual([])
+  })
+
   test('[FN13] millrace is that of the process: its errors are known', async () => {
     const { code } = await open({
       'a.ts': `import { defineFunction, TerminalError } from 'millrace'
@@ -209,7 +216,7 @@ export function help(): never {
 
   test('a copy that somebody changed is not what runs', async () => {
     const { folder, code } = await open({ 'a.ts': FUNCTION })
-    const [file] = readdirSync(folder.copies)
+    const file = readdirSync(folder.copies).find((name) => name.endsWith('.mjs'))
     writeFileSync(join(folder.copies, String(file)), 'throw new Error("changed")')
     const again = makeTestCode(folder)
     const { code: read, findings } = await loadTestFolder(folder, again)

@@ -83,6 +83,8 @@ async function bindSdk(copies: string, sdk: Readonly<Record<string, unknown>>): 
   const folder = join(copies, 'node_modules', 'millrace')
   const names = Object.keys(sdk).sort()
   const lines = names.map((name) => `export const ${name} = sdk.${name}`)
+  // Copies that lie inside a package of that name, as those of a checkout do, would be given that package instead.
+  await ensureCopy(join(copies, 'package.json'), '{"private":true,"type":"module"}\n')
   const text = ["const sdk = globalThis[Symbol.for('millrace.sdk')]", ...lines, ''].join('\n')
   await ensureCopy(join(folder, 'index.mjs'), text)
   await ensureCopy(
