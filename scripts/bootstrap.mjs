@@ -305,6 +305,7 @@ const targets = {
   cli: (args) => runCli(args),
   sim: (args) => runNode('--import', 'tsx', 'sim/main.ts', ...args),
   bench: (args) => runNode('--import', 'tsx', 'bench/main.ts', ...args),
+  shots: (args) => runNode('--import', 'tsx', 'scripts/shots.ts', ...args),
   verify: (args) => runNode('scripts/verify.mjs', ...args),
   'test:fast': (args) => runNode('scripts/verify.mjs', '--fast', ...args),
 }

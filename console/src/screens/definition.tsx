@@ -212,9 +212,11 @@ function Switches({ definition }: { readonly definition: DefinitionDetails }) {
   return (
     <>
       {status === 'active' ? (
-        <Button icon={<Pause size={14} aria-hidden />} onClick={() => setAsking('pause')}>
-          Pause
-        </Button>
+        kind === 'Route' && (
+          <Button icon={<Pause size={14} aria-hidden />} onClick={() => setAsking('pause')}>
+            Pause
+          </Button>
+        )
       ) : (
         <Button variant="primary" icon={<Play size={14} aria-hidden />} onClick={() => setAsking('resume')}>
           Resume

@@ -1,0 +1,118 @@
+// Makes docs/console/*.png: every screen of the console in light and dark, from a node with the demo's own events.
+// `npm run shots`; needs Chromium, as the tests do.
+
+import { mkdir, readdir, rm } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import type { Page } from 'playwright-core'
+import { launchBrowser, signedIn, visit } from '../test/support/browser.ts'
+import { buildDist, eventually, type NodeProcess, startNode } from '../test/support/node-process.ts'
+import { makeWorkspace } from '../test/support/workspace.ts'
+
+const folder = resolve(import.meta.dirname, '../docs/console')
+const DEMO_EVENTS = 240
+const WAIT_MS_MAX = 180_000
+/** Charts and lists settle within it. */
+const CALM_MS = 1_200
+
+interface Row {
+  readonly id: string
+  readonly eventId: string
+}
+
+/** Enough of everything: done, retried, parked, dead, unmatched. */
+async function fill(node: NodeProcess): Promise<void> {
+  await node.post('/v1/demo', { count: DEMO_EVENTS, perSecond: 6 })
+  await eventually('the demo has ended', WAIT_MS_MAX, async () => {
+    const demo = await node.get<{ isSending: boolean; sent: number }>('/v1/demo')
+    return !demo.isSending && demo.sent > 0
+  })
+  await node.post('/v1/keys', { name: 'deploy pipeline', role: 'admin', expiresIn: '365d' })
+  await node.post('/v1/keys', { name: 'status page', role: 'viewer' })
+  await node.post('/v1/secrets', { name: 'GITHUB_WEBHOOK_SECRET', value: 'dev-secret' })
+}
+
+async function firstOf(node: NodeProcess, path: string): Promise<Row> {
+  const { items } = await node.get<{ items: Row[] }>(path)
+  const [row] = items
+  if (row === undefined) throw new Error(`the demo brought nothing for ${path}; raise DEMO_EVENTS`)
+  return row
+}
+
+async function screensOf(node: NodeProcess): Promise<readonly (readonly [name: string, path: string])[]> {
+  const letter = await firstOf(node, '/v1/dead-letters?state=open')
+  const parked = await firstOf(node, '/v1/work?state=parked')
+  const done = await firstOf(node, '/v1/work?state=done&consumer=issue_to_ticket')
+  return [
+    ['overview', '/'],
+    ['events', '/events'],
+    ['event', `/events/${done.eventId}`],
+    ['event-dead', `/events/${letter.eventId}`],
+    ['work', '/work?state=done'],
+    ['work-item', `/work/${parked.id}`],
+    ['unknown-outcomes', '/unknown'],
+    ['dead-letters', '/dead-letters'],
+    ['dead-letter', `/dead-letters/${letter.id}`],
+    ['sources', '/sources'],
+    ['routes', '/routes'],
+    ['route', '/routes/issue_to_ticket'],
+    ['apply', '/definitions/edit'],
+    ['versions', '/definitions/versions'],
+    ['try', `/try?route=issue_to_ticket&event=${done.eventId}`],
+    ['settings-keys', '/settings?tab=keys'],
+  ]
+}
+
+/** What only shows after a press. */
+const PRESSES: Readonly<Record<string, (page: Page) => Promise<unknown>>> = {
+  'dead-letters': (page) => page.locator('.group__toggle').first().click(),
+  apply: (page) => page.getByRole('button', { name: 'Check and plan' }).click(),
+  try: (page) => page.getByRole('textbox', { name: 'Expression' }).fill('payload.issue.title'),
+}
+
+async function shoot(page: Page, name: string, theme: string): Promise<void> {
+  await page.waitForTimeout(CALM_MS)
+  await page.screenshot({ path: join(folder, `${name}-${theme}.png`) })
+  console.log(`docs/console/${name}-${theme}.png`)
+}
+
+async function main(): Promise<void> {
+  await buildDist()
+  await mkdir(folder, { recursive: true })
+  for (const file of await readdir(folder)) if (file.endsWith('.png')) await rm(join(folder, file))
+  await using workspace = makeWorkspace()
+  const node = await startNode({ workspace })
+  await fill(node)
+  const screens = await screensOf(node)
+  const browser = await launchBrowser()
+  try {
+    for (const theme of ['light', 'dark'] as const) {
+      await using outside = await visit(browser, { theme })
+      await outside.page.goto(`${node.url}/sign-in`)
+      await shoot(outside.page, 'sign-in', theme)
+      await using desk = await signedIn(browser, node, '/', { theme })
+      for (const [name, path] of screens) {
+        await desk.page.goto(node.url + path)
+        await desk.page.locator('h1').waitFor()
+        await PRESSES[name]?.(desk.page)
+        await shoot(desk.page, name, theme)
+      }
+      await desk.page.goto(`${node.url}/dead-letters`)
+      await desk.page.getByRole('button', { name: 'Replay group' }).first().click()
+      await shoot(desk.page, 'replay', theme)
+      await desk.page.goto(`${node.url}/events`)
+      await desk.page.locator('[data-row]').first().waitFor()
+      await desk.page.keyboard.press('Control+k')
+      await shoot(desk.page, 'palette', theme)
+      await using phone = await signedIn(browser, node, '/', { theme, size: { width: 390, height: 844 } })
+      for (const [name, path] of screens.filter(([name]) => ['overview', 'events', 'event'].includes(name))) {
+        await phone.page.goto(node.url + path)
+        await phone.page.locator('h1').waitFor()
+        await shoot(phone.page, `phone-${name}`, theme)
+      }
+    }
+  } finally {
+    await browser.close()
+  }
+}
+
+await main()
