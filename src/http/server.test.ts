@@ -75,7 +75,7 @@ function makeWorld(over: Partial<HttpApi> = {}, closeMs = 1_000) {
     definitions: {} as HttpApi['definitions'],
     inspect: {} as HttpApi['inspect'],
     watch: (watcher) => feed.watch(watcher),
-    meter: makeMeter({ clock }),
+    meter: makeMeter({ clock: { now: () => NOW } }),
     now: () => NOW,
     idempotency: makeIdempotency({ store, clock, log, life: 'life', tenants: async () => [] }),
     about: { environment: 'DEV', version: '0.0.0', node: 'node-1' },
