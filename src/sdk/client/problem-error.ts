@@ -32,8 +32,9 @@ const PROBLEM_TYPE = 'application/problem+json'
 export async function readProblem(response: Response): Promise<ProblemError | ConnectionError> {
   const type = response.headers.get('content-type') ?? ''
   if (!type.startsWith(PROBLEM_TYPE)) {
+    const who = URL.canParse(response.url) ? new URL(response.url).origin : 'whoever answered'
     return new ConnectionError(
-      `status ${response.status} without a problem document: is ${new URL(response.url).origin} a Millrace node?`,
+      `status ${response.status} without a problem document: is ${who} a Millrace node?`,
     )
   }
   const seconds = Number(response.headers.get('retry-after') ?? Number.NaN)
