@@ -121,7 +121,7 @@ export function EventsScreen() {
   )
 }
 
-export const EventLine = memo(function EventLine({
+const EventLine = memo(function EventLine({
   row,
   isNew,
 }: {

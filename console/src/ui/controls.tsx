@@ -164,7 +164,7 @@ export function Time({ at }: { readonly at: string }) {
   )
 }
 
-export async function copyText(text: string): Promise<void> {
+async function copyText(text: string): Promise<void> {
   try {
     await navigator.clipboard.writeText(text)
   } catch {
