@@ -25,7 +25,7 @@ test('nothing to do is said; work shows up under its state, and is cancelled wit
   await page.getByText('HTTP 503').waitFor()
   await page.getByText('transient').first().waitFor()
 
-  await page.getByRole('button', { name: 'Cancel' }).click()
+  await page.getByRole('button', { name: 'Cancel', exact: true }).click()
   const dialog = page.getByRole('dialog')
   await dialog.getByRole('button', { name: 'Cancel it' }).click()
   await dialog.getByText('Say why; it is kept.').waitFor()
@@ -66,7 +66,7 @@ test('unknown outcomes are told, and a person decides', async () => {
   expect(shop.invoices.filter((reference) => reference === 'INVOICE:lost-not')).toHaveLength(2)
 
   await page.goto(`${shop.node.url}/unknown`)
-  await item(cancelled).getByRole('button', { name: 'Cancel' }).click()
+  await item(cancelled).getByRole('button', { name: 'Cancel', exact: true }).click()
   await page.getByRole('dialog').getByLabel('Reason').fill('nobody needs it')
   await page.getByRole('dialog').getByRole('button', { name: 'Cancel it' }).click()
   await page.getByText('Every outcome is known').waitFor()
