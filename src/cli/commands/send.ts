@@ -1,6 +1,6 @@
 // millrace send <source>: a correctly signed event, from a sample or a file, through the same door as everybody's.
 
-import { randomUUID } from 'node:crypto'
+import { randomInt, randomUUID } from 'node:crypto'
 import { type Command, Option } from 'commander'
 import type { SourceDocument, VerifyDocument } from '../../core/definition/index.ts'
 import { type JsonValue, parseJson, stringifyJson } from '../../core/json/index.ts'
@@ -22,6 +22,7 @@ interface SendOptions {
 
 const COUNT_MAX = 10_000
 const AT_ONCE = 16
+const SAMPLES = 1_000_000_000
 /** What everybody knows in DEV: the node has it too when the variable is not set. */
 const DEV_SECRETS: Readonly<Record<string, string>> = { GITHUB_WEBHOOK_SECRET: 'dev-secret' }
 
@@ -130,8 +131,9 @@ async function bodyMaker(
     if (!isGithub)
       throw usageError(`there is no sample for ${source.name}`, 'Give the body with --data <file>.')
     const name = options.event ?? 'issues.opened'
-    const now = Math.floor(Date.now() / 1_000) % 1_000_000
-    const first = options.count === 1 ? findTameNumber(now) : now
+    // By chance: two that are sent at once are about two issues, and not one effect.
+    const from = randomInt(SAMPLES)
+    const first = options.count === 1 ? findTameNumber(from) : from
     if (makeGithubSample(name, 0, '') === null) {
       throw usageError(`there is no sample ‘${name}’`, `There are ${SAMPLE_NAMES.join(', ')}.`)
     }

@@ -2,6 +2,8 @@
 // nobody.
 
 import type { Command } from 'commander'
+import { matchesPattern } from '../../core/subject/index.ts'
+import type { Event } from '../../sdk/client/index.ts'
 import { type Answer, type Cli, handle, type Session } from '../command.ts'
 import { EXIT, usageError } from '../failure.ts'
 import { readInput, readJsonInput } from '../input.ts'
@@ -21,26 +23,32 @@ export function addTryCommand(program: Command, cli: Cli): void {
     .command('try')
     .argument('<route>', 'a route in force, or the path of a YAML file with one')
     .description('show what a route would do with an event; calls nobody')
-    .option('--event <id>', 'an event that is there; left out: the newest')
+    .option('--event <id>', 'an event that is there; left out: the newest that fits')
     .option('--data <file>', 'a payload as JSON instead; - reads stdin')
     .option('--subject <subject>', 'its subject, with --data')
     .option('--source <name>', 'its source, with --data')
   handle<TryOptions>(command, cli, async (session, options, route) => {
+    const tried = await readRoute(session, String(route))
     const answer = await session.api.post<Answer<'tryRoute'>>('/v1/try', {
-      ...(await readRoute(session, String(route))),
-      event: await readEvent(session, options),
+      ...tried,
+      event: await readEvent(session, options, 'route' in tried ? tried.route : null),
     })
     session.show(answer, () => printTrial(session, answer))
     return (answer.findings ?? []).length > 0 ? EXIT.findings.code : EXIT.ok.code
   })
 }
 
-async function readRoute(session: Session, route: string): Promise<object> {
+type Tried = { readonly route: string } | { readonly yaml: string }
+
+async function readRoute(session: Session, route: string): Promise<Tried> {
   if (!/\.(ya?ml|json)$/i.test(route) && route !== '-') return { route }
   return { yaml: (await readInput(session, route)).toString('utf8') }
 }
 
-async function readEvent(session: Session, options: TryOptions): Promise<unknown> {
+/** Among so many of the newest events one is looked for that the route's subjects fit. */
+const LOOKED_AT = 100
+
+async function readEvent(session: Session, options: TryOptions, route: string | null): Promise<unknown> {
   const { event, data, subject, source } = options
   if (event !== undefined) {
     if (data !== undefined) throw usageError('--event and --data exclude each other')
@@ -51,12 +59,20 @@ async function readEvent(session: Session, options: TryOptions): Promise<unknown
       throw usageError('--data needs --subject', 'Write for example --subject shop.events.order.paid.')
     return { subject, data: await readJsonInput(session, data), ...(source !== undefined && { source }) }
   }
-  const { items } = await readPages<{ readonly id: string }>(session, '/v1/events', { subject, source }, 1)
-  const [newest] = items
+  const { items } = await readPages<Event>(session, '/v1/events', { subject, source }, LOOKED_AT)
+  const patterns = route === null ? [] : await patternsOf(session, route)
+  const fits = ({ subject: own }: Event) => patterns.some((pattern) => matchesPattern(pattern, own))
+  const newest = items.find(fits) ?? items[0]
   if (newest === undefined)
     throw usageError('there is no event to try it with', 'Give one with --data and --subject.')
-  if (!session.isJson) session.out.note(`with the newest event, ${newest.id}`)
+  const which = fits(newest) ? 'the newest event that fits' : 'the newest event'
+  if (!session.isJson) session.out.note(`with ${which}, ${newest.id}`)
   return newest.id
+}
+
+async function patternsOf(session: Session, route: string): Promise<readonly string[]> {
+  const { items } = await session.api.get<Answer<'listDefinitions'>>('/v1/definitions', { kind: 'Route' })
+  return items.find(({ name }) => name === route)?.on ?? []
 }
 
 const VERDICTS: Readonly<Record<string, string>> = {
