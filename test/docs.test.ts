@@ -105,7 +105,11 @@ function linkFault(doc: Doc, target: string): string | null {
 test('links between documents lead to files and headings that exist', () => {
   const links = docs.flatMap((doc) =>
     doc.prose.flatMap((line, index) =>
-      [...line.matchAll(/\]\(([^)\s]+)\)/g)].map((match) => ({ doc, index, target: String(match[1]) })),
+      [...line.matchAll(/\]\(([^)\s]+)\)|\b(?:src|srcset)="([^"]+)"/g)].map((match) => ({
+        doc,
+        index,
+        target: String(match[1] ?? match[2]),
+      })),
     ),
   )
   const inside = links.filter(({ target }) => !/^[a-z]+:/.test(target))
@@ -115,6 +119,13 @@ test('links between documents lead to files and headings that exist', () => {
     return fault === null ? [] : [`${doc.path}:${index + 1} ${fault}`]
   })
   expect(broken).toEqual([])
+})
+
+test('README.md leads to every document', () => {
+  const text = read('README.md')
+  const own = docs.map(({ path }) => path).filter((path) => /^docs\/[^/]+\.md$/.test(path))
+  expect(own.length).toBeGreaterThan(10)
+  expect(own.filter((path) => !text.includes(`](${path})`))).toEqual([])
 })
 
 test('every document has one title', () => {
