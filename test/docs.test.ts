@@ -4,8 +4,11 @@
 
 import { existsSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
+import type { Command } from 'commander'
 import { describe, expect, test } from 'vitest'
 import { makeControlLineWriter } from '../src/adapters/log-pino/control-line.ts'
+import { makeTestCli } from '../src/cli/cli.fixture.ts'
+import { makeProgram } from '../src/cli/program.ts'
 import { CLIENT_SETTINGS, SETTINGS } from '../src/config/index.ts'
 import { parseJson } from '../src/core/json/index.ts'
 import { compileDefinitions, formatFindings } from '../src/definitions/index.ts'
@@ -174,6 +177,40 @@ describe('what stands in backticks', () => {
     expect(unknown.map(({ place, text }) => `${place} the code has no ${text}`)).toEqual([])
   })
 })
+
+test('commands that are shown are there, with their options', () => {
+  const program = makeProgram(makeTestCli().cli)
+  const typed = docs.flatMap((doc) => [
+    ...quotes(doc),
+    ...doc.blocks
+      .filter(({ language }) => language === 'sh' || language === 'console')
+      .flatMap(({ text, line }) =>
+        text.split('\n').map((one) => ({ text: one, place: `${doc.path}:${line}` })),
+      ),
+  ])
+  const lines = typed.flatMap(({ text, place }) => {
+    const command = /(?:^|[|$] *)(?:npx )?millrace ([a-z-].*)$/.exec(text.trim())?.[1]
+    return command === undefined ? [] : [{ command, place }]
+  })
+  expect(lines.length).toBeGreaterThan(30)
+  const faults = lines.flatMap(({ command, place }) => {
+    const fault = commandFault(program, command.split(/\s+/))
+    return fault === null ? [] : [`${place} millrace ${command}: ${fault}`]
+  })
+  expect(faults).toEqual([])
+})
+
+function commandFault(command: Command, words: readonly string[]): string | null {
+  const [word = ''] = words
+  if (word === 'help') return null
+  const below = command.commands.find((one) => one.name() === word)
+  if (below !== undefined) return commandFault(below, words.slice(1))
+  if (command.parent === null && !word.startsWith('-')) return `there is no command ${word}`
+  const known = [...command.options, ...(command.parent?.options ?? [])]
+  const names = ['--help', ...known.flatMap(({ long, short }) => [long, short])]
+  const unknown = words.find((one) => /^--?[a-z]/.test(one) && !names.includes(one))
+  return unknown === undefined ? null : `it has no option ${unknown}`
+}
 
 describe('docs/logs.md', () => {
   const rows = parseDoc('docs/logs.md').prose.filter(
