@@ -57,13 +57,6 @@ export function makeCharts(stats: Stats): {
       { label: 'p50', values: gather(stats.latencyP50Ms, middle), colour: 'accent' },
       { label: 'p95', values: gather(stats.latencyP95Ms, largest), colour: 'violet-dot' },
     ],
-    // Nothing waits: the queue has no age.
-    queueAge: [
-      {
-        label: 'oldest',
-        values: gather(stats.queueAgeMs, (part) => largest(part) ?? 0),
-        colour: 'amber-dot',
-      },
-    ],
+    queueAge: [{ label: 'oldest', values: gather(stats.queueAgeMs, largest), colour: 'amber-dot' }],
   }
 }

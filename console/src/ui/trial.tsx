@@ -73,24 +73,34 @@ function Verdict({
   )
 }
 
+function isJson(text: string | null): boolean {
+  try {
+    return text !== null && parseJsonText(text) !== undefined
+  } catch {
+    return false
+  }
+}
+
 function Action({ action }: { readonly action: NonNullable<Trial['action']> }): ReactNode {
-  const shown = action.request ?? action.function ?? action.emit
-  const request = action.request as { method?: string; url?: string } | undefined
+  const { request } = action
+  // The address stands above; a body that is JSON is shown as such, digit for digit.
+  const text =
+    request === undefined
+      ? JSON.stringify(action.function ?? action.emit ?? null)
+      : `{"headers":${JSON.stringify(request.headers)},"body":${isJson(request.body) ? request.body : JSON.stringify(request.body)}}`
   return (
     <>
       <dt>Action</dt>
       <dd>
         <span className="tag">{action.type}</span>{' '}
-        {request?.url !== undefined && (
+        {request !== undefined && (
           <span className="mono">
             {request.method} {request.url}
           </span>
         )}
-        {shown !== undefined && (
-          <div className="trial__json">
-            <JsonTree node={parseJsonText(JSON.stringify(shown))} />
-          </div>
-        )}
+        <div className="trial__json">
+          <JsonTree node={parseJsonText(text)} />
+        </div>
       </dd>
     </>
   )
