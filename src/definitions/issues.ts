@@ -152,7 +152,7 @@ function wrongType(expected: string | readonly string[], path: FieldPath, place:
     }
   }
   const suggestion = types.includes('boolean') ? BOOLEANS[String(value).toLowerCase()] : undefined
-  const message = `this is ${wanted}, not ${nameOfType(value)}`
+  const message = `this must be ${wanted}, not ${nameOfType(value)}`
   return { rule: 'type', message, path, ...(suggestion === undefined ? {} : { suggestion }) }
 }
 
