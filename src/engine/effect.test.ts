@@ -428,3 +428,18 @@ test('[R9] a person’s word settles what is parked, either way', async () => {
     expect(world.calls).toHaveLength(as === 'done' ? 1 : 2)
   }
 })
+
+test('[C8] a refusal is told in the words of the vendor, but not in the log', async () => {
+  const refusal = { ...answered(422), body: '{"message":"mona@example.com is no customer"}' }
+  const world = makeWorld(() => refusal)
+  const node = await world.node()
+  const eventId = await accept(world, node)
+  await world.pass()
+  const told = 'answered 422, saying: mona@example.com is no customer'
+  expect(await workOf(world, eventId)).toMatchObject({ state: 'dead', lastError: told })
+  const { items } = await world.reads.deadLetters({ cursor: null, limit: 5 })
+  expect(items).toMatchObject([{ lastError: told }])
+  const messages = node.log.controls.map(({ message }) => message)
+  expect(messages).toContain('answered 422')
+  expect(messages.join()).not.toContain('mona')
+})

@@ -20,7 +20,7 @@ import {
   attemptOf,
   type Call,
   countersOf,
-  errorText,
+  errorTextInFull,
   factsOf,
   hostOf,
   isFresh,
@@ -35,6 +35,7 @@ import {
   resultText,
   settleLedger,
   traced,
+  withoutWords,
 } from './outcome.ts'
 import { askProbe } from './probe.ts'
 import type { Decision, DecisionBase, Settlement, Settler } from './settle.ts'
@@ -243,7 +244,7 @@ export function makeEffects(
     over: LedgerEntry | null,
   ) => {
     const { item, route, action, key } = call
-    const error = errorText(outcome)
+    const error = errorTextInFull(outcome)
     const now = time.now()
     const step = decisions.decideFailure({
       class: verdict.class,
@@ -448,7 +449,7 @@ export function makeEffects(
         class: note.class,
         durationMs: note.durationMs,
         httpStatus: note.httpStatus,
-        message: note.lastError ?? '',
+        message: withoutWords(note.lastError ?? ''),
       }),
     )
     return settlement

@@ -2,7 +2,7 @@
 
 import type { HttpAction, ParsedResponse, RenderedRequest } from '../core/action/index.ts'
 import type { ExpressionError, Scope } from '../core/expression/index.ts'
-import { type CallFacts, parseRetryAfter } from '../core/failure/index.ts'
+import { type CallFacts, parseRetryAfter, refusalWords } from '../core/failure/index.ts'
 import { type JsonValue, stringifyJson } from '../core/json/index.ts'
 import type { LedgerEntry } from '../core/ledger/index.ts'
 import type { Route } from '../core/route/index.ts'
@@ -98,6 +98,20 @@ export function neverSent(outcome: HttpOutcome): boolean {
 
 export function errorText(outcome: HttpOutcome): string {
   return outcome.kind === 'response' ? `answered ${outcome.status}` : `${outcome.code}: ${outcome.message}`
+}
+
+/** With the vendor's own words, for the people who mend it. They may quote the payload: never for the log. */
+export function errorTextInFull(outcome: HttpOutcome): string {
+  const words = outcome.kind === 'response' ? refusalWords(outcome.body) : null
+  return words === null ? errorText(outcome) : `${errorText(outcome)}${SAYING}${words}`
+}
+
+const SAYING = ', saying: '
+
+/** What the log may have of such a text. */
+export function withoutWords(error: string): string {
+  const at = error.indexOf(SAYING)
+  return at === -1 ? error : error.slice(0, at)
 }
 
 export function outcomeWord(step: FailureStep): Attempt['outcome'] {
