@@ -35,6 +35,8 @@ export function makeClaims(
     readonly time: StoreTime
     readonly strays: Strays
     owner(): Incarnation | null
+    /** Looks whether another node changed the definitions of a tenant. */
+    refresh(tenant: TenantId): Promise<void>
   },
   config: Pick<EngineConfig, 'pollMs'>,
 ): Claims {
@@ -80,16 +82,19 @@ export function makeClaims(
     })
   }
 
+  const isUnknown = ({ tenant, consumer }: (typeof leftovers)[number]) =>
+    registry.route(tenant, consumer) === null
+
   const slots = async () => {
     if (clock.monotonic() - leftoversAt >= LEFTOVERS_EVERY_MS) {
       leftoversAt = clock.monotonic()
-      const waiting = await store.system('recovery').readyConsumers()
-      leftovers = waiting.filter(({ tenant, consumer }) => registry.route(tenant, consumer) === null)
+      leftovers = (await store.system('recovery').readyConsumers()).filter(isUnknown)
     }
+    // One that another node defined meanwhile is no leftover: it may be paused.
+    const tenants = new Set(leftovers.filter(isUnknown).map(({ tenant }) => tenant))
+    for (const tenant of tenants) await deps.refresh(tenant)
     const active = registry.consumers().filter((consumer) => !consumer.paused)
-    // One that was defined again meanwhile is no leftover: it may be paused.
-    const left = leftovers.filter(({ tenant, consumer }) => registry.route(tenant, consumer) === null)
-    return [...active, ...left]
+    return [...active, ...leftovers.filter(isUnknown)]
   }
 
   /** Another consumer is first each time, so that nobody's backlog keeps the others waiting. */

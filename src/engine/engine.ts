@@ -224,7 +224,18 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
     async start() {
       await lease.start()
       claims = makeClaims(
-        { store, clock, time, code, log, registry, pool, strays, owner: () => lease.owner() },
+        {
+          store,
+          clock,
+          time,
+          code,
+          log,
+          registry,
+          pool,
+          strays,
+          owner: () => lease.owner(),
+          refresh: (tenant) => definitions.refresh(tenant),
+        },
         config,
       )
       open = true

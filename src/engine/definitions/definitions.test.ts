@@ -252,6 +252,20 @@ describe('pausing', () => {
     expect((await workOf(world, eventId)).state).toBe('ready')
   })
 
+  test('[DV21] work of a route that is new and paused is kept by a node that has not heard of it', async () => {
+    const world = makeWorld(() => CREATED)
+    // Where the node looks for work of nobody's between two looks at the definitions.
+    const config = { pollMs: 8_000 }
+    await world.node({ name: 'two', documents: [SOURCE], config })
+    const one = await world.node({ name: 'one', documents: [SOURCE] })
+    await world.pass(30_500)
+    await settle(world, one.engine.apply(DEFAULT_TENANT, [SOURCE, { ...ROUTE, status: 'paused' }]))
+    const eventId = await accept(world, one)
+    await world.pass(6_000)
+    expect(world.calls).toEqual([])
+    expect((await workOf(world, eventId)).state).toBe('ready')
+  })
+
   test('[DV14] a disabled route keeps what is queued and skips what arrives', async () => {
     const { world, node, definitions } = await start()
     await settle(world, control(definitions, 'pause'))
