@@ -2,6 +2,7 @@
 // bounded number of seeds (sim/bugs.test.ts). A simulator that finds no planted bug proves nothing when it finds none.
 
 import { putWork } from '../src/adapters/store-memory/state.ts'
+import { outcomeOfError } from '../src/core/function/index.ts'
 import { DEFAULT_TENANT, type NodeId, type WorkId } from '../src/core/ids/index.ts'
 import { EMPTY_NOTE, type WorkRow } from '../src/core/work/index.ts'
 import type { Decisions } from '../src/engine/index.ts'
@@ -420,6 +421,44 @@ export const BUGS: readonly Bug[] = [
           options,
         ),
     })),
+  },
+  {
+    name: 'told-error-means-nothing',
+    about: 'an error of the engine or of another effect is taken for the word that this one did nothing',
+    breaks: ['N3'],
+    context: given(({ effect }) => ({
+      effect: (name, run, options) =>
+        effect(
+          name,
+          async (key, signal) => {
+            try {
+              return await run(key, signal)
+            } catch (error) {
+              const outcome = outcomeOfError(error)
+              if (outcome.kind === 'failed' && outcome.how !== 'threw') throw new RetryableError('anew')
+              throw error
+            }
+          },
+          options,
+        ),
+    })),
+  },
+  {
+    name: 'resolved-counts-as-fresh',
+    about: 'after a person settled one doubt of an item, nobody looks for the others',
+    breaks: ['N4'],
+    store: (store) => ({
+      ...store,
+      async claim(request) {
+        const result = await store.claim(request)
+        return {
+          ...result,
+          items: result.items.map((item) =>
+            item.work.attempts + item.work.waits > 0 ? item : { ...item, work: { ...item.work, key: null } },
+          ),
+        }
+      },
+    }),
   },
   {
     name: 'stop-forgotten',

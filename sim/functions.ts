@@ -1,5 +1,6 @@
 // Functions that act on the outside, as users write them: one effect, two in a row and an event, three at once, one that
-// takes long and says so, and one that swallows every error that it is told. What they hear from the vendor they report
+// takes long and says so, one that swallows every error that it is told, and two that let errors pass which are not about
+// the call that they pass through. What they hear from the vendor they report
 // by the rules of the documentation: an error with a name where nothing happened, any other one where nobody knows.
 
 import type { StaticFunction } from '../src/adapters/code-static/index.ts'
@@ -56,7 +57,12 @@ export function makeFunctions(deps: {
     throw new Error(`answered ${outcome.status}`)
   }
 
-  const effect = (context: FunctionContext, name: string, operation: string): Promise<JsonValue> => {
+  const effect = (
+    context: FunctionContext,
+    name: string,
+    operation: string,
+    then: () => unknown = () => {},
+  ): Promise<JsonValue> => {
     const { isIdempotent, keyTtlMs, probeAfterMs } = vendorOperation(operation)
     const options: EffectOptions<JsonValue> = {
       idempotent: isIdempotent,
@@ -65,7 +71,12 @@ export function makeFunctions(deps: {
         ? {}
         : { probe: (key: string) => probe(operation, key, context), probeAfter: probeAfterMs }),
     }
-    return context.effect(name, (key) => post(operation, key, context), options)
+    const call = async (key: string) => {
+      const made = await post(operation, key, context)
+      await then()
+      return made
+    }
+    return context.effect(name, call, options)
   }
 
   /** Something goes wrong in the function itself. */
@@ -99,12 +110,12 @@ export function makeFunctions(deps: {
       return { picked, sent }
     },
     split: async (_input, context) => {
+      await stumble()
       const parts = await Promise.all([
         effect(context, 'a', 'parta'),
         effect(context, 'b', 'partb'),
         effect(context, 'c', 'partc'),
       ])
-      await stumble()
       return { parts }
     },
     long: async (_input, context) => {
@@ -114,6 +125,14 @@ export function makeFunctions(deps: {
       }
       return { made: await effect(context, 'post', 'crating') }
     },
+    wrap: async (_input, context) => ({
+      made: await effect(context, 'outer', 'wrapping', () => effect(context, 'inner', 'taping')),
+    }),
+    shout: async (_input, context) => ({
+      made: await effect(context, 'post', 'shouting', () => {
+        if (deps.fate() !== 'ok') context.emit('order..shouted', null)
+      }),
+    }),
     sly: async (_input, context) => {
       const heard: JsonValue[] = []
       for (const [name, operation] of [

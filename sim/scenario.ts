@@ -214,6 +214,9 @@ export const ROUTES: readonly ScenarioRoute[] = [
   }),
   route('long', { on: ['order.booked'], key: '"long:" + event.id', do: run('long', 3 * SECOND) }),
   route('sly', { on: ['order.booked'], key: '"sly:" + event.id', do: run('sly', 5 * SECOND) }),
+  // Two calls, one inside the other, and an event that is refused inside one.
+  route('wrap', { on: ['order.wrapped'], do: run('wrap', 5 * SECOND) }),
+  route('shout', { on: ['order.wrapped'], do: run('shout', 3 * SECOND) }),
   route('bomb', { on: ['order.exploded'], key: '"bomb:" + event.id', do: run('bomb', 2 * SECOND) }),
 ]
 
@@ -262,6 +265,7 @@ export const KINDS: Readonly<Record<string, number>> = {
   exploded: 3,
   unheard: 5,
   booked: 25,
+  wrapped: 12,
 }
 
 /** What functions ask the vendor for, by operation. */
@@ -275,6 +279,9 @@ const EFFECTS: Readonly<Record<string, Omit<VendorOperation, 'name'>>> = {
   crating: effect('long', {}),
   greeting: effect('sly', { probeAfterMs: 5 * SECOND }),
   waving: effect('sly', { isIdempotent: true }),
+  wrapping: effect('wrap', {}),
+  taping: effect('wrap', { probeAfterMs: 5 * SECOND }),
+  shouting: effect('shout', {}),
 }
 
 function effect(route: string, known: Partial<VendorOperation>): Omit<VendorOperation, 'name'> {

@@ -140,6 +140,76 @@ describe('an effect', () => {
     expect(vendor.keys).toHaveLength(state === 'ready' ? 2 : 1)
   })
 
+  test.each<[string, StaticFunction]>([
+    [
+      'an event that was refused',
+      (_input, { effect, emit }) =>
+        effect('post', () => {
+          emit('order..booked', {})
+        }),
+    ],
+    [
+      'an event that was refused before the call',
+      (_input, { effect, emit }) => {
+        let told: unknown = null
+        try {
+          emit('order..booked', {})
+        } catch (error) {
+          told = error
+        }
+        return effect('post', () => {
+          throw told
+        })
+      },
+    ],
+    [
+      'another effect that is to be tried again',
+      (_input, { effect }) =>
+        effect('post', () =>
+          effect('inner', () => {
+            throw new RetryableError('busy')
+          }),
+        ),
+    ],
+    [
+      'another effect that is of no use',
+      async (_input, { effect }) => {
+        const inner = effect('inner', () => {
+          throw new TerminalError('gone')
+        })
+        return effect('post', async () => inner)
+      },
+    ],
+  ])('[FE21] that lets the error of %s pass is unknown: its author gave no word', async (_name, book) => {
+    const world = makeWorld()
+    const node = await start(world, book)
+    const eventId = await accept(world, node)
+    await world.pass(10_000)
+    expect(await entryOf(world, 'post')).toMatchObject({ state: 'unknown', proof: 'no-answer' })
+    expect(await workOf(world, eventId)).toMatchObject({
+      state: 'parked',
+      class: 'unknown',
+      key: 'BOOK:o1#post',
+    })
+  })
+
+  test('[FE21] that says in its own words what another one threw is believed', async () => {
+    const world = makeWorld()
+    const node = await start(world, async (_input, { effect }) =>
+      effect('post', async () => {
+        try {
+          await effect('inner', () => {
+            throw new RetryableError('busy')
+          })
+        } catch (cause) {
+          throw new RetryableError('not called', { cause })
+        }
+      }),
+    )
+    await accept(world, node)
+    expect(await entryOf(world, 'post')).toMatchObject({ state: 'released', proof: 'not-applied' })
+  })
+
   test('[FE5] that throws anything else is unknown: nobody repeats it, and a person is told which one it is', async () => {
     const world = makeWorld()
     const vendor = makeVendor(() => new Error('connection reset'))
@@ -475,6 +545,36 @@ describe('a person', () => {
     expect(vendor.keys).toHaveLength(calls)
     expect(seen).toEqual([made])
   })
+})
+
+describe('a person who settles one of two doubts', () => {
+  test.each<[string, (made: unknown) => unknown]>([
+    ['fails for good', () => Promise.reject(new TerminalError('no id'))],
+    ['fails', (made) => (made as { id: string }).id],
+    ['returns', () => 'nothing more to do'],
+  ])(
+    '[FE23] leaves the other one where it is, also if the function %s before it comes to it',
+    async (_name, end) => {
+      const world = makeWorld()
+      const vendor = makeVendor(() => new Error('reset'))
+      let calls = 0
+      const once: StaticFunction = async (_input, { effect }) => {
+        calls += 1
+        if (calls === 1) return Promise.all([effect('a', vendor.post), effect('b', vendor.post)])
+        return end(await effect('a', vendor.post))
+      }
+      const node = await start(world, once)
+      const eventId = await accept(world, node)
+      const { id } = await workOf(world, eventId)
+      expect(await workOf(world, eventId)).toMatchObject({ state: 'parked', key: 'BOOK:o1#a' })
+      const said = resolve(node, id, 'done')
+      await world.pass(60_000)
+      await said
+      expect(await entryOf(world, 'b')).toMatchObject({ state: 'unknown' })
+      expect(await workOf(world, eventId)).toMatchObject({ state: 'parked', key: 'BOOK:o1#b' })
+      expect(vendor.keys).toHaveLength(2)
+    },
+  )
 })
 
 describe('what is asked for wrongly', () => {

@@ -227,11 +227,14 @@ export function makeFunctionEffects(
     return { value }
   }
 
-  /** `RetryableError` and `TerminalError` are the author's word that nothing happened; anything else says nothing. */
+  /**
+   * `RetryableError` and `TerminalError` are the author's word that nothing happened; anything else says nothing. So does an
+   * error that came from the engine or from another effect of the run, and was let pass: the call may have been made before it.
+   */
   const settleThrown = async (run: FunctionRun, effect: OpenEffect, error: unknown): Promise<void> => {
     const outcome = outcomeOfError(error)
     if (outcome.kind !== 'failed') return
-    const isNothing = outcome.how !== 'threw' && !repeatsDoubt(effect)
+    const isNothing = outcome.how !== 'threw' && !run.wasTold(error) && !repeatsDoubt(effect)
     if (!isNothing) {
       run.stop(obstacles.doubt(run, effect, outcome.message, outcome.afterMs))
       report(run, effect, 'UNKNOWN', null)

@@ -97,6 +97,41 @@ describe('the context', () => {
   })
 })
 
+describe('an effect that nobody waits for', () => {
+  test.each<[string, StaticFunction]>([
+    [
+      'at all',
+      (_input, { effect }) => {
+        void effect('post', () => Promise.reject(new Error('reset')))
+        return null
+      },
+    ],
+    [
+      'yet',
+      async (_input, { effect }) => {
+        const slow = effect('slow', () => new Promise((resolve) => setImmediate(() => setImmediate(resolve))))
+        const post = effect('post', () => Promise.reject(new Error('reset')))
+        return [await slow, await post]
+      },
+    ],
+    ['and that is none', (_input, { effect }) => void effect('', () => null)],
+  ])('[FE22] %s does not become a stray rejection of the process', async (_name, book) => {
+    const stray: unknown[] = []
+    const hear = (error: unknown) => stray.push(error)
+    process.on('unhandledRejection', hear)
+    try {
+      const world = makeWorld()
+      const node = await start(world, book)
+      const eventId = await accept(world, node)
+      await world.pass(10_000)
+      expect(['parked', 'dead']).toContain((await workOf(world, eventId)).state)
+    } finally {
+      process.off('unhandledRejection', hear)
+    }
+    expect(stray).toEqual([])
+  })
+})
+
 describe('an event that a function emits', () => {
   test('[FE18] is kept with the end of the item, matches routes, and counts the steps of its cause', async () => {
     const world = makeWorld()

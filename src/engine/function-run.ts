@@ -49,6 +49,7 @@ export class FunctionRun implements FunctionContext {
   #idle: Hand | null = null
   #ended: Hand | null = null
   #isEnded = false
+  #told: WeakSet<object> | null = null
   /** By name. */
   effects: Map<string, OpenEffect> | null = null
   obstacles: Obstacle[] | null = null
@@ -102,16 +103,39 @@ export class FunctionRun implements FunctionContext {
   // Getters of functions, so that they can be taken out of the context: `({ effect, emit }) => …`.
 
   get effect(): FunctionContext['effect'] {
-    return (name, body, options = {}) =>
-      this.#tools.effect(this, name, body, options as EffectOptions<unknown>) as Promise<never>
+    return (name, body, options = {}) => {
+      const made = this.#tools.effect(this, name, body, options as EffectOptions<unknown>)
+      // Also what keeps the node alive when the function does not wait for it, or not yet: the engine knows what became of
+      // it, and the run ends by that.
+      made.catch((error) => this.#tell(error))
+      return made as Promise<never>
+    }
   }
 
   get emit(): FunctionContext['emit'] {
-    return (subject, data) => this.#tools.emit(this, subject, data)
+    return (subject, data) => {
+      try {
+        this.#tools.emit(this, subject, data)
+      } catch (error) {
+        this.#tell(error)
+        throw error
+      }
+    }
   }
 
   get heartbeat(): FunctionContext['heartbeat'] {
     return (detail) => this.#tools.heartbeat(this, detail)
+  }
+
+  #tell(error: unknown): void {
+    if (typeof error !== 'object' || error === null) return
+    this.#told ??= new WeakSet()
+    this.#told.add(error)
+  }
+
+  /** The function was given this error by the run: that it throws it again says nothing of what it did itself. */
+  wasTold(error: unknown): boolean {
+    return typeof error === 'object' && error !== null && this.#told?.has(error) === true
   }
 
   /** Something other than the function decides how the run ends. */

@@ -38,9 +38,12 @@ export function reserveGuard({ work }: Item, key: string): Guard {
   return { g: 'ledger', key, state: 'reserved', work: work.id, epoch: work.epoch }
 }
 
-/** Nobody can have acted on it before: the ledger need not be asked first. */
+/**
+ * Nobody can have acted on it before: the ledger need not be asked first. A person's word takes the counters back to nothing,
+ * and leaves the key.
+ */
 export function isFresh({ work }: Item): boolean {
-  return work.attempts === 0 && work.waits === 0 && !work.alone && work.replayOf === null
+  return work.attempts === 0 && work.waits === 0 && work.key === null && !work.alone && work.replayOf === null
 }
 
 export function ledgerGuard(entry: LedgerEntry): Guard {
