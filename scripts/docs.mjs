@@ -19,6 +19,14 @@ const steps = [
     'src/cli/completion.test.ts',
     'src/definitions/documentation.test.ts',
   ],
+  [
+    bin('@biomejs', 'biome', 'bin', 'biome'),
+    'format',
+    '--write',
+    'docs/definitions.schema.json',
+    'docs/openapi.json',
+    'src/sdk/client/api.generated.ts',
+  ],
 ]
 
 for (const args of steps) {
