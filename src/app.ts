@@ -220,6 +220,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     const folder: FolderDeps = {
       // Without a folder there is nothing but the demo that could have been left behind.
       owner: config.flowsFolder === null ? 'demo' : 'folder',
+      isAlone: config.store.kind === 'sqlite',
       definitions: engine.definitions,
       load,
       keepCode: (loaded) => code.keep(loaded),

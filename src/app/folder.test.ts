@@ -29,6 +29,7 @@ function makeFolder(
   const kept: unknown[] = []
   const deps: FolderDeps = {
     owner: 'folder',
+    isAlone: true,
     definitions,
     load: () => loadFolder(folder, { functions: () => null }),
     keepCode: async (code) => {
@@ -56,6 +57,23 @@ describe('at the start', () => {
     expect(goneLines(second.deps)).toEqual([
       'Route/b is gone from the folder and stays in force; `millrace apply --prune` removes it',
     ])
+  })
+
+  test('[DV22] a node alone without its folder lets go of what the folder had; one of several does not', async () => {
+    write('a.yaml', route('a'))
+    const first = makeFolder()
+    await first.apply()
+    const nothing = { ...(await first.deps.load()), definitions: [] }
+    for (const [isAlone, gone] of [
+      [false, 0],
+      [true, 1],
+    ] as const) {
+      const { deps } = makeFolder(first.store)
+      await applyFolder({ ...deps, owner: 'demo', isAlone }, nothing)
+      expect(goneLines(deps)).toHaveLength(gone)
+    }
+    expect((await first.apply()).version).toBe(1)
+    expect(goneLines(first.deps)).toEqual([])
   })
 
   test('[DV6] the demo goes when a folder is there, and comes back changed with a new version of it', async () => {

@@ -8,6 +8,8 @@ import type { Applied, Definitions } from '../engine/definitions/index.ts'
 
 export interface FolderDeps {
   readonly owner: 'folder' | 'demo'
+  /** Nobody else applies a folder to this store: without one here there is none. */
+  readonly isAlone: boolean
   readonly definitions: Pick<Definitions, 'apply' | 'goneFromFolder'>
   load(): Promise<LoadedFolder>
   /** Keeps the folder's code before definitions name it. */
@@ -25,6 +27,7 @@ export async function applyFolder(deps: FolderDeps, loaded: LoadedFolder): Promi
         definitions: loaded.definitions,
         managedBy: deps.owner,
         prune: false,
+        isWithoutFolder: deps.isAlone && deps.owner !== 'folder',
         by: deps.owner,
         reason: null,
       })

@@ -56,6 +56,8 @@ describe('merging', () => {
     ['[DV6] the demo takes nothing from the API', entry('a', '1', 'api'), 'demo', '2', [], 'a 1 api'],
     ['[DV6] nor from the folder', entry('a', '1', 'folder'), 'demo', '2', [], 'a 1 folder'],
     ['[DV6] the API may change the demo', entry('a', '1', 'demo'), 'api', '2', [], 'a 2 api'],
+    ['[DV24] and takes over what it says again', entry('a', '1', 'demo'), 'api', '1', [], 'a 1 api'],
+    ['[DV24] of what the folder lost, too', entry('a', '1', 'folder'), 'api', '1', [], 'a 1 api'],
   ]
   test.each(table)('%s', (_name, current, managedBy, hash, folder, expected) => {
     const merged = merge([current], managedBy, [doc('a', hash)], { folder })

@@ -96,9 +96,9 @@ function ownerAfter(entry: Entry, next: Named, request: MergeRequest): ManagedBy
   if (managedBy === 'folder' || managedBy === entry.managedBy) return managedBy
   // The demo takes nothing away from anybody.
   if (managedBy === 'demo') return 'kept'
-  if (entry.hash === next.hash) return 'kept'
   const isFolders = entry.managedBy === 'folder' && request.isInFolder(definitionId(entry))
-  return isFolders ? 'held' : managedBy
+  if (!isFolders) return managedBy
+  return entry.hash === next.hash ? 'kept' : 'held'
 }
 
 function isDropped(entry: Entry, request: MergeRequest): boolean {

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import { makeMemoryLog } from '../../adapters/log-memory/index.ts'
 import { DEFAULT_TENANT, type TenantId } from '../../core/ids/index.ts'
 import type { HttpRequest } from '../../ports/http-client.ts'
+import { makeRegistry } from '../registry.ts'
 import {
   accept,
   answered,
@@ -14,7 +16,7 @@ import {
   type World,
   workOf,
 } from '../world.fixture.ts'
-import type { ApplyRequest, Definitions } from './index.ts'
+import { type ApplyRequest, type Definitions, makeDefinitions } from './index.ts'
 
 const OTHER = 'other' as TenantId
 const OWN = { ...ROUTE, name: 'mail' }
@@ -43,6 +45,15 @@ async function start(answer?: (request: HttpRequest) => typeof CREATED) {
   const node = await world.node()
   const { definitions } = node.engine
   return { world, node, definitions }
+}
+
+/** The definitions of a node that has no folder and follows nobody by itself. */
+async function bare(world: World): Promise<Definitions> {
+  const { store } = world
+  const registry = makeRegistry({ store })
+  const definitions = makeDefinitions({ store, registry, log: makeMemoryLog(), now: world.now, wake() {} })
+  await settle(world, definitions.load())
+  return definitions
 }
 
 const states = async (world: World, ids: readonly Parameters<typeof workOf>[1][]) =>
@@ -125,6 +136,47 @@ describe('applying', () => {
     await settle(world, definitions.apply(DEFAULT_TENANT, api([SOURCE], { prune: true })))
     expect((await definitions.list(DEFAULT_TENANT)).map(({ name }) => name)).toEqual(['shop'])
     expect(definitions.goneFromFolder(DEFAULT_TENANT)).toEqual([])
+  })
+
+  test('[DV22] what the folder of one node has is held by every node, and what it lost by none', async () => {
+    const { world, definitions } = await start()
+    const two = await bare(world)
+    const other = api([{ ...SOURCE, name: 'other' }], { prune: true })
+    expect((await settle(world, two.apply(DEFAULT_TENANT, other))).changes).toEqual([
+      { kind: 'Source', name: 'other', change: 'create' },
+    ])
+    const changed = api([{ ...ROUTE, maxWaitMs: 5_000 }])
+    await expect(settle(world, two.apply(DEFAULT_TENANT, changed))).rejects.toMatchObject({
+      code: 'managed_by_folder',
+    })
+    expect(two.goneFromFolder(DEFAULT_TENANT)).toEqual([])
+
+    const lost = await settle(
+      world,
+      definitions.apply(DEFAULT_TENANT, api([SOURCE], { managedBy: 'folder' })),
+    )
+    expect(lost.version).toBe(2)
+    await settle(world, two.refresh(DEFAULT_TENANT))
+    expect(two.goneFromFolder(DEFAULT_TENANT)).toMatchObject([{ name: 'book' }])
+    const planned = await settle(world, two.plan(DEFAULT_TENANT, other))
+    expect(planned.changes.map(({ name, change }) => `${name} ${change}`)).toEqual([
+      'book remove',
+      'other unchanged',
+    ])
+    // What comes back is the folder's again.
+    await settle(world, definitions.apply(DEFAULT_TENANT, api([SOURCE, ROUTE], { managedBy: 'folder' })))
+    await expect(settle(world, two.apply(DEFAULT_TENANT, changed))).rejects.toMatchObject({
+      code: 'managed_by_folder',
+    })
+  })
+
+  test('[DV22] a rollback changes nothing about what the folder has', async () => {
+    const { world, definitions } = await start()
+    await settle(world, definitions.apply(DEFAULT_TENANT, api([OWN])))
+    await settle(world, definitions.apply(DEFAULT_TENANT, api([SOURCE], { managedBy: 'folder' })))
+    await settle(world, definitions.apply(DEFAULT_TENANT, api([], { prune: true })))
+    await settle(world, definitions.rollback(DEFAULT_TENANT, { to: 1, by: 'mona', reason: null }))
+    expect(definitions.goneFromFolder(DEFAULT_TENANT)).toMatchObject([{ name: 'book' }])
   })
 
   test('[DV7] a rollback is a new version of the old definitions', async () => {

@@ -32,6 +32,7 @@ import {
   type Kept,
   putBundle,
   putControl,
+  putCurrent,
   putDocument,
   putPulse,
   readAuthored,
@@ -58,9 +59,18 @@ interface Force {
   readonly version: number
   readonly hash: string
   readonly items: ReadonlyMap<string, DefinitionItem>
+  /** Kind and name of what the folder has. */
+  readonly folder: ReadonlySet<string>
 }
 
-const EMPTY: Force = { pulse: 0, version: 0, hash: '', items: new Map() }
+const EMPTY: Force = { pulse: 0, version: 0, hash: '', items: new Map(), folder: new Set() }
+/** What is to be in force. */
+interface Next {
+  readonly entries: readonly Entry[]
+  readonly changes: readonly Change[]
+  readonly folder: readonly string[]
+}
+
 const HISTORY_MAX = 50
 const CONTROL_TRIES = 5
 
@@ -74,8 +84,6 @@ export function makeDefinitions(deps: {
 }): Definitions {
   const { store, registry, log } = deps
   const forces = new Map<TenantId, Force>()
-  /** Kind and name of what this node's folder had when it was last applied. */
-  const folders = new Map<TenantId, ReadonlySet<string>>()
   const listeners = new Set<(change: DefinitionsChange) => void>()
   let turn: Promise<unknown> = Promise.resolve()
 
@@ -85,8 +93,6 @@ export function makeDefinitions(deps: {
     turn = mine.catch(() => {})
     return mine
   }
-
-  const isInFolder = (tenant: TenantId) => (id: string) => folders.get(tenant)?.has(id) ?? false
 
   /** Documents that this node does not know yet come from the store. */
   const documentsOf = async (
@@ -120,9 +126,9 @@ export function makeDefinitions(deps: {
       items.set(id, { ...entry, document, status, declaredStatus: declared, control })
     }
     const { pulse, version } = kept
-    const { hash } = kept.bundle
+    const { hash, folder } = kept.bundle
     registry.put(tenant, [...items.values()], overrides)
-    forces.set(tenant, { pulse, version, hash, items })
+    forces.set(tenant, { pulse, version, hash, items, folder: new Set(folder) })
     deps.wake()
     for (const listener of listeners) listener({ tenant, version, hash })
   }
@@ -151,8 +157,7 @@ export function makeDefinitions(deps: {
   const enact = async (
     tenant: TenantId,
     kept: Kept,
-    entries: readonly Entry[],
-    changes: readonly Change[],
+    { entries, changes, folder }: Next,
     given: ReadonlyMap<string, DefinitionDocument>,
     said: Said,
   ): Promise<Applied> => {
@@ -177,6 +182,7 @@ export function makeDefinitions(deps: {
       reason: said.reason,
       changes: changes.filter(({ change }) => change !== 'unchanged').length,
       documents,
+      folder,
     }
     const result = await store.commit({
       tenant,
@@ -187,7 +193,7 @@ export function makeDefinitions(deps: {
         ...ended.map((key): Write => ({ w: 'record.delete', kind: 'control', key })),
       ],
     })
-    if (!result.ok) throw new AppError('conflict', 'other definitions were applied meanwhile')
+    if (!result.ok) throw overtaken()
     putInForce(tenant, { pulse: kept.pulse + 1, version, bundle, controls }, known)
     log.info('definitions.applied', {
       tenant,
@@ -199,7 +205,26 @@ export function makeDefinitions(deps: {
     return { version, hash: bundle.hash, changes }
   }
 
-  const merge = (tenant: TenantId, kept: Kept, request: Omit<ApplyRequest, keyof Said>) => {
+  /** Keeps what the folder has now, where nothing else changes: no version of its own, but every node must know. */
+  const enactFolder = async (
+    tenant: TenantId,
+    kept: Kept,
+    folder: readonly string[],
+    given: ReadonlyMap<string, DefinitionDocument>,
+  ) => {
+    const next: Kept = { ...kept, pulse: kept.pulse + 1, bundle: { ...kept.bundle, folder } }
+    const known = await documentsOf(store.forTenant(tenant), tenant, kept.bundle.documents, given)
+    const result = await store.commit({
+      tenant,
+      guards: guardsOf(kept),
+      writes: [putPulse(next.pulse), putCurrent(next.version, next.bundle)],
+    })
+    if (!result.ok) throw overtaken()
+    putInForce(tenant, next, known)
+  }
+
+  const merge = (kept: Kept, request: Omit<ApplyRequest, keyof Said>) => {
+    const inFolder = new Set(kept.bundle.folder)
     const merged = mergeEntries(kept.bundle.documents, {
       documents: request.definitions.map(({ document }) => ({
         kind: document.kind,
@@ -208,7 +233,7 @@ export function makeDefinitions(deps: {
       })),
       managedBy: request.managedBy,
       prune: request.prune,
-      isInFolder: isInFolder(tenant),
+      isInFolder: (id) => inFolder.has(id),
     })
     if (merged.ok) return merged
     const [first] = merged.held
@@ -224,7 +249,8 @@ export function makeDefinitions(deps: {
     if (request.base !== undefined && request.base !== kept.version) {
       throw new AppError('conflict', `version ${kept.version} is in force, not ${request.base}`)
     }
-    const { entries, changes } = merge(tenant, kept, request)
+    const { entries, changes } = merge(kept, request)
+    const folder = folderAfter(kept, request)
     const given = new Map(request.definitions.map(({ document }) => [hashDocument(document), document]))
     const stored = new Set(kept.bundle.documents.map(({ hash }) => hash))
     const fresh = [...given]
@@ -232,16 +258,13 @@ export function makeDefinitions(deps: {
       .map(([, document]) => putDocument(document))
     await saveRecords(store, tenant, [...fresh, ...(await authoredWrites(reads, request.definitions))])
     const isSame = changes.every(({ change }) => change === 'unchanged') && kept.version > 0
-    const applied = isSame
-      ? { version: kept.version, hash: kept.bundle.hash, changes }
-      : await enact(tenant, kept, entries, changes, given, request)
-    if (isSame && forces.get(tenant)?.pulse !== kept.pulse) {
+    if (!isSame) return enact(tenant, kept, { entries, changes, folder }, given, request)
+    if (folder.join('\n') !== kept.bundle.folder.join('\n')) {
+      await enactFolder(tenant, kept, folder, given)
+    } else if (forces.get(tenant)?.pulse !== kept.pulse) {
       putInForce(tenant, kept, await documentsOf(reads, tenant, kept.bundle.documents, given))
     }
-    if (request.managedBy === 'folder') {
-      folders.set(tenant, new Set(request.definitions.map(({ document }) => definitionId(document))))
-    }
-    return applied
+    return { version: kept.version, hash: kept.bundle.hash, changes }
   }
 
   const showBefore = async (reads: TenantReads, entry: BundleEntry): Promise<NewDefinition | null> => {
@@ -300,7 +323,7 @@ export function makeDefinitions(deps: {
     async plan(tenant, request) {
       const reads = store.forTenant(tenant)
       const kept = await readKept(reads)
-      const { changes } = merge(tenant, kept, request)
+      const { changes } = merge(kept, request)
       const entries = new Map(kept.bundle.documents.map((entry) => [definitionId(entry), entry]))
       const wanted = new Map(request.definitions.map((one) => [definitionId(one.document), one]))
       const planned: PlannedChange[] = []
@@ -325,7 +348,9 @@ export function makeDefinitions(deps: {
         if (changes.every(({ change }) => change === 'unchanged')) {
           return { version: kept.version, hash: kept.bundle.hash, changes }
         }
-        return enact(tenant, kept, target.documents, changes, new Map(), said)
+        // What the folder has does not change with what is in force.
+        const next = { entries: target.documents, changes, folder: kept.bundle.folder }
+        return enact(tenant, kept, next, new Map(), said)
       }),
     async versions(tenant, { cursor, limit }) {
       const reads = store.forTenant(tenant)
@@ -338,7 +363,7 @@ export function makeDefinitions(deps: {
         if (items.length >= limit) return { items, nextCursor: String(version) }
         const record = await readVersion(reads, version)
         if (record === null) break
-        const { documents: _documents, ...shown } = record
+        const { documents: _documents, folder: _folder, ...shown } = record
         items.push({ version, ...shown })
       }
       return { items, nextCursor: null }
@@ -362,10 +387,12 @@ export function makeDefinitions(deps: {
       }
       throw new AppError('conflict', 'the definitions keep changing')
     },
-    goneFromFolder: (tenant) =>
-      [...(forces.get(tenant)?.items.values() ?? [])].filter(
-        (item) => item.managedBy === 'folder' && !isInFolder(tenant)(definitionId(item)),
-      ),
+    goneFromFolder(tenant) {
+      const { items, folder } = forces.get(tenant) ?? EMPTY
+      return [...items.values()].filter(
+        (item) => item.managedBy === 'folder' && !folder.has(definitionId(item)),
+      )
+    },
     async load() {
       for (const tenant of await store.system('definitions').tenants()) await inTurn(() => loadTenant(tenant))
     },
@@ -379,6 +406,16 @@ export function makeDefinitions(deps: {
       }
     },
   }
+}
+
+const overtaken = () => new AppError('conflict', 'other definitions were applied meanwhile')
+
+/** Kind and name of what the folder has, once this is applied. */
+function folderAfter(kept: Kept, request: ApplyRequest): readonly string[] {
+  if (request.managedBy === 'folder') {
+    return request.definitions.map(({ document }) => definitionId(document)).sort()
+  }
+  return request.isWithoutFolder === true ? [] : kept.bundle.folder
 }
 
 /** A person's word ends with its definition, and when the document itself says something new. */

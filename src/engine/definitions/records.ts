@@ -8,6 +8,7 @@ import {
   type Authored,
   type DefinitionDocument,
   type DefinitionStatus,
+  definitionId,
   type Entry,
   hashDocument,
 } from '../../core/definition/index.ts'
@@ -30,6 +31,8 @@ export interface BundleRecord {
   /** How many definitions differ from the version before. */
   readonly changes: number
   readonly documents: readonly BundleEntry[]
+  /** Kind and name of what the folder had when it was last applied, whichever node has it. */
+  readonly folder: readonly string[]
 }
 
 /** A person's word beside the document. */
@@ -49,7 +52,15 @@ export interface Kept {
   readonly controls: ReadonlyMap<string, Control>
 }
 
-const NOTHING: BundleRecord = { hash: '', appliedAt: 0, by: '', reason: null, changes: 0, documents: [] }
+const NOTHING: BundleRecord = {
+  hash: '',
+  appliedAt: 0,
+  by: '',
+  reason: null,
+  changes: 0,
+  documents: [],
+  folder: [],
+}
 const CONTROLS_PER_PAGE = 500
 
 /** Versions are kept for rolling back; the oldest go. */
@@ -87,12 +98,15 @@ export async function readVersion(reads: TenantReads, version: number): Promise<
   return record === null ? null : parseBundle(record.body)
 }
 
-/** An older form listed hashes alone, without owners: the folder, which was the only one, brings them again. */
+/**
+ * An older form listed hashes alone, without owners: the folder, which was the only one, brings them again. Another did not
+ * say what the folder has: then all that belongs to it is there.
+ */
 function parseBundle(body: string): BundleRecord {
-  const record = parseJson(body) as unknown as BundleRecord
-  return record.documents.some((entry) => typeof entry === 'string')
-    ? { ...NOTHING, hash: record.hash }
-    : record
+  const record = parseJson(body) as unknown as Omit<BundleRecord, 'folder'> & Partial<BundleRecord>
+  if (record.documents.some((entry) => typeof entry === 'string')) return { ...NOTHING, hash: record.hash }
+  const folder = () => record.documents.filter(({ managedBy }) => managedBy === 'folder').map(definitionId)
+  return { ...record, folder: record.folder ?? folder() }
 }
 
 export async function readAuthored(reads: TenantReads, hash: string): Promise<Authored | null> {
@@ -119,11 +133,17 @@ export function putPulse(version: number): Write {
   return { w: 'record.put', kind: 'bundle', key: 'pulse', version, body: '{}' }
 }
 
+/** The version in force, without making another: for what it says beside its documents. */
+export function putCurrent(version: number, record: BundleRecord): Write {
+  const body = stringifyJson(record as unknown as JsonValue)
+  return { w: 'record.put', kind: 'bundle', key: 'current', version, body }
+}
+
 export function putBundle(version: number, record: BundleRecord): readonly Write[] {
   const body = stringifyJson(record as unknown as JsonValue)
   const oldest = version - VERSIONS_KEPT
   return [
-    { w: 'record.put', kind: 'bundle', key: 'current', version, body },
+    putCurrent(version, record),
     { w: 'record.put', kind: 'bundle', key: versionKey(version), version: 1, body },
     ...(oldest > 0 ? [{ w: 'record.delete', kind: 'bundle', key: versionKey(oldest) } as const] : []),
   ]

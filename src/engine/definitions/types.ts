@@ -27,6 +27,8 @@ export interface ApplyRequest extends Said {
   readonly prune: boolean
   /** The version that the applier saw; another one in force is a conflict. */
   readonly base?: number
+  /** No node has a folder any more: what belongs to it is gone from there. */
+  readonly isWithoutFolder?: boolean
 }
 
 export interface Applied {
@@ -49,7 +51,7 @@ export interface DefinitionItem extends BundleEntry {
   readonly control: Control | null
 }
 
-export interface VersionItem extends Omit<BundleRecord, 'documents'> {
+export interface VersionItem extends Omit<BundleRecord, 'documents' | 'folder'> {
   readonly version: number
 }
 
@@ -98,7 +100,7 @@ export interface Definitions {
     verb: ControlVerb,
     said: Said,
   ): Promise<DefinitionItem>
-  /** The folder's definitions that are in force and no longer in the folder. */
+  /** The folder's definitions that are in force and no longer in the folder, whichever node has it. */
   goneFromFolder(tenant: TenantId): readonly Entry[]
   /** Puts in force what the store has of every tenant. */
   load(): Promise<void>
