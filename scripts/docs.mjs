@@ -12,12 +12,13 @@ const steps = [
   [
     bin('vitest', 'vitest.mjs'),
     'run',
-    '-u',
     'src/config/config.test.ts',
     'src/http/problem.test.ts',
     'src/http/api-documentation.test.ts',
     'src/cli/completion.test.ts',
     'src/definitions/documentation.test.ts',
+    // Last: what follows it would be taken as its value.
+    '-u',
   ],
   [
     bin('@biomejs', 'biome', 'bin', 'biome'),
