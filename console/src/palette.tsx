@@ -72,7 +72,7 @@ function useEntries(me: Me, onHelp: () => void): (text: string) => readonly Entr
         )
       })
     }
-    action('edit', 'Apply definitions', FilePlus2, () => go('/definitions/edit'))
+    if (me.role === 'admin') action('edit', 'Apply definitions', FilePlus2, () => go('/definitions/edit'))
     action('versions', 'Show versions of the definitions', History, () => go('/definitions/versions'))
     action('light', 'Use the light theme', Sun, () => setTheme('light'))
     action('dark', 'Use the dark theme', Moon, () => setTheme('dark'))

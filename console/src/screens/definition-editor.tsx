@@ -5,6 +5,7 @@ import { Check, ListChecks } from 'lucide-react'
 import { useEffect, useState } from 'react'
 import { useLocation, useSearch } from 'wouter'
 import { api, problemOf } from '../api.ts'
+import { useMe } from '../queries.ts'
 import type { Definition, DefinitionChange, Finding, Plan } from '../types.ts'
 import { Diff } from '../ui/code.tsx'
 import { Button, Chip, Field } from '../ui/controls.tsx'
@@ -15,15 +16,23 @@ import { YamlEditor } from '../ui/yaml-editor.tsx'
 const FILE = 'console.yaml'
 const SAMPLE = `kind: Source
 name: shop
-verify: { scheme: hmac, secret: { env: SHOP_SECRET }, header: x-shop-signature }
+verify:
+  scheme: hmac
+  secret: { env: SHOP_SECRET }
+  header: x-shop-signature
 subject: "shop.events.{{ payload.type }}"
-event: { id: payload.id, objectType: order, objectId: payload.order.number }
+event:
+  id: payload.id
+  objectType: order
+  objectId: payload.order.number
 ---
 kind: Route
 name: announce_paid_order
 on: [shop.events.order.paid]
 key: "'ANNOUNCE:' + payload.order.number"
-do: { emit: shop.order.announced, data: { order: "{{ payload.order.number }}" } }
+do:
+  emit: shop.order.announced
+  data: { order: "{{ payload.order.number }}" }
 `
 
 /** What the server says of the text when it refuses it. */
@@ -40,6 +49,7 @@ export default function DefinitionEditor() {
   const [kind, name] = [search.get('kind'), search.get('name')]
   const client = useQueryClient()
   const [, go] = useLocation()
+  const { data: me } = useMe()
   const [text, setText] = useState(kind === null ? SAMPLE : '')
   const [reason, setReason] = useState('')
   const [planned, setPlanned] = useState<{ readonly text: string; readonly plan: Plan } | null>(null)
@@ -79,7 +89,7 @@ export default function DefinitionEditor() {
   const refusedFindings = findingsOf(refused)
   const shown = findings.length > 0 ? findings : refusedFindings
   const changes = isCurrent ? planned.plan.changes.filter(({ change }) => change !== 'unchanged') : []
-  const canApply = isCurrent && planned.plan.ok && changes.length > 0
+  const canApply = me?.role === 'admin' && isCurrent && planned.plan.ok && changes.length > 0
   return (
     <PageFrame
       title="Apply definitions"
@@ -106,6 +116,13 @@ export default function DefinitionEditor() {
         </>
       }
     >
+      {me !== undefined && me.role !== 'admin' && (
+        <div className="spaced">
+          <Note>
+            <strong>You may check and plan.</strong> Applying needs the role admin; yours is {me.role}.
+          </Note>
+        </div>
+      )}
       <div className="event event--even">
         <section aria-label="YAML">
           <YamlEditor text={text} onChange={setText} findings={shown} />

@@ -62,9 +62,11 @@ export default function Definitions({ kind }: { readonly kind: Kind }) {
             title={kind === 'Source' ? 'No sources yet' : 'No routes yet'}
             action={
               <>
-                <LinkButton to="/definitions/edit" variant="primary">
-                  Apply YAML
-                </LinkButton>
+                {me?.role === 'admin' && (
+                  <LinkButton to="/definitions/edit" variant="primary">
+                    Apply YAML
+                  </LinkButton>
+                )}
                 <Command text="npx millrace apply ./flows" />
               </>
             }
@@ -113,7 +115,7 @@ function Line({ definition, stats }: { readonly definition: Definition; readonly
         <span className="definitions__name">
           <span className="row__title truncate">{definition.name}</span>
           {definition.description != null && (
-            <span className="row__sub truncate">{definition.description}</span>
+            <span className="row__sub definitions__about">{definition.description}</span>
           )}
         </span>
         <span className="truncate mono muted definitions__subjects" title={subjects.join(', ')}>

@@ -45,12 +45,14 @@ export function Secrets() {
             <li key={secret.name} className="row secrets__grid">
               <span className="row__title mono truncate">{secret.name}</span>
               <span className="muted num">
-                version {secret.version} {secret.hasPending && <Chip tone="amber">next one waits</Chip>}
+                {secret.version === null ? 'not in use yet' : `version ${secret.version}`}{' '}
+                {secret.hasPending && <Chip tone="amber">next one waits</Chip>}
               </span>
               <span className="faint">
                 set <Time at={secret.updatedAt} /> by {secret.updatedBy}
               </span>
               <span className="versions__action">
+                {secret.hasPending && <Promote name={secret.name} />}
                 <Button
                   isSmall
                   aria-label={`Set ${secret.name} anew`}
@@ -77,14 +79,40 @@ export function Secrets() {
   )
 }
 
+/** The value that waits comes into use; until then both senders and receivers may be told of it. */
+function Promote({ name }: { readonly name: string }) {
+  const client = useQueryClient()
+  const promote = useMutation({
+    mutationFn: () => api.promoteSecret({ name }),
+    onSuccess: ({ version }) => toastDone(`${name} has its next value`, `Version ${version}`),
+    onError: (error) => toastProblem(error, 'It could not be put in use'),
+    onSettled: () => client.invalidateQueries({ queryKey: ['secrets'] }),
+  })
+  return (
+    <Button
+      isSmall
+      variant="primary"
+      aria-label={`Use the next value of ${name}`}
+      isBusy={promote.isPending}
+      onClick={() => promote.mutate()}
+    >
+      Use the next
+    </Button>
+  )
+}
+
 function SetSecret({ name: given, onClose }: { readonly name: string; readonly onClose: () => void }) {
   const client = useQueryClient()
   const [name, setName] = useState(given)
   const [value, setValue] = useState('')
+  const [isPending, setIsPending] = useState(false)
   const save = useMutation({
-    mutationFn: () => api.setSecret({ name: name.trim(), value }),
+    mutationFn: () => api.setSecret({ name: name.trim(), value, pending: isPending }),
     onSuccess: (answer) => {
-      toastDone(`${answer.name} is set`, `Version ${answer.version}`)
+      toastDone(
+        isPending ? `${answer.name} has a next value` : `${answer.name} is set`,
+        `Version ${answer.version}`,
+      )
       onClose()
     },
     onSettled: () => client.invalidateQueries({ queryKey: ['secrets'] }),
@@ -129,6 +157,10 @@ function SetSecret({ name: given, onClose }: { readonly name: string; readonly o
           />
         )}
       </Field>
+      <label className="check">
+        <input type="checkbox" checked={isPending} onChange={(event) => setIsPending(event.target.checked)} />
+        Keep it as the next value until it is put in use
+      </label>
       {problem !== null && fieldErrors(save.error).length === 0 && (
         <Note tone="red">
           <strong>{problem.title}.</strong> {problem.detail} {problem.next}
