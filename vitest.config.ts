@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config'
 
-const everywhere = ['src', 'sim', 'bench', 'test']
-const pure = ['src/core/**/*.test.ts', 'src/definitions/**/*.test.ts']
+const everywhere = ['src', 'sim', 'bench', 'test', 'console']
+const pure = ['src/core/**/*.test.ts', 'src/definitions/**/*.test.ts', 'console/**/*.test.ts']
 const slow = everywhere.map((folder) => `${folder}/**/*.slow.test.ts`)
 
 // Bundles of users' functions are loaded by Node itself, as in production: nothing is put between.

@@ -187,7 +187,8 @@ async function buildDist(isCheck) {
 const consoleStamp = at('dist', '.millrace-console')
 
 function consoleHash() {
-  const files = ['console', 'src/sdk/client'].filter((folder) => existsSync(at(folder))).flatMap(listFiles)
+  const folders = ['console', 'src/sdk/client'].filter((folder) => existsSync(at(folder)))
+  const files = folders.flatMap(listFiles).filter((path) => !isTestOnly(path))
   return hashOf([...files, 'package-lock.json'])
 }
 

@@ -34,11 +34,17 @@ export function applyChanges(rows: readonly EventRow[], changes: readonly Change
   const next = rows.map((row) => {
     const ofEvent = byEvent.get(row.id)
     if (ofEvent === undefined) return row
-    isChanged = true
+    let isRowChanged = false
     const consumers = row.consumers.map((consumer) => {
       const change = ofEvent.get(consumer.workId)
-      return change === undefined ? consumer : { ...consumer, state: change.state, attempts: change.attempts }
+      if (change === undefined) return consumer
+      const { state, attempts } = change
+      if (state === consumer.state && attempts === consumer.attempts) return consumer
+      isRowChanged = true
+      return { ...consumer, state, attempts }
     })
+    if (!isRowChanged) return row
+    isChanged = true
     return { ...row, consumers }
   })
   return isChanged ? next : rows
