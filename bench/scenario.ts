@@ -65,13 +65,13 @@ function percentile(sorted: readonly number[], share: number): number | null {
   return sorted.length === 0 ? null : (sorted[Math.floor((sorted.length - 1) * share)] ?? null)
 }
 
-interface Server {
+export interface Server {
   readonly url: string
   ask<Value>(question: Question): Promise<Value>
   stop(): Promise<void>
 }
 
-async function startServer(entry: string, args: readonly string[]): Promise<Server> {
+export async function startServer(entry: string, args: readonly string[]): Promise<Server> {
   const child = fork(fileURLToPath(new URL(entry, import.meta.url)), args, {
     execArgv: [],
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
