@@ -47,20 +47,20 @@ export const contextOf = (over: Partial<FunctionContext> = {}): FunctionContext 
 export function codeConformance(name: string, makeHarness: () => CodeHarness): void {
   const run = async (body: UserFunction, input: JsonValue = null, over: Partial<FunctionContext> = {}) => {
     const code = await makeHarness().make({ subject: body })
-    return code.run(code.find('subject') as string, 'subject', input, contextOf(over))
+    return code.run(code.find('subject', DEFAULT_TENANT) as string, 'subject', input, contextOf(over))
   }
 
   describe(`code: ${name}`, () => {
     test('[P12] find answers a bundle that hashes lists, or null', async () => {
       const code = await makeHarness().make({ known: () => null })
-      expect(code.hashes()).toContain(code.find('known'))
-      expect(code.find('unknown')).toBeNull()
-      expect(code.find('constructor')).toBeNull()
+      expect(code.hashes()).toContain(code.find('known', DEFAULT_TENANT))
+      expect(code.find('unknown', DEFAULT_TENANT)).toBeNull()
+      expect(code.find('constructor', DEFAULT_TENANT)).toBeNull()
     })
 
     test('[P13] the hash stays while names and texts stay, and changes with them', async () => {
       const make = async (functions: Record<string, UserFunction>) =>
-        (await makeHarness().make(functions)).find('a') as string
+        (await makeHarness().make(functions)).find('a', DEFAULT_TENANT) as string
       const one = await make({ a: () => 1, b: () => 2 })
       expect(await make({ b: () => 2, a: () => 1 })).toBe(one)
       expect(await make({ a: () => 3, b: () => 2 })).not.toBe(one)
@@ -160,7 +160,7 @@ export function codeConformance(name: string, makeHarness: () => CodeHarness): v
 
     test('[P17] a bundle or function that is not here is a failure, not an exception', async () => {
       const code = await makeHarness().make({ known: () => null })
-      const hash = code.find('known') as string
+      const hash = code.find('known', DEFAULT_TENANT) as string
       expect(await code.run('0'.repeat(64), 'known', null, contextOf())).toMatchObject({
         kind: 'failed',
         how: 'threw',

@@ -2,6 +2,7 @@
 
 import type { Envelope } from '../core/event/index.ts'
 import type { FunctionOutcome } from '../core/function/index.ts'
+import type { TenantId } from '../core/ids/index.ts'
 import type { JsonValue } from '../core/json/index.ts'
 import type { Instant } from '../core/time/index.ts'
 
@@ -49,8 +50,10 @@ export type { FunctionOutcome }
 export interface Code {
   /** Bundles that this node can run. */
   hashes(): readonly string[]
-  /** The bundle that has the function now, or null. */
-  find(name: string): string | null
+  /** The bundle that has the function now; null also where it is not open to the tenant. */
+  find(name: string, tenant: TenantId): string | null
+  /** Whether work of the tenant may still run it: what the function says now counts, if it is still there. */
+  isOpen(codeHash: string, name: string, tenant: TenantId): boolean | Promise<boolean>
   /** A function that does not wait may be answered at once. */
   run(
     codeHash: string,

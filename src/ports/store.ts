@@ -213,6 +213,9 @@ export interface PageRequest {
 /** How many rows one page of events looks at when a filter has no index. */
 export const SCAN_ROWS_MAX = 20_000
 
+/** How many bytes of payloads one page of a search by text goes through: what a look costs grows with them, not with rows. */
+export const SCAN_BYTES_MAX = 8 * 1_024 * 1_024
+
 /** Counts of the overview stop here: beyond it, «many» is all that a person needs. */
 export const OVERVIEW_COUNT_MAX = 10_000
 
@@ -253,6 +256,7 @@ export interface TenantReads {
    * `q` is a piece of the id, subject, source, object id, correlation id, dedup key or payload text; A to Z count as a to z. A
    * whole event id or work id finds that one event. A filter other than `unmatched: true` has no index: a page then looks at
    * `scanMax` rows (`SCAN_ROWS_MAX` unless told) and may hold fewer items than asked with a cursor that goes on behind them.
+   * With `q` it also ends with the row by which `scanBytesMax` of payload (`SCAN_BYTES_MAX` unless told) were looked at.
    */
   events(
     query: PageRequest & {
@@ -261,6 +265,7 @@ export interface TenantReads {
       readonly unmatched?: boolean
       readonly q?: string
       readonly scanMax?: number
+      readonly scanBytesMax?: number
     },
   ): Promise<Page<EventSummary>>
   /** The events that name this one as their cause. */

@@ -1,10 +1,11 @@
 // Events by filters that have no index in any store: a page looks at a bounded number of rows.
 
+import { Buffer } from 'node:buffer'
 import type { EventSummary, StoredEvent } from '../../core/event/index.ts'
 import type { TenantId } from '../../core/ids/index.ts'
 import { readWholeId } from '../../core/ids/index.ts'
 import type { Page, TenantReads } from '../../ports/store.ts'
-import { SCAN_ROWS_MAX } from '../../ports/store.ts'
+import { SCAN_BYTES_MAX, SCAN_ROWS_MAX } from '../../ports/store.ts'
 import { decodeCursor, encodeCursor } from './cursor.ts'
 import { byId, ownRows, page } from './pages.ts'
 import { compareText, findWork, type MemoryState } from './state.ts'
@@ -42,7 +43,8 @@ export function searchEvents(state: MemoryState, tenant: TenantId, query: Events
   const rest = indexed
     .filter((row) => after === null || compareText(row.id, after[1]) < 0)
     .sort((a, b) => compareText(b.id, a.id))
-  const scanned = rest.slice(0, scanMax)
+  const bytesMax = q === '' ? Number.POSITIVE_INFINITY : (query.scanBytesMax ?? SCAN_BYTES_MAX)
+  const scanned = takeBytes(rest.slice(0, scanMax), bytesMax)
   const found = page('events', { ...query, cursor: null }, scanned.filter(isWanted), byId)
   const last = scanned.at(-1)
   const isMore = last !== undefined && rest.length > scanned.length
@@ -50,6 +52,16 @@ export function searchEvents(state: MemoryState, tenant: TenantId, query: Events
     items: found.items,
     nextCursor: found.nextCursor ?? (isMore ? encodeCursor('events', byId(last)) : null),
   })
+}
+
+/** Up to the row that makes the bytes full, and with it: there is always one. */
+function takeBytes(rows: readonly StoredEvent[], bytesMax: number): readonly StoredEvent[] {
+  let bytes = 0
+  const last = rows.findIndex(({ data }) => {
+    bytes += Buffer.byteLength(data)
+    return bytes >= bytesMax
+  })
+  return last === -1 ? rows : rows.slice(0, last + 1)
 }
 
 function summaries(found: Page<StoredEvent>): Page<EventSummary> {

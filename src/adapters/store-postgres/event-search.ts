@@ -1,11 +1,11 @@
-// Lists of events. Filters without an index look at a bounded number of rows, so that a word that nobody ever sent costs
-// a page as little as one that everybody sends.
+// Lists of events. Filters without an index look at a bounded number of rows and bytes, so that a word that nobody ever
+// sent costs a page as little as one that everybody sends.
 
 import type { EventSummary } from '../../core/event/index.ts'
 import type { TenantId } from '../../core/ids/index.ts'
 import { readWholeId } from '../../core/ids/index.ts'
 import type { Page, TenantReads } from '../../ports/store.ts'
-import { SCAN_ROWS_MAX } from '../../ports/store.ts'
+import { SCAN_BYTES_MAX, SCAN_ROWS_MAX } from '../../ports/store.ts'
 import { prepare, type Query } from './connection.ts'
 import { decodeCursor, encodeCursor, type Value } from './cursor.ts'
 import { escapeText } from './parameters.ts'
@@ -27,7 +27,7 @@ export async function searchEvents(
   tenant: TenantId,
   request: EventsQuery,
 ): Promise<Page<EventSummary>> {
-  const { q = '', scanMax = SCAN_ROWS_MAX, limit, unmatched } = request
+  const { q = '', scanMax = SCAN_ROWS_MAX, scanBytesMax = SCAN_BYTES_MAX, limit, unmatched } = request
   const after = request.cursor === null ? null : decodeCursor(EVENT.name, ['text'], request.cursor)[0]
   const indexed = (parameter: Parameter): string[] => {
     const where = [`t.tenant = ${parameter(escapeText(tenant), 'text')}`]
@@ -39,7 +39,9 @@ export async function searchEvents(
   const isScan =
     named === null &&
     (q !== '' || request.source !== undefined || request.subject !== undefined || unmatched === false)
-  const end = isScan ? await findEnd(query, schema, indexed, scanMax) : null
+  const lastRow = isScan ? await findEnd(query, schema, indexed, scanMax) : null
+  const full = isScan && q !== '' ? await findFull(query, schema, indexed, lastRow, scanBytesMax) : null
+  const end = full ?? lastRow
 
   const values: Value[] = []
   const parameter: Parameter = (value, type) => `$${values.push(value)}::${type}`
@@ -88,6 +90,29 @@ async function findEnd(
     ),
   )
   return next === undefined ? null : end.id
+}
+
+/** The row that makes the bytes full, if there are more behind it; a length is known without the text. */
+async function findFull(
+  query: Query,
+  schema: string,
+  indexed: (parameter: Parameter) => string[],
+  lastRow: string | null,
+  bytesMax: number,
+): Promise<string | null> {
+  const values: Value[] = []
+  const parameter: Parameter = (value, type) => `$${values.push(value)}::${type}`
+  const where = indexed(parameter)
+  if (lastRow !== null) where.push(`t.id >= ${parameter(lastRow, 'text')}`)
+  const [full, next] = await query(
+    prepare(
+      'SELECT id FROM (SELECT t.id, sum(octet_length(t.data)) OVER (ORDER BY t.id DESC ROWS UNBOUNDED PRECEDING) AS bytes ' +
+        `FROM ${schema}.event AS t WHERE ${where.join(' AND ')}) AS s ` +
+        `WHERE bytes >= ${parameter(bytesMax, 'int8')} ORDER BY id DESC LIMIT 2`,
+      values,
+    ),
+  )
+  return next === undefined ? null : full.id
 }
 
 /** With the collation "C" the letters A to Z alone have another case. */

@@ -1,11 +1,11 @@
-// Lists of events. Filters without an index look at a bounded number of rows, so that a word that nobody ever sent costs
-// a page as little as one that everybody sends.
+// Lists of events. Filters without an index look at a bounded number of rows and bytes, so that a word that nobody ever
+// sent costs a page as little as one that everybody sends.
 
 import type { EventSummary } from '../../core/event/index.ts'
 import type { TenantId } from '../../core/ids/index.ts'
 import { readWholeId } from '../../core/ids/index.ts'
 import type { Page, TenantReads } from '../../ports/store.ts'
-import { SCAN_ROWS_MAX } from '../../ports/store.ts'
+import { SCAN_BYTES_MAX, SCAN_ROWS_MAX } from '../../ports/store.ts'
 import type { ReadAccess, Value } from './access.ts'
 import { decodeCursor, encodeCursor } from './cursor.ts'
 import { toEventSummary } from './rows.ts'
@@ -19,7 +19,7 @@ const LIST = 'events'
 
 export function searchEvents(access: ReadAccess, tenant: TenantId, query: EventsQuery): Page<EventSummary> {
   const { all, tenantNumber } = access
-  const { q = '', scanMax = SCAN_ROWS_MAX, limit } = query
+  const { q = '', scanMax = SCAN_ROWS_MAX, scanBytesMax = SCAN_BYTES_MAX, limit } = query
   const after = query.cursor === null ? null : decodeCursor(LIST, query.cursor)[1]
   const indexed: Where[] = [['tenant = ?', tenantNumber(tenant)]]
   if (query.unmatched === true) indexed.push(['matched = 0'])
@@ -33,8 +33,13 @@ export function searchEvents(access: ReadAccess, tenant: TenantId, query: Events
   } else if (q !== '') others.push(hasText(q))
 
   const isScan = others.length > 0 && named === null
-  const end = isScan ? findEnd(access, indexed, scanMax) : null
+  let end = isScan ? findEnd(access, indexed, scanMax) : null
   if (end !== null) indexed.push(['id >= ?', end])
+  const full = isScan && q !== '' ? findFull(access, indexed, scanBytesMax) : null
+  if (full !== null) {
+    end = full
+    indexed.push(['id >= ?', full])
+  }
   const [where, values] = join([...indexed, ...others])
   const text = `SELECT ${EVENT_SUMMARY_COLUMNS} FROM event WHERE ${where} ORDER BY id DESC LIMIT ?`
   const rows = all(text, ...values, limit + 1)
@@ -57,6 +62,16 @@ function findEnd({ all }: ReadAccess, indexed: readonly Where[], scanMax: number
   const text = `SELECT id FROM event WHERE ${where} ORDER BY id DESC LIMIT 2 OFFSET ?`
   const [end, next] = all(text, ...values, scanMax - 1)
   return next === undefined ? null : (end?.id as string)
+}
+
+/** The row that makes the bytes full, if there are more behind it: lengths stand at the head of a row, texts stay unread. */
+function findFull({ all }: ReadAccess, indexed: readonly Where[], bytesMax: number): string | null {
+  const [where, values] = join(indexed)
+  const text =
+    'SELECT id FROM (SELECT id, sum(octet_length(data)) OVER (ORDER BY id DESC ROWS UNBOUNDED PRECEDING) AS bytes' +
+    ` FROM event WHERE ${where}) WHERE bytes >= ? LIMIT 2`
+  const [full, next] = all(text, ...values, bytesMax)
+  return next === undefined ? null : (full?.id as string)
 }
 
 function eventOfWork({ get, tenantNumber }: ReadAccess, tenant: TenantId, work: string): string | undefined {

@@ -211,6 +211,36 @@ export function lookupRules(kit: () => Kit): void {
     })
   })
 
+  describe('search through large payloads', () => {
+    const PAYLOAD = JSON.stringify({ word: 'ü'.repeat(40) })
+    const BYTES = new TextEncoder().encode(PAYLOAD).length
+    const sizes = async (query: EventsQuery) =>
+      (await pagesOf((cursor) => reads().events({ cursor, limit: 9, ...query }))).map((page) => page.length)
+
+    test('[ST85] a page ends with the row that makes the bytes full', async () => {
+      for (let index = 0; index < 10; index += 1) {
+        await append({ subject: index % 5 === 0 ? 'rare' : 'usual', data: PAYLOAD })
+      }
+      await append({ data: PAYLOAD }, OTHER)
+      expect(await sizes({ q: 'rare', scanBytesMax: 3 * BYTES })).toEqual([0, 1, 0, 1])
+      expect(await sizes({ q: 'rare', scanBytesMax: 3 * BYTES + 1 })).toEqual([0, 1, 1])
+      expect(await sizes({ q: 'rare', scanBytesMax: 1 })).toEqual([0, 0, 0, 0, 1, 0, 0, 0, 0, 1])
+      expect(await sizes({ q: 'nobody', scanBytesMax: 5 * BYTES })).toEqual([0, 0])
+      expect(await sizes({ q: 'nobody', scanBytesMax: 10 * BYTES })).toEqual([0])
+      expect(await sizes({ q: 'nobody', scanBytesMax: 4 * BYTES, scanMax: 3 })).toEqual([0, 0, 0, 0])
+      expect(await sizes({ q: 'nobody', scanBytesMax: 2 * BYTES, scanMax: 9 })).toEqual([0, 0, 0, 0, 0])
+      expect(await sizes({ q: 'ü', scanBytesMax: 5 * BYTES, limit: 2 })).toEqual([2, 2, 2, 2, 2])
+      // Other filters leave the payload alone.
+      expect(await sizes({ subject: 'rare', scanBytesMax: 1 })).toEqual([2])
+    })
+
+    test('[ST85] 8 MiB unless told', async () => {
+      const data = JSON.stringify('x'.repeat(1_024 * 1_024))
+      for (let index = 0; index < 9; index += 1) await append({ data })
+      expect(await sizes({ q: 'nobody' })).toEqual([0, 0])
+    })
+  })
+
   describe('what belongs together', () => {
     test('[ST81] what an event caused, oldest first', async () => {
       const cause = await append({})
