@@ -17,6 +17,7 @@ import { makeEnvVault } from './adapters/vault-env/index.ts'
 import { makeLocalVault, makeMasterKeys } from './adapters/vault-local/index.ts'
 import { applyFolder, type FolderDeps, followFolder, goneLines } from './app/folder.ts'
 import type { Config } from './config/index.ts'
+import { messageOf } from './core/errors/index.ts'
 import { EMPTY_CODE_FOLDER } from './core/function/index.ts'
 import { DEFAULT_TENANT, makeIds, type NodeId } from './core/ids/index.ts'
 import { parseMasterKey } from './core/secret/index.ts'
@@ -67,6 +68,8 @@ export interface App extends AsyncDisposable {
   readonly engine: Engine
   /** The address of a page that signs its first visitor in as the node's admin, within the hour. */
   makeSignInLink(): Promise<string>
+  /** Somebody's promise was rejected, and nobody waited for it: it is told in the log, and the node goes on. */
+  tellStray(error: unknown): void
   /** Finishes what runs and closes; answers how many items were left for the next start. */
   close(): Promise<{ readonly left: number }>
 }
@@ -100,6 +103,9 @@ export class SettingError extends Error {
     this.setting = setting
   }
 }
+
+/** Of the trace of an error, in the log. */
+const STACK_LENGTH_MAX = 2_000
 
 /** In DEV a secret that the demo needs has a value that everybody knows. */
 const DEV_SECRETS = { GITHUB_WEBHOOK_SECRET: 'dev-secret' }
@@ -273,6 +279,10 @@ export async function startApp(options: AppOptions): Promise<App> {
       store,
       engine,
       makeSignInLink: async () => signInUrl(url, (await access.makeNodeLink()).token),
+      tellStray(error) {
+        const stack = error instanceof Error ? (error.stack?.slice(0, STACK_LENGTH_MAX) ?? null) : null
+        log.error('process.stray-rejection', { error: messageOf(error), stack })
+      },
       close: () => (closing ??= close()),
       async [Symbol.asyncDispose]() {
         closing ??= close()
@@ -340,7 +350,7 @@ async function loadDefinitions(config: Config, builtIn: Code, code: BundleCode) 
   const folder = config.flowsFolder ?? (isDemo(config) ? demoFolder() : null)
   if (folder === null) return { folder, definitions: [], findings: [], files: [], code: EMPTY_CODE_FOLDER }
   const deps: LoadDeps = {
-    functions: (name) => builtIn.find(name),
+    functions: (name) => builtIn.find(name, DEFAULT_TENANT),
     readCode: (path, files) => code.read(path, files),
   }
   const loaded = await follow('MILLRACE_FLOWS', folder, () => loadFolder(folder, deps))
@@ -439,8 +449,8 @@ function makeApi(
     accept: (request) => gate.accept(request),
     definitions: {
       ...behind(gate, engine.definitions),
-      functionHash: (name) => code.find(name),
-      functionTimeoutMs: (name) => code.timeoutMs(name),
+      functionHash: (tenant, name) => code.find(name, tenant),
+      functionTimeoutMs: (tenant, name) => code.timeoutMs(name, tenant),
     },
     inspect: behind(gate, engine.inspect),
     watch: (watcher) => engine.watch(watcher),

@@ -4,7 +4,7 @@
 
 import { stringify } from 'yaml'
 import { parseDuration } from '../core/expression/index.ts'
-import { type CodeExport, type CodeFolder, findJsonFault } from '../core/function/index.ts'
+import { type CodeExport, type CodeFolder, findJsonFault, isOpening } from '../core/function/index.ts'
 import type { JsonValue } from '../core/json/index.ts'
 import { MINUTE } from '../core/time/index.ts'
 import { findInCode } from './code-places.ts'
@@ -96,7 +96,7 @@ function plain(value: unknown): JsonValue {
 }
 
 function faultsOf(source: SourceText, one: CodeExport): readonly Finding[] {
-  const { name, run, timeout, input } = one.value
+  const { name, run, timeout, input, tenants } = one.value
   const tell = (rule: RuleName, field: string, message: string) =>
     placed(source, one, { rule, message, path: [field] })
   const findings: Finding[] = []
@@ -110,6 +110,10 @@ function faultsOf(source: SourceText, one: CodeExport): readonly Finding[] {
   if (input !== undefined && !isSchema(input)) {
     const message = '`input` is a Standard Schema, such as one of zod, valibot or arktype'
     findings.push(tell('functionShape', 'input', message))
+  }
+  if (tenants !== undefined && !isOpening(tenants)) {
+    const message = "`tenants` is a list of names of tenants, or 'all'"
+    findings.push(tell('functionShape', 'tenants', message))
   }
   return findings
 }

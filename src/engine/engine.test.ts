@@ -99,7 +99,7 @@ async function makeWorld(
     { store, clock, random: makeSystemRandom(), http, vault: { resolve: async () => [] }, log, code },
     { ...ENGINE_DEFAULTS, node: 'test' as NodeId, pollMs: 20, sendWithinMs: 50 },
   )
-  const codeHash = code.find('count') ?? ''
+  const codeHash = code.find('count', DEFAULT_TENANT) ?? ''
   const documents = routes.map((route) =>
     route.do.type === 'function' ? { ...route, do: { ...route.do, codeHash } } : route,
   )

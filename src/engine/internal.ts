@@ -2,9 +2,10 @@
 // emitted are one commit with the item's end. What a function does to the outside is `ctx.effect` (function-effects.ts).
 
 import type { EmitAction, FunctionAction } from '../core/action/index.ts'
+import { messageOf } from '../core/errors/index.ts'
 import type { FailureClass } from '../core/failure/index.ts'
 import { failedFunction, findJsonFault, tellFailure } from '../core/function/index.ts'
-import type { Ids } from '../core/ids/index.ts'
+import { DEFAULT_TENANT, type Ids } from '../core/ids/index.ts'
 import { type JsonValue, parseJson, stringifyJson } from '../core/json/index.ts'
 import type { LedgerEntry } from '../core/ledger/index.ts'
 import { EMPTY_NOTE } from '../core/work/index.ts'
@@ -189,7 +190,26 @@ export function makeInternalActions(
     },
   }
 
+  /** Looked up where it is run: what was open when the route was applied may be closed by now. */
+  const refuseClosed = async (call: InternalCall, { codeHash, name }: FunctionAction): Promise<boolean> => {
+    const { tenant } = call.item.work
+    let isOpen = false
+    try {
+      isOpen = await code.isOpen(codeHash, name, tenant)
+    } catch (error) {
+      // Nobody knows yet, and nothing was run.
+      await deps.fail(call, { class: 'transient', error: messageOf(error), retryAfterMs: null })
+      return true
+    }
+    if (isOpen) return false
+    const error = `there is no function \`${name}\` for this tenant any more`
+    if (await ends.parkDoubt(call, error)) return true
+    await deps.fail(call, { class: 'config', error, retryAfterMs: null })
+    return true
+  }
+
   const runFunction: InternalActions['runFunction'] = async (call, action) => {
+    if (call.item.work.tenant !== DEFAULT_TENANT && (await refuseClosed(call, action))) return
     const startedAt = clock.monotonic()
     const run = new FunctionRun(call, action, tools)
     let outcome: FunctionOutcome

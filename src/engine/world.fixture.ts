@@ -193,7 +193,7 @@ export function makeWorld(
     )
     const documents = (options.documents ?? [SOURCE, ROUTE]).map((document) =>
       document.kind === 'Route' && document.do.type === 'function' && document.do.codeHash === ''
-        ? { ...document, do: { ...document.do, codeHash: code.find(document.do.name) ?? '' } }
+        ? { ...document, do: { ...document.do, codeHash: code.find(document.do.name, DEFAULT_TENANT) ?? '' } }
         : document,
     )
     const applied = engine.apply(DEFAULT_TENANT, documents)

@@ -49,10 +49,10 @@ export interface HttpApi {
     Definitions,
     'apply' | 'plan' | 'rollback' | 'versions' | 'list' | 'one' | 'control'
   > & {
-    /** The hash of the code that has the function, or null. */
-    functionHash(name: string): string | null
+    /** The hash of the code that has the function; null: there is none, or none that is open to the tenant. */
+    functionHash(tenant: TenantId, name: string): string | null
     /** How long a function says that it may take, or null. */
-    functionTimeoutMs(name: string): number | null
+    functionTimeoutMs(tenant: TenantId, name: string): number | null
   }
   readonly inspect: Inspect
   readonly secrets: Pick<SecretVault, 'list' | 'names' | 'set' | 'promote' | 'remove'>

@@ -35,8 +35,8 @@ export async function compileFiles(
   }
   const names = await api.secrets.names(tenant)
   return compileDefinitions(files, {
-    functions: (name) => api.definitions.functionHash(name),
-    timeouts: (name) => api.definitions.functionTimeoutMs(name),
+    functions: (name) => api.definitions.functionHash(tenant, name),
+    timeouts: (name) => api.definitions.functionTimeoutMs(tenant, name),
     profiles,
     secrets: (name) => names.has(name),
   })

@@ -30,7 +30,7 @@ export function makeDefinitionWorld() {
     secrets: makeLocalVault({ store, clock, random, log, keys: makeMasterKeys(new Uint8Array(32)) }),
     definitions: {
       ...definitions,
-      functionHash: (name) => (name === 'known' ? 'sha256:known' : null),
+      functionHash: (tenant, name) => (name === 'known' && tenant === DEFAULT_TENANT ? 'sha256:known' : null),
       functionTimeoutMs: () => null,
     },
     inspect: makeInspect({ store, registry, definitions, vars: {}, now: () => NOW }),

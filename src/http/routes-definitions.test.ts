@@ -178,6 +178,23 @@ describe('applying', () => {
     })
   })
 
+  test('[FN19] a function that is not open to the tenant is as unknown as one that is not there', async () => {
+    const key = await world.key('admin', 'acme')
+    const route = (name: string) => ({
+      files: files(`kind: Route\nname: run\non: a.b\ndo: { function: ${name} }\n`),
+    })
+    const asked = async (path: string, name: string) => {
+      const { status, body } = await world.post(path, route(name), key)
+      const { instance: _, ...rest } = body
+      return { status, text: JSON.stringify(rest).replaceAll(name, 'NAME') }
+    }
+    for (const path of ['/definitions/check', '/definitions/plan', '/definitions/apply']) {
+      expect(await asked(path, 'known')).toEqual(await asked(path, 'other'))
+    }
+    expect((await asked('/definitions/check', 'known')).text).toContain('there is no function')
+    expect((await world.post('/definitions/check', route('known'))).body.ok).toBe(true)
+  })
+
   test('routes may name functions of the node and profiles that are in force', async () => {
     await world.folder(
       `${SOURCE_YAML}---\nkind: Profile\nname: gentle\nretry: { attempts: 2, delays: [7s] }\n`,

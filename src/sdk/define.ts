@@ -52,6 +52,7 @@ export interface FunctionDefinition<
   readonly description?: string
   readonly input?: StandardSchema<Input, Taken>
   readonly timeout?: DurationText
+  readonly tenants?: 'all' | readonly string[]
   run(input: Taken, ctx: FunctionContext): Result | Promise<Result>
   /** The action that runs it: `do: exportHours.with({ id: '{{ payload.id }}' })`. Without values it gets the payload. */
   with(values?: Templated<Input>): FunctionActionDefinition & { readonly function: Name }
@@ -63,6 +64,8 @@ interface FunctionParts<Name extends string> {
   readonly description?: string
   /** How long an attempt may take, where the route says nothing; `10s` when left out. */
   readonly timeout?: DurationText
+  /** The tenants whose routes may run it, besides `default`, whose folder this is; none when left out. */
+  readonly tenants?: 'all' | readonly string[]
 }
 
 /**

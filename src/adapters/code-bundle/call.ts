@@ -13,6 +13,7 @@ export interface UserFunction {
   readonly name: string
   readonly input?: Schema | undefined
   readonly timeout?: unknown
+  readonly tenants?: unknown
   run(input: unknown, context: FunctionContext): unknown
 }
 

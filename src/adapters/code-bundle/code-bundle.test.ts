@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
+import { DEFAULT_TENANT, type TenantId } from '../../core/ids/index.ts'
 import type { JsonValue } from '../../core/json/index.ts'
 import { codeConformance } from '../../ports/code.conformance.ts'
 import type { FunctionContext } from '../../ports/code.ts'
@@ -53,7 +54,7 @@ async function hashOf(files: Readonly<Record<string, string>>, name = 'double') 
   const { code: read, findings } = await loadTestFolder(folder, code)
   expect(findings).toEqual([])
   await code.keep(read)
-  return code.find(name)
+  return code.find(name, DEFAULT_TENANT)
 }
 
 describe('the hash of a bundle', () => {
@@ -70,7 +71,7 @@ describe('the hash of a bundle', () => {
     writeFileSync(join(folder.path, '..', 'tsconfig.json'), JSON.stringify(settings))
     const code = makeTestCode(folder)
     await code.keep((await loadTestFolder(folder, code)).code)
-    expect(code.find('double')).toBe(hash)
+    expect(code.find('double', DEFAULT_TENANT)).toBe(hash)
   })
 
   test('[FN12] changes with the code and with what it imports, not with types and comments', async () => {
@@ -117,7 +118,7 @@ export const f = defineFunction({ name: 'f', input: z.object({ id: z.string() })
       [sdk, { ...sdk, another: 1 }].map(async (module) => {
         const code = makeBundleCode({ sdk: module, copies: folder.copies })
         await code.keep((await loadTestFolder(folder, code)).code)
-        return code.find('double')
+        return code.find('double', DEFAULT_TENANT)
       }),
     )
     expect(hashes[0]).toBe(hashes[1])
@@ -127,7 +128,7 @@ export const f = defineFunction({ name: 'f', input: z.object({ id: z.string() })
 const context = { key: 'k', attempt: 1, signal: new AbortController().signal } as unknown as FunctionContext
 
 function run(code: ReturnType<typeof makeTestCode>, name: string, input: JsonValue) {
-  return code.run(code.find(name) as string, name, input, context)
+  return code.run(code.find(name, DEFAULT_TENANT) as string, name, input, context)
 }
 
 async function open(files: Readonly<Record<string, string>>, packages: readonly string[] = []) {
@@ -222,7 +223,7 @@ export function help(): never {
     const { code: read, findings } = await loadTestFolder(folder, again)
     expect(findings).toEqual([])
     await again.keep(read)
-    expect(again.find('double')).toBe(code.find('double'))
+    expect(again.find('double', DEFAULT_TENANT)).toBe(code.find('double', DEFAULT_TENANT))
     expect(readFileSync(join(folder.copies, String(file)), 'utf8')).not.toContain('changed')
     expect(await run(again, 'double', 4)).toEqual({ kind: 'returned', value: 8 })
   })
@@ -232,23 +233,69 @@ export function help(): never {
     const builtIn = makeStaticCode({ double: () => 'built in', other: () => 'other' })
     const code = makeBundleCode({ sdk, copies: folder.copies, builtIn })
     expect(await run(code, 'double', 1)).toEqual({ kind: 'returned', value: 'built in' })
-    const pinned = code.find('double') as string
+    const pinned = code.find('double', DEFAULT_TENANT) as string
     await code.keep((await loadTestFolder(folder, code)).code)
     expect(await run(code, 'double', 1)).toEqual({ kind: 'returned', value: 2 })
     expect(await run(code, 'other', 1)).toEqual({ kind: 'returned', value: 'other' })
     expect(await code.run(pinned, 'double', 1, context)).toEqual({ kind: 'returned', value: 'built in' })
-    expect(code.hashes()).toEqual([code.find('double'), pinned])
+    expect(code.hashes()).toEqual([code.find('double', DEFAULT_TENANT), pinned])
   })
 
   test('[FN11] how long a function may take is known while it is in force', async () => {
     const { code } = await open({ 'a.ts': FUNCTION.replace("'double',", "'double', timeout: '2m',") })
-    expect([code.timeoutMs('double'), code.timeoutMs('other')]).toEqual([120_000, null])
+    expect([code.timeoutMs('double', DEFAULT_TENANT), code.timeoutMs('other', DEFAULT_TENANT)]).toEqual([
+      120_000,
+      null,
+    ])
+  })
+
+  describe('[FN19] a function is the node’s own', () => {
+    const ACME = 'acme' as TenantId
+    const opened = (tenants: string) =>
+      FUNCTION.replace("'double',", `'double', timeout: '2m', tenants: ${tenants},`)
+
+    test.each([
+      ['', false],
+      ["tenants: ['other'],", false],
+      ["tenants: ['other', 'acme'],", true],
+      ["tenants: 'all',", true],
+    ])('and open to others as it says: %s', async (written, isOpen) => {
+      const { code } = await open({
+        'a.ts': FUNCTION.replace("'double',", `'double', timeout: '2m', ${written}`),
+      })
+      const hash = code.find('double', DEFAULT_TENANT) as string
+      expect(hash).toMatch(/^[0-9a-f]{64}$/)
+      expect(code.find('double', ACME)).toBe(isOpen ? hash : null)
+      expect(code.timeoutMs('double', ACME)).toBe(isOpen ? 120_000 : null)
+      expect(await code.isOpen(hash, 'double', ACME)).toBe(isOpen)
+      expect(await code.isOpen(hash, 'double', DEFAULT_TENANT)).toBe(true)
+    })
+
+    test('[FN20] what it says now counts for older code too; once it is gone, what its code says', async () => {
+      const { code, folder } = await open({ 'a.ts': opened("'all'") })
+      const pinned = code.find('double', ACME) as string
+      folder.write({ 'a.ts': opened("['other']") })
+      await code.keep((await loadTestFolder(folder, code)).code)
+      expect(await code.isOpen(pinned, 'double', ACME)).toBe(false)
+      folder.write({ 'a.ts': FUNCTION.replace("'double'", "'twice'") })
+      await code.keep((await loadTestFolder(folder, code)).code)
+      expect(await code.isOpen(pinned, 'double', ACME)).toBe(true)
+      expect(await code.isOpen('0'.repeat(64), 'double', ACME)).toBe(false)
+    })
+
+    test('so are those of the process', async () => {
+      const builtIn = makeStaticCode({ inside: () => 1 })
+      const code = makeBundleCode({ sdk, copies: make().copies, builtIn })
+      const hash = code.find('inside', DEFAULT_TENANT) as string
+      expect(code.find('inside', ACME)).toBeNull()
+      expect(await code.isOpen(hash, 'inside', ACME)).toBe(false)
+    })
   })
 
   test('[FN16] reading puts nothing in force', async () => {
     const folder = make({ 'a.ts': FUNCTION })
     const code = makeTestCode(folder)
     await loadTestFolder(folder, code)
-    expect([code.hashes(), code.find('double')]).toEqual([[], null])
+    expect([code.hashes(), code.find('double', DEFAULT_TENANT)]).toEqual([[], null])
   })
 })

@@ -16,8 +16,10 @@ import {
   EMPTY_CODE_FOLDER,
   type FunctionOutcome,
   failedFunction,
+  isOpenTo,
   outcomeOfError,
 } from '../../core/function/index.ts'
+import type { TenantId } from '../../core/ids/index.ts'
 import type { Code } from '../../ports/code.ts'
 import { type Bundle, bundleFiles } from './bundle.ts'
 import { callFunction, type UserFunction } from './call.ts'
@@ -32,8 +34,8 @@ export interface BundleCode extends Code {
   open(shelf: Shelf): Promise<void>
   /** Keeps the functions of a folder that was read, and lets `find` answer with them. */
   keep(folder: CodeFolder): Promise<void>
-  /** How long a function of the folder says that it may take, or null. */
-  timeoutMs(name: string): number | null
+  /** How long a function of the folder says that it may take; null: it does not, or is not open to the tenant. */
+  timeoutMs(name: string, tenant: TenantId): number | null
 }
 
 export interface BundleCodeOptions {
@@ -103,6 +105,8 @@ export function makeBundleCode(options: BundleCodeOptions): BundleCode {
     return place === null ? outcome : { ...outcome, at: `${place.file}:${place.line}:${place.column}` }
   }
 
+  const currentOf = (name: string) => functions.get(current.get(name) ?? '')?.get(name)
+
   return {
     async read(from, files) {
       if (files.length === 0) return EMPTY_CODE_FOLDER
@@ -137,9 +141,22 @@ export function makeBundleCode(options: BundleCodeOptions): BundleCode {
       listed = null
     },
     hashes: () => (listed ??= [...stored, ...(builtIn?.hashes() ?? [])]),
-    find: (name) => current.get(name) ?? builtIn?.find(name) ?? null,
-    timeoutMs(name) {
-      const timeout = functions.get(current.get(name) ?? '')?.get(name)?.timeout
+    find(name, tenant) {
+      const hash = current.get(name)
+      if (hash === undefined) return builtIn?.find(name, tenant) ?? null
+      return isOpenTo(currentOf(name)?.tenants, tenant) ? hash : null
+    },
+    isOpen(codeHash, name, tenant) {
+      // Whoever closes a function closes it for what is queued and for what is replayed, whatever its old code says.
+      const now = currentOf(name)
+      if (now !== undefined) return isOpenTo(now.tenants, tenant)
+      if (builtIn?.hashes().includes(codeHash) === true) return builtIn.isOpen(codeHash, name, tenant)
+      const opens = () => isOpenTo(functions.get(codeHash)?.get(name)?.tenants, tenant)
+      return functions.has(codeHash) || isOpenTo(undefined, tenant) ? opens() : fetch(codeHash).then(opens)
+    },
+    timeoutMs(name, tenant) {
+      const found = currentOf(name)
+      const timeout = isOpenTo(found?.tenants, tenant) ? found?.timeout : null
       return typeof timeout === 'string' ? parseDuration(timeout) : null
     },
     run(codeHash, name, input, context) {

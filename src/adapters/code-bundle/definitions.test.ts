@@ -389,6 +389,17 @@ const WRONG: readonly Wrong[] = [
     'FN6',
     /Standard Schema/,
   ],
+  ...["'acme'", '[1]', "['Acme']"].map(
+    (tenants): Wrong => [
+      `[FN6] tenants: ${tenants}`,
+      {
+        'a.ts': `import { defineFunction } from 'millrace'\nexport const a = defineFunction({\n  name: 'a',\n  tenants: ${tenants} as any,\n  run: () => 1,\n})\n`,
+      },
+      'a.ts:4:3',
+      'FN6',
+      /names of tenants, or 'all'/,
+    ],
+  ),
   [
     '[FN9] a name',
     {

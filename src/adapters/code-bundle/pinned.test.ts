@@ -3,9 +3,10 @@
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { DEFAULT_TENANT, type EventId, type NodeId } from '../../core/ids/index.ts'
+import { DEFAULT_TENANT, type EventId, type NodeId, type TenantId } from '../../core/ids/index.ts'
+import { compileDefinitions } from '../../definitions/index.ts'
 import { ENGINE_DEFAULTS, makeEngine } from '../../engine/index.ts'
-import { RetryableError } from '../../sdk/index.ts'
+import { RetryableError, TerminalError } from '../../sdk/index.ts'
 import { makeSystemClock } from '../clock-system/index.ts'
 import { makeMemoryLog } from '../log-memory/index.ts'
 import { makeSystemRandom } from '../random-system/index.ts'
@@ -46,10 +47,10 @@ subject: shop.paid
 event: { id: payload.order }
 `
 
-function book(version: string, status = 'active'): string {
+function book(version: string, status = 'active', more = ''): string {
   return `import { defineFunction, defineRoute } from 'millrace'
 export const book = defineFunction({
-  name: 'book',
+  name: 'book',${more}
   async run({ order }: { order: string }) {
     await (globalThis as any)[Symbol.for('millrace.test.desk')]('${version}', order)
     return { by: '${version}' }
@@ -105,6 +106,7 @@ async function start() {
     apply,
     code,
     store,
+    engine,
     async send(order: string): Promise<EventId> {
       const body = new TextEncoder().encode(JSON.stringify({ order }))
       const { eventId } = await engine.accept({ tenant: 'default', source: 'shop', headers: {}, body })
@@ -158,10 +160,40 @@ test('[FN14] [FN15] a later process that has only the new file runs the old code
   expect(await after.stop(kept, fresh)).toEqual(['done', 'done'])
 })
 
+test('[FN20] work of a tenant does not run what was closed to it meanwhile, whatever its old code says', async () => {
+  const ACME = 'acme' as TenantId
+  folder.write({ 'book.ts': book('one', 'active', " tenants: ['acme'],") })
+  const { engine, code, store, apply } = await start()
+  const route = 'kind: Route\nname: book\non: shop.paid\ndo: { function: book }\n'
+  const { documents } = compileDefinitions([{ path: 'a.yaml', text: `${SOURCE}---\n${route}` }], {
+    functions: (name) => code.find(name, ACME),
+  })
+  await engine.apply(ACME, documents)
+  const body = new TextEncoder().encode('{"order":"o1"}')
+  const { eventId } = await engine.accept({ tenant: ACME, source: 'shop', headers: {}, body })
+  const call = await wait()
+  call.fail(new TerminalError('no'))
+  const reads = store.forTenant(ACME)
+  const letters = () => reads.deadLetters({ cursor: null, limit: 10 })
+  await expect.poll(async () => (await letters()).items.length).toBe(1)
+  const [letter] = (await letters()).items
+  expect(letter).toMatchObject({ class: 'validation' })
+
+  folder.write({ 'book.ts': book('two') })
+  await apply()
+  const decided = { by: 'test', reason: null, force: false }
+  await engine.replay(ACME, letter?.id as never, decided)
+  await expect.poll(async () => (await reads.workOfEvent(eventId)).at(-1)?.state).toBe('dead')
+  expect((await reads.workOfEvent(eventId)).map(({ class: of }) => of)).toEqual(['validation', 'config'])
+  expect(waiting).toEqual([])
+  await engine.drain(10_000)
+  await store[Symbol.asyncDispose]()
+})
+
 test('[FN14] stored code that is not what was stored is not run', async () => {
   folder.write({ 'book.ts': book('one') })
   const node = await start()
-  const hash = node.code.find('book') as string
+  const hash = node.code.find('book', DEFAULT_TENANT) as string
   const record = await node.store.forTenant(DEFAULT_TENANT).record('code', `text/${hash}`)
   const { text, map } = JSON.parse(String(record?.body))
   const body = JSON.stringify({ text: `${text}\nglobalThis.harm = true`, map })

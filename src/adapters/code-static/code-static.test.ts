@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { DEFAULT_TENANT } from '../../core/ids/index.ts'
 import { codeConformance, contextOf } from '../../ports/code.conformance.ts'
 import { makeStaticCode } from './index.ts'
 
@@ -12,7 +13,9 @@ test('an error from another copy of the classes is known by its mark', async () 
       })
     },
   })
-  expect(await code.run(code.find('foreign') as string, 'foreign', null, contextOf())).toEqual({
+  expect(
+    await code.run(code.find('foreign', DEFAULT_TENANT) as string, 'foreign', null, contextOf()),
+  ).toEqual({
     kind: 'failed',
     how: 'again',
     afterMs: 7,

@@ -2,7 +2,7 @@
 // an earlier text is not run by a later one. What a function closes over is outside the hash: keep state out of them.
 
 import { createHash } from 'node:crypto'
-import { failedFunction, outcomeOfError, outcomeOfValue } from '../../core/function/index.ts'
+import { failedFunction, isOpenTo, outcomeOfError, outcomeOfValue } from '../../core/function/index.ts'
 import type { JsonValue } from '../../core/json/index.ts'
 import type { Code, FunctionContext } from '../../ports/code.ts'
 
@@ -13,7 +13,9 @@ export function makeStaticCode(functions: Readonly<Record<string, StaticFunction
   const hash = hashOf(byName)
   return {
     hashes: () => [hash],
-    find: (name) => (byName.has(name) ? hash : null),
+    // They are the node's own: nobody opened them to anybody.
+    find: (name, tenant) => (byName.has(name) && isOpenTo(undefined, tenant) ? hash : null),
+    isOpen: (_codeHash, _name, tenant) => isOpenTo(undefined, tenant),
     run: (codeHash, name, input, context) => {
       const run = codeHash === hash ? byName.get(name) : undefined
       if (run === undefined) return failedFunction('threw', `no function ${name} in bundle ${codeHash}`)

@@ -6,6 +6,7 @@ export {
   type CodeProblem,
   EMPTY_CODE_FOLDER,
 } from './code-folder.ts'
+export { isOpening, isOpenTo } from './open.ts'
 export {
   type FunctionOutcome,
   failedFunction,
