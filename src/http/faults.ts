@@ -20,30 +20,36 @@ export interface FieldFault {
 }
 
 const FAULTS_MAX = 50
+/** Of so many at most anything is made; a request can have as many faults as bytes. */
+export const FAULTS_SEEN_MAX = 200
 
 export function describeFaults(faults: readonly SchemaFault[]): readonly FieldFault[] {
+  const seen = faults.slice(0, FAULTS_SEEN_MAX)
+  const choices = new Set(seen.filter((fault) => isChoice(fault) && isDescribed(fault)).map(placeOf))
+  const holders = new Set(seen.flatMap(holdersOf))
   const told = new Map<string, FieldFault>()
-  for (const fault of faults.filter((one) => !isBehindChoice(one, faults))) {
+  for (const fault of seen) {
+    // A choice that has a description tells itself, otherwise its branches tell.
+    const isToldElsewhere =
+      isChoice(fault) && !isDescribed(fault)
+        ? holders.has(fault.schemaPath)
+        : !isChoice(fault) && holdersOf(fault).some((place) => choices.has(place))
+    if (isToldElsewhere) continue
     const field = { path: pathOf(fault), message: messageOf(fault) }
     told.set(`${field.path} ${field.message}`, field)
+    if (told.size === FAULTS_MAX) break
   }
-  return [...told.values()].slice(0, FAULTS_MAX)
+  return [...told.values()]
 }
 
 const isChoice = ({ keyword }: SchemaFault) => keyword === 'anyOf' || keyword === 'oneOf' || keyword === 'if'
+const isDescribed = ({ parentSchema }: SchemaFault) => parentSchema?.description !== undefined
+const placeOf = ({ schemaPath }: SchemaFault) => schemaPath
 
-/** A choice that has a description tells itself, otherwise its branches tell. */
-function isBehindChoice(fault: SchemaFault, faults: readonly SchemaFault[]): boolean {
-  if (isChoice(fault)) {
-    if (fault.parentSchema?.description !== undefined) return false
-    return faults.some((other) => other !== fault && other.schemaPath.startsWith(`${fault.schemaPath}/`))
-  }
-  return faults.some(
-    (other) =>
-      isChoice(other) &&
-      other.parentSchema?.description !== undefined &&
-      fault.schemaPath.startsWith(`${other.schemaPath}/`),
-  )
+/** Every place in the schema that the fault's own lies in. */
+function holdersOf({ schemaPath }: SchemaFault): readonly string[] {
+  const parts = schemaPath.split('/')
+  return parts.slice(1).map((_, index) => parts.slice(0, index + 1).join('/'))
 }
 
 function pathOf({ instancePath, params }: SchemaFault): string {

@@ -24,14 +24,14 @@ export interface Problem {
 
 export function toProblem(error: unknown, requestId: string): Problem {
   const known = toAppError(error)
-  const { title, status, next } = ERRORS[known.code]
+  const { title, status } = ERRORS[known.code]
   return {
     type: `/errors/${known.code}`,
     title,
     status,
     detail: known.message,
     code: known.code,
-    next,
+    next: known.next,
     instance: `/requests/${requestId}`,
     ...(Object.keys(known.details).length > 0 && { details: known.details }),
   }

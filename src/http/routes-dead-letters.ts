@@ -23,7 +23,11 @@ import {
 import { answer, boolean, integer, listOf, pageOf, ref, shape, string } from './schemas-answers.ts'
 import { showAttempt, showDeadLetter, showEnvelope, showLetterGroup, withJsonMember } from './shapes.ts'
 
-export function addDeadLetterRoutes(app: FastifyInstance, api: Pick<HttpApi, 'reads' | 'deadLetters'>): void {
+export function addDeadLetterRoutes(
+  app: FastifyInstance,
+  api: Pick<HttpApi, 'reads' | 'deadLetters'>,
+  limits: { readonly eventBodyLimit: number },
+): void {
   interface ListQuery extends PageQuery {
     readonly state?: DeadLetterState
     readonly consumer?: string
@@ -154,6 +158,7 @@ export function addDeadLetterRoutes(app: FastifyInstance, api: Pick<HttpApi, 're
   app.post<{ Params: { id: DeadLetterId }; Body: { data: JsonValue; reason: string } }>(
     '/dead-letters/:id/edit',
     {
+      bodyLimit: limits.eventBodyLimit,
       config: { role: 'operator' },
       schema: {
         ...common,

@@ -7,6 +7,7 @@ import { stringifyJson } from '../core/json/index.ts'
 import { type DefinitionFile, diffLines, hasErrors, renderYaml } from '../definitions/index.ts'
 import type { DefinitionItem, NewDefinition, PlannedChange } from '../engine/definitions/index.ts'
 import type { HttpApi } from './api.ts'
+import { BODY_BYTES_MAX } from './body-limits.ts'
 import { compileFiles, refuseErrors } from './definition-files.ts'
 import { fields, oneOf, type PageQuery, page, reason, splitQuery } from './schemas.ts'
 import {
@@ -22,9 +23,6 @@ import {
   string,
 } from './schemas-answers.ts'
 import { iso } from './shapes.ts'
-
-/** Files are many; the rest of the API takes less. */
-const BODY_BYTES_MAX = 8 * 1_048_576
 
 const kind = oneOf(['Source', 'Route', 'Profile'])
 const files = {
@@ -208,7 +206,7 @@ export function addDefinitionRoutes(
     '/definitions/check',
     {
       config: { role: 'viewer' },
-      bodyLimit: BODY_BYTES_MAX,
+      bodyLimit: BODY_BYTES_MAX.files,
       schema: {
         operationId: 'checkDefinitions',
         tags,
@@ -227,7 +225,7 @@ export function addDefinitionRoutes(
     '/definitions/plan',
     {
       config: { role: 'viewer' },
-      bodyLimit: BODY_BYTES_MAX,
+      bodyLimit: BODY_BYTES_MAX.files,
       schema: {
         operationId: 'planDefinitions',
         tags,
@@ -273,7 +271,7 @@ export function addDefinitionRoutes(
     '/definitions/apply',
     {
       config: { role: 'admin' },
-      bodyLimit: BODY_BYTES_MAX,
+      bodyLimit: BODY_BYTES_MAX.files,
       schema: {
         operationId: 'applyDefinitions',
         tags,

@@ -5,6 +5,7 @@ import type { FastifyInstance } from 'fastify'
 import { AppError } from '../core/errors/index.ts'
 import type { ReplayFilter } from '../engine/index.ts'
 import type { HttpApi } from './api.ts'
+import { BODY_BYTES_MAX } from './body-limits.ts'
 import {
   bulkReplayBody,
   fields,
@@ -29,6 +30,7 @@ export function addReplayRoutes(app: FastifyInstance, api: Pick<HttpApi, 'replay
   app.post<{ Body: BulkBody }>(
     '/dead-letters/replay',
     {
+      bodyLimit: BODY_BYTES_MAX.ids,
       config: { role: 'operator' },
       schema: {
         operationId: 'replayDeadLetters',

@@ -4,6 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import { SECRET_NAME } from '../core/secret/index.ts'
 import type { SecretRow } from '../ports/vault.ts'
 import type { HttpApi } from './api.ts'
+import { BODY_BYTES_MAX } from './body-limits.ts'
 import { fields, type PageQuery, page, splitQuery } from './schemas.ts'
 import {
   answer,
@@ -70,7 +71,7 @@ export function addSecretRoutes(app: FastifyInstance, api: Pick<HttpApi, 'secret
   }
   app.post<{ Body: { name: string; value: string; pending: boolean } }>(
     '/secrets',
-    { config: { role: 'admin', answerIsSecret: true }, schema: set },
+    { bodyLimit: BODY_BYTES_MAX.secret, config: { role: 'admin', answerIsSecret: true }, schema: set },
     async (request, reply) => {
       const { tenant, actor } = request.caller
       const { name, value, pending } = request.body

@@ -8,6 +8,7 @@ import { type JsonValue, stringifyJson } from '../core/json/index.ts'
 import type { Finding } from '../definitions/index.ts'
 import type { GivenEvent } from '../engine/inspect/index.ts'
 import type { HttpApi } from './api.ts'
+import { BODY_BYTES_MAX } from './body-limits.ts'
 import { compileFiles, refuseErrors } from './definition-files.ts'
 import { findings } from './routes-definitions.ts'
 import { fields, idParams, oneOf, text } from './schemas.ts'
@@ -91,10 +92,12 @@ const tried = shape(
 export function addTryRoutes(
   app: FastifyInstance,
   api: Pick<HttpApi, 'definitions' | 'inspect' | 'secrets'>,
+  limits: { readonly eventBodyLimit: number },
 ): void {
   app.post<{ Body: { route?: string; yaml?: string; event: AskedEvent } }>(
     '/try',
     {
+      bodyLimit: limits.eventBodyLimit + BODY_BYTES_MAX.yaml,
       config: { role: 'viewer' },
       schema: {
         operationId: 'tryRoute',
@@ -165,6 +168,7 @@ export function addTryRoutes(
   app.post<{ Body: { expression: string; as: 'pick' | 'send' | 'condition'; event: AskedEvent } }>(
     '/try/expression',
     {
+      bodyLimit: limits.eventBodyLimit,
       config: { role: 'viewer' },
       schema: {
         operationId: 'tryExpression',

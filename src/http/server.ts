@@ -8,6 +8,7 @@ import { JsonError, parseJson } from '../core/json/index.ts'
 import type { Log } from '../ports/log.ts'
 import type { HttpApi } from './api.ts'
 import { addAuthentication } from './auth.ts'
+import { BODY_BYTES_MAX, eventBodyLimit, tooLarge } from './body-limits.ts'
 import { addConsolePages } from './console-pages.ts'
 import { addIdempotency } from './idempotency.ts'
 import { isIngest, makeIngest } from './ingest.ts'
@@ -26,6 +27,7 @@ import { addSecretRoutes } from './routes-secrets.ts'
 import { addStreamRoutes } from './routes-stream.ts'
 import { addTryRoutes } from './routes-try.ts'
 import { addWorkRoutes } from './routes-work.ts'
+import { makeValidatorCompiler } from './validation.ts'
 
 export interface HttpServerOptions {
   /** Where the built console is; without one, only the API is served. */
@@ -52,7 +54,6 @@ const HEADERS_MS_MAX = 10_000
 const REQUEST_MS_MAX = 30_000
 /** Longer than the minute for which load balancers keep connections: whoever closes first loses requests. */
 const KEEP_ALIVE_MS = 72_000
-const API_BODY_BYTES_MAX = 1_048_576
 const JSON_DEPTH_MAX = 64
 const CLOSE_STEP_MS = 25
 
@@ -73,23 +74,13 @@ export function makeHttpServer(api: HttpApi, options: HttpServerOptions): HttpSe
     onFailure: (error, requestId) => onFailure(error, requestId, { route: '/in/{tenant}/{source}' }),
   })
 
+  const limits = { eventBodyLimit: eventBodyLimit(options.bodyBytesMax) }
   const app = fastify({
     logger: false,
-    bodyLimit: API_BODY_BYTES_MAX,
+    bodyLimit: BODY_BYTES_MAX.small,
     forceCloseConnections: 'idle',
     genReqId: () => options.requestId(),
     routerOptions: { ignoreTrailingSlash: true },
-    // Kept strict: neither guess what a wrong value meant nor drop what has no meaning.
-    ajv: {
-      customOptions: {
-        removeAdditional: false,
-        coerceTypes: true,
-        useDefaults: true,
-        // A form shows every fault at its field; bodies are small, and no pattern here can run away.
-        allErrors: true,
-        verbose: true,
-      },
-    },
     serverFactory: (handler) => {
       server = createServer(
         { headersTimeout: HEADERS_MS_MAX, requestTimeout: REQUEST_MS_MAX, keepAliveTimeout: KEEP_ALIVE_MS },
@@ -103,8 +94,10 @@ export function makeHttpServer(api: HttpApi, options: HttpServerOptions): HttpSe
       return server
     },
   })
+  app.setValidatorCompiler(makeValidatorCompiler())
   readJsonExactly(app)
-  app.setErrorHandler((error, request, reply) => {
+  app.setErrorHandler((thrown, request, reply) => {
+    const error = tooLarge(thrown, request.routeOptions.bodyLimit, limits.eventBodyLimit) ?? thrown
     if (isOurFailure(error)) {
       onFailure(error, request.id, { method: request.method, route: request.routeOptions.url ?? null })
     }
@@ -133,13 +126,13 @@ export function makeHttpServer(api: HttpApi, options: HttpServerOptions): HttpSe
       addSecretRoutes(scope, api)
       addEventRoutes(scope, api)
       addWorkRoutes(scope, api)
-      addDeadLetterRoutes(scope, api)
+      addDeadLetterRoutes(scope, api, limits)
       addReplayRoutes(scope, api)
       addOverviewRoutes(scope, api)
       addStreamRoutes(scope, api)
       addDemoRoutes(scope, api)
       addDefinitionRoutes(scope, api)
-      addTryRoutes(scope, api)
+      addTryRoutes(scope, api, limits)
     },
     { prefix: '/v1' },
   )

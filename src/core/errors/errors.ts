@@ -222,14 +222,17 @@ export class AppError extends Error {
   override readonly name = 'AppError'
   readonly code: ErrorCode
   readonly details: Readonly<Record<string, unknown>>
+  /** What to do next in this case, where the table's own word does not fit. */
+  readonly next: string
   constructor(
     code: ErrorCode,
     detail?: string,
-    options: { cause?: unknown; details?: Readonly<Record<string, unknown>> } = {},
+    options: { cause?: unknown; details?: Readonly<Record<string, unknown>>; next?: string } = {},
   ) {
     super(detail ?? ERRORS[code].title, options.cause === undefined ? undefined : { cause: options.cause })
     this.code = code
     this.details = options.details ?? {}
+    this.next = options.next ?? ERRORS[code].next
   }
 
   get kind(): ErrorKind {

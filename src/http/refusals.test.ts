@@ -1,0 +1,137 @@
+import { describe, expect, test } from 'vitest'
+import { makeMemoryLog } from '../adapters/log-memory/index.ts'
+import type { HttpApi } from './api.ts'
+import { describeFaults, FAULTS_SEEN_MAX, type SchemaFault } from './faults.ts'
+import { makeHttpServer } from './server.ts'
+import { VALUES_MAX } from './validation.ts'
+
+const CALLER = {
+  tenant: 'ours',
+  role: 'admin',
+  actor: 'me',
+  isNodeAdmin: true,
+  credential: { kind: 'node' },
+}
+
+/** A server whose parts note what they are asked for. */
+function makeWorld(parts: Record<string, unknown> = {}) {
+  const calls: unknown[][] = []
+  const note =
+    (name: string, answer: unknown = {}) =>
+    async (...args: unknown[]) => {
+      calls.push([name, ...args])
+      return answer
+    }
+  const api = {
+    access: { byKey: async () => CALLER, signIn: note('signIn') },
+    replays: { preview: note('preview'), begin: note('begin', { id: 'rpl_1', total: 1 }) },
+    secrets: { set: note('set', { version: 1 }) },
+    ...parts,
+  }
+  const server = makeHttpServer(api as unknown as HttpApi, {
+    bodyBytesMax: 100_000,
+    closeMs: 0,
+    requestId: () => 'r',
+    log: makeMemoryLog(),
+  })
+  const post = async (url: string, payload: unknown, headers: Readonly<Record<string, string>> = {}) => {
+    const answer = await server.app.inject({
+      method: 'POST',
+      url,
+      headers: { authorization: 'Bearer key', 'content-type': 'application/json', ...headers },
+      payload: typeof payload === 'string' ? payload : JSON.stringify(payload),
+    })
+    return { status: answer.statusCode, headers: answer.headers, body: answer.json() }
+  }
+  return { server, calls, post }
+}
+
+const unknownFields = (count: number) =>
+  Object.fromEntries(Array.from({ length: count }, (_, index) => [`f${index}`, 1]))
+
+describe('[AP13] a request with very many faults', () => {
+  test('is described by its first ones; the others are not looked at', () => {
+    let looked = 0
+    const faults = Array.from({ length: 50_000 }, (_, index) => ({
+      keyword: 'additionalProperties',
+      instancePath: '',
+      params: { additionalProperty: `f${index}` },
+      get schemaPath() {
+        looked += 1
+        return '#/additionalProperties'
+      },
+    })) as SchemaFault[]
+    expect(describeFaults(faults)).toHaveLength(50)
+    expect(looked).toBeLessThanOrEqual(FAULTS_SEEN_MAX * 4)
+  })
+
+  test('gets a bounded answer', async () => {
+    const { post, calls } = makeWorld()
+    const filter = { filter: unknownFields(VALUES_MAX - 10) }
+    const many = await post('/v1/dead-letters/replay', filter)
+    expect(many).toMatchObject({ status: 400, body: { code: 'invalid_request' } })
+    expect(many.body.details.fields).toHaveLength(50)
+    const tooMany = await post('/v1/dead-letters/replay', { filter: unknownFields(VALUES_MAX + 10) })
+    expect(tooMany.body.details.fields).toHaveLength(1)
+    const list = await post('/v1/definitions/plan', { files: new Array(50_000).fill(1) })
+    expect(list.body.details.fields).toEqual([{ path: '/files', message: 'must have at most 1000 entries' }])
+    expect(calls).toEqual([])
+  })
+
+  test('is not even read where little is taken', async () => {
+    const { post, calls } = makeWorld()
+    const answer = await post('/v1/session', unknownFields(50_000))
+    expect(answer).toMatchObject({ status: 413, body: { code: 'body_too_large' } })
+    expect(calls).toEqual([])
+  })
+})
+
+describe('[AP14] a body', () => {
+  test.each([
+    ['/v1/dead-letters/replay', { filter: {}, dryRun: null }, '/dryRun'],
+    ['/v1/dead-letters/replay', { filter: {}, dryRun: 'true' }, '/dryRun'],
+    ['/v1/secrets', { name: 'token', value: true }, '/value'],
+    ['/v1/secrets', { name: 'token', value: 7 }, '/value'],
+  ])('of %s is taken as it is: %j is refused', async (url, body, path) => {
+    const { post, calls } = makeWorld()
+    const answer = await post(url, body)
+    expect(answer.status).toBe(400)
+    expect(answer.body.details.fields.map((field: { path: string }) => field.path)).toEqual([path])
+    expect(calls).toEqual([])
+  })
+})
+
+describe('[AP15] a body that is too large', () => {
+  const event = (length: number) => ({ data: 'x'.repeat(length), reason: 'mended' })
+
+  test('is told the limit, and what to do about it', async () => {
+    const { post } = makeWorld()
+    const small = await post('/v1/session', { key: 'x'.repeat(17_000) })
+    expect(small.body).toMatchObject({ detail: 'the limit here is 16384 bytes', details: { limit: 16_384 } })
+    expect(small.body.next).not.toContain('limits.body')
+    const large = await post('/v1/dead-letters/dlq_1/edit', event(170_000))
+    expect(large.body).toMatchObject({ status: 413, detail: 'the limit here is 165536 bytes' })
+    expect(large.body.next).toContain('MILLRACE_BODY_LIMIT')
+    const files = await post('/v1/definitions/check', { files: [{ path: 'a', text: 'x'.repeat(8_400_000) }] })
+    expect(files.body).toMatchObject({ status: 413, next: 'Send fewer files at once.' })
+  })
+
+  test('is one that could not have arrived as an event', async () => {
+    const letter = { id: 'dlq_1', consumer: 'route:book' }
+    let edited = 0
+    const { post } = makeWorld({
+      deadLetters: {
+        edit: async (_tenant: string, _id: string, { data }: { data: string }) => {
+          edited = data.length
+        },
+      },
+      inspect: { compute: async () => ({ ok: true, value: 1, type: 'int' }) },
+      reads: () => ({ deadLetter: async () => letter }),
+    })
+    await post('/v1/dead-letters/dlq_1/edit', event(100_000))
+    expect(edited).toBe(100_000)
+    const asked = { subject: 'shop.paid', data: 'x'.repeat(100_000) }
+    const tried = await post('/v1/try/expression', { expression: '1', as: 'pick', event: asked })
+    expect(tried.status).toBe(200)
+  })
+})
