@@ -48,9 +48,11 @@ async function start(answer?: (request: HttpRequest) => typeof CREATED) {
 }
 
 /** The definitions of a node that has no folder and follows nobody by itself. */
-async function bare(world: World): Promise<Definitions> {
-  const { store } = world
-  const registry = makeRegistry({ store })
+async function bare(
+  world: World,
+  store = world.store,
+  registry = makeRegistry({ store }),
+): Promise<Definitions> {
   const definitions = makeDefinitions({ store, registry, log: makeMemoryLog(), now: world.now, wake() {} })
   await settle(world, definitions.load())
   return definitions
@@ -257,6 +259,33 @@ describe('applying', () => {
       'route:mail done',
     ])
   })
+})
+
+test('[DV23] what another node applies between two reads is not mixed with what was', async () => {
+  const { world, definitions } = await start()
+  await settle(world, control(definitions, 'pause'))
+  const paused = { ...ROUTE, status: 'paused' } as const
+  let isAsked = false
+  const store = {
+    ...world.store,
+    forTenant(tenant: TenantId) {
+      const reads = world.store.forTenant(tenant)
+      const records: typeof reads.records = async (query) => {
+        // The word of a person ends here, because the document says so itself from now on.
+        const request = api([SOURCE, paused], { managedBy: 'folder' })
+        if (!isAsked) {
+          isAsked = true
+          await definitions.apply(DEFAULT_TENANT, request)
+        }
+        return reads.records(query)
+      }
+      return { ...reads, records }
+    },
+  }
+  const registry = makeRegistry({ store })
+  await bare(world, store, registry)
+  expect(isAsked).toBe(true)
+  expect(registry.route(DEFAULT_TENANT, 'route:book')?.status).toBe('paused')
 })
 
 function control(definitions: Definitions, verb: 'pause' | 'resume' | 'disable', name = 'book') {

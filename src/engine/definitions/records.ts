@@ -74,9 +74,21 @@ export async function readPulse(reads: TenantReads): Promise<number> {
   return (await reads.record('bundle', 'pulse'))?.version ?? 0
 }
 
-/** The pulse is read first: whatever changes meanwhile leaves it behind, and is seen at the next look. */
+/** What another node changes between two reads would be mixed with what was: whoever sees the pulse move reads again. */
+const READ_TRIES = 5
+
+/** When it never rests, the pulse stays behind what was read: it is looked at again at the next occasion. */
 export async function readKept(reads: TenantReads): Promise<Kept> {
-  const pulse = await readPulse(reads)
+  let kept = await readOnce(reads, await readPulse(reads))
+  for (let tries = 1; tries < READ_TRIES; tries += 1) {
+    const pulse = await readPulse(reads)
+    if (pulse === kept.pulse) break
+    kept = await readOnce(reads, pulse)
+  }
+  return kept
+}
+
+async function readOnce(reads: TenantReads, pulse: number): Promise<Kept> {
   const current = await reads.record('bundle', 'current')
   const controls = new Map<string, Control>()
   for (let cursor: string | null = null; ; ) {
