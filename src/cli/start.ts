@@ -22,6 +22,8 @@ export async function start(): Promise<number> {
       onFatal,
       onNotice: (text) => process.stdout.write(text),
     })
+    // A function that forgets to wait for a promise must not take down everybody else's work.
+    process.on('unhandledRejection', (error) => app.tellStray(error))
     // Elsewhere stdout is a log that others read: a link there would be a key for all of them.
     const link = config.environment === 'DEV' ? await app.makeSignInLink() : null
     process.stdout.write(renderBanner(app, config, { link, command: commandName(env) }))
