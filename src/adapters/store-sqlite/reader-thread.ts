@@ -1,4 +1,4 @@
-// The reading thread: a read-only connection, so that a long list never delays a commit.
+// A reading thread: a read-only connection, so that a long list never delays a commit. There are two, one for scans.
 
 import type { MessagePort } from 'node:worker_threads'
 import { openForReading } from './connection.ts'

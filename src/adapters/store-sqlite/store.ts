@@ -1,4 +1,7 @@
-// The store over a file: the writer on one thread, reads on a second, checkpoints on a third.
+// The store over a file: the writer on one thread, look-ups on a second, scans on a third, checkpoints on a fourth.
+//
+// A thread answers one call after the other, and every request is let in by a look-up or two: behind a person's search
+// they would all wait. So what may pass by many rows has a thread of its own.
 
 import { mkdirSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
@@ -9,7 +12,10 @@ import { type Ask, makeSystemReads, makeTenantReads } from './ask.ts'
 import { makeCheckpoints } from './checkpoints.ts'
 import type { CommitOutcome } from './executor.ts'
 import { decodeOutcomes, encodeCommits, type Flat } from './protocol.ts'
+import { isScan } from './scans.ts'
 import { openThread, type Thread } from './thread.ts'
+
+type Reader = 'reader' | 'scanner'
 
 export interface SqliteStoreOptions {
   /** The data file; its folder is made if it is missing. Beside it lie `-wal`, `-shm` and `.lock`. */
@@ -32,7 +38,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
   const data = { file, clock: options.clock ?? null }
   const writer = await openThread({ ...data, role: 'writer' })
   const checkpoints = makeCheckpoints(writer, () => openThread({ ...data, role: 'checkpoints' }))
-  let reader: Promise<Thread> | null = null
+  const readers = new Map<Reader, Promise<Thread>>()
   let closing: Promise<void> | null = null
 
   const assertOpen = () => {
@@ -55,26 +61,28 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
   const ask: Ask = async (name, ...args) => {
     assertOpen()
     if (name === 'ledger') return await writer.call('ledger', args)
-    return await (await openReader()).call('read', [name, ...args])
+    return await (await openReader(isScan(name, args) ? 'scanner' : 'reader')).call('read', [name, ...args])
   }
   /** A reader that could not start or broke is opened anew: it holds nothing that could be lost. */
-  const openReader = (): Promise<Thread> => {
-    if (reader === null) {
-      const opened = openThread({ ...data, role: 'reader' })
-      const forget = () => {
-        if (reader === opened) reader = null
-      }
-      reader = opened
-      opened.then((thread) => thread.ended.then(forget), forget)
+  const openReader = (role: Reader): Promise<Thread> => {
+    const known = readers.get(role)
+    if (known !== undefined) return known
+    const opened = openThread({ ...data, role })
+    const forget = () => {
+      if (readers.get(role) === opened) readers.delete(role)
     }
-    return reader
+    readers.set(role, opened)
+    opened.then((thread) => thread.ended.then(forget), forget)
+    return opened
   }
   const close = async () => {
     await gatherer.idle()
-    await reader?.then(
-      (thread) => thread.close(),
-      () => {},
-    )
+    for (const reader of [...readers.values()]) {
+      await reader.then(
+        (thread) => thread.close(),
+        () => {},
+      )
+    }
     await checkpoints.close()
     await writer.close()
   }

@@ -9,7 +9,7 @@ import { toStoreError } from './errors.ts'
 import { type PackedError, packError, unpackError } from './protocol.ts'
 
 export interface ThreadData {
-  readonly role: 'writer' | 'reader' | 'checkpoints'
+  readonly role: 'writer' | 'reader' | 'scanner' | 'checkpoints'
   readonly file: string
   /** A clock in a test's hand: its first element is the time, shared between threads. */
   readonly clock: Float64Array | null

@@ -9,5 +9,7 @@ import { runWriter } from './writer-thread.ts'
 
 assert(parentPort, 'worker.ts is the entry of a worker thread')
 const data = workerData as ThreadData
-const run = { writer: runWriter, reader: runReader, checkpoints: runCheckpoints }[data.role]
+const run = { writer: runWriter, reader: runReader, scanner: runReader, checkpoints: runCheckpoints }[
+  data.role
+]
 run(parentPort, data)

@@ -1,0 +1,31 @@
+// Which reads may pass by many rows that they do not answer, or count many: those that no look-up should wait behind.
+
+import { readWholeId } from '../../core/ids/index.ts'
+import type { ReadName, Reads } from './reads.ts'
+
+type Lists = 'events' | 'workList' | 'deadLetters'
+
+const SCANS: ReadonlySet<ReadName> = new Set([
+  'dump',
+  'deadLetterGroups',
+  'overview',
+  'workCounts',
+  'readyConsumers',
+])
+
+/** Whether a list is filtered by what no index holds. */
+const FILTERED: { readonly [Name in Lists]: (query: Parameters<Reads[Name]>[1]) => boolean } = {
+  events: ({ q = '', source, subject, unmatched }) =>
+    readWholeId(q) === null &&
+    (q !== '' || source !== undefined || subject !== undefined || unmatched === false),
+  workList: (query) => query.consumer !== undefined || query.class !== undefined,
+  deadLetters: (query) =>
+    query.eventId === undefined &&
+    (query.consumer !== undefined || query.class !== undefined || query.reason !== undefined),
+}
+
+export function isScan<Name extends ReadName>(name: Name, args: Parameters<Reads[Name]>): boolean {
+  if (SCANS.has(name)) return true
+  const isFiltered = FILTERED[name as Lists] as ((query: unknown) => boolean) | undefined
+  return isFiltered?.(args[1]) ?? false
+}
