@@ -1,5 +1,5 @@
 // Counters in buckets of equal length over the last while: a ring of fixed size whose old buckets are wiped as time
-// comes round to them.
+// comes round to them. Memory is taken page by page, as time comes to them: one that counts little stays small.
 
 import type { Instant } from '../core/time/index.ts'
 
@@ -10,40 +10,54 @@ export interface Ring {
   get(from: Instant, bucket: number, column: number): number
   /** Over the buckets that began within `spanMs`. */
   sum(now: Instant, spanMs: number, column: number): number
+  /** Nothing that it could still show was ever counted. */
+  isIdle(now: Instant): boolean
 }
+
+interface Page {
+  readonly values: Uint32Array
+  /** Which bucket of all time lies in a slot; one more than its number, so that 0 is none. */
+  readonly holds: Float64Array
+}
+
+const PAGE_SLOTS = 32
 
 export function makeRing(
   { stepMs, count }: { readonly stepMs: number; readonly count: number },
   columns: number,
 ): Ring {
-  const values = new Uint32Array(count * columns)
-  /** Which bucket of all time lies in a slot; one more than its number, so that 0 is none. */
-  const holds = new Float64Array(count)
+  const pages: (Page | undefined)[] = new Array(Math.ceil(count / PAGE_SLOTS)).fill(undefined)
   let newest = Number.NEGATIVE_INFINITY
 
-  const slotFor = (now: Instant): number => {
+  const makePage = (index: number): Page => {
+    const page = { values: new Uint32Array(PAGE_SLOTS * columns), holds: new Float64Array(PAGE_SLOTS) }
+    pages[index] = page
+    return page
+  }
+  const put = (now: Instant, column: number, value: number, isMore: boolean): void => {
     const bucket = Math.floor(now / stepMs)
     // A clock that steps back a little goes on counting in the newest bucket; one that jumped begins anew.
     if (bucket > newest || newest - bucket >= count) newest = bucket
     const slot = newest % count
-    if (holds[slot] !== newest + 1) {
-      holds[slot] = newest + 1
-      values.fill(0, slot * columns, (slot + 1) * columns)
+    const index = Math.floor(slot / PAGE_SLOTS)
+    const { values, holds } = pages[index] ?? makePage(index)
+    const row = slot % PAGE_SLOTS
+    if (holds[row] !== newest + 1) {
+      holds[row] = newest + 1
+      values.fill(0, row * columns, (row + 1) * columns)
     }
-    return slot * columns
+    const at = row * columns + column
+    values[at] = isMore ? (values[at] as number) + value : value
   }
   const at = (bucket: number, column: number): number => {
     const slot = ((bucket % count) + count) % count
-    return holds[slot] === bucket + 1 ? (values[slot * columns + column] as number) : 0
+    const page = pages[Math.floor(slot / PAGE_SLOTS)]
+    const row = slot % PAGE_SLOTS
+    return page?.holds[row] === bucket + 1 ? (page.values[row * columns + column] as number) : 0
   }
   return {
-    add(now, column) {
-      const index = slotFor(now) + column
-      values[index] = (values[index] as number) + 1
-    },
-    set(now, column, value) {
-      values[slotFor(now) + column] = value
-    },
+    add: (now, column) => put(now, column, 1, true),
+    set: (now, column, value) => put(now, column, value, false),
     get: (from, bucket, column) => at(Math.floor(from / stepMs) + bucket, column),
     sum(now, spanMs, column) {
       const last = Math.floor(now / stepMs)
@@ -52,5 +66,6 @@ export function makeRing(
       for (let bucket = first; bucket <= last; bucket += 1) total += at(bucket, column)
       return total
     },
+    isIdle: (now) => Math.abs(Math.floor(now / stepMs) - newest) >= count,
   }
 }

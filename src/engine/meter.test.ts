@@ -110,17 +110,54 @@ describe('[FD4] the meter', () => {
     expect(meter.stats(TENANT, 15).queueAgeMs.slice(-3)).toEqual([0, null, 1_234])
   })
 
-  test('has a bound for names and tenants', () => {
-    const { meter, accept, settle } = makeCounted()
-    for (let count = 0; count < 600; count += 1) {
+  test('[FD9] has a bound for names, and goes on with those that it counts', () => {
+    const { meter, accept, settle, move } = makeCounted()
+    const both = (count: number) => {
       accept(`source-${count}`)
       settle('done', 1, `route:${count}`)
     }
+    for (let count = 0; count < 600; count += 1) both(count)
+    both(0)
     const { sources, consumers } = meter.stats(TENANT, 15)
     expect([sources.length, consumers.length]).toEqual([500, 500])
-    for (let count = 0; count < 60; count += 1) accept('shop', `tenant-${count}` as TenantId)
-    expect(meter.rates(TENANT).acceptedPerMinute).toBe(0)
-    expect(meter.rates('tenant-59' as TenantId).acceptedPerMinute).toBe(1)
+    expect([sources[0], consumers[0]]).toMatchObject([
+      { source: 'source-0', accepted: 2 },
+      { consumer: 'route:0', done: 2 },
+    ])
+    // A day later nothing of them could be shown any more, and there is room.
+    move(25 * 3_600_000)
+    both(599)
+    expect(meter.stats(TENANT, 15).sources).toMatchObject([{ source: 'source-599', accepted: 1 }])
+  })
+
+  test('[FD9] has a bound for tenants: one that is counted is given up only when it has been idle for a day', () => {
+    const { meter, accept, move } = makeCounted()
+    const tenant = (count: number) => `tenant-${count}` as TenantId
+    const rate = (count: number) => meter.rates(tenant(count)).acceptedPerMinute
+    const round = (tenants: number) => {
+      for (let count = 0; count < tenants; count += 1) accept('shop', tenant(count))
+    }
+    round(120)
+    round(120)
+    expect([rate(0), rate(99), rate(100), rate(119)]).toEqual([2, 2, 0, 0])
+    meter.queueAge(tenant(119), 5)
+    expect(meter.stats(tenant(119), 15).queueAgeMs.at(-1)).toBeNull()
+    move(23 * 3_600_000)
+    round(99)
+    accept('shop', tenant(119))
+    expect(rate(119)).toBe(0)
+    move(2 * 3_600_000)
+    accept('shop', tenant(119))
+    // The only one that was idle for longer than is shown.
+    expect([rate(119), meter.stats(tenant(98), 1_440).accepted.at(-121)]).toEqual([1, 1])
+    expect(meter.stats(tenant(99), 1_440).sources).toEqual([])
+  })
+
+  test('[FD9] a tenant that does little takes little memory', () => {
+    const { accept } = makeCounted()
+    const before = process.memoryUsage().arrayBuffers
+    for (let count = 0; count < 50; count += 1) accept('shop', `tenant-${count}` as TenantId)
+    expect((process.memoryUsage().arrayBuffers - before) / 50).toBeLessThan(40_000)
   })
 })
 

@@ -1,7 +1,8 @@
 // How much, how fast, how often in vain: counted per tenant, source and consumer in buckets of fixed size, in memory alone.
 // A node counts what it does itself, from its start.
 //
-// Counting an event takes a few array writes; nothing is allocated but for a name that is new.
+// Counting an event takes a few array writes; memory is taken for a name and for a while that are new. When there is none
+// left, what is counted goes on being counted, and what is new waits until another has been idle for as long as is shown.
 
 import type { TenantId } from '../core/ids/index.ts'
 import type { Instant } from '../core/time/index.ts'
@@ -59,8 +60,10 @@ const COARSE = { stepMs: MINUTE_MS, count: 1_440 }
 /** Per name: a quarter of an hour by the minute, a day by the quarter. */
 const NAME_FINE = { stepMs: MINUTE_MS, count: 16 }
 const NAME_COARSE = { stepMs: 15 * MINUTE_MS, count: 97 }
-const TENANTS_MAX = 50
+const TENANTS_MAX = 100
 const NAMES_MAX = 500
+/** How often those that are counted are looked through for one that is idle. */
+const LOOK_EVERY_MS = MINUTE_MS
 
 // Columns of a tenant's rings; the bins of the latency follow.
 const ACCEPTED = 0
@@ -77,35 +80,56 @@ interface Rings {
 }
 
 interface Counted extends Rings {
-  readonly sources: Map<string, Rings>
-  readonly consumers: Map<string, Rings>
+  readonly sources: Bounded<Rings>
+  readonly consumers: Bounded<Rings>
+}
+
+/** What is counted by its name, as many as there is room for. */
+interface Bounded<Value> {
+  readonly all: ReadonlyMap<string, Value>
+  /** null: there is no room for it. */
+  at(name: string, now: Instant): Value | null
+}
+
+function makeBounded<Value extends Rings>(max: number, make: () => Value): Bounded<Value> {
+  const all = new Map<string, Value>()
+  let lookedAt = Number.NEGATIVE_INFINITY
+
+  const makeRoom = (now: Instant): boolean => {
+    if (all.size < max) return true
+    // A name without room comes with every one of its events.
+    if (Math.abs(now - lookedAt) < LOOK_EVERY_MS) return false
+    lookedAt = now
+    for (const [name, { coarse }] of all) if (coarse.isIdle(now)) all.delete(name)
+    return all.size < max
+  }
+  return {
+    all,
+    at(name, now) {
+      const known = all.get(name)
+      if (known !== undefined) return known
+      if (!makeRoom(now)) return null
+      const made = make()
+      all.set(name, made)
+      return made
+    },
+  }
 }
 
 export function makeMeter({ clock }: { readonly clock: Pick<Clock, 'now'> }): Meter {
-  const tenants = new Map<TenantId, Counted>()
+  const names = () => makeBounded(NAMES_MAX, () => makeRings(NAME_FINE, NAME_COARSE, BINS))
+  const tenants = makeBounded<Counted>(TENANTS_MAX, () => ({
+    ...makeRings(FINE, COARSE, BINS + BIN_COUNT),
+    sources: names(),
+    consumers: names(),
+  }))
 
-  const counted = (tenant: TenantId): Counted => {
-    const known = tenants.get(tenant)
-    if (known !== undefined) return known
-    // The one that was there first goes: which is the quietest is not worth knowing at every event.
-    if (tenants.size >= TENANTS_MAX) tenants.delete(tenants.keys().next().value as TenantId)
-    const made = { ...makeRings(FINE, COARSE, BINS + BIN_COUNT), sources: new Map(), consumers: new Map() }
-    tenants.set(tenant, made)
-    return made
-  }
-  const named = (names: Map<string, Rings>, name: string): Rings => {
-    const known = names.get(name)
-    if (known !== undefined) return known
-    if (names.size >= NAMES_MAX) names.delete(names.keys().next().value as string)
-    const made = makeRings(NAME_FINE, NAME_COARSE, BINS)
-    names.set(name, made)
-    return made
-  }
   const settled = (tenant: TenantId, about: About, column: number, latencyMs: number, now: Instant) => {
-    const all = counted(tenant)
+    const all = tenants.at(tenant, now)
+    if (all === null) return
     add(all, now, column)
     if (column === DONE) add(all, now, BINS + binOf(latencyMs))
-    add(named(all.consumers, about.work.consumer), now, column)
+    add(all.consumers.at(about.work.consumer, now), now, column)
   }
 
   return {
@@ -113,9 +137,10 @@ export function makeMeter({ clock }: { readonly clock: Pick<Clock, 'now'> }): Me
       for (const write of writes) {
         if (write.w === 'event.append') {
           const now = clock.now()
-          const all = counted(tenant)
+          const all = tenants.at(tenant, now)
+          if (all === null) continue
           add(all, now, ACCEPTED)
-          add(named(all.sources, write.event.source), now, ACCEPTED)
+          add(all.sources.at(write.event.source, now), now, ACCEPTED)
         } else if (about !== null && write.w === 'work.settle' && write.work === about.work.id) {
           if (write.to === 'parked' || write.to === 'cancelled') continue
           const column = write.to === 'dead' ? DEAD : DONE
@@ -126,12 +151,14 @@ export function makeMeter({ clock }: { readonly clock: Pick<Clock, 'now'> }): Me
       }
     },
     queueAge(tenant, ageMs) {
-      const all = counted(tenant)
+      const now = clock.now()
+      const all = tenants.at(tenant, now)
       const value = Math.min(0xffff_fffe, Math.max(0, Math.round(ageMs))) + 1
-      for (const ring of [all.fine, all.coarse]) ring.set(clock.now(), QUEUE_AGE, value)
+      all?.fine.set(now, QUEUE_AGE, value)
+      all?.coarse.set(now, QUEUE_AGE, value)
     },
     rates(tenant) {
-      const fine = tenants.get(tenant)?.fine
+      const fine = tenants.all.get(tenant)?.fine
       const now = clock.now()
       const sum = (column: number) => fine?.sum(now, MINUTE_MS, column) ?? 0
       return {
@@ -141,7 +168,7 @@ export function makeMeter({ clock }: { readonly clock: Pick<Clock, 'now'> }): Me
       }
     },
     stats(tenant, minutes) {
-      const known = tenants.get(tenant)
+      const known = tenants.all.get(tenant)
       const spanMs = minutes * MINUTE_MS
       const isFine = spanMs <= FINE.stepMs * FINE.count
       const { stepMs } = isFine ? FINE : COARSE
@@ -169,14 +196,14 @@ export function makeMeter({ clock }: { readonly clock: Pick<Clock, 'now'> }): Me
         latencyP50Ms: buckets.map(at(0.5)),
         latencyP95Ms: buckets.map(at(0.95)),
         queueAgeMs: column(QUEUE_AGE).map((value) => (value === 0 ? null : value - 1)),
-        consumers: [...(known?.consumers ?? [])]
+        consumers: [...(known?.consumers.all ?? [])]
           .map(([consumer, rings]) => {
             const [done, retried, dead] = [sums(rings, DONE), sums(rings, RETRIED), sums(rings, DEAD)]
             return { consumer, perMinute: perMinute(done + dead, minutes), done, retried, dead }
           })
           .filter(({ done, retried, dead }) => done + retried + dead > 0)
           .sort((a, b) => b.perMinute - a.perMinute || (a.consumer < b.consumer ? -1 : 1)),
-        sources: [...(known?.sources ?? [])]
+        sources: [...(known?.sources.all ?? [])]
           .map(([source, rings]) => {
             const accepted = sums(rings, ACCEPTED)
             return { source, perMinute: perMinute(accepted, minutes), accepted }
@@ -194,9 +221,9 @@ function makeRings(fine: Span, coarse: Span, columns: number): Rings {
   return { fine: makeRing(fine, columns), coarse: makeRing(coarse, columns) }
 }
 
-function add({ fine, coarse }: Rings, now: Instant, column: number): void {
-  fine.add(now, column)
-  coarse.add(now, column)
+function add(rings: Rings | null, now: Instant, column: number): void {
+  rings?.fine.add(now, column)
+  rings?.coarse.add(now, column)
 }
 
 function read(ring: Ring | null, from: Instant, count: number, column: number): number[] {
