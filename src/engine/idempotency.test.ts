@@ -122,6 +122,43 @@ describe('idempotency keys', () => {
     expect(all.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
   })
 
+  test('[AP6] run once, also when the reserve is read before its commit has answered', async () => {
+    const { node, store } = makeWorld()
+    let answerFirst = () => {}
+    let begun = 0
+    const one = node('a', {
+      commit: async (commit) => {
+        const result = await store.commit(commit)
+        begun += 1
+        if (begun === 1)
+          await new Promise<void>((done) => {
+            answerFirst = done
+          })
+        return result
+      },
+    })
+    const first = ask(one)
+    while (begun === 0) await Promise.resolve()
+    // Its reserve is durable and to be seen, and its own life does not know so yet.
+    await expect(ask(one)).rejects.toMatchObject({ code: 'idempotency_running' })
+    expect(begun).toBe(1)
+    answerFirst()
+    await run(await first).finish(ANSWER)
+    expect(await ask(one)).toEqual({ do: 'replay', answer: ANSWER })
+  })
+
+  test('[AP6] are free again when the reserve is refused or breaks', async () => {
+    const { node, store } = makeWorld()
+    const commits: Store['commit'][] = [
+      () => Promise.reject(new StoreError('unavailable', 'gone')),
+      async () => ({ ok: false, failed: { g: 'version', of: 'idempotency', key: 'x', version: 0 } }) as never,
+    ]
+    const one = node('a', { commit: (commit) => (commits.shift() ?? store.commit)(commit) })
+    await expect(ask(one)).rejects.toMatchObject({ code: 'unavailable' })
+    await expect(ask(one)).rejects.toMatchObject({ code: 'idempotency_running' })
+    expect((await ask(one)).do).toBe('run')
+  })
+
   test('[AP7] of a request that failed on our side are free again', async () => {
     const { node, count } = makeWorld()
     const one = node('a')
@@ -138,6 +175,7 @@ describe('idempotency keys', () => {
     move(121_000)
     const second = run(await ask(next))
     await lost.finish({ ...ANSWER, text: 'late' })
+    expect(crashed.log.messages).toMatchObject([{ level: 'warn', name: 'idempotency.lost' }])
     await expect(ask(next)).rejects.toMatchObject({ code: 'idempotency_running' })
     await second.finish(ANSWER)
     expect(await ask(next)).toEqual({ do: 'replay', answer: ANSWER })
@@ -165,10 +203,16 @@ describe('idempotency keys', () => {
     await expect(ask(one)).rejects.toMatchObject({ code: 'conflict' })
   })
 
-  test('[AP8] are removed when they are old, a bounded number at a time', async () => {
-    const { node, count, move, timers } = makeWorld()
-    const one = node('a')
-    for (let key = 0; key < 250; key += 1) await run(await ask(one, { key: `k${key}` })).finish(ANSWER)
+  test('[AP8] are removed when they are old, a page of each tenant in turn, until none is left', async () => {
+    const { node, count, move, timers, store } = makeWorld()
+    const removed: string[] = []
+    const one = node('a', {
+      commit: (commit) => {
+        if (commit.writes[0]?.w === 'record.delete') removed.push(`${commit.tenant} ${commit.writes.length}`)
+        return store.commit(commit)
+      },
+    })
+    for (let key = 0; key < 2_250; key += 1) await run(await ask(one, { key: `k${key}` })).finish(ANSWER)
     await run(await ask(one, { tenant: OTHER })).finish(ANSWER)
     move(36 * HOUR_MS)
     await run(await ask(one, { key: 'young' })).finish(ANSWER)
@@ -176,6 +220,8 @@ describe('idempotency keys', () => {
     one.start()
     while (timers.length === 0) await Promise.resolve()
     expect([await count(), await count(OTHER)]).toEqual([1, 0])
+    const full = `${DEFAULT_TENANT} 100`
+    expect(removed).toEqual([full, `${OTHER} 1`, ...new Array(21).fill(full), `${DEFAULT_TENANT} 50`])
     one.stop()
   })
 })

@@ -28,7 +28,7 @@ export type Begun =
 export interface Idempotency {
   /** `request` stands for method, path and body. Throws `idempotency_mismatch` and `idempotency_running`. */
   begin(tenant: TenantId, caller: string, key: string, request: string): Promise<Begun>
-  /** Removes what is too old, now and every few minutes, a bounded number at a time. */
+  /** Removes what is too old, now and every few minutes, page by page. */
   start(): void
   stop(): void
 }
@@ -42,6 +42,11 @@ interface Body {
   readonly answer: KeptAnswer | 'large' | null
 }
 
+interface Reserved {
+  readonly version: number
+  readonly body: Body
+}
+
 const DAY_MS = 86_400_000
 /** Longer than any request may take. */
 const ABANDONED_AFTER_MS = 120_000
@@ -49,8 +54,6 @@ const RETRY_SECONDS = 1
 const ANSWER_LENGTH_MAX = 262_144
 const CLEAN_EVERY_MS = 600_000
 const CLEAN_PAGE = 100
-/** Per round, over all tenants. */
-const CLEAN_MAX = 2_000
 
 export function makeIdempotency(deps: {
   readonly store: Store
@@ -88,36 +91,28 @@ export function makeIdempotency(deps: {
     version,
   })
 
-  const isUnderWay = (tenant: TenantId, name: string, body: Body): boolean =>
-    body.life === life
-      ? running.has(`${tenant} ${name}`)
-      : Math.abs(clock.now() - body.at) < ABANDONED_AFTER_MS
+  const isUnderWay = (slot: string, body: Body): boolean =>
+    body.life === life ? running.has(slot) : Math.abs(clock.now() - body.at) < ABANDONED_AFTER_MS
 
-  const reserve = (tenant: TenantId, name: string, version: number, body: Body): Begun => {
-    const slot = `${tenant} ${name}`
-    running.add(slot)
-    return {
-      do: 'run',
-      async finish(answer) {
-        const kept = answer !== null && answer.text.length > ANSWER_LENGTH_MAX ? 'large' : answer
-        const write: Write =
-          kept === null
-            ? { w: 'record.delete', kind: 'idempotency', key: name }
-            : put(name, version + 1, { ...body, answer: kept })
-        try {
-          await store.commit({ tenant, guards: [guard(name, version)], writes: [write] })
-        } catch (error) {
-          // What was asked for is done, and its answer is owed; the key is free again after a while.
-          log.warn('idempotency.lost', { tenant, error: messageOf(error) })
-        } finally {
-          running.delete(slot)
-        }
-      },
+  const finish = async (tenant: TenantId, name: string, reserved: Reserved, answer: KeptAnswer | null) => {
+    const { version, body } = reserved
+    const kept = answer !== null && answer.text.length > ANSWER_LENGTH_MAX ? 'large' : answer
+    const write: Write =
+      kept === null
+        ? { w: 'record.delete', kind: 'idempotency', key: name }
+        : put(name, version + 1, { ...body, answer: kept })
+    // What was asked for is done, and its answer is owed, whatever becomes of the key.
+    try {
+      const result = await store.commit({ tenant, guards: [guard(name, version)], writes: [write] })
+      if (!result.ok) log.warn('idempotency.lost', { tenant, error: 'the key was taken up by another run' })
+    } catch (error) {
+      log.warn('idempotency.lost', { tenant, error: messageOf(error) })
     }
   }
 
   const begin: Idempotency['begin'] = async (tenant, caller, key, request) => {
     const owner = digest(`${caller}\n${key}`)
+    const slot = `${tenant} ${owner}`
     const now = clock.now()
     // Days beside today, so that a key that is sent around midnight is still one key.
     const names = [-1, 0, 1].map((days) => `${dayOf(now + days * DAY_MS)}/${owner}`)
@@ -131,32 +126,52 @@ export function makeIdempotency(deps: {
         )
       }
       if (body.answer !== null) return { do: 'replay', answer: body.answer }
-      if (isUnderWay(tenant, names[index] as string, body)) throw isRunning()
+      if (isUnderWay(slot, body)) throw isRunning()
     }
-    // A key that is taken up again keeps its name: the first run, should it still live, loses its place.
-    const at = index === -1 ? 1 : index
-    const [name, version] = [names[at] as string, (versions[at] as number) + 1]
-    const fresh: Body = { request: digest(request), at: now, life, answer: null }
-    const guards = names.map((one, position) => guard(one, versions[position] as number))
-    const result = await store.commit({ tenant, guards, writes: [put(name, version, fresh)] })
-    if (!result.ok) throw isRunning()
-    return reserve(tenant, name, version, fresh)
+    // Taken before the store is asked: a reserve can be read by others before its own commit has answered.
+    if (running.has(slot)) throw isRunning()
+    running.add(slot)
+    try {
+      // A key that is taken up again keeps its name: the first run, should it still live, loses its place.
+      const at = index === -1 ? 1 : index
+      const [name, version] = [names[at] as string, (versions[at] as number) + 1]
+      const fresh: Body = { request: digest(request), at: now, life, answer: null }
+      const guards = names.map((one, position) => guard(one, versions[position] as number))
+      const result = await store.commit({ tenant, guards, writes: [put(name, version, fresh)] })
+      if (!result.ok) throw isRunning()
+      return {
+        do: 'run',
+        finish: (answer) =>
+          finish(tenant, name, { version, body: fresh }, answer).finally(() => running.delete(slot)),
+      }
+    } catch (error) {
+      running.delete(slot)
+      throw error
+    }
   }
 
+  /** Whether there may be more. */
+  const cleanPage = async (tenant: TenantId, oldest: string): Promise<boolean> => {
+    const query = { kind: 'idempotency', cursor: null, limit: CLEAN_PAGE } as const
+    const { items } = await store.forTenant(tenant).records(query)
+    const old = items.filter(({ key }) => key < oldest)
+    if (old.length === 0) return false
+    const writes = old.map(({ key }): Write => ({ w: 'record.delete', kind: 'idempotency', key }))
+    await store.commit({ tenant, guards: [], writes })
+    return old.length === CLEAN_PAGE
+  }
+  /** A page of each tenant in turn, until nothing old is left: one that is full of them keeps nobody waiting. */
   const clean = async () => {
-    let left = CLEAN_MAX
     const oldest = dayOf(clock.now() - DAY_MS)
-    for (const tenant of await deps.tenants()) {
-      while (left > 0 && !isStopped) {
-        const page = await store
-          .forTenant(tenant)
-          .records({ kind: 'idempotency', cursor: null, limit: CLEAN_PAGE })
-        const old = page.items.filter(({ key }) => key < oldest)
-        if (old.length === 0) break
-        left -= old.length
-        const writes = old.map(({ key }): Write => ({ w: 'record.delete', kind: 'idempotency', key }))
-        await store.commit({ tenant, guards: [], writes })
+    let waiting = await deps.tenants()
+    while (waiting.length > 0) {
+      const more: TenantId[] = []
+      for (const tenant of waiting) {
+        if (isStopped) return
+        if (await cleanPage(tenant, oldest)) more.push(tenant)
+        await new Promise<void>((done) => clock.defer(done))
       }
+      waiting = more
     }
   }
   const round = () => {

@@ -11,6 +11,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** What a caller must at least be; GET needs a viewer and the rest an operator unless the route says otherwise. */
     role?: NeededRole
+    /** It changes nothing, so it can be sent again without a name, and its answer is not kept. */
+    readsOnly?: true
   }
 }
 
@@ -72,7 +74,8 @@ const IDEMPOTENCY_KEY: Schema = {
 /** POSTs under /v1 whose answers may be kept. */
 export function takesIdempotencyKey(route: Pick<RouteOptions, 'url' | 'method' | 'config'>): boolean {
   const isOpen = neededRole(route) === 'open'
-  return route.method === 'POST' && !isOpen && route.config?.answerIsSecret !== true
+  const { answerIsSecret, readsOnly } = route.config ?? {}
+  return route.method === 'POST' && !isOpen && answerIsSecret !== true && readsOnly !== true
 }
 
 function completeRoute(route: RouteOptions): void {

@@ -135,3 +135,22 @@ describe('[AP15] a body that is too large', () => {
     expect(tried.status).toBe(200)
   })
 })
+
+test('[AP16] a POST that only reads ignores an idempotency key and keeps nothing', async () => {
+  let runs = 0
+  const { post, calls } = makeWorld({
+    inspect: {
+      compute: async () => {
+        runs += 1
+        return { ok: true, value: runs, type: 'int' }
+      },
+    },
+  })
+  const body = { expression: '1', as: 'pick', event: 'evt_1' }
+  for (const value of [1, 2]) {
+    const answer = await post('/v1/try/expression', body, { 'idempotency-key': 'k-1' })
+    expect(answer).toMatchObject({ status: 200, body: { value } })
+    expect(answer.headers).not.toHaveProperty('idempotency-replayed')
+  }
+  expect(calls).toEqual([])
+})

@@ -205,7 +205,7 @@ export function addDefinitionRoutes(
   app.post<{ Body: { files: readonly DefinitionFile[] } }>(
     '/definitions/check',
     {
-      config: { role: 'viewer' },
+      config: { role: 'viewer', readsOnly: true },
       bodyLimit: BODY_BYTES_MAX.files,
       schema: {
         operationId: 'checkDefinitions',
@@ -224,7 +224,7 @@ export function addDefinitionRoutes(
   app.post<{ Body: { files: readonly DefinitionFile[]; prune: boolean } }>(
     '/definitions/plan',
     {
-      config: { role: 'viewer' },
+      config: { role: 'viewer', readsOnly: true },
       bodyLimit: BODY_BYTES_MAX.files,
       schema: {
         operationId: 'planDefinitions',

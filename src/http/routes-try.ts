@@ -98,7 +98,7 @@ export function addTryRoutes(
     '/try',
     {
       bodyLimit: limits.eventBodyLimit + BODY_BYTES_MAX.yaml,
-      config: { role: 'viewer' },
+      config: { role: 'viewer', readsOnly: true },
       schema: {
         operationId: 'tryRoute',
         tags: ['try'],
@@ -169,7 +169,7 @@ export function addTryRoutes(
     '/try/expression',
     {
       bodyLimit: limits.eventBodyLimit,
-      config: { role: 'viewer' },
+      config: { role: 'viewer', readsOnly: true },
       schema: {
         operationId: 'tryExpression',
         tags: ['try'],
