@@ -6,7 +6,7 @@ import { AppError } from '../core/errors/index.ts'
 import type { HttpApi } from './api.ts'
 import { authenticate } from './auth.ts'
 import { string } from './schemas-answers.ts'
-import { makeStreamHub, type Reader } from './stream-hub.ts'
+import { HUB_LIMITS, type HubLimits, makeStreamHub, type Reader } from './stream-hub.ts'
 
 const RETRY_SECONDS = 30
 const HEADERS = {
@@ -22,18 +22,32 @@ const DESCRIPTION = [
   'Send the last `id` as `Last-Event-ID` to go on after a short break. A node tells what it does itself.',
 ].join(' ')
 
-export function addStreamRoutes(app: FastifyInstance, api: Pick<HttpApi, 'watch' | 'access'>): void {
-  const hub = makeStreamHub({
-    watch: (watcher) => api.watch(watcher),
-    life: randomUUID(),
-    after(delayMs, callback) {
-      const timer = setTimeout(callback, delayMs).unref()
-      return () => clearTimeout(timer)
+/** What ends a key or a session: its streams need not wait for a ping. */
+const ENDINGS = new Set(['DELETE /v1/keys/:id', 'DELETE /v1/session'])
+
+export function addStreamRoutes(
+  app: FastifyInstance,
+  api: Pick<HttpApi, 'watch' | 'access'>,
+  limits: HubLimits = HUB_LIMITS,
+): void {
+  const hub = makeStreamHub(
+    {
+      watch: (watcher) => api.watch(watcher),
+      life: randomUUID(),
+      after(delayMs, callback) {
+        const timer = setTimeout(callback, delayMs).unref()
+        return () => clearTimeout(timer)
+      },
+      monotonic: () => performance.now(),
     },
-    monotonic: () => performance.now(),
-  })
+    limits,
+  )
   // Before connections are waited for: these would never end by themselves.
   app.addHook('preClose', async () => hub.close())
+  app.addHook('onResponse', async (request, reply) => {
+    const isEnding = ENDINGS.has(`${request.method} ${request.routeOptions.url}`)
+    if (isEnding && reply.statusCode === 204) hub.recheck(request.caller.tenant)
+  })
 
   app.get(
     '/stream',
@@ -51,7 +65,7 @@ export function addStreamRoutes(app: FastifyInstance, api: Pick<HttpApi, 'watch'
     },
     (request, reply) => {
       const { raw } = reply
-      const { tenant, role } = request.caller
+      const { tenant, role, credential } = request.caller
       const lastId = request.headers['last-event-id']
       const reader: Reader = {
         write(text) {
@@ -60,6 +74,7 @@ export function addStreamRoutes(app: FastifyInstance, api: Pick<HttpApi, 'watch'
           return raw.write(text)
         },
         end: () => raw.end(),
+        drop: () => raw.destroy(),
         async mayRead() {
           try {
             const caller = await authenticate(request, api.access)
@@ -70,8 +85,10 @@ export function addStreamRoutes(app: FastifyInstance, api: Pick<HttpApi, 'watch'
           }
         },
       }
-      const seat = hub.join(tenant, typeof lastId === 'string' ? lastId : null, reader)
-      if (seat === null) throw tooMany()
+      const who = { tenant, credential: JSON.stringify(credential) }
+      const seat = hub.join(who, typeof lastId === 'string' ? lastId : null, reader)
+      if (seat === 'closed') throw new AppError('shutting_down')
+      if (typeof seat === 'string') throw tooMany(seat === 'tenant' ? 'tenant' : 'key')
       reply.hijack()
       raw.on('drain', seat.drained)
       raw.once('close', seat.leave)
@@ -79,8 +96,8 @@ export function addStreamRoutes(app: FastifyInstance, api: Pick<HttpApi, 'watch'
   )
 }
 
-function tooMany(): AppError {
-  return new AppError('limited', 'too many streams of this tenant are open on this node', {
+function tooMany(whose: 'tenant' | 'key'): AppError {
+  return new AppError('limited', `too many streams of this ${whose} are open on this node`, {
     details: { retryAfterSeconds: RETRY_SECONDS },
   })
 }

@@ -44,10 +44,10 @@ function makeWorld(limits: Partial<HubLimits> = {}) {
     }
     now = until
   }
-  const read = (tenant: TenantId, lastId: string | null = null) => {
+  const read = (tenant: TenantId, lastId: string | null = null, credential = 'key') => {
     const texts: string[] = []
-    const state = { canTake: true, may: true, hasEnded: false }
-    const seat = hub.join(tenant, lastId, {
+    const state = { canTake: true, may: true, hasEnded: false, isDropped: false }
+    const joined = hub.join({ tenant, credential }, lastId, {
       write(text) {
         texts.push(text)
         return state.canTake
@@ -55,8 +55,12 @@ function makeWorld(limits: Partial<HubLimits> = {}) {
       end: () => {
         state.hasEnded = true
       },
+      drop: () => {
+        state.isDropped = true
+      },
       mayRead: async () => state.may,
     })
+    const seat = typeof joined === 'string' ? null : joined
     const messages = () =>
       texts.map((text) => ({
         event: /^event: (.+)$/m.exec(text)?.[1],
@@ -64,7 +68,7 @@ function makeWorld(limits: Partial<HubLimits> = {}) {
         data: JSON.parse(/^data: (.+)$/m.exec(text)?.[1] ?? 'null'),
       }))
     const told = () => messages().filter(({ event }) => event !== 'ping')
-    return { seat, state, texts, messages, told }
+    return { joined, seat, state, texts, messages, told }
   }
   return {
     hub,
@@ -163,8 +167,47 @@ describe('the stream', () => {
     await pass(15_000)
     expect(reader.messages()).toHaveLength(2)
     await pass(60_000)
-    expect(reader.state.hasEnded).toBe(true)
+    expect(reader.state.isDropped).toBe(true)
     expect(reader.messages()).toHaveLength(2)
+  })
+
+  test('[FD9] cuts a stuck reader off, and its seat is free at once', async () => {
+    const { read, pass } = makeWorld({ readersMax: 1 })
+    const stuck = read(OURS)
+    stuck.state.canTake = false
+    await pass(15_000)
+    expect(read(OURS).joined).toBe('tenant')
+    stuck.state.may = false
+    await pass(15_000)
+    expect(stuck.state.isDropped).toBe(true)
+    expect(read(OURS).seat).not.toBeNull()
+  })
+
+  test('[FD9] cuts a reader off that does not take its end, and not one that did', async () => {
+    const { hub, read, pass } = makeWorld()
+    const [polite, silent] = [read(OURS), read(OURS)]
+    for (const { state } of [polite, silent]) state.may = false
+    hub.recheck(THEIRS)
+    await pass(0)
+    expect(polite.state.hasEnded).toBe(false)
+    hub.recheck(OURS)
+    await new Promise((done) => setImmediate(done))
+    expect([polite.state.hasEnded, silent.state.hasEnded]).toEqual([true, true])
+    polite.seat?.leave()
+    await pass(2_999)
+    expect(silent.state.isDropped).toBe(false)
+    await pass(1)
+    expect([polite.state.isDropped, silent.state.isDropped]).toEqual([false, true])
+  })
+
+  test('[FD8] takes a bounded number of readers per key', () => {
+    const { read } = makeWorld({ readersPerCredentialMax: 2 })
+    const first = read(OURS, null, 'mine')
+    read(OURS, null, 'mine')
+    expect(read(OURS, null, 'mine').joined).toBe('credential')
+    expect(read(OURS, null, 'yours').seat).not.toBeNull()
+    first.seat?.leave()
+    expect(read(OURS, null, 'mine').seat).not.toBeNull()
   })
 
   test('[FD6] tells a gap when nobody knows what changed', async () => {

@@ -2,7 +2,8 @@
 // reads, and per reader no more than a place in it. Messages are gathered, so that a burst costs a few writes a second.
 //
 // Invariants: FD3 a reader gets changes of its own tenant only. A reader that is too slow misses changes and is told so; it
-// never holds more than the message that is on its way.
+// never holds more than the message that is on its way. FD9 whoever is let go has no seat any more, at once, and no
+// connection a little later, whether it reads or not.
 
 import type { TenantId } from '../core/ids/index.ts'
 import type { Change, Feed } from '../engine/index.ts'
@@ -11,7 +12,10 @@ import { showChange } from './shapes.ts'
 export interface Reader {
   /** false: it cannot take more until `drained` is called. */
   write(text: string): boolean
+  /** Says goodbye; whoever does not read never hears it. */
   end(): void
+  /** Cuts the connection. */
+  drop(): void
   /** Whether it may go on reading; asked at every ping. */
   mayRead(): Promise<boolean>
 }
@@ -21,9 +25,17 @@ export interface Seat {
   leave(): void
 }
 
+interface Who {
+  readonly tenant: TenantId
+  /** Names the key, whatever sessions stand on it. */
+  readonly credential: string
+}
+
 export interface StreamHub {
-  /** null when too many read already. `lastId` is the last message that the reader has seen. */
-  join(tenant: TenantId, lastId: string | null, reader: Reader): Seat | null
+  /** Says who reads too much already. `lastId` is the last message that the reader has seen. */
+  join(who: Who, lastId: string | null, reader: Reader): Seat | 'tenant' | 'credential' | 'closed'
+  /** Asks all readers of a tenant now whether they still may, instead of at the next ping. */
+  recheck(tenant: TenantId): void
   close(): void
 }
 
@@ -32,23 +44,29 @@ export interface HubLimits {
   readonly ringMax: number
   /** Changes that one reader may be behind. */
   readonly behindMax: number
+  /** Per tenant. */
   readonly readersMax: number
+  readonly readersPerCredentialMax: number
   readonly gatherMs: number
   readonly pingMs: number
   /** How long changes are kept for readers that may come back. */
   readonly lingerMs: number
   /** A reader that takes nothing for so long is let go. */
   readonly stuckMsMax: number
+  /** How long a reader has to take its end. */
+  readonly endMsMax: number
 }
 
 export const HUB_LIMITS: HubLimits = {
   ringMax: 4_096,
   behindMax: 1_000,
   readersMax: 50,
+  readersPerCredentialMax: 10,
   gatherMs: 125,
   pingMs: 15_000,
   lingerMs: 30_000,
   stuckMsMax: 60_000,
+  endMsMax: 3_000,
 }
 
 interface Room {
@@ -63,12 +81,14 @@ interface Room {
 }
 
 interface Sitting {
+  readonly who: Who
   readonly reader: Reader
   /** The next change to send. */
   at: number
   hasGap: boolean
   /** Since when it takes nothing; null while it does. */
   stuckAt: number | null
+  cancelDrop: () => void
 }
 
 export function makeStreamHub(
@@ -161,20 +181,35 @@ export function makeStreamHub(
     return message('changes', idOf(room), JSON.stringify({ changes }))
   }
 
+  const letGo = (room: Room, sitting: Sitting) => {
+    if (!room.seats.has(sitting)) return
+    leave(room, sitting)
+    if (sitting.stuckAt !== null) return sitting.reader.drop()
+    sitting.reader.end()
+    sitting.cancelDrop = deps.after(limits.endMsMax, () => sitting.reader.drop())
+  }
+
+  const check = (room: Room, sitting: Sitting) => {
+    sitting.reader.mayRead().then(
+      (may) => {
+        if (!may) letGo(room, sitting)
+      },
+      // Nobody can say so now: the next ping asks again.
+      () => {},
+    )
+  }
+
   const ping = () => {
     cancelPing = null
     for (const room of rooms.values()) {
       for (const sitting of room.seats) {
-        const { reader, stuckAt } = sitting
+        const { stuckAt } = sitting
         if (stuckAt === null) send(sitting, message('ping', null, '{}'))
-        else if (deps.monotonic() - stuckAt >= limits.stuckMsMax) reader.end()
-        reader.mayRead().then(
-          (may) => {
-            if (!may) reader.end()
-          },
-          // Nobody can say so now: the next ping asks again.
-          () => {},
-        )
+        else if (deps.monotonic() - stuckAt >= limits.stuckMsMax) {
+          letGo(room, sitting)
+          continue
+        }
+        check(room, sitting)
       }
     }
     schedulePing()
@@ -192,10 +227,10 @@ export function makeStreamHub(
     return made
   }
 
-  const leave = (tenant: TenantId, room: Room, sitting: Sitting) => {
+  const leave = (room: Room, sitting: Sitting) => {
     if (!room.seats.delete(sitting) || room.seats.size > 0 || isClosed) return
     room.cancelEnd = deps.after(limits.lingerMs, () => {
-      rooms.delete(tenant)
+      rooms.delete(sitting.who.tenant)
       if (rooms.size > 0) return
       unwatch?.()
       unwatch = null
@@ -212,16 +247,25 @@ export function makeStreamHub(
   }
 
   return {
-    join(tenant, lastId, reader) {
-      if (isClosed) return null
-      const isNew = !rooms.has(tenant)
-      const room = roomOf(tenant)
-      if (room.seats.size >= limits.readersMax) return null
+    join(who, lastId, reader) {
+      if (isClosed) return 'closed'
+      const isNew = !rooms.has(who.tenant)
+      const room = roomOf(who.tenant)
+      if (room.seats.size >= limits.readersMax) return 'tenant'
+      const own = [...room.seats].filter((other) => other.who.credential === who.credential)
+      if (own.length >= limits.readersPerCredentialMax) return 'credential'
       watch()
       room.cancelEnd()
       const at = lastId === null || isNew ? null : resume(room, lastId)
       const hasGap = lastId !== null && at === null
-      const sitting: Sitting = { reader, at: at ?? room.head, hasGap, stuckAt: null }
+      const sitting: Sitting = {
+        who,
+        reader,
+        at: at ?? room.head,
+        hasGap,
+        stuckAt: null,
+        cancelDrop: () => {},
+      }
       room.seats.add(sitting)
       // The first message names the place from which the reader can go on.
       send(sitting, message('ping', hasGap || sitting.at < room.head ? null : idOf(room), '{}'))
@@ -232,8 +276,15 @@ export function makeStreamHub(
           sitting.stuckAt = null
           if (sitting.at < room.head || sitting.hasGap) markDue(room)
         },
-        leave: () => leave(tenant, room, sitting),
+        leave() {
+          sitting.cancelDrop()
+          leave(room, sitting)
+        },
       }
+    },
+    recheck(tenant) {
+      const room = rooms.get(tenant)
+      for (const sitting of room?.seats ?? []) check(room as Room, sitting)
     },
     close() {
       isClosed = true
@@ -242,7 +293,7 @@ export function makeStreamHub(
       cancelPing?.()
       for (const room of rooms.values()) {
         room.cancelEnd()
-        for (const { reader } of room.seats) reader.end()
+        for (const sitting of [...room.seats]) letGo(room, sitting)
       }
       rooms.clear()
     },
