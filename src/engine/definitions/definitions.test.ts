@@ -82,6 +82,37 @@ describe('applying', () => {
     expect(history.map(({ version }) => version)).toEqual([3, 2])
   })
 
+  test('a list of versions reads no bundle, however many there are', async () => {
+    const { world, node } = await start()
+    for (let index = 0; index < 60; index += 1) {
+      const next = { ...OWN, maxWaitMs: 1_000 + index }
+      await settle(world, node.engine.definitions.apply(DEFAULT_TENANT, api([next])))
+    }
+    const asked: string[] = []
+    const counting: World['store'] = {
+      ...world.store,
+      forTenant: () => ({
+        ...world.reads,
+        record(kind, key) {
+          asked.push(key)
+          return world.reads.record(kind, key)
+        },
+      }),
+    }
+    const definitions = await bare(world, counting)
+    asked.length = 0
+    const whole = await definitions.versions(DEFAULT_TENANT, { cursor: null, limit: 500 })
+    expect(whole.items.map(({ version }) => version)).toEqual(Array.from({ length: 61 }, (_, at) => 61 - at))
+    expect(whole.nextCursor).toBeNull()
+    expect(asked.filter((key) => key.startsWith('v/'))).toEqual([])
+    expect(asked).toHaveLength(62)
+    // Versions from before heads were kept are shown all the same.
+    const keys = Array.from({ length: 30 }, (_, at) => `h/${String(at + 1).padStart(8, '0')}`)
+    const forget = keys.map((key) => ({ w: 'record.delete', kind: 'bundle', key }) as const)
+    await settle(world, world.store.commit({ tenant: DEFAULT_TENANT, guards: [], writes: forget }))
+    expect(await definitions.versions(DEFAULT_TENANT, { cursor: null, limit: 500 })).toEqual(whole)
+  })
+
   test('[DV1] of two nodes that saw the same version one wins', async () => {
     const world = makeWorld(() => CREATED)
     const one = await world.node({ name: 'one' })

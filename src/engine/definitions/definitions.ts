@@ -37,6 +37,7 @@ import {
   putPulse,
   readAuthored,
   readDocument,
+  readHead,
   readKept,
   readPulse,
   readVersion,
@@ -359,14 +360,13 @@ export function makeDefinitions(deps: {
       if (!Number.isSafeInteger(newest) || newest < 0) throw new AppError('invalid_cursor')
       const items: VersionItem[] = []
       // Numbers follow each other without a gap, so that a page needs no index.
-      for (let version = newest; version > 0; version -= 1) {
-        if (items.length >= limit) return { items, nextCursor: String(version) }
-        const record = await readVersion(reads, version)
-        if (record === null) break
-        const { documents: _documents, folder: _folder, ...shown } = record
-        items.push({ version, ...shown })
+      const asked = Array.from({ length: Math.min(limit, newest) }, (_, index) => newest - index)
+      for (const [version, head] of await readMany(asked, (one) => readHead(reads, one))) {
+        if (head === null) return { items, nextCursor: null }
+        items.push({ version, ...head })
       }
-      return { items, nextCursor: null }
+      const next = newest - items.length
+      return { items, nextCursor: next > 0 ? String(next) : null }
     },
     list: async (tenant) => [...(await refresh(tenant)).items.values()],
     async one(tenant, kind, name) {

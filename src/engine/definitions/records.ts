@@ -1,5 +1,6 @@
 // How definitions lie in the store: documents and what was written by the document's hash, the bundle in force as
-// `current`, every version of it as `v/00000012`, and people's words beside it as `Route/name`.
+// `current`, every version of it as `v/00000012`, what a list shows of that one as `h/00000012`, and people's words beside
+// it as `Route/name`.
 //
 // `pulse` counts every change of a tenant's definitions, whichever it was: one small row tells a node whether it is
 // behind, and guards who changes them against whoever was first.
@@ -23,13 +24,17 @@ export interface BundleEntry extends Entry {
   readonly by: string
 }
 
-export interface BundleRecord {
+/** What a list of versions shows of one, kept apart: a bundle may name a thousand documents. */
+export interface BundleHead {
   readonly hash: string
   readonly appliedAt: Instant
   readonly by: string
   readonly reason: string | null
   /** How many definitions differ from the version before. */
   readonly changes: number
+}
+
+export interface BundleRecord extends BundleHead {
   readonly documents: readonly BundleEntry[]
   /** Kind and name of what the folder had when it was last applied, whichever node has it. */
   readonly folder: readonly string[]
@@ -66,8 +71,8 @@ const CONTROLS_PER_PAGE = 500
 /** Versions are kept for rolling back; the oldest go. */
 const VERSIONS_KEPT = 1_000
 
-function versionKey(version: number): string {
-  return `v/${String(version).padStart(8, '0')}`
+function versionKey(version: number, part: 'v' | 'h' = 'v'): string {
+  return `${part}/${String(version).padStart(8, '0')}`
 }
 
 export async function readPulse(reads: TenantReads): Promise<number> {
@@ -108,6 +113,18 @@ async function readOnce(reads: TenantReads, pulse: number): Promise<Kept> {
 export async function readVersion(reads: TenantReads, version: number): Promise<BundleRecord | null> {
   const record = await reads.record('bundle', versionKey(version))
   return record === null ? null : parseBundle(record.body)
+}
+
+/** Versions of an older form have no head of their own. */
+export async function readHead(reads: TenantReads, version: number): Promise<BundleHead | null> {
+  const record = await reads.record('bundle', versionKey(version, 'h'))
+  if (record !== null) return parseJson(record.body) as unknown as BundleHead
+  const bundle = await readVersion(reads, version)
+  return bundle === null ? null : headOf(bundle)
+}
+
+function headOf({ hash, appliedAt, by, reason, changes }: BundleRecord): BundleHead {
+  return { hash, appliedAt, by, reason, changes }
 }
 
 /**
@@ -153,11 +170,18 @@ export function putCurrent(version: number, record: BundleRecord): Write {
 
 export function putBundle(version: number, record: BundleRecord): readonly Write[] {
   const body = stringifyJson(record as unknown as JsonValue)
+  const head = stringifyJson(headOf(record) as unknown as JsonValue)
   const oldest = version - VERSIONS_KEPT
+  const forget = (part: 'v' | 'h'): Write => ({
+    w: 'record.delete',
+    kind: 'bundle',
+    key: versionKey(oldest, part),
+  })
   return [
     putCurrent(version, record),
     { w: 'record.put', kind: 'bundle', key: versionKey(version), version: 1, body },
-    ...(oldest > 0 ? [{ w: 'record.delete', kind: 'bundle', key: versionKey(oldest) } as const] : []),
+    { w: 'record.put', kind: 'bundle', key: versionKey(version, 'h'), version: 1, body: head },
+    ...(oldest > 0 ? [forget('v'), forget('h')] : []),
   ]
 }
 

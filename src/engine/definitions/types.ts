@@ -14,7 +14,7 @@ import type { TenantId } from '../../core/ids/index.ts'
 import type { Instant } from '../../core/time/index.ts'
 import type { Page } from '../../ports/store.ts'
 import type { NewDefinition } from './documents.ts'
-import type { BundleEntry, BundleRecord, Control } from './records.ts'
+import type { BundleEntry, BundleHead, Control } from './records.ts'
 
 export interface Said {
   readonly by: string
@@ -51,7 +51,7 @@ export interface DefinitionItem extends BundleEntry {
   readonly control: Control | null
 }
 
-export interface VersionItem extends Omit<BundleRecord, 'documents' | 'folder'> {
+export interface VersionItem extends BundleHead {
   readonly version: number
 }
 
