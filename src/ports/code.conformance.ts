@@ -77,11 +77,11 @@ export function codeConformance(name: string, makeHarness: () => CodeHarness): v
           attempt,
           aborted: signal.aborted,
         }),
-        { deep: [1, 'two', null] },
+        { deep: [1, 'two', null, 9_007_199_254_740_993n] },
         { attempt: 3 },
       )
       const value = {
-        input: { deep: [1, 'two', null] },
+        input: { deep: [1, 'two', null, 9_007_199_254_740_993n] },
         key: 'key-1',
         eventId: 'evt_1',
         data: { exact: 9_007_199_254_740_993n },

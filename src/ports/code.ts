@@ -54,7 +54,10 @@ export interface Code {
   find(name: string, tenant: TenantId): string | null
   /** Whether work of the tenant may still run it: what the function says now counts, if it is still there. */
   isOpen(codeHash: string, name: string, tenant: TenantId): boolean | Promise<boolean>
-  /** A function that does not wait may be answered at once. */
+  /**
+   * A function that does not wait may be answered at once. `input` is shared with the other items of the event: an adapter
+   * gives users' code a copy of its own; functions that are part of the process only read it.
+   */
   run(
     codeHash: string,
     name: string,

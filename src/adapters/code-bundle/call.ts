@@ -37,11 +37,13 @@ const ISSUES_MAX = 5
 
 export function callFunction(
   definition: UserFunction,
-  input: JsonValue,
+  shared: JsonValue,
   context: FunctionContext,
   onError: (error: unknown) => FunctionOutcome = outcomeOfError,
 ): Answer {
   try {
+    // Users' code begins here: it may change what it is given, and the payload is that of every item of the event.
+    const input = typeof shared === 'object' ? structuredClone(shared) : shared
     const validate = definition.input?.['~standard']
     if (validate === undefined) return runFunction(definition, input, context, onError)
     const checked = validate.validate(input)

@@ -107,8 +107,8 @@ async function start() {
     code,
     store,
     engine,
-    async send(order: string): Promise<EventId> {
-      const body = new TextEncoder().encode(JSON.stringify({ order }))
+    async send(order: string, more: object = {}): Promise<EventId> {
+      const body = new TextEncoder().encode(JSON.stringify({ order, ...more }))
       const { eventId } = await engine.accept({ tenant: 'default', source: 'shop', headers: {}, body })
       return eventId
     },
@@ -209,5 +209,36 @@ test('[FN14] stored code that is not what was stored is not run', async () => {
     kind: 'failed',
     message: expect.stringContaining('not what was stored'),
   })
+  await node.stop()
+})
+
+test('[FN22] a function that changes its input changes it for nobody else, whoever runs first', async () => {
+  const route = (name: string, input: string) => `
+export const ${name} = defineFunction({
+  name: '${name}',
+  async run(input: any) {
+    const lines = input.lines ?? input
+    lines.push('${name}')
+    await (globalThis as any)[Symbol.for('millrace.test.desk')]('${name}', lines.join())
+    return null
+  },
+})
+export const route_${name} = defineRoute({
+  name: '${name}', on: 'shop.paid', key: "'${name}:' + payload.order", do: ${name}.with(${input}),
+})
+`
+  folder.write({
+    'two.ts': `import { defineFunction, defineRoute } from 'millrace'
+${route('whole', "'{{ payload.lines }}'")}${route('part', "{ lines: '{{ payload.lines }}' }")}${route('late', "'{{ payload.lines }}'")}`,
+  })
+  const node = await start()
+  const eventId = await node.send('o1', { lines: ['first'] })
+  for (let call = 0; call < 3; call += 1) {
+    const { version, order, answer } = await wait()
+    expect(order).toBe(`first,${version}`)
+    answer()
+  }
+  const works = await node.store.forTenant(DEFAULT_TENANT).workOfEvent(eventId)
+  expect(works.map(({ consumer }) => consumer).sort()).toEqual(['route:late', 'route:part', 'route:whole'])
   await node.stop()
 })

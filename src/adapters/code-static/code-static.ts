@@ -1,5 +1,6 @@
 // Functions that are part of the process, as one bundle. Its hash covers their names and texts, so that work pinned to
-// an earlier text is not run by a later one. What a function closes over is outside the hash: keep state out of them.
+// an earlier text is not run by a later one. What a function closes over is outside the hash: keep state out of them. Their
+// input is shared with the other items of the event: they read it, and change nothing in it.
 
 import { createHash } from 'node:crypto'
 import { failedFunction, isOpenTo, outcomeOfError, outcomeOfValue } from '../../core/function/index.ts'
