@@ -227,6 +227,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       // Without a folder there is nothing but the demo that could have been left behind.
       owner: config.flowsFolder === null ? 'demo' : 'folder',
       isAlone: config.store.kind === 'sqlite',
+      ownFolders: [config.dataFolder],
       definitions: engine.definitions,
       load,
       keepCode: (loaded) => code.keep(loaded),

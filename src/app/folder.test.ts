@@ -30,6 +30,7 @@ function makeFolder(
   const deps: FolderDeps = {
     owner: 'folder',
     isAlone: true,
+    ownFolders: [],
     definitions,
     load: () => loadFolder(folder, { functions: () => null }),
     keepCode: async (code) => {

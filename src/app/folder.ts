@@ -11,6 +11,8 @@ export interface FolderDeps {
   /** Nobody else applies a folder to this store: without one here there is none. */
   readonly isAlone: boolean
   readonly definitions: Pick<Definitions, 'apply' | 'goneFromFolder'>
+  /** Folders of the node itself, which may lie in the folder. */
+  readonly ownFolders: readonly string[]
   load(): Promise<LoadedFolder>
   /** Keeps the folder's code before definitions name it. */
   keepCode(code: LoadedFolder['code']): Promise<void>
@@ -80,7 +82,7 @@ export function followFolder(
   const tell = (error: unknown) =>
     say(`the definitions were not read: ${error instanceof Error ? error.message : String(error)}\n`)
   try {
-    return watchFolder(folder, look, tell)
+    return watchFolder(folder, look, tell, { except: deps.ownFolders })
   } catch (error) {
     tell(error)
     return { close: async () => {} }

@@ -1,6 +1,8 @@
-// Tells when something in a folder changes, once for many changes that come together. Not its job: what changed.
+// Tells when something in a folder changes that definitions may be made of, once for many changes that come together. Not
+// its job: what changed.
 
-import { watch } from 'node:fs'
+import { statSync, watch } from 'node:fs'
+import { join, relative, sep } from 'node:path'
 
 export interface FolderWatch {
   /** Settles when nothing is under way any more. */
@@ -9,6 +11,22 @@ export interface FolderWatch {
 
 /** Editors write a file in several steps, and tools many files at once. */
 const CALM_MS = 100
+/** What changes all the time is told all the same. */
+const LATEST_MS = 2_000
+
+/** Definitions, and what their code may import. */
+const WATCHED = /\.(?:ya?ml|json|[cm]?[jt]sx?)$/i
+
+interface WatchOptions {
+  /** Folders that are not the user's, wherever they lie. */
+  readonly except?: readonly string[]
+  /** How the system tells of changes. */
+  readonly watch?: (
+    folder: string,
+    options: { readonly recursive: true },
+    listener: (event: string, path: string | null) => void,
+  ) => { on(event: 'error', listener: (error: unknown) => void): unknown; close(): void }
+}
 
 /**
  * `onChange` runs one at a time; what changes meanwhile makes it run again. Throws what the system says when the folder
@@ -18,14 +36,22 @@ export function watchFolder(
   folder: string,
   onChange: () => Promise<void>,
   onError: (error: unknown) => void,
+  options: WatchOptions = {},
 ): FolderWatch {
+  const except = (options.except ?? []).map((path) => relative(folder, path).split(sep).join('/'))
   let isClosed = false
   let isAgain = false
   let running: Promise<void> | null = null
-  let timer: NodeJS.Timeout | null = null
+  let calm: NodeJS.Timeout | undefined
+  let latest: NodeJS.Timeout | undefined
 
+  const stop = () => {
+    clearTimeout(calm)
+    clearTimeout(latest)
+    latest = undefined
+  }
   const run = () => {
-    timer = null
+    stop()
     if (isClosed) return
     if (running !== null) {
       isAgain = true
@@ -41,9 +67,26 @@ export function watchFolder(
       })
   }
 
-  const watcher = watch(folder, { recursive: true }, () => {
-    if (timer !== null) clearTimeout(timer)
-    timer = setTimeout(run, CALM_MS)
+  const isOther = (path: string) =>
+    path.split('/').some((name) => name.startsWith('.') || name === 'node_modules') ||
+    except.some((own) => path === own || path.startsWith(`${own}/`))
+
+  /** Folders come and go with all that is in them, and their names say nothing. */
+  const isFolder = (path: string) =>
+    !path.slice(path.lastIndexOf('/') + 1).includes('.') ||
+    statSync(join(folder, path), { throwIfNoEntry: false })?.isDirectory() === true
+
+  const isWatched = (event: string, name: string | null) => {
+    if (name === null) return true
+    const path = name.split(sep).join('/')
+    return !isOther(path) && (WATCHED.test(path) || (event === 'rename' && isFolder(path)))
+  }
+
+  const watcher = (options.watch ?? watch)(folder, { recursive: true }, (event, path) => {
+    if (isClosed || !isWatched(event, path)) return
+    clearTimeout(calm)
+    calm = setTimeout(run, CALM_MS)
+    latest ??= setTimeout(run, LATEST_MS)
   })
   watcher.on('error', (error) => {
     watcher.close()
@@ -53,7 +96,7 @@ export function watchFolder(
     async close() {
       isClosed = true
       watcher.close()
-      if (timer !== null) clearTimeout(timer)
+      stop()
       while (running !== null) await running
     },
   }
