@@ -10,7 +10,7 @@ import type { HttpApi } from './api.ts'
 import { eventsQuery, idParams, type PageQuery, splitQuery, unmatchedQuery } from './schemas.ts'
 import { answer, pageOf, ref } from './schemas-answers.ts'
 import { showConsumers, showEnvelope, withJsonMember } from './shapes.ts'
-import { readStory } from './story.ts'
+import { readStories } from './story.ts'
 
 /** One event rarely causes more; the rest is found by its correlation id. */
 const FOLLOW_UPS_MAX = 100
@@ -75,7 +75,7 @@ export function addEventRoutes(app: FastifyInstance, api: Pick<HttpApi, 'reads'>
         ...showEnvelope(event),
         headers: JSON.parse(event.headers),
         consumers: showConsumers(work),
-        story: await Promise.all(work.map((item) => readStory(reads, item))),
+        story: await readStories(reads, work),
         followUps: await withConsumers(reads, caused),
       }
       return reply.type('application/json').send(withJsonMember(shown, 'data', event.data))

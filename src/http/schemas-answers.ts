@@ -198,7 +198,10 @@ export const SHARED: Readonly<Record<string, Schema>> = {
       headers: { type: 'object', additionalProperties: true },
       data: anything,
       consumers: listOf(ref('Consumer')),
-      story: listOf(ref('WorkStory')),
+      story: {
+        ...listOf(ref('WorkStory')),
+        description: 'The newest work of the event, oldest first; at most 50. `consumers` has all of it.',
+      },
       followUps: {
         ...listOf(ref('Event')),
         description: 'Events that this one caused, oldest first; at most 100.',

@@ -1,4 +1,5 @@
-// The whole story of a work item: its tries, what the ledger says of its effect, and the dead letter it became.
+// The whole story of a work item: its tries, what the ledger says of its effect, and the dead letter it became. It takes
+// several reads, so an event tells no more than a person reads, and asks for a few at a time.
 
 import { type DeadLetter, letterOfEdit } from '../core/dead-letter/index.ts'
 import type { WorkRow } from '../core/work/index.ts'
@@ -8,6 +9,20 @@ import { showAttempt, showDeadLetter, showLedgerEntry, showWork } from './shapes
 /** A route has one dead letter per event, unless it was replayed by another definition meanwhile. */
 const LETTERS_MAX = 10
 const COPIES_MAX = 100
+
+const STORIES_MAX = 50
+const STORIES_AT_ONCE = 10
+
+/** The stories of the newest items, in the order given; replays are what is looked for when there are many. */
+export async function readStories(reads: TenantReads, work: readonly WorkRow[]) {
+  const shown = work.slice(-STORIES_MAX)
+  const stories: Awaited<ReturnType<typeof readStory>>[] = []
+  for (let at = 0; at < shown.length; at += STORIES_AT_ONCE) {
+    const part = shown.slice(at, at + STORIES_AT_ONCE)
+    stories.push(...(await Promise.all(part.map((item) => readStory(reads, item)))))
+  }
+  return stories
+}
 
 export async function readStory(reads: TenantReads, work: WorkRow) {
   const [attempts, entry, letter] = await Promise.all([

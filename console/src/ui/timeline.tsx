@@ -54,7 +54,8 @@ function Step({ icon, tone, title, at, children }: StepProps) {
 }
 
 export function Timeline({ event }: { readonly event: EventDetail }) {
-  const names = new Set(event.story.map(({ consumer }) => consumer))
+  const names = new Set(event.consumers.map(({ kind, name }) => `${kind}:${name}`))
+  const untold = event.consumers.length - event.story.length
   return (
     <ol className="timeline">
       <Step icon={<Inbox size={14} />} tone="accent" title="Accepted" at={event.receivedAt}>
@@ -76,6 +77,11 @@ export function Timeline({ event }: { readonly event: EventDetail }) {
           tone="accent"
           title={`Matched ${names.size === 1 ? '1 route' : `${names.size} routes`}`}
         />
+      )}
+      {untold > 0 && (
+        <Step icon={<Split size={14} />} tone="grey" title={`${untold} older work items`}>
+          Only the newest are told in full.
+        </Step>
       )}
       {event.story.map((work) => (
         <WorkSteps key={work.id} work={work} />

@@ -119,6 +119,8 @@ async function showEvent(session: Session, options: EventOptions, id: string): P
       ['caused by', event.causationId],
       ['payload', event.payloadHash],
     ])
+    const untold = event.consumers.length - event.story.length
+    if (untold > 0) out.line(`\n${untold} older work items are not shown; --json lists them.`)
     for (const work of event.story) {
       out.line()
       const { text, paint } = out.state(work.state)

@@ -180,6 +180,7 @@ export type EventDetail = {
   readonly headers: Readonly<Record<string, unknown>>
   readonly data: unknown
   readonly consumers: readonly Consumer[]
+  /** The newest work of the event, oldest first; at most 50. `consumers` has all of it. */
   readonly story: readonly WorkStory[]
   /** Events that this one caused, oldest first; at most 100. */
   readonly followUps: readonly Event[]

@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest'
+import type { WorkId } from '../core/ids/index.ts'
+import { EMPTY_NOTE, type WorkRow } from '../core/work/index.ts'
+import type { TenantReads } from '../ports/store.ts'
+import { readStories } from './story.ts'
+
+const item = (index: number) =>
+  ({
+    ...{ id: `wrk_${index}` as WorkId, tenant: 'acme', kind: 'route', consumer: `route:r${index}` },
+    ...{ definition: 'd', codeHash: null, eventId: 'evt_1', state: 'done', dueAt: 0, owner: null, epoch: 1 },
+    ...{ alone: false, attempts: 1, waits: 0, losses: 0, ...EMPTY_NOTE, key: `K:${index}`, createdAt: 0 },
+    ...{ expiresAt: 1, processedAt: 1, replayOf: null },
+  }) as unknown as WorkRow
+
+test('an event with many consumers tells the newest fifty, a few at a time', async () => {
+  let running = 0
+  let most = 0
+  let asked = 0
+  const answer = async <Value>(value: Value): Promise<Value> => {
+    asked += 1
+    running += 1
+    most = Math.max(most, running)
+    await new Promise<void>((resolve) => setImmediate(resolve))
+    running -= 1
+    return value
+  }
+  const reads = { attempts: () => answer([]), ledger: () => answer(null) } as unknown as TenantReads
+  const work = Array.from({ length: 120 }, (_, index) => item(index))
+  const stories = await readStories(reads, work)
+  expect(stories.map(({ id }) => id)).toEqual(work.slice(70).map(({ id }) => id))
+  expect(asked).toBe(100)
+  expect(most).toBe(20)
+  expect(await readStories(reads, work.slice(0, 3))).toHaveLength(3)
+})
