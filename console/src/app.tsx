@@ -14,7 +14,10 @@ import { SignIn } from './screens/sign-in.tsx'
 import { ErrorState } from './ui/surfaces.tsx'
 import { Toasts } from './ui/toast.tsx'
 
-const Overview = lazy(() => import('./screens/overview.tsx'))
+const loadOverview = () => import('./screens/overview.tsx')
+// Where most visits begin: its code comes while the node is asked who is there.
+if (location.pathname === '/') void loadOverview()
+const Overview = lazy(loadOverview)
 const WorkScreen = lazy(() => import('./screens/work.tsx'))
 const WorkItem = lazy(() => import('./screens/work-item.tsx'))
 const Parked = lazy(() => import('./screens/parked.tsx'))

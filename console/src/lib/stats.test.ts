@@ -28,7 +28,12 @@ test('a node that has just begun shows its first minutes, a little before them, 
   const early = makeCharts(statsOf({ accepted: { 40: 5 } }))
   expect(early.times[0]).toBe(Date.parse(from) / 1_000 + (40 - 4) * 5)
   const late = makeCharts(statsOf({ accepted: { 178: 5 } }))
-  expect(late.times[0]).toBe(Date.parse(from) / 1_000 + (LENGTH - 36) * 5)
+  expect(late.times[0]).toBe(Date.parse(from) / 1_000 + (LENGTH - 1 - 36) * 5)
+})
+
+test('the step that still runs is left out: it is no fall', () => {
+  const charts = makeCharts(statsOf({ accepted: { 177: 10, 178: 10, 179: 1 } }))
+  expect(charts.throughput[0]?.values.slice(-2)).toEqual([120, 120])
 })
 
 test('without anything to show the whole span is shown', () => {

@@ -26,7 +26,8 @@ export function makeCharts(stats: Stats): {
   readonly latency: readonly Series[]
   readonly queueAge: readonly Series[]
 } {
-  const length = stats.accepted.length
+  // The last step still runs: half of it would look like a fall.
+  const length = Math.max(1, stats.accepted.length - 1)
   const firstUsed = [...stats.accepted.keys()].find(
     (index) =>
       (stats.accepted[index] ?? 0) + (stats.done[index] ?? 0) > 0 || (stats.queueAgeMs[index] ?? 0) > 0,
@@ -38,10 +39,10 @@ export function makeCharts(stats: Stats): {
   const begins: number[] = []
   for (let index = begin; index < length; index += size) begins.push(index)
   const gather = (values: Values, by: (part: Values) => number | null) =>
-    begins.map((index) => by(values.slice(index, index + size)))
+    begins.map((index) => by(values.slice(index, Math.min(length, index + size))))
   const perMinute = (values: Values) =>
     begins.map((index) => {
-      const part = values.slice(index, index + size)
+      const part = values.slice(index, Math.min(length, index + size))
       return (total(part) * 60_000) / (stats.stepMs * Math.max(1, part.length))
     })
   const from = Date.parse(stats.from)
