@@ -9,7 +9,30 @@ import { buildDist, eventually, type NodeProcess, startNode } from '../test/supp
 import { makeWorkspace } from '../test/support/workspace.ts'
 
 const folder = resolve(import.meta.dirname, '../docs/console')
-const DEMO_EVENTS = 240
+/** Waves, so that the charts have a shape; the last one still runs while the pictures are taken. */
+const WAVES: readonly { readonly count: number; readonly perSecond: number }[] = [
+  { count: 80, perSecond: 2 },
+  { count: 150, perSecond: 6 },
+  { count: 60, perSecond: 2 },
+  { count: 200, perSecond: 8 },
+  { count: 90, perSecond: 3 },
+]
+const LAST_WAVE = { count: 500, perSecond: 4 }
+const LAST_WAVE_EVENTS_MIN = 60
+/** A second version of the definitions, as somebody would apply it in the console. */
+const SECOND_VERSION = `kind: Source
+name: billing
+description: Payments, told by the billing system.
+verify: { scheme: none }
+subject: "billing.events.{{ payload.type }}"
+event: { id: payload.id, objectType: invoice, objectId: payload.invoice }
+---
+kind: Route
+name: announce_payment
+description: Says in our own words that an invoice is paid.
+on: [billing.events.invoice.paid]
+do: { emit: billing.invoice.paid, data: { invoice: "{{ payload.invoice }}" } }
+`
 const WAIT_MS_MAX = 180_000
 /** Charts and lists settle within it. */
 const CALM_MS = 1_200
@@ -21,10 +44,21 @@ interface Row {
 
 /** Enough of everything: done, retried, parked, dead, unmatched. */
 async function fill(node: NodeProcess): Promise<void> {
-  await node.post('/v1/demo', { count: DEMO_EVENTS, perSecond: 6 })
-  await eventually('the demo has ended', WAIT_MS_MAX, async () => {
-    const demo = await node.get<{ isSending: boolean; sent: number }>('/v1/demo')
-    return !demo.isSending && demo.sent > 0
+  for (const wave of WAVES) {
+    await node.post('/v1/demo', wave)
+    await eventually('the wave has ended', WAIT_MS_MAX, async () => {
+      const demo = await node.get<{ isSending: boolean; sent: number }>('/v1/demo')
+      return !demo.isSending && demo.sent > 0
+    })
+  }
+  await node.post('/v1/definitions/apply', {
+    files: [{ path: 'billing.yaml', text: SECOND_VERSION }],
+    reason: 'Payments come in from today on',
+  })
+  await node.post('/v1/demo', LAST_WAVE)
+  await eventually('the last wave runs', WAIT_MS_MAX, async () => {
+    const demo = await node.get<{ sent: number }>('/v1/demo')
+    return demo.sent >= LAST_WAVE_EVENTS_MIN
   })
   await node.post('/v1/keys', { name: 'deploy pipeline', role: 'admin', expiresIn: '365d' })
   await node.post('/v1/keys', { name: 'status page', role: 'viewer' })
@@ -34,7 +68,7 @@ async function fill(node: NodeProcess): Promise<void> {
 async function firstOf(node: NodeProcess, path: string): Promise<Row> {
   const { items } = await node.get<{ items: Row[] }>(path)
   const [row] = items
-  if (row === undefined) throw new Error(`the demo brought nothing for ${path}; raise DEMO_EVENTS`)
+  if (row === undefined) throw new Error(`the demo brought nothing for ${path}; raise WAVES`)
   return row
 }
 
@@ -69,9 +103,15 @@ const PRESSES: Readonly<Record<string, (page: Page) => Promise<unknown>>> = {
   try: (page) => page.getByRole('textbox', { name: 'Expression' }).fill('payload.issue.title'),
 }
 
+/** What is worth seeing goes on below the window's edge. */
+const WHOLE = ['overview', 'try']
+
 async function shoot(page: Page, name: string, theme: string): Promise<void> {
   await page.waitForTimeout(CALM_MS)
-  await page.screenshot({ path: join(folder, `${name}-${theme}.png`) })
+  await page.screenshot({
+    path: join(folder, `${name}-${theme}.png`),
+    fullPage: WHOLE.includes(name),
+  })
   console.log(`docs/console/${name}-${theme}.png`)
 }
 
