@@ -40,6 +40,9 @@ interface Burst {
   readonly longTasks: number
   readonly frameGapMsMax: number
   readonly framesPerSecond: number
+  /** CPU time of the page's main thread, of each second: what a slow or shared machine does not change. */
+  readonly busyMsPerSecond: number
+  readonly scriptMsPerSecond: number
   readonly paletteMs: readonly number[]
 }
 
@@ -140,21 +143,30 @@ async function measureBurst(browser: Browser, url: string, seconds: number): Pro
   await using made = await signedIn(browser, { url, adminKey: ADMIN_KEY }, PAGES.events.path)
   const { page } = made
   await page.locator(PAGES.events.usable).first().waitFor()
+  const cdp = await made.context.newCDPSession(page)
+  await cdp.send('Performance.enable', { timeDomain: 'threadTicks' })
+  const readCpuMs = async () => {
+    const { metrics } = await cdp.send('Performance.getMetrics')
+    const of = (name: string) => (metrics.find((metric) => metric.name === name)?.value ?? 0) * 1_000
+    return { busy: of('TaskDuration'), script: of('ScriptDuration') }
+  }
+  const before = await readCpuMs()
   await page.evaluate(WATCH)
   let isSending = true
   const press = async () => {
     while (isSending) {
       await wait(PALETTE_EVERY_MS)
       await page.keyboard.press('Control+k')
-      await page.getByRole('combobox').waitFor()
+      await page.getByRole('combobox', { name: 'Command' }).waitFor()
       await page.keyboard.press('Escape')
-      await page.getByRole('combobox').waitFor({ state: 'detached' })
+      await page.getByRole('combobox', { name: 'Command' }).waitFor({ state: 'detached' })
     }
   }
-  const pressing = press()
-  const eventsPerSecond = await send(url, seconds)
-  isSending = false
-  await pressing
+  const sending = send(url, seconds).finally(() => {
+    isSending = false
+  })
+  const [eventsPerSecond] = await Promise.all([sending, press()])
+  const after = await readCpuMs()
   const watched = await page.evaluate<{ longTasks: number[]; gaps: number[]; palette: number[] }>(
     'window.watched',
   )
@@ -165,6 +177,8 @@ async function measureBurst(browser: Browser, url: string, seconds: number): Pro
     longTasks: watched.longTasks.length,
     frameGapMsMax: largest(watched.gaps),
     framesPerSecond: Math.round((watched.gaps.length * 1_000) / totalMs),
+    busyMsPerSecond: Math.round(((after.busy - before.busy) * 1_000) / totalMs),
+    scriptMsPerSecond: Math.round(((after.script - before.script) * 1_000) / totalMs),
     paletteMs: sorted(watched.palette).map(Math.round),
   }
 }
@@ -180,13 +194,11 @@ try {
   try {
     say('first page …')
     const firstPage = await measureFirstPage(browser, server.url, Number(values.rounds))
+    if (!values.json) console.table(firstPage)
     say('burst …')
     const burst = await measureBurst(browser, server.url, Number(values.seconds))
     if (values.json) console.log(JSON.stringify({ firstPage, burst }, null, 2))
-    else {
-      console.table(firstPage)
-      console.table({ ...burst, paletteMs: burst.paletteMs.join(' ') })
-    }
+    else console.table({ ...burst, paletteMs: burst.paletteMs.join(' ') })
   } finally {
     await browser.close()
     await server.stop()
