@@ -39,7 +39,14 @@ export function makeIngest(options: IngestOptions): IngestHandler {
     headers: Readonly<Record<string, string>> | null,
     text: string,
   ) => {
-    const list = ['content-type', type, 'content-length', String(Buffer.byteLength(text))]
+    const list = [
+      'content-type',
+      type,
+      'content-length',
+      String(Buffer.byteLength(text)),
+      'x-content-type-options',
+      'nosniff',
+    ]
     if (headers !== null) for (const [name, value] of Object.entries(headers)) list.push(name, value)
     if (options.isClosing()) list.push('connection', 'close')
     response.writeHead(status, list).end(text)

@@ -62,9 +62,9 @@ describe('the table of errors', () => {
       not_found: [404, 410],
       conflict: [409],
       unauthorized: [401, 403],
-      limited: [413, 429],
+      limited: [413, 429, 431],
       unavailable: [500, 503],
-      timeout: [504],
+      timeout: [408, 504],
       cancelled: [499],
     }
     for (const code of codes) {

@@ -42,6 +42,10 @@ export function problemHeaders(problem: Problem): Readonly<Record<string, string
   switch (problem.status) {
     case 401:
       return { 'www-authenticate': 'Bearer' }
+    case 405: {
+      const allow = problem.details?.allow
+      return Array.isArray(allow) ? { allow: allow.join(', ') } : {}
+    }
     case 409:
       if (problem.code !== 'idempotency_running') return {}
       return { 'retry-after': String(problem.details?.retryAfterSeconds ?? 1) }

@@ -1,3 +1,4 @@
+import { connect } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { makeMemoryLog } from '../adapters/log-memory/index.ts'
 import type { HttpApi } from './api.ts'
@@ -153,4 +154,109 @@ test('[AP16] a POST that only reads ignores an idempotency key and keeps nothing
     expect(answer.headers).not.toHaveProperty('idempotency-replayed')
   }
   expect(calls).toEqual([])
+})
+
+/** What a server answers to bytes. */
+async function exchange(text: string): Promise<{ status: number; head: string; body: { code: string } }> {
+  await using server = makeWorld().server
+  const { port } = await server.listen({ host: '127.0.0.1', port: 0 })
+  const answer = await new Promise<string>((resolve, reject) => {
+    let all = ''
+    const socket = connect(port, '127.0.0.1', () => socket.write(text))
+    socket.setEncoding('utf8')
+    socket.on('data', (part) => {
+      all += part
+    })
+    socket.on('error', reject)
+    socket.on('close', () => resolve(all))
+  })
+  const [head = '', body = ''] = answer.split('\r\n\r\n')
+  return { status: Number(head.split(' ')[1]), head, body: JSON.parse(body) }
+}
+
+describe('[AP17] a problem document answers', () => {
+  test.each([
+    ['what is not HTTP', 'hello\r\n\r\n', 400, 'invalid_request'],
+    [
+      'headers without end',
+      `GET / HTTP/1.1\r\nhost: a\r\nx: ${'x'.repeat(20_000)}\r\n\r\n`,
+      431,
+      'headers_too_large',
+    ],
+    [
+      'an address that cannot be read',
+      'GET /v1/%zz HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n',
+      400,
+      'invalid_request',
+    ],
+    [
+      'a name longer than any',
+      `GET /v1/work/${'x'.repeat(257)} HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n`,
+      400,
+      'invalid_request',
+    ],
+  ])('%s', async (_name, text, status, code) => {
+    const answer = await exchange(text)
+    expect(answer).toMatchObject({ status, body: { status, code, next: expect.stringMatching(/\.$/) } })
+    expect(answer.head).toContain('application/problem+json')
+    expect(answer.head).toContain('x-content-type-options: nosniff')
+  })
+
+  test('another method than the address has, and says which it has', async () => {
+    const { server } = makeWorld()
+    const ask = (method: 'GET' | 'PUT' | 'POST', url: string) => server.app.inject({ method, url })
+    const answer = await ask('PUT', '/v1/keys/key_1?x=1')
+    expect([answer.statusCode, answer.headers.allow]).toEqual([405, 'DELETE'])
+    expect(answer.json()).toMatchObject({ code: 'method_not_allowed', details: { allow: ['DELETE'] } })
+    expect((await ask('GET', '/v1/session/')).headers.allow).toBe('DELETE, POST')
+    expect((await ask('POST', '/healthz')).headers.allow).toBe('GET, HEAD')
+    expect((await ask('PUT', '/v1/nowhere')).statusCode).toBe(404)
+  })
+})
+
+test('[AP18] a name of 128 characters finds its way', async () => {
+  const revoked: string[] = []
+  const revoke = async (_tenant: string, id: string) => void revoked.push(id)
+  const { server } = makeWorld({ access: { byKey: async () => CALLER, keys: { revoke } } })
+  const id = 'k'.repeat(128)
+  const answer = await server.app.inject({
+    method: 'DELETE',
+    url: `/v1/keys/${id}`,
+    headers: { authorization: 'Bearer key' },
+  })
+  expect(answer.statusCode).toBe(204)
+  expect(revoked).toEqual([id])
+})
+
+describe('[AP19] what people write', () => {
+  test.each(['two\nlines', 'bell\u0007', 'turned \u202e round', 'hidden\ufeff', ' '])(
+    'is refused: %j',
+    async (reason) => {
+      const { post, calls } = makeWorld()
+      const answer = await post('/v1/dead-letters/replay', { filter: {}, reason })
+      expect(answer.status).toBe(400)
+      expect(answer.body.details.fields).toMatchObject([{ path: '/reason' }])
+      const key = await post('/v1/keys', { name: reason, role: 'viewer' })
+      expect(key.body.details.fields).toMatchObject([{ path: '/name' }])
+      expect(calls).toEqual([])
+    },
+  )
+
+  test('is taken in any script', async () => {
+    const { post, calls } = makeWorld()
+    for (const reason of ['le café est revenu', 'می\u200cخواهم', '修好了 👩\u200d🔧']) {
+      expect((await post('/v1/dead-letters/replay', { filter: {}, reason })).status).toBe(202)
+    }
+    expect(calls).toHaveLength(3)
+  })
+
+  test('is never taken for something else by a browser', async () => {
+    const { server, post } = makeWorld()
+    const answers = [
+      await server.app.inject('/healthz'),
+      await server.app.inject('/v1/nowhere'),
+      await post('/v1/session', {}),
+    ]
+    for (const { headers } of answers) expect(headers['x-content-type-options']).toBe('nosniff')
+  })
 })

@@ -8,12 +8,12 @@ import type { TenantId } from '../core/ids/index.ts'
 import { DAY, MINUTE } from '../core/time/index.ts'
 import type { Caller, KeyRow, TenantRow } from '../engine/access/index.ts'
 import type { HttpApi } from './api.ts'
-import { fields, idParams, oneOf, type PageQuery, page, splitQuery } from './schemas.ts'
+import { fields, idParams, line, oneOf, type PageQuery, page, plainText, splitQuery } from './schemas.ts'
 import { answer, boolean, empty, instant, nullable, pageOf, shape, string } from './schemas-answers.ts'
 import { iso, isoOrNull } from './shapes.ts'
 
 const role = oneOf(ROLES)
-const name = { type: 'string', minLength: 1, maxLength: 100, pattern: '\\S' } as const
+const name = line(100)
 const tenantName = {
   type: 'string',
   pattern: TENANT_NAME,
@@ -142,7 +142,9 @@ export function addTenantRoutes(app: FastifyInstance, api: Pick<HttpApi, 'access
     operationId: 'createTenant',
     tags: ['access'],
     summary: 'Make a tenant; it can have keys, secrets and definitions at once',
-    body: fields({ name: tenantName, description: { type: 'string', maxLength: 1_000 } }, ['name']),
+    body: fields({ name: tenantName, description: { type: 'string', maxLength: 1_000, ...plainText } }, [
+      'name',
+    ]),
     response: { 201: answer('The tenant', tenantShape) },
   }
   app.post<{ Body: { name: string; description?: string } }>(

@@ -12,6 +12,7 @@ const RETRY_SECONDS = 30
 const HEADERS = {
   'content-type': 'text/event-stream; charset=utf-8',
   'cache-control': 'no-store',
+  'x-content-type-options': 'nosniff',
   // Proxies that gather answers would hold messages back.
   'x-accel-buffering': 'no',
 }

@@ -60,8 +60,17 @@ export const deadLettersQuery = fields({
 export const deadLetterGroupsQuery = fields({ state: { ...oneOf(DEAD_LETTER_STATES), default: 'open' } })
 export const idParams = fields({ id: { type: 'string', minLength: 1, maxLength: 128 } }, ['id'])
 
+/** No control character and no mark that turns or hides what stands beside it; the joiners of scripts and emoji are none. */
+export const plainText = {
+  pattern: '^[\\P{C}\\u200c\\u200d]*$',
+  description: 'It must not hold control characters, line breaks or invisible marks.',
+} as const
+/** What people write into one line, for others to read. */
+export const line = (maxLength: number) =>
+  ({ type: 'string', minLength: 1, maxLength, allOf: [{ pattern: '\\S' }, plainText] }) as const
+
 /** Why a person did it, for the log. */
-export const reason = { type: 'string', minLength: 1, maxLength: 1_000, pattern: '\\S' } as const
+export const reason = line(1_000)
 export const reasonBody = fields({ reason })
 export const neededReasonBody = fields({ reason }, ['reason'])
 export const replayBody = fields({ force: { type: 'boolean', default: false }, reason })

@@ -2,7 +2,7 @@
 
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
-import { type FastifyInstance, type FastifyRequest, fastify } from 'fastify'
+import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import { AppError } from '../core/errors/index.ts'
 import { JsonError, parseJson } from '../core/json/index.ts'
 import type { Log } from '../ports/log.ts'
@@ -10,10 +10,17 @@ import type { HttpApi } from './api.ts'
 import { addAuthentication } from './auth.ts'
 import { BODY_BYTES_MAX, eventBodyLimit, tooLarge } from './body-limits.ts'
 import { addConsolePages } from './console-pages.ts'
+import {
+  fromRouter,
+  makeMethodTable,
+  NOSNIFF,
+  PARAM_LENGTH_MAX,
+  refuseConnection,
+} from './framework-refusals.ts'
 import { addIdempotency } from './idempotency.ts'
 import { isIngest, makeIngest } from './ingest.ts'
 import { addOpenApi } from './openapi.ts'
-import { isOurFailure, PROBLEM_TYPE, problemHeaders, toProblem } from './problem.ts'
+import { isOurFailure, PROBLEM_TYPE, type Problem, problemHeaders, toProblem } from './problem.ts'
 import { addAccessRoutes } from './routes-access.ts'
 import { addDeadLetterRoutes } from './routes-dead-letters.ts'
 import { addDefinitionRoutes } from './routes-definitions.ts'
@@ -56,6 +63,7 @@ const REQUEST_MS_MAX = 30_000
 const KEEP_ALIVE_MS = 72_000
 const JSON_DEPTH_MAX = 64
 const CLOSE_STEP_MS = 25
+const PATH_SHOWN_MAX = 200
 
 export function makeHttpServer(api: HttpApi, options: HttpServerOptions): HttpServer {
   const { log } = options
@@ -80,7 +88,12 @@ export function makeHttpServer(api: HttpApi, options: HttpServerOptions): HttpSe
     bodyLimit: BODY_BYTES_MAX.small,
     forceCloseConnections: 'idle',
     genReqId: () => options.requestId(),
-    routerOptions: { ignoreTrailingSlash: true },
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: PARAM_LENGTH_MAX },
+    frameworkErrors: (error, request, reply) => {
+      reply.headers(NOSNIFF)
+      sendProblem(reply, toProblem(fromRouter(error), request.id))
+    },
+    clientErrorHandler: (error, socket) => refuseConnection(error, socket, options.requestId()),
     serverFactory: (handler) => {
       server = createServer(
         { headersTimeout: HEADERS_MS_MAX, requestTimeout: REQUEST_MS_MAX, keepAliveTimeout: KEEP_ALIVE_MS },
@@ -101,18 +114,23 @@ export function makeHttpServer(api: HttpApi, options: HttpServerOptions): HttpSe
     if (isOurFailure(error)) {
       onFailure(error, request.id, { method: request.method, route: request.routeOptions.url ?? null })
     }
-    const problem = toProblem(error, request.id)
-    return reply
-      .code(problem.status)
-      .headers(problemHeaders(problem))
-      .type(PROBLEM_TYPE)
-      .send(JSON.stringify(problem))
+    return sendProblem(reply, toProblem(error, request.id))
   })
+  app.addHook('onRequest', async (_request, reply) => {
+    reply.headers(NOSNIFF)
+  })
+  const methodsOf = makeMethodTable(app)
   const pages = addConsolePages(app, options.consoleFolder ?? null)
   app.setNotFoundHandler((request, reply) => {
     const page = pages.answer(request, reply)
     if (page !== null) return page
-    throw new AppError('not_found', `there is no ${request.method} ${pathOf(request)}`)
+    const path = pathOf(request)
+    const allow = methodsOf(path)
+    if (allow.length > 0) {
+      const detail = `${path.slice(0, PATH_SHOWN_MAX)} takes ${allow.join(', ')}, not ${request.method}`
+      throw new AppError('method_not_allowed', detail, { details: { allow } })
+    }
+    throw new AppError('not_found', `there is no ${request.method} ${path.slice(0, PATH_SHOWN_MAX)}`)
   })
   addOpenApi(app)
   app.register(async (scope) => addHealthRoutes(scope, api))
@@ -189,5 +207,13 @@ function readJsonExactly(app: FastifyInstance): void {
 }
 
 function pathOf(request: FastifyRequest): string {
-  return request.url.split('?', 1)[0]?.slice(0, 200) ?? ''
+  return request.url.split(/[?#]/, 1)[0] ?? ''
+}
+
+function sendProblem(reply: FastifyReply, problem: Problem): FastifyReply {
+  return reply
+    .code(problem.status)
+    .headers(problemHeaders(problem))
+    .type(PROBLEM_TYPE)
+    .send(JSON.stringify(problem))
 }

@@ -82,6 +82,18 @@ export const ERRORS = {
     title: 'The body is too large',
     next: 'Send less, or raise the source’s `limits.body`.',
   },
+  headers_too_large: {
+    kind: 'limited',
+    status: 431,
+    title: 'The headers are too large',
+    next: 'Send fewer or shorter headers, cookies among them, or a shorter address.',
+  },
+  request_timeout: {
+    kind: 'timeout',
+    status: 408,
+    title: 'The request did not arrive in time',
+    next: 'Send it again, without pauses.',
+  },
   wrong_type: {
     kind: 'invalid',
     status: 415,

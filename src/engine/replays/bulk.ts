@@ -58,6 +58,8 @@ const PAGE = 100
 const PAGES_PER_STEP = 10
 const RUNNING_MAX = 20
 const CANCEL_RACES_MAX = 20
+const NONE_FITS =
+  'List dead letters with the same filter; one without a `state` finds open ones only, so they may be replayed or discarded already.'
 
 export function makeBulkReplays(
   deps: PreviewDeps & {
@@ -212,7 +214,7 @@ export function makeBulkReplays(
     async begin(tenant, filter, { force, actor = 'the engine’s owner', reason = null }) {
       const reads = store.forTenant(tenant)
       const { count } = await countLetters(reads, filter)
-      if (count === 0) throw new AppError('not_found', 'no dead letter fits the filter')
+      if (count === 0) throw new AppError('not_found', 'no dead letter fits the filter', { next: NONE_FITS })
       const query = { kind: 'replay', prefix: RUNNING_PREFIX, cursor: null, limit: RUNNING_MAX } as const
       if ((await reads.records(query)).items.length >= RUNNING_MAX)
         throw new AppError('conflict', `${RUNNING_MAX} replays are running; wait for one, or cancel it`)

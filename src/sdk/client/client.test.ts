@@ -76,6 +76,16 @@ describe('[AP10] the client', () => {
     await expect(client.getEvent({ id: '' })).rejects.toThrow('getEvent needs ‘id’')
   })
 
+  test('[AP18] takes no step in the address for a name', async () => {
+    const node = makeNode([])
+    const client = makeClient({ url: 'http://localhost:4400', key: 'mrk_1', fetch: node.fetch })
+    for (const id of ['.', '..']) {
+      await expect(client.getEvent({ id })).rejects.toThrow('names nothing')
+      await expect(client.ingest({ tenant: id, source: 'shop', body: '{}' })).rejects.toThrow(TypeError)
+    }
+    expect(node.sent).toEqual([])
+  })
+
   test('without a key speaks by the page’s session, and says that it is the console', async () => {
     const node = makeNode([new Response(null, { status: 204 })])
     const client = makeClient({ url: '', fetch: node.fetch })

@@ -118,7 +118,7 @@ export function makeClient(options: ClientOptions): Client {
       } while (cursor !== null)
     },
     async ingest({ tenant, source, body, headers }, { signal } = {}) {
-      const path = `/in/${encodeURIComponent(tenant)}/${encodeURIComponent(source)}`
+      const path = `/in/${pathPart(tenant)}/${pathPart(source)}`
       const all = { 'content-type': 'application/json', ...headers }
       return read(await request(path, { method: 'POST', headers: all, body, signal: signal ?? null }))
     },
@@ -138,7 +138,7 @@ function divide(name: OperationName, args: Readonly<Record<string, unknown>>) {
     const value = rest[part]
     if (value === undefined || value === '') throw new TypeError(`${name} needs ‘${part}’`)
     delete rest[part]
-    return encodeURIComponent(String(value))
+    return pathPart(String(value))
   })
   const query = new URLSearchParams()
   for (const part of queryNames) {
@@ -147,6 +147,12 @@ function divide(name: OperationName, args: Readonly<Record<string, unknown>>) {
   }
   const search = query.size === 0 ? '' : `?${query}`
   return { path: `${path}${search}`, body: rest }
+}
+
+/** `.` and `..` are steps in an address, escaped or not: what they name would be somewhere else. */
+function pathPart(value: string): string {
+  if (value === '.' || value === '..') throw new TypeError(`‘${value}’ names nothing`)
+  return encodeURIComponent(value)
 }
 
 /** `fetch` hides the reason one step down. */
