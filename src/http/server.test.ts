@@ -24,7 +24,7 @@ import { makeAccess } from '../engine/access/index.ts'
 import { makeFeed } from '../engine/feed.ts'
 import { makeIdempotency } from '../engine/idempotency.ts'
 import { makeMeter } from '../engine/meter.ts'
-import { type Store, StoreError, type Write } from '../ports/store.ts'
+import { type Store, StoreError, type TenantReads, type Write } from '../ports/store.ts'
 import { checkAnswers } from './answers.fixture.ts'
 import type { HttpApi } from './api.ts'
 import { type HttpServer, makeHttpServer } from './server.ts'
@@ -326,6 +326,22 @@ describe('events', () => {
     expect((await get('/v1/events?unmatched=true')).body.items).toMatchObject([{ id: 'evt_2' }])
     expect((await get('/v1/events?source=shop')).body.items).toMatchObject([{ id: 'evt_1' }])
     expect((await get('/v1/events?subject=nothing')).body).toEqual({ items: [], nextCursor: null })
+  })
+
+  test('are listed with two reads, however many there are', async () => {
+    const asked: string[] = []
+    const counted = (reads: TenantReads) =>
+      new Proxy(reads, {
+        get(target, name, receiver) {
+          asked.push(String(name))
+          return Reflect.get(target, name, receiver)
+        },
+      })
+    const { store, get } = makeWorld({ reads: (tenant) => counted(store.forTenant(tenant)) })
+    await writeStory(store)
+    for (const id of ['evt_3', 'evt_4', 'evt_5']) await write(store, [event(id), work(`wrk_${id}`, id)])
+    expect((await get('/v1/events')).body.items).toHaveLength(4)
+    expect(asked).toEqual(['events', 'workOfEvents'])
   })
 
   test('are told whole: envelope, payload to the digit, and what became of every consumer', async () => {
