@@ -6,6 +6,7 @@ import { EMPTY_NOTE, type SettledState } from '../core/work/index.ts'
 import type { Write } from '../ports/store.ts'
 import { makeMeter } from './meter.ts'
 import { BIN_COUNT, binOf, quantile } from './meter-bins.ts'
+import { makeLatencies } from './meter-latency.ts'
 import { makeRing } from './meter-ring.ts'
 
 const TENANT = 'default' as TenantId
@@ -200,3 +201,27 @@ test('[FD4] a quantile is off by a fifth at most', () => {
   )
   expect(quantile([0, 0], 0.5)).toBeNull()
 })
+
+test('[FD11] the latency of a bucket is computed once, and anew when it has changed', () => {
+  let gets = 0
+  const span = { stepMs: 1_000, count: 10 }
+  const ring = makeRing(span, BIN_COUNT)
+  const get: typeof ring.get = (...args) => {
+    gets += 1
+    return ring.get(...args)
+  }
+  const latencyAt = makeLatencies({ get }, span, 0)
+  for (let bucket = 0; bucket < 10; bucket += 1) ring.add(START + bucket * 1_000, binOf(100))
+  const look = () => Array.from({ length: 10 }, (_, bucket) => latencyAt(START, bucket, 1).p50)
+  expect(new Set(look())).toEqual(new Set([quantile(binsOf(100), 0.5)]))
+  const once = gets
+  expect(look()).toHaveLength(10)
+  expect(gets).toBe(once)
+  ring.add(START + 9_000, binOf(1_000))
+  expect(latencyAt(START, 9, 2).p95).toBe(quantile(binsOf(1_000), 0.5))
+  expect(latencyAt(START, 3, 0)).toEqual({ p50: null, p95: null })
+})
+
+function binsOf(durationMs: number): number[] {
+  return Array.from({ length: BIN_COUNT }, (_, bin) => (bin === binOf(durationMs) ? 1 : 0))
+}

@@ -9,7 +9,8 @@ import type { Instant } from '../core/time/index.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Commit } from '../ports/store.ts'
 import type { About } from './commits.ts'
-import { BIN_COUNT, binOf, quantile } from './meter-bins.ts'
+import { BIN_COUNT, binOf } from './meter-bins.ts'
+import { makeLatencies } from './meter-latency.ts'
 import { makeRing, type Ring } from './meter-ring.ts'
 
 export interface Stats {
@@ -80,6 +81,8 @@ interface Rings {
 }
 
 interface Counted extends Rings {
+  readonly fineLatency: ReturnType<typeof makeLatencies>
+  readonly coarseLatency: ReturnType<typeof makeLatencies>
   readonly sources: Bounded<Rings>
   readonly consumers: Bounded<Rings>
 }
@@ -118,11 +121,16 @@ function makeBounded<Value extends Rings>(max: number, make: () => Value): Bound
 
 export function makeMeter({ clock }: { readonly clock: Pick<Clock, 'now'> }): Meter {
   const names = () => makeBounded(NAMES_MAX, () => makeRings(NAME_FINE, NAME_COARSE, BINS))
-  const tenants = makeBounded<Counted>(TENANTS_MAX, () => ({
-    ...makeRings(FINE, COARSE, BINS + BIN_COUNT),
-    sources: names(),
-    consumers: names(),
-  }))
+  const tenants = makeBounded<Counted>(TENANTS_MAX, () => {
+    const rings = makeRings(FINE, COARSE, BINS + BIN_COUNT)
+    return {
+      ...rings,
+      fineLatency: makeLatencies(rings.fine, FINE, BINS),
+      coarseLatency: makeLatencies(rings.coarse, COARSE, BINS),
+      sources: names(),
+      consumers: names(),
+    }
+  })
 
   const settled = (tenant: TenantId, about: About, column: number, latencyMs: number, now: Instant) => {
     const all = tenants.at(tenant, now)
@@ -177,31 +185,27 @@ export function makeMeter({ clock }: { readonly clock: Pick<Clock, 'now'> }): Me
       const from = (Math.floor(now / stepMs) - count + 1) * stepMs
       const ring = (isFine ? known?.fine : known?.coarse) ?? null
       const column = (index: number) => read(ring, from, count, index)
-      const bins = Array.from({ length: BIN_COUNT }, (_, bin) => column(BINS + bin))
-      const at = (part: number) => (_: unknown, bucket: number) =>
-        quantile(
-          bins.map((values) => values[bucket] as number),
-          part,
-        )
-      const buckets = Array.from({ length: count })
+      const done = column(DONE)
+      const latencyAt = isFine ? known?.fineLatency : known?.coarseLatency
+      const latencies = done.map((total, bucket) => latencyAt?.(from, bucket, total) ?? null)
       const sums = (rings: Rings, index: number) =>
         (minutes <= 15 ? rings.fine : rings.coarse).sum(now, spanMs, index)
       return {
         stepMs,
         from,
         accepted: column(ACCEPTED),
-        done: column(DONE),
+        done,
         retried: column(RETRIED),
         dead: column(DEAD),
-        latencyP50Ms: buckets.map(at(0.5)),
-        latencyP95Ms: buckets.map(at(0.95)),
+        latencyP50Ms: latencies.map((latency) => latency?.p50 ?? null),
+        latencyP95Ms: latencies.map((latency) => latency?.p95 ?? null),
         queueAgeMs: column(QUEUE_AGE).map((value) => (value === 0 ? null : value - 1)),
         consumers: [...(known?.consumers.all ?? [])]
           .map(([consumer, rings]) => {
-            const [done, retried, dead] = [sums(rings, DONE), sums(rings, RETRIED), sums(rings, DEAD)]
-            return { consumer, perMinute: perMinute(done + dead, minutes), done, retried, dead }
+            const [ended, retried, dead] = [sums(rings, DONE), sums(rings, RETRIED), sums(rings, DEAD)]
+            return { consumer, perMinute: perMinute(ended + dead, minutes), done: ended, retried, dead }
           })
-          .filter(({ done, retried, dead }) => done + retried + dead > 0)
+          .filter((row) => row.done + row.retried + row.dead > 0)
           .sort((a, b) => b.perMinute - a.perMinute || (a.consumer < b.consumer ? -1 : 1)),
         sources: [...(known?.sources.all ?? [])]
           .map(([source, rings]) => {

@@ -12,6 +12,10 @@ import { iso, isoOrNull, splitConsumer } from './shapes.ts'
 const SAMPLE_MS_MIN = 2_000
 const TENANTS_MAX = 1_000
 const MINUTES_MAX = 1_440
+/** Answers of /stats that are kept: at most one per tenant and step. */
+const STATS_KEPT_MAX = 100
+/** Up to here the step is small. */
+const FINE_MINUTES_MAX = 15
 
 const number = { type: 'number' } as const
 const counts = ['ready', 'leased', 'parked', 'openDeadLetters', 'unmatched'] as const
@@ -61,6 +65,7 @@ export function addOverviewRoutes(
   api: Pick<HttpApi, 'reads' | 'meter' | 'definitions' | 'now'>,
 ): void {
   const sample = makeSampler(api)
+  const stats = makeStatsText(api)
 
   app.get(
     '/overview',
@@ -105,17 +110,33 @@ export function addOverviewRoutes(
         response: { 200: answer('The figures', statsShape) },
       },
     },
-    async (request) => {
+    async (request, reply) => {
       const { tenant } = request.caller
       await sample(tenant)
-      const stats = api.meter.stats(tenant, request.query.minutes)
-      return {
-        ...stats,
-        from: iso(stats.from),
-        consumers: stats.consumers.map((row) => ({ ...row, consumer: splitConsumer(row.consumer).name })),
-      }
+      reply.type('application/json')
+      return stats(tenant, request.query.minutes)
     },
   )
+}
+
+/** The figures as they are sent, at most so old: screens that look together share one. */
+function makeStatsText(api: Pick<HttpApi, 'meter' | 'now'>) {
+  const kept = new Map<string, { readonly at: number; readonly minutes: number; readonly text: string }>()
+  return (tenant: TenantId, minutes: number): string => {
+    const now = api.now()
+    const name = `${minutes <= FINE_MINUTES_MAX ? 'fine' : 'coarse'} ${tenant}`
+    const known = kept.get(name)
+    if (known?.minutes === minutes && Math.abs(now - known.at) < SAMPLE_MS_MIN) return known.text
+    const stats = api.meter.stats(tenant, minutes)
+    const text = JSON.stringify({
+      ...stats,
+      from: iso(stats.from),
+      consumers: stats.consumers.map((row) => ({ ...row, consumer: splitConsumer(row.consumer).name })),
+    })
+    if (kept.size >= STATS_KEPT_MAX) kept.clear()
+    kept.set(name, { at: now, minutes, text })
+    return text
+  }
 }
 
 /** The store's counts, at most so old; each look is kept as the age of the queue. */

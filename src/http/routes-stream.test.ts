@@ -92,7 +92,7 @@ test('[FD8] the eleventh reader with one key is told to come again later', async
   stop.abort()
 })
 
-test('[FD9] streams end at once when their key is revoked here', async () => {
+test('[FD10] streams end at once when their key is revoked here', async () => {
   const { url } = await start()
   const open = (key: string) => fetch(`${url}/v1/stream`, { headers: { authorization: `Bearer ${key}` } })
   const ended = (await open('good-1')).text()
@@ -105,7 +105,7 @@ test('[FD9] streams end at once when their key is revoked here', async () => {
   expect(await ended).toContain('event: ping')
 })
 
-test('[FD9] a reader that does not read loses its connection and its seat', async () => {
+test('[FD10] a reader that does not read loses its connection and its seat', async () => {
   const feed = makeFeed()
   const app = fastify()
   app.decorateRequest('caller')

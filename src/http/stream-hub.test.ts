@@ -171,7 +171,7 @@ describe('the stream', () => {
     expect(reader.messages()).toHaveLength(2)
   })
 
-  test('[FD9] cuts a stuck reader off, and its seat is free at once', async () => {
+  test('[FD10] cuts a stuck reader off, and its seat is free at once', async () => {
     const { read, pass } = makeWorld({ readersMax: 1 })
     const stuck = read(OURS)
     stuck.state.canTake = false
@@ -183,7 +183,7 @@ describe('the stream', () => {
     expect(read(OURS).seat).not.toBeNull()
   })
 
-  test('[FD9] cuts a reader off that does not take its end, and not one that did', async () => {
+  test('[FD10] cuts a reader off that does not take its end, and not one that did', async () => {
     const { hub, read, pass } = makeWorld()
     const [polite, silent] = [read(OURS), read(OURS)]
     for (const { state } of [polite, silent]) state.may = false

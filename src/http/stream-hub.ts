@@ -2,7 +2,7 @@
 // reads, and per reader no more than a place in it. Messages are gathered, so that a burst costs a few writes a second.
 //
 // Invariants: FD3 a reader gets changes of its own tenant only. A reader that is too slow misses changes and is told so; it
-// never holds more than the message that is on its way. FD9 whoever is let go has no seat any more, at once, and no
+// never holds more than the message that is on its way. FD10 whoever is let go has no seat any more, at once, and no
 // connection a little later, whether it reads or not.
 
 import type { TenantId } from '../core/ids/index.ts'

@@ -182,7 +182,7 @@ test('[RP2] a filter takes what fits, and nothing that died later', async () => 
   const cause = 'answered 422'
   await expect(
     heard(world, node.engine.replays.begin(T, { cause: 'other' }, { force: false })),
-  ).rejects.toMatchObject({ code: 'not_found' })
+  ).rejects.toMatchObject({ code: 'not_found', next: expect.stringContaining('same filter') })
   for (const filter of [{ class: 'auth' }, { consumer: 'route:none' }, { reason: 'expired' }] as const) {
     const preview = await heard(world, node.engine.replays.preview(T, filter, { force: false }))
     expect(preview).toMatchObject({ items: [], matched: 0 })
