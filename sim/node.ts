@@ -234,6 +234,8 @@ function makeCode(life: Life, http: HttpClient, time: VirtualTime, faults: Fault
   const [hash] = inner.hashes() as [string]
   return {
     hashes: () => [CODE_HASH],
+    has: (codeHash) => codeHash === CODE_HASH,
+    prepare: async (codeHash) => codeHash === CODE_HASH,
     find: (name, tenant) => (inner.find(name, tenant) === null ? null : CODE_HASH),
     isOpen: (_codeHash, name, tenant) => inner.isOpen(hash, name, tenant),
     run(_codeHash, name, input, context) {

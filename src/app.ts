@@ -219,8 +219,9 @@ export async function startApp(options: AppOptions): Promise<App> {
     url = (await follow('MILLRACE_HOST', config.host, () => server.listen(config))).url
     // What older work is pinned to can be run before anything is claimed, and new code is kept before it is named.
     await code.open({ store, tenant: DEFAULT_TENANT })
-    engine.definitions.onChange(({ tenant, hash }) => {
+    engine.definitions.onChange(({ tenant, hash, codeHashes }) => {
       if (tenant === DEFAULT_TENANT) log.setConfigHash(hash)
+      code.learn(codeHashes).catch((error) => log.warn('code.not-learned', { error: messageOf(error) }))
     })
     await engine.definitions.load()
     const folder: FolderDeps = {

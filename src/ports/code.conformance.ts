@@ -58,6 +58,14 @@ export function codeConformance(name: string, makeHarness: () => CodeHarness): v
       expect(code.find('constructor', DEFAULT_TENANT)).toBeNull()
     })
 
+    test('[FN21] has and prepare answer for what hashes lists, and for nothing else', async () => {
+      const code = await makeHarness().make({ known: () => null })
+      const hash = code.find('known', DEFAULT_TENANT) as string
+      expect([code.has(hash), await code.prepare(hash)]).toEqual([true, true])
+      expect([code.has('other'), await code.prepare('other')]).toEqual([false, false])
+      expect(code.hashes()).toEqual([hash])
+    })
+
     test('[P13] the hash stays while names and texts stay, and changes with them', async () => {
       const make = async (functions: Record<string, UserFunction>) =>
         (await makeHarness().make(functions)).find('a', DEFAULT_TENANT) as string

@@ -50,6 +50,10 @@ export type { FunctionOutcome }
 export interface Code {
   /** Bundles that this node can run. */
   hashes(): readonly string[]
+  /** Whether it is one of `hashes`; asked for every item that is born. */
+  has(codeHash: string): boolean
+  /** Gets a bundle ready, also one that was not known here; false: it cannot be had, or not be loaded. */
+  prepare(codeHash: string): Promise<boolean>
   /** The bundle that has the function now; null also where it is not open to the tenant. */
   find(name: string, tenant: TenantId): string | null
   /** Whether work of the tenant may still run it: what the function says now counts, if it is still there. */

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { DEFAULT_TENANT, type TenantId } from '../../core/ids/index.ts'
@@ -213,6 +213,21 @@ export function help(): never {
       at: 'orders/a.ts:9:11',
     })
     expect(await run(code, 'there', null)).toMatchObject({ message: 'helpless', at: 'lib/help.ts:3:9' })
+  })
+
+  test('[FN20] the maps of some fifty bundles are in memory, those of older ones in their copies', async () => {
+    const text = (name: string) => `import { defineFunction } from 'millrace'
+export const ${name} = defineFunction({ name: '${name}', run: () => {
+  throw new Error('broken')
+} })`
+    const names = Array.from({ length: 52 }, (_, index) => `f${String(index).padStart(2, '0')}`)
+    const { folder, code } = await open(Object.fromEntries(names.map((name) => [`${name}.ts`, text(name)])))
+    expect(await run(code, 'f00', null)).toMatchObject({ at: 'f00.ts:3:9' })
+    rmSync(join(folder.copies, `${code.find('f01', DEFAULT_TENANT)}.mjs`))
+    const untold = await run(code, 'f01', null)
+    expect(untold).toMatchObject({ message: 'broken' })
+    expect(untold).not.toHaveProperty('at')
+    expect(await run(code, 'f51', null)).toMatchObject({ at: 'f51.ts:3:9' })
   })
 
   test('a copy that somebody changed is not what runs', async () => {

@@ -34,6 +34,8 @@ export interface BundleCode extends Code {
   open(shelf: Shelf): Promise<void>
   /** Keeps the functions of a folder that was read, and lets `find` answer with them. */
   keep(folder: CodeFolder): Promise<void>
+  /** Another node may have kept bundles: if one of these is not known, looks for what the store has by now. */
+  learn(hashes: readonly string[]): Promise<void>
   /** How long a function of the folder says that it may take; null: it does not, or is not open to the tenant. */
   timeoutMs(name: string, tenant: TenantId): number | null
 }
@@ -49,8 +51,8 @@ export interface BundleCodeOptions {
 
 export function makeBundleCode(options: BundleCodeOptions): BundleCode {
   const { builtIn } = options
-  /** What was read by this process and may be kept. */
-  const read = new Map<string, Bundle>()
+  /** What was read and may be kept: for as long as somebody holds what was read, and no longer. */
+  const read = new WeakMap<CodeFolder, ReadonlyMap<string, Bundle>>()
   const functions = new Map<string, ReadonlyMap<string, UserFunction>>()
   const stored = new Set<string>()
   let current: ReadonlyMap<string, string> = new Map()
@@ -73,7 +75,6 @@ export function makeBundleCode(options: BundleCodeOptions): BundleCode {
   const loadOne = async (bundle: Bundle, files: readonly CodeFile[]): Promise<ReadBundle> => {
     try {
       const module = await load(bundle)
-      read.set(bundle.hash, bundle)
       return { exports: exportsOf(bundle, module), problems: [] }
     } catch (error) {
       const place = modules.placeOf(bundle.hash, error) ?? { file: bundle.file, line: 1, column: 1 }
@@ -83,7 +84,7 @@ export function makeBundleCode(options: BundleCodeOptions): BundleCode {
 
   /** The functions of a bundle that this process has not loaded yet; null where nobody has it. */
   const fetch = async (hash: string): Promise<ReadonlyMap<string, UserFunction> | null> => {
-    const bundle = read.get(hash) ?? (shelf === null ? null : await readBundle(shelf, hash))
+    const bundle = shelf === null ? null : await readBundle(shelf, hash)
     if (bundle === null) return null
     await load(bundle)
     return functions.get(hash) ?? null
@@ -105,6 +106,7 @@ export function makeBundleCode(options: BundleCodeOptions): BundleCode {
     return place === null ? outcome : { ...outcome, at: `${place.file}:${place.line}:${place.column}` }
   }
 
+  const has = (hash: string) => stored.has(hash) || builtIn?.has(hash) === true
   const currentOf = (name: string) => functions.get(current.get(name) ?? '')?.get(name)
 
   return {
@@ -123,22 +125,44 @@ export function makeBundleCode(options: BundleCodeOptions): BundleCode {
         loaded.push(...one.exports)
         found.push(...one.problems)
       }
-      return { files, exports: withoutHandedOn(loaded, bundles), problems: found }
+      const answer = { files, exports: withoutHandedOn(loaded, bundles), problems: found }
+      read.set(answer, new Map(bundles.map((bundle) => [bundle.hash, bundle])))
+      return answer
     },
     async open(opened) {
       shelf = opened
       for (const hash of await listBundles(opened)) stored.add(hash)
       listed = null
     },
-    async keep({ exports }) {
-      const defined = exports.filter(({ value }) => isFunction(value))
+    async keep(loaded) {
+      const defined = loaded.exports.filter(({ value }) => isFunction(value))
       for (const hash of new Set(defined.map(({ codeHash }) => codeHash))) {
-        const bundle = read.get(hash)
-        if (shelf !== null && bundle !== undefined && !stored.has(hash)) await saveBundle(shelf, bundle)
+        const bundle = read.get(loaded)?.get(hash)
+        if (bundle === undefined) throw new Error(`bundle ${hash} was not read here`)
+        if (shelf !== null && !stored.has(hash)) await saveBundle(shelf, bundle)
         stored.add(hash)
       }
+      read.delete(loaded)
       current = new Map(defined.map(({ value, codeHash }) => [String(value.name), codeHash]))
       listed = null
+    },
+    async learn(hashes) {
+      if (shelf === null || hashes.every(has)) return
+      // All of them: what was in force for a moment only has work that stands on it, too.
+      for (const hash of await listBundles(shelf)) stored.add(hash)
+      listed = null
+    },
+    has,
+    async prepare(hash) {
+      if (functions.has(hash) || builtIn?.has(hash) === true) return true
+      try {
+        if ((await fetch(hash)) === null) return false
+      } catch {
+        return false
+      }
+      stored.add(hash)
+      listed = null
+      return true
     },
     hashes: () => (listed ??= [...stored, ...(builtIn?.hashes() ?? [])]),
     find(name, tenant) {
@@ -150,7 +174,7 @@ export function makeBundleCode(options: BundleCodeOptions): BundleCode {
       // Whoever closes a function closes it for what is queued and for what is replayed, whatever its old code says.
       const now = currentOf(name)
       if (now !== undefined) return isOpenTo(now.tenants, tenant)
-      if (builtIn?.hashes().includes(codeHash) === true) return builtIn.isOpen(codeHash, name, tenant)
+      if (builtIn?.has(codeHash) === true) return builtIn.isOpen(codeHash, name, tenant)
       const opens = () => isOpenTo(functions.get(codeHash)?.get(name)?.tenants, tenant)
       return functions.has(codeHash) || isOpenTo(undefined, tenant) ? opens() : fetch(codeHash).then(opens)
     },
@@ -161,7 +185,7 @@ export function makeBundleCode(options: BundleCodeOptions): BundleCode {
     },
     run(codeHash, name, input, context) {
       if (functions.has(codeHash)) return runOf(codeHash, name, input, context)
-      if (builtIn?.hashes().includes(codeHash) === true) return builtIn.run(codeHash, name, input, context)
+      if (builtIn?.has(codeHash) === true) return builtIn.run(codeHash, name, input, context)
       return fetch(codeHash).then(
         () => runOf(codeHash, name, input, context),
         (error) => outcomeOfError(error),

@@ -1,6 +1,7 @@
 // Bundles as modules of this process. Each is written to a file named by its hash, so that a debugger and stack traces can
 // show it, and imported once. The file is only a copy: what is imported is compared with the bundle first.
 
+import { readFileSync } from 'node:fs'
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -23,6 +24,9 @@ export interface Modules {
 }
 
 const LOAD_MS_MAX = 10_000
+/** Maps are as large as what they map; those of other bundles are in their copies. */
+const MAPS_MAX = 50
+const MAP_MARK = '//# sourceMappingURL=data:application/json;base64,'
 
 export function makeModules(options: {
   /** What `millrace` is for a bundle. */
@@ -34,20 +38,32 @@ export function makeModules(options: {
 }): Modules {
   const loaded = new Map<string, Promise<ModuleExports>>()
   const maps = new Map<string, string>()
+  const files = new Map<string, string>()
   let bound: Promise<void> | null = null
   const failures = new Map<string, number>()
 
+  /** The one that was not asked for the longest goes. */
+  const remember = (hash: string, map: string) => {
+    maps.delete(hash)
+    if (maps.size >= MAPS_MAX) maps.delete(maps.keys().next().value as string)
+    maps.set(hash, map)
+  }
+
+  const mapOf = (hash: string): string | null => {
+    const map = maps.get(hash) ?? mapOfCopy(files.get(hash))
+    if (map !== null) remember(hash, map)
+    return map
+  }
+
   const load = async (bundle: Loadable): Promise<ModuleExports> => {
     const map = withPlaces(bundle.map, options.folder())
-    maps.set(bundle.hash, map)
+    remember(bundle.hash, map)
     const copies = await options.copies()
     bound ??= bindSdk(copies, options.sdk)
     await bound
     const file = join(copies, `${bundle.hash}.mjs`)
-    await ensureCopy(
-      file,
-      `${bundle.text}\n//# sourceMappingURL=data:application/json;base64,${encode(map)}\n`,
-    )
+    await ensureCopy(file, `${bundle.text}\n${MAP_MARK}${encode(map)}\n`)
+    files.set(bundle.hash, file)
     process.setSourceMapsEnabled(true)
     const { href } = pathToFileURL(file)
     // Node remembers a module that failed; another name lets it be tried again.
@@ -69,8 +85,8 @@ export function makeModules(options: {
       return loading
     },
     placeOf(hash, error) {
-      const map = maps.get(hash)
-      return map === undefined ? null : findPlace(error, hash, map, options.folder())
+      const map = mapOf(hash)
+      return map === null ? null : findPlace(error, hash, map, options.folder())
     },
   }
 }
@@ -95,6 +111,18 @@ async function bindSdk(copies: string, sdk: Readonly<Record<string, unknown>>): 
 
 function encode(text: string): string {
   return Buffer.from(text).toString('base64')
+}
+
+function mapOfCopy(file: string | undefined): string | null {
+  if (file === undefined) return null
+  try {
+    const text = readFileSync(file, 'utf8')
+    const at = text.lastIndexOf(MAP_MARK)
+    return at < 0 ? null : Buffer.from(text.slice(at + MAP_MARK.length), 'base64').toString()
+  } catch {
+    // Without it an error is told without its line.
+    return null
+  }
 }
 
 /** Sources as addresses of files, so that traces name what the user can open. */

@@ -190,6 +190,24 @@ test('[FN20] work of a tenant does not run what was closed to it meanwhile, what
   await store[Symbol.asyncDispose]()
 })
 
+test('[FN19] a node that runs learns of the code that another node kept, and of what came between', async () => {
+  folder.write({ 'book.ts': book('one') })
+  const node = await start()
+  const other = makeTestCode(folder)
+  await other.open({ store: node.store, tenant: DEFAULT_TENANT })
+  const hashes: string[] = []
+  for (const version of ['two', 'three']) {
+    folder.write({ 'book.ts': book(version) })
+    await node.apply()
+    hashes.push(node.code.find('book', DEFAULT_TENANT) as string)
+  }
+  expect(hashes.map((hash) => other.has(hash))).toEqual([false, false])
+  await other.learn(hashes.slice(1))
+  expect(other.hashes()).toEqual(expect.arrayContaining(hashes))
+  expect(hashes.map((hash) => other.has(hash))).toEqual([true, true])
+  await node.stop()
+})
+
 test('[FN14] stored code that is not what was stored is not run', async () => {
   folder.write({ 'book.ts': book('one') })
   const node = await start()

@@ -14,6 +14,8 @@ export function makeStaticCode(functions: Readonly<Record<string, StaticFunction
   const hash = hashOf(byName)
   return {
     hashes: () => [hash],
+    has: (codeHash) => codeHash === hash,
+    prepare: async (codeHash) => codeHash === hash,
     // They are the node's own: nobody opened them to anybody.
     find: (name, tenant) => (byName.has(name) && isOpenTo(undefined, tenant) ? hash : null),
     isOpen: (_codeHash, _name, tenant) => isOpenTo(undefined, tenant),

@@ -131,7 +131,8 @@ export function makeDefinitions(deps: {
     registry.put(tenant, [...items.values()], overrides)
     forces.set(tenant, { pulse, version, hash, items, folder: new Set(folder) })
     deps.wake()
-    for (const listener of listeners) listener({ tenant, version, hash })
+    const codeHashes = [...new Set([...items.values()].flatMap(({ document }) => codeHashOf(document) ?? []))]
+    for (const listener of listeners) listener({ tenant, version, hash, codeHashes })
   }
 
   const loadTenant = async (tenant: TenantId): Promise<Force> => {
@@ -406,6 +407,10 @@ export function makeDefinitions(deps: {
       }
     },
   }
+}
+
+function codeHashOf(document: DefinitionDocument): string | null {
+  return document.kind === 'Route' && document.do.type === 'function' ? document.do.codeHash : null
 }
 
 const overtaken = () => new AppError('conflict', 'other definitions were applied meanwhile')

@@ -66,6 +66,8 @@ export interface DefinitionsChange {
   readonly tenant: TenantId
   readonly version: number
   readonly hash: string
+  /** Bundles that the routes in force name. */
+  readonly codeHashes: readonly string[]
 }
 
 export interface Definitions {
