@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { makeStaticCode } from '../adapters/code-static/index.ts'
 import { makeMemoryLog } from '../adapters/log-memory/index.ts'
 import { makeMemoryStore } from '../adapters/store-memory/index.ts'
 import { DEFAULT_TENANT } from '../core/ids/index.ts'
@@ -25,7 +26,14 @@ function makeFolder(
 ) {
   const registry = makeRegistry({ store })
   const log = makeMemoryLog()
-  const definitions = makeDefinitions({ store, registry, log, now: () => 1_000, wake: () => {} })
+  const definitions = makeDefinitions({
+    store,
+    registry,
+    code: makeStaticCode({}),
+    log,
+    now: () => 1_000,
+    wake: () => {},
+  })
   const kept: unknown[] = []
   const deps: FolderDeps = {
     owner: 'folder',
@@ -107,7 +115,7 @@ test('[DV20] a change is applied while it runs, and a broken file changes nothin
   const { version } = await applyFolder(deps, loaded)
   const said: string[] = []
   let heard: () => void = () => {}
-  const watch = followFolder(deps, folder, { version, loaded }, (text) => {
+  const watch = followFolder(deps, folder, { version, loaded, loadedAt: Date.now() }, (text) => {
     said.push(text)
     heard()
   })

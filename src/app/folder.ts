@@ -54,7 +54,7 @@ export function goneLines({ definitions }: Pick<FolderDeps, 'definitions'>): rea
 export function followFolder(
   deps: FolderDeps,
   folder: string,
-  first: { readonly version: number; readonly loaded: LoadedFolder },
+  first: { readonly version: number; readonly loaded: LoadedFolder; readonly loadedAt: number },
   say: (text: string) => void,
 ): { close(): Promise<void> } {
   let { version } = first
@@ -82,7 +82,7 @@ export function followFolder(
   const tell = (error: unknown) =>
     say(`the definitions were not read: ${error instanceof Error ? error.message : String(error)}\n`)
   try {
-    return watchFolder(folder, look, tell, { except: deps.ownFolders })
+    return watchFolder(folder, look, tell, { except: deps.ownFolders, since: first.loadedAt })
   } catch (error) {
     tell(error)
     return { close: async () => {} }
