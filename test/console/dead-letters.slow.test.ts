@@ -4,6 +4,7 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { launchBrowser, signedIn } from '../support/browser.ts'
+import { eventually } from '../support/node-process.ts'
 import { openShop, type Shop } from '../support/shop.ts'
 
 let browser: Browser
@@ -86,12 +87,81 @@ test('an edited payload is checked, kept digit for digit, and replayed', async (
   await text.fill(before.replace('"total": 42', '"total": '))
   await dialog.getByText(/^Line \d+, column \d+: expected a value/).waitFor()
   expect(await dialog.getByRole('button', { name: 'Save' }).isDisabled()).toBe(true)
-  await text.fill(before.replace('"account": 1', '"account": 9007199254740993'))
+  await text.fill(
+    before.replace('"account": 1', '"account": 9007199254740993').replace('"bad-edit"', '"mended-edit"'),
+  )
   await dialog.getByRole('button', { name: 'Save' }).click()
   await dialog.getByText('Say why; it is kept.').waitFor()
   await dialog.getByLabel('Reason').fill('the account was wrong')
   await dialog.getByRole('button', { name: 'Save' }).click()
   await page.getByText('The payload is changed').waitFor()
+  await page.getByText('9007199254740993').waitFor()
+
+  await page.getByRole('button', { name: 'Replay', exact: true }).click()
+  await dialog
+    .getByText(/would (call|differ)/)
+    .first()
+    .waitFor()
+  expect(shop.invoices).not.toContain('INVOICE:bad-edit')
+  await dialog.getByRole('button', { name: 'Replay 1' }).click()
+  await dialog.getByRole('heading', { name: 'Replayed' }).waitFor()
+  await dialog.getByRole('button', { name: 'Close' }).last().click()
+  await page.getByRole('heading').getByText('resolved').waitFor()
+  // The key is the letter's own: an edited payload does not make it another effect.
+  expect(shop.invoices.filter((reference) => reference.endsWith('-edit'))).toEqual(['INVOICE:bad-edit'])
+  expect(made.complaints).toEqual([])
+})
+
+test('after three replays in vain another one needs force and a reason', async () => {
+  const id = await letterOf('bad-force')
+  const replays = async () => shop.node.get<{ replays: number; state: string }>(`/v1/dead-letters/${id}`)
+  const isBackAfter = (count: number) =>
+    eventually(`replay ${count} came back`, 10_000, async () => {
+      const letter = await replays()
+      return letter.replays === count && letter.state === 'open'
+    })
+  for (let count = 1; count <= 3; count += 1) {
+    await shop.node.post(`/v1/dead-letters/${id}/replay`, {})
+    await isBackAfter(count)
+  }
+  await using made = await signedIn(browser, shop.node, `/dead-letters/${id}`)
+  const { page } = made
+  await page.getByText('It was replayed 3 times in vain.').waitFor()
+  await page.getByRole('button', { name: 'Replay with force' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByRole('button', { name: 'Replay with force' }).click()
+  await dialog.getByText('Say why; it is kept.').waitFor()
+  await dialog.getByLabel('Reason').fill('billing says that it is mended')
+  await dialog.getByRole('button', { name: 'Replay with force' }).click()
+  await page.getByText('It is on its way again').waitFor()
+  await isBackAfter(4)
+  await page.getByText('It was replayed 4 times in vain.').waitFor()
+  await shop.node.post(`/v1/dead-letters/${id}/discard`, { reason: 'not for the tests that follow' })
+})
+
+test('a bulk replay is cancelled while it runs: the rest stays where it was', async () => {
+  const count = 120
+  const eventIds = await Promise.all(
+    Array.from({ length: count }, (_, index) => shop.order(`bad-many-${index}`)),
+  )
+  await Promise.all(eventIds.map((eventId) => shop.reached(eventId, 'invoice', 'dead')))
+  await using made = await signedIn(browser, shop.node, '/dead-letters')
+  const { page } = made
+  const group = page.locator('.group').filter({ hasText: 'answered 422' })
+  await group.getByRole('button', { name: 'Replay group' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByRole('button', { name: /^Replay \d+$/ }).click()
+  await dialog.getByRole('button', { name: 'Cancel the rest' }).click()
+  await dialog.getByRole('heading', { name: 'Replay cancelled' }).waitFor()
+  const { items } = await shop.node.get<{ items: { state: string; total: number; replayed: number }[] }>(
+    '/v1/replays',
+  )
+  const replay = items.find(({ state }) => state === 'cancelled')!
+  expect(replay.total).toBeGreaterThanOrEqual(count)
+  expect(replay.replayed).toBeLessThan(replay.total)
+  await dialog.getByRole('button', { name: 'Close' }).last().click()
+  await group.waitFor()
+  expect(made.complaints).toEqual([])
 })
 
 test('a group is replayed after a look at what would happen', async () => {

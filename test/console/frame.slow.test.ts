@@ -1,9 +1,12 @@
 // What surrounds every screen: palette, keys, themes, phone; and axe on each screen in both themes.
 
 import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { axeFindings, launchBrowser, signedIn, visit } from '../support/browser.ts'
 import { openShop, type Shop } from '../support/shop.ts'
+
+const DESK = { width: 1440, height: 900 }
+const PHONE = { width: 390, height: 844 }
 
 let browser: Browser
 let shop: Shop
@@ -71,20 +74,14 @@ test('keys go, move and help', async () => {
   await page.getByRole('dialog').getByText('Command palette').waitFor()
 })
 
-test('on a phone the navigation is a bar and a drawer, and no screen is wider than the glass', async () => {
-  await using made = await signedIn(browser, shop.node, '/', { size: { width: 390, height: 844 } })
+test('on a phone the navigation is a bar and a drawer', async () => {
+  await using made = await signedIn(browser, shop.node, '/', { size: PHONE })
   const { page } = made
   await page.getByRole('button', { name: 'More' }).click()
   await page.getByRole('link', { name: 'Unknown outcomes' }).click()
   await page.getByRole('heading', { name: 'Unknown outcomes' }).waitFor()
   await page.getByRole('navigation', { name: 'Quick' }).getByRole('link', { name: 'Events' }).click()
   await page.getByRole('heading', { name: 'Events' }).waitFor()
-  for (const path of screens()) {
-    await page.goto(shop.node.url + path)
-    await page.locator('h1').waitFor()
-    await page.waitForLoadState('load')
-    expect([path, await page.evaluate<number>('document.documentElement.scrollWidth')]).toEqual([path, 390])
-  }
 })
 
 const screens = (): readonly string[] => [
@@ -109,33 +106,67 @@ const screens = (): readonly string[] => [
   '/nowhere',
 ]
 
-describe.each(['light', 'dark'] as const)('axe finds nothing serious in %s', (theme) => {
-  test('on any screen', async () => {
-    await using made = await signedIn(browser, shop.node, '/', { theme })
-    const { page } = made
-    const findings: string[] = []
-    for (const path of screens()) {
-      await page.goto(shop.node.url + path)
-      await page.locator('h1').waitFor()
-      await page.locator('.skeleton').first().waitFor({ state: 'detached' })
-      findings.push(...(await axeFindings(page)).map((finding) => `${path} ${finding}`))
-    }
-    await page.goto(`${shop.node.url}/dead-letters`)
-    await page.getByRole('button', { name: 'Replay group' }).click()
-    await page.getByRole('dialog').getByText('would call').first().waitFor()
-    findings.push(...(await axeFindings(page)))
-    await page.goto(`${shop.node.url}/events`)
-    await page.locator('[data-row]').first().waitFor()
-    await page.keyboard.press('Control+k')
-    await page.getByRole('combobox', { name: 'Command' }).waitFor()
-    findings.push(...(await axeFindings(page)))
-    expect(findings).toEqual([])
-  })
+test('every screen fits a phone, and axe finds nothing serious on it in light and dark', async () => {
+  await using made = await signedIn(browser, shop.node, '/')
+  const { page } = made
+  const findings: string[] = []
+  const look = async (what: string) =>
+    findings.push(...(await axeFindings(page)).map((finding) => `${what} ${finding}`))
+  for (const path of screens()) {
+    await page.setViewportSize(DESK)
+    await page.goto(shop.node.url + path)
+    await page.locator('h1').waitFor()
+    await page.locator('.skeleton').first().waitFor({ state: 'detached' })
+    await look(path)
+    await page.setViewportSize(PHONE)
+    await expect
+      .poll(() => page.evaluate<number>('document.documentElement.scrollWidth'), { message: path })
+      .toBe(PHONE.width)
+  }
+  await page.setViewportSize(DESK)
+  await page.goto(`${shop.node.url}/dead-letters`)
+  await page.locator('.group__toggle').click()
+  await page.getByRole('list', { name: 'Letters of this group' }).getByRole('link').waitFor()
+  await look('an open group')
+  await page.getByRole('button', { name: 'Replay group' }).click()
+  await page.getByRole('dialog').getByText('would call').first().waitFor()
+  await look('the replay dialog')
+  await page.keyboard.press('Escape')
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  await page.keyboard.press('Control+k')
+  await page.getByRole('combobox', { name: 'Command' }).waitFor()
+  await look('the palette')
+  expect(findings).toEqual([])
+})
 
-  test('on the way in', async () => {
-    await using made = await visit(browser, { theme })
-    await made.page.goto(`${shop.node.url}/sign-in`)
-    await made.page.getByLabel('Key').waitFor()
-    expect(await axeFindings(made.page)).toEqual([])
-  })
+test('axe finds nothing serious on the way in', async () => {
+  await using made = await visit(browser)
+  await made.page.goto(`${shop.node.url}/sign-in`)
+  await made.page.getByLabel('Key').waitFor()
+  expect(await axeFindings(made.page)).toEqual([])
+})
+
+test('a viewer looks at everything and is offered nothing that it may not do', async () => {
+  const { key } = await shop.node.post<{ key: string }>('/v1/keys', { name: 'a viewer', role: 'viewer' })
+  await using made = await signedIn(browser, { ...shop.node, adminKey: key })
+  const { page } = made
+  const forbidden =
+    /^(Replay|Discard|Edit|Mark ready|Cancel|Probe|It happened|It did not|Pause|Disable|Apply YAML|New|Set|Send)/
+  for (const path of screens().filter((one) => !one.includes('tab='))) {
+    await page.goto(shop.node.url + path)
+    await page.locator('h1').waitFor()
+    await page.locator('.skeleton').first().waitFor({ state: 'detached' })
+    const main = page.getByRole('main')
+    expect([path, await main.getByRole('button', { name: forbidden }).allTextContents()]).toEqual([path, []])
+    expect([path, await main.getByRole('link', { name: forbidden }).allTextContents()]).toEqual([path, []])
+  }
+  await page.goto(`${shop.node.url}/definitions/edit`)
+  await page.getByText('Applying needs the role admin; yours is viewer.').waitFor()
+  await page.getByRole('button', { name: 'Check and plan' }).click()
+  await page.getByText('What would change').waitFor()
+  expect(await page.getByRole('button', { name: 'Apply', exact: true }).isDisabled()).toBe(true)
+  await page.keyboard.press('Control+k')
+  await page.getByRole('combobox', { name: 'Command' }).fill('appl')
+  expect(await page.getByRole('option', { name: 'Apply definitions' }).count()).toBe(0)
+  expect(made.complaints).toEqual([])
 })

@@ -49,7 +49,7 @@ test('a key is made, shown once, works, and is revoked', async () => {
   expect(made.complaints).toEqual([])
 })
 
-test('a secret goes in, is not shown, is set anew and deleted', async () => {
+test('a secret goes in, is not shown, is set anew at once or as the next one, and deleted', async () => {
   await using made = await signedIn(browser, shop.node, '/settings?tab=secrets')
   const { page } = made
   await page.getByText('No secrets yet').waitFor()
@@ -68,6 +68,18 @@ test('a secret goes in, is not shown, is set anew and deleted', async () => {
   await dialog.getByRole('button', { name: 'Set', exact: true }).click()
   await page.getByText('version 2').waitFor()
   expect(await page.content()).not.toContain('the-value-of-the-secret')
+
+  await page.getByRole('button', { name: 'Set SHOP_SECRET anew' }).click()
+  await dialog.getByLabel('Value').fill('the-value-to-come')
+  await dialog.getByLabel('Keep it as the next value').check()
+  await dialog.getByRole('button', { name: 'Set', exact: true }).click()
+  await page.getByText('next one waits').waitFor()
+  await page.getByText('version 2').waitFor()
+  await page.getByRole('button', { name: 'Use the next value of SHOP_SECRET' }).click()
+  await page.getByText('SHOP_SECRET has its next value').waitFor()
+  await page.getByText('next one waits').waitFor({ state: 'detached' })
+  await page.getByRole('list', { name: 'Secrets' }).getByText('version 3').waitFor()
+
   await page.getByRole('button', { name: 'Delete SHOP_SECRET' }).click()
   await dialog.getByRole('button', { name: 'Delete' }).click()
   await page.getByText('No secrets yet').waitFor()

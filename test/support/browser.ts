@@ -67,9 +67,21 @@ export async function signedIn(
   return made
 }
 
-/** Serious and critical findings of axe, each in one line. */
+/** Serious and critical findings of axe in light and in dark, each in one line. Only colours differ between the two. */
 export async function axeFindings(page: Page): Promise<readonly string[]> {
-  const { violations } = await new AxeBuilder({ page }).analyze()
+  await page.emulateMedia({ colorScheme: 'dark' })
+  const dark = await findingsOf(makeAxe(page).withRules('color-contrast'))
+  await page.emulateMedia({ colorScheme: 'light' })
+  const light = await findingsOf(makeAxe(page))
+  return [...light.map((finding) => `light: ${finding}`), ...dark.map((finding) => `dark: ${finding}`)]
+}
+
+/** Without frames there is nothing to put together in a page of its own, which costs most of the time. */
+const makeAxe = (page: Page) =>
+  new AxeBuilder({ page }).setLegacyMode(true).options({ resultTypes: ['violations'] })
+
+async function findingsOf(axe: AxeBuilder): Promise<readonly string[]> {
+  const { violations } = await axe.analyze()
   return violations
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
     .flatMap(({ id, nodes }) =>
