@@ -250,7 +250,12 @@ export async function startApp(options: AppOptions): Promise<App> {
     const say = options.onNotice
     const watch =
       config.environment === 'DEV' && say !== undefined && definitions.folder !== null
-        ? followFolder(folder, definitions.folder, { version, loaded: definitions }, (text) => say(text))
+        ? followFolder(
+            folder,
+            definitions.folder,
+            { version, loaded: definitions, loadedAt: definitions.loadedAt },
+            (text) => say(text),
+          )
         : null
 
     let closing: Promise<{ left: number }> | null = null
@@ -350,13 +355,16 @@ async function isDemoInForce(engine: Engine): Promise<boolean> {
 
 async function loadDefinitions(config: Config, builtIn: Code, code: BundleCode) {
   const folder = config.flowsFolder ?? (isDemo(config) ? demoFolder() : null)
-  if (folder === null) return { folder, definitions: [], findings: [], files: [], code: EMPTY_CODE_FOLDER }
+  const loadedAt = Date.now()
+  if (folder === null) {
+    return { folder, loadedAt, definitions: [], findings: [], files: [], code: EMPTY_CODE_FOLDER }
+  }
   const deps: LoadDeps = {
     functions: (name) => builtIn.find(name, DEFAULT_TENANT),
     readCode: (path, files) => code.read(path, files),
   }
   const loaded = await follow('MILLRACE_FLOWS', folder, () => loadFolder(folder, deps))
-  return { folder, ...loaded }
+  return { folder, loadedAt, ...loaded }
 }
 
 function refuseErrors({ folder, findings, files }: Awaited<ReturnType<typeof loadDefinitions>>): void {
