@@ -14,7 +14,7 @@ import {
   SCHEMAS,
   type SourceInput,
 } from './schema.ts'
-import type { DefinitionFile } from './source-text.ts'
+import { type DefinitionFile, FINDINGS_MAX } from './source-text.ts'
 import { closest, listed } from './suggest.ts'
 
 export interface CompileDeps {
@@ -26,6 +26,8 @@ export interface CompileDeps {
   readonly profiles?: ReadonlyMap<string, RetryPolicy>
   /** Whether the vault has a secret now; without it nobody is told what is not set. */
   readonly secrets?: (name: string) => boolean
+  /** False where the environment is somebody else's: `{ env }` is refused then. */
+  readonly hasEnvironment?: boolean
 }
 
 export interface Definition {
@@ -80,8 +82,8 @@ export function checkDocuments(
   const first = new Map<string, Finding>()
   const written = documents.map(({ value }) => (value.kind === 'Profile' ? value.name : null))
   const profiles = [...written.filter((name) => typeof name === 'string'), ...(deps.profiles?.keys() ?? [])]
-  const { functions, secrets = () => true } = deps
-  const around = { functions, profiles, secrets }
+  const { functions, secrets = () => true, hasEnvironment = true } = deps
+  const around = { functions, profiles, secrets, hasEnvironment }
   for (const document of documents) {
     const kind = kindOf(document)
     const remarks =
@@ -92,9 +94,10 @@ export function checkDocuments(
             ...duplicate(document, first),
           ]
         : [kind]
-    const found = remarks.flatMap((remark) => document.locate(remark) ?? [])
+    const found = remarks.slice(0, FINDINGS_MAX).flatMap((remark) => document.locate(remark) ?? [])
     findings.push(...found)
-    const isSound = document.isWhole && !found.some((finding) => finding.severity === 'error')
+    const isTold = remarks.length <= FINDINGS_MAX
+    const isSound = document.isWhole && isTold && !found.some((finding) => finding.severity === 'error')
     if (typeof kind === 'string' && isSound) sound.push({ kind, document })
   }
   return { sound, findings }

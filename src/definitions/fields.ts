@@ -305,9 +305,13 @@ function maskTemplates(text: string): string {
   return masked + text.slice(from)
 }
 
+/** Each is compiled. */
+const CLOSES_MAX = 50
+
 /** The first `}}` behind which what is inside compiles: quotes and maps may hold others. */
 function endOfTemplate(text: string, open: number): number {
-  for (let close = text.indexOf('}}', open); close >= 0; close = text.indexOf('}}', close + 1)) {
+  let close = text.indexOf('}}', open)
+  for (let tried = 0; close >= 0 && tried < CLOSES_MAX; tried += 1, close = text.indexOf('}}', close + 1)) {
     if (compileTemplate(text.slice(open, close + 2)).ok) return close + 2
   }
   return text.length

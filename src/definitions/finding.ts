@@ -55,6 +55,7 @@ export const RULES = {
   notData: 'FN5',
   functionShape: 'FN6',
   secretNotSet: 'VA9',
+  environment: 'VA10',
 } as const
 
 export type RuleName = keyof typeof RULES

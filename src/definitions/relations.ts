@@ -18,6 +18,8 @@ export interface Surroundings {
   functions(name: string): string | null
   /** Whether the vault has the secret. */
   secrets(name: string): boolean
+  /** Whether `{ env }` may be used. */
+  readonly hasEnvironment: boolean
 }
 
 type Fields = { readonly [key: string]: JsonValue }
@@ -67,6 +69,11 @@ function checkSecrets(secret: JsonValue | undefined, around: Surroundings): read
     const path = ['verify', 'secret', ...(isList ? [index] : [])]
     const count = ['env', 'ref'].filter((name) => Object.hasOwn(fieldsOf(one), name)).length
     if (!isMap(one)) return []
+    if (Object.hasOwn(fieldsOf(one), 'env') && !around.hasEnvironment) {
+      const message =
+        'environment variables belong to the tenant `default`: write `{ ref: name }` and set the secret'
+      return [{ rule: 'environment', message, path: [...path, 'env'], onKey: true }] as const
+    }
     if (count === 1) return checkSet(fieldsOf(one).ref, path, around)
     const message = 'a secret is `{ env: NAME }`, an environment variable, or `{ ref: name }`, a vault entry'
     return [{ rule: 'oneOf', message, path }] as const

@@ -18,6 +18,9 @@ export interface SourceText {
 }
 
 export const DEPTH_MAX = 64
+/** Of one file while it is read, and of one document while it is checked: each costs a search for its place. */
+export const FINDINGS_MAX = 200
+const QUOTED_LENGTH_MAX = 500
 
 export function makeSourceText(file: DefinitionFile): SourceText {
   // The mark would shift the columns of the first line.
@@ -55,13 +58,19 @@ export function report(
 ): void {
   // How deep the parser gets before it gives up depends on the stack, so that one excess may be met twice: told once.
   if (rule === 'tooLarge' && source.findings.some((finding) => finding.rule === RULES.tooLarge)) return
+  // Whoever made this many mistakes made one of them over and over.
+  if (source.findings.length >= FINDINGS_MAX) return
   source.findings.push(makeFinding(source, rule, message, offset, suggestion))
 }
 
 export function quotedAt(source: SourceText, offset: number): string | undefined {
-  const start = source.text.lastIndexOf('\n', offset - 1) + 1
-  const end = source.text.indexOf('\n', offset)
-  return quoteLine(source.text.slice(start, end < 0 ? source.text.length : end))
+  // A line that is longer than anybody reads is not worth a search either.
+  const from = Math.max(0, offset - QUOTED_LENGTH_MAX)
+  const near = source.text.slice(from, offset + QUOTED_LENGTH_MAX)
+  const start = near.slice(0, offset - from).lastIndexOf('\n') + 1
+  const end = near.indexOf('\n', offset - from)
+  if ((start === 0 && from > 0) || (end < 0 && from + near.length < source.text.length)) return undefined
+  return quoteLine(near.slice(start, end < 0 ? near.length : end))
 }
 
 const ADVICE: Readonly<Record<string, string>> = {

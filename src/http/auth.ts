@@ -33,15 +33,18 @@ export function addAuthentication(scope: FastifyInstance, access: () => Doors): 
     const needed = neededRole({ url, method: request.method, config })
     if (needed === 'open') return
     const caller = await authenticate(request, access())
-    if (!isAllowed(caller, needed)) {
-      const detail =
-        needed === 'node'
-          ? 'only the node’s own admin key may do this'
-          : `this needs the role ${needed}; the caller’s is ${caller.role}`
-      throw new AppError('not_allowed', detail, { details: { needed, role: caller.role } })
-    }
+    assertRole(caller, needed)
     request.caller = caller
   })
+}
+
+export function assertRole(caller: Caller, needed: Parameters<typeof isAllowed>[1]): void {
+  if (isAllowed(caller, needed)) return
+  const detail =
+    needed === 'node'
+      ? 'only the node’s own admin key may do this'
+      : `this needs the role ${needed}; the caller’s is ${caller.role}`
+  throw new AppError('not_allowed', detail, { details: { needed, role: caller.role } })
 }
 
 /** Who is asking, by key or session; throws when nobody known is. */

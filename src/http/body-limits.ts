@@ -13,7 +13,8 @@ export const BODY_BYTES_MAX = {
   secret: 512 * KIB,
   /** A route that is not applied, beside an event. */
   yaml: 512 * KIB,
-  files: 8 * KIB * KIB,
+  /** What definitions may hold in all, and what quoting adds. */
+  files: 2 * KIB * KIB,
 } as const
 
 /** For requests that hold a whole event: as large as one may arrive, and what stands around it. */

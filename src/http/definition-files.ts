@@ -1,21 +1,37 @@
 // Definitions that come over the network: read and checked beside what is in force already. Code does not come this way:
 // what runs in the node is the node's own.
 
+import { setImmediate } from 'node:timers/promises'
 import type { RetryPolicy } from '../core/definition/index.ts'
 import { AppError } from '../core/errors/index.ts'
-import type { TenantId } from '../core/ids/index.ts'
+import { DEFAULT_TENANT, type TenantId } from '../core/ids/index.ts'
 import {
   type Compiled,
+  compareFindings,
   compileDefinitions,
   type DefinitionFile,
   type Finding,
+  findTooMuch,
   hasErrors,
+  type ReadDocument,
+  readDocuments,
 } from '../definitions/index.ts'
 import type { HttpApi } from './api.ts'
+import { makeTurns } from './turns.ts'
 
 const CODE = /\.[cm]?[jt]sx?$/i
 
-export async function compileFiles(
+export type CompileFiles = (tenant: TenantId, files: readonly DefinitionFile[]) => Promise<Compiled>
+
+const WAITING_MAX = 10
+
+/** Reading keeps the node busy: it is weighed first, done file by file, and once at a time for each tenant. */
+export function makeFileCompiler(api: Pick<HttpApi, 'definitions' | 'secrets'>): CompileFiles {
+  const turns = makeTurns(WAITING_MAX)
+  return (tenant, files) => turns.take(tenant, () => compileFiles(api, tenant, files))
+}
+
+async function compileFiles(
   api: Pick<HttpApi, 'definitions' | 'secrets'>,
   tenant: TenantId,
   files: readonly DefinitionFile[],
@@ -29,17 +45,31 @@ export async function compileFiles(
     const detail = `${files.find(({ path }) => CODE.test(path))?.path} is code; functions come from the folder of the node`
     throw new AppError('invalid_request', detail, { details: { fields } })
   }
+  const tooMuch = findTooMuch(files)
+  if (tooMuch.length > 0) return { documents: [], definitions: [], findings: tooMuch }
+  const documents: ReadDocument[] = []
+  const findings: Finding[] = []
+  for (const file of files) {
+    const read = readDocuments([file])
+    documents.push(...read.documents)
+    findings.push(...read.findings)
+    // What else the node has to do comes first.
+    await setImmediate()
+  }
   const profiles = new Map<string, RetryPolicy>()
   for (const { document } of await api.definitions.list(tenant)) {
     if (document.kind === 'Profile') profiles.set(document.name, document.retry)
   }
   const names = await api.secrets.names(tenant)
-  return compileDefinitions(files, {
-    functions: (name) => api.definitions.functionHash(tenant, name),
-    timeouts: (name) => api.definitions.functionTimeoutMs(tenant, name),
+  const deps = {
+    functions: (name: string) => api.definitions.functionHash(tenant, name),
+    timeouts: (name: string) => api.definitions.functionTimeoutMs(tenant, name),
     profiles,
-    secrets: (name) => names.has(name),
-  })
+    secrets: (name: string) => names.has(name),
+    hasEnvironment: tenant === DEFAULT_TENANT,
+  }
+  const compiled = compileDefinitions([], deps, documents)
+  return { ...compiled, findings: [...findings, ...compiled.findings].sort(compareFindings) }
 }
 
 export function refuseErrors(findings: readonly Finding[]): void {

@@ -178,6 +178,35 @@ describe('applying', () => {
     })
   })
 
+  test('[AC18] what would take long to read is refused unread', async () => {
+    const huge = files(`x: [${'1,'.repeat(400_000)}]`)
+    const before = process.cpuUsage()
+    const checked = await world.post('/definitions/check', { files: huge })
+    expect(checked.body).toMatchObject({ ok: false, findings: [{ rule: 'F6', file: 'f0.yaml' }] })
+    expect((await world.post('/definitions/apply', { files: huge })).status).toBe(422)
+    // Reading it twice takes twenty seconds.
+    expect(process.cpuUsage(before).user / 1_000).toBeLessThan(4_000)
+    const many = Array.from({ length: 201 }, (_, index) => ({ path: `${index}.yaml`, text: '' }))
+    expect((await world.post('/definitions/check', { files: many })).status).toBe(400)
+  })
+
+  test('[AC19] of one tenant’s checks ten wait, and the next is told to come again', async () => {
+    const asked = Array.from({ length: 14 }, () => world.post('/definitions/check', { files: files('a: 1') }))
+    const statuses = (await Promise.all(asked)).map(({ status }) => status)
+    expect(statuses.filter((status) => status === 200)).toHaveLength(11)
+    expect(statuses.filter((status) => status === 429)).toHaveLength(3)
+  })
+
+  test('[VA10] a secret of the environment is for the tenant default alone', async () => {
+    const text =
+      'kind: Source\nname: hub\nverify: { scheme: github, secret: { env: HUB } }\nsubjects: github\n'
+    const key = await world.key('admin', 'acme')
+    const { body } = await world.post('/definitions/check', { files: files(text) }, key)
+    expect(body).toMatchObject({ ok: false, findings: [{ rule: 'VA10', line: 3, column: 45 }] })
+    expect((await world.post('/definitions/apply', { files: files(text) }, key)).status).toBe(422)
+    expect((await world.post('/definitions/check', { files: files(text) })).body.ok).toBe(true)
+  })
+
   test('[FN19] a function that is not open to the tenant is as unknown as one that is not there', async () => {
     const key = await world.key('admin', 'acme')
     const route = (name: string) => ({
@@ -237,7 +266,7 @@ describe('pausing', () => {
   })
 })
 
-test('roles: a viewer reads, checks and plans, an operator pauses, an admin applies', async () => {
+test('[AC17] roles: a viewer reads, an operator checks, plans and pauses, an admin applies', async () => {
   await world.post('/definitions/apply', { files: files(ROUTE_YAML) })
   const [viewer, operator, admin] = [
     await world.key('viewer'),
@@ -248,8 +277,10 @@ test('roles: a viewer reads, checks and plans, an operator pauses, an admin appl
   const apply = (key: string) => world.post('/definitions/apply', { files: files(ROUTE_YAML) }, key)
   const rollback = (key: string) => world.post('/definitions/rollback', { to: 1 }, key)
   expect((await world.get('/definitions', viewer)).status).toBe(200)
-  expect((await world.post('/definitions/check', { files: [] }, viewer)).status).toBe(200)
-  expect((await world.post('/definitions/plan', { files: [] }, viewer)).status).toBe(200)
+  for (const path of ['/definitions/check', '/definitions/plan']) {
+    expect((await world.post(path, { files: [] }, viewer)).status).toBe(403)
+    expect((await world.post(path, { files: [] }, operator)).status).toBe(200)
+  }
   expect([(await pause(viewer)).status, (await pause(operator)).status]).toEqual([403, 200])
   expect([(await apply(operator)).status, (await apply(admin)).status]).toEqual([403, 200])
   expect([(await rollback(operator)).status, (await rollback(admin)).status]).toEqual([403, 200])

@@ -4,11 +4,18 @@
 import type { FastifyInstance } from 'fastify'
 import { CONTROL_VERBS, type ControlVerb, type DefinitionKind } from '../core/definition/index.ts'
 import { stringifyJson } from '../core/json/index.ts'
-import { type DefinitionFile, diffLines, hasErrors, renderYaml } from '../definitions/index.ts'
+import {
+  type DefinitionFile,
+  diffLines,
+  hasErrors,
+  renderYaml,
+  SENT_BYTES_MAX,
+  SENT_FILES_MAX,
+} from '../definitions/index.ts'
 import type { DefinitionItem, NewDefinition, PlannedChange } from '../engine/definitions/index.ts'
 import type { HttpApi } from './api.ts'
 import { BODY_BYTES_MAX } from './body-limits.ts'
-import { compileFiles, refuseErrors } from './definition-files.ts'
+import { type CompileFiles, refuseErrors } from './definition-files.ts'
 import { fields, oneOf, type PageQuery, page, reason, splitQuery } from './schemas.ts'
 import {
   answer,
@@ -27,11 +34,15 @@ import { iso } from './shapes.ts'
 const kind = oneOf(['Source', 'Route', 'Profile'])
 const files = {
   type: 'array',
-  maxItems: 1_000,
+  maxItems: SENT_FILES_MAX,
   items: fields(
     {
       path: { type: 'string', minLength: 1, maxLength: 512, description: 'Its name, for the findings.' },
-      text: { type: 'string', maxLength: 1_048_576, description: 'YAML, or JSON when the path ends so.' },
+      text: {
+        type: 'string',
+        maxLength: SENT_BYTES_MAX,
+        description: 'YAML, or JSON when the path ends so.',
+      },
     },
     ['path', 'text'],
   ),
@@ -91,6 +102,7 @@ const item = shape(itemShape, itemOptional)
 export function addDefinitionRoutes(
   app: FastifyInstance,
   api: Pick<HttpApi, 'definitions' | 'secrets'>,
+  compileFiles: CompileFiles,
 ): void {
   const tags = ['definitions']
 
@@ -205,7 +217,8 @@ export function addDefinitionRoutes(
   app.post<{ Body: { files: readonly DefinitionFile[] } }>(
     '/definitions/check',
     {
-      config: { role: 'viewer', readsOnly: true },
+      // A viewer sees what is in force; reading what somebody sends keeps the node busy.
+      config: { role: 'operator', readsOnly: true },
       bodyLimit: BODY_BYTES_MAX.files,
       schema: {
         operationId: 'checkDefinitions',
@@ -216,7 +229,7 @@ export function addDefinitionRoutes(
       },
     },
     async (request) => {
-      const compiled = await compileFiles(api, request.caller.tenant, request.body.files)
+      const compiled = await compileFiles(request.caller.tenant, request.body.files)
       return { ok: !hasErrors(compiled.findings), findings: compiled.findings }
     },
   )
@@ -224,7 +237,8 @@ export function addDefinitionRoutes(
   app.post<{ Body: { files: readonly DefinitionFile[]; prune: boolean } }>(
     '/definitions/plan',
     {
-      config: { role: 'viewer', readsOnly: true },
+      // A viewer sees what is in force; reading what somebody sends keeps the node busy.
+      config: { role: 'operator', readsOnly: true },
       bodyLimit: BODY_BYTES_MAX.files,
       schema: {
         operationId: 'planDefinitions',
@@ -250,7 +264,7 @@ export function addDefinitionRoutes(
     },
     async (request) => {
       const { tenant } = request.caller
-      const compiled = await compileFiles(api, tenant, request.body.files)
+      const compiled = await compileFiles(tenant, request.body.files)
       const ok = !hasErrors(compiled.findings)
       const planned = await api.definitions.plan(tenant, {
         definitions: ok ? compiled.definitions : [],
@@ -291,7 +305,7 @@ export function addDefinitionRoutes(
     async (request) => {
       const { tenant, actor } = request.caller
       const { prune: isPruning, base, reason: why = null } = request.body
-      const compiled = await compileFiles(api, tenant, request.body.files)
+      const compiled = await compileFiles(tenant, request.body.files)
       refuseErrors(compiled.findings)
       const result = await api.definitions.apply(tenant, {
         definitions: compiled.definitions,

@@ -115,10 +115,13 @@ test('[TR7] explains an accepted event', async () => {
   expect((await world.get('/events/evt_none/explain')).status).toBe(404)
 })
 
-test('a viewer may try and explain; another tenant finds nothing', async () => {
+test('[AC17] a viewer may try and explain, an operator may write; another tenant finds nothing', async () => {
   const viewer = await world.key('viewer')
   expect((await world.post('/try', { route: 'book', event: EVENT }, viewer)).status).toBe(200)
   expect((await world.get(`/events/${EVENT}/explain`, viewer)).status).toBe(200)
+  expect((await world.post('/try', { yaml: ROUTE_YAML, event: EVENT }, viewer)).status).toBe(403)
+  const operator = await world.key('operator')
+  expect((await world.post('/try', { yaml: ROUTE_YAML, event: EVENT }, operator)).status).toBe(200)
   const other = await world.key('admin', 'other')
   expect((await world.post('/try', { route: 'book', event: given({}) }, other)).status).toBe(404)
   expect((await world.post('/try', { yaml: ROUTE_YAML, event: EVENT }, other)).status).toBe(404)

@@ -8,8 +8,9 @@ import { type JsonValue, stringifyJson } from '../core/json/index.ts'
 import type { Finding } from '../definitions/index.ts'
 import type { GivenEvent } from '../engine/inspect/index.ts'
 import type { HttpApi } from './api.ts'
+import { assertRole } from './auth.ts'
 import { BODY_BYTES_MAX } from './body-limits.ts'
-import { compileFiles, refuseErrors } from './definition-files.ts'
+import { type CompileFiles, refuseErrors } from './definition-files.ts'
 import { findings } from './routes-definitions.ts'
 import { fields, idParams, oneOf, text } from './schemas.ts'
 import {
@@ -91,8 +92,9 @@ const tried = shape(
 
 export function addTryRoutes(
   app: FastifyInstance,
-  api: Pick<HttpApi, 'definitions' | 'inspect' | 'secrets'>,
+  api: Pick<HttpApi, 'inspect'>,
   limits: { readonly eventBodyLimit: number },
+  compileFiles: CompileFiles,
 ): void {
   app.post<{ Body: { route?: string; yaml?: string; event: AskedEvent } }>(
     '/try',
@@ -110,7 +112,7 @@ export function addTryRoutes(
               type: 'string',
               minLength: 1,
               maxLength: 262_144,
-              description: 'Or one that is not applied.',
+              description: 'Or one that is not applied; for operators.',
             },
             event,
           },
@@ -128,6 +130,8 @@ export function addTryRoutes(
           details: { fields: [fault] },
         })
       }
+      // As for `check`: reading what somebody sends is not for those who only look.
+      if (yaml !== undefined) assertRole(request.caller, 'operator')
       const written = yaml === undefined ? null : await readRoute(tenant, yaml)
       const asked = written?.document ?? (route as string)
       const result = await api.inspect.tryRoute(tenant, asked, request.body.event)
@@ -153,7 +157,7 @@ export function addTryRoutes(
     tenant: TenantId,
     yaml: string,
   ): Promise<{ readonly document: RouteDocument; readonly findings: readonly Finding[] }> => {
-    const compiled = await compileFiles(api, tenant, [{ path: 'route.yaml', text: yaml }])
+    const compiled = await compileFiles(tenant, [{ path: 'route.yaml', text: yaml }])
     refuseErrors(compiled.findings)
     const routes = compiled.documents.filter((document) => document.kind === 'Route')
     if (routes.length !== 1) {

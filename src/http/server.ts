@@ -10,6 +10,7 @@ import type { HttpApi } from './api.ts'
 import { addAuthentication } from './auth.ts'
 import { BODY_BYTES_MAX, eventBodyLimit, tooLarge } from './body-limits.ts'
 import { addConsolePages } from './console-pages.ts'
+import { makeFileCompiler } from './definition-files.ts'
 import {
   fromRouter,
   makeMethodTable,
@@ -149,8 +150,9 @@ export function makeHttpServer(api: HttpApi, options: HttpServerOptions): HttpSe
       addOverviewRoutes(scope, api)
       addStreamRoutes(scope, api)
       addDemoRoutes(scope, api)
-      addDefinitionRoutes(scope, api)
-      addTryRoutes(scope, api, limits)
+      const compileFiles = makeFileCompiler(api)
+      addDefinitionRoutes(scope, api, compileFiles)
+      addTryRoutes(scope, api, limits, compileFiles)
     },
     { prefix: '/v1' },
   )

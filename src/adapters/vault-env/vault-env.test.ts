@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { DEFAULT_TENANT } from '../../core/ids/index.ts'
+import { DEFAULT_TENANT, type TenantId } from '../../core/ids/index.ts'
 import { vaultConformance } from '../../ports/vault.conformance.ts'
 import { makeEnvVault } from './index.ts'
 
@@ -33,4 +33,11 @@ test('names of object methods are not set, and a vault entry is not here', async
   const vault = makeEnvVault({ env: {} })
   const refs = [{ env: 'constructor' }, { env: '__proto__' }, { ref: 'crm-signing' }]
   expect(await vault.resolve(DEFAULT_TENANT, refs)).toEqual([])
+})
+
+test('[VA10] the environment is the node owner’s: for another tenant nothing is set', async () => {
+  const vault = makeEnvVault({ env: { A: 'set' }, defaults: { B: 'default' } })
+  const refs = [{ env: 'A' }, { env: 'B' }]
+  expect(await vault.resolve(DEFAULT_TENANT, refs)).toEqual(['set', 'default'])
+  expect(await vault.resolve('acme' as TenantId, refs)).toEqual([])
 })

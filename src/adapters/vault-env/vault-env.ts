@@ -1,8 +1,9 @@
 // Secrets from environment variables. `{ ref }` names an entry of a real vault, which this one does not have.
 //
-// Every tenant may name any variable, so the engine's own settings are never given out: a definition must not be able
-// to read the admin key.
+// The environment is the node owner's, and so is the tenant `default`: for any other one nothing is set here. The engine's own
+// settings are never given out: a definition must not be able to read the admin key.
 
+import { DEFAULT_TENANT } from '../../core/ids/index.ts'
 import type { Vault } from '../../ports/vault.ts'
 
 const OWN_SETTINGS = /^MILLRACE_/i
@@ -18,7 +19,8 @@ export function makeEnvVault(options: {
     return own(env, name) || own(defaults, name) || undefined
   }
   return {
-    resolve: async (_tenant, refs) => {
+    resolve: async (tenant, refs) => {
+      if (tenant !== DEFAULT_TENANT) return []
       const values: string[] = []
       for (const ref of refs) {
         const value = 'env' in ref ? find(ref.env) : undefined
