@@ -341,6 +341,41 @@ describe('an effect', () => {
     }
   })
 
+  test('[FE8] is found however many effects of others are open', async () => {
+    const world = makeWorld()
+    let lives = 0
+    const book: StaticFunction = async (_input, { effect }) => {
+      lives += 1
+      return lives === 1 ? effect('post', () => new Promise(() => {})) : null
+    }
+    const first = await start(world, book)
+    const eventId = await accept(world, first)
+    first.crash()
+    const { id, consumer } = await workOf(world, eventId)
+    const { payloadHash, correlationId } = (await world.reads.event(eventId))!
+    await world.pass(1)
+    const others = world.store.commit({
+      tenant: DEFAULT_TENANT,
+      guards: [],
+      writes: Array.from({ length: 10_100 }, (_, index) => ({
+        w: 'ledger.reserve',
+        entry: {
+          key: `other-${index}`,
+          work: `${id}-${index}` as typeof id,
+          epoch: 1,
+          ...{ consumer, eventId, objectId: null, payloadHash, correlationId },
+        },
+        sendWithinMs: 1_000,
+      })),
+    })
+    await world.pass()
+    await others
+    await start(world, book)
+    await world.pass(10_000)
+    expect(lives).toBe(2)
+    expect(await workOf(world, eventId)).toMatchObject({ state: 'parked', key: 'BOOK:o1#post' })
+  })
+
   test('[FE8] is not buried with an item that takes its node down again and again', async () => {
     const world = makeWorld()
     let lives = 0

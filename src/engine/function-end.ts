@@ -7,14 +7,13 @@
 import { type FunctionOutcome, tellFailure } from '../core/function/index.ts'
 import type { LedgerEntry } from '../core/ledger/index.ts'
 import { type Attempt, EMPTY_NOTE } from '../core/work/index.ts'
-import type { Page } from '../ports/store.ts'
 import type { Commits } from './commits.ts'
 import { type Decisions, SHORT_WAIT_MS } from './decisions.ts'
 import type { EngineDeps } from './deps.ts'
 import type { FunctionRun } from './function-run.ts'
 import { makeObstacle, type Obstacle } from './function-stop.ts'
 import { lineOf } from './lines.ts'
-import { countersOf, type InternalCall, ledgerGuard, settleLedger } from './outcome.ts'
+import { countersOf, type InternalCall, isFresh, ledgerGuard, settleLedger } from './outcome.ts'
 import type { Decision, Settler } from './settle.ts'
 import type { StoreTime } from './store-time.ts'
 
@@ -24,10 +23,6 @@ export interface FunctionEnds {
   /** The item may not run again. False: nothing of it is in doubt, and it may be buried. */
   parkDoubt(call: InternalCall, error: string): Promise<boolean>
 }
-
-const PAGE = 200
-/** Entries that are looked through for what a crash left; there are as many open ones as calls under way and doubts. */
-const PAGES_MAX = 50
 
 export function makeFunctionEnds(
   deps: Pick<EngineDeps, 'store' | 'random' | 'log'> & {
@@ -43,7 +38,7 @@ export function makeFunctionEnds(
     const { call } = run
     const obstacles = [...(run.obstacles ?? [])]
     if (obstacles.some(({ step }) => step === 'stale')) return true
-    const forgotten = mayHaveForgotten(call) ? await findForgotten(run, obstacles) : []
+    const forgotten = await findForgotten(run, obstacles)
     if (obstacles.length === 0 && forgotten.length === 0) return false
     if (outcome.kind === 'failed' && (obstacles.length === 0 || run.isLate)) {
       obstacles.push(failureOf(call, outcome))
@@ -58,7 +53,6 @@ export function makeFunctionEnds(
   }
 
   const parkDoubt: FunctionEnds['parkDoubt'] = async (call, error) => {
-    if (!mayHaveForgotten(call)) return false
     const forgotten = await openEntries(call)
     if (forgotten.length === 0) return false
     return settle(
@@ -129,24 +123,11 @@ export function makeFunctionEnds(
     return (await openEntries(run.call)).filter(({ key }) => !told.has(key))
   }
 
-  /** Entries of this very item that are neither done nor released, newest first. */
+  /** Entries of this very item that are neither done nor released. One that nobody had in hand before has none. */
   const openEntries = async ({ item }: InternalCall): Promise<readonly LedgerEntry[]> => {
+    if (isFresh(item)) return []
     const { tenant, id } = item.work
-    const reads = store.forTenant(tenant)
-    const found: LedgerEntry[] = []
-    for (const state of ['reserved', 'unknown'] as const) {
-      let cursor: string | null = null
-      for (let page = 0; page < PAGES_MAX; page += 1) {
-        const from: string | null = cursor
-        const { items, nextCursor }: Page<LedgerEntry> = await commits.stubbornly(() =>
-          reads.ledgerList({ state, cursor: from, limit: PAGE }),
-        )
-        for (const entry of items) if (entry.work === id) found.push(entry)
-        cursor = nextCursor
-        if (cursor === null) break
-      }
-    }
-    return found
+    return commits.stubbornly(() => store.forTenant(tenant).ledgerOfWork(id))
   }
 
   const report = ({ item, route }: InternalCall, decision: Decision) => {
@@ -226,12 +207,6 @@ export function makeFunctionEnds(
 function wordOf({ step, inDoubt }: Obstacle): Attempt['outcome'] {
   if (step === 'again') return inDoubt ? 'unknown' : 'again'
   return step === 'park' ? 'parked' : 'dead'
-}
-
-/** An earlier life may have left a reserve, which the row tells until it is looked at; or the row names an effect. */
-function mayHaveForgotten({ item, key }: InternalCall): boolean {
-  const { work } = item
-  return work.alone || work.losses > 0 || work.waits > 0 || (work.key !== null && work.key !== key)
 }
 
 function forgottenOf(entry: LedgerEntry, step: 'park' | 'again'): Obstacle {

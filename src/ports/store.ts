@@ -284,6 +284,8 @@ export interface TenantReads {
   attempts(id: WorkId): Promise<readonly Attempt[]>
   ledger(key: string): Promise<LedgerEntry | null>
   ledgerList(query: PageRequest & { readonly state?: LedgerState }): Promise<Page<LedgerEntry>>
+  /** The entries that the work item holds and that are open, reserved or unknown: oldest first, at equal ages by key. */
+  ledgerOfWork(id: WorkId): Promise<readonly LedgerEntry[]>
   deadLetter(id: DeadLetterId): Promise<DeadLetter | null>
   deadLetters(
     query: PageRequest & {

@@ -66,6 +66,13 @@ export function makeTenantReads(state: MemoryState, tenant: TenantId, assertOpen
       )
       return page('ledger', query, rows, (row) => [row.createdAt, row.key])
     },
+    async ledgerOfWork(id) {
+      assertOpen()
+      const rows = ownRows(state.ledger, tenant).filter(
+        (row) => row.work === id && (row.state === 'reserved' || row.state === 'unknown'),
+      )
+      return [...rows].sort((a, b) => a.createdAt - b.createdAt || compareText(a.key, b.key))
+    },
     async deadLetter(id) {
       assertOpen()
       return state.deadLetters.get(joinKey(tenant, id)) ?? null

@@ -329,7 +329,13 @@ CREATE INDEX dead_letter_state ON {s}.dead_letter (tenant, state, id);
 DROP INDEX {s}.dead_letter_open;
 `
 
+const THIRD = `
+-- Open entries: there are as many as calls under way and doubts. An effect passes through it once.
+CREATE INDEX ledger_of_work ON {s}.ledger (work) WHERE state IN ('reserved', 'unknown');
+`
+
 export const MIGRATIONS: readonly Migration[] = [
   { number: 1, name: 'first tables', sql: FIRST },
   { number: 2, name: 'follow-ups and dead letters by state', sql: SECOND },
+  { number: 3, name: 'open entries by their work', sql: THIRD },
 ]

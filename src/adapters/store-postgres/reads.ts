@@ -127,6 +127,16 @@ export function makeTenantReads(query: Query, schema: string, tenant: TenantId):
     },
     ledgerList: ({ state, ...request }) =>
       page(LEDGER, request, { state }, { order: ['createdAt', 'key'], read: readLedgerEntry }),
+    async ledgerOfWork(id) {
+      const rows = await query(
+        prepare(
+          `SELECT ${all(LEDGER)} FROM ${schema}.ledger AS t WHERE t.tenant = $1::text AND t.work = $2::text ` +
+            "AND t.state IN ('reserved', 'unknown') ORDER BY t.created_at, t.key",
+          [tenant, id].map(escapeText),
+        ),
+      )
+      return rows.map(readLedgerEntry)
+    },
     deadLetter: (id) => one(DEAD_LETTER, 't.id = $2::text', [id]),
     deadLetters: ({ state, consumer, class: failure, reason, eventId, olderThan, ...request }) =>
       page(DEAD_LETTER, request, { state, consumer, class: failure, reason, eventId }, { olderThan }),

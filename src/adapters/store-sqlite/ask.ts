@@ -21,6 +21,7 @@ export function makeTenantReads(ask: Ask, tenant: TenantId): TenantReads {
     attempts: (id) => ask('attempts', tenant, id),
     ledger: (key) => ask('ledger', tenant, key),
     ledgerList: (query) => ask('ledgerList', tenant, query),
+    ledgerOfWork: (id) => ask('ledgerOfWork', tenant, id),
     deadLetter: (id) => ask('deadLetter', tenant, id),
     deadLetters: (query) => ask('deadLetters', tenant, query),
     deadLetterGroups: (query) => ask('deadLetterGroups', tenant, query),

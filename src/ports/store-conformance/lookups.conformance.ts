@@ -274,6 +274,34 @@ export function lookupRules(kit: () => Kit): void {
     })
   })
 
+  describe('the ledger', () => {
+    test('[ST87] has the open entries of one work item, oldest first', async () => {
+      const { work } = await kit().add()
+      const other = (await kit().add()).work
+      const reserve = (of: typeof work, key: string) =>
+        ({ w: 'ledger.reserve', entry: kit().entry(of, { key }), sendWithinMs: 1_000 }) as const
+      const settle = (key: string, to: 'done' | 'released' | 'unknown') =>
+        ({ w: 'ledger.settle', key, to, proof: 'person', effectRef: null, result: null }) as const
+      const keys = async (id: WorkId = work.id, tenant: TenantId = TENANT) =>
+        (await reads(tenant).ledgerOfWork(id)).map(({ key, state }) => `${key} ${state}`)
+      expect(await keys()).toEqual([])
+      await kit().apply(['b', 'a', 'ä'].map((key) => reserve(work, key)))
+      await kit().apply([reserve(other, 'o')])
+      await kit().advance(5)
+      await kit().apply(['Z', 'd'].map((key) => reserve(work, key)))
+      expect(await keys()).toEqual(['a reserved', 'b reserved', 'ä reserved', 'Z reserved', 'd reserved'])
+      await kit().apply([settle('a', 'done'), settle('b', 'released'), settle('ä', 'unknown')])
+      await kit().apply([{ w: 'ledger.observe', key: 'ä', evidence: '"seen"' }])
+      expect(await keys()).toEqual(['ä unknown', 'Z reserved', 'd reserved'])
+      expect((await reads().ledgerOfWork(work.id))[0]).toEqual(await reads().ledger('ä'))
+      // Whoever takes an entry up has it.
+      await kit().apply([reserve(other, 'b'), reserve(other, 'ä')])
+      expect(await keys()).toEqual(['Z reserved', 'd reserved'])
+      expect(await keys(other.id)).toEqual(['b reserved', 'o reserved', 'ä reserved'])
+      expect(await keys(work.id, OTHER)).toEqual([])
+    })
+  })
+
   describe('summaries', () => {
     test('[ST83] an overview counts what waits, and knows since when', async () => {
       const empty = { ready: 0, leased: 0, parked: 0, openDeadLetters: 0, unmatched: 0 }

@@ -409,6 +409,7 @@ async function readSome(store: Store, { tenant, event, limit }: Extract<Operatio
   return {
     event: await reads.event(event),
     work: await reads.workOfEvent(event),
+    open: await Promise.all((await reads.workOfEvent(event)).map(({ id }) => reads.ledgerOfWork(id))),
     events: await twice((cursor) => reads.events({ cursor, limit, source: 'shop' })),
     found: await twice((cursor) => reads.events({ cursor, limit, q: 'OBJECT-1', scanMax: 20 * limit })),
     caused: await reads.causedBy(event, limit),
