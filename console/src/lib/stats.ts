@@ -5,7 +5,7 @@ import type { Series } from '../ui/chart.tsx'
 
 const POINTS_MAX = 90
 /** A node that has just begun shows its first minutes, not the empty ones before. */
-const SPAN_MS_MIN = 180_000
+const SPAN_MS_MIN = 120_000
 
 type Values = readonly (number | null)[]
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { definitionHref, sourceHref } from './links.ts'
-import { formatDuration, formatDurationShort, formatNumber, formatRelative } from './time.ts'
+import { formatCause, formatDuration, formatDurationShort, formatNumber, formatRelative } from './time.ts'
 
 test.each([
   [0, '0'],
@@ -37,6 +37,12 @@ test.each([
   [1_250_000, '1.3 M'],
   [12_500_000, '13 M'],
 ])('%d is written as %s', (value, text) => expect(formatNumber(value)).toBe(text))
+
+test('what differs between the letters of a group is left out', () => {
+  expect(formatCause('answered 422, saying: title has more than # characters')).toBe(
+    'answered 422, saying: title has more than … characters',
+  )
+})
 
 test('an emitted event leads to the route that emitted it', () => {
   expect(sourceHref('github')).toBe('/sources/github')

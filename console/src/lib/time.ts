@@ -71,6 +71,11 @@ export function formatTimeOfDay(iso: string): string {
   return `${timeOfDay.format(date)}.${String(date.getMilliseconds()).padStart(3, '0')}`
 }
 
+/** Causes have # where letters of one group differ; people read that as left out. */
+export function formatCause(cause: string): string {
+  return cause.replaceAll(/#+/g, '…')
+}
+
 export function formatNumber(value: number): string {
   if (value >= 1_000_000) return `${(value / 1_000_000).toFixed(value >= 10_000_000 ? 0 : 1)} M`
   return value.toLocaleString('en', { maximumFractionDigits: value < 10 ? 1 : 0 })

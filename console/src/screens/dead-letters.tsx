@@ -3,7 +3,7 @@
 import { ChevronRight, MailX, Play } from 'lucide-react'
 import { useState } from 'react'
 import { Link, useLocation, useSearch } from 'wouter'
-import { formatNumber } from '../lib/time.ts'
+import { formatCause, formatNumber } from '../lib/time.ts'
 import { useDeadLetterGroups, useDeadLetters, useMe } from '../queries.ts'
 import type { DeadLetterGroup, LetterState, ReplayFilter } from '../types.ts'
 import { Button, Chip, LinkButton, StateChip, Tabs, Time } from '../ui/controls.tsx'
@@ -118,7 +118,7 @@ function Group({ group, state, onReplay }: GroupProps) {
         >
           <ChevronRight size={15} aria-hidden />
           <span className="group__text">
-            <span className="group__cause">{group.cause}</span>
+            <span className="group__cause">{formatCause(group.cause)}</span>
             <span className="group__facts">
               <span>{group.consumer.name}</span>
               <span>{group.reason.replaceAll('_', ' ')}</span>

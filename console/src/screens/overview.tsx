@@ -5,7 +5,7 @@ import { type ReactNode, useMemo, useState } from 'react'
 import { Link } from 'wouter'
 import { definitionHref } from '../lib/links.ts'
 import { makeCharts } from '../lib/stats.ts'
-import { formatDuration, formatDurationShort, formatNumber } from '../lib/time.ts'
+import { formatCause, formatDuration, formatDurationShort, formatNumber } from '../lib/time.ts'
 import { useDeadLetterGroups, useDefinitions, useOverview, useStats } from '../queries.ts'
 import type { Overview, Stats } from '../types.ts'
 import { Chart } from '../ui/chart.tsx'
@@ -172,7 +172,7 @@ function Attention({ overview }: { readonly overview: Overview | undefined }) {
         icon={MailX}
         tone="red"
         href="/dead-letters"
-        title={`${group.consumer.name}: ${group.cause}`}
+        title={`${group.consumer.name}: ${formatCause(group.cause)}`}
         text={`${group.class}, ${group.reason.replaceAll('_', ' ')}`}
         count={group.count}
         at={group.latestAt}
@@ -248,7 +248,7 @@ function Item({ icon: Icon, tone, href, title, text, count, at }: ItemProps) {
           <Icon size={15} />
         </span>
         <span className="attention__text">
-          <span className="row__title truncate">{title}</span>
+          <span className="row__title attention__title">{title}</span>
           <span className="row__sub truncate">{text}</span>
         </span>
         <span className="attention__at faint">{at !== undefined && <Time at={at} />}</span>

@@ -23,6 +23,10 @@ interface ChartProps {
 }
 
 const HEIGHT = 176
+/** Steps of an axis of durations, in ms: whole seconds, minutes and hours instead of 1.7 min. */
+const DURATION_STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500]
+  .concat([1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1_200, 1_800, 3_600].map((seconds) => seconds * 1_000))
+  .concat([2, 4, 6, 12, 24, 48, 120, 240].map((hours) => hours * 3_600_000))
 const colourOf = (name: string) =>
   getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim()
 
@@ -74,6 +78,7 @@ function optionsOf(props: ChartProps, width: number, onHover: (index: number | n
         size: 52,
         gap: 6,
         space: 36,
+        ...(props.formatAxis !== undefined && { incrs: DURATION_STEPS }),
         values: (_plot: uPlot, splits: number[]) =>
           splits.map((value) => (props.formatAxis ?? props.format)(value)),
       },

@@ -157,9 +157,12 @@ export function useNow(): number {
 /** In words, exact on hover. */
 export function Time({ at }: { readonly at: string }) {
   const now = useNow()
+  const instant = Date.parse(at)
+  // The clock goes by steps: what has passed since its last one is not to come.
+  const from = instant > now && instant <= Date.now() ? instant : now
   return (
     <time dateTime={at} title={formatExact(at)} className="num nowrap">
-      {formatRelative(Date.parse(at), now)}
+      {formatRelative(instant, from)}
     </time>
   )
 }
