@@ -82,7 +82,7 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
   let claims: Claims | null = null
   const wake = (delayMs = 0) => claims?.wake(delayMs)
   const lease = makeLease({ store, clock, time, log }, config, wake)
-  const definitions = makeDefinitions({ store, registry, log, now: () => time.now(), wake })
+  const definitions = makeDefinitions({ store, registry, code, log, now: () => time.now(), wake })
   definitions.onChange(({ tenant, version }) => feed.announce(tenant, { type: 'definitions', version }))
   const inspect = makeInspect({ store, registry, definitions, vars: config.vars, now: () => time.now() })
   let unfollow = () => {}
@@ -113,7 +113,10 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
   const plan = (
     ...args: Parameters<typeof planEvent> extends [unknown, ...infer Rest] ? Rest : never
   ): EventPlan =>
-    planEvent({ registry, pool, ids, vars: config.vars, owner: () => (open ? lease.owner() : null) }, ...args)
+    planEvent(
+      { registry, pool, code, ids, vars: config.vars, owner: () => (open ? lease.owner() : null) },
+      ...args,
+    )
   const witness = makeWitness({ store, commits, settler, wake })
   const effects = makeEffects(
     { store, clock, time, random, http, log, commits, settler: wakingSettler(), lease, decisions, witness },

@@ -9,6 +9,7 @@ import type { JsonValue } from '../core/json/index.ts'
 import { type Route, routeScope, type Vars } from '../core/route/index.ts'
 import type { Instant } from '../core/time/index.ts'
 import { EMPTY_NOTE, type NewWork, type WorkRow } from '../core/work/index.ts'
+import type { Code } from '../ports/code.ts'
 import type { Write } from '../ports/store.ts'
 import type { Pool } from './pool.ts'
 import type { Registry } from './registry.ts'
@@ -34,6 +35,7 @@ export function planEvent(
   deps: {
     readonly registry: Registry
     readonly pool: Pool
+    readonly code: Pick<Code, 'has'>
     readonly ids: Ids
     readonly vars: Vars
     owner(): Incarnation | null
@@ -52,7 +54,9 @@ export function planEvent(
   const owner = routes.length === 0 ? null : deps.owner()
   for (const route of routes) {
     const work = newWork(deps.ids, route, event)
-    const born = owner !== null && route.status === 'active' && deps.pool.take(work.id)
+    // What this node cannot run is left to one that can.
+    const isHere = work.codeHash === null || deps.code.has(work.codeHash)
+    const born = owner !== null && isHere && route.status === 'active' && deps.pool.take(work.id)
     writes.push({ w: 'work.add', work, lease: born ? owner : null, delayMs: 0 })
     if (born) births.push({ work, route })
     if (route.status === 'disabled') {

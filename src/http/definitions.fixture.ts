@@ -1,6 +1,7 @@
 // A server with real definitions behind it and nothing else, for the tests of their routes.
 
 import { makeSystemClock } from '../adapters/clock-system/index.ts'
+import { makeStaticCode } from '../adapters/code-static/index.ts'
 import { makeMemoryLog } from '../adapters/log-memory/index.ts'
 import { makeSystemRandom } from '../adapters/random-system/index.ts'
 import { makeMemoryStore } from '../adapters/store-memory/index.ts'
@@ -23,7 +24,14 @@ export function makeDefinitionWorld() {
   const log = makeMemoryLog()
   const [clock, random] = [makeSystemClock(), makeSystemRandom()]
   const registry = makeRegistry({ store })
-  const definitions = makeDefinitions({ store, registry, log, now: () => NOW, wake: () => {} })
+  const definitions = makeDefinitions({
+    store,
+    registry,
+    code: makeStaticCode({}),
+    log,
+    now: () => NOW,
+    wake: () => {},
+  })
   const api: Partial<HttpApi> = {
     reads: (tenant) => store.forTenant(tenant),
     access: makeAccess({ store, clock, random, log, adminKey: ADMIN }),

@@ -137,9 +137,10 @@ export function makeBundleCode(options: BundleCodeOptions): BundleCode {
     async keep(loaded) {
       const defined = loaded.exports.filter(({ value }) => isFunction(value))
       for (const hash of new Set(defined.map(({ codeHash }) => codeHash))) {
+        if (stored.has(hash)) continue
         const bundle = read.get(loaded)?.get(hash)
         if (bundle === undefined) throw new Error(`bundle ${hash} was not read here`)
-        if (shelf !== null && !stored.has(hash)) await saveBundle(shelf, bundle)
+        if (shelf !== null) await saveBundle(shelf, bundle)
         stored.add(hash)
       }
       read.delete(loaded)

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { makeStaticCode } from '../../adapters/code-static/index.ts'
 import { makeMemoryLog } from '../../adapters/log-memory/index.ts'
 import { DEFAULT_TENANT, type TenantId } from '../../core/ids/index.ts'
 import type { HttpRequest } from '../../ports/http-client.ts'
@@ -53,7 +54,14 @@ async function bare(
   store = world.store,
   registry = makeRegistry({ store }),
 ): Promise<Definitions> {
-  const definitions = makeDefinitions({ store, registry, log: makeMemoryLog(), now: world.now, wake() {} })
+  const definitions = makeDefinitions({
+    store,
+    registry,
+    code: makeStaticCode({}),
+    log: makeMemoryLog(),
+    now: world.now,
+    wake() {},
+  })
   await settle(world, definitions.load())
   return definitions
 }
@@ -237,6 +245,30 @@ describe('applying', () => {
     await expect(
       settle(world, definitions.rollback(DEFAULT_TENANT, { to: 99, by: 'mona', reason: null })),
     ).rejects.toMatchObject({ code: 'not_found' })
+  })
+
+  test('[DV26] a rollback to code that cannot be loaded is refused by name, and changes nothing', async () => {
+    const { world, node, definitions } = await start()
+    const lost = { type: 'function', name: 'f', codeHash: 'lost', with: null, timeoutMs: 1_000 } as const
+    await settle(world, definitions.apply(DEFAULT_TENANT, api([{ ...OWN, do: lost }])))
+    const back = (to: number) => definitions.rollback(DEFAULT_TENANT, { to, by: 'mona', reason: null })
+    await settle(world, back(1))
+    await expect(settle(world, back(2))).rejects.toMatchObject({
+      code: 'conflict',
+      message: 'the code that Route/mail had then cannot be loaded by this node',
+      details: { definitions: ['Route/mail'] },
+    })
+    expect((await definitions.list(DEFAULT_TENANT)).map(({ name }) => name)).toEqual(['shop', 'book'])
+
+    // Nor does this node take hold of work that it could not run.
+    await settle(world, definitions.apply(DEFAULT_TENANT, api([{ ...OWN, do: lost }])))
+    const eventId = await accept(world, node)
+    await world.pass(10_000)
+    const work = await world.reads.workOfEvent(eventId)
+    expect(work.map(({ consumer, state, epoch }) => [consumer, state, epoch])).toEqual([
+      ['route:book', 'done', 1],
+      ['route:mail', 'ready', 0],
+    ])
   })
 
   test('[DV8] what was written is kept, and a comment alone is no version', async () => {

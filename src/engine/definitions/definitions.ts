@@ -21,6 +21,7 @@ import {
 import { AppError } from '../../core/errors/index.ts'
 import type { TenantId } from '../../core/ids/index.ts'
 import type { Instant } from '../../core/time/index.ts'
+import type { Code } from '../../ports/code.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Guard, Store, TenantReads, Write } from '../../ports/store.ts'
 import type { Registry } from '../registry.ts'
@@ -78,6 +79,7 @@ const CONTROL_TRIES = 5
 export function makeDefinitions(deps: {
   readonly store: Store
   readonly registry: Registry
+  readonly code: Pick<Code, 'prepare'>
   readonly log: Log
   now(): Instant
   /** Work of consumers may be due that was not claimed before. */
@@ -269,6 +271,26 @@ export function makeDefinitions(deps: {
     return { version: kept.version, hash: kept.bundle.hash, changes }
   }
 
+  /** Old code may be gone, or need what this machine has no longer: better known before than by every item. */
+  const refuseLostCode = async (
+    tenant: TenantId,
+    entries: readonly BundleEntry[],
+    changes: readonly Change[],
+  ) => {
+    const changed = new Set(changes.filter(({ change }) => change !== 'unchanged').map(definitionId))
+    const wanted = entries.filter((entry) => changed.has(definitionId(entry)))
+    const documents = await documentsOf(store.forTenant(tenant), tenant, wanted, new Map())
+    const lost: string[] = []
+    for (const entry of wanted) {
+      const document = documents.get(entry.hash)
+      const codeHash = document === undefined ? null : codeHashOf(document)
+      if (codeHash !== null && !(await deps.code.prepare(codeHash))) lost.push(definitionId(entry))
+    }
+    if (lost.length === 0) return
+    const detail = `the code that ${lost.join(', ')} had then cannot be loaded by this node`
+    throw new AppError('conflict', detail, { details: { definitions: lost } })
+  }
+
   const showBefore = async (reads: TenantReads, entry: BundleEntry): Promise<NewDefinition | null> => {
     const document = await readDocument(reads, entry.hash)
     return document === null ? null : { document, authored: await readAuthored(reads, entry.hash) }
@@ -350,6 +372,7 @@ export function makeDefinitions(deps: {
         if (changes.every(({ change }) => change === 'unchanged')) {
           return { version: kept.version, hash: kept.bundle.hash, changes }
         }
+        await refuseLostCode(tenant, target.documents, changes)
         // What the folder has does not change with what is in force.
         const next = { entries: target.documents, changes, folder: kept.bundle.folder }
         return enact(tenant, kept, next, new Map(), said)
