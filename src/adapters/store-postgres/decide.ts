@@ -3,14 +3,24 @@
 // Invariants: a refused commit changes no row. A row that was not there is inserted, one that was is updated; so an
 // insert that meets a row after all was overtaken by another node, and the group is done anew.
 
+import {
+  againWork,
+  bearWork,
+  doneEntry,
+  type Moment,
+  observeEntry,
+  putLetter,
+  reserveEntry,
+  settleEntry,
+  settleWork,
+} from '../../core/commit/index.ts'
 import type { DeadLetter } from '../../core/dead-letter/index.ts'
 import { unreachable } from '../../core/errors/index.ts'
 import type { StoredEvent } from '../../core/event/index.ts'
 import type { EventId, Incarnation, TenantId, WorkId } from '../../core/ids/index.ts'
-import type { LedgerEntry, NewLedgerEntry } from '../../core/ledger/index.ts'
+import type { LedgerEntry } from '../../core/ledger/index.ts'
 import type { Instant } from '../../core/time/index.ts'
-import type { Attempt, Counters, NewWork, Note, WorkRow } from '../../core/work/index.ts'
-import { EMPTY_NOTE } from '../../core/work/index.ts'
+import type { Attempt, Counters, Note, WorkRow } from '../../core/work/index.ts'
 import type { Commit, CommitResult, Found, Guard, StoreDump, Write } from '../../ports/store.ts'
 import { joinKey } from './keys.ts'
 
@@ -139,9 +149,14 @@ function after(now: Instant, delayMs: number): Instant {
   return Math.ceil(now + delayMs)
 }
 
+function momentOf({ tenant, loaded: { now } }: Writing): Moment {
+  return { tenant, now, after: (delayMs) => after(now, delayMs) }
+}
+
 function applyWrite(writing: Writing, write: Write): void {
   const { changes, tenant } = writing
   const { now } = writing.loaded
+  const moment = momentOf(writing)
   switch (write.w) {
     case 'event.append': {
       const { event } = write
@@ -156,26 +171,10 @@ function applyWrite(writing: Writing, write: Write): void {
       addWork(writing, write)
       break
     case 'work.settle':
-      changeWork(writing, write.work, (row) => ({
-        ...row,
-        ...write.counters,
-        ...write.note,
-        state: write.to,
-        owner: null,
-        processedAt: now,
-      }))
+      changeWork(writing, write.work, (row) => settleWork(moment, row, write))
       break
     case 'work.again':
-      changeWork(writing, write.work, (row) => ({
-        ...row,
-        ...write.counters,
-        ...write.note,
-        state: 'ready',
-        owner: null,
-        dueAt: after(now, write.delayMs),
-        alone: false,
-        processedAt: null,
-      }))
+      changeWork(writing, write.work, (row) => againWork(moment, row, write))
       break
     case 'attempt.append':
       if (findWork(writing, joinKey(tenant, write.work)) !== undefined) {
@@ -183,42 +182,21 @@ function applyWrite(writing: Writing, write: Write): void {
       }
       break
     case 'ledger.reserve':
-      openEntry(writing, write.entry, { state: 'reserved', sendBy: after(now, write.sendWithinMs) })
+      putEntry(writing, write.entry.key, (before) => reserveEntry(moment, before, write))
       break
     case 'ledger.done':
-      openEntry(writing, write.entry, {
-        state: 'done',
-        proof: 'acknowledged',
-        effectRef: write.effectRef,
-        result: write.result,
-        settledAt: now,
-      })
+      putEntry(writing, write.entry.key, (before) => doneEntry(moment, before, write))
       break
     case 'ledger.settle':
-      changeEntry(writing, write.key, (entry) => ({
-        ...entry,
-        state: write.to,
-        proof: write.proof,
-        effectRef: write.effectRef,
-        result: write.result,
-        settledAt: now,
-      }))
+      putEntry(writing, write.key, (before) => before && settleEntry(moment, before, write))
       break
     case 'ledger.observe':
-      changeEntry(writing, write.key, (entry) => ({
-        ...entry,
-        evidence: [...entry.evidence, write.evidence],
-      }))
+      putEntry(writing, write.key, (before) => before && observeEntry(before, write.evidence))
       break
     case 'deadLetter.put': {
       const key = joinKey(tenant, write.row.id)
       const before = changes.deadLetters.get(key) ?? writing.loaded.deadLetters.get(key)
-      changes.deadLetters.set(key, {
-        ...write.row,
-        tenant,
-        createdAt: before?.createdAt ?? now,
-        updatedAt: now,
-      })
+      changes.deadLetters.set(key, putLetter(moment, before, write.row))
       break
     }
     case 'record.put': {
@@ -248,38 +226,8 @@ function addWork(writing: Writing, write: Extract<Write, { w: 'work.add' }>): vo
   if (isLeased) leased.push(work.id)
   const key = joinKey(tenant, work.id)
   // Two of one id in one commit: the second shall meet the first in the table, and the commit be refused.
-  changes.newWork.set(changes.newWork.has(key) ? `${key} again` : key, {
-    ...makeWorkRow(work, tenant, now),
-    state: isLeased ? 'leased' : 'ready',
-    owner: isLeased ? lease : null,
-    epoch: isLeased ? 1 : 0,
-    dueAt: after(now, write.delayMs),
-  })
-}
-
-function makeWorkRow(work: NewWork, tenant: TenantId, now: Instant): WorkRow {
-  return {
-    id: work.id,
-    tenant,
-    kind: work.kind,
-    consumer: work.consumer,
-    definition: work.definition,
-    codeHash: work.codeHash,
-    eventId: work.eventId,
-    state: 'ready',
-    dueAt: now,
-    owner: null,
-    epoch: 0,
-    alone: false,
-    attempts: 0,
-    waits: 0,
-    losses: 0,
-    ...EMPTY_NOTE,
-    createdAt: now,
-    expiresAt: after(now, work.expiresInMs),
-    processedAt: null,
-    replayOf: work.replayOf,
-  }
+  const row = bearWork(momentOf(writing), work, write.delayMs, isLeased ? lease : null)
+  changes.newWork.set(changes.newWork.has(key) ? `${key} again` : key, row)
 }
 
 function findWork({ changes, loaded }: Writing, key: string): WorkHead | undefined {
@@ -302,35 +250,12 @@ function changeWork(
   if (row !== undefined) changes.work.set(key, change(row))
 }
 
-/** A new entry, or one that is taken up again: then generation, evidence and birth stay. */
-function openEntry(
-  { changes, loaded, tenant }: Writing,
-  entry: NewLedgerEntry,
-  rest: Pick<LedgerEntry, 'state'> & Partial<LedgerEntry>,
-): void {
-  const key = joinKey(tenant, entry.key)
-  const before = changes.ledger.get(key) ?? loaded.ledger.get(key)
-  changes.ledger.set(key, {
-    ...entry,
-    tenant,
-    generation: before?.generation ?? 1,
-    proof: null,
-    sendBy: null,
-    effectRef: null,
-    result: null,
-    evidence: before?.evidence ?? [],
-    createdAt: before?.createdAt ?? loaded.now,
-    settledAt: null,
-    ...rest,
-  })
-}
-
-function changeEntry(
+function putEntry(
   { changes, loaded, tenant }: Writing,
   key: string,
-  change: (entry: LedgerEntry) => LedgerEntry,
+  change: (before: LedgerEntry | undefined) => LedgerEntry | undefined,
 ): void {
   const joined = joinKey(tenant, key)
-  const entry = changes.ledger.get(joined) ?? loaded.ledger.get(joined)
-  if (entry !== undefined) changes.ledger.set(joined, change(entry))
+  const entry = change(changes.ledger.get(joined) ?? loaded.ledger.get(joined))
+  if (entry !== undefined) changes.ledger.set(joined, entry)
 }

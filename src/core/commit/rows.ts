@@ -1,0 +1,169 @@
+// What a write does to a row, for the stores that hold rows as values. Pure: the row before and the write give the row after.
+//
+// Rows are made field by field: what a caller hands over may carry more than the port names.
+
+import type { DeadLetter, NewDeadLetter } from '../dead-letter/index.ts'
+import type { Incarnation, TenantId } from '../ids/index.ts'
+import type { LedgerEntry, NewLedgerEntry } from '../ledger/index.ts'
+import type { Instant } from '../time/index.ts'
+import { type Counters, EMPTY_NOTE, type NewWork, type Note, type WorkRow } from '../work/index.ts'
+
+/** Whose commit it is, and when. */
+export interface Moment {
+  readonly tenant: TenantId
+  readonly now: Instant
+  /** The instant that is so long from now, as the store keeps instants. */
+  after(delayMs: number): Instant
+}
+
+type Progress = { readonly counters: Counters; readonly note: Note }
+type Settled = Pick<LedgerEntry, 'proof' | 'effectRef' | 'result'> & { readonly to: LedgerEntry['state'] }
+type Kept = Pick<LedgerEntry, 'generation' | 'evidence' | 'createdAt'>
+
+/** `lease` is the owner that gets it at birth, if that one is alive. */
+export function bearWork(
+  { tenant, now, after }: Moment,
+  work: NewWork,
+  delayMs: number,
+  lease: Incarnation | null,
+): WorkRow {
+  return {
+    id: work.id,
+    tenant,
+    kind: work.kind,
+    consumer: work.consumer,
+    definition: work.definition,
+    codeHash: work.codeHash,
+    eventId: work.eventId,
+    state: lease === null ? 'ready' : 'leased',
+    dueAt: after(delayMs),
+    owner: lease,
+    epoch: lease === null ? 0 : 1,
+    alone: false,
+    attempts: 0,
+    waits: 0,
+    losses: 0,
+    ...EMPTY_NOTE,
+    createdAt: now,
+    expiresAt: after(work.expiresInMs),
+    processedAt: null,
+    replayOf: work.replayOf,
+  }
+}
+
+export function settleWork<Row extends object, To extends WorkRow['state']>(
+  { now }: Moment,
+  row: Row,
+  write: Progress & { readonly to: To },
+) {
+  return { ...row, ...pickProgress(write), state: write.to, owner: null, processedAt: now }
+}
+
+export function againWork<Row extends object>(
+  { after }: Moment,
+  row: Row,
+  write: Progress & { readonly delayMs: number },
+) {
+  return {
+    ...row,
+    ...pickProgress(write),
+    state: 'ready' as const,
+    owner: null,
+    dueAt: after(write.delayMs),
+    alone: false,
+    processedAt: null,
+  }
+}
+
+function pickProgress({ counters, note }: Progress): Counters & Note {
+  return {
+    attempts: counters.attempts,
+    waits: counters.waits,
+    losses: counters.losses,
+    key: note.key,
+    class: note.class,
+    lastError: note.lastError,
+    effectRef: note.effectRef,
+    httpStatus: note.httpStatus,
+    durationMs: note.durationMs,
+  }
+}
+
+export function reserveEntry(
+  moment: Moment,
+  before: Kept | undefined,
+  write: { readonly entry: NewLedgerEntry; readonly sendWithinMs: number },
+): LedgerEntry {
+  return { ...openEntry(moment, before, write.entry), sendBy: moment.after(write.sendWithinMs) }
+}
+
+export function doneEntry(
+  moment: Moment,
+  before: Kept | undefined,
+  write: Pick<LedgerEntry, 'effectRef' | 'result'> & { readonly entry: NewLedgerEntry },
+): LedgerEntry {
+  const { effectRef, result } = write
+  const opened = openEntry(moment, before, write.entry)
+  return settleEntry(moment, opened, { to: 'done', proof: 'acknowledged', effectRef, result })
+}
+
+/** A new entry, or one that is taken up again: then generation, evidence and birth stay. */
+function openEntry({ tenant, now }: Moment, before: Kept | undefined, entry: NewLedgerEntry): LedgerEntry {
+  return {
+    key: entry.key,
+    tenant,
+    work: entry.work,
+    epoch: entry.epoch,
+    consumer: entry.consumer,
+    eventId: entry.eventId,
+    objectId: entry.objectId,
+    payloadHash: entry.payloadHash,
+    correlationId: entry.correlationId,
+    generation: before?.generation ?? 1,
+    state: 'reserved',
+    proof: null,
+    sendBy: null,
+    effectRef: null,
+    result: null,
+    evidence: before?.evidence ?? Object.freeze([]),
+    createdAt: before?.createdAt ?? now,
+    settledAt: null,
+  }
+}
+
+export function settleEntry({ now }: Moment, entry: LedgerEntry, write: Settled): LedgerEntry {
+  const { to, proof, effectRef, result } = write
+  return { ...entry, state: to, proof, effectRef, result, settledAt: now }
+}
+
+export function observeEntry(entry: LedgerEntry, evidence: string): LedgerEntry {
+  return { ...entry, evidence: Object.freeze([...entry.evidence, evidence]) }
+}
+
+export function putLetter(
+  { tenant, now }: Moment,
+  before: Pick<DeadLetter, 'createdAt'> | undefined,
+  row: NewDeadLetter,
+): DeadLetter {
+  return {
+    id: row.id,
+    tenant,
+    version: row.version,
+    state: row.state,
+    class: row.class,
+    reason: row.reason,
+    consumer: row.consumer,
+    eventId: row.eventId,
+    workId: row.workId,
+    attempts: row.attempts,
+    replays: row.replays,
+    lastError: row.lastError,
+    key: row.key,
+    correlationId: row.correlationId,
+    payloadHash: row.payloadHash,
+    runbook: row.runbook,
+    severity: row.severity,
+    createdAt: before?.createdAt ?? now,
+    updatedAt: now,
+  }
+}
