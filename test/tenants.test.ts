@@ -310,21 +310,23 @@ test('[AP3] a stream tells a stranger nothing of the victim’s', async () => {
 
 test('[AP3] a stranger’s idempotency key brings nobody else’s answer', async () => {
   const headers = { 'idempotency-key': 'the-same' }
-  const body = { files: [] }
-  const first = await node.call('POST', '/v1/definitions/plan', {
-    key: String(keys[`${VICTIM} viewer`]),
+  // Refused by its route: that, too, is an answer that is kept.
+  const path = '/v1/dead-letters/replay'
+  const body = { filter: { cause: 'nobody’s' } }
+  const first = await node.call('POST', path, {
+    key: String(keys[`${VICTIM} operator`]),
     headers,
     body,
   })
-  const again = await node.call('POST', '/v1/definitions/plan', {
-    key: String(keys[`${VICTIM} viewer`]),
+  const again = await node.call('POST', path, {
+    key: String(keys[`${VICTIM} operator`]),
     headers,
     body,
   })
   expect(again.headers.get('idempotency-replayed')).toBe('true')
   expect(again.text).toBe(first.text)
-  const other = await node.call('POST', '/v1/definitions/plan', {
-    key: String(keys[`${STRANGER} viewer`]),
+  const other = await node.call('POST', path, {
+    key: String(keys[`${STRANGER} operator`]),
     headers,
     body,
   })

@@ -211,7 +211,7 @@ export type Problem = {
   readonly status: number
   /** What was wrong in this case. */
   readonly detail: string
-  readonly code: 'unknown_source' | 'source_disabled' | 'signature_missing' | 'signature_wrong' | 'signature_expired' | 'secret_missing' | 'not_json' | 'too_deep' | 'unnamed_event' | 'body_too_large' | 'wrong_type' | 'not_authenticated' | 'not_allowed' | 'wrong_origin' | 'limited' | 'secret_unreadable' | 'not_found' | 'method_not_allowed' | 'invalid_request' | 'invalid_cursor' | 'conflict' | 'replays_exhausted' | 'definition_missing' | 'definitions_invalid' | 'managed_by_folder' | 'demo_unavailable' | 'idempotency_mismatch' | 'idempotency_running' | 'shutting_down' | 'store_unavailable' | 'overloaded' | 'internal'
+  readonly code: 'unknown_source' | 'source_disabled' | 'signature_missing' | 'signature_wrong' | 'signature_expired' | 'secret_missing' | 'not_json' | 'too_deep' | 'unnamed_event' | 'body_too_large' | 'headers_too_large' | 'request_timeout' | 'wrong_type' | 'not_authenticated' | 'not_allowed' | 'wrong_origin' | 'limited' | 'secret_unreadable' | 'not_found' | 'method_not_allowed' | 'invalid_request' | 'invalid_cursor' | 'conflict' | 'replays_exhausted' | 'definition_missing' | 'definitions_invalid' | 'managed_by_folder' | 'demo_unavailable' | 'idempotency_mismatch' | 'idempotency_running' | 'shutting_down' | 'store_unavailable' | 'overloaded' | 'internal'
   /** What to do. */
   readonly next: string
   /** Names this answer in the log. */
@@ -237,7 +237,7 @@ export type Replay = {
   /** The last of those that could not be replayed, and why. */
   readonly refusals: readonly ({
     readonly id: string
-    readonly code: 'unknown_source' | 'source_disabled' | 'signature_missing' | 'signature_wrong' | 'signature_expired' | 'secret_missing' | 'not_json' | 'too_deep' | 'unnamed_event' | 'body_too_large' | 'wrong_type' | 'not_authenticated' | 'not_allowed' | 'wrong_origin' | 'limited' | 'secret_unreadable' | 'not_found' | 'method_not_allowed' | 'invalid_request' | 'invalid_cursor' | 'conflict' | 'replays_exhausted' | 'definition_missing' | 'definitions_invalid' | 'managed_by_folder' | 'demo_unavailable' | 'idempotency_mismatch' | 'idempotency_running' | 'shutting_down' | 'store_unavailable' | 'overloaded' | 'internal'
+    readonly code: 'unknown_source' | 'source_disabled' | 'signature_missing' | 'signature_wrong' | 'signature_expired' | 'secret_missing' | 'not_json' | 'too_deep' | 'unnamed_event' | 'body_too_large' | 'headers_too_large' | 'request_timeout' | 'wrong_type' | 'not_authenticated' | 'not_allowed' | 'wrong_origin' | 'limited' | 'secret_unreadable' | 'not_found' | 'method_not_allowed' | 'invalid_request' | 'invalid_cursor' | 'conflict' | 'replays_exhausted' | 'definition_missing' | 'definitions_invalid' | 'managed_by_folder' | 'demo_unavailable' | 'idempotency_mismatch' | 'idempotency_running' | 'shutting_down' | 'store_unavailable' | 'overloaded' | 'internal'
   })[]
   readonly filter: Readonly<Record<string, unknown>>
   readonly force: boolean
@@ -430,6 +430,7 @@ export interface Operations {
     args: {
       /** Small letters, digits and hyphens, at most 63, no hyphen first. */
       readonly name: string
+      /** It must not hold control characters, line breaks or invisible marks. */
       readonly description?: string | undefined
     }
     answer: {
@@ -1273,7 +1274,7 @@ export interface Operations {
     args: {
       /** The name of a route in force. */
       readonly route?: string | undefined
-      /** Or one that is not applied. */
+      /** Or one that is not applied; for operators. */
       readonly yaml?: string | undefined
       /** The id of an accepted event, or one given in place. */
       readonly event: string | {
