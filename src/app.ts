@@ -2,7 +2,7 @@
 
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -16,6 +16,7 @@ import { openSqliteStore } from './adapters/store-sqlite/index.ts'
 import { makeEnvVault } from './adapters/vault-env/index.ts'
 import { makeLocalVault, makeMasterKeys } from './adapters/vault-local/index.ts'
 import { applyFolder, type FolderDeps, followFolder, goneLines } from './app/folder.ts'
+import { noteQueueAges } from './app/queue-ages.ts'
 import type { Config } from './config/index.ts'
 import { messageOf } from './core/errors/index.ts'
 import { EMPTY_CODE_FOLDER } from './core/function/index.ts'
@@ -123,7 +124,9 @@ function consoleFolder(): string {
 export async function startApp(options: AppOptions): Promise<App> {
   const { config } = options
   const builtIn = makeStaticCode(options.functions ?? {})
-  await follow('MILLRACE_DATA', config.dataFolder, () => mkdir(config.dataFolder, { recursive: true }))
+  await follow('MILLRACE_DATA', config.dataFolder, () =>
+    mkdir(config.dataFolder, { recursive: true, mode: 0o700 }),
+  )
   const code = makeBundleCode({ sdk, copies: join(config.dataFolder, 'code'), builtIn })
   const load = () => loadDefinitions(config, builtIn, code)
   const definitions = await load()
@@ -142,6 +145,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       }),
     )
     parts.push(log)
+    await warnOfOpenDoors(config, options, log)
     const http = makeHttpClient({
       allowPrivate: config.outboundAllow,
       // As many as may run: a call that queued for a connection would spend its time there, and end in doubt.
@@ -208,6 +212,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       {
         consoleFolder: consoleFolder(),
         bodyBytesMax: config.bodyBytesMax,
+        trustedProxies: config.trustedProxies,
         closeMs: config.shutdownMs,
         requestId: () => ids.uuid(),
         log,
@@ -258,16 +263,33 @@ export async function startApp(options: AppOptions): Promise<App> {
           )
         : null
 
+    const queueAges = noteQueueAges({
+      store,
+      meter: engine.meter,
+      now: () => clock.now(),
+      tenants: () => store.system('definitions').tenants(),
+    })
+
     let closing: Promise<{ left: number }> | null = null
     const close = async () => {
-      await watch?.close()
-      demo?.stop()
-      await server.close()
-      idempotency.stop()
-      const drained = await engine.drain(config.shutdownMs)
-      await http[Symbol.asyncDispose]()
-      await demo?.[Symbol.asyncDispose]()
-      await store[Symbol.asyncDispose]()
+      queueAges.close()
+      let drained = { left: 0 }
+      // A step that fails is told, and keeps none of the others from being done.
+      await closeAll(
+        [
+          () => watch?.close(),
+          () => demo?.stop(),
+          () => server.close(),
+          () => idempotency.stop(),
+          async () => {
+            drained = await engine.drain(config.shutdownMs)
+          },
+          () => http[Symbol.asyncDispose](),
+          () => demo?.[Symbol.asyncDispose](),
+          () => store[Symbol.asyncDispose](),
+        ],
+        (error) => log.error('node.close-failed', { error }),
+      )
       log.info('node.stopped', drained)
       await log[Symbol.asyncDispose]()
       return drained
@@ -302,6 +324,20 @@ export async function startApp(options: AppOptions): Promise<App> {
   }
 }
 
+/** Every step is taken, in order, whatever became of the ones before. */
+export async function closeAll(
+  steps: readonly (() => unknown)[],
+  onFailure: (error: unknown) => void,
+): Promise<void> {
+  for (const step of steps) {
+    try {
+      await step()
+    } catch (error) {
+      onFailure(error)
+    }
+  }
+}
+
 async function closeQuietly(parts: readonly AsyncDisposable[]): Promise<void> {
   for (const part of parts) {
     try {
@@ -310,6 +346,20 @@ async function closeQuietly(parts: readonly AsyncDisposable[]): Promise<void> {
       // The first error is the one to tell.
     }
   }
+}
+
+const LOOPBACK_HOST = /^(?:localhost|127(?:\.\d+){3}|::1)$/
+
+async function warnOfOpenDoors(config: Config, options: AppOptions, log: Log): Promise<void> {
+  if (config.environment !== 'DEV' && ((await stat(config.dataFolder)).mode & 0o007) !== 0) {
+    const message = 'Every user of this machine can look into the data folder: `chmod 700` closes it.'
+    log.warn('node.data-folder-open', { folder: config.dataFolder, message })
+  }
+  if (!isDemo(config) || LOOPBACK_HOST.test(config.host) || options.env.GITHUB_WEBHOOK_SECRET) return
+  const secret = DEV_SECRETS.GITHUB_WEBHOOK_SECRET
+  const message = `Others can reach this node, and the demo’s GITHUB_WEBHOOK_SECRET is ‘${secret}’, which everybody knows: set it, or MILLRACE_FLOWS.`
+  log.warn('demo.known-secret', { host: config.host, message })
+  options.onNotice?.(`Warning: ${message}\n`)
 }
 
 /** What the system says about a path or an address, in words. */

@@ -30,6 +30,7 @@ describe('an empty environment', () => {
       leaseMs: 30_000,
       concurrency: 256,
       bodyBytesMax: 8_388_608,
+      trustedProxies: [],
       outboundAllow: ['127.0.0.0/8', '::1/128'],
       shutdownMs: 10_000,
     })
@@ -159,14 +160,25 @@ describe('problems', () => {
   })
 })
 
-test('a short admin key is worth a warning where others can reach it', () => {
-  const warnings = (MILLRACE_ENV: string, MILLRACE_ADMIN_KEY: string) => {
+test('[AC20] a short admin key is refused where others can reach it', () => {
+  const findings = (MILLRACE_ENV: string, MILLRACE_ADMIN_KEY: string) => {
     const resolved = resolveConfig({ MILLRACE_ENV, MILLRACE_ADMIN_KEY })
-    return resolved.ok ? resolved.warnings.map(({ setting }) => setting) : null
+    return resolved.ok ? [] : resolved.findings.map(({ setting }) => setting)
   }
-  expect(warnings('PROD', 'short')).toEqual(['MILLRACE_ADMIN_KEY'])
-  expect(warnings('PROD', 'a-much-longer-admin-key')).toEqual([])
-  expect(warnings('DEV', 'short')).toEqual([])
+  expect(findings('PROD', 'short')).toEqual(['MILLRACE_ADMIN_KEY'])
+  expect(findings('QA', 'x'.repeat(19))).toEqual(['MILLRACE_ADMIN_KEY'])
+  expect(findings('PROD', 'x'.repeat(20))).toEqual([])
+  expect(findings('DEV', 'short')).toEqual([])
+})
+
+test('[AC9] proxies are believed only where they are named', () => {
+  const proxies = (text: string) => {
+    const resolved = resolveConfig({ MILLRACE_TRUSTED_PROXIES: text })
+    return resolved.ok ? resolved.config.trustedProxies : null
+  }
+  expect(proxies('')).toEqual([])
+  expect(proxies('10.0.0.0/8, 192.0.2.1')).toEqual(['10.0.0.0/8', '192.0.2.1/32'])
+  expect(proxies('everybody')).toBeNull()
 })
 
 test('docs/settings.md lists the settings as they are (vitest -u writes it)', async () => {

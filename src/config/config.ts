@@ -30,6 +30,8 @@ export interface Config {
   readonly concurrency: number
   readonly bodyBytesMax: number
   /** Networks in CIDR notation. */
+  readonly trustedProxies: readonly string[]
+  /** Networks in CIDR notation. */
   readonly outboundAllow: readonly string[]
   readonly shutdownMs: number
 }
@@ -79,12 +81,13 @@ export function resolveConfig(env: Readonly<Record<string, string | undefined>>)
     leaseMs: read('leaseMs', context) as number,
     concurrency: read('concurrency', context) as number,
     bodyBytesMax: read('bodyBytesMax', context) as number,
+    trustedProxies: Object.freeze(read('trustedProxies', context) ?? []),
     outboundAllow: Object.freeze(read('outboundAllow', context) ?? []),
     shutdownMs: read('shutdownMs', context) as number,
   } satisfies Config
   if (findings.length > 0) return { ok: false, findings }
   Object.freeze(config.store)
-  return { ok: true, config: Object.freeze(config), warnings: [...findUnknown(env), ...findWeak(config)] }
+  return { ok: true, config: Object.freeze(config), warnings: findUnknown(env) }
 }
 
 /** A name that nobody reads is a typing error, or belongs to a later version: worth a word, not worth refusing. */
@@ -98,13 +101,4 @@ function findUnknown(env: Readonly<Record<string, string | undefined>>): ConfigF
       setting: name,
       message: 'is not a setting; it is ignored. docs/settings.md lists them.',
     }))
-}
-
-const ADMIN_KEY_LENGTH_MIN = 20
-
-/** Everything hangs on it, and nobody counts the guesses that come as a bearer key. */
-function findWeak({ environment, adminKey }: Config): ConfigFinding[] {
-  if (environment === 'DEV' || adminKey === null || adminKey.length >= ADMIN_KEY_LENGTH_MIN) return []
-  const message = 'is short enough to be guessed; `openssl rand -base64 32` makes a better one.'
-  return [{ setting: SETTINGS.adminKey.env, message }]
 }

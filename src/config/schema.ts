@@ -106,10 +106,10 @@ export const SETTINGS = {
     type: 'a text without spaces',
     defaultText: 'made at the first start and kept in the data folder',
     default: () => null,
-    description: 'The key of the API and the console, sent as `authorization: Bearer <key>`.',
+    description:
+      'The key of the API and the console, sent as `authorization: Bearer <key>`. Outside of DEV it has at least 20 characters.',
     secret: true,
-    parse: (text) =>
-      /^[\x21-\x7e]+$/.test(text) ? text : new Problem('Use visible ASCII characters, no spaces.'),
+    parse: parseAdminKey,
   }),
   masterKey: setting<Uint8Array>({
     env: 'MILLRACE_MASTER_KEY',
@@ -178,6 +178,15 @@ export const SETTINGS = {
     description: 'The largest request body of all. A source’s own `limits.body` can only be smaller.',
     parse: (text) => parseBounded(text, parseSize, '1KiB', '64MiB', 'a size such as 8MiB'),
   }),
+  trustedProxies: setting<readonly string[]>({
+    env: 'MILLRACE_TRUSTED_PROXIES',
+    type: 'networks in CIDR notation, or `loopback`, separated by commas',
+    defaultText: 'none',
+    default: () => '',
+    description:
+      'Proxies in front of the node whose `x-forwarded-for` is believed. Failed sign-ins are counted by the address that it names.',
+    parse: (text) => parseNetworkList(text, []),
+  }),
   outboundAllow: setting<readonly string[]>({
     env: 'MILLRACE_OUTBOUND_ALLOW',
     type: 'networks in CIDR notation, or `loopback`, separated by commas',
@@ -196,6 +205,16 @@ export const SETTINGS = {
     parse: (text) => parseBounded(text, parseDuration, '0s', '10m', 'a duration such as 10s'),
   }),
 } as const
+
+const ADMIN_KEY_LENGTH_MIN = 20
+
+/** Everything hangs on it, and nobody counts the guesses that come as a bearer key. */
+function parseAdminKey(text: string, { environment }: Context): string | Problem {
+  if (!/^[\x21-\x7e]+$/.test(text)) return new Problem('Use visible ASCII characters, no spaces.')
+  if (environment === 'DEV' || text.length >= ADMIN_KEY_LENGTH_MIN) return text
+  const least = `Outside of DEV it has at least ${ADMIN_KEY_LENGTH_MIN} characters`
+  return new Problem(`${least}; \`openssl rand -base64 32\` makes a good one.`)
+}
 
 const MASTER_KEY_FORM = 'Write 32 bytes as base64 or hexadecimal; `openssl rand -base64 32` makes them.'
 
@@ -262,7 +281,11 @@ function parseStore(text: string): StoreConfig | Problem {
 }
 
 function parseNetworks(text: string, { environment }: Context): readonly string[] | Problem {
-  const networks = new Set<string>(environment === 'DEV' ? LOOPBACK : [])
+  return parseNetworkList(text, environment === 'DEV' ? LOOPBACK : [])
+}
+
+function parseNetworkList(text: string, always: readonly string[]): readonly string[] | Problem {
+  const networks = new Set<string>(always)
   for (const word of text.split(/[\s,]+/).filter((part) => part !== '')) {
     if (word === 'loopback') for (const network of LOOPBACK) networks.add(network)
     else if (ipaddr.isValidCIDR(word)) networks.add(word)

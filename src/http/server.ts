@@ -41,6 +41,8 @@ export interface HttpServerOptions {
   /** Where the built console is; without one, only the API is served. */
   readonly consoleFolder?: string | null
   readonly bodyBytesMax: number
+  /** Networks of proxies whose word about the caller's address is taken. */
+  readonly trustedProxies?: readonly string[]
   /** How long requests under way may take when the server closes. */
   readonly closeMs: number
   requestId(): string
@@ -86,6 +88,7 @@ export function makeHttpServer(api: HttpApi, options: HttpServerOptions): HttpSe
   const limits = { eventBodyLimit: eventBodyLimit(options.bodyBytesMax) }
   const app = fastify({
     logger: false,
+    trustProxy: (options.trustedProxies ?? []).length > 0 ? [...(options.trustedProxies ?? [])] : false,
     bodyLimit: BODY_BYTES_MAX.small,
     forceCloseConnections: 'idle',
     genReqId: () => options.requestId(),

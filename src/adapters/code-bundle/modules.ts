@@ -139,7 +139,7 @@ let writes = 0
 
 async function ensureCopy(file: string, text: string): Promise<void> {
   if ((await readFile(file, 'utf8').catch(() => null)) === text) return
-  await mkdir(join(file, '..'), { recursive: true })
+  await mkdir(join(file, '..'), { recursive: true, mode: 0o700 })
   // Whole or not at all: another process may be reading it.
   writes += 1
   const part = `${file}.${process.pid}.${writes}`

@@ -155,8 +155,8 @@ export function makeSink(options: SinkOptions): Sink {
 function openDestination(destination: string): { fd: number; owned: boolean } {
   if (destination === 'stdout') return { fd: 1, owned: false }
   if (destination === 'stderr') return { fd: 2, owned: false }
-  mkdirSync(dirname(destination), { recursive: true })
-  return { fd: openSync(destination, 'a', 0o640), owned: true }
+  mkdirSync(dirname(destination), { recursive: true, mode: 0o700 })
+  return { fd: openSync(destination, 'a', 0o600), owned: true }
 }
 
 async function within(limitMs: number, promise: Promise<void>): Promise<void> {

@@ -3,7 +3,7 @@
 // A thread answers one call after the other, and every request is let in by a look-up or two: behind a person's search
 // they would all wait. So what may pass by many rows has a thread of its own.
 
-import { mkdirSync } from 'node:fs'
+import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { makeGatherer } from '../../core/commit/index.ts'
 import type { Commit, Store } from '../../ports/store.ts'
@@ -34,7 +34,9 @@ export interface SqliteStore extends Store {
 
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<SqliteStore> {
   const file = resolve(options.file)
-  mkdirSync(dirname(file), { recursive: true })
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+  // Made here, for its owner only: the files beside it get the same rights.
+  closeSync(openSync(file, 'a', 0o600))
   const data = { file, clock: options.clock ?? null }
   const writer = await openThread({ ...data, role: 'writer' })
   const checkpoints = makeCheckpoints(writer, () => openThread({ ...data, role: 'checkpoints' }))

@@ -276,6 +276,52 @@ test('[AC9] one address may fail ten times, then once every six seconds; others 
   expect(JSON.stringify(log.messages)).not.toContain('wrong')
 })
 
+test('[AC9] a good key or link gets in where others failed, and a wrong one counts', async () => {
+  const { access } = makeAccessWorld()
+  const { key } = await access.keys.make(
+    DEFAULT_TENANT,
+    { name: 'k', role: 'viewer', expiresInMs: null },
+    'admin',
+  )
+  const wrong = `${key.slice(0, -4)}AAAA`
+  for (let index = 0; index < 10; index += 1)
+    expect(await refusal(access.signIn({ key: wrong }, 'there'))).toBe(UNKNOWN)
+  expect(await refusal(access.signIn({ key: wrong }, 'there'))).toMatch(/^limited/)
+  expect((await access.signIn({ key }, 'there')).caller.role).toBe('viewer')
+  const { token } = await access.makeNodeLink()
+  expect((await access.signIn({ link: token }, 'there')).caller.isNodeAdmin).toBe(true)
+})
+
+test('[AC15] a credential has twenty sessions, and the next ends the oldest', async () => {
+  const { access, pass } = makeAccessWorld()
+  const tokens: string[] = []
+  for (let index = 0; index < 21; index += 1) {
+    tokens.push((await access.signIn({ key: ADMIN_KEY }, 'here')).token)
+    pass(SECOND)
+  }
+  expect(await refusal(access.bySession(String(tokens[0])))).toMatch(/^not_authenticated/)
+  for (const token of tokens.slice(1)) expect((await access.bySession(token)).isNodeAdmin).toBe(true)
+})
+
+test('[AC15] what comes of a session’s link ends with the session', async () => {
+  const { access, pass } = makeAccessWorld()
+  const first = await access.signIn({ key: ADMIN_KEY }, 'here')
+  pass(11 * 3_600 * SECOND)
+  const link = await access.makeLink(await access.bySession(first.token))
+  expect((await access.signIn({ link: link.token }, 'here')).expiresAt).toBe(first.expiresAt)
+})
+
+test('[AC16] refused keys are told once in a while, with their number', async () => {
+  const { access, pass, log } = makeAccessWorld()
+  const told = () =>
+    log.messages.filter(({ name }) => name === 'access.key-refused').map(({ fields }) => fields)
+  for (let index = 0; index < 5; index += 1) await refusal(access.byKey('wrong'))
+  expect(told()).toEqual([{ count: 1 }])
+  pass(10 * SECOND)
+  await refusal(access.byKey('wrong'))
+  expect(told()).toEqual([{ count: 1 }, { count: 5 }])
+})
+
 describe('tenants', () => {
   test('[AC10] the first is there from the start, others are made once', async () => {
     const { access } = makeAccessWorld()

@@ -7,7 +7,7 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import { parseToken, type Role } from '../../core/access/index.ts'
 import { AppError, messageOf } from '../../core/errors/index.ts'
 import { DEFAULT_TENANT, type TenantId } from '../../core/ids/index.ts'
-import type { Instant } from '../../core/time/index.ts'
+import { type Instant, SECOND } from '../../core/time/index.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Random } from '../../ports/random.ts'
@@ -26,7 +26,7 @@ export interface Caller {
   /** The node's own admin key: an admin of the first tenant who may make others. */
   readonly isNodeAdmin: boolean
   readonly credential: Credential
-  /** When the key ends; null: never. */
+  /** When the key or the session ends; null: never. */
   readonly endsAt: Instant | null
   /** Signed in by the console; null for a key. */
   readonly sessionId: string | null
@@ -68,6 +68,8 @@ export interface AccessDeps {
   readonly log: Log
   readonly adminKey: string
 }
+
+const REFUSED_EVERY_MS = 10 * SECOND
 
 const NODE: Credential = { kind: 'node' }
 const NODE_CALLER: Caller = {
@@ -116,7 +118,10 @@ export function makeAccess(deps: AccessDeps): Access {
     const caller = await callerOf(link.tenant, link.credential)
     if (caller === null) return null
     const { tenant, credential } = link
-    const made = await grants.make('session', tenant, credential, { endsAt: caller.endsAt, instead: link })
+    const made = await grants.make('session', tenant, credential, {
+      endsAt: earlier(caller.endsAt, link.endsAt),
+      instead: link,
+    })
     return made === null ? null : signedIn(caller, made, clock.now())
   }
 
@@ -125,6 +130,17 @@ export function makeAccess(deps: AccessDeps): Access {
     if (made === null) throw new AppError('conflict', 'a link of the same id was made at the same moment')
     log.info('access.link-created', { tenant, by: actor })
     return { token: made.token, expiresAt: made.grant.expiresAt }
+  }
+
+  let refused = 0
+  let refusedToldAt = Number.NEGATIVE_INFINITY
+  /** One line for all of some seconds: whoever guesses must not fill the log. */
+  const noteRefused = () => {
+    refused += 1
+    if (clock.monotonic() - refusedToldAt < REFUSED_EVERY_MS) return
+    log.warn('access.key-refused', { count: refused })
+    refusedToldAt = clock.monotonic()
+    refused = 0
   }
 
   /** Nobody waits for it. */
@@ -137,7 +153,10 @@ export function makeAccess(deps: AccessDeps): Access {
   return {
     async byKey(text) {
       const caller = await findByKey(text)
-      if (caller === null) throw new AppError('not_authenticated', 'the key is not known')
+      if (caller === null) {
+        noteRefused()
+        throw new AppError('not_authenticated', 'the key is not known')
+      }
       return caller
     },
     async bySession(text) {
@@ -146,13 +165,18 @@ export function makeAccess(deps: AccessDeps): Access {
       const caller = session === null ? null : await callerOf(session.tenant, session.credential)
       if (session === null || caller === null)
         throw new AppError('not_authenticated', 'the session is over; sign in again')
-      return { ...caller, sessionId: session.id }
+      // What the session makes ends with it.
+      const endsAt = Math.min(caller.endsAt ?? Number.POSITIVE_INFINITY, session.expiresAt)
+      return { ...caller, endsAt, sessionId: session.id }
     },
     async signIn(shown, address) {
-      const takeBack = attempts.begin(address)
       const isKey = 'key' in shown
+      // Nobody guesses 256 random bits: whoever shows a good key or link gets in, whatever others at the address did.
+      const isWhole = (isKey ? parseToken('key', shown.key) : parseToken('link', shown.link)) !== null
+      const takeBack = isWhole ? () => {} : attempts.begin(address)
       const entered = await (isKey ? enterByKey(shown.key) : enterByLink(shown.link))
       if (entered === null) {
+        if (isWhole) attempts.begin(address)
         log.warn('access.sign-in-refused', { by: isKey ? 'key' : 'link', address })
         throw new AppError(
           'not_authenticated',
@@ -162,6 +186,7 @@ export function makeAccess(deps: AccessDeps): Access {
         )
       }
       takeBack()
+      await grants.trim(entered.caller.tenant, entered.caller.credential)
       const { tenant, role, actor } = entered.caller
       log.info('access.signed-in', { tenant, role, actor, by: isKey ? 'key' : 'link', address })
       sweep(tenant)
@@ -211,6 +236,10 @@ function signedIn(
 ): SignedIn {
   const { id, expiresAt } = made.grant
   return { caller: { ...caller, sessionId: id }, token: made.token, expiresAt, lifeMs: expiresAt - now }
+}
+
+function earlier(one: Instant | null, other: Instant | null): Instant | null {
+  return one === null ? other : other === null ? one : Math.min(one, other)
 }
 
 function digest(text: string): Buffer {

@@ -9,7 +9,7 @@ import type { TenantId } from '../../core/ids/index.ts'
 import { HOUR, type Instant } from '../../core/time/index.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Random } from '../../ports/random.ts'
-import type { Guard, Store, Write } from '../../ports/store.ts'
+import type { Guard, Store, TenantReads, Write } from '../../ports/store.ts'
 import { REMEMBERED_MS } from './keys.ts'
 import { type Credential, type GrantRecord, isExpired } from './records.ts'
 import { makeId, makeSecret } from './secrets.ts'
@@ -19,12 +19,17 @@ const LINK_MS = HOUR
 const SESSIONS_REMEMBERED_MAX = 10_000
 /** Ended ones are cleared away a page at a time. */
 const SWEEP_MAX = 200
+/** Of one key, at once: the oldest ends for the next. */
+const SESSIONS_MAX = 20
+const TRIM_PAGES_MAX = 25
 
 export interface Grant {
   readonly tenant: TenantId
   readonly id: string
   readonly credential: Credential
   readonly expiresAt: Instant
+  /** When what comes of it must end; null: with its key. */
+  readonly endsAt: Instant | null
 }
 
 export interface Grants {
@@ -38,6 +43,8 @@ export interface Grants {
   /** null: unknown, wrong or over. */
   check(token: Token): Promise<Grant | null>
   end(tenant: TenantId, id: string): Promise<void>
+  /** Ends the oldest sessions of a credential that has too many. */
+  trim(tenant: TenantId, credential: Credential): Promise<void>
   /** Clears away what is over; answers how many. */
   sweep(tenant: TenantId): Promise<number>
 }
@@ -74,7 +81,7 @@ export function makeGrants(deps: {
       const fullUntil = now + (kind === 'session' ? SESSION_MS : LINK_MS)
       const expiresAt = endsAt === null ? fullUntil : Math.min(endsAt, fullUntil)
       const hash = hashSecret(secret, boundOf(credential))
-      const record: GrantRecord = { form: 1, hash, credential, createdAt: now, expiresAt }
+      const record: GrantRecord = { form: 1, hash, credential, createdAt: now, expiresAt, endsAt }
       const row = rowOf(kind, id)
       const guards: Guard[] = [{ g: 'version', of: 'session', key: row, version: 0 }]
       const writes: Write[] = [
@@ -88,7 +95,7 @@ export function makeGrants(deps: {
       const result = await store.commit({ tenant, guards, writes })
       if (!result.ok) return null
       return {
-        grant: { tenant, id, credential, expiresAt },
+        grant: { tenant, id, credential, expiresAt, endsAt },
         token: formatToken({ kind, tenant, id, secret }),
       }
     },
@@ -100,13 +107,36 @@ export function makeGrants(deps: {
         record === null ? '' : boundOf(record.credential),
       )
       if (record === null || !isRight || isExpired(record.expiresAt, clock.now())) return null
-      const { credential, expiresAt } = record
-      return { tenant: token.tenant, id: token.id, credential, expiresAt }
+      const { credential, expiresAt, endsAt = null } = record
+      return { tenant: token.tenant, id: token.id, credential, expiresAt, endsAt }
     },
     async end(tenant, id) {
       const row = rowOf('session', id)
       await store.commit({ tenant, guards: [], writes: [{ w: 'record.delete', kind: 'session', key: row }] })
       cache.forget(`${tenant}/${row}`)
+    },
+    async trim(tenant, credential) {
+      const now = clock.now()
+      const own: { readonly key: string; readonly createdAt: Instant }[] = []
+      let cursor: string | null = null
+      let pages = 0
+      do {
+        const page: Awaited<ReturnType<TenantReads['records']>> = await store
+          .forTenant(tenant)
+          .records({ kind: 'session', prefix: rowOf('session', ''), cursor, limit: SWEEP_MAX })
+        for (const { key, body } of page.items) {
+          const record = JSON.parse(body) as GrantRecord
+          const isOwn = JSON.stringify(record.credential) === JSON.stringify(credential)
+          if (isOwn && !isExpired(record.expiresAt, now)) own.push({ key, createdAt: record.createdAt })
+        }
+        cursor = page.nextCursor
+        pages += 1
+      } while (cursor !== null && pages < TRIM_PAGES_MAX)
+      const over = own.sort((a, b) => a.createdAt - b.createdAt).slice(0, -SESSIONS_MAX)
+      if (over.length === 0) return
+      const writes = over.map(({ key }): Write => ({ w: 'record.delete', kind: 'session', key }))
+      await store.commit({ tenant, guards: [], writes })
+      for (const { key } of over) cache.forget(`${tenant}/${key}`)
     },
     async sweep(tenant) {
       const { items } = await store

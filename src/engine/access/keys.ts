@@ -63,13 +63,21 @@ export function makeKeys(deps: {
   const { store, clock, random, log } = deps
   const cache = makeCache<Kept>({ entriesMax: KEYS_REMEMBERED_MAX, ageMsMax: REMEMBERED_MS })
 
+  /** Asking again for what is not there costs the store nothing. */
+  const unknown = makeCache<true>({ entriesMax: KEYS_REMEMBERED_MAX, ageMsMax: REMEMBERED_MS })
+
   const load = async (tenant: TenantId, id: string): Promise<Kept | null> => {
     const place = `${tenant}/${id}`
     const known = cache.get(place, clock.monotonic())
     if (known !== undefined) return known
+    if (unknown.get(place, clock.monotonic()) === true) return null
     const keep = cache.reading()
+    const keepUnknown = unknown.reading()
     const row = await store.forTenant(tenant).record('key', id)
-    if (row === null) return null
+    if (row === null) {
+      keepUnknown(place, true, clock.monotonic())
+      return null
+    }
     const kept = { version: row.version, record: parse(row.body), notedAt: null }
     keep(place, kept, clock.monotonic())
     return kept
@@ -132,6 +140,7 @@ export function makeKeys(deps: {
         writes: [{ w: 'record.put', kind: 'key', key: id, version: 1, body: JSON.stringify(record) }],
       })
       if (!result.ok) throw new AppError('conflict', 'a key of the same id was made at the same moment')
+      unknown.forget(`${tenant}/${id}`)
       log.info('access.key-created', { tenant, key: id, name, role, by })
       return { ...show(id, record, now), key: formatToken({ kind: 'key', tenant, id, secret }) }
     },

@@ -29,6 +29,8 @@ export interface GrantRecord {
   readonly credential: Credential
   readonly createdAt: Instant
   readonly expiresAt: Instant
+  /** When what comes of it must end. */
+  readonly endsAt?: Instant | null
 }
 
 export interface TenantRecord {

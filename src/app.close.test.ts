@@ -1,0 +1,49 @@
+import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { closeAll, startApp } from './app.ts'
+import { resolveConfig } from './config/index.ts'
+
+test('closing takes every step, whatever became of the ones before', async () => {
+  const done: string[] = []
+  const failed: unknown[] = []
+  await closeAll(
+    [
+      () => done.push('one'),
+      () => Promise.reject(new Error('two')),
+      () => {
+        throw new Error('three')
+      },
+      () => done.push('four'),
+    ],
+    (error) => failed.push((error as Error).message),
+  )
+  expect([done, failed]).toEqual([
+    ['one', 'four'],
+    ['two', 'three'],
+  ])
+})
+
+test('[AC21] what the node makes is for its owner only, and a known secret is told where others can come', async () => {
+  const root = mkdtempSync(join(tmpdir(), 'millrace-app-'))
+  const data = join(root, 'data')
+  try {
+    const env = { MILLRACE_DATA: data, MILLRACE_PORT: '0', MILLRACE_HOST: '0.0.0.0' }
+    const resolved = resolveConfig(env)
+    if (!resolved.ok) throw new Error('the settings are wrong')
+    const notices: string[] = []
+    const app = await startApp({ config: resolved.config, env, onNotice: (text) => notices.push(text) })
+    const rights = readdirSync(data, { recursive: true, withFileTypes: true }).map((entry) => {
+      const { mode } = statSync(join(entry.parentPath, entry.name))
+      return [entry.name, entry.isDirectory(), (mode & 0o777).toString(8)]
+    })
+    await app.close()
+    expect((statSync(data).mode & 0o777).toString(8)).toBe('700')
+    expect(rights.length).toBeGreaterThan(3)
+    expect(rights.filter(([, isFolder, mode]) => mode !== (isFolder ? '700' : '600'))).toEqual([])
+    expect(notices.join('')).toContain('dev-secret')
+  } finally {
+    rmSync(root, { recursive: true, force: true })
+  }
+})
