@@ -23,7 +23,7 @@ export type FirmResult = CommitResult & {
 
 /** What a decision was about, for those who count and watch; the commit itself does not say it. */
 export interface About {
-  readonly work: Pick<WorkRow, 'id' | 'eventId' | 'consumer'>
+  readonly work: Pick<WorkRow, 'id' | 'eventId' | 'consumer' | 'createdAt' | 'replayOf'>
   readonly event: Pick<StoredEvent, 'receivedAt'>
 }
 

@@ -125,7 +125,7 @@ function changesOf(
 }
 
 /** Work that a commit adds and settles at once, for a route that is disabled. */
-function addedWork(writes: Commit['writes'], id: WorkId): About['work'] | null {
+function addedWork(writes: Commit['writes'], id: WorkId): Pick<About['work'], 'eventId' | 'consumer'> | null {
   for (const write of writes) if (write.w === 'work.add' && write.work.id === id) return write.work
   return null
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { NewEvent } from '../core/event/index.ts'
-import type { EventId, TenantId, WorkId } from '../core/ids/index.ts'
+import type { DeadLetterId, EventId, TenantId, WorkId } from '../core/ids/index.ts'
 import { EMPTY_NOTE, type SettledState } from '../core/work/index.ts'
 import type { Write } from '../ports/store.ts'
 import { makeMeter } from './meter.ts'
@@ -16,7 +16,13 @@ function makeCounted() {
   let now = START
   const meter = makeMeter({ clock: { now: () => now } })
   const about = (consumer: string, receivedAt: number) => ({
-    work: { id: 'wrk_1' as WorkId, eventId: 'evt_1' as EventId, consumer },
+    work: {
+      id: 'wrk_1' as WorkId,
+      eventId: 'evt_1' as EventId,
+      consumer,
+      createdAt: 0,
+      replayOf: null,
+    },
     event: { receivedAt },
   })
   const apply = (writes: readonly Write[], of: ReturnType<typeof about> | null = null, tenant = TENANT) =>
@@ -45,6 +51,30 @@ function makeCounted() {
 }
 
 const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0)
+
+test('[FD12] the latency of a replay counts from the replay', () => {
+  const { meter, move } = makeCounted()
+  const work = {
+    id: 'wrk_2' as WorkId,
+    eventId: 'evt_1' as EventId,
+    consumer: 'route:book',
+    createdAt: START - 100,
+    replayOf: 'dlq_1' as DeadLetterId,
+  }
+  const settle: Write = {
+    w: 'work.settle',
+    work: work.id,
+    to: 'done',
+    counters: { attempts: 1, waits: 0, losses: 0 },
+    note: EMPTY_NOTE,
+  }
+  const about = { work, event: { receivedAt: START - 86_400_000 } }
+  meter.applied({ tenant: TENANT, guards: [], writes: [settle] }, START, about)
+  move(1)
+  const latencies = meter.stats(TENANT, 1).latencyP95Ms.filter((value) => value !== null)
+  expect(latencies).toHaveLength(1)
+  expect(latencies[0]).toBeLessThan(200)
+})
 
 describe('[FD4] the meter', () => {
   test('puts what happens into the bucket of its time, and lets go of what is older than the window', () => {

@@ -119,6 +119,11 @@ function makeBounded<Value extends Rings>(max: number, make: () => Value): Bound
   }
 }
 
+/** A replay of an old event begins with the replay: the event's own age would say nothing about how quick we are. */
+function beganAt({ work, event }: About): Instant {
+  return work.replayOf === null ? event.receivedAt : work.createdAt
+}
+
 export function makeMeter({ clock }: { readonly clock: Pick<Clock, 'now'> }): Meter {
   const names = () => makeBounded(NAMES_MAX, () => makeRings(NAME_FINE, NAME_COARSE, BINS))
   const tenants = makeBounded<Counted>(TENANTS_MAX, () => {
@@ -152,7 +157,7 @@ export function makeMeter({ clock }: { readonly clock: Pick<Clock, 'now'> }): Me
         } else if (about !== null && write.w === 'work.settle' && write.work === about.work.id) {
           if (write.to === 'parked' || write.to === 'cancelled') continue
           const column = write.to === 'dead' ? DEAD : DONE
-          settled(tenant, about, column, at - about.event.receivedAt, clock.now())
+          settled(tenant, about, column, at - beganAt(about), clock.now())
         } else if (about !== null && write.w === 'attempt.append' && write.attempt.outcome === 'again') {
           settled(tenant, about, RETRIED, 0, clock.now())
         }

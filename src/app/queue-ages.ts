@@ -1,0 +1,41 @@
+// Notes how long the oldest work has been due, whether or not somebody looks: after an incident people ask how it was.
+
+import type { TenantId } from '../core/ids/index.ts'
+import type { Engine } from '../engine/index.ts'
+import type { Store } from '../ports/store.ts'
+
+/** As long as the smallest step that is shown. */
+const EVERY_MS = 2_000
+/** Reads per turn; with more tenants each is looked at less often. */
+const TENANTS_PER_TURN = 20
+
+export function noteQueueAges(deps: {
+  readonly store: Pick<Store, 'forTenant'>
+  readonly meter: Pick<Engine['meter'], 'queueAge'>
+  now(): number
+  tenants(): Promise<readonly TenantId[]>
+}): { close(): void } {
+  let from = 0
+  let isBusy = false
+  const note = async () => {
+    const tenants = await deps.tenants()
+    const turn = [...tenants.slice(from), ...tenants.slice(0, from)].slice(0, TENANTS_PER_TURN)
+    from = tenants.length === 0 ? 0 : (from + turn.length) % tenants.length
+    for (const tenant of turn) {
+      const { oldestReadyAt } = await deps.store.forTenant(tenant).overview()
+      deps.meter.queueAge(tenant, oldestReadyAt === null ? 0 : Math.max(0, deps.now() - oldestReadyAt))
+    }
+  }
+  const timer = setInterval(() => {
+    if (isBusy) return
+    isBusy = true
+    // A store that does not answer is told by those who need it; here a gap in a chart is all.
+    note()
+      .catch(() => {})
+      .finally(() => {
+        isBusy = false
+      })
+  }, EVERY_MS)
+  timer.unref()
+  return { close: () => clearInterval(timer) }
+}
