@@ -36,7 +36,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
   const file = resolve(options.file)
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
   // Made here, for its owner only: the files beside it get the same rights.
-  closeSync(openSync(file, 'a', 0o600))
+  for (const made of [file, `${file}.lock`]) closeSync(openSync(made, 'a', 0o600))
   const data = { file, clock: options.clock ?? null }
   const writer = await openThread({ ...data, role: 'writer' })
   const checkpoints = makeCheckpoints(writer, () => openThread({ ...data, role: 'checkpoints' }))
