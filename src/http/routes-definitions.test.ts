@@ -202,7 +202,7 @@ describe('applying', () => {
       'kind: Source\nname: hub\nverify: { scheme: github, secret: { env: HUB } }\nsubjects: github\n'
     const key = await world.key('admin', 'acme')
     const { body } = await world.post('/definitions/check', { files: files(text) }, key)
-    expect(body).toMatchObject({ ok: false, findings: [{ rule: 'VA10', line: 3, column: 45 }] })
+    expect(body).toMatchObject({ ok: false, findings: [{ rule: 'VA10', line: 3, column: 37 }] })
     expect((await world.post('/definitions/apply', { files: files(text) }, key)).status).toBe(422)
     expect((await world.post('/definitions/check', { files: files(text) })).body.ok).toBe(true)
   })
