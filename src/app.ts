@@ -15,7 +15,7 @@ import { makeSystemRandom } from './adapters/random-system/index.ts'
 import { openSqliteStore } from './adapters/store-sqlite/index.ts'
 import { makeEnvVault } from './adapters/vault-env/index.ts'
 import { makeLocalVault, makeMasterKeys } from './adapters/vault-local/index.ts'
-import { applyFolder, type FolderDeps, followFolder, goneLines } from './app/folder.ts'
+import { applyFolder, type FolderDeps, followFolder, goneLines, putBackLines } from './app/folder.ts'
 import { noteQueueAges } from './app/queue-ages.ts'
 import type { Config } from './config/index.ts'
 import { messageOf } from './core/errors/index.ts'
@@ -63,6 +63,8 @@ export interface App extends AsyncDisposable {
     readonly count: number
     /** What is in force and no longer in the folder, in words. */
     readonly gone: readonly string[]
+    /** What was rolled back and is what the folder says again, in words. */
+    readonly putBack: readonly string[]
   }
   readonly warnings: readonly Finding[]
   readonly store: Store
@@ -238,7 +240,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       load,
       keepCode: (loaded) => code.keep(loaded),
     }
-    const { hash, version } = await applyFolder(folder, definitions)
+    const { hash, version, putBack } = await applyFolder(folder, definitions)
     await access.start()
     const tenants = await access.tenants.all()
     await secrets.rewrap(tenants)
@@ -303,6 +305,7 @@ export async function startApp(options: AppOptions): Promise<App> {
         hash,
         count: definitions.definitions.length,
         gone: goneLines(folder),
+        putBack: putBackLines({ putBack }),
       },
       warnings: definitions.findings,
       store,

@@ -40,6 +40,11 @@ export async function applyFolder(deps: FolderDeps, loaded: LoadedFolder): Promi
   }
 }
 
+/** What was rolled back and is what the folder says again, as lines for a person. */
+export function putBackLines({ putBack }: Pick<Applied, 'putBack'>): readonly string[] {
+  return putBack.map((id) => `${id} was rolled back; the folder has put its own back in force`)
+}
+
 /** What is in force and no longer in the folder, as lines for a person. */
 export function goneLines({ definitions }: Pick<FolderDeps, 'definitions'>): readonly string[] {
   return definitions
@@ -74,6 +79,7 @@ export function followFolder(
     // Others may have applied meanwhile: what they did is not told here.
     const told = describeChanges(applied.changes)
     if (told !== '') say(`applied version ${version}: ${told}\n`)
+    for (const line of putBackLines(applied)) say(`${line}\n`)
     const left = goneLines(deps)
     if (left.join('\n') !== gone) for (const line of left) say(`${line}\n`)
     gone = left.join('\n')

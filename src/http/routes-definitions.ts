@@ -307,7 +307,7 @@ export function addDefinitionRoutes(
       const { prune: isPruning, base, reason: why = null } = request.body
       const compiled = await compileFiles(tenant, request.body.files)
       refuseErrors(compiled.findings)
-      const result = await api.definitions.apply(tenant, {
+      const { putBack: _, ...result } = await api.definitions.apply(tenant, {
         definitions: compiled.definitions,
         managedBy: 'api',
         prune: isPruning,
@@ -334,7 +334,9 @@ export function addDefinitionRoutes(
     async (request) => {
       const { tenant, actor } = request.caller
       const { to, reason: why = null } = request.body
-      return { ...(await api.definitions.rollback(tenant, { to, by: actor, reason: why })), findings: [] }
+      const asked = { to, by: actor, reason: why }
+      const { putBack: _, untilFolder, ...result } = await api.definitions.rollback(tenant, asked)
+      return { ...result, findings: untilFolder.map(showUntilFolder) }
     },
   )
 
@@ -384,6 +386,13 @@ function showItem(one: DefinitionItem) {
     ...(document.kind === 'Route' ? { on: document.on, action: document.do.type } : {}),
     ...(document.kind === 'Source' ? { subject: document.subject } : {}),
   }
+}
+
+/** What a rollback cannot change for good. */
+function showUntilFolder({ id, path }: { readonly id: string; readonly path: string | null }) {
+  const when = 'at its next start, or save in DEV'
+  const message = `${id} is in the folder of a node, which puts its own back ${when}: change the file too`
+  return { severity: 'warning', rule: 'DV27', message, file: path ?? '', line: 1, column: 1 }
 }
 
 function textOf({ document, authored }: NewDefinition): string {

@@ -59,7 +59,10 @@ export function addDefinitionCommands(program: Command, cli: Cli): void {
       throw usageError(`‘${version}’ is not a version`, 'Write its number.')
     const body = { to: Number(version), ...(reason !== undefined && { reason }) }
     const answer = await session.api.post<Applied>('/v1/definitions/rollback', body)
-    session.show(answer, () => printApplied(session, answer))
+    session.show(answer, () => {
+      printApplied(session, answer)
+      for (const { severity, message } of answer.findings) session.out.line(`${severity}: ${message}`)
+    })
   })
 
   const versions = program

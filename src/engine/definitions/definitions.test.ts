@@ -247,6 +247,23 @@ describe('applying', () => {
     ).rejects.toMatchObject({ code: 'not_found' })
   })
 
+  test('[DV27] a rollback says what the folder will put back, and the folder says that it did', async () => {
+    const { world, definitions } = await start()
+    const folder = (documents: readonly (typeof ROUTE | typeof SOURCE)[]) =>
+      settle(world, definitions.apply(DEFAULT_TENANT, api(documents, { managedBy: 'folder' })))
+    const changed = { ...ROUTE, maxWaitMs: 5_000 }
+    await folder([SOURCE, changed])
+    const said = { by: 'mona', reason: null }
+    const back = await settle(world, definitions.rollback(DEFAULT_TENANT, { to: 1, ...said }))
+    expect(back.untilFolder).toEqual([{ id: 'Route/book', path: null }])
+    const own = await settle(world, definitions.apply(DEFAULT_TENANT, api([OWN])))
+    expect(own.putBack).toEqual([])
+    expect((await folder([SOURCE, changed])).putBack).toEqual(['Route/book'])
+    expect((await folder([SOURCE, ROUTE])).putBack).toEqual([])
+    const other = await settle(world, definitions.rollback(DEFAULT_TENANT, { to: 4, ...said }))
+    expect(other.untilFolder).toEqual([])
+  })
+
   test('[DV26] a rollback to code that cannot be loaded is refused by name, and changes nothing', async () => {
     const { world, node, definitions } = await start()
     const lost = { type: 'function', name: 'f', codeHash: 'lost', with: null, timeoutMs: 1_000 } as const

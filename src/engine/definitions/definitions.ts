@@ -71,6 +71,7 @@ interface Next {
   readonly entries: readonly Entry[]
   readonly changes: readonly Change[]
   readonly folder: readonly string[]
+  readonly rolledBack: readonly string[]
 }
 
 const HISTORY_MAX = 50
@@ -161,7 +162,7 @@ export function makeDefinitions(deps: {
   const enact = async (
     tenant: TenantId,
     kept: Kept,
-    { entries, changes, folder }: Next,
+    { entries, changes, folder, rolledBack }: Next,
     given: ReadonlyMap<string, DefinitionDocument>,
     said: Said,
   ): Promise<Applied> => {
@@ -187,6 +188,7 @@ export function makeDefinitions(deps: {
       changes: changes.filter(({ change }) => change !== 'unchanged').length,
       documents,
       folder,
+      rolledBack,
     }
     const result = await store.commit({
       tenant,
@@ -206,7 +208,9 @@ export function makeDefinitions(deps: {
       changes: bundle.changes,
       by: said.by,
     })
-    return { version, hash: bundle.hash, changes }
+    const changed = new Set(idsChanged(changes))
+    const putBack = kept.bundle.rolledBack.filter((id) => changed.has(id) && !rolledBack.includes(id))
+    return { version, hash: bundle.hash, changes, putBack }
   }
 
   /** Keeps what the folder has now, where nothing else changes: no version of its own, but every node must know. */
@@ -262,13 +266,14 @@ export function makeDefinitions(deps: {
       .map(([, document]) => putDocument(document))
     await saveRecords(store, tenant, [...fresh, ...(await authoredWrites(reads, request.definitions))])
     const isSame = changes.every(({ change }) => change === 'unchanged') && kept.version > 0
-    if (!isSame) return enact(tenant, kept, { entries, changes, folder }, given, request)
+    const rolledBack = request.managedBy === 'folder' ? [] : kept.bundle.rolledBack
+    if (!isSame) return enact(tenant, kept, { entries, changes, folder, rolledBack }, given, request)
     if (folder.join('\n') !== kept.bundle.folder.join('\n')) {
       await enactFolder(tenant, kept, folder, given)
     } else if (forces.get(tenant)?.pulse !== kept.pulse) {
       putInForce(tenant, kept, await documentsOf(reads, tenant, kept.bundle.documents, given))
     }
-    return { version: kept.version, hash: kept.bundle.hash, changes }
+    return { version: kept.version, hash: kept.bundle.hash, changes, putBack: [] }
   }
 
   /** Old code may be gone, or need what this machine has no longer: better known before than by every item. */
@@ -277,7 +282,7 @@ export function makeDefinitions(deps: {
     entries: readonly BundleEntry[],
     changes: readonly Change[],
   ) => {
-    const changed = new Set(changes.filter(({ change }) => change !== 'unchanged').map(definitionId))
+    const changed = new Set(idsChanged(changes))
     const wanted = entries.filter((entry) => changed.has(definitionId(entry)))
     const documents = await documentsOf(store.forTenant(tenant), tenant, wanted, new Map())
     const lost: string[] = []
@@ -370,12 +375,22 @@ export function makeDefinitions(deps: {
         if (target === null) throw new AppError('not_found', `there is no version ${to}`)
         const changes = compareEntries(kept.bundle.documents, target.documents)
         if (changes.every(({ change }) => change === 'unchanged')) {
-          return { version: kept.version, hash: kept.bundle.hash, changes }
+          return { version: kept.version, hash: kept.bundle.hash, changes, putBack: [], untilFolder: [] }
         }
         await refuseLostCode(tenant, target.documents, changes)
         // What the folder has does not change with what is in force.
-        const next = { entries: target.documents, changes, folder: kept.bundle.folder }
-        return enact(tenant, kept, next, new Map(), said)
+        const { folder } = kept.bundle
+        const inFolder = new Set(folder)
+        const overridden = idsChanged(changes).filter((id) => inFolder.has(id))
+        const rolledBack = [...new Set([...kept.bundle.rolledBack, ...overridden])]
+        const next = { entries: target.documents, changes, folder, rolledBack }
+        const applied = await enact(tenant, kept, next, new Map(), said)
+        const before = new Map(kept.bundle.documents.map((entry) => [definitionId(entry), entry.hash]))
+        const paths = await readMany(overridden, async (id) => {
+          const hash = before.get(id)
+          return hash === undefined ? null : ((await readAuthored(reads, hash))?.path ?? null)
+        })
+        return { ...applied, untilFolder: paths.map(([id, path]) => ({ id, path })) }
       }),
     async versions(tenant, { cursor, limit }) {
       const reads = store.forTenant(tenant)
@@ -434,6 +449,10 @@ export function makeDefinitions(deps: {
 
 function codeHashOf(document: DefinitionDocument): string | null {
   return document.kind === 'Route' && document.do.type === 'function' ? document.do.codeHash : null
+}
+
+function idsChanged(changes: readonly Change[]): readonly string[] {
+  return changes.filter(({ change }) => change !== 'unchanged').map((one) => definitionId(one))
 }
 
 const overtaken = () => new AppError('conflict', 'other definitions were applied meanwhile')

@@ -38,6 +38,8 @@ export interface BundleRecord extends BundleHead {
   readonly documents: readonly BundleEntry[]
   /** Kind and name of what the folder had when it was last applied, whichever node has it. */
   readonly folder: readonly string[]
+  /** Of those, what a rollback changed since: the folder puts its own in force again. */
+  readonly rolledBack: readonly string[]
 }
 
 /** A person's word beside the document. */
@@ -65,6 +67,7 @@ const NOTHING: BundleRecord = {
   changes: 0,
   documents: [],
   folder: [],
+  rolledBack: [],
 }
 const CONTROLS_PER_PAGE = 500
 
@@ -135,7 +138,7 @@ function parseBundle(body: string): BundleRecord {
   const record = parseJson(body) as unknown as Omit<BundleRecord, 'folder'> & Partial<BundleRecord>
   if (record.documents.some((entry) => typeof entry === 'string')) return { ...NOTHING, hash: record.hash }
   const folder = () => record.documents.filter(({ managedBy }) => managedBy === 'folder').map(definitionId)
-  return { ...record, folder: record.folder ?? folder() }
+  return { ...record, folder: record.folder ?? folder(), rolledBack: record.rolledBack ?? [] }
 }
 
 export async function readAuthored(reads: TenantReads, hash: string): Promise<Authored | null> {

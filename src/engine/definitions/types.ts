@@ -35,6 +35,13 @@ export interface Applied {
   readonly version: number
   readonly hash: string
   readonly changes: readonly Change[]
+  /** What the folder put back that a rollback had changed. */
+  readonly putBack: readonly string[]
+}
+
+interface RolledBack extends Applied {
+  /** What the folder defines otherwise, and puts back when it is next applied. */
+  readonly untilFolder: readonly { readonly id: string; readonly path: string | null }[]
 }
 
 export interface PlannedChange extends Change {
@@ -79,7 +86,7 @@ export interface Definitions {
     request: Pick<ApplyRequest, 'definitions' | 'managedBy' | 'prune'>,
   ): Promise<{ readonly base: number; readonly changes: readonly PlannedChange[] }>
   /** The definitions of an earlier version as a new one. */
-  rollback(tenant: TenantId, request: Said & { readonly to: number }): Promise<Applied>
+  rollback(tenant: TenantId, request: Said & { readonly to: number }): Promise<RolledBack>
   /** Newest first. */
   versions(
     tenant: TenantId,
