@@ -461,6 +461,21 @@ export const BUGS: readonly Bug[] = [
     }),
   },
   {
+    name: 'cancelled-names-one',
+    about: 'a cancelled item with several doubts names one of them for ever',
+    breaks: ['N4'],
+    profile: (profile) => ({
+      ...profile,
+      personEveryMs: 1_000,
+      vendor: { ok: 20, late: 60, 'reset-after': 60, 'timeout-before': 60 },
+    }),
+    store: changing((commit) => {
+      const isWord = commit.writes.some((write) => write.w === 'ledger.settle' && write.proof === 'person')
+      const isNaming = (write: Write) => write.w === 'work.settle' && write.to === 'cancelled'
+      return isWord ? { ...commit, writes: commit.writes.filter((write) => !isNaming(write)) } : commit
+    }),
+  },
+  {
     name: 'stop-forgotten',
     about: 'a function that swallows the error of a stop has the last word',
     breaks: ['N2', 'N4'],

@@ -174,6 +174,14 @@ function checkLedger(book: Book, dump: StoreDump): void {
       if (entry.state === 'unknown' && (state === 'done' || (state === 'dead' && !isHarmless(entry)))) {
         book.violate('N4', `work ${short(entry.work)} is ${state}, but its effect ${entry.key} is unknown`)
       }
+      // Whoever looks at a cancelled item is asked about one doubt after the other.
+      const named = works.get(entry.work)?.key
+      const isAsked = dump.ledger.some(
+        ({ key, state, work }) => key === named && state === 'unknown' && work === entry.work,
+      )
+      if (entry.state === 'unknown' && state === 'cancelled' && !isAsked) {
+        book.violate('N4', `work ${short(entry.work)} is cancelled, and nobody is asked about ${entry.key}`)
+      }
       continue
     }
     if (state === 'done' && entry.state !== 'done') {

@@ -153,5 +153,5 @@ function decide(outside: Outside, engine: Engine, { id, key }: WorkRow, wrongPer
   const as = isThere ? 'done' : 'released'
   addTo(book.words, key, as)
   outside.trace('person', () => `says that ${key} is ${as}`)
-  ask(outside, engine.resolve(DEFAULT_TENANT, id, { as, reason: 'looked' }))
+  ask(outside, engine.resolve(DEFAULT_TENANT, id, { as, key, reason: 'looked' }))
 }

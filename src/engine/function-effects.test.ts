@@ -612,6 +612,71 @@ describe('a person who settles one of two doubts', () => {
   )
 })
 
+describe('an item that is cancelled with two doubts', () => {
+  const cancelled = async (post: (key: string) => Promise<unknown>) => {
+    const world = makeWorld()
+    const node = await start(world, (_input, { effect }) =>
+      Promise.all([effect('a', post), effect('b', post)]),
+    )
+    const eventId = await accept(world, node)
+    await world.pass(TIMEOUT + 1)
+    const { id } = await workOf(world, eventId)
+    const said = node.engine.cancel(DEFAULT_TENANT, id, { reason: 'not needed' })
+    await world.pass()
+    await said
+    const look = async () => {
+      const { state, key } = (await world.reads.work(id))!
+      return [state, key, (await entryOf(world, 'a'))?.state, (await entryOf(world, 'b'))?.state]
+    }
+    return { world, node, id, look }
+  }
+  const reset = () => Promise.reject(new Error('reset'))
+
+  test('[DL11] names one after the other, until a person has settled both', async () => {
+    const { world, node, id, look } = await cancelled(reset)
+    expect(await look()).toEqual(['cancelled', 'BOOK:o1#a', 'unknown', 'unknown'])
+    const first = resolve(node, id, 'released')
+    await world.pass()
+    await first
+    expect(await look()).toEqual(['cancelled', 'BOOK:o1#b', 'released', 'unknown'])
+    const second = resolve(node, id, 'done')
+    await world.pass()
+    await second
+    expect(await look()).toEqual(['cancelled', 'BOOK:o1#b', 'released', 'done'])
+    const third = resolve(node, id, 'done')
+    const refused = expect(third).rejects.toMatchObject({ code: 'conflict' })
+    await world.pass()
+    await refused
+  })
+
+  test('[DL12] takes no word about the one before', async () => {
+    const { world, node, id, look } = await cancelled(reset)
+    const say = async () => {
+      const decision = { as: 'released', reason: 'looked', key: 'BOOK:o1#a' } as const
+      const said = node.engine.resolve(DEFAULT_TENANT, id, decision).then(
+        () => 'taken',
+        ({ code }) => code,
+      )
+      await world.pass()
+      return said
+    }
+    expect(await say()).toBe('taken')
+    expect(await say()).toBe('conflict')
+    expect(await look()).toEqual(['cancelled', 'BOOK:o1#b', 'released', 'unknown'])
+  })
+
+  test('[DL11] names the next when evidence settles the first', async () => {
+    const late = makeHand<unknown>()
+    const { world, look } = await cancelled((key) =>
+      key.endsWith('#a') ? late.promise : new Promise(() => {}),
+    )
+    expect(await look()).toEqual(['cancelled', 'BOOK:o1#a', 'unknown', 'unknown'])
+    late.give({ id: 'v1' })
+    await world.pass(1_000)
+    expect(await look()).toEqual(['cancelled', 'BOOK:o1#b', 'done', 'unknown'])
+  })
+})
+
 describe('what is asked for wrongly', () => {
   test.each<[string, string, StaticFunction]>([
     ['a name that is none', 'no name for an effect', async (_input, { effect }) => effect('a b', () => 1)],

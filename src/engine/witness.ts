@@ -8,6 +8,7 @@ import { acknowledgement } from '../core/ledger/index.ts'
 import { EMPTY_NOTE } from '../core/work/index.ts'
 import type { Store } from '../ports/store.ts'
 import type { Commits } from './commits.ts'
+import { nameNext, otherDoubts } from './doubts.ts'
 import { type InternalCall, settleLedger } from './outcome.ts'
 import type { Settler } from './settle.ts'
 
@@ -40,7 +41,13 @@ export function makeWitness(deps: {
       const reads = store.forTenant(tenant)
       const work = await commits.stubbornly(() => reads.work(id))
       const entry = await commits.stubbornly(() => reads.ledger(key))
-      if (work?.state !== 'parked' || work.key !== key || entry?.state !== 'done') return
+      if (work === null || work.key !== key || entry?.state !== 'done') return
+      if (work.state === 'cancelled') {
+        const [next] = await commits.stubbornly(() => otherDoubts(reads, work, key))
+        const naming = nameNext(work, next)
+        if (next !== undefined) await commits.firmly(tenant, naming.guards, naming.writes)
+      }
+      if (work.state !== 'parked') return
       const base = {
         counters: { attempts: work.attempts, waits: work.waits, losses: work.losses },
         note: { ...EMPTY_NOTE, key, effectRef },

@@ -15,6 +15,7 @@ import type { Guard } from '../ports/store.ts'
 import type { Commits } from './commits.ts'
 import { type Decided, decidedText } from './decided.ts'
 import type { EngineConfig, EngineDeps } from './deps.ts'
+import { nameNext, otherDoubts } from './doubts.ts'
 import { lineOf } from './lines.ts'
 import { ledgerGuard, settleLedger } from './outcome.ts'
 import { askProbe } from './probe.ts'
@@ -27,7 +28,11 @@ export interface WorkActions {
   resolve(
     tenant: TenantId,
     id: WorkId,
-    options: Decided & { readonly as: 'done' | 'released' },
+    options: Decided & {
+      readonly as: 'done' | 'released'
+      /** The effect that the word is about, as the person saw it; a conflict if the item is about another one by now. */
+      readonly key?: string
+    },
   ): Promise<void>
   /** Asks the vendor what became of a parked item's effect. */
   probe(tenant: TenantId, id: WorkId, decided: Decided): Promise<void>
@@ -86,10 +91,15 @@ export function makeWorkActions(
   }
 
   return {
-    async resolve(tenant, id, { as, ...decided }) {
+    async resolve(tenant, id, { as, key, ...decided }) {
       const found = await find(tenant, id)
       const { work } = found
       mustBe(work, ['parked', 'cancelled'])
+      if (key !== undefined && key !== work.key)
+        throw new AppError(
+          'conflict',
+          `the item is about ${work.key ?? 'no effect'} by now; look at that one`,
+        )
       const entry = work.key === null ? null : await store.forTenant(tenant).ledger(work.key)
       if (entry === null) throw new AppError('conflict', 'it has no ledger entry')
       const isWaiting = entry.state === 'unknown' && entry.work === id
@@ -99,7 +109,10 @@ export function makeWorkActions(
         // The item stays ended; those who wait for its key go on.
         if (!isWaiting)
           throw new AppError('conflict', 'the item is cancelled, and its effect is not in doubt')
-        const result = await commits.once(tenant, [ledgerGuard(entry)], [word])
+        const [next] = await otherDoubts(store.forTenant(tenant), work, entry.key)
+        const naming = nameNext(work, next)
+        const guards = [ledgerGuard(entry), ...naming.guards]
+        const result = await commits.once(tenant, guards, [word, ...naming.writes])
         if (!result.ok) throw new AppError('conflict', 'the ledger entry changed meanwhile')
         tell(work, found.event, found.route, action, decided)
         deps.wake()
@@ -203,16 +216,20 @@ export function makeWorkActions(
           'a crash left it, and nobody has looked yet what it did; try again soon',
         )
       const entry = await entryOf(found)
-      const isOpen = entry?.state === 'reserved' && entry.work === id
+      const open = await store.forTenant(tenant).ledgerOfWork(id)
+      const key = work.key ?? entry?.key ?? null
+      const named = open.find((one) => one.key === key) ?? open[0]
+      const reserved = open.filter(({ state }) => state === 'reserved')
       await settle(
         found,
         {
           to: 'cancelled',
           counters: countersOf(work),
-          note: { ...noteOf(work), key: work.key ?? entry?.key ?? null, lastError: decidedText(decided) },
-          guards: isOpen ? [ledgerGuard(entry)] : [],
+          // It names one that is in doubt, where there is one: a person is asked about that, and then about the next.
+          note: { ...noteOf(work), key: named?.key ?? key, lastError: decidedText(decided) },
+          guards: open.map(ledgerGuard),
           // A reserve that nobody will use again is doubt, as after a crash.
-          writes: isOpen ? [settleLedger(entry.key, 'unknown', 'crash', null, null)] : [],
+          writes: reserved.map((one) => settleLedger(one.key, 'unknown', 'crash', null, null)),
           attempt: null,
         },
         'CANCELLED',

@@ -99,5 +99,6 @@ export const WORK_STEPS: Readonly<Record<WorkState | 'absent', readonly WorkStat
   done: [],
   skipped: [],
   merged: [],
-  cancelled: [],
+  // Of several effects in doubt it names the next.
+  cancelled: ['cancelled'],
 }
