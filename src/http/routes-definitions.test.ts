@@ -166,10 +166,10 @@ describe('applying', () => {
     expect((await world.post('/definitions/rollback', { to: 9 })).status).toBe(404)
   })
 
-  test('[DV27] warns of what the folder will put back', async () => {
+  test('[DV28] warns of what the folder will put back', async () => {
     await world.folder(SOURCE_YAML.replace('The shop', 'Mine'))
     const { body } = await world.post('/definitions/rollback', { to: 1 })
-    expect(body).toMatchObject({ version: 3, findings: [{ severity: 'warning', rule: 'DV27' }] })
+    expect(body).toMatchObject({ version: 3, findings: [{ severity: 'warning', rule: 'DV28' }] })
     expect(body.findings[0].message).toContain('Source/shop is in the folder')
     expect(body).not.toHaveProperty('untilFolder')
     expect(world.faults).toEqual([])

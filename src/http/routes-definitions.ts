@@ -392,7 +392,7 @@ function showItem(one: DefinitionItem) {
 function showUntilFolder({ id, path }: { readonly id: string; readonly path: string | null }) {
   const when = 'at its next start, or save in DEV'
   const message = `${id} is in the folder of a node, which puts its own back ${when}: change the file too`
-  return { severity: 'warning', rule: 'DV27', message, file: path ?? '', line: 1, column: 1 }
+  return { severity: 'warning', rule: 'DV28', message, file: path ?? '', line: 1, column: 1 }
 }
 
 function textOf({ document, authored }: NewDefinition): string {

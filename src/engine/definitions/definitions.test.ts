@@ -247,7 +247,7 @@ describe('applying', () => {
     ).rejects.toMatchObject({ code: 'not_found' })
   })
 
-  test('[DV27] a rollback says what the folder will put back, and the folder says that it did', async () => {
+  test('[DV28] a rollback says what the folder will put back, and the folder says that it did', async () => {
     const { world, definitions } = await start()
     const folder = (documents: readonly (typeof ROUTE | typeof SOURCE)[]) =>
       settle(world, definitions.apply(DEFAULT_TENANT, api(documents, { managedBy: 'folder' })))
