@@ -125,6 +125,8 @@ const WARNING = new Set([
   'warning',
   'would-park',
   'would-differ',
+  'would-wait',
+  'would-match',
   'update',
 ])
 

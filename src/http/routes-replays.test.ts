@@ -242,7 +242,7 @@ test('[RP1] [RP3] many letters are looked at first, and then replayed', async ()
   expect(preview).toMatchObject({
     status: 200,
     body: {
-      totals: { 'would-skip': 0, 'would-call': 2, 'would-differ': 0, 'would-fail': 0 },
+      totals: { 'would-skip': 0, 'would-call': 2, 'would-differ': 0, 'would-wait': 0, 'would-fail': 0 },
       calls: { 'vendor.example': 2 },
       matched: 2,
       isCapped: false,

@@ -236,7 +236,7 @@ export function addTryRoutes(
                   {
                     kind: string,
                     name: string,
-                    verdict: oneOf(['matched', 'subject', 'condition', 'error']),
+                    verdict: oneOf(['matched', 'would-match', 'subject', 'condition', 'error']),
                     status: oneOf(['active', 'paused', 'disabled', 'gone']),
                     patterns: listOf(string),
                     why,

@@ -52,7 +52,7 @@ export function addWorkRoutes(app: FastifyInstance, api: Pick<HttpApi, 'reads' |
     return readStory(reads, work)
   })
 
-  app.post<{ Params: { id: WorkId }; Body: { as: 'done' | 'released'; reason: string } }>(
+  app.post<{ Params: { id: WorkId }; Body: { as: 'done' | 'released'; reason: string; key?: string } }>(
     '/work/:id/resolve',
     {
       schema: {
@@ -66,8 +66,9 @@ export function addWorkRoutes(app: FastifyInstance, api: Pick<HttpApi, 'reads' |
     },
     async (request) => {
       const { tenant, actor } = request.caller
-      const { as, reason } = request.body
-      await api.work.resolve(tenant, request.params.id, { as, reason, actor })
+      const { as, reason, key } = request.body
+      const about = key === undefined ? {} : { key }
+      await api.work.resolve(tenant, request.params.id, { as, reason, actor, ...about })
       return showAgain(tenant, request.params.id)
     },
   )

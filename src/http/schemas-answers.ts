@@ -312,7 +312,7 @@ export const SHARED: Readonly<Record<string, Schema>> = {
         shape(
           {
             id: string,
-            verdict: oneOf(['would-skip', 'would-call', 'would-differ', 'would-fail']),
+            verdict: oneOf(['would-skip', 'would-call', 'would-differ', 'would-wait', 'would-fail']),
             reason: string,
             diff: listOf(string),
           },
@@ -324,6 +324,7 @@ export const SHARED: Readonly<Record<string, Schema>> = {
           'would-skip': integer,
           'would-call': integer,
           'would-differ': integer,
+          'would-wait': integer,
           'would-fail': integer,
         }),
         description: 'Of the letters in `items`.',

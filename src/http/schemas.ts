@@ -102,7 +102,18 @@ export const bulkReplayBody = fields(
   },
   ['filter'],
 )
-export const resolveBody = fields({ as: oneOf(['done', 'released']), reason }, ['as', 'reason'])
+export const resolveBody = fields(
+  {
+    as: oneOf(['done', 'released']),
+    reason,
+    key: {
+      type: 'string',
+      minLength: 1,
+      description: 'The effect that you looked at; a conflict if the item is about another one by now.',
+    },
+  },
+  ['as', 'reason'],
+)
 
 export interface PageQuery {
   readonly cursor?: string

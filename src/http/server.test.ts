@@ -716,7 +716,7 @@ describe('[AP4] what is wrong with a request', () => {
         code: 'invalid_request',
         details: {
           fields: [
-            { path: '/forse', message: 'is not known; known: as, reason' },
+            { path: '/forse', message: 'is not known; known: as, reason, key' },
             { path: '/as', message: 'must be one of done, released' },
             { path: '/reason', message: 'must hold more than spaces' },
           ],

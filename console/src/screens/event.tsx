@@ -140,6 +140,7 @@ function EnvelopeFacts({ event }: { readonly event: EventDetail }) {
 
 const VERDICTS = {
   matched: ['green', 'matched'],
+  'would-match': ['amber', 'would match now; not in force when the event came'],
   subject: ['grey', 'other subject'],
   condition: ['amber', 'condition does not hold'],
   error: ['red', 'condition failed'],
@@ -160,7 +161,7 @@ function Explain({ id }: { readonly id: string }) {
       </Empty>
     )
   }
-  const order = ['matched', 'error', 'condition', 'subject']
+  const order = ['matched', 'would-match', 'error', 'condition', 'subject']
   const sorted = [...data.consumers].sort((a, b) => order.indexOf(a.verdict) - order.indexOf(b.verdict))
   return (
     <ul className="explain">

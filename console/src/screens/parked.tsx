@@ -51,6 +51,8 @@ function ParkedItem({ work }: { readonly work: Work }) {
     failed: 'It could not be probed',
   })
   const close = () => setAsking(null)
+  // The word is about what is shown here: if the item is about another effect by then, it is not taken.
+  const about = work.key === undefined ? {} : { key: work.key }
   return (
     <li className="card parked__item">
       <div className="parked__head">
@@ -119,7 +121,7 @@ function ParkedItem({ work }: { readonly work: Work }) {
             </>
           }
           action="Mark done"
-          run={(reason) => api.resolveWork({ id: work.id, as: 'done', reason })}
+          run={(reason) => api.resolveWork({ id: work.id, as: 'done', reason, ...about })}
           done="The ledger says done"
           isReasonNeeded
           onClose={close}
@@ -135,7 +137,7 @@ function ParkedItem({ work }: { readonly work: Work }) {
             </>
           }
           action="Release and call again"
-          run={(reason) => api.resolveWork({ id: work.id, as: 'released', reason })}
+          run={(reason) => api.resolveWork({ id: work.id, as: 'released', reason, ...about })}
           done="The key is released, the item is due again"
           isReasonNeeded
           onClose={close}

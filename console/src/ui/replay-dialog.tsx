@@ -23,8 +23,16 @@ const VERDICTS: readonly (readonly [Verdict, string, 'green' | 'accent' | 'amber
     'amber',
     'The definition changed since: another key or request than before.',
   ],
+  [
+    'would-wait',
+    'would wait',
+    'amber',
+    'Another item holds the key, or nobody knows what became of an earlier call.',
+  ],
   ['would-fail', 'would fail', 'red', 'It could not even begin: the key or the request cannot be made.'],
 ]
+/** Shown where there are some. */
+const RARE: ReadonlySet<Verdict> = new Set(['would-wait', 'would-fail'])
 const SHOWN_MAX = 50
 
 export function ReplayDialog({
@@ -116,7 +124,7 @@ function Totals({ preview }: { readonly preview: ReplayPreview }) {
   const hosts = Object.entries(preview.calls)
   return (
     <div className="totals">
-      {VERDICTS.filter(([verdict]) => verdict !== 'would-fail' || preview.totals[verdict] > 0).map(
+      {VERDICTS.filter(([verdict]) => !RARE.has(verdict) || preview.totals[verdict] > 0).map(
         ([verdict, label, tone, text]) => (
           <div key={verdict} className="totals__one" title={text}>
             <span className="totals__number num">{preview.totals[verdict]}</span>

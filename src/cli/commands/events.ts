@@ -164,6 +164,7 @@ export type Reason = Answer<'explainEvent'>['consumers'][number]['why'][number]
 
 const VERDICTS: Readonly<Record<string, string>> = {
   matched: 'matched',
+  'would-match': 'would match now; it was not in force when the event was accepted',
   subject: 'its subjects do not fit',
   condition: 'its condition does not hold',
   error: 'its condition failed',

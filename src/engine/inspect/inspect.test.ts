@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { RouteDocument } from '../../core/definition/index.ts'
 import { DEFAULT_TENANT, type EventId, type TenantId } from '../../core/ids/index.ts'
+import type { EffectOptions, FunctionContext } from '../../ports/code.ts'
 import { accept, answered, CREATED, HTTP, LOST, makeWorld, PAID, ROUTE, SOURCE } from '../world.fixture.ts'
 
 const RICH: RouteDocument = {
@@ -157,7 +158,63 @@ describe('try', () => {
   })
 })
 
+describe('try, for a function', () => {
+  const run: RouteDocument = {
+    ...ROUTE,
+    do: { type: 'function', name: 'book', codeHash: '', with: null, timeoutMs: 5_000 },
+  }
+  const begin = async (post: () => Promise<unknown>, options: EffectOptions<unknown> = {}) => {
+    const world = makeWorld()
+    const functions = {
+      book: (_input: unknown, { effect }: FunctionContext) => effect('post', post, options),
+    }
+    const node = await world.node({ documents: [SOURCE, run], functions })
+    const eventId = await accept(world, node)
+    return (await node.engine.inspect.tryRoute(DEFAULT_TENANT, 'book', eventId)).ledger
+  }
+  const reset = () => Promise.reject(new Error('reset'))
+
+  test('[TR10] an effect in doubt would park it', async () => {
+    expect(await begin(reset)).toMatchObject({
+      verdict: 'would-park',
+      reason: "the outcome of its effect 'post' is unknown and cannot be asked for",
+      entry: { key: 'BOOK:o1#post', state: 'unknown' },
+    })
+  })
+
+  test('[TR10] one that is under way, or that something can be done about, would make it wait', async () => {
+    expect(await begin(() => new Promise(() => {}))).toMatchObject({
+      verdict: 'would-wait',
+      entry: { key: 'BOOK:o1#post', state: 'reserved' },
+    })
+    expect(await begin(reset, { idempotent: true })).toMatchObject({
+      verdict: 'would-wait',
+      entry: { key: 'BOOK:o1#post', state: 'unknown' },
+    })
+  })
+
+  test('[TR10] one that is done is in nobody’s way', async () => {
+    expect(await begin(async () => null)).toMatchObject({
+      verdict: 'would-skip',
+      entry: { key: 'BOOK:o1', state: 'done' },
+    })
+  })
+})
+
 describe('explain', () => {
+  test('[TR11] a route that came later would match, and has no work', async () => {
+    const { world, node, inspect } = await start()
+    const eventId = await accept(world, node)
+    const later = { ...ROUTE, name: 'later', key: null }
+    const applied = node.engine.apply(DEFAULT_TENANT, [SOURCE, ROUTE, later])
+    await world.pass()
+    await applied
+    expect((await inspect.explain(DEFAULT_TENANT, eventId)).consumers).toMatchObject([
+      { name: 'book', verdict: 'matched' },
+      { name: 'later', verdict: 'would-match', workId: null },
+    ])
+  })
+
   test('[TR7] says who matched, who did not, and why', async () => {
     const off: RouteDocument = { ...ROUTE, name: 'off', status: 'disabled', key: null }
     const deaf: RouteDocument = { ...ROUTE, name: 'deaf', on: ['other.>'] }

@@ -15,14 +15,13 @@ import {
 } from '../../core/expression/index.ts'
 import type { EventId, TenantId, WorkId } from '../../core/ids/index.ts'
 import { type JsonValue, stringifyJson } from '../../core/json/index.ts'
-import { decideEffect, type EffectAbilities, type LedgerEntry } from '../../core/ledger/index.ts'
 import { compileRoute, type Route, type Vars } from '../../core/route/index.ts'
 import { matchesPattern, parseSubject } from '../../core/subject/index.ts'
 import type { Instant } from '../../core/time/index.ts'
-import type { WorkRow } from '../../core/work/index.ts'
 import type { Store } from '../../ports/store.ts'
 import type { Definitions } from '../definitions/index.ts'
 import type { Registry } from '../registry.ts'
+import { judgeLedger, type LedgerVerdict } from './ledger-verdict.ts'
 import { type GivenEvent, lookAt } from './subjects.ts'
 
 export interface Problem {
@@ -41,12 +40,6 @@ export type TriedAction =
     }
   | { readonly type: 'emit'; readonly emit: { readonly subject: string; readonly data: JsonValue } }
 
-export interface LedgerVerdict {
-  readonly verdict: 'would-call' | 'would-skip' | 'would-wait' | 'would-park'
-  readonly reason: string
-  readonly entry: LedgerEntry | null
-}
-
 export interface Tried {
   readonly route: { readonly name: string; readonly hash: string; readonly status: DefinitionStatus }
   readonly subjectFits: boolean
@@ -62,7 +55,8 @@ export interface Tried {
 export interface ExplainedConsumer {
   readonly kind: 'route'
   readonly name: string
-  readonly verdict: 'matched' | 'subject' | 'condition' | 'error'
+  /** `would-match`: it wants the event now, and was not in force when that was accepted: it has no work of it. */
+  readonly verdict: 'matched' | 'would-match' | 'subject' | 'condition' | 'error'
   /** `gone`: it has work and is no longer defined. */
   readonly status: DefinitionStatus | 'gone'
   readonly patterns: readonly string[]
@@ -92,8 +86,6 @@ export interface Inspect {
 const PICK_ROOTS = ['event', 'payload', 'header', 'source', 'tenant']
 const SEND_ROOTS = [...PICK_ROOTS, 'vars']
 const VALUE_LENGTH_MAX = 65_536
-/** What actions inside the process can do about another's key. */
-const NO_ABILITIES: EffectAbilities = { idempotent: false, keyTtlMs: null, probeAfterMs: null, timeoutMs: 0 }
 
 export function makeInspect(deps: {
   readonly store: Store
@@ -109,54 +101,6 @@ export function makeInspect(deps: {
     const route = registry.route(tenant, `route:${asked}`)
     if (route === null) throw new AppError('not_found', `there is no route ${asked} in force`)
     return route
-  }
-
-  const ledgerVerdict = async (
-    tenant: TenantId,
-    route: Route,
-    key: string,
-    work: WorkRow | undefined,
-  ): Promise<LedgerVerdict> => {
-    const entry = await store.forTenant(tenant).ledger(key)
-    if (entry === null) return { verdict: 'would-call', reason: 'the ledger does not know the key', entry }
-    const step = decideEffect({
-      entry,
-      work: work?.id ?? ('' as WorkId),
-      epoch: work?.epoch ?? 0,
-      consumer: route.consumer,
-      waits: work?.waits ?? 0,
-      abilities: route.action.type === 'http' ? route.action.abilities : NO_ABILITIES,
-      now: deps.now(),
-    })
-    switch (step.step) {
-      case 'reserve': {
-        const reason =
-          entry.state === 'released'
-            ? 'an earlier try is proved to have had no effect'
-            : 'the outcome of an earlier call is unknown, and a repetition is harmless'
-        return { verdict: 'would-call', reason, entry }
-      }
-      case 'hit':
-      case 'believe':
-        return { verdict: 'would-skip', reason: 'the effect is there already', entry }
-      case 'doubt':
-        return { verdict: 'would-wait', reason: 'its own call is under way, or was interrupted', entry }
-      case 'probe':
-        return {
-          verdict: 'would-wait',
-          reason: 'the outcome is unknown: the vendor would be asked first',
-          entry,
-        }
-      case 'wait': {
-        const reason =
-          step.for === 'probe'
-            ? 'the outcome is unknown, and it is too early to ask'
-            : 'another item holds the key'
-        return { verdict: 'would-wait', reason, entry }
-      }
-      case 'park':
-        return { verdict: 'would-park', reason: 'the outcome is unknown and cannot be asked for', entry }
-    }
   }
 
   return {
@@ -185,9 +129,12 @@ export function makeInspect(deps: {
         // As the engine does: a condition that cannot be decided makes work that fails, where people see it.
         return { ...base, matched: subjectFits, key, problem: problemOf(at, error) }
       }
-      const work = looked.id === null ? [] : await store.forTenant(tenant).workOfEvent(looked.id)
-      const own = work.find(({ consumer }) => consumer === route.consumer)
-      return { ...base, matched: true, key, action, ledger: await ledgerVerdict(tenant, route, key, own) }
+      const reads = store.forTenant(tenant)
+      const work = looked.id === null ? [] : await reads.workOfEvent(looked.id)
+      // The last one: a replay is the item that would run.
+      const own = work.findLast(({ consumer }) => consumer === route.consumer) ?? null
+      const ledger = await judgeLedger(reads, route, key, { own, before: own }, deps.now())
+      return { ...base, matched: true, key, action, ledger }
     },
 
     async explain(tenant, id) {
@@ -203,7 +150,8 @@ export function makeInspect(deps: {
         const base = { kind: 'route', name, status: route.status, patterns, workId } as const
         if (!fits(route, event.subject)) return { ...base, verdict: 'subject', why: [] }
         const why = where === null ? [] : explainCondition(where, scope)
-        return { ...base, verdict: verdictOf(route, scope), why }
+        const verdict = verdictOf(route, scope)
+        return { ...base, verdict: verdict === 'matched' && workId === null ? 'would-match' : verdict, why }
       })
       const gone = [...work].map(([consumer, workId]): ExplainedConsumer => {
         const name = consumer.slice(consumer.indexOf(':') + 1)

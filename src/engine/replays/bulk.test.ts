@@ -8,8 +8,10 @@ import {
   answered,
   CREATED,
   HTTP,
+  LOST,
   makeWorld,
   type Node,
+  PAID,
   ROUTE,
   SOURCE,
   type World,
@@ -122,6 +124,21 @@ test('[RP1] a preview says what would happen, and does nothing', async () => {
   expect(forced.items).toMatchObject([{ verdict: 'would-call' }])
   expect(await world.store.system('verification').dump()).toEqual(before)
   expect(world.calls).toHaveLength(4)
+})
+
+test('[RP10] a replay that would have to wait is told so', async () => {
+  const world = makeWorld((_request, call) => (call === 1 ? answered(422) : LOST))
+  const node = await world.node()
+  await accept(world, node)
+  const [letter] = (await world.reads.deadLetters({ cursor: null, limit: 1 })).items
+  // Another item of the same key is in doubt by now.
+  await accept(world, node, { ...PAID, id: 'd2' })
+  const preview = await heard(world, node.engine.replays.preview(T, {}, { force: false }))
+  expect(preview.items).toEqual([
+    { id: letter!.id, verdict: 'would-wait', reason: 'another item holds the key' },
+  ])
+  expect(preview.totals['would-wait']).toBe(1)
+  expect(preview.calls).toEqual({})
 })
 
 test('[RP1] a definition that changed since is told by the parts that differ', async () => {

@@ -6,17 +6,22 @@ import type { DeadLetterId, TenantId } from '../../core/ids/index.ts'
 import { canonicalJson, JsonError, type JsonValue, parseJson } from '../../core/json/index.ts'
 import { type Route, routeScope, type Vars } from '../../core/route/index.ts'
 import type { Store, TenantReads } from '../../ports/store.ts'
+import { judgeLedger } from '../inspect/index.ts'
 import { describe, hostOf } from '../outcome.ts'
 import type { Registry } from '../registry.ts'
+import type { StoreTime } from '../store-time.ts'
 import { countLetters, readLetters } from './letters.ts'
 import type { ReplayFilter } from './record.ts'
 
-const VERDICTS = ['would-skip', 'would-call', 'would-differ', 'would-fail'] as const
+const VERDICTS = ['would-skip', 'would-call', 'would-differ', 'would-wait', 'would-fail'] as const
 export type Verdict = (typeof VERDICTS)[number]
 
 export interface PreviewedLetter {
   readonly id: DeadLetterId
-  /** skip: the effect is there. differ: as call, but not what was tried before. fail: refused, or dead again at once. */
+  /**
+   * skip: the effect is there. differ: as call, but not what was tried before. wait: somebody holds the key, or nobody knows
+   * what became of an earlier call. fail: refused, or dead again at once.
+   */
   readonly verdict: Verdict
   readonly reason: string
   readonly diff?: readonly string[]
@@ -42,6 +47,7 @@ export interface PreviewDeps {
   readonly store: Store
   readonly registry: Registry
   readonly vars: Vars
+  readonly time: StoreTime
 }
 
 export async function previewReplay(
@@ -114,10 +120,13 @@ async function look(
   try {
     const scope = routeScope(event, parseJson(event.data), parseJson(event.headers), deps.vars)
     const key = letter.key ?? route.keyOf(scope)
-    const entry = await reads.ledger(key)
-    if (entry?.state === 'done')
+    // A replay is an item of its own: what the one before it holds is another's.
+    const items = { own: null, before: work }
+    const { verdict, reason } = await judgeLedger(reads, route, key, items, deps.time.now())
+    if (verdict === 'would-skip')
       return { id, verdict: 'would-skip', reason: `the effect of ${key} is there already`, host: null }
     if (!route.wants(scope)) return fail('the route’s condition does not hold')
+    if (verdict !== 'would-call') return { id, verdict: 'would-wait', reason, host: null }
     const { action } = route
     const host = action.type === 'http' ? hostOf(action.render({ ...scope, key }, key).url) : null
     const diff: string[] = []

@@ -251,7 +251,7 @@ export type Replay = {
 export type ReplayPreview = {
   readonly items: readonly ({
     readonly id: string
-    readonly verdict: 'would-skip' | 'would-call' | 'would-differ' | 'would-fail'
+    readonly verdict: 'would-skip' | 'would-call' | 'would-differ' | 'would-wait' | 'would-fail'
     readonly reason: string
     readonly diff?: readonly string[]
   })[]
@@ -260,6 +260,7 @@ export type ReplayPreview = {
     readonly 'would-skip': number
     readonly 'would-call': number
     readonly 'would-differ': number
+    readonly 'would-wait': number
     readonly 'would-fail': number
   }
   /** Calls by host, for the letters in `items`. */
@@ -510,7 +511,7 @@ export interface Operations {
       readonly consumers: readonly ({
         readonly kind: string
         readonly name: string
-        readonly verdict: 'matched' | 'subject' | 'condition' | 'error'
+        readonly verdict: 'matched' | 'would-match' | 'subject' | 'condition' | 'error'
         readonly status: 'active' | 'paused' | 'disabled' | 'gone'
         readonly patterns: readonly string[]
         readonly why: readonly ({
@@ -1111,6 +1112,8 @@ export interface Operations {
     }) & ({
       readonly as: 'done' | 'released'
       readonly reason: string
+      /** The effect that you looked at; a conflict if the item is about another one by now. */
+      readonly key?: string | undefined
     })
     answer: Work
   }
