@@ -62,9 +62,17 @@ export function makeCommits(deps: {
     if (error instanceof StoreError && error.applied === 'indeterminate') deps.onLost()
     throw error
   }
+  /** It is durable: whoever only watches must not make it look as if it failed. */
+  const tellApplied: typeof deps.onApplied = (commit, result, about) => {
+    try {
+      deps.onApplied(commit, result, about)
+    } catch (error) {
+      log.error('commit.watcher-failed', { error: messageOf(error) })
+    }
+  }
   const attempt = (commit: Commit, about: About | null): Promise<CommitResult> =>
     store.commit(commit).then((result) => {
-      if (result.ok) deps.onApplied(commit, result, about)
+      if (result.ok) tellApplied(commit, result, about)
       return result
     }, noteLost)
   const stubbornly = async <T>(ask: () => Promise<T>): Promise<T> => {

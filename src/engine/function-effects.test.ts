@@ -677,6 +677,18 @@ describe('an item that is cancelled with two doubts', () => {
   })
 })
 
+test('[FE11] an effect whose reserve is answered after the run was stopped is not made: its key is free', async () => {
+  const world = makeWorld()
+  const vendor = makeVendor(() => null)
+  const node = await start(world, async (_input, { effect }) =>
+    Promise.all([effect('late', vendor.post), effect('a b', vendor.post)]),
+  )
+  const eventId = await accept(world, node)
+  expect(vendor.keys).toEqual([])
+  expect(await entryOf(world, 'late')).toMatchObject({ state: 'released', proof: 'never-sent' })
+  expect(await workOf(world, eventId)).toMatchObject({ state: 'dead', class: 'validation' })
+})
+
 describe('what is asked for wrongly', () => {
   test.each<[string, string, StaticFunction]>([
     ['a name that is none', 'no name for an effect', async (_input, { effect }) => effect('a b', () => 1)],

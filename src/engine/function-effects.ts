@@ -172,8 +172,11 @@ export function makeFunctionEffects(
       clock.monotonic() - askedAt > config.sendWithinMs ||
       result.at >= work.expiresAt ||
       (effect.until !== null && result.at + config.sendWithinMs + effect.abilities.timeoutMs >= effect.until)
-    if (isLate || run.isLate) {
+    const refusal = run.refusal()
+    if (isLate || refusal !== null) {
+      // Something else stopped the run meanwhile, or its time is over: the key is free again.
       await settleHeld(run, effect, settleNothing(effect, 'never-sent'))
+      if (refusal !== null && !run.isLate && !repeatsDoubt(effect)) throw new StoppedError(refusal)
       const error = 'the reserve took too long; nothing was called'
       return wait(run, effect, SHORT_WAIT_MS, error, repeatsDoubt(effect))
     }

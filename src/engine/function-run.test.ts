@@ -267,6 +267,21 @@ describe('a heartbeat', () => {
     expect(beats.map(({ fields }) => fields.detail)).toEqual([0, 1, 2, 3].map((beat) => `{"beat":${beat}}`))
   })
 
+  test('[FE20] with a detail that is no JSON is a sign of life all the same', async () => {
+    const world = makeWorld()
+    const circle: Record<string, unknown> = {}
+    circle.self = circle
+    const node = await start(world, (_input, { heartbeat }) => {
+      for (const detail of [circle, 9_007_199_254_740_993n, { n: 1n }, Symbol('half'), () => {}])
+        heartbeat(detail)
+      return null
+    })
+    expect(await workOf(world, await accept(world, node))).toMatchObject({ state: 'done' })
+    const beats = node.log.messages.filter(({ name }) => name === 'function.heartbeat')
+    expect(beats).toHaveLength(5)
+    expect(beats.slice(1, 3).map(({ fields }) => fields.detail)).toEqual(['9007199254740993', '{"n":1}'])
+  })
+
   test('[FE20] of a function that returns in time lets it end', async () => {
     const world = makeWorld()
     const node = await start(world, beating(world, 4, Promise.resolve('fine')))

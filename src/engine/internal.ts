@@ -325,9 +325,14 @@ function latestEnd(run: FunctionRun): number {
 
 const DETAIL_LENGTH_MAX = 1_000
 
+/** Whatever a function says of itself is shown as far as it can be; a sign of life is none the less. */
 function shown(detail: unknown): string {
-  const text = typeof detail === 'string' ? detail : (JSON.stringify(detail) ?? String(detail))
-  return text.slice(0, DETAIL_LENGTH_MAX)
+  if (typeof detail === 'string') return detail.slice(0, DETAIL_LENGTH_MAX)
+  try {
+    return (stringifyJson(detail as JsonValue) ?? String(detail)).slice(0, DETAIL_LENGTH_MAX)
+  } catch {
+    return `a ${typeof detail} that cannot be shown`
+  }
 }
 
 /** Known by its mark, as the errors of src/sdk are. */
