@@ -129,7 +129,8 @@ export async function startApp(options: AppOptions): Promise<App> {
   await follow('MILLRACE_DATA', config.dataFolder, () =>
     mkdir(config.dataFolder, { recursive: true, mode: 0o700 }),
   )
-  const code = makeBundleCode({ sdk, copies: join(config.dataFolder, 'code'), builtIn })
+  // With a dot, because the data folder may lie in the folder of definitions, where copies would be read as such.
+  const code = makeBundleCode({ sdk, copies: join(config.dataFolder, '.code'), builtIn })
   const load = () => loadDefinitions(config, builtIn, code)
   const definitions = await load()
   refuseErrors(definitions)

@@ -1,6 +1,6 @@
 // The example of the documents, run by a real node against a tracker that keeps its own log.
 
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -20,6 +20,7 @@ interface Ticket {
 }
 
 let data = ''
+let env: Record<string, string> = {}
 let app: App
 let tracker: Server
 let tickets: Ticket[] = []
@@ -42,17 +43,21 @@ beforeEach(async () => {
   await new Promise<void>((resolve) => tracker.listen(0, '127.0.0.1', resolve))
   // A function reads the environment of its node; here that is the test's.
   process.env.TRACKER_URL = `http://127.0.0.1:${(tracker.address() as AddressInfo).port}`
-  const env = {
+  env = {
     MILLRACE_DATA: data,
     MILLRACE_PORT: '0',
     MILLRACE_FLOWS: fileURLToPath(new URL('../examples/functions', import.meta.url)),
     MILLRACE_LOG: join(data, 'log.jsonl'),
     GITHUB_WEBHOOK_SECRET: SECRET,
   }
+  app = await start()
+})
+
+async function start(): Promise<App> {
   const resolved = resolveConfig(env)
   if (!resolved.ok) throw new Error(JSON.stringify(resolved.findings))
-  app = await startApp({ config: resolved.config, env })
-})
+  return startApp({ config: resolved.config, env })
+}
 
 afterEach(async () => {
   delete process.env.TRACKER_URL
@@ -110,4 +115,23 @@ test('an issue becomes one ticket, whose number is kept; a refused one is a dead
 
   const { items: events } = await reads.events({ cursor: null, limit: 10 })
   expect(events.find(({ subject }) => subject === 'tracker.ticket.opened')?.causationId).toBe(first)
+})
+
+test('[FN26] the data folder may lie in the folder of definitions', async () => {
+  await app.close()
+  const flows = join(data, 'flows')
+  mkdirSync(flows)
+  const code = `import { defineFunction, defineRoute } from 'millrace'
+export const note = defineFunction({ name: 'note', run: () => 1 })
+export default defineRoute({ name: 'note_it', on: ['a.b'], do: note.with({}) })`
+  writeFileSync(join(flows, 'note.ts'), code)
+  env = { ...env, MILLRACE_FLOWS: flows, MILLRACE_DATA: join(flows, 'data') }
+  app = await start()
+  const { count } = app.definitions
+  await app.close()
+  expect(
+    readdirSync(join(flows, 'data'), { recursive: true }).some((name) => /\.mjs$/.test(String(name))),
+  ).toBe(true)
+  app = await start()
+  expect(app.definitions.count).toBe(count)
 })

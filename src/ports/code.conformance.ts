@@ -58,7 +58,7 @@ export function codeConformance(name: string, makeHarness: () => CodeHarness): v
       expect(code.find('constructor', DEFAULT_TENANT)).toBeNull()
     })
 
-    test('[FN21] has and prepare answer for what hashes lists, and for nothing else', async () => {
+    test('[FN25] has and prepare answer for what hashes lists, and for nothing else', async () => {
       const code = await makeHarness().make({ known: () => null })
       const hash = code.find('known', DEFAULT_TENANT) as string
       expect([code.has(hash), await code.prepare(hash)]).toEqual([true, true])

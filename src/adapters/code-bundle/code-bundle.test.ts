@@ -215,7 +215,7 @@ export function help(): never {
     expect(await run(code, 'there', null)).toMatchObject({ message: 'helpless', at: 'lib/help.ts:3:9' })
   })
 
-  test('[FN20] the maps of some fifty bundles are in memory, those of older ones in their copies', async () => {
+  test('[FN24] the maps of some fifty bundles are in memory, those of older ones in their copies', async () => {
     const text = (name: string) => `import { defineFunction } from 'millrace'
 export const ${name} = defineFunction({ name: '${name}', run: () => {
   throw new Error('broken')

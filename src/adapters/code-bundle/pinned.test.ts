@@ -190,7 +190,7 @@ test('[FN20] work of a tenant does not run what was closed to it meanwhile, what
   await store[Symbol.asyncDispose]()
 })
 
-test('[FN19] a node that runs learns of the code that another node kept, and of what came between', async () => {
+test('[FN23] a node that runs learns of the code that another node kept, and of what came between', async () => {
   folder.write({ 'book.ts': book('one') })
   const node = await start()
   const other = makeTestCode(folder)
