@@ -32,11 +32,20 @@ export interface SqliteStore extends Store {
   readonly broken: Promise<void>
 }
 
+/**
+ * A new file is made for its owner only; the files beside it get the same rights. One that is there is not opened: closing
+ * it would drop the locks that this process may hold on it. What else goes wrong, the driver meets again and can name.
+ */
+function makeOwn(file: string): void {
+  try {
+    closeSync(openSync(file, 'ax', 0o600))
+  } catch {}
+}
+
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<SqliteStore> {
   const file = resolve(options.file)
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
-  // Made here, for its owner only: the files beside it get the same rights.
-  for (const made of [file, `${file}.lock`]) closeSync(openSync(made, 'a', 0o600))
+  for (const made of [file, `${file}.lock`]) makeOwn(made)
   const data = { file, clock: options.clock ?? null }
   const writer = await openThread({ ...data, role: 'writer' })
   const checkpoints = makeCheckpoints(writer, () => openThread({ ...data, role: 'checkpoints' }))
