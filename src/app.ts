@@ -126,14 +126,16 @@ function consoleFolder(): string {
 export async function startApp(options: AppOptions): Promise<App> {
   const { config } = options
   const builtIn = makeStaticCode(options.functions ?? {})
-  await follow('MILLRACE_DATA', config.dataFolder, () =>
-    mkdir(config.dataFolder, { recursive: true, mode: 0o700 }),
-  )
+  await follow('MILLRACE_DATA', config.dataFolder, () => checkFolder(config.dataFolder))
   // With a dot, because the data folder may lie in the folder of definitions, where copies would be read as such.
   const code = makeBundleCode({ sdk, copies: join(config.dataFolder, '.code'), builtIn })
   const load = () => loadDefinitions(config, builtIn, code)
   const definitions = await load()
   refuseErrors(definitions)
+  // Not before: definitions that cannot be used leave nothing behind.
+  await follow('MILLRACE_DATA', config.dataFolder, () =>
+    mkdir(config.dataFolder, { recursive: true, mode: 0o700 }),
+  )
   const store = await openStore(config, options.onFatal)
   /** What is to be closed when starting fails, the latest first. */
   const parts: AsyncDisposable[] = [store]
@@ -364,6 +366,17 @@ async function warnOfOpenDoors(config: Config, options: AppOptions, log: Log): P
   const message = `Others can reach this node, and the demo’s GITHUB_WEBHOOK_SECRET is ‘${secret}’, which everybody knows: set it, or MILLRACE_FLOWS.`
   log.warn('demo.known-secret', { host: config.host, message })
   options.onNotice?.(`Warning: ${message}\n`)
+}
+
+/** Throws what the system would say of a folder that cannot be made there; makes nothing. */
+async function checkFolder(path: string): Promise<void> {
+  const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null
+    throw error
+  })
+  if (found !== null && !found.isDirectory()) {
+    throw Object.assign(new Error(`${path} is not a folder`), { code: 'ENOTDIR', path })
+  }
 }
 
 /** What the system says about a path or an address, in words. */
