@@ -50,20 +50,23 @@ export async function runScript(
   return { report, points: script.points() }
 }
 
-/** `twice`: it happens a second time soon after, in the middle of the recovery. */
+/** `twice`: it happens a second time soon after, in the middle of the recovery. `every`: at each n-th point, from `from` on. */
 export async function tryEverywhere(
   store: StoreKind,
   mishap: Mishap,
   twice: boolean,
+  { every, from }: { readonly every: number; readonly from: number } = { every: 1, from: 0 },
 ): Promise<EverywhereReport> {
   const { points } = await runScript(store, new Map())
   const failures: { at: readonly number[]; violations: readonly Violation[] }[] = []
   let crashes = 0
-  for (let point = 0; point < points; point += 1) {
+  let runs = 0
+  for (let point = from % every; point < points; point += every) {
+    runs += 1
     const at = twice ? [point, point + 1 + (point % 13)] : [point]
     const { report } = await runScript(store, new Map(at.map((number) => [number, mishap])))
     crashes += report.counts.crashes
     if (report.violations.length > 0) failures.push({ at, violations: report.violations })
   }
-  return { points, runs: points, crashes, failures }
+  return { points, runs, crashes, failures }
 }
