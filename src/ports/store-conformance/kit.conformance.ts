@@ -8,7 +8,7 @@ import type { NewLedgerEntry } from '../../core/ledger/index.ts'
 import type { Instant } from '../../core/time/index.ts'
 import { DAY } from '../../core/time/index.ts'
 import type { Attempt, NewWork } from '../../core/work/index.ts'
-import type { ClaimRequest, Commit, CommitResult, Guard, Store, Write } from '../store.ts'
+import type { ClaimRequest, Commit, CommitResult, Guard, Page, Store, Write } from '../store.ts'
 
 /** Declared differences between stores. */
 export interface StoreCapabilities {
@@ -216,4 +216,18 @@ function makeRows(ids: Ids): Pick<Kit, 'event' | 'work' | 'entry' | 'deadLetter'
       ...fields,
     }),
   }
+}
+
+/** Every page, from the first on. */
+export async function readAll<Row>(
+  read: (cursor: string | null) => Promise<Page<Row>>,
+): Promise<readonly (readonly Row[])[]> {
+  const pages: (readonly Row[])[] = []
+  let cursor: string | null = null
+  do {
+    const page: Page<Row> = await read(cursor)
+    pages.push(page.items)
+    cursor = page.nextCursor
+  } while (cursor !== null && pages.length < 100)
+  return pages
 }

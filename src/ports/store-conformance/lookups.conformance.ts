@@ -6,8 +6,8 @@ import type { NewEvent } from '../../core/event/index.ts'
 import type { EventId, TenantId, WorkId } from '../../core/ids/index.ts'
 import { DAY } from '../../core/time/index.ts'
 import { EMPTY_NOTE } from '../../core/work/index.ts'
-import type { Page, TenantReads } from '../store.ts'
-import { type Kit, OTHER, ROUTE, TENANT } from './kit.conformance.ts'
+import type { TenantReads } from '../store.ts'
+import { type Kit, OTHER, ROUTE, readAll, TENANT } from './kit.conformance.ts'
 
 const counters = { attempts: 1, waits: 0, losses: 0 }
 type EventsQuery = Partial<Parameters<TenantReads['events']>[0]>
@@ -20,19 +20,8 @@ export function lookupRules(kit: () => Kit): void {
     await kit().apply([{ w: 'event.append', event, dedupForMs: DAY }], tenant)
     return event.id
   }
-  /** Every page, from the first on. */
-  const pagesOf = async <Row>(read: (cursor: string | null) => Promise<Page<Row>>) => {
-    const pages: (readonly Row[])[] = []
-    let cursor: string | null = null
-    do {
-      const page: Page<Row> = await read(cursor)
-      pages.push(page.items)
-      cursor = page.nextCursor
-    } while (cursor !== null && pages.length < 100)
-    return pages
-  }
   const find = async (query: EventsQuery, tenant: TenantId = TENANT) => {
-    const pages = await pagesOf((cursor) => reads(tenant).events({ cursor, limit: 2, ...query }))
+    const pages = await readAll((cursor) => reads(tenant).events({ cursor, limit: 2, ...query }))
     return pages.flat().map((row) => row.id)
   }
 
@@ -92,7 +81,7 @@ export function lookupRules(kit: () => Kit): void {
       await kit().apply([{ w: 'record.put', kind: 'tenant', key: 'a', version: 1, body: '' }])
       await kit().apply([{ w: 'record.put', kind: 'replay', key: 'theirs', version: 1, body: '' }], OTHER)
       for (const limit of [1, 2, 4, 9, 20]) {
-        const pages = await pagesOf((cursor) => reads().records({ kind: 'replay', cursor, limit }))
+        const pages = await readAll((cursor) => reads().records({ kind: 'replay', cursor, limit }))
         expect(pages.flat()).toEqual(sorted.map((key) => ({ key, version: 2, body: `of ${key}` })))
         expect(pages).toHaveLength(Math.ceil(9 / limit))
       }
@@ -106,7 +95,7 @@ export function lookupRules(kit: () => Kit): void {
       const keys = ['a%', 'a%b', 'a_', 'aXb', 'ab', 'a%\u{10ffff}z', 'A%', 'b']
       await kit().apply(keys.map((key) => ({ w: 'record.put', kind: 'setting', key, version: 1, body: '' })))
       const list = async (prefix: string) => {
-        const pages = await pagesOf((cursor) =>
+        const pages = await readAll((cursor) =>
           reads().records({ kind: 'setting', prefix, cursor, limit: 2 }),
         )
         return pages.flat().map((row) => row.key)
@@ -191,7 +180,7 @@ export function lookupRules(kit: () => Kit): void {
       }
       ids.reverse()
       const sizes = async (query: EventsQuery, tenant?: TenantId) =>
-        (await pagesOf((cursor) => reads(tenant).events({ cursor, limit: 9, ...query }))).map(
+        (await readAll((cursor) => reads(tenant).events({ cursor, limit: 9, ...query }))).map(
           (page) => page.length,
         )
       const rare = [ids[3], ids[7], ids[11]]
@@ -215,7 +204,7 @@ export function lookupRules(kit: () => Kit): void {
     const PAYLOAD = JSON.stringify({ word: 'ü'.repeat(40) })
     const BYTES = new TextEncoder().encode(PAYLOAD).length
     const sizes = async (query: EventsQuery) =>
-      (await pagesOf((cursor) => reads().events({ cursor, limit: 9, ...query }))).map((page) => page.length)
+      (await readAll((cursor) => reads().events({ cursor, limit: 9, ...query }))).map((page) => page.length)
 
     test('[ST85] a page ends with the row that makes the bytes full', async () => {
       for (let index = 0; index < 10; index += 1) {
@@ -348,7 +337,7 @@ export function lookupRules(kit: () => Kit): void {
       const rows = Array.from({ length: 4 }, () => kit().deadLetter(work))
       await kit().apply(rows.map((row) => ({ w: 'deadLetter.put', row })))
       const query = { olderThan: rows[3]!.id, state: 'open', limit: 2 } as const
-      const pages = await pagesOf((cursor) => reads().deadLetters({ ...query, cursor }))
+      const pages = await readAll((cursor) => reads().deadLetters({ ...query, cursor }))
       expect(pages.map((page) => page.map((row) => row.id))).toEqual([
         [rows[2]!.id, rows[1]!.id],
         [rows[0]!.id],

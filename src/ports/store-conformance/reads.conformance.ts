@@ -5,7 +5,7 @@ import type { NodeId } from '../../core/ids/index.ts'
 import { DAY } from '../../core/time/index.ts'
 import { EMPTY_NOTE } from '../../core/work/index.ts'
 import type { Guard, Page, TenantReads, Write } from '../store.ts'
-import { type Added, type Kit, OTHER, ROUTE, TENANT } from './kit.conformance.ts'
+import { type Added, type Kit, OTHER, ROUTE, readAll, TENANT } from './kit.conformance.ts'
 
 const counters = { attempts: 1, waits: 0, losses: 0 }
 type List = 'events' | 'workList' | 'ledgerList' | 'deadLetters'
@@ -24,19 +24,6 @@ async function addRows(kit: Kit, key: string): Promise<Added> {
 
 function readList(reads: TenantReads, list: List, cursor: string | null, limit: number) {
   return reads[list]({ cursor, limit }) as Promise<Page<{ eventId?: string; id?: string }>>
-}
-
-async function readAll<Row>(
-  read: (cursor: string | null) => Promise<Page<Row>>,
-): Promise<readonly (readonly Row[])[]> {
-  const pages: (readonly Row[])[] = []
-  let cursor: string | null = null
-  do {
-    const page: Page<Row> = await read(cursor)
-    pages.push(page.items)
-    cursor = page.nextCursor
-  } while (cursor !== null && pages.length < 100)
-  return pages
 }
 
 export function readRules(kit: () => Kit): void {
