@@ -1,10 +1,13 @@
-// Every command as people and scripts run it: the built command line in a process of its own against one started node.
+// Every command against one started node. Most run in this process, with what they write caught: a process of its own for
+// each would take a minute more and prove the same. What only a process shows (exit codes, pipes, signals, stdin) is run as
+// people and scripts run it, from the built package.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { runCli } from '../../src/cli/cli.fixture.ts'
 import { settled } from '../support/account.ts'
 import {
   buildDist,
@@ -31,17 +34,18 @@ beforeAll(async () => {
 })
 afterAll(() => workspace[Symbol.asyncDispose]())
 
-function launch(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
-  const child = spawn(process.execPath, [join(project, 'dist', 'cli', 'main.js'), ...args], {
+const environment = (env: Readonly<Record<string, string>> = {}) => ({
+  GITHUB_WEBHOOK_SECRET: SECRET,
+  MILLRACE_URL: node.url,
+  MILLRACE_DATA: workspace.data,
+  ...env,
+})
+
+/** A process of its own. */
+function launch(args: string, env: Readonly<Record<string, string>> = {}) {
+  const child = spawn(process.execPath, [join(project, 'dist', 'cli', 'main.js'), ...args.split(' ')], {
     cwd: workspace.folder,
-    env: {
-      PATH: process.env.PATH,
-      HOME: process.env.HOME,
-      GITHUB_WEBHOOK_SECRET: SECRET,
-      MILLRACE_URL: node.url,
-      MILLRACE_DATA: workspace.data,
-      ...env,
-    },
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...environment(env) },
     stdio: ['pipe', 'pipe', 'pipe'],
   })
   workspace.adopt(child)
@@ -55,14 +59,23 @@ function launch(args: readonly string[], env: Readonly<Record<string, string>> =
   return { child, output, ended }
 }
 
-async function millrace(
-  args: string,
-  options: { env?: Record<string, string>; stdin?: string } = {},
-): Promise<Run> {
-  const { child, ended } = launch(args.split(' '), options.env)
+interface RunOptions {
+  readonly env?: Record<string, string>
+  readonly stdin?: string
+}
+
+async function runProcess(args: string, options: RunOptions = {}): Promise<Run> {
+  const { child, ended } = launch(args, options.env)
   child.stdin.end(options.stdin ?? '')
   return ended
 }
+
+/** In this process. */
+const millrace = (args: string, options: RunOptions = {}): Promise<Run> =>
+  runCli(args.split(' '), {
+    env: environment(options.env),
+    ...(options.stdin !== undefined && { stdin: options.stdin }),
+  })
 
 /** Runs it with `--json`; it must succeed and write one value. */
 async function ask<Answer>(args: string, stdin = ''): Promise<Answer> {
@@ -81,7 +94,9 @@ interface Sent {
 
 describe('without a node', () => {
   test('[CL4] [CL6] nothing listens: the command says how to start one', async () => {
-    const { code, stdout, stderr } = await millrace('events', { env: { MILLRACE_URL: 'http://127.0.0.1:1' } })
+    const { code, stdout, stderr } = await runProcess('events', {
+      env: { MILLRACE_URL: 'http://127.0.0.1:1' },
+    })
     expect({ code, stdout }).toEqual({ code: 4, stdout: '' })
     expect(stderr).toContain('nothing answers at http://127.0.0.1:1')
     expect(stderr).toContain('npm start')
@@ -94,11 +109,14 @@ describe('without a node', () => {
       expect(stderr).toMatch(/^millrace: /)
       expect(stderr).not.toMatch(/\n\s+at /)
     }
+    const { code, stdout, stderr } = await runProcess('nonsense')
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toMatch(/^millrace: .+\n.+\n$/)
   })
 
   test('version, help and completion need nothing', async () => {
     const env = { MILLRACE_URL: 'http://127.0.0.1:1' }
-    expect((await millrace('version', { env })).stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
+    expect((await runProcess('version', { env })).stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
     expect((await millrace('--help', { env })).stdout).toContain('dead-letters')
     expect((await millrace('help replay', { env })).stdout).toContain('--dry-run')
     expect((await millrace('completion bash', { env })).stdout).toContain('complete -F _millrace millrace')
@@ -116,7 +134,7 @@ describe('without a node', () => {
     const wrong = await millrace(`check ${folder}`, { env })
     expect(wrong.code).toBe(3)
     expect(wrong.stdout).toMatch(/flows\.yaml:2:7 error F10/)
-    const told = await millrace(`check ${folder} --json`, { env })
+    const told = await runProcess(`check ${folder} --json`, { env })
     expect(told.code).toBe(3)
     const planned = await millrace(`plan ${folder} --json`)
     expect(planned.code).toBe(3)
@@ -153,7 +171,9 @@ describe('events', () => {
     const plain = await millrace('send github --event star.created --count 2')
     expect(plain).toMatchObject({ code: 0, stdout: expect.stringMatching(/^2 events sent\n/) })
     const data = '{"action":"opened","issue":{"number":9007199254740993}}'
-    const own = await ask<Sent>('send github --event issues --data -', data)
+    const own = JSON.parse(
+      (await runProcess('send github --event issues --data - --json', { stdin: data })).stdout,
+    ) as Sent
     const { stdout } = await millrace(`events ${own.eventId} --json`)
     expect(stdout).toContain('"number":9007199254740993')
     const refused = await millrace('send github --secret wrong')
@@ -182,7 +202,7 @@ describe('events', () => {
   })
 
   test('[CL2] [CL11] events -f prints a line per event, and Ctrl-C ends it quietly', async () => {
-    const { child, output, ended } = launch(['events', '-f', '--json', '--subject', 'github.events.ping'])
+    const { child, output, ended } = launch('events -f --json --subject github.events.ping')
     let sent = 0
     await eventually('the stream tells of an event', 20_000, async () => {
       if (output.stdout === '') {
@@ -200,7 +220,7 @@ describe('events', () => {
   })
 
   test('[CL11] a reader that has read enough ends it without a word', async () => {
-    const { child, ended } = launch(['events', '-n', '500'])
+    const { child, ended } = launch('events -n 500')
     child.stdout.destroy()
     expect(await ended).toMatchObject({ code: 0, stderr: '' })
   })
@@ -380,7 +400,7 @@ do: { emit: demo.order.big }
 
 describe('access', () => {
   test('[CL13] secrets come from stdin and never out again', async () => {
-    const set = await millrace('secrets set shop-key', { stdin: 'very-secret-value\n' })
+    const set = await runProcess('secrets set shop-key', { stdin: 'very-secret-value\n' })
     expect(set).toMatchObject({ code: 0, stdout: expect.stringContaining('version 1') })
     expect((await millrace('secrets set shop-key', { stdin: '' })).code).toBe(2)
     const listed = await millrace('secrets')
@@ -440,7 +460,7 @@ test('logs: the end of the file in words or as it is, and on with -f', async () 
   expect(stdout.trimEnd().split('\n')).toHaveLength(5)
   const lines = (await millrace('logs -n 3 --json')).stdout.trim().split('\n')
   expect(lines.map((line) => typeof JSON.parse(line).timestamp)).toEqual(['string', 'string', 'string'])
-  const { child, output, ended } = launch(['logs', '-f', '-n', '0', '--match', 'github.events.ping'])
+  const { child, output, ended } = launch('logs -f -n 0 --match github.events.ping')
   await eventually('the log is followed', 20_000, async () => {
     await millrace('send github --event ping')
     return output.stdout.includes('evt_')
