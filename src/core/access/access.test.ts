@@ -1,16 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { TenantId } from '../ids/index.ts'
-import {
-  type Bucket,
-  formatToken,
-  hashSecret,
-  isAllowed,
-  isTenantName,
-  matchesHash,
-  parseToken,
-  ROLES,
-  takeToken,
-} from './index.ts'
+import { formatToken, hashSecret, isAllowed, isTenantName, matchesHash, parseToken, ROLES } from './index.ts'
 
 const SECRET = `${'A_-9'.repeat(10)}abc`
 const ID = '0123456789abcdef'
@@ -71,27 +61,4 @@ test('[AC10] names of tenants have small letters, digits and inner hyphens', () 
     expect(isTenantName(name), name).toBe(true)
   for (const name of ['', '-a', 'A', 'a_b', 'a.b', 'a b', 'a\n', 'ä', 'x'.repeat(64)])
     expect(isTenantName(name), name).toBe(false)
-})
-
-describe('a bucket', () => {
-  const policy = { capacity: 2, refillMs: 1_000 }
-  const take = (bucket: Bucket | undefined, at: number) => {
-    const step = takeToken(bucket, at, policy)
-    if (!step.taken) throw new Error('nothing was left')
-    return step.bucket
-  }
-
-  test('[AC9] gives what it holds, then one per step, and says how long to wait', () => {
-    const empty = take(take(undefined, 0), 0)
-    expect(takeToken(empty, 0, policy)).toEqual({ taken: false, waitMs: 1_000 })
-    expect(takeToken(empty, 750, policy)).toEqual({ taken: false, waitMs: 250 })
-    const again = take(empty, 1_000)
-    expect(takeToken(again, 1_000, policy).taken).toBe(false)
-  })
-
-  test('[AC9] never holds more than it can, and takes no harm from a clock that goes back', () => {
-    const rested = take(take(undefined, 0), 1_000_000)
-    expect(rested.tokens).toBe(1)
-    expect(takeToken(take(rested, 0), 0, policy).taken).toBe(false)
-  })
 })

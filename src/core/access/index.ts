@@ -1,4 +1,3 @@
-export { type Bucket, type BucketPolicy, takeToken } from './bucket.ts'
 export { isAllowed, ROLES, type Role } from './role.ts'
 export { isTenantName, TENANT_NAME } from './tenant.ts'
 export {

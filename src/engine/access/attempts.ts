@@ -1,8 +1,8 @@
 // How often one address may fail to sign in. In memory: a restart forgives, and each node counts for itself.
 
-import { type Bucket, type BucketPolicy, takeToken } from '../../core/access/index.ts'
 import { makeCache } from '../../core/cache/index.ts'
 import { AppError } from '../../core/errors/index.ts'
+import { type Bucket, type BucketPolicy, takeToken } from '../../core/guard/index.ts'
 import { HOUR, SECOND } from '../../core/time/index.ts'
 import type { Clock } from '../../ports/clock.ts'
 

@@ -1,4 +1,5 @@
-// A token bucket as plain data: so many at once, then one per step.
+// core/guard/bucket.ts — a token bucket as plain data: so many at once, then one per step.
+// Time is an argument, of a clock that does not go back; should one do so, nothing is gained by it.
 
 import type { Instant } from '../time/index.ts'
 
@@ -13,6 +14,9 @@ export interface Bucket {
   readonly at: Instant
 }
 
+/** Fractions of tokens do not add up exactly: whoever waited as long as told must not be told to wait again. */
+const EPSILON = 1e-6
+
 export function takeToken(
   bucket: Bucket | undefined,
   at: Instant,
@@ -21,6 +25,10 @@ export function takeToken(
   const before = bucket ?? { tokens: policy.capacity, at }
   const gained = Math.max(0, at - before.at) / policy.refillMs
   const tokens = Math.min(policy.capacity, before.tokens + gained)
-  if (tokens >= 1) return { bucket: { tokens: tokens - 1, at }, taken: true }
-  return { taken: false, waitMs: Math.ceil((1 - tokens) * policy.refillMs) }
+  if (tokens >= 1 - EPSILON) {
+    return { bucket: { tokens: Math.max(0, tokens - 1), at: Math.max(at, before.at) }, taken: true }
+  }
+  // Also for the time by which the clock is behind.
+  const behindMs = Math.max(0, before.at - at)
+  return { taken: false, waitMs: Math.ceil((1 - tokens) * policy.refillMs + behindMs) }
 }
