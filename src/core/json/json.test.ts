@@ -118,7 +118,38 @@ describe('reading', () => {
   test('[X4] duplicate keys are refused when asked', () => {
     expect(parseJson('{"a":1,"a":2}')).toEqual({ a: 2 })
     expect(errorOf('{"a":1,"a":2}', { duplicateKeys: 'refuse' }).offset).toBe(7)
+    expect(errorOf('{"a":1,"a":2}', { duplicateKeys: 'refuse' }).code).toBe('duplicate')
     expect(parseJson('{"toString":1}', { duplicateKeys: 'refuse' })).toEqual({ toString: 1 })
+    expect(errorOf('[[[1]]]', { depth: 2 }).code).toBe('depth')
+  })
+
+  test.each([
+    '{"x":":a","a" :1,"a" :2}',
+    '{"a":1,"\\u0061":2}',
+    '{"__proto__":1,"__proto__":2}',
+    '[{"b":1},{"a":{"b":1,"c":2,"b":3}}]',
+    '{"a"\n:1,"a"\t:":x"}',
+    '{"a\\":":1,"a\\":":2}',
+    '{"n":12345678901234567890,"n":1}',
+  ])('[X4] %s has a key twice, however it is written', (text) => {
+    expect(errorOf(text, { duplicateKeys: 'refuse' }).code).toBe('duplicate')
+    expect(() => parseJson(text)).not.toThrow()
+  })
+
+  test('[X4] what has every key once is not refused, whatever its texts hold', () => {
+    const tricky = fc.array(fc.constantFrom(':', '"', '\\', ' ', 'a', '{', '"a":', '\n'), { maxLength: 6 })
+    const word = tricky.map((parts) => parts.join(''))
+    const value = fc.dictionary(word, fc.oneof(word, fc.dictionary(word, word)), { noNullPrototype: true })
+    fc.assert(
+      fc.property(value, fc.constantFrom(undefined, 1), (one, space) => {
+        const text = JSON.stringify(one, null, space)
+        expect(parseJson(text, { duplicateKeys: 'refuse' })).toEqual(JSON.parse(text))
+        const keys = Object.keys(one)
+        if (keys.length === 0 || keys.includes('__proto__')) return
+        const twice = `${text.trimEnd().slice(0, -1)},${JSON.stringify(keys[0])} :1}`
+        expect(errorOf(twice, { duplicateKeys: 'refuse' }).code).toBe('duplicate')
+      }),
+    )
   })
 
   test('a whole number has a bound of its own', () => {

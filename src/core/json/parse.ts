@@ -24,28 +24,57 @@ const HEX4 = /[0-9a-fA-F]{4}/y
 
 export function parseJson(text: string, limits: JsonLimits = {}): JsonValue {
   const depthMax = Math.min(limits.depth ?? DEPTH_DEFAULT, DEPTH_MAX)
-  if (limits.duplicateKeys !== 'refuse' && !NEEDS_EXACT.test(text)) {
+  const refusesDuplicates = limits.duplicateKeys === 'refuse'
+  if (!NEEDS_EXACT.test(text)) {
     try {
       const value = JSON.parse(text) as JsonValue
-      if (fits(value, depthMax)) return value
+      const keys = countKeys(value, depthMax)
+      if (keys >= 0 && (!refusesDuplicates || keys === keysAtMost(text))) return value
     } catch {
       // The built-in message quotes the text and has no offset on every version.
     }
-    // Read again, for the offset.
+    // Read again, for the offset, or because a key may be there twice.
   }
-  return new Reader(text, depthMax, limits.duplicateKeys === 'refuse').read()
+  return new Reader(text, depthMax, refusesDuplicates).read()
 }
 
-/** A walk over the value is far cheaper than one over the text, and the built-in parser does not recurse. */
-function fits(value: unknown, depth: number): boolean {
-  if (typeof value !== 'object' || value === null) return true
-  if (depth <= 0) return false
+/**
+ * Keys of all objects, or less than zero where the value is nested too deeply. A walk over the value is far cheaper than
+ * one over the text, and the built-in parser does not recurse.
+ */
+function countKeys(value: unknown, depth: number): number {
+  if (typeof value !== 'object' || value === null) return 0
+  if (depth <= 0) return Number.NEGATIVE_INFINITY
+  let keys = 0
   if (Array.isArray(value)) {
-    for (let i = 0; i < value.length; i++) if (!fits(value[i], depth - 1)) return false
-    return true
+    for (let i = 0; i < value.length; i++) {
+      const member = value[i]
+      if (typeof member === 'object' && member !== null) keys += countKeys(member, depth - 1)
+    }
+    return keys
   }
-  for (const key in value) if (!fits((value as Record<string, unknown>)[key], depth - 1)) return false
-  return true
+  for (const key in value) {
+    const member = (value as Record<string, unknown>)[key]
+    keys += 1
+    if (typeof member === 'object' && member !== null) keys += countKeys(member, depth - 1)
+  }
+  return keys
+}
+
+const QUOTE = 0x22
+const BLANK_MAX = 0x20
+
+/**
+ * How many keys a text of JSON may have: every colon behind a quote or a blank. Each key has one, so that a value with
+ * as many keys lost none to another of the same name. Colons inside texts can only make it more, and are seldom there.
+ */
+function keysAtMost(text: string): number {
+  let keys = 0
+  for (let at = text.indexOf(':'); at !== -1; at = text.indexOf(':', at + 1)) {
+    const before = text.charCodeAt(at - 1)
+    if (before === QUOTE || before <= BLANK_MAX) keys += 1
+  }
+  return keys
 }
 
 /** Owns its position in one text; made for one read. */
@@ -97,7 +126,8 @@ class Reader {
       const keyAt = this.#at
       if (this.#text[this.#at] !== '"') throw this.#unexpected('a key in double quotes')
       const key = this.#string()
-      if (this.#refuseDuplicates && Object.hasOwn(object, key)) throw new JsonError('duplicate key', keyAt)
+      if (this.#refuseDuplicates && Object.hasOwn(object, key))
+        throw new JsonError('duplicate key', keyAt, 'duplicate')
       this.#space()
       if (this.#text[this.#at] !== ':') throw this.#unexpected('`:`')
       this.#at++
@@ -118,7 +148,9 @@ class Reader {
   }
 
   #enter(depth: number): void {
-    if (depth > this.#depthMax) throw new JsonError(`nested deeper than ${this.#depthMax} levels`, this.#at)
+    if (depth > this.#depthMax) {
+      throw new JsonError(`nested deeper than ${this.#depthMax} levels`, this.#at, 'depth')
+    }
     this.#at++
   }
 

@@ -14,7 +14,7 @@ export type JsonValue =
 export class JsonError extends Error {
   override readonly name = 'JsonError'
   readonly offset: number
-  readonly code: 'syntax' | 'depth'
+  readonly code: 'syntax' | 'depth' | 'duplicate'
 
   constructor(message: string, offset: number, code: JsonError['code'] = 'syntax') {
     super(message)
