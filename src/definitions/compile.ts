@@ -89,7 +89,7 @@ export function checkDocuments(
     const remarks =
       typeof kind === 'string'
         ? [
-            ...shapeOf(kind, document),
+            ...checkShape(kind, document.value),
             ...checkRelations(kind, document.value, around),
             ...duplicate(document, first),
           ]
@@ -117,25 +117,6 @@ function kindOf({ value }: ReadDocument): Kind | Remark {
   const near = closest(kind, [...known, ...OTHER_KINDS])
   const message = `there is no kind \`${kind}\`, but ${listed(known)}`
   return { rule: 'kind', message, path, ...(near === undefined ? {} : { suggestedText: near }) }
-}
-
-function shapeOf(kind: Kind, { value }: ReadDocument): readonly Remark[] {
-  const isUnverified = (remark: Remark) =>
-    kind === 'Source' && remark.rule === 'missing' && remark.path.join() === 'verify'
-  // A schedule has no sender.
-  const isScheduled = value.schedule !== undefined
-  return checkShape(kind, value).flatMap((remark) => {
-    if (!isUnverified(remark)) return remark
-    return isScheduled ? [] : UNVERIFIED
-  })
-}
-
-const UNVERIFIED: Remark = {
-  rule: 'verify',
-  message:
-    'a source says how its senders are verified; to accept what anybody sends, write `verify: { scheme: none }`',
-  path: ['verify'],
-  suggestion: 'verify: { scheme: hmac, secret: { env: WEBHOOK_SECRET } }',
 }
 
 function duplicate(document: ReadDocument, first: Map<string, Finding>): readonly Remark[] {

@@ -48,7 +48,12 @@ const BASES: Readonly<Record<string, () => Tree>> = {
     event: {},
     dedup: {},
     limits: {},
+    dispatch: { rules: [{ emit: 'a.c' }] },
+    catalog: {},
+    respond: {},
+    handshake: { when: 'true' },
   }),
+  'Source.schedule': () => ({ kind: 'Source', name: 'a', schedule: { cron: '0 2 * * *' } }),
   Route: () => ({
     kind: 'Route',
     name: 'a',
@@ -72,11 +77,12 @@ const withDefault = fields.flatMap(({ kind, path }) => {
 })
 
 test.each(withDefault)('$kind.$path left out is the same as $value', ({ kind, path, value }) => {
-  const document = BASES[kind]?.() as Tree
   const names = path.split('.')
+  const base = BASES[`${kind}.${names[0]}`] ?? (BASES[kind] as () => Tree)
+  const document = base()
   const parent = names.slice(0, -1).reduce<Tree>((node, name) => node[name] as Tree, document)
   parent[names.at(-1) as string] = value
-  expect(hashOf(document)).toBe(hashOf(BASES[kind]?.() as Tree))
+  expect(hashOf(document)).toBe(hashOf(base()))
 })
 
 test('docs/definitions-reference.md is up to date; write it with `npm run docs`', async () => {

@@ -22,7 +22,7 @@ import type { FieldPath, Remark, RuleName } from './finding.ts'
 export type StringMeaning = 'pick' | 'send' | 'name' | 'path'
 
 /** What json-schema.ts writes for a value that zod does not describe. */
-export type Tree = 'sends' | 'condition'
+export type Tree = 'sends' | 'condition' | 'json'
 
 export type IssueParams = Pick<Remark, 'rule' | 'offset' | 'suggestion' | 'suggestedText' | 'onKey' | 'isCut'>
 
@@ -355,6 +355,16 @@ export function sends(roots: readonly string[]) {
       }
     })
     .meta({ 'x-tree': 'sends' satisfies Tree })
+}
+
+/** Any value, taken as it is: no text in it is a template. */
+export function json() {
+  return z.unknown().meta({ 'x-tree': 'json' satisfies Tree })
+}
+
+/** Where something is in an event: `payload.user.email`. */
+export function path() {
+  return stringOf('path', refuseTemplate, { minLength: 1 })
 }
 
 export function condition(roots: readonly string[]) {

@@ -7,7 +7,11 @@ import { findMeaning } from './meanings.ts'
 import { languageSchema } from './schema.ts'
 import { type Json, schemaFields } from './schema-fields.ts'
 
-const TREES: Readonly<Record<Tree, string>> = { sends: '#/$defs/Sends', condition: '#/$defs/Condition' }
+const TREES: Readonly<Record<Tree, string>> = {
+  sends: '#/$defs/Sends',
+  condition: '#/$defs/Condition',
+  json: '#/$defs/Json',
+}
 
 export function makeJsonSchema(): Json {
   const schema = z.toJSONSchema(languageSchema, {
@@ -34,7 +38,7 @@ export function makeJsonSchema(): Json {
     title: 'Millrace definitions',
     description: 'One document: a Source, a Route or a Profile. `x-millrace` says what a string means.',
     ...rest,
-    $defs: { Sends: SENDS, Condition: CONDITION, Filter: FILTER },
+    $defs: { Sends: SENDS, Condition: CONDITION, Filter: FILTER, Json: JSON_VALUE },
   }
 }
 
@@ -47,6 +51,8 @@ const SENDS: Json = {
     { type: 'object', additionalProperties: { $ref: '#/$defs/Sends' } },
   ],
 }
+
+const JSON_VALUE: Json = { description: 'Any value, taken as it is.' }
 
 const CONDITION: Json = {
   description: 'An expression, or a filter.',

@@ -27,7 +27,7 @@ type Fields = { readonly [key: string]: JsonValue }
 export function checkRelations(kind: Kind, value: Fields, around: Surroundings): readonly Remark[] {
   switch (kind) {
     case 'Source':
-      return [...checkSubject(value), ...checkVerify(value, around)]
+      return [...checkSubject(value), ...checkPresence(value), ...checkVerify(value, around)]
     case 'Route':
       return [...checkRetry(value.retry, around), ...checkAction(value, around)]
     case 'Profile':
@@ -55,6 +55,28 @@ function checkSubject(source: Fields): readonly Remark[] {
   const suggestion = `subject: "${typeof source.name === 'string' ? source.name : 'my'}.events.{{ payload.type }}"`
   const message = 'a source names its events: write `subject`, a template, or `subjects`, a ready mapping'
   return [{ rule: 'oneOf', message, path: ['subject'], suggestion }]
+}
+
+const UNVERIFIED: Remark = {
+  rule: 'verify',
+  message:
+    'a source says how its senders are verified; to accept what anybody sends, write `verify: { scheme: none }`',
+  path: ['verify'],
+  suggestion: 'verify: { scheme: hmac, secret: { env: WEBHOOK_SECRET } }',
+}
+
+/** Only what is sent in has a sender: a schedule has none, and nothing about senders belongs to it. */
+const OF_SENDERS = ['verify', 'subjects', 'dispatch', 'allow', 'rateLimit', 'respond', 'handshake', 'limits']
+
+function checkPresence(source: Fields): readonly Remark[] {
+  const has = (name: string) => Object.hasOwn(source, name)
+  if (!has('schedule')) return has('verify') ? [] : [UNVERIFIED]
+  return OF_SENDERS.filter(has).map((name) => ({
+    rule: 'together',
+    message: `\`${name}\` belongs to what is sent in; nobody sends to a schedule`,
+    path: [name],
+    onKey: true,
+  }))
 }
 
 function checkVerify(source: Fields, around: Surroundings): readonly Remark[] {

@@ -15,6 +15,7 @@ import { parseDuration, parseSize } from '../core/expression/index.ts'
 import type { JsonValue } from '../core/json/index.ts'
 import { RETRY_PROFILES } from '../core/retry/index.ts'
 import { DAY, HOUR, MINUTE, SECOND } from '../core/time/index.ts'
+import { resolveWaysIn } from './resolve-ways-in.ts'
 import type { ActionInput, ProfileInput, RetryInput, RouteInput, SecretInput, SourceInput } from './schema.ts'
 
 const BODY_BYTES = 1024 * 1024
@@ -55,14 +56,15 @@ export function isIdempotentMethod(method: string): boolean {
 export function resolveSource(input: SourceInput): SourceDocument {
   const mapping = input.subjects === undefined ? NO_MAPPING : MAPPINGS[input.subjects]
   const subject = input.subject ?? mapping.subject
-  assert(subject !== null, 'a source has a subject or a mapping')
+  assert(subject !== null || input.schedule !== undefined, 'a source has a subject or a mapping')
   const id = input.event?.id ?? mapping.event.id
   return {
     kind: 'Source',
     name: input.name,
     description: input.description ?? null,
-    verify: resolveVerify(input.verify),
-    subject,
+    // Nobody sends to a schedule.
+    verify: input.verify === undefined ? { scheme: 'closed' } : resolveVerify(input.verify),
+    subject: subject ?? `schedule.${input.name}`,
     event: {
       id,
       objectType: input.event?.objectType ?? mapping.event.objectType,
@@ -78,10 +80,11 @@ export function resolveSource(input: SourceInput): SourceDocument {
       depth: input.limits?.depth ?? DEPTH,
     },
     status: input.status ?? 'active',
+    ...resolveWaysIn(input),
   }
 }
 
-function resolveVerify(input: SourceInput['verify']): VerifyDocument {
+function resolveVerify(input: NonNullable<SourceInput['verify']>): VerifyDocument {
   if (input.scheme === 'none') return { scheme: 'none' }
   const secret = resolveSecrets(input.secret)
   if (input.scheme === 'github') return { scheme: 'github', secret }

@@ -24,6 +24,7 @@ import {
   url,
   vaultEntry,
 } from './fields.ts'
+import { waysIn } from './schema-ways-in.ts'
 
 const REQUEST_ROOTS = ['payload', 'header', 'source', 'tenant'] as const
 const EVENT_ROOTS = ['event', ...REQUEST_ROOTS] as const
@@ -65,7 +66,7 @@ const sourceSchema = z
   .strictObject({
     kind: constant('Source'),
     ...envelope,
-    verify,
+    verify: verify.optional(),
     subjects: oneOf('github').optional(),
     subject: subjectSend(REQUEST_ROOTS).optional(),
     event: z
@@ -85,10 +86,17 @@ const sourceSchema = z
         depth: z.number().int().min(1).max(256).optional(),
       })
       .optional(),
-    // A paused source would have to keep what it takes in until it goes on.
-    status: oneOf('active', 'disabled').optional(),
+    status,
+    ...waysIn,
   })
-  .meta({ title: 'Source', oneOf: [{ required: ['subject'] }, { required: ['subjects'] }] })
+  .meta({
+    title: 'Source',
+    oneOf: [
+      { required: ['verify', 'subject'] },
+      { required: ['verify', 'subjects'] },
+      { required: ['schedule'] },
+    ],
+  })
 
 // --- Route
 
@@ -187,7 +195,6 @@ export const OTHER_KINDS = [
 
 /** By the path of what they belong to. */
 export const OTHER_FIELDS: Readonly<Record<string, readonly string[]>> = {
-  Source: ['dispatch', 'allow', 'rateLimit', 'sensitive', 'retention', 'unmatched', 'schedule'],
   Route: ['each', 'drain', 'rateLimit', 'concurrency', 'order', 'debounce', 'batch'],
   'Route.do': ['operation', 'upsert', 'start', 'schedule', 'unschedule', 'agent', 'connection', 'wait'],
   'Route.do.http': ['connection'],
@@ -197,5 +204,4 @@ export const OTHER_FIELDS: Readonly<Record<string, readonly string[]>> = {
 /** Values of fields that are here. */
 export const OTHER_VALUES: Readonly<Record<string, readonly string[]>> = {
   'Route.fanOut': ['first', 'one'],
-  'Source.status': ['paused'],
 }

@@ -77,6 +77,7 @@ export function makeIntake(
   ) => {
     const { verify: scheme } = source.document
     if (scheme.scheme === 'none') return
+    if (scheme.scheme === 'closed') throw new AppError('unknown_source')
     const secrets = await vault.resolve(request.tenant as TenantId, scheme.secret)
     if (secrets.length === 0) {
       log.error('source.secret-missing', { source: source.document.name, tenant: request.tenant })
@@ -164,6 +165,8 @@ export function makeIntake(
         payloadHash,
         headers: stringifyJson(kept),
         data: text,
+        raw: null,
+        sensitive: [],
       },
       payload,
       kept,

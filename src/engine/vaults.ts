@@ -1,6 +1,6 @@
 // One vault of two: `{ env }` from the environment, `{ ref }` from the vault that people fill.
 
-import type { DefinitionDocument } from '../core/definition/index.ts'
+import { type DefinitionDocument, secretsOf } from '../core/definition/index.ts'
 import type { Vault } from '../ports/vault.ts'
 
 export function combineVaults(vaults: { readonly env: Vault; readonly ref: Vault }): Vault {
@@ -23,8 +23,8 @@ export function unsetSecrets(
   names: ReadonlySet<string>,
 ): readonly { readonly source: string; readonly name: string }[] {
   return documents.flatMap((document) => {
-    if (document.kind !== 'Source' || document.verify.scheme === 'none') return []
-    const missing = document.verify.secret.flatMap((ref) =>
+    if (document.kind !== 'Source') return []
+    const missing = secretsOf(document.verify).flatMap((ref) =>
       'ref' in ref && !names.has(ref.ref) ? [ref.ref] : [],
     )
     return missing.map((name) => ({ source: document.name, name }))

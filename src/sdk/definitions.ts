@@ -78,7 +78,8 @@ export type Verification =
 
 /** A way in, with its verification. */
 export interface SourceDefinition extends Described {
-  readonly verify: Verification
+  /** Only a schedule goes without. */
+  readonly verify?: Verification
   /** A ready mapping; or write `subject`. */
   readonly subjects?: 'github'
   /** What an event of this source is called: `shop.events.{{ payload.type }}`. */
@@ -101,7 +102,60 @@ export interface SourceDefinition extends Described {
     readonly body?: SizeText
     readonly depth?: number
   }
-  readonly status?: 'active' | 'disabled'
+  /** `paused` keeps what arrives, `disabled` refuses it. */
+  readonly status?: 'active' | 'paused' | 'disabled'
+  /** Internal events that are made from what arrives. */
+  readonly dispatch?: {
+    /** `first` when left out. */
+    readonly mode?: 'first' | 'all'
+    readonly rules: readonly {
+      readonly when?: Condition
+      readonly emit: Template
+      /** The payload when left out. */
+      readonly data?: Sent
+    }[]
+    /** `keep` when left out. */
+    readonly otherwise?: 'keep' | 'deadLetter'
+  }
+  /** Networks, addresses, or a vendor's name. */
+  readonly allow?: string | readonly string[]
+  readonly rateLimit?: { readonly perMinute: number; readonly burst?: number }
+  /** Paths such as `payload.user.email`: encrypted at rest, hidden from viewers. */
+  readonly sensitive?: readonly string[]
+  /** `30d` when left out. */
+  readonly retention?: DurationText
+  /** `keep` when left out. */
+  readonly unmatched?: 'keep' | 'deadLetter'
+  /** Makes events by the clock; nobody sends to it. */
+  readonly schedule?: {
+    readonly cron: string
+    /** `UTC` when left out. */
+    readonly zone?: string
+    /** `once` when left out. */
+    readonly missed?: 'once' | 'skip' | 'all'
+    readonly data?: unknown
+  }
+  /** The subjects that it can publish. */
+  readonly catalog?: {
+    /** `pass` when left out. */
+    readonly mismatch?: 'pass' | 'tag' | 'quarantine'
+    readonly subjects?: readonly {
+      readonly subject: string
+      readonly description?: string
+      /** A JSON Schema. */
+      readonly schema?: unknown
+      readonly example?: unknown
+    }[]
+  }
+  /** What senders are answered. */
+  readonly respond?: { readonly status?: number; readonly contentType?: string; readonly body?: Sent }
+  readonly handshake?: {
+    readonly method?: 'GET' | 'POST'
+    readonly when: Condition
+    readonly status?: number
+    readonly contentType?: string
+    readonly body?: Template
+  }
 }
 
 export interface RetryDefinition {

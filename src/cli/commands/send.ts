@@ -2,15 +2,16 @@
 
 import { randomInt, randomUUID } from 'node:crypto'
 import { type Command, Option } from 'commander'
-import type { SourceDocument, VerifyDocument } from '../../core/definition/index.ts'
+import { type SourceDocument, secretsOf, type VerifyDocument } from '../../core/definition/index.ts'
 import { type JsonValue, parseJson, stringifyJson } from '../../core/json/index.ts'
 import { signRequest } from '../../core/source/index.ts'
 import { findTameNumber, makeGithubSample, SAMPLE_NAMES } from '../../demo/index.ts'
-import { type Answer, type Cli, collect, handle, type Session, wholeNumber } from '../command.ts'
+import { type Cli, collect, handle, type Session, wholeNumber } from '../command.ts'
 import { CliError, problemToError, usageError } from '../failure.ts'
+import { readHeaders } from '../headers.ts'
 import { readInput } from '../input.ts'
+import { findSecret, readSource, secretUnknown, variablesOf } from '../signing.ts'
 import { count } from '../text.ts'
-import { findDefinition } from './definitions.ts'
 
 interface SendOptions {
   readonly event?: string
@@ -23,8 +24,6 @@ interface SendOptions {
 const COUNT_MAX = 10_000
 const AT_ONCE = 16
 const SAMPLES = 1_000_000_000
-/** What everybody knows in DEV: the node has it too when the variable is not set. */
-const DEV_SECRETS: Readonly<Record<string, string>> = { GITHUB_WEBHOOK_SECRET: 'dev-secret' }
 
 export function addSendCommand(program: Command, cli: Cli): void {
   const command = program
@@ -51,12 +50,10 @@ interface Sent {
 
 async function send(session: Session, options: SendOptions, name: string): Promise<void> {
   const { api, out } = session
-  const item = await findDefinition(session, name, ['source'])
-  const [{ document }, me] = await Promise.all([
-    api.get<{ document: SourceDocument }>(`/v1/definitions/${item.kind}/${encodeURIComponent(name)}`),
-    api.get<Answer<'getMe'>>('/v1/me'),
-  ])
-  const secret = findSecret(document.verify, options, session, me)
+  const source = await readSource(session, name)
+  const { document, me } = source
+  const secret = findSecret(source, options.secret, session.env)
+  if (secret === null) throw secretUnknown(document.verify)
   const makeBody = await bodyMaker(session, options, document)
   const path = `/in/${encodeURIComponent(me.tenant)}/${encodeURIComponent(name)}`
   const deliver = async (number: number): Promise<Sent> => {
@@ -198,42 +195,10 @@ export function withOtherId(
   return encode(value)
 }
 
-function readHeaders(given: readonly string[]): Readonly<Record<string, string>> {
-  return Object.fromEntries(
-    given.map((text) => {
-      const match = /^([\w-]+):\s*(.*)$/.exec(text)
-      if (match === null) throw usageError(`‘${text}’ is not a header`, 'Write it as name: value.')
-      return [String(match[1]).toLowerCase(), String(match[2])]
-    }),
-  )
-}
-
-// --- The secret
-
-function findSecret(
-  verify: VerifyDocument,
-  options: SendOptions,
-  session: Session,
-  me: Answer<'getMe'>,
-): string {
-  if (verify.scheme === 'none') return ''
-  if (options.secret !== undefined) return options.secret
-  const names = verify.secret.flatMap((ref) => ('env' in ref ? [ref.env] : []))
-  for (const name of names) {
-    const value = session.env[name]
-    if (value !== undefined && value !== '') return value
-  }
-  const known = names.map((name) => DEV_SECRETS[name]).find((value) => value !== undefined)
-  if (known !== undefined && me.environment !== 'QA' && me.environment !== 'PROD') return known
-  const next =
-    names.length > 0 ? `Set ${names.join(' or ')} as the node has it, or give --secret.` : 'Give --secret.'
-  throw new CliError('the secret to sign with is not known here', { next })
-}
-
 function explainRefusal(status: number, answer: JsonValue, { name, verify }: SourceDocument): CliError {
   const refused = problemToError(status, answer)
   if (status !== 401 || verify.scheme === 'none') return refused
-  const variables = verify.secret.flatMap((ref) => ('env' in ref ? [ref.env] : []))
+  const variables = secretsOf(verify).flatMap((ref) => ('env' in ref ? [ref.env] : []))
   return new CliError(refused.message, {
     ending: 'notAllowed',
     next: `The node has another secret for ${name}: give it with --secret${variables.length > 0 ? ` or ${variables.join(', ')}` : ''}.`,

@@ -4,11 +4,14 @@
 
 import type { FailureClass } from '../failure/index.ts'
 import type { JsonValue } from '../json/index.ts'
+import { DAY } from '../time/index.ts'
 
 export type SecretRef = { readonly env: string } | { readonly ref: string }
 
 export type VerifyDocument =
   | { readonly scheme: 'none' }
+  /** Nobody sends to it. */
+  | { readonly scheme: 'closed' }
   | { readonly scheme: 'github'; readonly secret: readonly SecretRef[] }
   | {
       readonly scheme: 'hmac'
@@ -23,6 +26,14 @@ export type VerifyDocument =
       readonly timestampHeader: string | null
       readonly toleranceMs: number
     }
+
+/** How long events are kept where a source says nothing. */
+export const RETENTION_MS = 30 * DAY
+
+/** What it verifies with: none where nobody proves anything. */
+export function secretsOf(verify: VerifyDocument): readonly SecretRef[] {
+  return 'secret' in verify ? verify.secret : []
+}
 
 export interface SourceDocument {
   readonly kind: 'Source'
@@ -45,7 +56,73 @@ export interface SourceDocument {
     readonly windowMs: number
   }
   readonly limits: { readonly bodyBytes: number; readonly depth: number }
-  readonly status: 'active' | 'disabled'
+  readonly status: 'active' | 'paused' | 'disabled'
+
+  // What is left out was not written, and means the default.
+
+  /** The ready mapping that named the subject and the rest. */
+  readonly mapping?: string
+  readonly dispatch?: DispatchDocument
+  /** Networks, addresses and vendors' names, as written; left out: everybody. */
+  readonly allow?: readonly string[]
+  readonly rateLimit?: { readonly perMinute: number; readonly burst: number }
+  /** Paths such as `payload.user.email`. */
+  readonly sensitive?: readonly string[]
+  /** Left out: `RETENTION_MS`. */
+  readonly retentionMs?: number
+  /** Left out: kept, and shown as unmatched. */
+  readonly unmatched?: 'deadLetter'
+  readonly schedule?: ScheduleDocument
+  readonly catalog?: CatalogDocument
+  readonly respond?: AnswerDocument
+  readonly handshake?: HandshakeDocument
+}
+
+export interface DispatchDocument {
+  readonly mode: 'first' | 'all'
+  readonly rules: readonly {
+    /** null: always. */
+    readonly when: ConditionDocument
+    /** A template. */
+    readonly emit: string
+    /** A tree of templates. */
+    readonly data: JsonValue
+  }[]
+  /** Of an event that no rule wants. */
+  readonly otherwise: 'keep' | 'deadLetter'
+}
+
+export interface ScheduleDocument {
+  readonly cron: string
+  readonly zone: string
+  /** What becomes of the instants that passed while nobody could fire. */
+  readonly missed: 'once' | 'skip' | 'all'
+  /** Beside what the payload says of the instant itself. */
+  readonly data: JsonValue
+}
+
+export interface CatalogDocument {
+  /** Of a payload that does not fit its schema. */
+  readonly mismatch: 'pass' | 'tag' | 'quarantine'
+  readonly subjects: readonly {
+    readonly subject: string
+    readonly description?: string
+    readonly schema?: JsonValue
+    readonly example?: JsonValue
+  }[]
+}
+
+export interface AnswerDocument {
+  readonly status: number
+  readonly contentType: string
+  /** A tree of templates; a text is sent as it is, anything else as JSON. */
+  readonly body: JsonValue
+}
+
+/** Asked before there is an event: whoever answers rightly may send. */
+export interface HandshakeDocument extends AnswerDocument {
+  readonly method: 'GET' | 'POST'
+  readonly when: ConditionDocument
 }
 
 export interface RetryPolicy {

@@ -1,18 +1,24 @@
 export { hashBundle } from './bundle.ts'
 export type {
   ActionDocument,
+  AnswerDocument,
+  CatalogDocument,
   ConditionDocument,
   DefinitionDocument,
+  DispatchDocument,
   EmitActionDocument,
   FunctionActionDocument,
+  HandshakeDocument,
   HttpActionDocument,
   ProfileDocument,
   RetryPolicy,
   RouteDocument,
+  ScheduleDocument,
   SecretRef,
   SourceDocument,
   VerifyDocument,
 } from './documents.ts'
+export { RETENTION_MS, secretsOf } from './documents.ts'
 export { hashDocument, hashText } from './hash.ts'
 export {
   type Authored,

@@ -59,6 +59,8 @@ export function compileVerifier(document: VerifyDocument): Verifier {
   switch (document.scheme) {
     case 'none':
       return () => OK
+    case 'closed':
+      return () => refuse('signature_wrong', 'nobody sends to this source')
     case 'github': {
       const signed = compileSigned('{{ body }}')
       return (input) => verifyHmac(GITHUB, signed, input)
@@ -78,7 +80,7 @@ export function verifySignature(document: VerifyDocument, input: VerifyInput): V
 
 /** The header that makes a request valid, for samples and tests: `{ 'x-hub-signature-256': 'sha256=…' }`. */
 export function signRequest(document: VerifyDocument, input: SignInput): Headers {
-  if (document.scheme === 'none') return {}
+  if (document.scheme === 'none' || document.scheme === 'closed') return {}
   const shape = document.scheme === 'github' ? GITHUB : document
   const signed = compileSigned(document.scheme === 'github' ? '{{ body }}' : document.signed)
   const value = digest(shape, input.secret, signed(input.headers ?? {}, input.body))
