@@ -1,3 +1,4 @@
+export { clearPaths } from './clear-paths.ts'
 export { type Condition, compileCondition } from './condition.ts'
 export {
   ExpressionError,

@@ -18,6 +18,8 @@ export interface Template {
   readonly paths: readonly string[]
   /** True when the text has no template in it. */
   readonly isConstant: boolean
+  /** What is written as it is, in order; null where something is computed. */
+  readonly literals: readonly (string | null)[]
   /** Undefined only for one template alone whose value is missing. Throws ExpressionError. */
   render(scope: Scope, mode?: TemplateMode): JsonValue | undefined
 }
@@ -47,7 +49,8 @@ export function makeTemplate(text: string, options?: CompileOptions): Template {
   }
   const roots = [...new Set(programs.flatMap((program) => program.roots))]
   const paths = [...new Set(programs.flatMap((program) => program.paths))]
-  return { text, roots, paths, isConstant: programs.length === 0, render }
+  const literals = parts.map((part) => (typeof part === 'string' ? part : null))
+  return { text, roots, paths, isConstant: programs.length === 0, literals, render }
 }
 
 function renderText(parts: readonly Part[], scope: Scope): string {
@@ -81,7 +84,7 @@ function urlValue(program: Program, scope: Scope, before: string): string {
   return encodeText(text)
 }
 
-function splitTemplate(text: string, options?: CompileOptions): readonly Part[] {
+export function splitTemplate(text: string, options?: CompileOptions): readonly Part[] {
   const parts: Part[] = []
   let from = 0
   for (;;) {

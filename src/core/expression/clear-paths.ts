@@ -1,0 +1,57 @@
+// core/expression/clear-paths.ts — the paths whose values reach the result of a text as they are. What is only compared,
+// counted or asked for, and what goes through `hash`, does not.
+
+import { childrenOf, type Node, staticPath } from './ast.ts'
+import { Fault } from './errors.ts'
+import { compileProgram } from './expression.ts'
+import { splitTemplate } from './template.ts'
+
+/** Functions whose result says nothing of the text that they are given. */
+const CONSUMING = new Set(['hash', 'size', 'type', 'contains', 'startsWith', 'endsWith', 'matches', 're'])
+
+/** Empty for a text that does not compile. */
+export function clearPaths(text: string, as: 'expression' | 'template'): readonly string[] {
+  try {
+    const programs =
+      as === 'expression'
+        ? [compileProgram(text)]
+        : splitTemplate(text).flatMap((part) => (typeof part === 'string' ? [] : [part]))
+    const found = new Set<string>()
+    for (const { node } of programs) walk(node, found)
+    return [...found]
+  } catch (error) {
+    if (error instanceof Fault) return []
+    throw error
+  }
+}
+
+function walk(node: Node, found: Set<string>): void {
+  const path = staticPath(node)
+  if (path !== undefined) {
+    // Without a root it is a part of an element, whose list was seen before.
+    if (/^[A-Za-z_]/.test(path)) found.add(path)
+    return
+  }
+  for (const part of flowing(node)) walk(part, found)
+}
+
+/** The parts whose values may be in the node's own. */
+function flowing(node: Node): readonly Node[] {
+  switch (node.kind) {
+    case 'has':
+    case 'not':
+    case 'and':
+    case 'or':
+      return []
+    case 'choice':
+      return [node.yes, node.no]
+    case 'binary':
+      return ['==', '!=', '<', '<=', '>', '>=', 'in'].includes(node.operator) ? [] : [node.left, node.right]
+    case 'call':
+      return CONSUMING.has(node.name) ? [] : childrenOf(node)
+    case 'macro':
+      return node.name === 'map' || node.name === 'filter' ? childrenOf(node) : []
+    default:
+      return childrenOf(node)
+  }
+}

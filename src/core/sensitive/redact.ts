@@ -1,0 +1,51 @@
+// core/sensitive/redact.ts — a copy of a value without what is sensitive in it.
+//
+// Invariants: the value given is never changed; what is not on the way to a sensitive place is shared, not copied; own
+// members only, and none of them is ever set on a prototype. Where a value has another shape than a path says, what stands
+// there is hidden whole: a sender that changes its form must not show what somebody wanted hidden.
+
+import type { JsonValue } from '../json/index.ts'
+import { compileSensitive, type HidingTree } from './paths.ts'
+
+export const HIDDEN = '[hidden]'
+
+/** `paths` are of the payload's root; those of headers are passed over. */
+export function redact(value: JsonValue, paths: readonly string[]): JsonValue {
+  return redactBy(value, compileSensitive(paths).payload)
+}
+
+export function redactHeader(value: JsonValue, paths: readonly string[]): JsonValue {
+  return redactBy(value, compileSensitive(paths).header)
+}
+
+export function redactBy(value: JsonValue, tree: HidingTree | null): JsonValue {
+  if (tree === null) return value
+  if (tree.isWhole) return HIDDEN
+  // Nothing is there, so there is nothing to hide.
+  if (value === null) return value
+  if (typeof value !== 'object') return HIDDEN
+  return Array.isArray(value) ? redactList(value, tree) : redactMap(value as JsonMap, tree)
+}
+
+type JsonMap = Readonly<Record<string, JsonValue>>
+
+function redactList(list: readonly JsonValue[], tree: HidingTree): JsonValue {
+  if (tree.fields.size > 0) return HIDDEN
+  const copy = tree.each === null ? [...list] : list.map((item) => redactBy(item, tree.each))
+  for (const [at, below] of tree.positions) {
+    if (at < copy.length) copy[at] = redactBy(copy[at] as JsonValue, below)
+  }
+  return copy
+}
+
+function redactMap(map: JsonMap, tree: HidingTree): JsonValue {
+  if (tree.each !== null || tree.positions.size > 0) return HIDDEN
+  // Spreading defines members, also one that is called `__proto__`.
+  const copy: Record<string, JsonValue> = { ...map }
+  for (const [name, below] of tree.fields) {
+    if (!Object.hasOwn(copy, name)) continue
+    const value = redactBy(copy[name] as JsonValue, below)
+    Object.defineProperty(copy, name, { value, enumerable: true, configurable: true, writable: true })
+  }
+  return copy
+}

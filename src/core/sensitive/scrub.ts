@@ -1,0 +1,96 @@
+// core/sensitive/scrub.ts — texts that others write (a function's error, a vendor's refusal, a line for the log) without the
+// sensitive values of the event that they are about.
+//
+// Texts are looked through for the values themselves. A value of a few characters would blank half of every sentence and is
+// left alone; so many values that looking would be dear blank the whole text.
+
+import type { JsonValue } from '../json/index.ts'
+import { compileSensitive, type HidingTree } from './paths.ts'
+import { HIDDEN } from './redact.ts'
+
+export type Scrub = (text: string) => string
+
+const LENGTH_MIN = 4
+const VALUES_MAX = 2_000
+/** Of all values together: each is searched for in the text. */
+const LENGTH_SUM_MAX = 262_144
+const PLAIN_WORDS = new Set(['true', 'false', 'null'])
+
+export const scrubNothing: Scrub = (text) => text
+
+export function makeScrub(paths: readonly string[], payload: JsonValue, header: JsonValue): Scrub {
+  if (paths.length === 0) return scrubNothing
+  const { payload: inPayload, header: inHeader } = compileSensitive(paths)
+  const found: Found = { values: new Set(), length: 0, isTooMuch: false }
+  gather(payload, inPayload, found)
+  gather(header, inHeader, found)
+  if (found.isTooMuch) return () => HIDDEN
+  if (found.values.size === 0) return scrubNothing
+  // The longest first: a shorter one inside it must not leave the rest of it.
+  const values = [...found.values].sort((one, other) => other.length - one.length)
+  return (text) => values.reduce(hideEach, text)
+}
+
+function hideEach(text: string, value: string): string {
+  return text.includes(value) ? text.replaceAll(value, HIDDEN) : text
+}
+
+interface Found {
+  readonly values: Set<string>
+  length: number
+  isTooMuch: boolean
+}
+
+function gather(value: JsonValue, tree: HidingTree | null, found: Found): void {
+  if (tree === null || value === null || found.isTooMuch) return
+  if (isHiddenWhole(value, tree)) {
+    gatherAll(value, found)
+  } else if (Array.isArray(value)) {
+    for (const item of value) gather(item, tree.each, found)
+    for (const [at, below] of tree.positions) gather(value[at] ?? null, below, found)
+  } else {
+    const map = value as Readonly<Record<string, JsonValue>>
+    for (const [name, below] of tree.fields) {
+      if (Object.hasOwn(map, name)) gather(map[name] as JsonValue, below, found)
+    }
+  }
+}
+
+/** As `redact` does: also what has another shape than the paths say. */
+function isHiddenWhole(value: JsonValue, tree: HidingTree): boolean {
+  if (tree.isWhole || typeof value !== 'object') return true
+  return Array.isArray(value) ? tree.fields.size > 0 : tree.each !== null || tree.positions.size > 0
+}
+
+/** Every text and number in it; names of members are the sender's vocabulary, not its data. */
+function gatherAll(value: JsonValue, found: Found): void {
+  if (value === null || found.isTooMuch) return
+  if (typeof value === 'object') {
+    const parts = Array.isArray(value) ? value : Object.values(value)
+    for (const part of parts) gatherAll(part as JsonValue, found)
+    return
+  }
+  const text = String(value)
+  keep(text, found)
+  // As it stands in JSON that somebody quotes.
+  const quoted = JSON.stringify(text).slice(1, -1)
+  if (quoted !== text) keep(quoted, found)
+  const encoded = encodeText(text)
+  if (encoded !== text) keep(encoded, found)
+}
+
+/** As it stands in an address. */
+function encodeText(text: string): string {
+  try {
+    return encodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+function keep(text: string, found: Found): void {
+  if (text.length < LENGTH_MIN || PLAIN_WORDS.has(text) || found.values.has(text)) return
+  found.values.add(text)
+  found.length += text.length
+  found.isTooMuch = found.values.size > VALUES_MAX || found.length > LENGTH_SUM_MAX
+}
