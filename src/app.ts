@@ -14,14 +14,14 @@ import { makeLog } from './adapters/log-pino/index.ts'
 import { makeSystemRandom } from './adapters/random-system/index.ts'
 import { openSqliteStore } from './adapters/store-sqlite/index.ts'
 import { makeEnvVault } from './adapters/vault-env/index.ts'
-import { makeLocalVault, makeMasterKeys } from './adapters/vault-local/index.ts'
+import { makeLocalVault } from './adapters/vault-local/index.ts'
 import { applyFolder, type FolderDeps, followFolder, goneLines, putBackLines } from './app/folder.ts'
 import { noteQueueAges } from './app/queue-ages.ts'
 import type { Config } from './config/index.ts'
 import { messageOf } from './core/errors/index.ts'
 import { EMPTY_CODE_FOLDER } from './core/function/index.ts'
 import { DEFAULT_TENANT, makeIds, type NodeId } from './core/ids/index.ts'
-import { parseMasterKey } from './core/secret/index.ts'
+import { makeMasterKeys, parseMasterKey } from './core/secret/index.ts'
 import {
   type DefinitionFile,
   type Finding,

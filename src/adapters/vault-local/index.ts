@@ -1,2 +1,1 @@
-export { makeMasterKeys } from './master-keys.ts'
 export { makeLocalVault } from './vault-local.ts'

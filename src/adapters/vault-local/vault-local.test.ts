@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { AppError } from '../../core/errors/index.ts'
 import { DEFAULT_TENANT, type TenantId } from '../../core/ids/index.ts'
+import { makeMasterKeys } from '../../core/secret/index.ts'
 import { combineVaults } from '../../engine/vaults.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { vaultConformance } from '../../ports/vault.conformance.ts'
@@ -8,7 +9,7 @@ import { makeMemoryLog } from '../log-memory/index.ts'
 import { makeSystemRandom } from '../random-system/index.ts'
 import { makeMemoryStore } from '../store-memory/index.ts'
 import { makeEnvVault } from '../vault-env/index.ts'
-import { makeLocalVault, makeMasterKeys } from './index.ts'
+import { makeLocalVault } from './index.ts'
 
 const keyOf = (fill: number) => new Uint8Array(32).fill(fill)
 const ACME = 'acme' as TenantId

@@ -9,13 +9,13 @@
 import { makeCache } from '../../core/cache/index.ts'
 import { AppError } from '../../core/errors/index.ts'
 import type { TenantId } from '../../core/ids/index.ts'
+import type { MasterKeys } from '../../core/secret/index.ts'
 import { type Instant, SECOND } from '../../core/time/index.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Random } from '../../ports/random.ts'
 import type { PageRequest, Store, StoredRecord } from '../../ports/store.ts'
 import type { SecretRow, SecretVault } from '../../ports/vault.ts'
-import type { MasterKeys } from './master-keys.ts'
 import { type Binding, type Envelope, EnvelopeError, openValue, sealValue, wrapAnew } from './seal.ts'
 
 interface Version {

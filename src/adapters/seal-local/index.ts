@@ -1,0 +1,1 @@
+export { makeLocalSeal } from './seal-local.ts'
