@@ -78,6 +78,8 @@ async function fill(file: string, progress: (text: string) => void): Promise<voi
             dedupKey: key,
             headers: '{"content-type":"application/json","x-github-event":"issues"}',
             data,
+            raw: null,
+            sensitive: [],
             matched: 1,
           },
         },

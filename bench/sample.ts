@@ -1,11 +1,13 @@
-// What is sent: one signed GitHub event of 1 KiB. The body is the same every time, so that wrk can carry its signature;
-// the delivery id, and with it the dedup key and the ledger key, is random every time.
+// What is sent: one signed GitHub event, made up and of 1 KiB or real and of 20 KiB. The body is the same every time, so that
+// wrk can carry its signature; the delivery id, and with it the dedup key and the ledger key, is random every time.
 
+import { createRequire } from 'node:module'
 import { signRequest } from '../src/core/source/index.ts'
 
 export const SECRET = 'bench-secret'
 const PATH = '/in/default/github'
 const BODY_BYTES = 1_024
+const REAL_BYTES = 20 * 1_024
 
 export function sampleBody(): string {
   const base = {
@@ -17,17 +19,36 @@ export function sampleBody(): string {
   return JSON.stringify({ ...base, issue: { ...base.issue, body: 'w'.repeat(BODY_BYTES - length) } })
 }
 
+interface Sample {
+  readonly event: string
+  readonly body: string
+}
+
+export const SMALL: Sample = { event: 'issues', body: sampleBody() }
+
+/** A payload that GitHub really sent, the one nearest to 20 KiB. */
+export function realSample(): Sample {
+  const all = createRequire(import.meta.url)('@octokit/webhooks-examples') as readonly {
+    readonly name: string
+    readonly examples: readonly object[]
+  }[]
+  const samples = all.flatMap(({ name, examples }) =>
+    examples.map((example) => ({ event: name, body: JSON.stringify(example) })),
+  )
+  const off = ({ body }: Sample) => Math.abs(Buffer.byteLength(body) - REAL_BYTES)
+  return samples.reduce((nearest, one) => (off(one) < off(nearest) ? one : nearest))
+}
+
 /** A script for wrk: POSTs with a fresh random delivery id each. */
-export function wrkScript(): string {
-  const body = sampleBody()
+export function wrkScript({ event, body }: Sample): string {
   const signed = signRequest(
     { scheme: 'github', secret: [] },
     { body: new TextEncoder().encode(body), secret: SECRET },
   )
-  const headers = { 'content-type': 'application/json', 'x-github-event': 'issues', ...signed }
+  const headers = { 'content-type': 'application/json', 'x-github-event': event, ...signed }
   const lines = Object.entries(headers).map(([name, value]) => `  headers['${name}'] = '${value}'`)
   return `
-local body = '${body}'
+local body = [==[${body}]==]
 local headers = {}
 function init(args)
   math.randomseed(tonumber(args[1]))

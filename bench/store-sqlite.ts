@@ -75,6 +75,8 @@ function makePair(owner: Incarnation): Pair {
             payloadHash: HASH,
             headers: '{"content-type":"application/json","user-agent":"bench"}',
             data: BODY,
+            raw: null,
+            sensitive: [],
             matched: 1,
           },
         },
