@@ -89,7 +89,7 @@ module.exports = {
     },
 
     mayImport('core', [], 'pass the value in as an argument, or move the pure part into src/core.'),
-    ...mayUse('core', ['re2js', 'ipaddr.js'], ['crypto'], behindPort),
+    ...mayUse('core', ['re2js', 'ipaddr.js', 'croner'], ['crypto'], behindPort),
     mayImport('ports', ['core'], 'a port speaks in types of src/core; move the type there.'),
     ...mayUse(
       'ports',
