@@ -17,6 +17,8 @@ export interface Connection {
   get<Answer>(path: string, query?: Query): Promise<Answer>
   post<Answer>(path: string, body?: object): Promise<Answer>
   delete(path: string): Promise<void>
+  /** An answer as it is. */
+  bytes(path: string): Promise<Uint8Array<ArrayBuffer>>
   /** What changes, as it happens, until Ctrl-C. */
   stream(): Promise<AsyncGenerator<StreamMessage, void, undefined>>
   /** To the ingest, without a key. */
@@ -60,6 +62,9 @@ export function makeConnection(options: ConnectionOptions, env: Env, signal: Abo
     post: (path, body = {}) => ask('POST', path, body),
     async delete(path) {
       await ask('DELETE', path)
+    },
+    async bytes(path) {
+      return new Uint8Array(await (await request('GET', path, {})).arrayBuffer())
     },
     async stream() {
       // Asked first: the client would wait for a node that is not there, and a person wants to know.

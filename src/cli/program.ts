@@ -7,6 +7,7 @@ import { addDeadLetterCommands } from './commands/dead-letters.ts'
 import { addDefinitionCommands } from './commands/definitions.ts'
 import { addDemoCommand } from './commands/demo.ts'
 import { addEventCommands } from './commands/events.ts'
+import { addListenCommand } from './commands/listen.ts'
 import { addLogCommand } from './commands/logs.ts'
 import { addReplayCommands } from './commands/replay.ts'
 import { addSendCommand } from './commands/send.ts'
@@ -41,6 +42,7 @@ export function makeProgram(cli: Cli): Command {
   addDefinitionCommands(program, cli)
   program.commandsGroup('What happens:')
   addSendCommand(program, cli)
+  addListenCommand(program, cli)
   addEventCommands(program, cli)
   addWorkCommands(program, cli)
   addTryCommand(program, cli)

@@ -2,7 +2,7 @@
 
 import { randomInt, randomUUID } from 'node:crypto'
 import { type Command, Option } from 'commander'
-import { type SourceDocument, secretsOf, type VerifyDocument } from '../../core/definition/index.ts'
+import type { SourceDocument } from '../../core/definition/index.ts'
 import { type JsonValue, parseJson, stringifyJson } from '../../core/json/index.ts'
 import { signRequest } from '../../core/source/index.ts'
 import { findTameNumber, makeGithubSample, SAMPLE_NAMES } from '../../demo/index.ts'
@@ -198,7 +198,7 @@ export function withOtherId(
 function explainRefusal(status: number, answer: JsonValue, { name, verify }: SourceDocument): CliError {
   const refused = problemToError(status, answer)
   if (status !== 401 || verify.scheme === 'none') return refused
-  const variables = secretsOf(verify).flatMap((ref) => ('env' in ref ? [ref.env] : []))
+  const variables = variablesOf(verify)
   return new CliError(refused.message, {
     ending: 'notAllowed',
     next: `The node has another secret for ${name}: give it with --secret${variables.length > 0 ? ` or ${variables.join(', ')}` : ''}.`,

@@ -1,0 +1,53 @@
+// The secret and the signature of what commands send: as the source's definition says, with a secret that is known here.
+
+import { type SourceDocument, secretsOf, type VerifyDocument } from '../core/definition/index.ts'
+import type { Answer, Session } from './command.ts'
+import { CliError } from './failure.ts'
+
+/** What everybody knows in DEV: the node has it too when the variable is not set. */
+const DEV_SECRETS: Readonly<Record<string, string>> = { GITHUB_WEBHOOK_SECRET: 'dev-secret' }
+
+export interface SourceInForce {
+  readonly document: SourceDocument
+  readonly me: Answer<'getMe'>
+}
+
+export async function readSource(session: Session, name: string): Promise<SourceInForce> {
+  const path = `/v1/definitions/Source/${encodeURIComponent(name)}`
+  const [{ document }, me] = await Promise.all([
+    session.api.get<{ document: SourceDocument }>(path),
+    session.api.get<Answer<'getMe'>>('/v1/me'),
+  ])
+  return { document, me }
+}
+
+/** The variables that the definition names; empty where it names none, or where there is nothing to sign with. */
+export function variablesOf(verify: VerifyDocument): readonly string[] {
+  return secretsOf(verify).flatMap((ref) => ('env' in ref ? [ref.env] : []))
+}
+
+/** null: nobody said it here. Sources that verify nothing need none: ''. */
+export function findSecret(
+  source: SourceInForce,
+  given: string | undefined,
+  env: Session['env'],
+): string | null {
+  const { verify } = source.document
+  if (secretsOf(verify).length === 0) return ''
+  if (given !== undefined) return given
+  const names = variablesOf(verify)
+  for (const name of names) {
+    const value = env[name]
+    if (value !== undefined && value !== '') return value
+  }
+  const { environment } = source.me
+  if (environment === 'QA' || environment === 'PROD') return null
+  return names.map((name) => DEV_SECRETS[name]).find((value) => value !== undefined) ?? null
+}
+
+export function secretUnknown(verify: VerifyDocument): CliError {
+  const names = variablesOf(verify)
+  const next =
+    names.length > 0 ? `Set ${names.join(' or ')} as the node has it, or give --secret.` : 'Give --secret.'
+  return new CliError('the secret to sign with is not known here', { next })
+}

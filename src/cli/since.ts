@@ -1,0 +1,29 @@
+// «Since when», as people write it: an event’s id, a moment, or how long ago.
+
+import { usageError } from './failure.ts'
+
+const UNITS: Readonly<Record<string, number>> = {
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+}
+
+export function parseSince(text: string, now: number): { readonly id: string } | { readonly at: number } {
+  if (/^evt_[\w-]+$/.test(text)) return { id: text }
+  return { at: parseMoment(text, now) }
+}
+
+/** `10m`, `2h`, `7d`; or a date, with or without a time. A time without a zone is that of this machine. */
+export function parseMoment(text: string, now: number): number {
+  const ago = /^(\d{1,6})([smhd])$/.exec(text)
+  if (ago !== null) return now - Number(ago[1]) * (UNITS[ago[2] as string] as number)
+  const at = /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : Number.NaN
+  if (Number.isNaN(at)) {
+    throw usageError(
+      `‘${text}’ is not a moment`,
+      'Write how long ago, such as 10m or 2h, or 2026-03-02T08:00Z.',
+    )
+  }
+  return at
+}
