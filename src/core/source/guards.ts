@@ -1,0 +1,58 @@
+// What stands before and behind a source's events, compiled once: who may send, how often, what is answered to a
+// handshake and to an event. Verification is not here, and neither is the body.
+
+import { must } from '../action/index.ts'
+import type { AnswerDocument, HandshakeDocument, SourceDocument } from '../definition/index.ts'
+import { compileCondition, compileShape, type Scope } from '../expression/index.ts'
+import { type BucketPolicy, compileAllowlist, type Networks } from '../guard/index.ts'
+import { stringifyJson } from '../json/index.ts'
+import { MINUTE } from '../time/index.ts'
+
+/** What is sent back instead of the usual acknowledgement. */
+export interface Answer {
+  readonly status: number
+  readonly contentType: string
+  readonly body: string
+}
+
+export interface Handshake {
+  readonly method: 'GET' | 'POST'
+  /** null: this is no handshake. Throws ExpressionError. */
+  answer(scope: Scope): Answer | null
+}
+
+export interface Guards {
+  /** null: everybody may send. */
+  readonly allows: Networks | null
+  /** null: as often as they like. */
+  readonly rate: BucketPolicy | null
+  readonly handshake: Handshake | null
+  /** What an event is answered with; null: its id. Throws ExpressionError. */
+  readonly respond: ((scope: Scope) => Answer) | null
+}
+
+export function compileGuards(document: SourceDocument): Guards {
+  const { allow, rateLimit, handshake, respond } = document
+  return {
+    allows: allow === undefined ? null : compileAllowlist(allow),
+    rate:
+      rateLimit === undefined ? null : { capacity: rateLimit.burst, refillMs: MINUTE / rateLimit.perMinute },
+    handshake: handshake === undefined ? null : compileHandshake(handshake),
+    respond: respond === undefined ? null : compileAnswer(respond),
+  }
+}
+
+function compileHandshake(document: HandshakeDocument): Handshake {
+  const when = must(compileCondition(document.when)).condition
+  const answer = compileAnswer(document)
+  return { method: document.method, answer: (scope) => (when.test(scope) ? answer(scope) : null) }
+}
+
+function compileAnswer({ status, contentType, body }: AnswerDocument): (scope: Scope) => Answer {
+  const shape = must(compileShape(body)).shape
+  return (scope) => {
+    const value = shape.render(scope)
+    const text = value === undefined ? '' : typeof value === 'string' ? value : stringifyJson(value)
+    return { status, contentType, body: text }
+  }
+}
