@@ -11,6 +11,8 @@ export interface TestCliOptions {
   /** Of a terminal with so many columns. */
   readonly columns?: number
   readonly signal?: AbortSignal
+  /** Told after each write. */
+  readonly onWrite?: () => void
 }
 
 export function makeTestCli(options: TestCliOptions = {}) {
@@ -20,6 +22,7 @@ export function makeTestCli(options: TestCliOptions = {}) {
     columns: options.columns,
     write(text: string) {
       written[name] += text
+      options.onWrite?.()
     },
   })
   const env = options.env ?? {}
