@@ -14,6 +14,7 @@ import { assert } from '../core/errors/index.ts'
 import { parseDuration, parseSize } from '../core/expression/index.ts'
 import type { JsonValue } from '../core/json/index.ts'
 import { RETRY_PROFILES } from '../core/retry/index.ts'
+import { MAPPINGS } from '../core/source/index.ts'
 import { DAY, HOUR, MINUTE, SECOND } from '../core/time/index.ts'
 import { resolveWaysIn } from './resolve-ways-in.ts'
 import type { ActionInput, ProfileInput, RetryInput, RouteInput, SecretInput, SourceInput } from './schema.ts'
@@ -25,21 +26,6 @@ const TOLERANCE_MS = 5 * MINUTE
 const MAX_WAIT_MS = 24 * HOUR
 const TIMEOUT_MS = 10 * SECOND
 const PROBE_AFTER_MS = 30 * SECOND
-
-/** Ready mappings, by the name that `subjects` gives. */
-const MAPPINGS = {
-  github: {
-    // Events without an action, such as a push, have no token for it.
-    subject:
-      "github.events.{{ header.x-github-event }}{{ payload.action != null ? '.' + payload.action : '' }}",
-    event: {
-      id: 'header.x-github-delivery',
-      objectType: 'repository',
-      objectId: 'payload.repository.id',
-      occurredAt: null,
-    },
-  },
-} as const
 
 const NO_MAPPING = {
   subject: null,

@@ -3,6 +3,7 @@
 
 import { z } from 'zod'
 import { FAILURE_CLASSES } from '../core/failure/index.ts'
+import { MAPPING_NAMES } from '../core/source/index.ts'
 import { DAY, HOUR, MINUTE, SECOND } from '../core/time/index.ts'
 import {
   condition,
@@ -67,7 +68,7 @@ const sourceSchema = z
     kind: constant('Source'),
     ...envelope,
     verify: verify.optional(),
-    subjects: oneOf('github').optional(),
+    subjects: oneOf(...MAPPING_NAMES).optional(),
     subject: subjectSend(REQUEST_ROOTS).optional(),
     event: z
       .strictObject({

@@ -81,7 +81,7 @@ export interface SourceDefinition extends Described {
   /** Only a schedule goes without. */
   readonly verify?: Verification
   /** A ready mapping; or write `subject`. */
-  readonly subjects?: 'github'
+  readonly subjects?: 'github' | 'gitlab' | 'stripe' | 'terraform-cloud' | 'slack' | 'shopify' | 'workfront'
   /** What an event of this source is called: `shop.events.{{ payload.type }}`. */
   readonly subject?: Template
   readonly event?: {

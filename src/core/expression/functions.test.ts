@@ -163,3 +163,27 @@ describe('helpers', () => {
 function wellFormed(text: string): string {
   return text.replaceAll(/\p{Surrogate}/gu, '\ufffd')
 }
+
+test.each([
+  ["token('a b.c')", 'a_b_c'],
+  ["token(' *>.')", '_'],
+  ["token('a-b_c')", 'a-b_c'],
+  ['token(7)', '7'],
+  ['token(true)', 'true'],
+  ["token('')", null],
+  ['token([1])', null],
+  ["token({'a': 1})", null],
+  ['token(null)', null],
+  ["token('orders/create', '/')", 'orders.create'],
+  ["token('/a//b c/', '/')", 'a.b_c'],
+  ["token('...', '.')", null],
+  ["token('1.2.3.4.5.6.7.8.9', '.')", '1.2.3.4.5.6.7.8_9'],
+  ["'.' + token(null)", null],
+])('[CA1] %s is %j', (text, expected) => {
+  expect(evaluate(text)).toEqual(expected)
+})
+
+test('[CA1] a token ends somewhere, and holds no half of a pair', () => {
+  expect(evaluate('token(payload)', 'x'.repeat(300))).toBe('x'.repeat(96))
+  expect(evaluate(`token('${'a'.repeat(95)}😀')`)).toBe(`${'a'.repeat(95)}_`)
+})

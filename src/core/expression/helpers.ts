@@ -112,4 +112,27 @@ export function encodeText(text: string): string {
   return encodeURIComponent(text.replaceAll(/\p{Surrogate}/gu, '\ufffd'))
 }
 
-export const HELPERS: FunctionTable = { re, hash, extRef }
+/** Dots, wildcards, spaces, control characters and halves of surrogate pairs: no token of a subject holds them. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
+const NO_TOKEN = /[\s\u0000-\u001f\u007f-\u009f.*>\p{Surrogate}]+/gu
+const TOKEN_LENGTH_MAX = 96
+const TOKENS_MAX = 8
+
+/** A part of a subject from whatever was sent: one token, or with a separator as many as that makes. */
+const token: FunctionEntry = {
+  least: 1,
+  most: 2,
+  run(frame, site, args) {
+    const [value] = args
+    if (typeof value === 'object') return null
+    charge(frame, 1)
+    const text = toText(value).slice(0, TOKEN_LENGTH_MAX)
+    const separator = args.length < 2 ? '' : needText(frame, site, args, 1)
+    const parts = separator === '' ? [text] : text.split(separator).filter((part) => part !== '')
+    const [first, rest] = [parts.slice(0, TOKENS_MAX - 1), parts.slice(TOKENS_MAX - 1)]
+    const all = rest.length === 0 ? first : [...first, rest.join('_')]
+    return all.map((part) => part.replace(NO_TOKEN, '_')).join('.') || null
+  },
+}
+
+export const HELPERS: FunctionTable = { re, hash, extRef, token }

@@ -14,6 +14,7 @@ export {
   type Expression,
 } from './expression.ts'
 export type { Scope } from './frame.ts'
+export { compilePattern } from './helpers.ts'
 export { compilePath, looksLikePath, type Path, type PathStep } from './path.ts'
 export { type CompiledTree, compileShape, type Shape } from './shape.ts'
 export { compileTemplate, type Template, type TemplateMode } from './template.ts'

@@ -1,5 +1,16 @@
+export type { Dispatch, Dispatched } from './dispatch.ts'
+export { compileDispatch } from './dispatch.ts'
+export { type Answer, compileGuards, type Guards, type Handshake } from './guards.ts'
+export { MAPPING_NAMES, MAPPINGS, type Mapping, type MappingName } from './mappings/index.ts'
+export type { SignInput, Verifier, VerifyInput, VerifyResult } from './scheme.ts'
 export type { Headers } from './signed.ts'
 export type { EventNames, Source } from './source.ts'
 export { compileSource } from './source.ts'
-export type { Verifier, VerifyInput, VerifyResult } from './verify.ts'
-export { compileVerifier, signRequest, verifySignature } from './verify.ts'
+export {
+  compileVerifier,
+  handshakeOf,
+  secretHeadersOf,
+  signedUrl,
+  signRequest,
+  verifySignature,
+} from './verify.ts'

@@ -1,0 +1,40 @@
+// Workfront: the object's code is in its state (of what was deleted, in the old one), the event is CREATE, UPDATE, DELETE.
+// Codes that nobody would guess get the object's name. A message has no id: subscription, object, event and time are one.
+
+import type { Mapping } from './mapping.ts'
+
+/** Codes whose object is called otherwise; the others are their own name in small letters. */
+const WORKFRONT_OBJECTS = {
+  ASSGN: 'assignment',
+  CMPY: 'company',
+  DOCU: 'document',
+  EXPNS: 'expense',
+  OPTASK: 'issue',
+  PORT: 'portfolio',
+  PRGM: 'program',
+  PROJ: 'project',
+  PTLSEC: 'report',
+  PTLTAB: 'dashboard',
+  TMPL: 'template',
+  TSHET: 'timesheet',
+} as const
+
+const objects = Object.entries(WORKFRONT_OBJECTS)
+  .map(([code, name]) => `'${code}': '${name}'`)
+  .join(', ')
+const code = 'token(coalesce(payload.newState.objCode, payload.oldState.objCode, payload.objCode))'
+const object = `coalesce({${objects}}[${code}], lower(${code}), 'unknown')`
+const verbs = "{'CREATE': 'created', 'UPDATE': 'updated', 'DELETE': 'deleted'}"
+const verb = `coalesce(${verbs}[token(payload.eventType)], lower(token(payload.eventType)), 'unknown')`
+const id = 'coalesce(payload.newState.ID, payload.oldState.ID)'
+
+export const workfront: Mapping = {
+  title: 'Workfront',
+  subject: `workfront.events.{{ ${object} }}.{{ ${verb} }}`,
+  event: {
+    id: `hash(payload.subscriptionId, ${id}, payload.eventType, payload.eventTime.epochSecond, payload.eventTime.nano)`,
+    objectType: `{{ ${object} }}`,
+    objectId: id,
+    occurredAt: 'payload.eventTime.epochSecond',
+  },
+}
