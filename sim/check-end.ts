@@ -3,7 +3,7 @@
 import { DEFAULT_TENANT } from '../src/core/ids/index.ts'
 import type { LedgerEntry } from '../src/core/ledger/index.ts'
 import { SECOND } from '../src/core/time/index.ts'
-import type { WorkRow } from '../src/core/work/index.ts'
+import { letterOf, type WorkRow } from '../src/core/work/index.ts'
 import type { EngineConfig } from '../src/engine/index.ts'
 import type { StoreDump } from '../src/ports/store.ts'
 import type { Acknowledgement, Book } from './book.ts'
@@ -145,7 +145,7 @@ function checkLetters(book: Book, dump: StoreDump): void {
   for (const row of dump.work) {
     if (row.state !== 'dead') continue
     const isKept =
-      row.replayOf === null ? firsts.has(`${row.eventId} ${row.consumer}`) : letters.has(row.replayOf)
+      letterOf(row) === null ? firsts.has(`${row.eventId} ${row.consumer}`) : letters.has(letterOf(row)!)
     if (!isKept) book.violate('N2', `dead work ${short(row.id)} has no dead letter`)
   }
 }

@@ -3,6 +3,7 @@
 import { letterOfEdit, type NewDeadLetter } from '../src/core/dead-letter/index.ts'
 import type { StoredEvent } from '../src/core/event/index.ts'
 import { DEFAULT_TENANT, type DeadLetterId, type EventId } from '../src/core/ids/index.ts'
+import { letterOf } from '../src/core/work/index.ts'
 import type { Commit, Write } from '../src/ports/store.ts'
 import type { Book } from './book.ts'
 import type { Data } from './data.ts'
@@ -30,7 +31,7 @@ export function rootOf(events: ReadonlyMap<EventId, StoredEvent>, id: EventId): 
 export function makeLetterChecks({ book, data }: { readonly book: Book; readonly data: Data }): LetterChecks {
   const letters = new Map<DeadLetterId, NewDeadLetter>()
   /** By replay. */
-  const replayed = new Map<string, Set<DeadLetterId>>()
+  const replayed = new Map<string, Set<DeadLetterId | EventId>>()
 
   const put = (row: NewDeadLetter, commit: Commit) => {
     const before = letters.get(row.id)
@@ -58,7 +59,8 @@ export function makeLetterChecks({ book, data }: { readonly book: Book; readonly
 
   /** One effect per key: a replay calls under the key that the letter had, whatever the payload says now. */
   const reserved = ({ entry }: Extract<Write, { w: 'ledger.reserve' }>) => {
-    const replayOf = book.works.get(entry.work)?.replayOf ?? null
+    const item = book.works.get(entry.work)
+    const replayOf = item === undefined ? null : letterOf(item)
     const key = replayOf === null ? null : (letters.get(replayOf)?.key ?? null)
     if (key === null || routeOf(entry.consumer).document.do.type !== 'http') return
     if (entry.key !== key) book.violate('DL5', `the replay of ${key} reserves ${entry.key}`)
@@ -73,11 +75,10 @@ export function makeLetterChecks({ book, data }: { readonly book: Book; readonly
     const seen = replayed.get(write.key) ?? new Set()
     replayed.set(write.key, seen)
     for (const other of commit.writes) {
-      if (other.w !== 'work.add' || other.work.replayOf === null) continue
-      if (seen.has(other.work.replayOf)) {
-        book.violate('RP4', `${write.key} replays letter ${short(other.work.replayOf)} twice`)
-      }
-      seen.add(other.work.replayOf)
+      const replayOf = other.w === 'work.add' ? other.work.replayOf : null
+      if (replayOf === null) continue
+      if (seen.has(replayOf)) book.violate('RP4', `${write.key} replays ${short(replayOf)} twice`)
+      seen.add(replayOf)
       book.counts.bulkReplays += 1
     }
     const { replayed: count } = JSON.parse(write.body) as { replayed: number }

@@ -18,6 +18,8 @@ export interface Claims {
   start(): void
   /** Something may be due now, or will be after `delayMs`. */
   wake(delayMs?: number): void
+  /** Work of this consumer was added here: one that nobody defines is looked for at once. */
+  expect(tenant: TenantId, consumer: string): void
   /** A slot is free again: what was left for want of it can be claimed. */
   freed(alone: boolean): void
   /** No further claims; settles when the one under way is over. */
@@ -82,8 +84,7 @@ export function makeClaims(
     })
   }
 
-  const isUnknown = ({ tenant, consumer }: (typeof leftovers)[number]) =>
-    registry.route(tenant, consumer) === null
+  const isUnknown = ({ tenant, consumer }: (typeof leftovers)[number]) => !registry.knows(tenant, consumer)
 
   const slots = async () => {
     if (clock.monotonic() - leftoversAt >= LEFTOVERS_EVERY_MS) {
@@ -152,6 +153,12 @@ export function makeClaims(
       schedule(0)
     },
     wake: (delayMs = 0) => schedule(delayMs),
+    expect(tenant, consumer) {
+      const expected = { tenant, consumer }
+      const isListed = leftovers.some((one) => one.tenant === tenant && one.consumer === consumer)
+      if (!isListed && isUnknown(expected)) leftovers = [...leftovers, expected]
+      schedule(0)
+    },
     freed(alone) {
       if (left === 'no-slot' || (left === 'runs-alone' && alone)) schedule(0)
     },

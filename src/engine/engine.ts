@@ -4,6 +4,7 @@
 import type { DefinitionDocument } from '../core/definition/index.ts'
 import { makeIds, type TenantId } from '../core/ids/index.ts'
 import type { CommitResult } from '../ports/store.ts'
+import { makeAcceptor } from './acceptor.ts'
 import { type Claims, makeClaims } from './claims.ts'
 import { makeCommits } from './commits.ts'
 import { DECISIONS, type Decisions } from './decisions.ts'
@@ -15,11 +16,12 @@ import { makeFunctionEffects } from './function-effects.ts'
 import { makeFunctionEnds } from './function-end.ts'
 import { type Inspect, makeInspect } from './inspect/index.ts'
 import { type Accepted, type IntakeRequest, makeIntake } from './intake.ts'
+import { makeIntakeItems } from './intake-items.ts'
 import { makeInternalActions } from './internal.ts'
 import { makeItem } from './item.ts'
 import { makeLease } from './lease.ts'
 import { type Meter, makeMeter } from './meter.ts'
-import { bornRow, type EventPlan, planEvent, receivedEvent } from './plan.ts'
+import { bornRow, type EventPlan, type PlanDeps, planEvent, receivedEvent } from './plan.ts'
 import { makePool } from './pool.ts'
 import { makeRegistry } from './registry.ts'
 import { type DeadLetterActions, makeReplayer } from './replay.ts'
@@ -98,6 +100,7 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
     vars: config.vars,
     effects: () => effects,
     internal: () => internal,
+    intakeItems: () => intakeItems,
   })
   const pool = makePool({
     concurrency: config.concurrency,
@@ -110,13 +113,17 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
     pool,
     tenants: () => [...new Set(registry.consumers().map(({ tenant }) => tenant))],
   })
+  const planning: PlanDeps = {
+    registry,
+    pool,
+    code,
+    ids,
+    vars: config.vars,
+    owner: () => (open ? lease.owner() : null),
+  }
   const plan = (
     ...args: Parameters<typeof planEvent> extends [unknown, ...infer Rest] ? Rest : never
-  ): EventPlan =>
-    planEvent(
-      { registry, pool, code, ids, vars: config.vars, owner: () => (open ? lease.owner() : null) },
-      ...args,
-    )
+  ): EventPlan => planEvent(planning, ...args)
   const witness = makeWitness({ store, commits, settler, wake })
   const effects = makeEffects(
     { store, clock, time, random, http, log, commits, settler: wakingSettler(), lease, decisions, witness },
@@ -145,6 +152,15 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
     },
     config,
   )
+  const intakeItems = makeIntakeItems({
+    store,
+    log,
+    planning,
+    settler: wakingSettler(),
+    bury: runner.bury,
+    refresh: (tenant) => definitions.refresh(tenant),
+    settleBirths,
+  })
   const intake = makeIntake(
     {
       clock,
@@ -152,9 +168,7 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
       log,
       registry,
       ids,
-      commits,
-      plan,
-      settleBirths,
+      acceptor: makeAcceptor({ clock, log, commits, planning, settleBirths }),
       isOpen: () => open,
     },
     config,
@@ -193,6 +207,7 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
     // A commit refused by its own first application does not say what was leased: all of it, or claims find it.
     const leased =
       result?.ok === true ? result.leased : outcome.ok ? planned.births.map(({ work }) => work.id) : []
+    let started = 0
     for (const { work, route } of planned.births) {
       if (!leased.includes(work.id) || planned.owner === null) {
         pool.giveBack(work.id)
@@ -200,11 +215,12 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
       }
       const at = result?.at ?? time.now()
       const row = bornRow(planned, work, planned.owner, at)
-      const event = receivedEvent(planned.event, at)
+      const event = planned.stored ?? receivedEvent(planned.event, at)
       const { payload, header } = planned
+      started += 1
       pool.start(makeItem(planned.owner, row, event, { payload, header, route }))
     }
-    if (outcome.ok && planned.event.matched > leased.length) wake()
+    if (outcome.ok && planned.adds > started) wake()
   }
 
   return {

@@ -3,7 +3,12 @@
 // It is the engine's memory of what src/engine/definitions keeps in the store: looked up for every event, changed only
 // when somebody applies, pauses or resumes.
 
-import type { DefinitionDocument, DefinitionStatus, RouteDocument } from '../core/definition/index.ts'
+import type {
+  DefinitionDocument,
+  DefinitionStatus,
+  RouteDocument,
+  SourceDocument,
+} from '../core/definition/index.ts'
 import { definitionId } from '../core/definition/index.ts'
 import type { TenantId } from '../core/ids/index.ts'
 import { parseJson } from '../core/json/index.ts'
@@ -35,9 +40,14 @@ export interface Registry {
   /** The very version, in force or not. */
   pinned(tenant: TenantId, hash: string): Promise<Route | null>
   consumers(): readonly { readonly tenant: TenantId; readonly consumer: string; readonly paused: boolean }[]
+  /** Whether `consumers` tells of it. */
+  knows(tenant: TenantId, consumer: string): boolean
+  /** A source's very version, in force or not, as far as it is stored. */
+  sourceDocument(tenant: TenantId, hash: string): Promise<SourceDocument | null>
 }
 
 const PINNED_MAX = 10_000
+const SOURCE_PREFIX = 'source:'
 
 export function makeRegistry(deps: { readonly store: Store }): Registry {
   const bundles = new Map<string, Bundle>()
@@ -54,14 +64,22 @@ export function makeRegistry(deps: { readonly store: Store }): Registry {
       const bundle = compileBundle(documents, overrides, bundles.get(tenant))
       bundles.set(tenant, bundle)
       for (const route of bundle.routes.values()) remember(tenant, route)
-      consumers = [...bundles].flatMap(([name, { routes }]) =>
-        [...routes.values()].map((route) => ({
-          tenant: name as TenantId,
-          consumer: route.consumer,
-          // A disabled route keeps what is queued, as a paused one does; it differs in what arrives.
-          paused: route.status !== 'active',
-        })),
-      )
+      consumers = [...bundles].flatMap(([name, { routes, sources }]) => {
+        const tenant = name as TenantId
+        // What is disabled keeps what is queued, as what is paused does; it differs in what arrives.
+        return [
+          ...[...routes.values()].map(({ consumer, status }) => ({
+            tenant,
+            consumer,
+            paused: status !== 'active',
+          })),
+          ...[...sources.values()].map(({ document, status }) => ({
+            tenant,
+            consumer: `${SOURCE_PREFIX}${document.name}`,
+            paused: status !== 'active',
+          })),
+        ]
+      })
     },
     source: (tenant, name) => bundles.get(tenant)?.sources.get(name) ?? null,
     candidates: (tenant, subject) => bundles.get(tenant)?.candidates(subject) ?? [],
@@ -77,6 +95,17 @@ export function makeRegistry(deps: { readonly store: Store }): Registry {
       return route
     },
     consumers: () => consumers,
+    knows(tenant, consumer) {
+      const bundle = bundles.get(tenant)
+      if (!consumer.startsWith(SOURCE_PREFIX)) return bundle?.routes.has(consumer) ?? false
+      return bundle?.sources.has(consumer.slice(SOURCE_PREFIX.length)) ?? false
+    },
+    async sourceDocument(tenant, hash) {
+      if (hash === '') return null
+      const record = await deps.store.forTenant(tenant).record('definition', hash)
+      const document = record === null ? null : (parseJson(record.body) as unknown as DefinitionDocument)
+      return document?.kind === 'Source' ? document : null
+    },
   }
 }
 

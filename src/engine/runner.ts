@@ -7,16 +7,18 @@ import type { FailureClass } from '../core/failure/index.ts'
 import { JsonError } from '../core/json/index.ts'
 import type { LedgerEntry } from '../core/ledger/index.ts'
 import { type Route, routeScope, type Vars } from '../core/route/index.ts'
-import { EMPTY_NOTE, LOSSES_MAX } from '../core/work/index.ts'
+import { EMPTY_NOTE, LOSSES_MAX, letterOf } from '../core/work/index.ts'
 import { StoreError } from '../ports/store.ts'
 import type { Decisions } from './decisions.ts'
 import type { EngineDeps } from './deps.ts'
 import type { Effects } from './effect.ts'
+import type { Bury, IntakeItems } from './intake-items.ts'
 import type { InternalActions, InternalFailure } from './internal.ts'
 import type { Item } from './item.ts'
 import { lineOf } from './lines.ts'
 import { countersOf, describe, type InternalCall } from './outcome.ts'
 import type { Registry } from './registry.ts'
+import { scrubOf } from './sensitive.ts'
 import type { Settler } from './settle.ts'
 import type { StoreTime } from './store-time.ts'
 
@@ -24,6 +26,8 @@ export interface Runner {
   run(item: Item): Promise<void>
   fail(call: InternalCall, failure: InternalFailure): Promise<void>
   hold(call: InternalCall, entry: LedgerEntry): Promise<void>
+  /** Of an intake item. */
+  readonly bury: Bury
 }
 
 const INTERRUPTED_FIRST_MS = 1_000
@@ -40,12 +44,14 @@ export function makeRunner(
     readonly vars: Vars
     effects(): Effects
     internal(): InternalActions
+    intakeItems(): IntakeItems
   },
 ): Runner {
   const { time, random, log, registry, settler } = deps
 
   const run = async (item: Item): Promise<void> => {
     try {
+      if (item.work.kind === 'intake') return await deps.intakeItems().run(item)
       const route = item.route ?? (await registry.pinned(item.work.tenant, item.work.definition))
       if (route === null) {
         const error = 'the definition that it began with is not in the store'
@@ -62,7 +68,7 @@ export function makeRunner(
    * hands of a node that does nothing about it for as long as that node lives. What it may have sent, the ledger knows.
    */
   const putBack = async (item: Item, error: unknown): Promise<void> => {
-    const fields = { work: item.work.id, error: messageOf(error) }
+    const fields = { work: item.work.id, error: scrubOf(item.event)(messageOf(error)) }
     if (error instanceof StoreError) log.warn('work.interrupted', fields)
     else log.error('work.broken', fields)
     const { work } = item
@@ -84,8 +90,9 @@ export function makeRunner(
 
   /** A replay keeps the key that its dead letter had, whatever the formula in force says: it is the same effect. */
   const keyOfReplayed = async ({ work }: Item): Promise<string | null> => {
-    if (work.replayOf === null) return null
-    const letter = await deps.store.forTenant(work.tenant).deadLetter(work.replayOf)
+    const id = letterOf(work)
+    if (id === null) return null
+    const letter = await deps.store.forTenant(work.tenant).deadLetter(id)
     return letter?.key ?? null
   }
 
@@ -247,5 +254,10 @@ export function makeRunner(
     })
   }
 
-  return { run, fail, hold }
+  return {
+    run,
+    fail,
+    hold,
+    bury: (item, failureClass, reason, error) => bury(item, null, null, failureClass, reason, error),
+  }
 }

@@ -8,14 +8,23 @@ import {
   stepDeadLetter,
 } from '../core/dead-letter/index.ts'
 import { assert } from '../core/errors/index.ts'
+import type { NewEvent } from '../core/event/index.ts'
 import type { FailureClass } from '../core/failure/index.ts'
 import type { Ids } from '../core/ids/index.ts'
 import { toStorable } from '../core/json/index.ts'
 import type { Route } from '../core/route/index.ts'
-import type { Attempt, Counters, Note, SettledState } from '../core/work/index.ts'
+import {
+  type Attempt,
+  type Counters,
+  letterOf,
+  type NewWork,
+  type Note,
+  type SettledState,
+} from '../core/work/index.ts'
 import type { CommitResult, Found, Guard, Store, Write } from '../ports/store.ts'
 import type { Commits } from './commits.ts'
 import type { Item } from './item.ts'
+import { scrubOf } from './sensitive.ts'
 
 /** What every decision says of the item. */
 export interface DecisionBase {
@@ -65,14 +74,14 @@ export function makeSettler(deps: {
 }): Settler {
   const { store, commits, ids } = deps
   const settleUnheld: Settler['settleUnheld'] = async (held, route, asDecided, hold) => {
-    const decision = withStorableTexts(asDecided)
     const { work, event } = held
-    const { replayOf } = work
+    const decision = withStorableTexts(asDecided, event)
+    const letterId = letterOf(work)
     for (let race = 0; race < VERSION_RACES_MAX; race += 1) {
       const letter =
-        replayOf === null || decision.to === 'again' || decision.to === 'parked'
+        letterId === null || decision.to === 'again' || decision.to === 'parked'
           ? null
-          : await commits.stubbornly(() => store.forTenant(work.tenant).deadLetter(replayOf))
+          : await commits.stubbornly(() => store.forTenant(work.tenant).deadLetter(letterId))
       const letterChange = changeLetter(held, route, decision, letter, ids)
       const guards = [hold, ...decision.guards, ...letterChange.guards]
       const writes = [...itemWrites(held, decision), ...decision.writes, ...letterChange.writes]
@@ -97,19 +106,29 @@ export function makeSettler(deps: {
   }
 }
 
-const ERROR_LENGTH_MAX = 2_000
-
-/** Error texts come from vendors and functions, and may hold what no store takes: the decision must not fail on them. */
-function withStorableTexts(decision: Decision): Decision {
+/**
+ * Error texts come from vendors and functions. They may hold what no store takes: the decision must not fail on them. And they
+ * may quote what is sensitive in the event, which is not kept with them.
+ */
+function withStorableTexts(decision: Decision, event: NewEvent): Decision {
   const { note, attempt } = decision
   if (note.lastError === null && attempt?.error == null && decision.to !== 'dead') return decision
-  const kept = (text: string) => toStorable(text, ERROR_LENGTH_MAX)
+  const kept = (text: string) => storableError(event, text)
   const cleaned = {
     ...decision,
     note: note.lastError === null ? note : { ...note, lastError: kept(note.lastError) },
     attempt: attempt?.error == null ? attempt : { ...attempt, error: kept(attempt.error) },
   }
   return cleaned.to === 'dead' ? { ...cleaned, error: kept(cleaned.error) } : cleaned
+}
+
+const ERROR_LENGTH_MAX = 2_000
+
+export function storableError(
+  about: Pick<NewEvent, 'sensitive' | 'data' | 'headers'>,
+  text: string,
+): string {
+  return toStorable(scrubOf(about)(text), ERROR_LENGTH_MAX)
 }
 
 function itemWrites({ work }: Held, decision: Decision): readonly Write[] {
@@ -138,26 +157,44 @@ function changeLetter(
 ): LetterChange {
   if (replayed !== null) return stepReplayed(replayed, decision)
   if (decision.to !== 'dead') return NO_CHANGE
-  const { work, event } = held
-  const row: NewDeadLetter = {
+  const { class: failureClass, reason, error, counters, note } = decision
+  const died = { class: failureClass, reason, error, attempts: counters.attempts, key: note.key }
+  const row = newLetter(ids, held.work, held.event, route, died)
+  return { guards: [], writes: [{ w: 'deadLetter.put', row }] }
+}
+
+/** The letter of work that died. */
+export function newLetter(
+  ids: Ids,
+  work: Pick<NewWork, 'id' | 'consumer'>,
+  event: Pick<NewEvent, 'id' | 'correlationId' | 'payloadHash'>,
+  route: Route | null,
+  died: {
+    readonly class: FailureClass
+    readonly reason: DeadLetterReason
+    readonly error: string
+    readonly attempts: number
+    readonly key: string | null
+  },
+): NewDeadLetter {
+  return {
     id: ids.deadLetter(),
     version: 1,
     state: 'open',
-    class: decision.class,
-    reason: decision.reason,
+    class: died.class,
+    reason: died.reason,
     consumer: work.consumer,
     eventId: event.id,
     workId: work.id,
-    attempts: decision.counters.attempts,
+    attempts: died.attempts,
     replays: 0,
-    lastError: decision.error,
-    key: decision.note.key,
+    lastError: died.error,
+    key: died.key,
     correlationId: event.correlationId,
     payloadHash: event.payloadHash,
     runbook: route?.document.deadLetter.runbook ?? null,
     severity: route?.document.deadLetter.severity ?? 'medium',
   }
-  return { guards: [], writes: [{ w: 'deadLetter.put', row }] }
 }
 
 /** A replay ends its dead letter, or opens it again: it never makes a second one. */

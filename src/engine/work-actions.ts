@@ -10,7 +10,14 @@ import type { TenantId, WorkId } from '../core/ids/index.ts'
 import { JsonError, parseJson } from '../core/json/index.ts'
 import { decideEffect, type LedgerEntry } from '../core/ledger/index.ts'
 import { type Route, routeScope, type Vars } from '../core/route/index.ts'
-import { type Counters, EMPTY_NOTE, type Note, type WorkRow, type WorkState } from '../core/work/index.ts'
+import {
+  type Counters,
+  EMPTY_NOTE,
+  letterOf,
+  type Note,
+  type WorkRow,
+  type WorkState,
+} from '../core/work/index.ts'
 import type { Guard } from '../ports/store.ts'
 import type { Commits } from './commits.ts'
 import { type Decided, decidedText } from './decided.ts'
@@ -62,12 +69,14 @@ export function makeWorkActions(
     if (work === null) throw new AppError('not_found', `no work item ${id}`)
     const event = await reads.event(work.eventId)
     if (event === null) throw new AppError('not_found', `event ${work.eventId} is gone`)
-    return { work, event, route: await registry.pinned(tenant, work.definition) }
+    const route = work.kind === 'intake' ? null : await registry.pinned(tenant, work.definition)
+    return { work, event, route }
   }
 
   const entryOf = async ({ work, event, route }: Found): Promise<LedgerEntry | null> => {
     const reads = store.forTenant(work.tenant)
-    const letter = work.replayOf === null ? null : await reads.deadLetter(work.replayOf)
+    const letterId = letterOf(work)
+    const letter = letterId === null ? null : await reads.deadLetter(letterId)
     const key = work.key ?? letter?.key ?? (route === null ? null : keyOf(route, event, config.vars))
     return key === null ? null : reads.ledger(key)
   }
@@ -94,6 +103,7 @@ export function makeWorkActions(
     async resolve(tenant, id, { as, key, ...decided }) {
       const found = await find(tenant, id)
       const { work } = found
+      mustDo(work)
       mustBe(work, ['parked', 'cancelled'])
       if (key !== undefined && key !== work.key)
         throw new AppError(
@@ -147,6 +157,7 @@ export function makeWorkActions(
     async probe(tenant, id, decided) {
       const found = await find(tenant, id)
       const { work, event, route } = found
+      mustDo(work)
       mustBe(work, ['parked'])
       const action = route?.action
       if (action?.type !== 'http' || action.probe === null)
@@ -243,6 +254,13 @@ interface Found {
   readonly work: WorkRow
   readonly event: StoredEvent
   readonly route: Route | null
+}
+
+/** Intake does nothing outside: there is nothing to say or to ask about it. */
+function mustDo({ kind }: WorkRow): void {
+  if (kind !== 'intake') return
+  const why = 'it only matches its event and calls nobody; retry or cancel it, or replay its dead letter'
+  throw new AppError('conflict', why)
 }
 
 function mustBe({ state }: WorkRow, states: readonly WorkState[]): void {

@@ -2,7 +2,7 @@
 // several reads, so an event tells no more than a person reads, and asks for a few at a time.
 
 import { type DeadLetter, letterOfEdit } from '../core/dead-letter/index.ts'
-import type { WorkRow } from '../core/work/index.ts'
+import { letterOf, type WorkRow } from '../core/work/index.ts'
 import type { TenantReads } from '../ports/store.ts'
 import { showAttempt, showDeadLetter, showLedgerEntry, showWork } from './shapes.ts'
 
@@ -40,7 +40,8 @@ export async function readStory(reads: TenantReads, work: WorkRow) {
 
 /** An item that died and the letter that it became share consumer and event, also after replays. */
 async function findDeadLetter(reads: TenantReads, work: WorkRow): Promise<DeadLetter | null> {
-  if (work.replayOf !== null) return reads.deadLetter(work.replayOf)
+  const replayed = letterOf(work)
+  if (replayed !== null) return reads.deadLetter(replayed)
   if (work.state !== 'dead') return null
   const { consumer, eventId } = work
   const { items } = await reads.deadLetters({ consumer, eventId, cursor: null, limit: LETTERS_MAX })

@@ -14,6 +14,7 @@ export const DEAD_LETTER_REASONS = [
   'unparseable',
   'rejected',
   'definition_missing',
+  'config_missing',
 ] as const
 export type DeadLetterReason = (typeof DEAD_LETTER_REASONS)[number]
 
@@ -23,7 +24,7 @@ export interface NewDeadLetter {
   readonly state: DeadLetterState
   readonly class: FailureClass
   readonly reason: DeadLetterReason
-  /** `route:<name>` */
+  /** `route:<name>`; `source:<name>` of an event that could not be matched. */
   readonly consumer: string
   readonly eventId: EventId
   /** The work item that died last. */

@@ -115,11 +115,8 @@ describe('a person’s word', () => {
     })
   })
 
-  test('[DV16] a source is not paused, a profile not at all', () => {
-    expect(controlDefinition(SOURCE, 'pause')).toMatchObject({
-      ok: false,
-      why: expect.stringContaining('disable it'),
-    })
+  test('[DV16] a profile is neither paused nor disabled', () => {
+    expect(controlDefinition(SOURCE, 'pause')).toEqual({ ok: true, status: 'paused', override: 'paused' })
     const profile = { kind: 'Profile', name: 'p', description: null, retry: ROUTE.retry } as const
     expect(controlDefinition(profile, 'disable')).toMatchObject({
       ok: false,

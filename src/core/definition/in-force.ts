@@ -144,10 +144,6 @@ export function controlDefinition(document: DefinitionDocument, verb: ControlVer
   if (document.kind === 'Profile') {
     return { ok: false, why: 'a profile does nothing by itself: pause or disable the routes that use it' }
   }
-  if (document.kind === 'Source' && verb === 'pause') {
-    const why = 'a source cannot be paused in this version: disable it, or pause the routes of its events'
-    return { ok: false, why }
-  }
   const status = SAID[verb]
   return { ok: true, status, override: status === document.status ? null : status }
 }

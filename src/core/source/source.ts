@@ -6,7 +6,10 @@ import { compileExpression, compileTemplate, type Expression, type Scope } from 
 import { isStorable, type JsonValue } from '../json/index.ts'
 import { parseSubject } from '../subject/index.ts'
 import type { Instant } from '../time/index.ts'
-import { compileVerifier, type Verifier } from './verify.ts'
+import { compileDispatch, type Dispatch } from './dispatch.ts'
+import { type Answer, compileGuards, type Guards } from './guards.ts'
+import type { Verifier, VerifyInput } from './scheme.ts'
+import { compileVerifier, handshakeOf, secretHeadersOf } from './verify.ts'
 
 export interface EventNames {
   readonly subject: string
@@ -22,6 +25,15 @@ export interface Source {
   /** What the document declares, unless somebody said otherwise while it is in force. */
   readonly status: DefinitionStatus
   readonly verifier: Verifier
+  /** Names of headers, in lower case, that are never stored. */
+  readonly secretHeaders: ReadonlySet<string>
+  /** Answers what its vendor asks before it sends events; only for requests that were verified. */
+  readonly vendorHandshake: ((input: VerifyInput) => Answer | null) | null
+  readonly guards: Guards
+  /** null: it has no rules. */
+  readonly dispatch: Dispatch | null
+  /** How the payload differs from the schema of its subject, without any value; null: it fits, or has none. */
+  mismatch?(subject: string, payload: JsonValue): string | null
   /** `problem` says why the event cannot be named. Throws ExpressionError when a formula fails. */
   name(request: {
     readonly header: Scope
@@ -47,6 +59,10 @@ export function compileSource(document: SourceDocument): Source {
     hash: hashDocument(document),
     status: document.status,
     verifier: compileVerifier(document.verify),
+    secretHeaders: secretHeadersOf(document.verify),
+    vendorHandshake: handshakeOf(document.verify),
+    guards: compileGuards(document),
+    dispatch: document.dispatch === undefined ? null : compileDispatch(document.dispatch),
     name({ header, payload, tenant, payloadHash }) {
       const scope: Scope = { header, payload, source: document.name, tenant, vars: {} }
       const named = subject.render(scope)

@@ -92,7 +92,8 @@ export function decideExhausted(inDoubt: boolean, reason: DeadLetterReason): Fai
 export const WORK_STEPS: Readonly<Record<WorkState | 'absent', readonly WorkState[]>> = {
   absent: ['ready', 'leased', 'waiting'],
   waiting: ['ready', 'cancelled'],
-  ready: ['leased', 'ready', 'cancelled', 'skipped'],
+  // Dead at once: an event that is quarantined at the door.
+  ready: ['leased', 'ready', 'cancelled', 'skipped', 'dead'],
   leased: ['done', 'ready', 'skipped', 'merged', 'parked', 'dead', 'cancelled'],
   parked: ['done', 'ready', 'cancelled'],
   dead: [],

@@ -1,4 +1,13 @@
 export type { FailureQuestion, FailureStep } from './decide.ts'
 export { decideExhausted, decideFailure, LOSSES_MAX, WORK_STEPS } from './decide.ts'
-export type { Attempt, Counters, NewWork, Note, SettledState, WorkRow, WorkState } from './work.ts'
-export { EMPTY_NOTE, WORK_STATES } from './work.ts'
+export type {
+  Attempt,
+  Counters,
+  NewWork,
+  Note,
+  SettledState,
+  WorkKind,
+  WorkRow,
+  WorkState,
+} from './work.ts'
+export { EMPTY_NOTE, letterOf, WORK_STATES } from './work.ts'

@@ -50,26 +50,29 @@ export const EMPTY_NOTE: Note = {
   durationMs: null,
 }
 
+/** `route`: do what a route says about an event. `intake`: match an event that was kept unmatched, or that is replayed. */
+export type WorkKind = 'route' | 'intake'
+
 export interface NewWork {
   readonly id: WorkId
-  readonly kind: 'route'
-  /** `route:<name>`; with the tenant it names whose slot the item takes. */
+  readonly kind: WorkKind
+  /** `route:<name>`, of intake `source:<name>`; with the tenant it names whose slot the item takes. */
   readonly consumer: string
-  /** Hash of the definition that the item began with; it stays on it. */
+  /** Hash of the definition that the item began with; it stays on it, but for intake, which matches by what is in force. */
   readonly definition: string
   /** Hash of the code bundle it needs, so that only nodes that can load it claim it. */
   readonly codeHash: string | null
   readonly eventId: EventId
   /** How long after its birth it may still be tried or wait. */
   readonly expiresInMs: number
-  /** The dead letter that it replays. */
-  readonly replayOf: DeadLetterId | null
+  /** The dead letter that it replays, or its event, when that was replayed as a whole. */
+  readonly replayOf: DeadLetterId | EventId | null
 }
 
 export interface WorkRow extends Counters, Note {
   readonly id: WorkId
   readonly tenant: TenantId
-  readonly kind: 'route'
+  readonly kind: WorkKind
   readonly consumer: string
   readonly definition: string
   readonly codeHash: string | null
@@ -85,7 +88,7 @@ export interface WorkRow extends Counters, Note {
   readonly expiresAt: Instant
   /** When it was settled. */
   readonly processedAt: Instant | null
-  readonly replayOf: DeadLetterId | null
+  readonly replayOf: DeadLetterId | EventId | null
 }
 
 /** One try, append-only. A first try that succeeds lives on the work row alone. */
@@ -97,4 +100,9 @@ export interface Attempt {
   readonly class: FailureClass | null
   readonly httpStatus: number | null
   readonly error: string | null
+}
+
+/** The dead letter that an item replays; null: it replays none. */
+export function letterOf({ replayOf }: Pick<NewWork, 'replayOf'>): DeadLetterId | null {
+  return replayOf?.startsWith('dlq_') === true ? (replayOf as DeadLetterId) : null
 }

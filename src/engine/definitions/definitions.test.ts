@@ -475,8 +475,13 @@ describe('pausing', () => {
   test('[DV16] what cannot be paused is refused, and what is not there is not found', async () => {
     const { world, definitions } = await start()
     const said = { by: 'mona', reason: null }
+    const profile = { kind: 'Profile', name: 'slow', description: null, retry: ROUTE.retry } as const
+    await settle(
+      world,
+      definitions.apply(DEFAULT_TENANT, api([], { definitions: [{ document: profile, authored: null }] })),
+    )
     await expect(
-      settle(world, definitions.control(DEFAULT_TENANT, 'Source', 'shop', 'pause', said)),
+      settle(world, definitions.control(DEFAULT_TENANT, 'Profile', 'slow', 'pause', said)),
     ).rejects.toMatchObject({ code: 'invalid_request' })
     await expect(
       settle(world, definitions.control(DEFAULT_TENANT, 'Route', 'nobody', 'pause', said)),

@@ -1,0 +1,63 @@
+// Dispatch: the internal events that a source makes of what arrives under its one generic subject.
+
+import { must } from '../action/index.ts'
+import type { DispatchDocument } from '../definition/index.ts'
+import {
+  compileCondition,
+  compileShape,
+  compileTemplate,
+  ExpressionError,
+  type Scope,
+} from '../expression/index.ts'
+import { isStorable, type JsonValue } from '../json/index.ts'
+import { parseSubject } from '../subject/index.ts'
+
+export interface Dispatched {
+  /** Which rule, from 0: it names the event for ever. */
+  readonly rule: number
+  readonly subject: string
+  readonly data: JsonValue
+}
+
+export interface Dispatch {
+  /** What becomes of an event that no rule wants. */
+  readonly otherwise: DispatchDocument['otherwise']
+  /** What the rules make of an event, in their order. Throws ExpressionError, which names the rule. */
+  select(scope: Scope): readonly Dispatched[]
+}
+
+export function compileDispatch(document: DispatchDocument): Dispatch {
+  const rules = document.rules.map(({ when, emit, data }) => ({
+    when: when === null ? null : must(compileCondition(when as string)).condition,
+    emit: must(compileTemplate(emit)).template,
+    data: must(compileShape(data)).shape,
+  }))
+  return {
+    otherwise: document.otherwise,
+    select(scope) {
+      const selected: Dispatched[] = []
+      for (const [rule, { when, emit, data }] of rules.entries()) {
+        try {
+          if (when !== null && !when.test(scope)) continue
+          selected.push({ rule, subject: subjectOf(emit.render(scope)), data: data.render(scope) ?? null })
+        } catch (error) {
+          throw error instanceof ExpressionError ? inRule(rule, error) : error
+        }
+        if (document.mode === 'first') break
+      }
+      return selected
+    },
+  }
+}
+
+function subjectOf(value: JsonValue | undefined): string {
+  if (typeof value !== 'string') throw new ExpressionError('type', 'the subject is not a text', 'emit')
+  const named = parseSubject(value)
+  if (!named.ok) throw new ExpressionError('type', named.problem.message, 'emit')
+  if (!isStorable(value)) throw new ExpressionError('type', 'the subject is not well-formed text', 'emit')
+  return value
+}
+
+function inRule(rule: number, { code, message, path, valueType }: ExpressionError): ExpressionError {
+  return new ExpressionError(code, `dispatch rule ${rule + 1}: ${message}`, path, valueType)
+}

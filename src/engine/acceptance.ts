@@ -1,0 +1,129 @@
+// What is committed when a source's event is accepted: the event with the work and the dispatched events that follow; or the
+// event with an intake item that waits while the source is paused, or that is dead at once because nothing can be made of it.
+//
+// Invariant: IN1 whatever follows from an event at the door is in the commit that keeps it.
+
+import type { NewDeadLetter } from '../core/dead-letter/index.ts'
+import type { NewEvent } from '../core/event/index.ts'
+import type { Ids } from '../core/ids/index.ts'
+import { type JsonValue, stringifyJson } from '../core/json/index.ts'
+import type { Source } from '../core/source/index.ts'
+import { DAY } from '../core/time/index.ts'
+import { EMPTY_NOTE, type NewWork } from '../core/work/index.ts'
+import type { Write } from '../ports/store.ts'
+import { draftDispatched } from './emit.ts'
+import { intakeConsumer, matchEvent, type Refusal } from './matching.ts'
+import { type Draft, type EventPlan, NO_COUNTERS, type PlanDeps, planEvent, planWork } from './plan.ts'
+import { newLetter, storableError } from './settle.ts'
+
+export interface Acceptance {
+  readonly event: NewEvent
+  readonly writes: readonly Write[]
+  /** Of the event and of those that it dispatched; their births must be settled. */
+  readonly plans: readonly EventPlan[]
+  /** `KEPT`: its source is paused. `QUARANTINED`: it is a dead letter. */
+  readonly action: 'ACCEPTED' | 'UNMATCHED' | 'KEPT' | 'QUARANTINED'
+  readonly letter: NewDeadLetter | null
+}
+
+/** Says how the payload differs from its schema; senders cannot say it. */
+export const MISMATCH_HEADER = 'millrace-mismatch'
+
+/** A kept event waits for as long as its source is paused: this is only a bound that nobody meets. */
+const INTAKE_EXPIRES_IN_MS = 3_650 * DAY
+
+export function newIntake(
+  ids: Ids,
+  event: Pick<NewEvent, 'id' | 'source'>,
+  definition: string,
+  replayOf: NewWork['replayOf'] = null,
+): NewWork {
+  return {
+    id: ids.work(),
+    kind: 'intake',
+    consumer: intakeConsumer(event),
+    definition,
+    codeHash: null,
+    eventId: event.id,
+    expiresInMs: INTAKE_EXPIRES_IN_MS,
+    replayOf,
+  }
+}
+
+export function planAcceptance(
+  deps: PlanDeps,
+  source: Source,
+  draft: Draft,
+  payload: JsonValue,
+  header: Readonly<Record<string, string>>,
+  dedupForMs: number,
+): Acceptance {
+  const { document } = source
+  const { catalog } = document
+  const isPlain = source.dispatch === null && document.unmatched === undefined && catalog === undefined
+  // The way of nearly all events: nothing stands between them and their routes.
+  if (isPlain && source.status === 'active') {
+    const plan = planEvent(deps, draft, payload, header, dedupForMs)
+    const { event, writes } = plan
+    return {
+      event,
+      writes,
+      plans: [plan],
+      action: event.matched === 0 ? 'UNMATCHED' : 'ACCEPTED',
+      letter: null,
+    }
+  }
+  const tag = catalog?.mismatch === 'tag' ? (source.mismatch?.(draft.subject, payload) ?? null) : null
+  const kept = tag === null ? header : { ...header, [MISMATCH_HEADER]: storableError(draft, tag) }
+  const tagged = tag === null ? draft : { ...draft, headers: stringifyJson(kept) }
+  if (source.status === 'paused') return keep(deps.ids, source, tagged, dedupForMs)
+  const matching = matchEvent(deps, source, tagged, payload, kept)
+  if (!matching.ok) return quarantine(deps.ids, source, tagged, dedupForMs, matching)
+  const { routes, dispatched } = matching
+  const event: NewEvent = { ...tagged, matched: routes.length + dispatched.length }
+  const plans = [
+    planWork(deps, { event, stored: null, payload, header: kept, dedupForMs }, routes, null),
+    ...dispatched.map((one) => {
+      const child = draftDispatched(deps.ids, event, kept, intakeConsumer(event), one)
+      return planEvent(deps, child.draft, child.payload, child.header, child.dedupForMs)
+    }),
+  ]
+  const action = event.matched === 0 ? 'UNMATCHED' : 'ACCEPTED'
+  return { event, writes: plans.flatMap(({ writes }) => writes), plans, action, letter: null }
+}
+
+function keep(ids: Ids, source: Source, draft: Draft, dedupForMs: number): Acceptance {
+  const event: NewEvent = { ...draft, matched: 1 }
+  const work = newIntake(ids, event, source.hash)
+  const writes: readonly Write[] = [
+    { w: 'event.append', event, dedupForMs },
+    { w: 'work.add', work, lease: null, delayMs: 0 },
+  ]
+  return { event, writes, plans: [], action: 'KEPT', letter: null }
+}
+
+function quarantine(
+  ids: Ids,
+  source: Source,
+  draft: Draft,
+  dedupForMs: number,
+  refusal: Refusal,
+): Acceptance {
+  const event: NewEvent = { ...draft, matched: 1 }
+  const work = newIntake(ids, event, source.hash)
+  const error = storableError(draft, refusal.error)
+  const note = { ...EMPTY_NOTE, class: refusal.class, lastError: error }
+  const letter = newLetter(ids, work, event, null, { ...refusal, error, attempts: 0, key: null })
+  return {
+    event,
+    writes: [
+      { w: 'event.append', event, dedupForMs },
+      { w: 'work.add', work, lease: null, delayMs: 0 },
+      { w: 'work.settle', work: work.id, to: 'dead', counters: NO_COUNTERS, note },
+      { w: 'deadLetter.put', row: letter },
+    ],
+    plans: [],
+    action: 'QUARANTINED',
+    letter,
+  }
+}

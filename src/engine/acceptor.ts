@@ -1,0 +1,101 @@
+// Keeps an event that has a name: plans what follows from it, commits all of it together, and tells whether it was there before.
+//
+// Invariants: N1 nobody is answered before the commit is durable. A duplicate is answered with the first event's id, whichever
+// node or group of commits it is in.
+
+import { AppError } from '../core/errors/index.ts'
+import type { EventId } from '../core/ids/index.ts'
+import type { JsonValue } from '../core/json/index.ts'
+import type { Source } from '../core/source/index.ts'
+import { type CommitResult, type Guard, StoreError, type Write } from '../ports/store.ts'
+import { type Acceptance, planAcceptance } from './acceptance.ts'
+import type { Commits } from './commits.ts'
+import type { EngineDeps } from './deps.ts'
+import { lineOf } from './lines.ts'
+import type { Draft, EventPlan, PlanDeps } from './plan.ts'
+import type { Settlement } from './settle.ts'
+
+export interface KeepRequest {
+  readonly source: Source
+  readonly draft: Draft
+  readonly payload: JsonValue
+  readonly header: Readonly<Record<string, string>>
+  /** By the monotonic clock, for the log. */
+  readonly startedAt: number
+  /** What else the event needs, and what else is written with it. */
+  readonly beside?: { readonly guards: readonly Guard[]; readonly writes: readonly Write[] }
+}
+
+export interface Kept {
+  readonly eventId: EventId
+  readonly duplicate: boolean
+}
+
+export interface Acceptor {
+  /**
+   * Throws AppError `store_unavailable` where nothing was kept. `refused`: one of the guards beside did not hold, and nothing was
+   * kept.
+   */
+  keep(request: KeepRequest): Promise<Kept | 'refused'>
+}
+
+export function makeAcceptor(
+  deps: Pick<EngineDeps, 'clock' | 'log'> & {
+    readonly commits: Commits
+    readonly planning: PlanDeps
+    settleBirths(plan: EventPlan, outcome: Pick<Settlement, 'ok'>, result: CommitResult | null): void
+  },
+): Acceptor {
+  const { clock, log, commits, planning } = deps
+
+  /** Tries again only where nobody can tell whether it was applied: the sender must not be told a lie. */
+  const commit = async (
+    { event, writes }: Acceptance,
+    beside: KeepRequest['beside'],
+  ): Promise<CommitResult> => {
+    const dedup = { g: 'dedup', source: event.source, key: event.dedupKey } as const
+    const guards = beside === undefined ? [dedup] : [dedup, ...beside.guards]
+    const all = beside === undefined ? writes : [...writes, ...beside.writes]
+    try {
+      return await commits.once(event.tenant, guards, all)
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error
+      if (error.applied === 'indeterminate') return commits.firmly(event.tenant, guards, all)
+      throw new AppError('store_unavailable', undefined, { cause: error })
+    }
+  }
+
+  return {
+    async keep({ source, draft: named, payload, header, startedAt, beside }) {
+      const { dedup, sensitive } = source.document
+      const { windowMs } = dedup
+      const draft = sensitive === undefined ? named : { ...named, sensitive }
+      const acceptance = planAcceptance(planning, source, draft, payload, header, windowMs)
+      const { event, plans, letter } = acceptance
+      let result: CommitResult | null = null
+      try {
+        result = await commit(acceptance, beside)
+      } finally {
+        if (result === null) for (const plan of plans) deps.settleBirths(plan, { ok: false }, null)
+      }
+      const first = result.ok ? event.id : result.found?.f === 'event' ? result.found.id : null
+      // A repeated commit that was applied the first time is refused by its own event: it is ours all the same.
+      const isKept = first === event.id
+      for (const plan of plans) deps.settleBirths(plan, { ok: isKept }, result)
+      if (first === null) return 'refused'
+      const durationMs = Math.round(clock.monotonic() - startedAt)
+      log.control(
+        isKept
+          ? lineOf('ingest', acceptance.action, event, { durationMs })
+          : lineOf('dedupe', 'DUPLICATE', { ...event, id: first }, { durationMs }),
+      )
+      if (isKept && letter !== null) {
+        const { workId: work, class: failureClass, reason: errorCode, lastError: message } = letter
+        log.control(
+          lineOf('dead-letter', 'DEAD_LETTERED', event, { work, class: failureClass, errorCode, message }),
+        )
+      }
+      return { eventId: first, duplicate: !isKept }
+    },
+  }
+}

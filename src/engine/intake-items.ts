@@ -1,0 +1,183 @@
+// Runs an intake item: matches its event by the definitions in force now, and ends in one commit with the work and the events
+// that follow. Events wait as such items while their source is paused, and are replayed by them.
+//
+// Invariants: IN3 all that follows is in the commit that ends the item, so that a crash doubles nothing. IN8 an event that was
+// dispatched before is not dispatched again: its routes are matched anew.
+
+import type { DeadLetterReason } from '../core/dead-letter/index.ts'
+import type { StoredEvent } from '../core/event/index.ts'
+import type { FailureClass } from '../core/failure/index.ts'
+import type { EventId, TenantId } from '../core/ids/index.ts'
+import { JsonError, type JsonValue, parseJson } from '../core/json/index.ts'
+import type { Source } from '../core/source/index.ts'
+import { EMPTY_NOTE, LOSSES_MAX } from '../core/work/index.ts'
+import type { CommitResult, Guard, Store, Write } from '../ports/store.ts'
+import type { EngineDeps } from './deps.ts'
+import { type DispatchedDraft, dispatchKey, draftDispatched } from './emit.ts'
+import type { Item } from './item.ts'
+import { lineOf } from './lines.ts'
+import { type DispatchedEvent, intakeConsumer, matchEvent, receiverOf } from './matching.ts'
+import { countersOf } from './outcome.ts'
+import { type EventPlan, findRoutes, type PlanDeps, planEvent, planWork } from './plan.ts'
+import type { Settlement, Settler } from './settle.ts'
+
+export interface IntakeItems {
+  /** Throws StoreError; whoever calls puts the item back. */
+  run(item: Item): Promise<void>
+}
+
+export type Bury = (
+  item: Item,
+  failureClass: FailureClass,
+  reason: DeadLetterReason,
+  error: string,
+) => Promise<void>
+
+export function makeIntakeItems(
+  deps: Pick<EngineDeps, 'store' | 'log'> & {
+    readonly planning: PlanDeps
+    readonly settler: Settler
+    bury: Bury
+    /** Looks whether another node changed the definitions. */
+    refresh(tenant: TenantId): Promise<void>
+    settleBirths(plan: EventPlan, outcome: Pick<Settlement, 'ok'>, result: CommitResult | null): void
+  },
+): IntakeItems {
+  const { store, log, planning, settler, bury } = deps
+  const { registry, ids } = planning
+
+  const run = async (item: Item): Promise<void> => {
+    const { work, event } = item
+    if (work.losses >= LOSSES_MAX)
+      return bury(item, 'poison', 'crash_loop', 'the node stopped each time while this item ran alone')
+    await deps.refresh(work.tenant)
+    const source = await sourceOf(item)
+    if (source === 'gone')
+      return bury(
+        item,
+        'config',
+        'definition_missing',
+        'the source whose dispatch it waited for is not defined any more',
+      )
+    let payload: JsonValue
+    let header: JsonValue
+    try {
+      payload = item.payload()
+      header = item.header()
+    } catch (error) {
+      if (!(error instanceof JsonError)) throw error
+      return bury(item, 'poison', 'unparseable', error.message)
+    }
+    const matching = matchEvent(planning, source, event, payload, header)
+    if (!matching.ok) return bury(item, matching.class, matching.reason, matching.error)
+    const { routes, dispatched } = matching
+    const isAgain = await wasMatched(item)
+    const known = isAgain ? await findDispatched(store, event, dispatched) : new Map<number, StoredEvent>()
+    // Each refusal tells of one more event that is there already.
+    for (let tries = 0; tries <= dispatched.length; tries += 1) {
+      const plans: EventPlan[] = []
+      const guards: Guard[] = []
+      const writes: Write[] = []
+      const rules: number[] = []
+      let settlement: Settlement | null = null
+      try {
+        const about = { event, stored: event, payload, header, dedupForMs: 0 }
+        plans.push(planWork(planning, about, routes, isAgain ? event.id : null))
+        for (const one of dispatched) {
+          const child = known.get(one.rule)
+          if (child !== undefined) plans.push(planKnown(child))
+          else {
+            const { draft, payload, header, dedupForMs } = draftOf(event, item.header(), one)
+            plans.push(planEvent(planning, draft, payload, header, dedupForMs))
+            guards.push({ g: 'dedup', source: draft.source, key: draft.dedupKey })
+            rules.push(one.rule)
+          }
+        }
+        for (const plan of plans) writes.push(...plan.writes)
+        writes.push(...matches(event, routes.length + dispatched.length, isAgain))
+        settlement = await settler.settle(item, null, {
+          to: 'done',
+          counters: { ...countersOf(item), attempts: work.attempts + 1 },
+          note: EMPTY_NOTE,
+          guards,
+          writes,
+          attempt: null,
+        })
+      } finally {
+        const result = settlement?.ok === true ? settlement.result : null
+        for (const plan of plans) deps.settleBirths(plan, { ok: result !== null }, result)
+      }
+      if (settlement.ok) {
+        log.control(lineOf('ingest', writes.length > 1 ? 'MATCHED' : 'UNMATCHED', event, { work: work.id }))
+        return
+      }
+      if (settlement.why === 'stale') return
+      const rule = rules[settlement.index]
+      const child =
+        settlement.found?.f === 'event' ? await store.forTenant(work.tenant).event(settlement.found.id) : null
+      if (rule === undefined || child === null) break
+      known.set(rule, child)
+    }
+    throw new Error('assertion failed: what an event dispatches changes without end')
+  }
+
+  /** `gone`: it had rules for its events, and nobody knows what they would be now. */
+  const sourceOf = async ({ work, event }: Item): Promise<Source | null | 'gone'> => {
+    const name = receiverOf(event)
+    if (name === null) return null
+    const source = registry.source(work.tenant, name)
+    if (source !== null) return source
+    const document = await registry.sourceDocument(work.tenant, work.definition)
+    return document?.dispatch === undefined ? null : 'gone'
+  }
+
+  /** Whether its routes have had work of the event before: by its acceptance, or by another intake item. */
+  const wasMatched = async ({ work, event }: Item): Promise<boolean> => {
+    if (work.replayOf === null) return false
+    if (work.replayOf === event.id) return true
+    const before = await store.forTenant(work.tenant).workOfEvent(event.id)
+    return before.some(({ kind, state }) => kind === 'route' || state === 'done')
+  }
+
+  const planKnown = (child: StoredEvent): EventPlan => {
+    const payload = parseJson(child.data)
+    const header = parseJson(child.headers)
+    const routes = findRoutes(planning, child, payload, header)
+    const about = { event: child, stored: child, payload, header, dedupForMs: 0 }
+    const plan = planWork(planning, about, routes, child.id)
+    return { ...plan, writes: [...plan.writes, ...matches(child, routes.length, true)] }
+  }
+
+  const draftOf = (event: StoredEvent, header: JsonValue, one: DispatchedEvent): DispatchedDraft =>
+    draftDispatched(ids, event, header, intakeConsumer(event), one)
+
+  return { run }
+}
+
+/** A replay never makes an event look less wanted than it was. */
+function matches({ id, matched }: StoredEvent, count: number, isAgain: boolean): readonly Write[] {
+  const now = isAgain ? Math.max(matched, count) : count
+  return now === matched ? [] : [{ w: 'event.match', event: id, matched: now }]
+}
+
+/** Beside what the event dispatched, others may have been caused by it; those came later. */
+const CAUSED_BESIDE_MAX = 200
+
+/** What its rules made of it before, by rule. */
+export async function findDispatched(
+  store: Pick<Store, 'forTenant'>,
+  event: Pick<StoredEvent, 'id' | 'tenant' | 'source'>,
+  dispatched: readonly { readonly rule: number }[],
+): Promise<Map<number, StoredEvent>> {
+  const found = new Map<number, StoredEvent>()
+  if (dispatched.length === 0) return found
+  const reads = store.forTenant(event.tenant)
+  const consumer = intakeConsumer(event)
+  const rules = new Map(dispatched.map(({ rule }) => [dispatchKey(event, rule), rule]))
+  for (const caused of await reads.causedBy(event.id, dispatched.length + CAUSED_BESIDE_MAX)) {
+    const rule = caused.source === consumer ? rules.get(caused.dedupKey) : undefined
+    const child = rule === undefined ? null : await reads.event(caused.id as EventId)
+    if (rule !== undefined && child !== null && !found.has(rule)) found.set(rule, child)
+  }
+  return found
+}

@@ -1,0 +1,90 @@
+// What becomes of an event when it is matched, at the door or later: the routes that want it and the internal events that its
+// source dispatches of it; or why it cannot be matched, and then nothing of it is done.
+
+import type { DeadLetterReason } from '../core/dead-letter/index.ts'
+import type { Envelope, NewEvent } from '../core/event/index.ts'
+import { ExpressionError } from '../core/expression/index.ts'
+import type { FailureClass } from '../core/failure/index.ts'
+import type { JsonValue } from '../core/json/index.ts'
+import { type Route, routeScope, type Vars } from '../core/route/index.ts'
+import type { Source } from '../core/source/index.ts'
+import { type Emitted, findHopsFault, makeEmitted } from './emit.ts'
+import { describe } from './outcome.ts'
+import { findRoutes } from './plan.ts'
+import type { Registry } from './registry.ts'
+
+export interface DispatchedEvent extends Emitted {
+  readonly rule: number
+}
+
+export interface Refusal {
+  readonly ok: false
+  readonly class: FailureClass
+  readonly reason: DeadLetterReason
+  readonly error: string
+}
+
+export type Matching =
+  | { readonly ok: true; readonly routes: readonly Route[]; readonly dispatched: readonly DispatchedEvent[] }
+  | Refusal
+
+/** All rules together; the data of one is the whole payload unless it says otherwise. */
+const DISPATCHED_LENGTH_MAX = 16 * 1_024 * 1_024
+
+/** `source`: whose rules hold for it; null for what was not received from outside. */
+export function matchEvent(
+  deps: { readonly registry: Registry; readonly vars: Vars },
+  source: Source | null,
+  event: Envelope,
+  payload: JsonValue,
+  header: JsonValue,
+): Matching {
+  if (source === null) return { ok: true, routes: findRoutes(deps, event, payload, header), dispatched: [] }
+  const { catalog, unmatched } = source.document
+  if (catalog?.mismatch === 'quarantine') {
+    const problem = source.mismatch?.(event.subject, payload) ?? null
+    if (problem !== null)
+      return refuse('validation', 'rejected', `the payload does not fit its schema: ${problem}`)
+  }
+  let dispatched: readonly DispatchedEvent[] = []
+  if (source.dispatch !== null) {
+    try {
+      const scope = routeScope(event, payload, header, deps.vars)
+      dispatched = source.dispatch
+        .select(scope)
+        .map(({ rule, subject, data }) => ({ rule, ...makeEmitted(subject, data) }))
+    } catch (error) {
+      if (!(error instanceof ExpressionError)) throw error
+      return refuse('validation', 'rejected', describe(error))
+    }
+    if (dispatched.length === 0 && source.dispatch.otherwise === 'deadLetter')
+      return refuse('config', 'config_missing', 'no rule of the dispatch wants it')
+    const fault = dispatched.length === 0 ? null : findHopsFault(header)
+    if (fault !== null) return refuse('config', 'rejected', fault)
+    const length = dispatched.reduce((sum, { text }) => sum + text.length, 0)
+    if (length > DISPATCHED_LENGTH_MAX)
+      return refuse(
+        'validation',
+        'rejected',
+        `its dispatch makes more than ${DISPATCHED_LENGTH_MAX} characters`,
+      )
+  }
+  const routes = findRoutes(deps, event, payload, header)
+  if (unmatched === 'deadLetter' && routes.length === 0 && dispatched.length === 0)
+    return refuse('config', 'config_missing', `nothing in force wants ${event.subject}`)
+  return { ok: true, routes, dispatched }
+}
+
+function refuse(failureClass: FailureClass, reason: DeadLetterReason, error: string): Refusal {
+  return { ok: false, class: failureClass, reason, error }
+}
+
+/** The source that received it from outside; null: it was made inside. */
+export function receiverOf({ source }: Pick<NewEvent, 'source'>): string | null {
+  return source.includes(':') ? null : source
+}
+
+/** Whose slot the intake of an event takes: its source's, also where it was dispatched; else one named after who made it. */
+export function intakeConsumer({ source }: Pick<NewEvent, 'source'>): string {
+  return source.startsWith('source:') ? source : `source:${source}`
+}
