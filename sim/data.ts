@@ -5,6 +5,7 @@ import { DatabaseSync } from '@photostructure/sqlite'
 import { claimWork } from '../src/adapters/store-memory/claim.ts'
 import { executeCommits } from '../src/adapters/store-memory/executor.ts'
 import { joinNode, reclaimWork, renewIncarnation } from '../src/adapters/store-memory/leases.ts'
+import { pruneEvents } from '../src/adapters/store-memory/prune.ts'
 import { dumpState, makeSystemReads, makeTenantReads } from '../src/adapters/store-memory/reads.ts'
 import { joinKey, type MemoryState, makeMemoryState } from '../src/adapters/store-memory/state.ts'
 import {
@@ -17,6 +18,7 @@ import { makeReads, type ReadName, type Reads } from '../src/adapters/store-sqli
 import type { StoredEvent } from '../src/core/event/index.ts'
 import type { EventId, Incarnation, NodeId, TenantId, WorkId } from '../src/core/ids/index.ts'
 import type { LedgerEntry } from '../src/core/ledger/index.ts'
+import type { Pruned, PruneRequest } from '../src/core/retention/index.ts'
 import type { Instant } from '../src/core/time/index.ts'
 import type { WorkRow } from '../src/core/work/index.ts'
 import type {
@@ -43,6 +45,7 @@ export interface Data {
   join(now: Instant, node: NodeId, ttlMs: number): { owner: Incarnation; until: Instant; now: Instant }
   renew(now: Instant, owner: Incarnation, ttlMs: number): { until: Instant; now: Instant } | 'fenced'
   reclaim(now: Instant, limit: number): readonly WorkId[]
+  prune(now: Instant, request: PruneRequest): Pruned
   reads(tenant: TenantId): TenantReads
   system(): SystemReads
   /** For the invariants: reads without a promise. */
@@ -78,6 +81,7 @@ function makeMemoryData(): Data {
     join: (now, node, ttlMs) => joinNode(state, now, node, ttlMs),
     renew: (now, owner, ttlMs) => renewIncarnation(state, now, owner, ttlMs),
     reclaim: (now, limit) => reclaimWork(state, now, limit),
+    prune: (now, request) => pruneEvents(state, now, request),
     reads: (tenant) => makeTenantReads(state, tenant, open),
     system: () => makeSystemReads(state, open),
     event: (tenant, id) => ownOrNull(state.events.get(id), tenant),
@@ -129,6 +133,7 @@ function makeSqliteData(commitFault: () => 'before' | 'after' | null): Data {
     join: (now, node, ttlMs) => executor.join(now, node, ttlMs),
     renew: (now, owner, ttlMs) => executor.renew(now, owner, ttlMs),
     reclaim: (now, limit) => executor.reclaim(now, limit),
+    prune: (now, request) => executor.prune(now, request),
     reads: (tenant) => makeSqliteTenantReads(ask, tenant),
     system: () => makeSqliteSystemReads(ask),
     event: (tenant, id) => reads.event(tenant, id),

@@ -150,6 +150,7 @@ export function makeNodeStore(deps: NodeStoreDeps): Store {
         watch.reclaimed(life, given)
         return given
       }),
+    prune: (request) => call('reclaim', () => data.prune(time.now(), request)),
     forTenant: (tenant) => proxy<TenantReads>(data.reads(tenant)),
     system: () => proxy<SystemReads>(data.system()),
     async [Symbol.asyncDispose]() {},

@@ -35,6 +35,8 @@ describe('what is known', () => {
             dedupKey: 'd',
             headers: '{}',
             data: JSON.stringify(PAID),
+            raw: null,
+            sensitive: [],
             matched: 1,
           },
         },

@@ -4,16 +4,19 @@
 // the first event's id, whichever node or group of commits it is in.
 
 import { hashText } from '../core/definition/index.ts'
-import { AppError, assert } from '../core/errors/index.ts'
+import { AppError } from '../core/errors/index.ts'
 import { ExpressionError } from '../core/expression/index.ts'
 import type { EventId, Ids, TenantId } from '../core/ids/index.ts'
 import { JsonError, type JsonValue, parseJson, stringifyJson } from '../core/json/index.ts'
 import type { Source } from '../core/source/index.ts'
-import type { Acceptor } from './acceptor.ts'
+import { type CommitResult, StoreError } from '../ports/store.ts'
+import type { Commits } from './commits.ts'
 import type { EngineConfig, EngineDeps } from './deps.ts'
-import { refusalLine } from './lines.ts'
+import { lineOf, refusalLine } from './lines.ts'
 import { describe } from './outcome.ts'
+import type { EventPlan } from './plan.ts'
 import type { Registry } from './registry.ts'
+import type { Settlement } from './settle.ts'
 
 export interface IntakeRequest {
   readonly tenant: string
@@ -44,7 +47,6 @@ const DROPPED_HEADERS = new Set([
   'x-gitlab-token',
   'x-api-key',
   'millrace-hops',
-  'millrace-mismatch',
 ])
 
 const TRACEPARENT = /^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}$/
@@ -53,12 +55,19 @@ export function makeIntake(
   deps: Pick<EngineDeps, 'clock' | 'vault' | 'log'> & {
     readonly registry: Registry
     readonly ids: Ids
-    readonly acceptor: Acceptor
+    readonly commits: Commits
+    plan(
+      draft: Omit<EventPlan['event'], 'matched'>,
+      payload: JsonValue,
+      header: JsonValue,
+      dedupForMs: number,
+    ): EventPlan
+    settleBirths(plan: EventPlan, outcome: Pick<Settlement, 'ok'>, result: CommitResult | null): void
     isOpen(): boolean
   },
   config: Pick<EngineConfig, 'acceptsMax'>,
 ): Intake {
-  const { clock, vault, log, registry, ids, acceptor } = deps
+  const { clock, vault, log, registry, ids, commits } = deps
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
   const verify = async (
@@ -115,6 +124,19 @@ export function makeIntake(
     }
   }
 
+  /** Tries again only where nobody can tell whether it was applied: the sender must not be told a lie. */
+  const commit = async (plan: EventPlan): Promise<CommitResult> => {
+    const { event } = plan
+    const guards = [{ g: 'dedup', source: event.source, key: event.dedupKey }] as const
+    try {
+      return await commits.once(event.tenant, guards, plan.writes)
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error
+      if (error.applied === 'indeterminate') return commits.firmly(event.tenant, guards, plan.writes)
+      throw new AppError('store_unavailable', undefined, { cause: error })
+    }
+  }
+
   const take = async (request: IntakeRequest, startedAt: number): Promise<Accepted> => {
     if (!deps.isOpen()) throw new AppError('shutting_down')
     const source = registry.source(request.tenant, request.source)
@@ -127,9 +149,8 @@ export function makeIntake(
     const names = name(source, request, header, payload, payloadHash)
     const correlationId = ids.uuid()
     const kept = keep(header, source)
-    const accepted = await acceptor.keep({
-      source,
-      draft: {
+    const plan = deps.plan(
+      {
         id: ids.event(),
         tenant: request.tenant as TenantId,
         source: source.document.name,
@@ -148,11 +169,26 @@ export function makeIntake(
         sensitive: [],
       },
       payload,
-      header: kept,
-      startedAt,
-    })
-    assert(accepted !== 'refused', 'nothing but its key keeps an event out')
-    return accepted
+      kept,
+      source.document.dedup.windowMs,
+    )
+    let result: CommitResult | null = null
+    try {
+      result = await commit(plan)
+    } finally {
+      if (result === null) deps.settleBirths(plan, { ok: false }, null)
+    }
+    const first = result.ok ? plan.event.id : result.found?.f === 'event' ? result.found.id : plan.event.id
+    // A repeated commit that was applied the first time is refused by its own event: it is ours all the same.
+    const duplicate = first !== plan.event.id
+    deps.settleBirths(plan, { ok: !duplicate }, result)
+    const durationMs = Math.round(clock.monotonic() - startedAt)
+    log.control(
+      duplicate
+        ? lineOf('dedupe', 'DUPLICATE', { ...plan.event, id: first }, { durationMs })
+        : lineOf('ingest', plan.event.matched === 0 ? 'UNMATCHED' : 'ACCEPTED', plan.event, { durationMs }),
+    )
+    return { eventId: first, duplicate }
   }
 
   let waiting = 0

@@ -257,6 +257,7 @@ function throughFaults(store: Store, faults: StoreFaults, alive: () => boolean):
     join: (node, ttlMs) => gated(() => store.join(node, ttlMs)),
     renew: (owner, ttlMs) => gated(() => faults.renew(() => store.renew(owner, ttlMs))),
     reclaim: (limit) => gated(() => store.reclaim(limit)),
+    prune: (request) => gated(() => store.prune(request)),
     forTenant(tenant: TenantId) {
       const reads = store.forTenant(tenant)
       return { ...reads, ledger: (key) => gated(() => faults.ledger(() => reads.ledger(key))) }

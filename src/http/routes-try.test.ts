@@ -24,6 +24,8 @@ beforeEach(async () => {
     payloadHash: 'sha256:x',
     headers: '{}',
     data: PAYLOAD,
+    raw: null,
+    sensitive: [],
     matched: 0,
   }
   await world.store.commit({

@@ -147,6 +147,8 @@ const event = (id: string, over: Partial<NewEvent> = {}): Write => ({
     payloadHash: 'hash-1',
     headers: '{"x-a":"b"}',
     data: '{"id":12345678901234567890}',
+    raw: null,
+    sensitive: [],
     matched: 1,
     ...over,
   },

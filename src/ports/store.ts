@@ -25,6 +25,7 @@ import type { EventSummary, NewEvent, StoredEvent } from '../core/event/index.ts
 import type { FailureClass } from '../core/failure/index.ts'
 import type { DeadLetterId, EventId, Incarnation, NodeId, TenantId, WorkId } from '../core/ids/index.ts'
 import type { LedgerEntry, LedgerProof, LedgerState, NewLedgerEntry } from '../core/ledger/index.ts'
+import type { Pruned, PruneRequest } from '../core/retention/index.ts'
 import type { Instant } from '../core/time/index.ts'
 import type {
   Attempt,
@@ -50,6 +51,8 @@ export type RecordKind =
   | 'secret'
   | 'idempotency'
   | 'replay'
+  | 'rejection'
+  | 'schedule'
 
 /** All guards of a commit are checked, in order, before any of its writes. */
 export type Guard =
@@ -80,8 +83,12 @@ export type Guard =
 export type Write =
   /** Also notes the event's dedup key, for `dedupForMs` from now. */
   | { readonly w: 'event.append'; readonly event: NewEvent; readonly dedupForMs: number }
+  /** Its dedup key came `count` times more, the last time now. Nothing happens if the event is gone. */
+  | { readonly w: 'event.repeat'; readonly event: EventId; readonly count: number }
+  /** How many consumers matched, once that is known. Nothing happens if the event is gone. */
+  | { readonly w: 'event.match'; readonly event: EventId; readonly matched: number }
   /**
-   * `lease` asks for birth in the hands of that owner, at epoch 1; the store grants it while the owner is alive, and
+   * Nothing happens if its event is gone. `lease` asks for birth in the hands of that owner, at epoch 1; the store grants it while the owner is alive, and
    * otherwise the item is born ready. It is due after `delayMs`.
    */
   | {
@@ -254,7 +261,9 @@ export interface TenantReads {
   event(id: EventId): Promise<StoredEvent | null>
   /**
    * `q` is a piece of the id, subject, source, object id, correlation id, dedup key or payload text; A to Z count as a to z. A
-   * whole event id or work id finds that one event. A filter other than `unmatched: true` has no index: a page then looks at
+   * whole event id or work id finds that one event. `from` (inclusive) and `to` (exclusive) are about `receivedAt`; the rows are
+   * found by the time in their ids, so an event whose id was made more than ten minutes off the store's clock may be passed
+   * over near the ends. A filter other than `unmatched: true` has no index: a page then looks at
    * `scanMax` rows (`SCAN_ROWS_MAX` unless told) and may hold fewer items than asked with a cursor that goes on behind them.
    * With `q` it also ends with the row by which `scanBytesMax` of payload (`SCAN_BYTES_MAX` unless told) were looked at.
    */
@@ -263,6 +272,10 @@ export interface TenantReads {
       readonly source?: string
       readonly subject?: string
       readonly unmatched?: boolean
+      readonly objectId?: string
+      readonly correlationId?: string
+      readonly from?: Instant
+      readonly to?: Instant
       readonly q?: string
       readonly scanMax?: number
       readonly scanBytesMax?: number
@@ -351,6 +364,13 @@ export interface Store extends AsyncDisposable {
    * item that was alone already has one loss more. Answers the items given back, at most `limit`.
    */
   reclaim(limit: number): Promise<readonly WorkId[]>
+  /**
+   * Walks the tenant's events by id and deletes those that are older than their source's time, whose dedup window is over, and
+   * that nothing needs any more: all their work is final, their dead letters are resolved or discarded, and their work holds no
+   * ledger entry that is reserved or unknown. Their work, its attempts, their duplicates, dead letters and dedup entries go
+   * with them; the ledger stays. Looks at `scanMax` events at most; may be called by several nodes at once, and again.
+   */
+  prune(request: PruneRequest): Promise<Pruned>
   forTenant(tenant: TenantId): TenantReads
   system(reason: SystemReason): SystemReads
 }

@@ -2,6 +2,7 @@
 
 import { Buffer } from 'node:buffer'
 import type { EventSummary, StoredEvent } from '../../core/event/index.ts'
+import { idSpan } from '../../core/event/index.ts'
 import type { TenantId } from '../../core/ids/index.ts'
 import { readWholeId } from '../../core/ids/index.ts'
 import type { Page, TenantReads } from '../../ports/store.ts'
@@ -12,19 +13,40 @@ import { compareText, findWork, type MemoryState } from './state.ts'
 
 type EventsQuery = Parameters<TenantReads['events']>[0]
 
-export function toSummary({ headers: _headers, data: _data, ...summary }: StoredEvent): EventSummary {
+export function toSummary(event: StoredEvent): EventSummary {
+  const { headers: _headers, data: _data, raw: _raw, sensitive: _sensitive, ...summary } = event
   return summary
 }
 
 export function searchEvents(state: MemoryState, tenant: TenantId, query: EventsQuery): Page<EventSummary> {
-  const { source, subject, unmatched, q = '', scanMax = SCAN_ROWS_MAX } = query
+  const {
+    source,
+    subject,
+    unmatched,
+    objectId,
+    correlationId,
+    from,
+    to,
+    q = '',
+    scanMax = SCAN_ROWS_MAX,
+  } = query
   const named = readWholeId(q)
   const isWanted = (row: StoredEvent) =>
     (source === undefined || row.source === source) &&
     (subject === undefined || row.subject === subject) &&
     (unmatched !== false || row.matched !== 0) &&
+    (objectId === undefined || row.objectId === objectId) &&
+    (correlationId === undefined || row.correlationId === correlationId) &&
+    (from === undefined || row.receivedAt >= from) &&
+    (to === undefined || row.receivedAt < to) &&
     (q === '' || named !== null || hasText(row, q))
-  const indexed = ownRows(state.events, tenant).filter((row) => unmatched !== true || row.matched === 0)
+  const { atLeast, below } = idSpan(from, to)
+  const indexed = ownRows(state.events, tenant).filter(
+    (row) =>
+      (unmatched !== true || row.matched === 0) &&
+      (atLeast === null || compareText(row.id, atLeast) >= 0) &&
+      (below === null || compareText(row.id, below) < 0),
+  )
   if (named !== null) {
     const id = 'event' in named ? named.event : findWork(state, tenant, named.work)?.eventId
     return summaries(
@@ -36,7 +58,8 @@ export function searchEvents(state: MemoryState, tenant: TenantId, query: Events
       ),
     )
   }
-  if (source === undefined && subject === undefined && unmatched !== false && q === '') {
+  const filters = [source, subject, objectId, correlationId, from, to]
+  if (filters.every((filter) => filter === undefined) && unmatched !== false && q === '') {
     return summaries(page('events', query, indexed, byId))
   }
   const after = query.cursor === null ? null : decodeCursor('events', query.cursor)

@@ -9,6 +9,7 @@ import { StoreError } from '../../ports/store.ts'
 import { claimWork } from './claim.ts'
 import { type BrokenCommit, executeCommits } from './executor.ts'
 import { joinNode, reclaimWork, renewIncarnation } from './leases.ts'
+import { pruneEvents } from './prune.ts'
 import { makeSystemReads, makeTenantReads } from './reads.ts'
 import { type MemoryState, makeMemoryState } from './state.ts'
 
@@ -58,6 +59,10 @@ export function makeMemoryStore(options: MemoryStoreOptions): Store {
     async reclaim(limit) {
       assertOpen()
       return reclaimWork(state, options.now(), limit)
+    },
+    async prune(request) {
+      assertOpen()
+      return pruneEvents(state, options.now(), request)
     },
     forTenant: (tenant) => makeTenantReads(state, tenant, assertOpen),
     system: () => makeSystemReads(state, assertOpen),

@@ -13,7 +13,8 @@ import {
   settleWork,
 } from '../../core/commit/index.ts'
 import { assert, unreachable } from '../../core/errors/index.ts'
-import type { TenantId, WorkId } from '../../core/ids/index.ts'
+import type { StoredEvent } from '../../core/event/index.ts'
+import type { EventId, TenantId, WorkId } from '../../core/ids/index.ts'
 import type { LedgerEntry } from '../../core/ledger/index.ts'
 import type { Instant } from '../../core/time/index.ts'
 import type { Attempt, WorkRow } from '../../core/work/index.ts'
@@ -36,6 +37,16 @@ export function applyWrite(tx: Transaction, write: Write): void {
   switch (write.w) {
     case 'event.append':
       appendEvent(tx, write)
+      break
+    case 'event.repeat':
+      changeEvent(tx, write.event, (row) => ({
+        ...row,
+        duplicates: row.duplicates + write.count,
+        lastDuplicateAt: tx.now,
+      }))
+      break
+    case 'event.match':
+      changeEvent(tx, write.event, (row) => ({ ...row, matched: write.matched }))
       break
     case 'work.add':
       addWork(tx, write)
@@ -100,6 +111,13 @@ function putWorkRow(tx: Transaction, row: WorkRow): void {
   putWork(tx.state, row.id, row)
 }
 
+const NONE: readonly string[] = Object.freeze([])
+
+function changeEvent(tx: Transaction, id: EventId, change: (row: StoredEvent) => StoredEvent): void {
+  const row = tx.state.events.get(id)
+  if (row?.tenant === tx.tenant) put(tx, tx.state.events, id, Object.freeze(change(row)))
+}
+
 function appendEvent(tx: Transaction, write: Extract<Write, { w: 'event.append' }>): void {
   const { state, now, tenant } = tx
   const { event } = write
@@ -119,8 +137,12 @@ function appendEvent(tx: Transaction, write: Extract<Write, { w: 'event.append' 
     payloadHash: event.payloadHash,
     headers: event.headers,
     data: event.data,
+    raw: event.raw,
+    sensitive: NONE,
     matched: event.matched,
     receivedAt: now,
+    duplicates: 0,
+    lastDuplicateAt: null,
   })
   put(tx, state.events, event.id, row)
   const window = Object.freeze({ event: event.id, until: now + write.dedupForMs })
@@ -130,6 +152,7 @@ function appendEvent(tx: Transaction, write: Extract<Write, { w: 'event.append' 
 function addWork(tx: Transaction, write: Extract<Write, { w: 'work.add' }>): void {
   const { state, now } = tx
   const { work, lease } = write
+  if (state.events.get(work.eventId)?.tenant !== tx.tenant) return
   assert(!state.work.has(work.id), `work ${work.id} exists already`)
   const isLeased = lease !== null && isAlive(state, lease, now)
   if (isLeased) tx.leased.push(work.id)

@@ -10,7 +10,7 @@ import { prepare, type Statement } from './connection.ts'
 import { classifyError, toStoreError } from './errors.ts'
 import { type GroupDeps, settleGroup } from './group.ts'
 import { makeArray } from './parameters.ts'
-import { EVENT, selectList, WORK } from './tables.ts'
+import { EVENT, eventList, readEvent, selectList, WORK } from './tables.ts'
 
 const KEPT_GROUPS = "interval '1 hour'"
 const PRUNED_GROUPS = 10_000
@@ -18,15 +18,16 @@ const PRUNED_GROUPS = 10_000
 type Leases = Pick<Store, 'claim' | 'join' | 'renew' | 'reclaim'>
 
 /** `w_` and `e_` before the names of the work item's and the event's properties. */
-const prefixed = (from: string, prefix: string, properties: readonly string[]) =>
-  selectList(from, properties).replaceAll(' AS "', ` AS "${prefix}`)
+const prefixed = (prefix: string, list: string) => list.replaceAll(' AS "', ` AS "${prefix}`)
 
-const itemColumns = (work: string, event: string) =>
-  `${prefixed(work, 'w_', Object.keys(WORK.columns))}, ${prefixed(event, 'e_', Object.keys(EVENT.columns))}`
+const itemColumns = (schema: string, work: string, event: string) =>
+  `${prefixed('w_', selectList(work, Object.keys(WORK.columns)))}, ${prefixed('e_', eventList(schema, event))}`
+
+const EVENT_NAMES = [...Object.keys(EVENT.columns), 'duplicates', 'lastDuplicateAt']
 
 export function claimSql(schema: string): string {
   return (
-    `SELECT c.now, c.next_due_at AS "nextDueAt", ${itemColumns('(c.item)', '(c.event)')} FROM ${schema}.claim(` +
+    `SELECT c.now, c.next_due_at AS "nextDueAt", ${itemColumns(schema, '(c.item)', '(c.event)')} FROM ${schema}.claim(` +
     '$1::uuid, $2::int8, $3::text[], $4::text[], $5::int8[], $6::int8, $7::int8, $8::text[]) AS c'
   )
 }
@@ -34,7 +35,7 @@ export function claimSql(schema: string): string {
 export function makeLeases(deps: GroupDeps): Leases {
   const { pool, schema } = deps
   const claimedSql =
-    `SELECT ${schema}.now_ms() AS now, ${itemColumns('w', 'e')} FROM ${schema}.commit_group AS g ` +
+    `SELECT ${schema}.now_ms() AS now, ${itemColumns(schema, 'w', 'e')} FROM ${schema}.commit_group AS g ` +
     `JOIN ${schema}.work AS w ON w.owner = $2::int8 AND w.state = 'leased' AND w.id = ANY (g.claimed) ` +
     `JOIN ${schema}.event AS e ON e.tenant = w.tenant AND e.id = w.event_id ` +
     'WHERE g.id = $1::uuid ORDER BY array_position(g.claimed, w.id)'
@@ -140,6 +141,6 @@ function readClaimed(row: Record<string, unknown>): ClaimedWork {
     Object.fromEntries(properties.map((name) => [name, row[`${prefix}${name}`]]))
   return {
     work: part('w_', Object.keys(WORK.columns)) as unknown as ClaimedWork['work'],
-    event: part('e_', Object.keys(EVENT.columns)) as unknown as ClaimedWork['event'],
+    event: readEvent(part('e_', EVENT_NAMES)),
   }
 }

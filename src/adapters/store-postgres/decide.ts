@@ -38,6 +38,8 @@ export interface Loaded {
   readonly now: Instant
   readonly owners: ReadonlyMap<Incarnation, { readonly until: Instant; readonly fenced: boolean }>
   readonly work: ReadonlyMap<string, WorkHead>
+  /** Those that are there. */
+  readonly events: ReadonlySet<string>
   readonly dedup: ReadonlyMap<string, DedupRow>
   readonly ledger: ReadonlyMap<string, LedgerEntry>
   readonly deadLetters: ReadonlyMap<string, Pick<DeadLetter, 'version' | 'createdAt'>>
@@ -46,7 +48,9 @@ export interface Loaded {
 
 /** The rows as they shall be. */
 export interface Changes {
-  readonly events: StoredEvent[]
+  readonly events: Omit<StoredEvent, 'duplicates' | 'lastDuplicateAt'>[]
+  readonly repeats: Map<string, { readonly event: EventId; readonly count: number; readonly lastAt: Instant }>
+  readonly matches: Map<string, Pick<StoredEvent, 'tenant' | 'id' | 'matched'>>
   readonly dedup: Map<string, DedupRow>
   readonly newWork: Map<string, WorkRow>
   readonly work: Map<string, ChangedWork>
@@ -65,6 +69,8 @@ interface Decision {
 export function decideGroup(commits: readonly Commit[], loaded: Loaded): Decision {
   const changes: Changes = {
     events: [],
+    repeats: new Map(),
+    matches: new Map(),
     dedup: new Map(),
     newWork: new Map(),
     work: new Map(),
@@ -79,7 +85,8 @@ export function decideGroup(commits: readonly Commit[], loaded: Loaded): Decisio
       if (refusal) return { ok: false, at: loaded.now, guard: index, found: refusal.found }
     }
     const leased: WorkId[] = []
-    for (const write of commit.writes) applyWrite({ loaded, changes, leased, tenant: commit.tenant }, write)
+    const writing = { loaded, changes, leased, tenant: commit.tenant, born: new Set<string>() }
+    for (const write of commit.writes) applyWrite(writing, write)
     return { ok: true, at: loaded.now, leased }
   })
   return { results, changes }
@@ -142,6 +149,8 @@ interface Writing {
   readonly changes: Changes
   readonly leased: WorkId[]
   readonly tenant: TenantId
+  /** The events that the commit itself appends. */
+  readonly born: Set<string>
 }
 
 /** Instants are whole milliseconds, and nothing is due before its delay is over. */
@@ -161,10 +170,24 @@ function applyWrite(writing: Writing, write: Write): void {
     case 'event.append': {
       const { event } = write
       changes.events.push({ ...event, tenant, receivedAt: now })
+      writing.born.add(event.id)
       changes.dedup.set(joinKey(tenant, event.source, event.dedupKey), {
         event: event.id,
         until: after(now, write.dedupForMs),
       })
+      break
+    }
+    case 'event.repeat': {
+      const key = joinKey(tenant, write.event)
+      if (!writing.loaded.events.has(key)) break
+      const before = changes.repeats.get(key)?.count ?? 0
+      changes.repeats.set(key, { event: write.event, count: before + write.count, lastAt: now })
+      break
+    }
+    case 'event.match': {
+      const key = joinKey(tenant, write.event)
+      if (!writing.loaded.events.has(key)) break
+      changes.matches.set(key, { tenant, id: write.event, matched: write.matched })
       break
     }
     case 'work.add':
@@ -221,6 +244,7 @@ function addWork(writing: Writing, write: Extract<Write, { w: 'work.add' }>): vo
   const { changes, leased, tenant } = writing
   const { now, owners } = writing.loaded
   const { work, lease } = write
+  if (!writing.born.has(work.eventId) && !writing.loaded.events.has(joinKey(tenant, work.eventId))) return
   const owner = lease === null ? undefined : owners.get(lease)
   const isLeased = owner !== undefined && !owner.fenced && now < owner.until
   if (isLeased) leased.push(work.id)

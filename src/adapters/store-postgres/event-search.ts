@@ -2,6 +2,7 @@
 // sent costs a page as little as one that everybody sends.
 
 import type { EventSummary } from '../../core/event/index.ts'
+import { idSpan } from '../../core/event/index.ts'
 import type { TenantId } from '../../core/ids/index.ts'
 import { readWholeId } from '../../core/ids/index.ts'
 import type { Page, TenantReads } from '../../ports/store.ts'
@@ -9,17 +10,12 @@ import { SCAN_BYTES_MAX, SCAN_ROWS_MAX } from '../../ports/store.ts'
 import { prepare, type Query } from './connection.ts'
 import { decodeCursor, encodeCursor, type Value } from './cursor.ts'
 import { escapeText } from './parameters.ts'
-import { EVENT, selectList } from './tables.ts'
+import { EVENT, eventSummaryList } from './tables.ts'
 
 type EventsQuery = Parameters<TenantReads['events']>[0]
 type Parameter = (value: Value, type: 'text' | 'int8') => string
 
 const SEARCHED = ['id', 'subject', 'source', 'object_id', 'correlation_id', 'dedup_key', 'data']
-
-export const EVENT_SUMMARY = selectList(
-  't',
-  Object.keys(EVENT.columns).filter((name) => name !== 'headers' && name !== 'data'),
-)
 
 export async function searchEvents(
   query: Query,
@@ -29,16 +25,22 @@ export async function searchEvents(
 ): Promise<Page<EventSummary>> {
   const { q = '', scanMax = SCAN_ROWS_MAX, scanBytesMax = SCAN_BYTES_MAX, limit, unmatched } = request
   const after = request.cursor === null ? null : decodeCursor(EVENT.name, ['text'], request.cursor)[0]
+  const span = idSpan(request.from, request.to)
   const indexed = (parameter: Parameter): string[] => {
     const where = [`t.tenant = ${parameter(escapeText(tenant), 'text')}`]
     if (unmatched === true) where.push('t.matched = 0')
     if (after != null) where.push(`t.id < ${parameter(after, 'text')}`)
+    if (span.atLeast !== null) where.push(`t.id >= ${parameter(span.atLeast, 'text')}`)
+    if (span.below !== null) where.push(`t.id < ${parameter(span.below, 'text')}`)
     return where
   }
   const named = readWholeId(q)
+  const { source, subject, objectId, correlationId, from, to } = request
   const isScan =
     named === null &&
-    (q !== '' || request.source !== undefined || request.subject !== undefined || unmatched === false)
+    (q !== '' ||
+      unmatched === false ||
+      [source, subject, objectId, correlationId, from, to].some((filter) => filter !== undefined))
   const lastRow = isScan ? await findEnd(query, schema, indexed, scanMax) : null
   const full = isScan && q !== '' ? await findFull(query, schema, indexed, lastRow, scanBytesMax) : null
   const end = full ?? lastRow
@@ -47,10 +49,12 @@ export async function searchEvents(
   const parameter: Parameter = (value, type) => `$${values.push(value)}::${type}`
   const where = indexed(parameter)
   if (end !== null) where.push(`t.id >= ${parameter(end, 'text')}`)
-  if (request.source !== undefined) where.push(`t.source = ${parameter(escapeText(request.source), 'text')}`)
-  if (request.subject !== undefined) {
-    where.push(`t.subject = ${parameter(escapeText(request.subject), 'text')}`)
+  const texts = { source, subject, object_id: objectId, correlation_id: correlationId }
+  for (const [column, text] of Object.entries(texts)) {
+    if (text !== undefined) where.push(`t.${column} = ${parameter(escapeText(text), 'text')}`)
   }
+  if (from !== undefined) where.push(`t.received_at >= ${parameter(Math.ceil(from), 'int8')}`)
+  if (to !== undefined) where.push(`t.received_at < ${parameter(Math.ceil(to), 'int8')}`)
   if (unmatched === false) where.push('t.matched <> 0')
   if (named !== null) {
     where.push(
@@ -62,7 +66,7 @@ export async function searchEvents(
 
   const rows = await query(
     prepare(
-      `SELECT ${EVENT_SUMMARY} FROM ${schema}.event AS t WHERE ${where.join(' AND ')} ` +
+      `SELECT ${eventSummaryList(schema, 't')} FROM ${schema}.event AS t WHERE ${where.join(' AND ')} ` +
         `ORDER BY t.id DESC LIMIT ${parameter(limit + 1, 'int8')}`,
       values,
     ),

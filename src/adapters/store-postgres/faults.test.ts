@@ -89,6 +89,8 @@ function makeAccept(dedupKey: string, lease: Incarnation | null = null): Commit 
     payloadHash: 'a'.repeat(64),
     headers: '{}',
     data: '{}',
+    raw: null,
+    sensitive: [],
     matched: 1,
   }
   const work = {

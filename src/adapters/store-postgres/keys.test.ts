@@ -40,8 +40,17 @@ test('what guards look at is touched, owners are not', () => {
 test('what writes change or make is touched', () => {
   const event = { id: 'e' as EventId, source: 's', dedupKey: 'k' }
   const progress = { work: work('w'), counters, note: EMPTY_NOTE }
-  expect(touchesOfWrite({ w: 'event.append', event, dedupForMs: 1 })).toEqual(['dedup 1:a1:s1:k'])
-  expect(touchesOfWrite({ w: 'work.add', work: { id: work('w') }, lease: owner })).toEqual(['work 1:a1:w'])
+  expect(touchesOfWrite({ w: 'event.append', event, dedupForMs: 1 })).toEqual([
+    'event 1:a1:e',
+    'dedup 1:a1:s1:k',
+  ])
+  expect(touchesOfWrite({ w: 'event.repeat', event: event.id, count: 1 })).toEqual(['event 1:a1:e'])
+  expect(touchesOfWrite({ w: 'event.match', event: event.id, matched: 1 })).toEqual(['event 1:a1:e'])
+  const added = { id: work('w'), eventId: event.id }
+  expect(touchesOfWrite({ w: 'work.add', work: added, lease: owner })).toEqual([
+    'work 1:a1:w',
+    'event 1:a1:e',
+  ])
   expect(touchesOfWrite({ w: 'work.settle', to: 'done', ...progress })).toEqual(['work 1:a1:w'])
   expect(touchesOfWrite({ w: 'work.again', delayMs: 0, ...progress })).toEqual(['work 1:a1:w'])
   expect(touchesOfWrite({ w: 'attempt.append', work: work('w') })).toEqual(['work 1:a1:w'])

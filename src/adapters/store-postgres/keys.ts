@@ -24,22 +24,27 @@ export function hashKey(joined: string): Buffer {
 export interface RowKeys {
   readonly owners: Set<Incarnation>
   readonly work: Map<string, { readonly tenant: TenantId; readonly id: string }>
+  /** Those that have to be there, and stay, for what the group does. */
+  readonly events: Map<string, { readonly tenant: TenantId; readonly id: string }>
   readonly dedup: Set<string>
   readonly ledger: Set<string>
   readonly deadLetters: Map<string, { readonly tenant: TenantId; readonly id: string }>
   readonly records: Map<string, { readonly tenant: TenantId; readonly kind: string; readonly key: string }>
   /** Made by the group itself: touched, but not there yet. */
   readonly born: Set<string>
+  readonly bornEvents: Set<string>
 }
 
 const makeRowKeys = (): RowKeys => ({
   owners: new Set(),
   work: new Map(),
+  events: new Map(),
   dedup: new Set(),
   ledger: new Set(),
   deadLetters: new Map(),
   records: new Map(),
   born: new Set(),
+  bornEvents: new Set(),
 })
 
 /** Every row that the group must lock and see before it decides. */
@@ -58,6 +63,8 @@ export function touchesOf(commit: Commit): readonly string[] {
   const touches: string[] = []
   for (const key of keys.work.keys()) touches.push(`work ${key}`)
   for (const key of keys.born) if (!keys.work.has(key)) touches.push(`work ${key}`)
+  for (const key of keys.events.keys()) touches.push(`event ${key}`)
+  for (const key of keys.bornEvents) touches.push(`event ${key}`)
   for (const key of keys.dedup) touches.push(`dedup ${key}`)
   for (const key of keys.ledger) touches.push(`ledger ${key}`)
   for (const key of keys.deadLetters.keys()) touches.push(`deadLetter ${key}`)
@@ -68,6 +75,11 @@ export function touchesOf(commit: Commit): readonly string[] {
 function addWork(keys: RowKeys, tenant: TenantId, id: string): void {
   const key = joinKey(tenant, id)
   if (!keys.born.has(key)) keys.work.set(key, { tenant, id })
+}
+
+function addEvent(keys: RowKeys, tenant: TenantId, id: string): void {
+  const key = joinKey(tenant, id)
+  if (!keys.bornEvents.has(key)) keys.events.set(key, { tenant, id })
 }
 
 function addRecord(keys: RowKeys, tenant: TenantId, kind: string, key: string): void {
@@ -104,10 +116,16 @@ function addWrite(keys: RowKeys, tenant: TenantId, write: Write): void {
   switch (write.w) {
     case 'event.append':
       keys.dedup.add(joinKey(tenant, write.event.source, write.event.dedupKey))
+      keys.bornEvents.add(joinKey(tenant, write.event.id))
+      break
+    case 'event.repeat':
+    case 'event.match':
+      addEvent(keys, tenant, write.event)
       break
     case 'work.add':
       if (write.lease !== null) keys.owners.add(write.lease)
       keys.born.add(joinKey(tenant, write.work.id))
+      addEvent(keys, tenant, write.work.eventId)
       break
     case 'work.settle':
     case 'work.again':

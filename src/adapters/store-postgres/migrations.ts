@@ -334,8 +334,20 @@ const THIRD = `
 CREATE INDEX ledger_of_work ON {s}.ledger (work) WHERE state IN ('reserved', 'unknown');
 `
 
+const FOURTH = `
+ALTER TABLE {s}.event ADD COLUMN raw text;
+
+-- Apart from the event, so that a duplicate does not write its body again.
+CREATE TABLE {s}.event_repeat (
+  event text COLLATE "C" PRIMARY KEY,
+  count bigint NOT NULL,
+  last_at bigint NOT NULL
+);
+`
+
 export const MIGRATIONS: readonly Migration[] = [
   { number: 1, name: 'first tables', sql: FIRST },
   { number: 2, name: 'follow-ups and dead letters by state', sql: SECOND },
   { number: 3, name: 'open entries by their work', sql: THIRD },
+  { number: 4, name: 'bodies that are not JSON, and duplicates', sql: FOURTH },
 ]

@@ -5,7 +5,7 @@ import { WORK_STATES, type WorkState } from '../../core/work/index.ts'
 import type { Page, PageRequest, StoreDump, SystemReads, TenantReads } from '../../ports/store.ts'
 import { prepare, type Query, type Statement } from './connection.ts'
 import { decodeCursor, encodeCursor, type Value } from './cursor.ts'
-import { EVENT_SUMMARY, searchEvents } from './event-search.ts'
+import { searchEvents } from './event-search.ts'
 import { hashKey, joinKey } from './keys.ts'
 import { type ColumnType, escapeText, makeArray } from './parameters.ts'
 import { listRecords } from './records.ts'
@@ -14,9 +14,11 @@ import { groupLetters, readOverview } from './summaries.ts'
 import {
   ATTEMPT,
   DEAD_LETTER,
-  EVENT,
+  eventList,
+  eventSummaryList,
   LEDGER,
   RECORD,
+  readEvent,
   selectList,
   type Table,
   toColumn,
@@ -84,12 +86,20 @@ export function makeTenantReads(query: Query, schema: string, tenant: TenantId):
   }
 
   return {
-    event: (id) => one(EVENT, 't.id = $2::text', [id]),
+    async event(id) {
+      const [row] = await query(
+        prepare(
+          `SELECT ${eventList(schema, 't')} FROM ${schema}.event AS t WHERE t.tenant = $1::text AND t.id = $2::text`,
+          [tenant, id].map(escapeText),
+        ),
+      )
+      return row === undefined ? null : readEvent(row)
+    },
     events: (request) => searchEvents(query, schema, tenant, request),
     causedBy: (id, limit) =>
       query(
         prepare(
-          `SELECT ${EVENT_SUMMARY} FROM ${schema}.event AS t WHERE t.tenant = $1::text ` +
+          `SELECT ${eventSummaryList(schema, 't')} FROM ${schema}.event AS t WHERE t.tenant = $1::text ` +
             'AND t.causation_id COLLATE "C" = $2::text AND t.causation_id IS NOT NULL ORDER BY t.id LIMIT $3::int8',
           [escapeText(tenant), escapeText(id), limit],
         ),
@@ -181,14 +191,21 @@ export function makeSystemReads(query: Query, snapshot: Snapshot, schema: string
     },
     async dump(): Promise<StoreDump> {
       const [events, work, attempts, ledger, deadLetters, records] = await snapshot([
-        ordered(EVENT, 't.tenant, t.id'),
+        prepare(`SELECT ${eventList(schema, 't')} FROM ${schema}.event AS t ORDER BY t.tenant, t.id`),
         ordered(WORK, 't.tenant, t.id'),
         ordered(ATTEMPT, 't.tenant, t.work, t.number, t.sequence', [...ATTEMPT_FIELDS, 'work']),
         ordered(LEDGER, 't.tenant, t.key'),
         ordered(DEAD_LETTER, 't.tenant, t.id'),
         ordered(RECORD, 't.tenant, t.kind, t.key'),
       ])
-      return { events, work, attempts, ledger: ledger.map(readLedgerEntry), deadLetters, records }
+      return {
+        events: events.map(readEvent),
+        work,
+        attempts,
+        ledger: ledger.map(readLedgerEntry),
+        deadLetters,
+        records,
+      }
     },
   }
 }

@@ -13,11 +13,13 @@ import {
   DEDUP,
   deleteSql,
   EVENT,
+  EVENT_REPEAT,
   insertSql,
   LEDGER,
   lockSql,
   makeArrays,
   RECORD,
+  repeatSql,
   type Table,
   updateSql,
   WORK,
@@ -45,11 +47,14 @@ export function makeGroupSql(schema: string) {
     shareOwners: `SELECT ${schema}.share_incarnations($1::int8[])`,
     owners: `SELECT id, until, fenced FROM ${schema}.incarnation WHERE id = ANY ($1::int8[])`,
     lockWork: lock(WORK, ROW_KEYS, WORK_HEAD),
+    lockEvents: lock(EVENT, ROW_KEYS, ROW_KEYS),
     lockDedup: lock(DEDUP, ['hash'], Object.keys(DEDUP.columns)),
     lockLedger: lock(LEDGER, ['hash'], Object.keys(LEDGER.columns)),
     lockDeadLetters: lock(DEAD_LETTER, ROW_KEYS, ['tenant', 'id', 'version', 'createdAt']),
     lockRecords: lock(RECORD, RECORD_KEYS, ['tenant', 'kind', 'key', 'version']),
     insertEvents: insertSql(schema, EVENT),
+    repeatEvents: repeatSql(schema),
+    matchEvents: updateSql(schema, EVENT, ROW_KEYS, ['matched']),
     insertDedup: insertSql(schema, DEDUP),
     updateDedup: updateSql(schema, DEDUP, ['hash'], DEDUP_CHANGES),
     insertWork: insertSql(schema, WORK),
@@ -74,6 +79,9 @@ export function loadStatements(sql: GroupSql, keys: RowKeys): Statement[] {
   }
   if (keys.work.size > 0) {
     statements.push(prepare(sql.lockWork, makeArrays(pick(WORK, ROW_KEYS), [...keys.work.values()])))
+  }
+  if (keys.events.size > 0) {
+    statements.push(prepare(sql.lockEvents, makeArrays(pick(EVENT, ROW_KEYS), [...keys.events.values()])))
   }
   if (keys.dedup.size > 0) {
     statements.push(prepare(sql.lockDedup, [makeArray('uuid', [...keys.dedup].map(hashKey))]))
@@ -101,6 +109,7 @@ export function readLoaded(keys: RowKeys, answers: readonly QueryResult[]): Load
   if (keys.owners.size > 0) next += 1
   const owners = rowsOf(keys.owners.size)
   const work = rowsOf(keys.work.size)
+  const events = rowsOf(keys.events.size)
   const dedup = rowsOf(keys.dedup.size)
   const ledger = rowsOf(keys.ledger.size)
   const deadLetters = rowsOf(keys.deadLetters.size)
@@ -110,6 +119,7 @@ export function readLoaded(keys: RowKeys, answers: readonly QueryResult[]): Load
     now: answers[next]?.rows[0].now,
     owners: new Map(owners.map((row) => [row.id as Incarnation, row])),
     work: new Map(work.map((row) => [joinKey(row.tenant, row.id), row])),
+    events: new Set(events.map((row) => joinKey(row.tenant, row.id))),
     dedup: new Map(dedup.map((row) => [dedupKeys.get(row.hash.replaceAll('-', '')) ?? '', row])),
     ledger: new Map(ledger.map((row) => [joinKey(row.tenant, row.key), readLedgerEntry(row)])),
     deadLetters: new Map(deadLetters.map((row) => [joinKey(row.tenant, row.id), row])),
@@ -137,6 +147,9 @@ export function storeStatements(
     EVENT.columns,
     sorted(changes.events, ({ tenant, id }) => joinKey(tenant, id)),
   )
+
+  add(sql.repeatEvents, EVENT_REPEAT.columns, split(changes.repeats, NONE).inserts)
+  add(sql.matchEvents, pick(EVENT, [...ROW_KEYS, 'matched']), [...changes.matches.values()])
 
   const dedup = split(changes.dedup, loaded.dedup, (row, key) => ({ ...row, hash: hashKey(key) }))
   add(sql.insertDedup, DEDUP.columns, dedup.inserts)

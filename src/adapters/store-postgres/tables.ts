@@ -1,6 +1,7 @@
 // The tables as this code sees them: property, column and type of each, and the set-based statements made from them.
 
 import type { Buffer } from 'node:buffer'
+import type { StoredEvent } from '../../core/event/index.ts'
 import { type ColumnType, makeArray } from './parameters.ts'
 
 type Columns = Readonly<Record<string, ColumnType>>
@@ -35,7 +36,11 @@ export const EVENT = makeTable('event', {
   data: 'text',
   matched: 'int8',
   receivedAt: 'int8',
+  raw: 'text',
 })
+
+/** How often an event's key came again. */
+export const EVENT_REPEAT = makeTable('event_repeat', { event: 'text', count: 'int8', lastAt: 'int8' })
 
 /** What every change of a work item writes. */
 export const WORK_CHANGES = {
@@ -147,6 +152,29 @@ export function selectList(from: string, properties: readonly string[]): string 
   return properties.map((property) => `${from}."${toColumn(property)}" AS "${property}"`).join(', ')
 }
 
+/** What is kept of an event beside its row; `id` is where the event's id stands. */
+function repeatList(schema: string, id: string): string {
+  const read = (column: string) =>
+    `(SELECT r.${column} FROM ${schema}.${EVENT_REPEAT.name} AS r WHERE r.event = ${id})`
+  return `coalesce(${read('count')}, 0) AS "duplicates", ${read('last_at')} AS "lastDuplicateAt"`
+}
+
+const BODIES: readonly string[] = ['headers', 'data', 'raw']
+
+/** All of an event but the paths that no store keeps; `readEvent` adds them. */
+export function eventList(schema: string, from: string): string {
+  return `${selectList(from, Object.keys(EVENT.columns))}, ${repeatList(schema, `${from}.id`)}`
+}
+
+export function eventSummaryList(schema: string, from: string): string {
+  const names = Object.keys(EVENT.columns).filter((name) => !BODIES.includes(name))
+  return `${selectList(from, names)}, ${repeatList(schema, `${from}.id`)}`
+}
+
+export function readEvent(row: Readonly<Record<string, unknown>>): StoredEvent {
+  return { ...row, sensitive: [] } as unknown as StoredEvent
+}
+
 /** `unnest($1::text[], …)` */
 function unnest(types: readonly ColumnType[]): string {
   return `unnest(${types.map((type, index) => `$${index + 1}::${type}[]`).join(', ')})`
@@ -158,6 +186,14 @@ export function makeArrays(columns: Columns, rows: readonly object[]): Buffer[] 
       type,
       rows.map((row) => (row as Record<string, unknown>)[property]),
     ),
+  )
+}
+
+/** Adds to what is there. */
+export function repeatSql(schema: string): string {
+  return (
+    `${insertSql(schema, EVENT_REPEAT)} ON CONFLICT (event) DO UPDATE ` +
+    'SET count = event_repeat.count + excluded.count, last_at = excluded.last_at'
   )
 }
 

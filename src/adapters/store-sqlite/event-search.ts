@@ -2,6 +2,7 @@
 // sent costs a page as little as one that everybody sends.
 
 import type { EventSummary } from '../../core/event/index.ts'
+import { idSpan } from '../../core/event/index.ts'
 import type { TenantId } from '../../core/ids/index.ts'
 import { readWholeId } from '../../core/ids/index.ts'
 import type { Page, TenantReads } from '../../ports/store.ts'
@@ -24,6 +25,9 @@ export function searchEvents(access: ReadAccess, tenant: TenantId, query: Events
   const indexed: Where[] = [['tenant = ?', tenantNumber(tenant)]]
   if (query.unmatched === true) indexed.push(['matched = 0'])
   if (after !== null) indexed.push(['id < ?', after])
+  const span = idSpan(query.from, query.to)
+  if (span.atLeast !== null) indexed.push(['id >= ?', span.atLeast])
+  if (span.below !== null) indexed.push(['id < ?', span.below])
   const others = filtersOf(query)
 
   const named = readWholeId(q)
@@ -48,8 +52,12 @@ export function searchEvents(access: ReadAccess, tenant: TenantId, query: Events
   return { items, nextCursor: last === null ? null : encodeCursor(LIST, [0, last]) }
 }
 
-function filtersOf({ source, subject, unmatched }: EventsQuery): Where[] {
+function filtersOf({ source, subject, unmatched, objectId, correlationId, from, to }: EventsQuery): Where[] {
   const wheres: Where[] = []
+  if (objectId !== undefined) wheres.push(['object_id = ?', toStored(objectId)])
+  if (correlationId !== undefined) wheres.push(['correlation_id = ?', toStored(correlationId)])
+  if (from !== undefined) wheres.push(['received_at >= ?', from])
+  if (to !== undefined) wheres.push(['received_at < ?', to])
   if (source !== undefined) wheres.push(['source = ?', toStored(source)])
   if (subject !== undefined) wheres.push(['subject = ?', toStored(subject)])
   if (unmatched === false) wheres.push(['matched <> 0'])

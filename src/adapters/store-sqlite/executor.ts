@@ -8,6 +8,7 @@
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
 import type { Incarnation, NodeId, TenantId, WorkId } from '../../core/ids/index.ts'
 import type { LedgerEntry } from '../../core/ledger/index.ts'
+import type { Pruned, PruneRequest } from '../../core/retention/index.ts'
 import type { Instant } from '../../core/time/index.ts'
 import type { ClaimRequest, ClaimResult, Commit, CommitResult } from '../../ports/store.ts'
 import { StoreError } from '../../ports/store.ts'
@@ -17,6 +18,7 @@ import { checkGuard } from './guards.ts'
 import { FOLD_AT } from './key-index.ts'
 import { fenceAll, joinNode, reclaimWork, renewIncarnation } from './leases.ts'
 import { readLedger } from './ledger.ts'
+import { pruneEvents } from './prune.ts'
 import { makeSession, recall, recallKeys, type Session } from './session.ts'
 import { applyWrite } from './writes.ts'
 
@@ -43,6 +45,7 @@ export interface Executor {
   join(now: Instant, node: NodeId, ttlMs: number): { owner: Incarnation; until: Instant; now: Instant }
   renew(now: Instant, owner: Incarnation, ttlMs: number): { until: Instant; now: Instant } | 'fenced'
   reclaim(now: Instant, limit: number): readonly WorkId[]
+  prune(now: Instant, request: PruneRequest): Pruned
   ledger(tenant: TenantId, key: string): LedgerEntry | null
   /** Ends every life: for who knows that nobody else has the database open. */
   fenceAll(now: Instant): void
@@ -135,6 +138,8 @@ export function makeExecutor(db: DatabaseSyncInstance, options: ExecutorOptions 
     renew: (now, owner, ttlMs) =>
       answer(() => transactAgain(now, () => renewIncarnation(session, now, owner, ttlMs))),
     reclaim: (now, limit) => answer(() => transactAgain(now, () => reclaimWork(session, now, limit))),
+    prune: (now, request) =>
+      answer(() => pruneEvents(session, now, request, (work) => transactAgain(now, work))),
     ledger: (tenant, key) => answer(() => readLedger(session, tenant, key)),
     fenceAll: (now) => answer(() => transactAgain(now, () => fenceAll(session))),
   }
@@ -144,6 +149,7 @@ function applyCommit(session: Session, now: Instant, commit: Commit): CommitResu
   const { guards, writes, tenant } = commit
   session.dedupSlot = null
   session.ledgerSlot = null
+  session.bornEvent = null
   for (const [index, guard] of guards.entries()) {
     const refusal = checkGuard(session, now, tenant, guard)
     if (refusal) return { ok: false, at: now, guard: index, found: refusal.found }

@@ -16,6 +16,11 @@ export interface KeyIndex {
   /** The row that noted the hash last. */
   find(hash: string): number | undefined
   note(hash: string, row: number): void
+  /**
+   * Its row is about to go. A hash that is still remembered stays, and moves over with the others: one whose row is gone
+   * counts as free.
+   */
+  forget(hash: string): void
   /** Before the first `note` of a transaction. */
   begin(): void
   /** In a transaction that is about to be committed: moves some older keys. */
@@ -64,6 +69,7 @@ export function makeKeyIndex(db: DatabaseSyncInstance, foldAt: number): KeyIndex
     all: db.prepare('SELECT no, hash, row FROM key_log ORDER BY no'),
     cut: db.prepare('DELETE FROM key_log WHERE no <= ?'),
     find: db.prepare('SELECT row FROM known_key WHERE hash = ?'),
+    forget: db.prepare('DELETE FROM known_key WHERE hash = ?'),
     move: db.prepare(
       'INSERT INTO known_key (hash, row) VALUES (?, ?) ON CONFLICT (hash) DO UPDATE SET row = excluded.row',
     ),
@@ -123,6 +129,9 @@ export function makeKeyIndex(db: DatabaseSyncInstance, foldAt: number): KeyIndex
       lastNo += 1
       sql.log.run(lastNo, bytes(hash), row)
       remember(hash, row)
+    },
+    forget(hash) {
+      if (!recent.rows.has(hash) && older?.rows.has(hash) !== true) sql.forget.run(bytes(hash))
     },
     begin() {
       notes.length = 0

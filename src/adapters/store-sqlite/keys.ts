@@ -53,6 +53,30 @@ export function noteDedup(
   session.dedupSlot = null
 }
 
+/** Forgets a key with the event that noted it. False: a later event has taken the key over. */
+export function forgetDedup(
+  session: Session,
+  tenant: number,
+  source: string,
+  key: string,
+  event: number,
+): boolean {
+  const text = dedupText(tenant, source, key)
+  for (let turn = 0; ; turn += 1) {
+    const hash = hashKey(text, turn)
+    const seq = session.keys.find(hash)
+    if (seq === event) {
+      session.keys.forget(hash)
+      return true
+    }
+    if (seq === undefined) return false
+    const row: EventKeyRow | undefined = session.sql.eventKey.get(seq)
+    if (row?.tenant === tenant && isSameText(row.source, source) && isSameText(row.dedup_key, key)) {
+      return false
+    }
+  }
+}
+
 /** The ledger's row for a key, with its columns. */
 export function findLedger(session: Session, tenant: number, key: string): Row | null {
   const text = ledgerText(tenant, key)

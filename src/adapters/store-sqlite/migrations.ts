@@ -206,4 +206,19 @@ CREATE INDEX dead_letter_state ON dead_letter (tenant, state, id);
 CREATE INDEX ledger_of_work ON ledger (work) WHERE state IN (1, 3);
 `,
   },
+  {
+    number: 4,
+    name: 'bodies that are not JSON, and duplicates',
+    sql: `
+-- The last column: for most events it is one byte.
+ALTER TABLE event ADD COLUMN raw TEXT;
+
+-- By the event's row number. Apart from the event, so that a duplicate does not write its body again.
+CREATE TABLE event_repeat (
+  seq INTEGER PRIMARY KEY,
+  count INTEGER NOT NULL,
+  last_at INTEGER NOT NULL
+);
+`,
+  },
 ]

@@ -45,7 +45,15 @@ function encodeWrite(flat: Flat, write: Write): void {
       const { event } = write
       flat.push(WRITE.event, write.dedupForMs, event.id, event.tenant, event.source, event.subject)
       flat.push(event.objectType, event.objectId, event.occurredAt, event.correlationId, event.causationId)
-      flat.push(event.traceId, event.dedupKey, event.payloadHash, event.headers, event.data, event.matched)
+      flat.push(
+        event.traceId,
+        event.dedupKey,
+        event.payloadHash,
+        event.headers,
+        event.data,
+        event.raw,
+        event.matched,
+      )
       break
     }
     case 'work.add': {
@@ -120,6 +128,9 @@ function decodeGuard(reader: Reader): Guard {
   }
 }
 
+/** Not a column: what seals an event carries it inside. */
+const NONE: readonly string[] = []
+
 function decodeWrite(reader: Reader): Write {
   switch (reader.next<number>()) {
     case WRITE.event:
@@ -141,6 +152,8 @@ function decodeWrite(reader: Reader): Write {
           payloadHash: reader.next(),
           headers: reader.next(),
           data: reader.next(),
+          raw: reader.next(),
+          sensitive: NONE,
           matched: reader.next(),
         },
       }

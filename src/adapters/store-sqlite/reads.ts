@@ -320,9 +320,7 @@ export function makeReads(db: DatabaseSyncInstance): Omit<Reads, 'ledger'> {
           .map((column) => `${name}.${column.trim()}`)
           .join(', ')
       return {
-        events: table(qualified(EVENT_COLUMNS, 'event'), 'event', 'event.id').map((row) =>
-          toEvent(row, nameOf(row)),
-        ),
+        events: table(EVENT_COLUMNS, 'event', 'event.id').map((row) => toEvent(row, nameOf(row))),
         work: table(qualified(WORK_COLUMNS, 'work'), 'work', 'work.id').map((row) =>
           toWork(row, nameOf(row)),
         ),

@@ -15,7 +15,13 @@ const text = (value: unknown) => fromStored(value as Stored)
 const textOrNull = (value: unknown) => fromStoredOrNull(value as Stored | null)
 
 export function toEvent(row: Row, tenant: TenantId): StoredEvent {
-  return { ...toEventSummary(row, tenant), headers: text(row.headers), data: text(row.data) }
+  return {
+    ...toEventSummary(row, tenant),
+    headers: text(row.headers),
+    data: text(row.data),
+    raw: textOrNull(row.raw),
+    sensitive: [],
+  }
 }
 
 export function toEventSummary(row: Row, tenant: TenantId): EventSummary {
@@ -34,6 +40,8 @@ export function toEventSummary(row: Row, tenant: TenantId): EventSummary {
     payloadHash: row.payload_hash as string,
     matched: row.matched as number,
     receivedAt: row.received_at as number,
+    duplicates: (row.duplicates ?? 0) as number,
+    lastDuplicateAt: row.last_duplicate_at as number | null,
   }
 }
 

@@ -19,7 +19,15 @@ beforeEach(async () => {
     const event = {
       ...{ id: ids.event(), tenant: TENANT, source: 'shop', subject: 'shop.events', objectType: null },
       ...{ objectId: null, occurredAt: null, correlationId: 'c', causationId: null, traceId: 't' },
-      ...{ dedupKey: String(index), payloadHash: 'h', headers: '{}', data: PAYLOAD, matched: 0 },
+      ...{
+        dedupKey: String(index),
+        payloadHash: 'h',
+        headers: '{}',
+        data: PAYLOAD,
+        raw: null,
+        sensitive: [],
+        matched: 0,
+      },
     }
     await harness.store.commit({
       tenant: TENANT,

@@ -15,9 +15,11 @@ const SCANS: ReadonlySet<ReadName> = new Set([
 
 /** Whether a list is filtered by what no index holds. */
 const FILTERED: { readonly [Name in Lists]: (query: Parameters<Reads[Name]>[1]) => boolean } = {
-  events: ({ q = '', source, subject, unmatched }) =>
+  events: ({ q = '', source, subject, unmatched, objectId, correlationId, from, to }) =>
     readWholeId(q) === null &&
-    (q !== '' || source !== undefined || subject !== undefined || unmatched === false),
+    (q !== '' ||
+      unmatched === false ||
+      [source, subject, objectId, correlationId, from, to].some((filter) => filter !== undefined)),
   workList: (query) => query.consumer !== undefined || query.class !== undefined,
   deadLetters: (query) =>
     query.eventId === undefined &&

@@ -42,6 +42,8 @@ export interface Session {
   /** What the current commit's guards have seen of the keys that its writes will note. */
   dedupSlot: Slot | null
   ledgerSlot: Slot | null
+  /** The event that the current commit appended last. */
+  bornEvent: string | null
   /** The transaction has changed something. */
   isDirty: boolean
   /** A rollback failed half-way: nothing above can be trusted. */
@@ -64,6 +66,7 @@ export function makeSession(db: DatabaseSyncInstance, foldAt: number): Session {
     lastAt: 0,
     dedupSlot: null,
     ledgerSlot: null,
+    bornEvent: null,
     isDirty: false,
     isStale: false,
   }

@@ -2,11 +2,16 @@
 
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
 
-export const EVENT_SUMMARY_COLUMNS =
-  'id, source, subject, object_type, object_id, occurred_at, correlation_id, causation_id, trace_id, dedup_key,' +
-  ' payload_hash, matched, received_at'
+const REPEATS =
+  '(SELECT r.count FROM event_repeat AS r WHERE r.seq = event.seq) AS duplicates,' +
+  ' (SELECT r.last_at FROM event_repeat AS r WHERE r.seq = event.seq) AS last_duplicate_at'
 
-export const EVENT_COLUMNS = `${EVENT_SUMMARY_COLUMNS}, headers, data`
+export const EVENT_SUMMARY_COLUMNS =
+  'event.id, event.source, event.subject, event.object_type, event.object_id, event.occurred_at, event.correlation_id,' +
+  ' event.causation_id, event.trace_id, event.dedup_key, event.payload_hash, event.matched, event.received_at,' +
+  ` ${REPEATS}`
+
+export const EVENT_COLUMNS = `${EVENT_SUMMARY_COLUMNS}, event.headers, event.data, event.raw`
 
 export const WORK_COLUMNS =
   'id, state, due_at, owner, epoch, alone, attempts, waits, losses, created_at, expires_at, processed_at, consumer,' +
@@ -32,10 +37,16 @@ export function prepareStatements(db: DatabaseSyncInstance) {
     lastEvent: db.prepare('SELECT max(seq) AS seq FROM event'),
     addEvent: db.prepare(
       'INSERT INTO event (seq, tenant, id, source, subject, matched, received_at, dedup_until, dedup_key, object_type,' +
-        ' object_id, occurred_at, correlation_id, causation_id, trace_id, payload_hash, headers, data)' +
-        ' VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+        ' object_id, occurred_at, correlation_id, causation_id, trace_id, payload_hash, headers, data, raw)' +
+        ' VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
     ),
     event: db.prepare(`SELECT ${EVENT_COLUMNS} FROM event WHERE id = ?2 AND tenant = ?1`),
+    hasEvent: db.prepare('SELECT 1 FROM event WHERE id = ?2 AND tenant = ?1'),
+    repeatEvent: db.prepare(
+      'INSERT INTO event_repeat (seq, count, last_at) SELECT seq, ?3, ?4 FROM event WHERE id = ?2 AND tenant = ?1' +
+        ' ON CONFLICT (seq) DO UPDATE SET count = count + excluded.count, last_at = excluded.last_at',
+    ),
+    matchEvent: db.prepare('UPDATE event SET matched = ?3 WHERE id = ?2 AND tenant = ?1'),
     eventKey: db.prepare('SELECT tenant, id, source, dedup_key, dedup_until FROM event WHERE seq = ?'),
 
     lastWork: db.prepare('SELECT max(seq) AS seq FROM work'),
@@ -104,6 +115,29 @@ export function prepareStatements(db: DatabaseSyncInstance) {
         ' ON CONFLICT (tenant, kind, key) DO UPDATE SET version = excluded.version, body = excluded.body',
     ),
     deleteRecord: db.prepare('DELETE FROM record WHERE tenant = ? AND kind = ? AND key = ?'),
+
+    oldEvents: db.prepare(
+      'SELECT seq, id, source, received_at, dedup_until, dedup_key FROM event' +
+        ' WHERE tenant = ? AND id > ? AND id < ? ORDER BY id LIMIT ?',
+    ),
+    // In the numbers of codes.ts: leased, ready, waiting, parked; and the ledger's reserved and unknown.
+    openWork: db.prepare(
+      'SELECT 1 FROM work WHERE event_id = ?2 AND +tenant = ?1 AND +state IN (1, 2, 3, 6) LIMIT 1',
+    ),
+    openLetter: db.prepare(
+      "SELECT 1 FROM dead_letter WHERE event_id = ?2 AND +tenant = ?1 AND +state NOT IN ('resolved', 'discarded') LIMIT 1",
+    ),
+    openEntry: db.prepare(
+      'SELECT 1 FROM work CROSS JOIN ledger ON ledger.work = work.id AND ledger.state IN (1, 3)' +
+        ' AND +ledger.tenant = +work.tenant WHERE work.event_id = ?2 AND +work.tenant = ?1 LIMIT 1',
+    ),
+    pruneAttempts: db.prepare(
+      'DELETE FROM attempt WHERE work IN (SELECT seq FROM work WHERE event_id = ?2 AND +tenant = ?1)',
+    ),
+    pruneWork: db.prepare('DELETE FROM work WHERE event_id = ?2 AND +tenant = ?1'),
+    pruneLetters: db.prepare('DELETE FROM dead_letter WHERE event_id = ?2 AND +tenant = ?1'),
+    pruneRepeats: db.prepare('DELETE FROM event_repeat WHERE seq = ?'),
+    pruneEvent: db.prepare('DELETE FROM event WHERE seq = ?'),
 
     incarnations: db.prepare('SELECT owner, until FROM incarnation WHERE fenced = 0'),
     addIncarnation: db.prepare('INSERT INTO incarnation (node, until, fenced) VALUES (?, ?, 0)'),

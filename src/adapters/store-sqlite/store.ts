@@ -115,6 +115,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
     join: (node, ttlMs) => write('join', [node, ttlMs]),
     renew: (owner, ttlMs) => write('renew', [owner, ttlMs]),
     reclaim: (limit) => write('reclaim', limit),
+    prune: (request) => write('prune', request),
     forTenant: (tenant) => makeTenantReads(ask, tenant),
     system: () => makeSystemReads(ask),
     [Symbol.asyncDispose]() {

@@ -3,6 +3,7 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
 import type { Incarnation, NodeId, TenantId } from '../../core/ids/index.ts'
+import type { PruneRequest } from '../../core/retention/index.ts'
 import type { Instant } from '../../core/time/index.ts'
 import type { ClaimRequest } from '../../ports/store.ts'
 import { openForWriting } from './connection.ts'
@@ -32,6 +33,7 @@ export function runWriter(port: MessagePort, { file, clock }: ThreadData): void 
         join: ([node, ttlMs]: [NodeId, number]) => executor.join(now(), node, ttlMs),
         renew: ([owner, ttlMs]: [Incarnation, number]) => executor.renew(now(), owner, ttlMs),
         reclaim: (limit: number) => executor.reclaim(now(), limit),
+        prune: (request: PruneRequest) => executor.prune(now(), request),
         ledger: ([tenant, key]: [TenantId, string]) => executor.ledger(tenant, key),
         checkpoint: () => db.prepare('PRAGMA wal_checkpoint(PASSIVE)').get(),
       },

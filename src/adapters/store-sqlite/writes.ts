@@ -23,6 +23,12 @@ export function applyWrite(
     case 'event.append':
       appendEvent(session, now, no, write)
       return
+    case 'event.repeat':
+      session.sql.repeatEvent.run(no, write.event, write.count, now)
+      return
+    case 'event.match':
+      session.sql.matchEvent.run(no, write.event, write.matched)
+      return
     case 'work.add':
       addWork(session, now, no, write, leased)
       return
@@ -169,7 +175,9 @@ function appendEvent(
     event.payloadHash,
     toStored(event.headers),
     toStored(event.data),
+    toStoredOrNull(event.raw),
   )
+  session.bornEvent = event.id
 }
 
 function addWork(
@@ -180,6 +188,9 @@ function addWork(
   leased: WorkId[],
 ): void {
   const { work } = write
+  // Nearly all work comes with its event; other events may have gone in the meantime.
+  const isThere = work.eventId === session.bornEvent || session.sql.hasEvent.get(tenant, work.eventId)
+  if (!isThere) return
   const owner = write.lease !== null && isAlive(session, write.lease, now) ? write.lease : null
   session.lastWork += 1
   session.sql.addWork.run(

@@ -41,6 +41,8 @@ async function writeForever(): Promise<void> {
             payloadHash: 'a'.repeat(64),
             headers: '{}',
             data: JSON.stringify({ text: 'x'.repeat(1_000) }),
+            raw: null,
+            sensitive: [],
             matched: 0,
           },
         },

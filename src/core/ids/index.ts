@@ -33,6 +33,14 @@ export function readWholeId(text: string): { event: EventId } | { work: WorkId }
   return prefix === 'evt' ? { event: text as EventId } : { work: text as WorkId }
 }
 
+/** The smallest event id that the millisecond can have: ids made before are smaller, ids made from then on are not. */
+export function eventIdAt(at: Instant): EventId {
+  const hex = Math.min(Math.max(0, Math.floor(at)), 0xffff_ffff_ffff)
+    .toString(16)
+    .padStart(12, '0')
+  return `evt_${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000` as EventId
+}
+
 const HEX_CODES = Array.from('0123456789abcdef', (digit) => digit.charCodeAt(0))
 const DASH = '-'.charCodeAt(0)
 const UUID_LENGTH = 36

@@ -14,6 +14,8 @@ import type { ClaimRequest, Commit, CommitResult, Guard, Page, Store, Write } fr
 export interface StoreCapabilities {
   /** Opening the store fences every incarnation that was there before. Default: false. */
   readonly fencesOnOpen: boolean
+  /** A search looks into payloads. Default: true. */
+  readonly searchesPayloads: boolean
 }
 
 export interface StoreHarness {
@@ -161,6 +163,8 @@ function makeRows(ids: Ids): Pick<Kit, 'event' | 'work' | 'entry' | 'deadLetter'
       payloadHash: 'a'.repeat(64),
       headers: '{"content-type":"application/json"}',
       data: '{"id":4711}',
+      raw: null,
+      sensitive: [],
       matched: 0,
       ...fields,
     }),

@@ -191,6 +191,8 @@ function makeEvent({ book, pick }: Turn, tenant: TenantId): NewEvent {
     payloadHash: `hash-${pick(5)}`,
     headers: '{}',
     data: oneOf(pick, ['{}', '{"text":"😀 \' \\" \\u0000"}', '[1.0,12345678901234567890]']),
+    raw: null,
+    sensitive: [],
     matched: pick(3),
   }
 }

@@ -30,8 +30,9 @@ export function writeRules(kit: () => Kit): void {
         { w: 'event.append', event: full, dedupForMs: 1 },
         { w: 'event.append', event: bare, dedupForMs: 1 },
       ])
-      expect(await reads().event(full.id)).toEqual({ ...full, receivedAt: START + 10 } satisfies StoredEvent)
-      expect(await reads().event(bare.id)).toEqual({ ...bare, receivedAt: START + 10 })
+      const stored = { receivedAt: START + 10, duplicates: 0, lastDuplicateAt: null }
+      expect(await reads().event(full.id)).toEqual({ ...full, ...stored } satisfies StoredEvent)
+      expect(await reads().event(bare.id)).toEqual({ ...bare, ...stored })
       expect(await reads().event(kit().ids.event())).toBeNull()
     })
 

@@ -1,0 +1,185 @@
+// Retention: events that nothing needs any more go, with everything that hangs on them.
+//
+// What is about to go is locked first, and whatever somebody else holds is passed over: this never waits, so it stands in
+// nobody's way. New work for an event needs the event's row, so once that is locked the rest can be counted on.
+
+import type { QueryResult } from 'pg'
+import type { Pruned, PruneRequest } from '../../core/retention/index.ts'
+import { CLOSED_LETTERS, FINAL_WORK, keepMsOf, OPEN_ENTRIES, pruneEnd } from '../../core/retention/index.ts'
+import type { Instant } from '../../core/time/index.ts'
+import { type Pool, prepare, sendAll } from './connection.ts'
+import { classifyError, toStoreError } from './errors.ts'
+import { hashKey, joinKey } from './keys.ts'
+import { escapeText, makeArray } from './parameters.ts'
+
+interface OldEvent {
+  readonly id: string
+  readonly hash: Buffer
+}
+
+type Gone = Omit<Pruned, 'next'>
+
+const NONE: Gone = { events: 0, work: 0, attempts: 0, deadLetters: 0, dedup: 0 }
+const TRIES = 3
+
+/** Deleting twice is deleting once, so a lost answer is asked for again. */
+export async function pruneEvents(pool: Pool, schema: string, request: PruneRequest): Promise<Pruned> {
+  for (let tried = 1; ; tried += 1) {
+    try {
+      return await tryPrune(pool, schema, request)
+    } catch (error) {
+      const failure = classifyError(error)
+      if (tried >= TRIES || (failure !== 'lost' && failure !== 'again')) throw toStoreError(error)
+    }
+  }
+}
+
+async function tryPrune(pool: Pool, schema: string, request: PruneRequest): Promise<Pruned> {
+  const { tenant, after, scanMax } = request
+  const [clock] = (await pool.query(prepare(`SELECT ${schema}.now_ms() AS now`))).rows
+  const now: Instant = clock.now
+  const { rows } = await pool.query(
+    prepare(
+      'SELECT t.id, t.source, t.dedup_key AS "dedupKey", t.received_at AS "receivedAt" ' +
+        `FROM ${schema}.event AS t WHERE t.tenant = $1::text AND t.id > $2::text AND t.id < $3::text ` +
+        'ORDER BY t.id LIMIT $4::int8',
+      [escapeText(tenant), escapeText(after ?? ''), pruneEnd(request, now), scanMax + 1],
+    ),
+  )
+  const seen = rows.slice(0, scanMax)
+  const old = seen
+    .filter((row) => row.receivedAt + keepMsOf(request, row.source) <= now)
+    .map((row) => ({ id: row.id, hash: hashKey(joinKey(tenant, row.source, row.dedupKey)) }))
+  const gone = old.length === 0 ? NONE : await deleteOld(pool, schema, tenant, now, old)
+  return { ...gone, next: rows.length > seen.length ? (seen.at(-1)?.id ?? null) : null }
+}
+
+async function deleteOld(
+  pool: Pool,
+  schema: string,
+  tenant: string,
+  now: Instant,
+  old: readonly OldEvent[],
+): Promise<Gone> {
+  const ids = [
+    escapeText(tenant),
+    makeArray(
+      'text',
+      old.map(({ id }) => id),
+    ),
+  ]
+  const hashes = makeArray(
+    'uuid',
+    old.map(({ hash }) => hash),
+  )
+  const locked = (what: string, table: string) =>
+    prepare(
+      `SELECT ${what} FROM ${schema}.${table} AS t WHERE t.tenant = $1::text AND t.event_id = ANY ($2::text[]) ` +
+        'ORDER BY t.id FOR UPDATE SKIP LOCKED',
+      ids,
+    )
+  const counted = (table: string) =>
+    prepare(
+      `SELECT t.event_id AS event, count(*) AS count FROM ${schema}.${table} AS t ` +
+        'WHERE t.tenant = $1::text AND t.event_id = ANY ($2::text[]) GROUP BY t.event_id',
+      ids,
+    )
+  const client = await pool.connect()
+  try {
+    const [, events, dedup, work, workCounts, letters, letterCounts, entries] = await sendAll(client, [
+      prepare('BEGIN'),
+      prepare(
+        `SELECT t.id FROM ${schema}.event AS t WHERE t.tenant = $1::text AND t.id = ANY ($2::text[]) ` +
+          'ORDER BY t.id FOR UPDATE SKIP LOCKED',
+        ids,
+      ),
+      prepare(
+        `SELECT t.hash, t.event, t.until FROM ${schema}.dedup AS t WHERE t.hash = ANY ($1::uuid[]) ` +
+          'ORDER BY t.hash FOR UPDATE SKIP LOCKED',
+        [hashes],
+      ),
+      locked('t.id, t.event_id AS event, t.state', 'work'),
+      counted('work'),
+      locked('t.id, t.event_id AS event, t.state', 'dead_letter'),
+      counted('dead_letter'),
+      prepare(
+        `SELECT DISTINCT t.event_id AS event FROM ${schema}.work AS t JOIN ${schema}.ledger AS l ` +
+          `ON l.work = t.id COLLATE "default" AND l.tenant = t.tenant AND l.state IN (${quoted(OPEN_ENTRIES)}) ` +
+          'WHERE t.tenant = $1::text AND t.event_id = ANY ($2::text[])',
+        ids,
+      ),
+    ])
+    const windows = new Map(rowsOf(dedup).map((row) => [row.hash.replaceAll('-', ''), row]))
+    const own = new Set(rowsOf(events).map((row) => row.id))
+    const open = new Set([
+      ...rowsOf(entries).map((row) => row.event),
+      ...openOnes(rowsOf(work), rowsOf(workCounts), FINAL_WORK),
+      ...openOnes(rowsOf(letters), rowsOf(letterCounts), CLOSED_LETTERS),
+    ])
+    const going = old.filter(({ id, hash }) => {
+      const window = windows.get(hash.toString('hex'))
+      return own.has(id) && !open.has(id) && !(window?.event === id && window.until > now)
+    })
+    const goingIds = new Set(going.map(({ id }) => id))
+    const idsOf = (rows: QueryResult['rows']) =>
+      makeArray(
+        'text',
+        rows.filter((row) => goingIds.has(row.event)).map((row) => row.id),
+      )
+    const gone = makeArray(
+      'text',
+      going.map(({ id }) => id),
+    )
+    const workIds = idsOf(rowsOf(work))
+    const drop = (table: string, where: string, values: readonly (string | Buffer)[]) =>
+      prepare(`DELETE FROM ${schema}.${table} WHERE ${where}`, [...values])
+    const answers = await sendAll(client, [
+      drop('attempt', 'tenant = $1::text AND work = ANY ($2::text[])', [escapeText(tenant), workIds]),
+      drop('work', 'id = ANY ($1::text[])', [workIds]),
+      drop('dead_letter', 'tenant = $1::text AND id = ANY ($2::text[])', [
+        escapeText(tenant),
+        idsOf(rowsOf(letters)),
+      ]),
+      drop('dedup', 'hash = ANY ($1::uuid[]) AND event = ANY ($2::text[])', [
+        makeArray(
+          'uuid',
+          going.map(({ hash }) => hash),
+        ),
+        gone,
+      ]),
+      drop('event_repeat', 'event = ANY ($1::text[])', [gone]),
+      drop('event', 'id = ANY ($1::text[])', [gone]),
+      prepare('COMMIT'),
+    ])
+    client.release()
+    const [attempts, works, deadLetters, keys, , deleted] = answers.map(({ rowCount }) => rowCount ?? 0)
+    return {
+      events: deleted ?? 0,
+      work: works ?? 0,
+      attempts: attempts ?? 0,
+      deadLetters: deadLetters ?? 0,
+      dedup: keys ?? 0,
+    }
+  } catch (error) {
+    // The transaction may be open still: the server ends it with the connection.
+    client.release(true)
+    throw error
+  }
+}
+
+const rowsOf = (answer: QueryResult | undefined): QueryResult['rows'] => answer?.rows ?? []
+
+const quoted = (names: readonly string[]) => names.map((name) => `'${name}'`).join(', ')
+
+/** Events with a row that is not closed, or that somebody else holds. */
+function openOnes(
+  rows: QueryResult['rows'],
+  counts: QueryResult['rows'],
+  closed: readonly string[],
+): string[] {
+  const left = new Map<string, number>(counts.map((row) => [row.event, row.count]))
+  for (const { event, state } of rows) {
+    if (closed.includes(state)) left.set(event, (left.get(event) ?? 0) - 1)
+  }
+  return [...left].filter(([, count]) => count !== 0).map(([event]) => event)
+}

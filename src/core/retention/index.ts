@@ -1,0 +1,11 @@
+export {
+  CLOSED_LETTERS,
+  FINAL_WORK,
+  type KeepTimes,
+  keepMsOf,
+  OPEN_ENTRIES,
+  type Pruned,
+  type PruneRequest,
+  pruneEnd,
+  RETENTION_MS_DEFAULT,
+} from './retention.ts'

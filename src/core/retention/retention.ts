@@ -1,0 +1,54 @@
+// How long an event is kept, and what still needs it. Pure; the stores do the deleting.
+//
+// Invariants: N2 only what is final goes. An event outlives its dedup window, so that N1 holds until its end.
+
+import type { DeadLetterState } from '../dead-letter/index.ts'
+import { CLOCK_MARGIN_MS } from '../event/index.ts'
+import { type EventId, eventIdAt, type TenantId } from '../ids/index.ts'
+import type { LedgerState } from '../ledger/index.ts'
+import { DAY, type Instant } from '../time/index.ts'
+import type { WorkState } from '../work/index.ts'
+
+/** For sources that do not say otherwise, and for events that no source definition sent. */
+export const RETENTION_MS_DEFAULT = 30 * DAY
+
+/** Nobody will touch these again: not an owner, and not a person without saying so. `parked` waits for one. */
+export const FINAL_WORK: readonly WorkState[] = ['done', 'skipped', 'merged', 'dead', 'cancelled']
+export const CLOSED_LETTERS: readonly DeadLetterState[] = ['resolved', 'discarded']
+/** An effect under way or in doubt: whoever settles it wants to see the event. */
+export const OPEN_ENTRIES: readonly LedgerState[] = ['reserved', 'unknown']
+
+export interface KeepTimes {
+  /** By source. */
+  readonly keepMs: Readonly<Record<string, number>>
+  /** For events of sources that are not named. */
+  readonly otherwiseMs: number
+}
+
+export function keepMsOf({ keepMs, otherwiseMs }: KeepTimes, source: string): number {
+  return Object.hasOwn(keepMs, source) ? (keepMs[source] as number) : otherwiseMs
+}
+
+/** Events from this id on are too young for every source: a walk by id ends there. */
+export function pruneEnd({ keepMs, otherwiseMs }: KeepTimes, now: Instant): EventId {
+  const shortestMs = Math.min(otherwiseMs, ...Object.values(keepMs))
+  return eventIdAt(now - shortestMs + CLOCK_MARGIN_MS)
+}
+
+export interface PruneRequest extends KeepTimes {
+  readonly tenant: TenantId
+  /** Where the walk goes on: `next` of the call before; null from the start. */
+  readonly after: string | null
+  /** How many events one call looks at. */
+  readonly scanMax: number
+}
+
+/** What went, and where to go on; `next` is null at the end of the walk. */
+export interface Pruned {
+  readonly events: number
+  readonly work: number
+  readonly attempts: number
+  readonly deadLetters: number
+  readonly dedup: number
+  readonly next: string | null
+}
