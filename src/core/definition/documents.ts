@@ -5,35 +5,10 @@
 import type { FailureClass } from '../failure/index.ts'
 import type { JsonValue } from '../json/index.ts'
 import { DAY } from '../time/index.ts'
-
-export type SecretRef = { readonly env: string } | { readonly ref: string }
-
-export type VerifyDocument =
-  | { readonly scheme: 'none' }
-  /** Nobody sends to it. */
-  | { readonly scheme: 'closed' }
-  | { readonly scheme: 'github'; readonly secret: readonly SecretRef[] }
-  | {
-      readonly scheme: 'hmac'
-      readonly secret: readonly SecretRef[]
-      /** Lower case. */
-      readonly header: string
-      readonly algorithm: 'sha1' | 'sha256' | 'sha512'
-      readonly encoding: 'hex' | 'base64'
-      readonly prefix: string
-      /** A template over `body` (the raw bytes as text) and `header`. */
-      readonly signed: string
-      readonly timestampHeader: string | null
-      readonly toleranceMs: number
-    }
+import type { VerifyDocument } from './verify-document.ts'
 
 /** How long events are kept where a source says nothing. */
 export const RETENTION_MS = 30 * DAY
-
-/** What it verifies with: none where nobody proves anything. */
-export function secretsOf(verify: VerifyDocument): readonly SecretRef[] {
-  return 'secret' in verify ? verify.secret : []
-}
 
 export interface SourceDocument {
   readonly kind: 'Source'

@@ -14,11 +14,9 @@ export type {
   RetryPolicy,
   RouteDocument,
   ScheduleDocument,
-  SecretRef,
   SourceDocument,
-  VerifyDocument,
 } from './documents.ts'
-export { RETENTION_MS, secretsOf } from './documents.ts'
+export { RETENTION_MS } from './documents.ts'
 export { hashDocument, hashText } from './hash.ts'
 export {
   type Authored,
@@ -36,3 +34,19 @@ export {
   type ManagedBy,
   mergeEntries,
 } from './in-force.ts'
+export type {
+  ApiKeyVerify,
+  BasicVerify,
+  HmacVerify,
+  SecretRef,
+  VendorScheme,
+  VendorVerify,
+  VerifyDocument,
+} from './verify-document.ts'
+export {
+  ADDRESSED_SCHEMES,
+  PLAIN_SCHEMES,
+  secretsOf,
+  TIMED_ADDRESSED_SCHEMES,
+  TIMED_SCHEMES,
+} from './verify-document.ts'

@@ -81,7 +81,19 @@ function moduleOf(node: ts.Node): string | undefined {
 
 const isModule = (node: ts.Node, name: RegExp): boolean => name.test(moduleOf(node) ?? '')
 
-const pureCrypto = new Set(['createHash', 'createHmac', 'hash', 'timingSafeEqual'])
+/** Signing is by Ed25519 alone, which needs no chance. */
+const pureCrypto = new Set([
+  'createHash',
+  'createHmac',
+  'createPrivateKey',
+  'createPublicKey',
+  'createSecretKey',
+  'hash',
+  'KeyObject',
+  'sign',
+  'timingSafeEqual',
+  'verify',
+])
 
 /** Of node:crypto only what computes the same answer for the same input. */
 function importsImpureCrypto(node: ts.Node): boolean {
@@ -138,7 +150,7 @@ const bans: readonly Ban[] = [
     matches: (node) => isMember(node, 'crypto', /^(subtle|webcrypto)$/),
   },
   {
-    rule: 'Of node:crypto only hash, createHash, createHmac and timingSafeEqual are pure.',
+    rule: 'Of node:crypto only hashes, HMACs, given keys, signatures by them and timingSafeEqual are pure.',
     fix: `import these by name; ${chanceFix}`,
     appliesTo: isPure,
     matches: importsImpureCrypto,

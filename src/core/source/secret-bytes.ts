@@ -1,0 +1,81 @@
+// Texts of signatures to bytes, comparisons that tell nothing by how long they take, and keys that are read once.
+
+import {
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  createSecretKey,
+  type KeyObject,
+  timingSafeEqual,
+} from 'node:crypto'
+
+const HEX = /^[0-9a-fA-F]*$/
+const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/
+
+export type Encoding = 'hex' | 'base64'
+
+/** Exactly so many bytes, or null. */
+export function decodeBytes(text: string, encoding: Encoding, bytes: number): Buffer | null {
+  if (encoding === 'hex') {
+    return text.length === bytes * 2 && HEX.test(text) ? Buffer.from(text, 'hex') : null
+  }
+  const decoded = text.length > bytes * 2 ? null : decodeBase64(text)
+  return decoded?.length === bytes ? decoded : null
+}
+
+/** Either alphabet, with or without padding. Bits that belong to no byte must be zero: one text per value. */
+export function decodeBase64(text: string): Buffer | null {
+  if (!BASE64.test(text)) return null
+  const decoded = Buffer.from(text, 'base64')
+  const canonical = text.replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
+  return decoded.toString('base64url') === canonical ? decoded : null
+}
+
+/** In a time that depends on neither where nor by how much they differ, also in length. */
+export function isSameText(given: string | Uint8Array, expected: string): boolean {
+  return timingSafeEqual(sha256(given), sha256(expected))
+}
+
+function sha256(value: string | Uint8Array): Buffer {
+  return createHash('sha256').update(value).digest()
+}
+
+// --- Keys
+
+const KEYS_MAX = 32
+
+/** Keys by secret, read once each; `read` answers null for what is no key. An empty secret is no secret. */
+export function makeKeys<Key>(read: (secret: string) => Key | null): (secret: string) => Key | null {
+  const known = new Map<string, Key | null>()
+  return (secret) => {
+    const found = known.get(secret)
+    if (found !== undefined) return found
+    const key = secret === '' ? null : read(secret)
+    // After many rotations: what is still in use comes back at once.
+    if (known.size >= KEYS_MAX) known.clear()
+    known.set(secret, key)
+    return key
+  }
+}
+
+export function readHmacKey(secret: string): KeyObject {
+  return createSecretKey(secret, 'utf8')
+}
+
+export const ED25519_KEY_BYTES = 32
+export const ED25519_SIGNATURE_BYTES = 64
+/** What stands before the seed in its DER form (RFC 8410). */
+const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex')
+
+export function makePublicKey(bytes: Buffer): KeyObject {
+  return createPublicKey({
+    key: { kty: 'OKP', crv: 'Ed25519', x: bytes.toString('base64url') },
+    format: 'jwk',
+  })
+}
+
+/** From the seed alone, or the seed with the public key behind it. */
+export function makePrivateKey(bytes: Buffer): KeyObject {
+  const seed = bytes.subarray(0, ED25519_KEY_BYTES)
+  return createPrivateKey({ key: Buffer.concat([PKCS8_PREFIX, seed]), format: 'der', type: 'pkcs8' })
+}
