@@ -1,4 +1,5 @@
 // core/body/media.ts — how a body is read, by the type that its sender gives it.
+// Invariant: no detail quotes a header; details are listed for people who may not see what was sent.
 
 export type BodyKind = 'json' | 'form' | 'text' | 'untyped'
 
@@ -19,7 +20,6 @@ const UNTYPED: MediaVerdict = { ok: true, kind: 'untyped', mayBeJson: true }
 
 const TYPE = /^[a-z]+\/[\w.+-]+$/
 const TAKEN = 'JSON, forms (application/x-www-form-urlencoded) and text are'
-const NAME_SHOWN_MAX = 100
 
 export function readMediaType(header: string | undefined): MediaVerdict {
   if (header === 'application/json') return JSON_BODY
@@ -32,11 +32,10 @@ export function readMediaType(header: string | undefined): MediaVerdict {
   if (name === 'application/x-www-form-urlencoded') return FORM
   if (name === 'text/plain') return PLAIN
   if (name.startsWith('text/') || name === 'application/xml' || name.endsWith('+xml')) return TEXT
-  const shown = name.slice(0, NAME_SHOWN_MAX)
   if (name.startsWith('multipart/')) {
-    return { ok: false, detail: `${shown} has several parts, and an event is one: ${TAKEN} taken` }
+    return { ok: false, detail: `the body has several parts, and an event is one: ${TAKEN} taken` }
   }
-  return { ok: false, detail: `${shown} is not taken; ${TAKEN}` }
+  return { ok: false, detail: `the content type is not taken; ${TAKEN}` }
 }
 
 export const ENCODINGS = ['gzip', 'deflate', 'br'] as const

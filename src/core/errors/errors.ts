@@ -34,6 +34,24 @@ export const ERRORS = {
     title: 'The source is disabled',
     next: 'Set `status: active` in its definition and apply it.',
   },
+  address_refused: {
+    kind: 'unauthorized',
+    status: 403,
+    title: 'The sender’s address is not allowed',
+    next: 'Send from an address that the source’s `allow` names, or add yours; behind a proxy, set MILLRACE_TRUSTED_PROXIES.',
+  },
+  handshake_refused: {
+    kind: 'unauthorized',
+    status: 403,
+    title: 'The handshake was not understood',
+    next: 'Ask as the source’s `handshake.when` says; events are sent with POST.',
+  },
+  rate_limited: {
+    kind: 'limited',
+    status: 429,
+    title: 'The source gets more than it takes',
+    next: 'Wait for as long as `retry-after` says and send again, or raise the source’s `rateLimit`.',
+  },
   signature_missing: {
     kind: 'unauthorized',
     status: 401,
@@ -63,6 +81,18 @@ export const ERRORS = {
     status: 400,
     title: 'The body is not JSON',
     next: 'Send one JSON value in UTF-8; the detail says where reading stopped.',
+  },
+  duplicate_key: {
+    kind: 'invalid',
+    status: 400,
+    title: 'The body has a key twice',
+    next: 'Write each key of an object once: of two values nobody knows which one counts.',
+  },
+  body_unreadable: {
+    kind: 'invalid',
+    status: 400,
+    title: 'The body cannot be read',
+    next: 'Send forms and texts in UTF-8, compressed bodies whole, and of forms no more fields than the detail says.',
   },
   too_deep: {
     kind: 'invalid',
@@ -98,7 +128,7 @@ export const ERRORS = {
     kind: 'invalid',
     status: 415,
     title: 'The content type is not accepted',
-    next: 'Send `content-type: application/json`.',
+    next: 'Send `content-type: application/json`, a form (application/x-www-form-urlencoded) or text; as it is, or with gzip, deflate or br.',
   },
   not_authenticated: {
     kind: 'unauthorized',

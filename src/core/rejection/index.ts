@@ -1,0 +1,9 @@
+export {
+  compareRejections,
+  EMPTY_LOG,
+  mergeLogs,
+  RECENT_MAX,
+  type ReasonCount,
+  type Rejection,
+  type RejectionLog,
+} from './rejection.ts'
