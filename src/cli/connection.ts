@@ -15,7 +15,7 @@ type Query = Readonly<Record<string, string | number | boolean | undefined>>
 export interface Connection {
   readonly url: string
   get<Answer>(path: string, query?: Query): Promise<Answer>
-  post<Answer>(path: string, body?: object): Promise<Answer>
+  post<Answer>(path: string, body?: object, contentType?: string): Promise<Answer>
   delete(path: string): Promise<void>
   /** An answer as it is. */
   bytes(path: string): Promise<Uint8Array<ArrayBuffer>>
@@ -48,18 +48,23 @@ export function makeConnection(options: ConnectionOptions, env: Env, signal: Abo
     throw explain(problemToError(response.status, await readAnswer(response)), response.status, value)
   }
 
-  const ask = async <Answer>(method: string, path: string, body?: object): Promise<Answer> => {
+  const ask = async <Answer>(
+    method: string,
+    path: string,
+    body?: object,
+    contentType = 'application/json',
+  ): Promise<Answer> => {
     const init =
       body === undefined
         ? {}
-        : { body: stringifyJson(body as JsonValue), headers: { 'content-type': 'application/json' } }
+        : { body: stringifyJson(body as JsonValue), headers: { 'content-type': contentType } }
     return (await readAnswer(await request(method, path, init))) as Answer
   }
 
   return {
     url,
     get: (path, query = {}) => ask('GET', path + toQuery(query)),
-    post: (path, body = {}) => ask('POST', path, body),
+    post: (path, body = {}, contentType) => ask('POST', path, body, contentType),
     async delete(path) {
       await ask('DELETE', path)
     },

@@ -28,6 +28,8 @@ export async function readPages<Item>(
   path: string,
   query: Readonly<Record<string, string | number | boolean | undefined>>,
   limit: number,
+  /** For what a page tells beside its rows. */
+  onPage: (page: Page<Item>) => void = () => {},
 ): Promise<Page<Item>> {
   const items: Item[] = []
   let cursor: string | null = null
@@ -37,6 +39,7 @@ export async function readPages<Item>(
       limit: Math.min(PAGE_MAX, limit - items.length),
       cursor: cursor ?? undefined,
     })
+    onPage(page)
     items.push(...page.items)
     cursor = page.nextCursor
   } while (cursor !== null && items.length < limit)

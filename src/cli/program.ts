@@ -11,6 +11,7 @@ import { addListenCommand } from './commands/listen.ts'
 import { addLogCommand } from './commands/logs.ts'
 import { addReplayCommands } from './commands/replay.ts'
 import { addSendCommand } from './commands/send.ts'
+import { addSourceCommands } from './commands/sources.ts'
 import { addTryCommand } from './commands/try.ts'
 import { addWorkCommands } from './commands/work.ts'
 import { renderCompletion, SHELLS } from './completion.ts'
@@ -43,6 +44,7 @@ export function makeProgram(cli: Cli): Command {
   program.commandsGroup('What happens:')
   addSendCommand(program, cli)
   addListenCommand(program, cli)
+  addSourceCommands(program, cli)
   addEventCommands(program, cli)
   addWorkCommands(program, cli)
   addTryCommand(program, cli)

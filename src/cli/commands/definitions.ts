@@ -79,13 +79,13 @@ export function addDefinitionCommands(program: Command, cli: Cli): void {
   )
 
   for (const [verb, description] of [
-    ['pause', 'let work be kept and not run'],
-    ['resume', 'let it run again'],
+    ['pause', 'keep the work of a route, or the events of a source, without running it'],
+    ['resume', 'let it run again, with what was kept'],
     ['disable', 'skip the work of a route, refuse the senders of a source'],
   ] as const) {
     const command = program
       .command(verb)
-      .argument('<name>', 'a route or source')
+      .argument('<name>', 'a route or source; where both have the name, route/<name> or source/<name>')
       .description(description)
       .option('--reason <text>', 'why; it is kept')
     handle<{ reason?: string }>(command, cli, async (session, { reason }, name) => {
@@ -206,14 +206,22 @@ function printApplied(session: Session, applied: Applied): void {
 
 export async function findDefinition(
   session: Session,
-  name: string,
-  kinds: readonly string[],
+  given: string,
+  allowed: readonly string[],
 ): Promise<Item> {
+  const written = /^(source|route|profile)\/(.+)$/i.exec(given)
+  const kinds = written === null ? allowed : allowed.filter((kind) => kind === written[1]?.toLowerCase())
+  const name = written?.[2] ?? given
   const { items } = await session.api.get<Answer<'listDefinitions'>>('/v1/definitions')
   const found = items.filter((item) => item.name === name && kinds.includes(item.kind.toLowerCase()))
   if (found.length === 1) return found[0] as Item
-  if (found.length > 1) throw new CliError(`‘${name}’ is a ${found.map(({ kind }) => kind).join(' and a ')}`)
-  throw new CliError(`there is no ${kinds.join(' or ')} ‘${name}’`, {
+  if (found.length > 1) {
+    throw new CliError(`‘${name}’ is a ${found.map(({ kind }) => kind).join(' and a ')}`, {
+      ending: 'usage',
+      next: `Write ${found.map(({ kind }) => `${kind.toLowerCase()}/${name}`).join(' or ')}.`,
+    })
+  }
+  throw new CliError(`there is no ${(kinds.length > 0 ? kinds : allowed).join(' or ')} ‘${name}’`, {
     ending: 'notFound',
     next: '‘millrace definitions’ lists what is in force.',
   })

@@ -1,4 +1,4 @@
-// millrace replay | replays: many dead letters at once. What would happen is shown before anything does.
+// millrace replay | replay events | replays: many dead letters or events at once. What would happen is shown before anything does.
 
 import { setTimeout as wait } from 'node:timers/promises'
 import { type Command, Option } from 'commander'
@@ -6,6 +6,7 @@ import { type Answer, type Cli, handle, type Session } from '../command.ts'
 import { EXIT, usageError } from '../failure.ts'
 import { confirm } from '../input.ts'
 import { type ListOptions, limitOption, noteRest, readPages } from '../pages.ts'
+import { parseMoment } from '../since.ts'
 import { count } from '../text.ts'
 
 type Replay = Answer<'getReplay'>
@@ -42,6 +43,7 @@ export function addReplayCommands(program: Command, cli: Cli): void {
   handle<ReplayOptions>(replay, cli, (session, options, ids) =>
     runReplay(session, options, (ids ?? []) as unknown as readonly string[]),
   )
+  addReplayEvents(replay, cli)
   const replays = program
     .command('replays')
     .argument('[id]', 'one replay')
@@ -61,15 +63,33 @@ export function addReplayCommands(program: Command, cli: Cli): void {
 const SHOWN_MAX = 20
 const POLL_MS = 250
 
-async function runReplay(session: Session, options: ReplayOptions, ids: readonly string[]): Promise<number> {
+interface Choices {
+  readonly path: '/v1/dead-letters/replay' | '/v1/events/replay'
+  readonly body: object
+  readonly what: string
+  readonly dryRun: boolean
+  readonly isSaid: boolean
+}
+
+function runReplay(session: Session, options: ReplayOptions, ids: readonly string[]): Promise<number> {
+  return replay(session, {
+    path: '/v1/dead-letters/replay',
+    body: {
+      filter: readFilter(options, ids),
+      ...(options.force === true && { force: true }),
+      ...(options.because !== undefined && { reason: options.because }),
+    },
+    what: 'dead letter',
+    dryRun: options.dryRun === true,
+    isSaid: options.yes === true,
+  })
+}
+
+/** Shows what would happen, asks, and waits for its end. */
+async function replay(session: Session, { path, body, what, dryRun, isSaid }: Choices): Promise<number> {
   const { api, out } = session
-  const body = {
-    filter: readFilter(options, ids),
-    ...(options.force === true && { force: true }),
-    ...(options.because !== undefined && { reason: options.because }),
-  }
-  const preview = await api.post<ReplayPreview>('/v1/dead-letters/replay', { ...body, dryRun: true })
-  if (options.dryRun === true) {
+  const preview = await api.post<Preview>(path, { ...body, dryRun: true })
+  if (dryRun) {
     session.show(preview, () => printPreview(session, preview))
     return EXIT.ok.code
   }
@@ -78,11 +98,8 @@ async function runReplay(session: Session, options: ReplayOptions, ids: readonly
     if (session.isJson) out.json({ replayId: null, accepted: 0 })
     return EXIT.ok.code
   }
-  await confirm(session, `Replay ${count(preview.items.length, 'dead letter')}?`, options.yes === true)
-  const { replayId, accepted } = await api.post<{ replayId: string; accepted: number }>(
-    '/v1/dead-letters/replay',
-    body,
-  )
+  await confirm(session, `Replay ${count(preview.matched ?? preview.items.length, what)}?`, isSaid)
+  const { replayId, accepted } = await api.post<{ replayId: string; accepted: number }>(path, body)
   const ended = await watchReplay(session, replayId, accepted)
   session.show(ended, () => printReplay(session, ended))
   return ended.refused > 0 ? EXIT.failed.code : EXIT.ok.code
@@ -103,20 +120,64 @@ function readFilter(options: ReplayOptions, ids: readonly string[]): object {
   return hasFilter && state !== undefined ? given : { ...given, state: 'open' }
 }
 
-function printPreview(session: Session, preview: ReplayPreview): void {
+/** One row per dead letter, or per event and route that would take it up. */
+type Preview = Pick<ReplayPreview, 'totals' | 'calls'> & {
+  readonly matched?: number
+  readonly items: readonly (
+    | { readonly id: string; readonly verdict: string; readonly reason: string }
+    | {
+        readonly id: string
+        readonly subject: string
+        readonly consumers: readonly {
+          readonly name: string
+          readonly verdict: string
+          readonly reason: string
+        }[]
+      }
+  )[]
+}
+
+function printPreview(session: Session, preview: Preview): void {
   const { out } = session
-  const rows = preview.items
-    .slice(0, SHOWN_MAX)
-    .map((item) => [item.id, out.state(item.verdict), item.reason])
-  if (rows.length > 0) out.table([{ title: 'ID' }, { title: 'VERDICT' }, { title: 'WHY', min: 16 }], rows)
-  const rest = preview.items.length - rows.length
+  const shown = preview.items.slice(0, SHOWN_MAX)
+  const [first] = shown
+  if (first !== undefined && 'consumers' in first) {
+    const rows = shown.flatMap((item) => {
+      if (!('consumers' in item)) return []
+      if (item.consumers.length === 0) return [[item.id, item.subject, '', '', 'no route wants it']]
+      return item.consumers.map(({ name, verdict, reason }) => [
+        item.id,
+        item.subject,
+        name,
+        out.state(verdict),
+        reason,
+      ])
+    })
+    out.table(
+      [
+        { title: 'ID' },
+        { title: 'SUBJECT', min: 16 },
+        { title: 'CONSUMER', min: 10 },
+        { title: 'VERDICT' },
+        { title: 'WHY', min: 16 },
+      ],
+      rows,
+    )
+  } else if (shown.length > 0) {
+    const rows = shown.flatMap((item) =>
+      'verdict' in item ? [[item.id, out.state(item.verdict), item.reason]] : [],
+    )
+    out.table([{ title: 'ID' }, { title: 'VERDICT' }, { title: 'WHY', min: 16 }], rows)
+  }
+  const rest = (preview.matched ?? preview.items.length) - shown.length
   if (rest > 0) out.line(`… and ${rest} more`)
   const totals = Object.entries(preview.totals)
     .filter(([, number]) => number > 0)
     .map(([verdict, number]) => `${number} ${verdict}`)
   const calls = Object.entries(preview.calls).map(([host, number]) => `${count(number, 'call')} to ${host}`)
   const words = [...totals, ...calls]
-  out.line(words.length === 0 ? 'There is nothing to replay.' : words.join(', '))
+  if (words.length > 0) out.line(words.join(', '))
+  else if (shown.length === 0) out.line('There is nothing to replay.')
 }
 
 async function watchReplay(session: Session, id: string, accepted: number): Promise<Replay> {
@@ -134,6 +195,71 @@ async function watchReplay(session: Session, id: string, accepted: number): Prom
   } finally {
     progress.end()
   }
+}
+
+// --- Events
+
+interface ReplayEventsOptions {
+  readonly source?: string
+  readonly subject?: string
+  readonly from?: string
+  readonly to?: string
+  readonly unmatched?: boolean
+  readonly dryRun?: boolean
+  readonly yes?: boolean
+  readonly because?: string
+}
+
+function addReplayEvents(replay: Command, cli: Cli): void {
+  const events = replay
+    .command('events')
+    .argument('[ids...]', 'events; or choose them by the options')
+    .description('match events again with the definitions in force, after showing what would happen')
+    .option('--source <name>', 'those of this source')
+    .option('--subject <subject>', 'those with this subject')
+    .option('--from <when>', 'those received since: a time, or how long ago, such as 2h')
+    .option('--to <when>', 'those received before')
+    .option('--unmatched', 'those that no route wanted')
+    .option('--dry-run', 'only show what would happen')
+    .option('--because <text>', 'why; it is kept')
+    .option('-y, --yes', 'do not ask')
+  handle<ReplayEventsOptions>(events, cli, (session, options, ids) =>
+    replayEvents(session, options, (ids ?? []) as unknown as readonly string[]),
+  )
+}
+
+function replayEvents(
+  session: Session,
+  options: ReplayEventsOptions,
+  ids: readonly string[],
+): Promise<number> {
+  const { source, subject, because } = options
+  const moment = (text: string | undefined) =>
+    text === undefined ? undefined : new Date(parseMoment(text, Date.now())).toISOString()
+  const chosen = Object.entries({
+    source,
+    subject,
+    from: moment(options.from),
+    to: moment(options.to),
+    unmatched: options.unmatched,
+  }).filter(([, value]) => value !== undefined)
+  if (ids.length > 0 && chosen.length > 0) throw usageError('name events, or choose them by options')
+  if (ids.length === 0 && chosen.length === 0) {
+    throw usageError(
+      'which events?',
+      'Name their ids, or use --source, --subject, --from, --to, --unmatched.',
+    )
+  }
+  return replay(session, {
+    path: '/v1/events/replay',
+    body: {
+      ...(ids.length > 0 ? { ids } : { filter: Object.fromEntries(chosen) }),
+      ...(because !== undefined && { reason: because }),
+    },
+    what: 'event',
+    dryRun: options.dryRun === true,
+    isSaid: options.yes === true,
+  })
 }
 
 function printReplay(session: Session, replay: Replay): void {
