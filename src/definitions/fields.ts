@@ -338,6 +338,35 @@ export function url(roots: readonly string[]) {
   })
 }
 
+/** An address of our own, as somebody else knows it. */
+export function address() {
+  return stringOf('name', (text, context) => {
+    if (refuseTemplate(text, context)) return
+    const parsed = URL.canParse(text) ? new URL(text) : null
+    if (parsed === null || !/^https?:\/\/[^/?#]/i.test(text)) {
+      tell(context, 'an address begins with `https://` or `http://` and a host', { rule: 'url' })
+    } else if (parsed.username !== '' || parsed.password !== '') {
+      tell(context, 'an address holds no user or password: definitions are read by many', { rule: 'url' })
+    } else if (/[?#]/.test(text)) {
+      const offset = text.search(/[?#]/)
+      const message = 'leave the query out: it is taken from each request'
+      tell(context, message, { rule: 'url', offset, suggestedText: text.slice(0, offset) })
+    }
+  })
+}
+
+/** Of Basic authentication: a colon would end it (RFC 7617). */
+export function username() {
+  return stringOf(
+    'name',
+    (text, context) => {
+      if (refuseTemplate(text, context) || /^[^:\p{Cc}]+$/u.test(text)) return
+      tell(context, 'a user name is not empty and has no colon', { rule: 'value' })
+    },
+    { minLength: 1 },
+  )
+}
+
 /** A tree in which every string is a send. */
 export function sends(roots: readonly string[]) {
   return z

@@ -208,11 +208,16 @@ function optionsAt(path: FieldPath, place: Place): Readonly<Record<string, z.Zod
   if (!(schema instanceof z.ZodDiscriminatedUnion)) return {}
   const { discriminator } = schema.def
   return Object.fromEntries(
-    (schema.options as readonly z.ZodObject[]).map((option) => {
-      const tag = option.shape[discriminator] as z.ZodLiteral
-      return [String(tag.value), option]
+    (schema.options as readonly z.ZodObject[]).flatMap((option) => {
+      return tagsOf(option, discriminator).map((tag) => [tag, option] as const)
     }),
   )
+}
+
+/** An alternative may stand for several values. */
+function tagsOf(option: z.ZodObject, discriminator: string): readonly string[] {
+  const tag = option.shape[discriminator]
+  return tag instanceof z.ZodEnum ? tag.options.map(String) : [String((tag as z.ZodLiteral).value)]
 }
 
 function schemaAt(path: FieldPath, place: Place, keepUnion = false): z.ZodType | undefined {
@@ -237,7 +242,7 @@ function enter(schema: z.ZodType | undefined, value: JsonValue | undefined): z.Z
   if (inner instanceof z.ZodDiscriminatedUnion) {
     const tag = valueAt(value ?? null, [inner.def.discriminator])
     return (inner.options as readonly z.ZodObject[]).find(
-      (option) => (option.shape[inner.def.discriminator] as z.ZodLiteral).value === tag,
+      (option) => typeof tag === 'string' && tagsOf(option, inner.def.discriminator).includes(tag),
     )
   }
   if (!(inner instanceof z.ZodUnion)) return inner

@@ -18,18 +18,28 @@ export const MEANINGS: Readonly<Record<string, FieldMeaning>> = {
     meaning: 'How senders prove who they are. Taking everything in must be written out.',
     otherwise: 'only a schedule needs none',
   },
-  'Source.verify.scheme': { meaning: 'GitHub’s signature, any HMAC, or none at all.' },
+  'Source.verify.scheme': {
+    meaning: 'A vendor’s way, any HMAC, a password, a key, or nothing; [all of them](sources.md).',
+  },
   'Source.verify.secret': {
     meaning: 'The secret to verify with; of several, each is tried, so that it can be rotated.',
   },
   'Source.verify.secret.env': { meaning: 'An environment variable of the node.' },
   'Source.verify.secret.ref': { meaning: 'A secret of the tenant’s vault.' },
-  'Source.verify.header': { meaning: 'The header with the signature.', default: 'x-signature' },
+  'Source.verify.header': {
+    meaning: 'The header with the signature or the key.',
+    otherwise: '`x-signature`, or `x-api-key` of `api-key`',
+  },
   'Source.verify.algorithm': { meaning: 'The hash under the HMAC.', default: 'sha256' },
   'Source.verify.encoding': { meaning: 'How the signature is written.', default: 'hex' },
-  'Source.verify.prefix': { meaning: 'What stands before the signature.', otherwise: 'nothing' },
+  'Source.verify.prefix': { meaning: 'What stands before the signature or the key.', otherwise: 'nothing' },
   'Source.verify.signed': { meaning: 'What is signed; sees `body` and `header`.', default: '{{ body }}' },
   'Source.verify.timestampHeader': { meaning: 'A header with a time that must be near.', otherwise: 'none' },
+  'Source.verify.url': {
+    meaning: 'The address that the sender knows, without a query, where its scheme signs it.',
+    otherwise: 'as the request came',
+  },
+  'Source.verify.username': { meaning: 'The user of Basic authentication.' },
   'Source.verify.tolerance': { meaning: 'How near, in both directions.', default: '300s' },
   'Source.subjects': {
     meaning: 'A ready mapping of a vendor’s events to subjects, instead of `subject`.',

@@ -73,17 +73,38 @@ export function resolveSource(input: SourceInput): SourceDocument {
 function resolveVerify(input: NonNullable<SourceInput['verify']>): VerifyDocument {
   if (input.scheme === 'none') return { scheme: 'none' }
   const secret = resolveSecrets(input.secret)
-  if (input.scheme === 'github') return { scheme: 'github', secret }
-  return {
-    scheme: 'hmac',
-    secret,
-    header: (input.header ?? 'x-signature').toLowerCase(),
-    algorithm: input.algorithm ?? 'sha256',
-    encoding: input.encoding ?? 'hex',
-    prefix: input.prefix ?? '',
-    signed: input.signed ?? '{{ body }}',
-    timestampHeader: input.timestampHeader?.toLowerCase() ?? null,
-    toleranceMs: milliseconds(input.tolerance, TOLERANCE_MS),
+  switch (input.scheme) {
+    case 'hmac':
+      return {
+        scheme: 'hmac',
+        secret,
+        header: (input.header ?? 'x-signature').toLowerCase(),
+        algorithm: input.algorithm ?? 'sha256',
+        encoding: input.encoding ?? 'hex',
+        prefix: input.prefix ?? '',
+        signed: input.signed ?? '{{ body }}',
+        timestampHeader: input.timestampHeader?.toLowerCase() ?? null,
+        toleranceMs: milliseconds(input.tolerance, TOLERANCE_MS),
+      }
+    case 'basic':
+      return { scheme: 'basic', username: input.username, secret }
+    case 'api-key':
+      return {
+        scheme: 'api-key',
+        secret,
+        header: (input.header ?? 'x-api-key').toLowerCase(),
+        prefix: input.prefix ?? '',
+      }
+    default: {
+      const toleranceMs = 'tolerance' in input ? milliseconds(input.tolerance, TOLERANCE_MS) : TOLERANCE_MS
+      return {
+        scheme: input.scheme,
+        secret,
+        // Written or not, the usual one is the same document.
+        ...(toleranceMs === TOLERANCE_MS ? {} : { toleranceMs }),
+        ...('url' in input && input.url !== undefined ? { url: input.url } : {}),
+      }
+    }
   }
 }
 

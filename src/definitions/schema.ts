@@ -2,10 +2,17 @@
 // Fields of the language that belong to parts which are not here yet are listed at the end: they are refused by name.
 
 import { z } from 'zod'
+import {
+  ADDRESSED_SCHEMES,
+  PLAIN_SCHEMES,
+  TIMED_ADDRESSED_SCHEMES,
+  TIMED_SCHEMES,
+} from '../core/definition/index.ts'
 import { FAILURE_CLASSES } from '../core/failure/index.ts'
 import { MAPPING_NAMES } from '../core/source/index.ts'
 import { DAY, HOUR, MINUTE, SECOND } from '../core/time/index.ts'
 import {
+  address,
   condition,
   constant,
   documentName,
@@ -23,6 +30,7 @@ import {
   statusCode,
   subjectSend,
   url,
+  username,
   vaultEntry,
 } from './fields.ts'
 import { waysIn } from './schema-ways-in.ts'
@@ -47,9 +55,19 @@ const secretReference = z
   .meta({ oneOf: [{ required: ['env'] }, { required: ['ref'] }] })
 const secret = z.union([secretReference, z.array(secretReference).min(1).max(10)])
 
+const tolerance = duration(SECOND, DAY).optional()
+
 const verify = z.discriminatedUnion('scheme', [
   z.strictObject({ scheme: constant('none') }),
-  z.strictObject({ scheme: constant('github'), secret }),
+  z.strictObject({ scheme: oneOf(...PLAIN_SCHEMES), secret }),
+  z.strictObject({ scheme: oneOf(...TIMED_SCHEMES), secret, tolerance }),
+  z.strictObject({ scheme: oneOf(...ADDRESSED_SCHEMES), secret, url: address().optional() }),
+  z.strictObject({
+    scheme: oneOf(...TIMED_ADDRESSED_SCHEMES),
+    secret,
+    tolerance,
+    url: address().optional(),
+  }),
   z.strictObject({
     scheme: constant('hmac'),
     secret,
@@ -59,7 +77,14 @@ const verify = z.discriminatedUnion('scheme', [
     prefix: literal().optional(),
     signed: send(['body', 'header']).optional(),
     timestampHeader: headerName(false).optional(),
-    tolerance: duration(SECOND, DAY).optional(),
+    tolerance,
+  }),
+  z.strictObject({ scheme: constant('basic'), username: username(), secret }),
+  z.strictObject({
+    scheme: constant('api-key'),
+    secret,
+    header: headerName(false).optional(),
+    prefix: literal().optional(),
   }),
 ])
 

@@ -56,7 +56,60 @@ interface Described {
 export type Verification =
   /** Takes what anybody sends. */
   | { readonly scheme: 'none' }
-  | { readonly scheme: 'github'; readonly secret: SecretReference | readonly SecretReference[] }
+  | {
+      readonly scheme:
+        | 'github'
+        | 'bitbucket'
+        | 'jira'
+        | 'shopify'
+        | 'terraform-cloud'
+        | 'sentry'
+        | 'intercom'
+        | 'pagerduty'
+        | 'workfront'
+      /** Several while rotating. */
+      readonly secret: SecretReference | readonly SecretReference[]
+    }
+  | {
+      readonly scheme:
+        | 'gitlab'
+        | 'stripe'
+        | 'slack'
+        | 'standard-webhooks'
+        | 'discord'
+        | 'linear'
+        | 'zoom'
+        | 'paddle'
+      readonly secret: SecretReference | readonly SecretReference[]
+      /** How old a request may be; `300s` when left out. */
+      readonly tolerance?: DurationText
+    }
+  | {
+      readonly scheme: 'twilio' | 'square'
+      readonly secret: SecretReference | readonly SecretReference[]
+      /** The address that the sender knows, where it is another; without a query. */
+      readonly url?: string
+    }
+  | {
+      readonly scheme: 'hubspot'
+      readonly secret: SecretReference | readonly SecretReference[]
+      readonly tolerance?: DurationText
+      readonly url?: string
+    }
+  | {
+      readonly scheme: 'basic'
+      readonly username: string
+      /** The password. */
+      readonly secret: SecretReference | readonly SecretReference[]
+    }
+  | {
+      readonly scheme: 'api-key'
+      readonly secret: SecretReference | readonly SecretReference[]
+      /** `x-api-key` when left out. */
+      readonly header?: string
+      /** What stands before the key: `Bearer `. */
+      readonly prefix?: string
+    }
   | {
       readonly scheme: 'hmac'
       /** Several while rotating. */
