@@ -33,8 +33,8 @@ export interface Kept {
 
 export interface Acceptor {
   /**
-   * Throws AppError `store_unavailable` where nothing was kept. `refused`: one of the guards beside did not hold, and nothing was
-   * kept.
+   * Throws AppError `store_unavailable` where nothing was kept. `refused`: one of the guards beside did not hold. Nothing was
+   * kept then, unless a first try whose answer was lost did it: look at what the guard is about.
    */
   keep(request: KeepRequest): Promise<Kept | 'refused'>
 }
@@ -54,7 +54,8 @@ export function makeAcceptor(
     beside: KeepRequest['beside'],
   ): Promise<CommitResult> => {
     const dedup = { g: 'dedup', source: event.source, key: event.dedupKey } as const
-    const guards = beside === undefined ? [dedup] : [dedup, ...beside.guards]
+    // What stands beside is looked at first: one who comes too late there has not repeated the event.
+    const guards = beside === undefined ? [dedup] : [...beside.guards, dedup]
     const all = beside === undefined ? writes : [...writes, ...beside.writes]
     try {
       return await commits.once(event.tenant, guards, all)
