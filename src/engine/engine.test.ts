@@ -287,7 +287,8 @@ describe('the engine', () => {
   it('refuses what it does not know, and keeps nothing of it', async () => {
     const world = await makeWorld([ROUTE])
     const body = new TextEncoder().encode('{')
-    const request = { tenant: 'default', source: 'shop', headers: {}, body }
+    const headers = { 'content-type': 'application/json' }
+    const request = { tenant: 'default', source: 'shop', headers, body }
     await expect(world.engine.accept({ ...request, source: 'nobody' })).rejects.toMatchObject({
       code: 'unknown_source',
     })

@@ -5,6 +5,7 @@ import type { DefinitionDocument } from '../core/definition/index.ts'
 import { makeIds, type TenantId } from '../core/ids/index.ts'
 import type { CommitResult } from '../ports/store.ts'
 import { makeAcceptor } from './acceptor.ts'
+import { type IntakeRequest, makeAdmission } from './admission.ts'
 import { type Claims, makeClaims } from './claims.ts'
 import { makeCommits } from './commits.ts'
 import { DECISIONS, type Decisions } from './decisions.ts'
@@ -15,7 +16,7 @@ import { type Feed, makeFeed } from './feed.ts'
 import { makeFunctionEffects } from './function-effects.ts'
 import { makeFunctionEnds } from './function-end.ts'
 import { type Inspect, makeInspect } from './inspect/index.ts'
-import { type Accepted, type IntakeRequest, makeIntake } from './intake.ts'
+import { type Accepted, type Intake, makeIntake, type Received } from './intake.ts'
 import { makeIntakeItems } from './intake-items.ts'
 import { makeInternalActions } from './internal.ts'
 import { makeItem } from './item.ts'
@@ -24,6 +25,7 @@ import { type Meter, makeMeter } from './meter.ts'
 import { bornRow, type EventPlan, type PlanDeps, planEvent, receivedEvent } from './plan.ts'
 import { makePool } from './pool.ts'
 import { makeRegistry } from './registry.ts'
+import { makeRejections, type Rejections } from './rejections.ts'
 import { type DeadLetterActions, makeReplayer } from './replay.ts'
 import { type BulkReplays, makeBulkReplays } from './replays/index.ts'
 import { makeRunner } from './runner.ts'
@@ -51,7 +53,14 @@ export interface Engine extends DeadLetterActions, WorkActions {
   /** Puts a tenant's definitions in force as its folder's, all of them: what is not among them goes. */
   apply(tenant: TenantId, documents: readonly DefinitionDocument[]): Promise<{ readonly hash: string }>
   start(): Promise<void>
+  /** What a sender asks: an event, or a handshake that comes before events. */
+  receive(request: IntakeRequest): Promise<Received>
+  /** The same for requests that are events. */
   accept(request: IntakeRequest): Promise<Accepted>
+  /** Tells of a request that was refused before it came here. */
+  refused: Intake['refused']
+  /** What was refused on the way in. */
+  readonly rejections: Pick<Rejections, 'list'>
   /** Takes nothing new, finishes what runs (for at most `withinMs`), and stops. What is left is given back at the next start. */
   drain(withinMs: number): Promise<{ readonly left: number }>
   health(): EngineHealth
@@ -161,13 +170,21 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
     refresh: (tenant) => definitions.refresh(tenant),
     settleBirths,
   })
+  const rejections = makeRejections({
+    store,
+    clock,
+    log,
+    ids,
+    isTenant: (tenant) => registry.isTenant(tenant),
+    isSource: (tenant, source) => registry.source(tenant, source) !== null,
+  })
   const intake = makeIntake(
     {
       clock,
-      vault,
       log,
-      registry,
       ids,
+      admission: makeAdmission({ clock, vault, log, registry }),
+      rejections,
       acceptor: makeAcceptor({ clock, log, commits, planning, settleBirths }),
       isOpen: () => open,
     },
@@ -267,7 +284,10 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
         after: (delayMs, callback) => clock.after(delayMs, callback),
       })
     },
-    accept: (request) => intake.accept(request),
+    receive: intake.receive,
+    accept: intake.accept,
+    refused: intake.refused,
+    rejections,
     async drain(withinMs) {
       open = false
       unfollow()
@@ -279,9 +299,11 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
         await bulk.stop()
         await claims?.stop()
         await pool.idle()
+        await rejections.flush()
       }
       await Promise.race([idle(), late])
       cancel()
+      rejections.stop()
       lease.stop()
       return { left: pool.running() }
     },

@@ -50,6 +50,26 @@ export function refusalLine(
   }
 }
 
+/** A question of the vendor's that was answered: there is no event. */
+export function handshakeLine(
+  tenant: string,
+  source: string,
+  status: number,
+  durationMs: number,
+): ControlLine {
+  return {
+    ...NO_EVENT,
+    point: 'ingest',
+    action: 'HANDSHAKE',
+    tenantId: tenant,
+    sourceSystem: source,
+    durationMs,
+    httpStatus: status,
+    errorCode: null,
+    message: '',
+  }
+}
+
 const NO_EVENT = {
   scenarioName: null,
   routeName: null,

@@ -31,6 +31,8 @@ export interface Registry {
     /** By kind and name: what somebody said beside the documents. */
     overrides: ReadonlyMap<string, DefinitionStatus>,
   ): void
+  /** Whether it has definitions. */
+  isTenant(tenant: string): boolean
   source(tenant: string, name: string): Source | null
   /** Routes whose pattern fits, in the order written; their conditions are not yet tested. */
   candidates(tenant: TenantId, subject: string): readonly Route[]
@@ -81,6 +83,7 @@ export function makeRegistry(deps: { readonly store: Store }): Registry {
         ]
       })
     },
+    isTenant: (tenant) => bundles.has(tenant),
     source: (tenant, name) => bundles.get(tenant)?.sources.get(name) ?? null,
     candidates: (tenant, subject) => bundles.get(tenant)?.candidates(subject) ?? [],
     route: (tenant, consumer) => bundles.get(tenant)?.routes.get(consumer) ?? null,

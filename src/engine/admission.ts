@@ -1,0 +1,207 @@
+// The front half of the way in: whether a request may become an event, and its body, read. In this order: the source is
+// there and enabled, the address may send, the body is not too large, the signature is right, it is no handshake, the
+// source's rate allows it, the body can be read.
+//
+// Only verified requests take tokens of the rate: nobody without the secret can use up a sender's share. Buckets are of this
+// node alone, and stay while the source's rate stays, whatever else is applied.
+
+import { type Body, parseForm, readBody, readMediaType } from '../core/body/index.ts'
+import { AppError } from '../core/errors/index.ts'
+import { ExpressionError, type Scope } from '../core/expression/index.ts'
+import { type Bucket, type BucketPolicy, takeToken } from '../core/guard/index.ts'
+import type { TenantId } from '../core/ids/index.ts'
+import type { JsonValue } from '../core/json/index.ts'
+import type { Answer, Handshake, Source, VerifyInput } from '../core/source/index.ts'
+import { SECOND } from '../core/time/index.ts'
+import type { EngineDeps } from './deps.ts'
+import type { Registry } from './registry.ts'
+
+export interface IntakeRequest {
+  readonly tenant: string
+  readonly source: string
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
+  /** As received. */
+  readonly body: Uint8Array
+  /** Left out: POST. */
+  readonly method?: string
+  /** Path and query as received. */
+  readonly target?: string
+  /** The sender's, after trusted proxies; left out, it is in no list. */
+  readonly address?: string
+  /** The whole address as the sender saw it. */
+  readonly publicUrl?: string
+  /** The body without its content encoding, where it has one. Throws AppError. */
+  inflate?(bytesMax: number): Promise<Uint8Array>
+}
+
+export type Headers = Readonly<Record<string, string>>
+
+export interface Admitted {
+  readonly source: Source
+  readonly header: Headers
+  readonly body: Body
+  /** Of the body as it is read: without its content encoding. */
+  readonly bytes: Uint8Array
+}
+
+export interface Admission {
+  /** Throws AppError on refusal. */
+  admit(request: IntakeRequest): Promise<Admitted | { readonly handshake: Answer; readonly source: Source }>
+}
+
+export function makeAdmission(
+  deps: Pick<EngineDeps, 'clock' | 'vault' | 'log'> & { readonly registry: Registry },
+): Admission {
+  const { clock, vault, log, registry } = deps
+  const buckets = new Map<string, { readonly policy: BucketPolicy; readonly bucket: Bucket }>()
+
+  const secretsOf = async (source: Source, tenant: string): Promise<readonly string[]> => {
+    const { verify } = source.document
+    if (!('secret' in verify)) return []
+    const secrets = await vault.resolve(tenant as TenantId, verify.secret)
+    if (secrets.length > 0) return secrets
+    log.error('source.secret-missing', { source: source.document.name, tenant })
+    throw new AppError('secret_missing')
+  }
+
+  const takeShare = (source: Source, tenant: string) => {
+    const policy = source.guards.rate
+    if (policy === null) return
+    const id = `${tenant}/${source.document.name}`
+    const held = buckets.get(id)
+    const isSame = held?.policy.capacity === policy.capacity && held.policy.refillMs === policy.refillMs
+    const step = takeToken(isSame ? held?.bucket : undefined, clock.monotonic(), policy)
+    if (step.taken) {
+      buckets.set(id, { policy, bucket: step.bucket })
+      return
+    }
+    const retryAfterSeconds = Math.max(1, Math.ceil(step.waitMs / SECOND))
+    const detail = `the source’s \`rateLimit\` is used up; send again in ${retryAfterSeconds} s`
+    throw new AppError('rate_limited', detail, { details: { retryAfterSeconds } })
+  }
+
+  const find = (request: IntakeRequest): Source => {
+    const source = registry.source(request.tenant, request.source)
+    if (source === null || source.document.verify.scheme === 'closed') throw new AppError('unknown_source')
+    if (source.status === 'disabled') throw new AppError('source_disabled')
+    const { allows } = source.guards
+    if (allows !== null && !allows(request.address ?? '')) {
+      throw new AppError('address_refused', 'the source’s `allow` does not name the address of the sender')
+    }
+    return source
+  }
+
+  return {
+    async admit(request) {
+      const source = find(request)
+      const { guards, document } = source
+      const { limits } = document
+      const header = flatten(request.headers)
+      if ((request.method ?? 'POST') !== 'POST') {
+        return { handshake: answerOther(source, request, header), source }
+      }
+      if (request.body.byteLength > limits.bodyBytes) {
+        throw new AppError('body_too_large', `the limit is ${limits.bodyBytes} bytes`)
+      }
+      let bytes = request.body
+      let isInflated = request.inflate === undefined
+      const inflate = async () => {
+        if (!isInflated) bytes = (await request.inflate?.(limits.bodyBytes)) ?? bytes
+        isInflated = true
+      }
+      const input: VerifyInput = {
+        headers: header,
+        body: bytes,
+        secrets: await secretsOf(source, request.tenant),
+        now: clock.now(),
+        method: 'POST',
+        url: request.publicUrl ?? '',
+      }
+      let verdict = source.verifier(input)
+      if (!verdict.ok && verdict.code === 'signature_wrong' && !isInflated) {
+        // Some sign what they compress, others what they send.
+        await inflate()
+        verdict = source.verifier({ ...input, body: bytes })
+      }
+      if (!verdict.ok) throw new AppError(verdict.code, verdict.detail)
+      const read = async (): Promise<Body> => {
+        await inflate()
+        return readWith(header, bytes, limits.depth)
+      }
+      if (source.vendorHandshake !== null) {
+        await inflate()
+        const answer = source.vendorHandshake({ ...input, body: bytes })
+        if (answer !== null) return { handshake: answer, source }
+      }
+      let body: Body | null = null
+      if (guards.handshake?.method === 'POST') {
+        body = await read()
+        const answer = answerOf(guards.handshake, scopeOf(source, request, header, body.payload))
+        if (answer !== null) return { handshake: answer, source }
+      }
+      takeShare(source, request.tenant)
+      body ??= await read()
+      return { source, header, body, bytes }
+    },
+  }
+}
+
+/** Nobody signs a request without a body: what the source's own handshake asks for is its check. */
+function answerOther(source: Source, request: IntakeRequest, header: Headers): Answer {
+  const { handshake } = source.guards
+  if (request.method !== 'GET' || handshake?.method !== 'GET') {
+    const allow = handshake?.method === 'GET' ? ['GET', 'POST'] : ['POST']
+    throw new AppError('method_not_allowed', `the source takes ${allow.join(' and ')}`, {
+      details: { allow },
+    })
+  }
+  const answer = answerOf(handshake, scopeOf(source, request, header, null))
+  if (answer === null) throw new AppError('handshake_refused')
+  return answer
+}
+
+/** What cannot be decided about a request is not true of it. */
+function answerOf(handshake: Handshake, scope: Scope): Answer | null {
+  try {
+    return handshake.answer(scope)
+  } catch (error) {
+    if (error instanceof ExpressionError) return null
+    throw error
+  }
+}
+
+function readWith(header: Headers, bytes: Uint8Array, depth: number): Body {
+  const media = readMediaType(header['content-type'])
+  if (!media.ok) throw new AppError('wrong_type', media.detail)
+  const read = readBody(media, bytes, depth)
+  if (!read.ok) throw new AppError(read.code, read.detail)
+  return read.body
+}
+
+function scopeOf(source: Source, request: IntakeRequest, header: Headers, payload: JsonValue): Scope {
+  const { target = '' } = request
+  const mark = target.indexOf('?')
+  const query = mark === -1 ? null : parseForm(target.slice(mark + 1))
+  return {
+    header,
+    payload,
+    query: query?.ok === true ? query.fields : {},
+    source: source.document.name,
+    tenant: request.tenant,
+  }
+}
+
+function flatten(headers: IntakeRequest['headers']): Headers {
+  for (const name in headers) if (typeof headers[name] !== 'string') return joinLists(headers)
+  return headers as Headers
+}
+
+function joinLists(headers: IntakeRequest['headers']): Record<string, string> {
+  const flat: Record<string, string> = {}
+  for (const name in headers) {
+    const value = headers[name]
+    if (value !== undefined) flat[name] = typeof value === 'string' ? value : value.join(', ')
+  }
+  return flat
+}
