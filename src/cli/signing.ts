@@ -1,8 +1,10 @@
 // The secret and the signature of what commands send: as the source's definition says, with a secret that is known here.
 
+import { randomUUID } from 'node:crypto'
 import { type SourceDocument, secretsOf, type VerifyDocument } from '../core/definition/index.ts'
+import { SigningError, signedUrl, signRequest } from '../core/source/index.ts'
 import type { Answer, Session } from './command.ts'
-import { CliError } from './failure.ts'
+import { CliError, usageError } from './failure.ts'
 
 /** What everybody knows in DEV: the node has it too when the variable is not set. */
 const DEV_SECRETS: Readonly<Record<string, string>> = { GITHUB_WEBHOOK_SECRET: 'dev-secret' }
@@ -50,4 +52,29 @@ export function secretUnknown(verify: VerifyDocument): CliError {
   const next =
     names.length > 0 ? `Set ${names.join(' or ')} as the node has it, or give --secret.` : 'Give --secret.'
   return new CliError('the secret to sign with is not known here', { next })
+}
+
+interface Unsigned {
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Uint8Array
+  readonly secret: string
+}
+
+/** Signed as of now, for where it goes: some schemes sign the address, and one writes into it. */
+export function signFor(
+  verify: VerifyDocument,
+  { url, headers, body, secret }: Unsigned,
+): { readonly url: string; readonly headers: Readonly<Record<string, string>> } {
+  const address = signedUrl(verify, url, headers, body)
+  const input = { method: 'POST', url: address, now: Date.now(), id: `msg_${randomUUID()}` }
+  try {
+    return {
+      url: address,
+      headers: { ...headers, ...signRequest(verify, { ...input, headers, body, secret }) },
+    }
+  } catch (error) {
+    if (error instanceof SigningError) throw usageError(`the secret cannot sign: ${error.message}`)
+    throw error
+  }
 }

@@ -19,7 +19,7 @@ export const MEANINGS: Readonly<Record<string, FieldMeaning>> = {
     otherwise: 'only a schedule needs none',
   },
   'Source.verify.scheme': {
-    meaning: 'A vendor’s way, any HMAC, a password, a key, or nothing; [all of them](sources.md).',
+    meaning: 'A vendor’s way, any HMAC, a password, a key, or nothing at all.',
   },
   'Source.verify.secret': {
     meaning: 'The secret to verify with; of several, each is tried, so that it can be rotated.',

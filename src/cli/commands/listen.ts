@@ -5,7 +5,6 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Command } from 'commander'
 import type { SourceDocument } from '../../core/definition/index.ts'
 import { type JsonValue, stringifyJson } from '../../core/json/index.ts'
-import { signRequest } from '../../core/source/index.ts'
 import { matchesPattern, parsePattern } from '../../core/subject/index.ts'
 import type { EventDetail } from '../../sdk/client/index.ts'
 import { type Cli, collect, handle, type Session } from '../command.ts'
@@ -13,7 +12,7 @@ import { CliError, usageError } from '../failure.ts'
 import { type FollowOptions, followSource, type Heard, isPassing } from '../follow.ts'
 import { readHeaders } from '../headers.ts'
 import { isLocalHost } from '../local-address.ts'
-import { findSecret, readSource, variablesOf } from '../signing.ts'
+import { findSecret, readSource, signFor, variablesOf } from '../signing.ts'
 import { parseSince } from '../since.ts'
 import { duration, printable } from '../text.ts'
 
@@ -148,9 +147,10 @@ function makeForward(session: Session, source: SourceDocument, options: ForwardO
   return async (heard: Heard): Promise<Forwarded> => {
     const { body, headers: kept } = await read(heard.id)
     const headers = { ...kept, ...extra }
-    const signed = secret === null ? {} : signRequest(source.verify, { body, secret, headers })
+    const unsigned = { url: target.href, headers }
+    const signed = secret === null ? unsigned : signFor(source.verify, { ...unsigned, body, secret })
     const startedAt = performance.now()
-    const sent = await post(target, body, { ...headers, ...signed }, session.signal)
+    const sent = await post(signed.url, body, signed.headers, session.signal)
     const ms = Math.round((performance.now() - startedAt) * 10) / 10
     return { at: new Date().toISOString(), id: heard.id, subject: heard.subject, ...sent, ms }
   }
@@ -158,7 +158,7 @@ function makeForward(session: Session, source: SourceDocument, options: ForwardO
 
 /** No redirect is followed: it could lead off this machine. */
 async function post(
-  target: URL,
+  target: string,
   body: Uint8Array<ArrayBuffer>,
   headers: Readonly<Record<string, string>>,
   signal: AbortSignal,

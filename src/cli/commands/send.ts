@@ -4,13 +4,12 @@ import { randomInt, randomUUID } from 'node:crypto'
 import { type Command, Option } from 'commander'
 import type { SourceDocument } from '../../core/definition/index.ts'
 import { type JsonValue, parseJson, stringifyJson } from '../../core/json/index.ts'
-import { signRequest } from '../../core/source/index.ts'
 import { findTameNumber, makeGithubSample, SAMPLE_NAMES } from '../../demo/index.ts'
 import { type Cli, collect, handle, type Session, wholeNumber } from '../command.ts'
 import { CliError, problemToError, usageError } from '../failure.ts'
 import { readHeaders } from '../headers.ts'
 import { readInput } from '../input.ts'
-import { findSecret, readSource, secretUnknown, variablesOf } from '../signing.ts'
+import { findSecret, readSource, secretUnknown, signFor, variablesOf } from '../signing.ts'
 import { count } from '../text.ts'
 
 interface SendOptions {
@@ -59,8 +58,8 @@ async function send(session: Session, options: SendOptions, name: string): Promi
   const deliver = async (number: number): Promise<Sent> => {
     const { body, headers } = makeBody(number)
     const all = { ...headers, ...readHeaders(options.header ?? []) }
-    const signed = signRequest(document.verify, { body, secret, headers: all })
-    const { status, answer } = await api.deliver(path, body, { ...all, ...signed })
+    const signed = signFor(document.verify, { url: api.url + path, headers: all, body, secret })
+    const { status, answer } = await api.deliver(signed.url.slice(api.url.length), body, signed.headers)
     if (status >= 300) throw explainRefusal(status, answer, document)
     const { eventId, duplicate } = answer as { eventId: string; duplicate: boolean }
     return { eventId, duplicate, url: `${api.url}/events/${eventId}` }
@@ -158,13 +157,9 @@ function githubHeaders(event: string): Readonly<Record<string, string>> {
   return { ...JSON_TYPE, 'x-github-event': event, 'x-github-delivery': randomUUID() }
 }
 
-/** A time where the signature wants one, and an id where the source takes it from a header. */
+/** An id where the source takes it from a header. */
 function otherHeaders(source: SourceDocument): Readonly<Record<string, string>> {
   const headers: Record<string, string> = { ...JSON_TYPE }
-  const { verify } = source
-  if (verify.scheme === 'hmac' && verify.timestampHeader !== null) {
-    headers[verify.timestampHeader] = String(Math.floor(Date.now() / 1_000))
-  }
   const header = /^header\.([\w-]+)$/.exec(source.event.id ?? '')?.[1]
   if (header !== undefined) headers[header] = randomUUID()
   return headers

@@ -28,16 +28,15 @@ export type Refusal = VerifyResult & { readonly ok: false }
 export type Verifier = (input: VerifyInput) => VerifyResult
 
 export interface SignInput {
-  /** A time or an id that is here already is signed as it is. */
   readonly headers?: Headers
   readonly body: Uint8Array
   /** Of schemes with public keys, the private one. */
   readonly secret: string
   readonly method?: string
   readonly url?: string
-  /** Needed by schemes with a time. */
+  /** Needed by schemes with a time, unless a header has it already. */
   readonly now?: Instant
-  /** Needed by schemes that sign the message's id. */
+  /** Needed by schemes that sign the message's id, unless a header has it already. */
   readonly id?: string
 }
 
@@ -51,6 +50,11 @@ export interface Scheme {
   readonly secretHeaders: readonly string[]
   /** The answer to a question that is no event; null: it is one. Asked only after `verify` has said yes. */
   readonly handshake?: (input: VerifyInput) => Answer | null
+}
+
+/** This secret cannot sign by this scheme; the text says which one could, and holds nothing of it. */
+export class SigningError extends Error {
+  override readonly name = 'SigningError'
 }
 
 export const OK: VerifyResult = { ok: true }

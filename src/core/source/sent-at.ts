@@ -28,14 +28,14 @@ export function checkAge(sentAt: Instant, now: Instant, toleranceMs: number, pla
     : refuse('signature_expired', `${place} is ${Math.ceil(offMs / 1000)} s off`)
 }
 
-/** The time to sign: as it is in the header, or now. */
+/** The time to sign: now, or without one what the header has already. */
 export function timeToSign(
   input: SignInput,
   header: string | null,
   unit: 'seconds' | 'ms' = 'seconds',
 ): string {
+  if (input.now !== undefined) return String(unit === 'ms' ? input.now : Math.floor(input.now / 1000))
   const given = header === null ? undefined : input.headers?.[header]
-  if (given !== undefined) return given
-  assert(input.now !== undefined, 'this scheme signs a time: give `now`')
-  return String(unit === 'ms' ? input.now : Math.floor(input.now / 1000))
+  assert(given !== undefined, 'this scheme signs a time: give `now`')
+  return given
 }

@@ -1,8 +1,7 @@
 // Discord: Ed25519 over time and body. The secret of the source is the application's public key, in hex.
 
 import { sign, verify } from 'node:crypto'
-import { assert } from '../../errors/index.ts'
-import { missing, refuse, type Scheme, TOLERANCE_MS } from '../scheme.ts'
+import { missing, refuse, type Scheme, SigningError, TOLERANCE_MS } from '../scheme.ts'
 import {
   decodeBytes,
   ED25519_KEY_BYTES,
@@ -46,7 +45,7 @@ export function makeDiscordScheme({ toleranceMs = TOLERANCE_MS }: { readonly tol
       const { secret } = input
       const bytes =
         decodeBytes(secret, 'hex', ED25519_KEY_BYTES) ?? decodeBytes(secret, 'hex', 2 * ED25519_KEY_BYTES)
-      assert(bytes !== null, 'Discord’s scheme signs with the seed of a private key, in hex')
+      if (bytes === null) throw new SigningError('this scheme signs with the seed of a private key, in hex')
       const time = timeToSign(input, TIMESTAMP)
       const message = Buffer.concat([Buffer.from(time), input.body])
       return { [SIGNATURE]: sign(null, message, makePrivateKey(bytes)).toString('hex'), [TIMESTAMP]: time }

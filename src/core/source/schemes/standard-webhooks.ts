@@ -10,6 +10,7 @@ import {
   type Scheme,
   SIGNATURES_MAX,
   type SignInput,
+  SigningError,
   TOLERANCE_MS,
   type VerifyInput,
   type VerifyResult,
@@ -120,7 +121,7 @@ function signStandard(input: SignInput): Headers {
   assert(id !== undefined, 'this scheme signs the message’s id: give `id`')
   const time = timeToSign(input, 'webhook-timestamp')
   const key = readKey(input.secret)
-  assert(key !== null, 'this scheme signs with whsec_… or whsk_…')
+  if (key === null) throw new SigningError('this scheme signs with whsec_… or whsk_… and base64')
   const message = messageOf(id, time, input.body)
   return {
     'webhook-id': id,
@@ -131,6 +132,6 @@ function signStandard(input: SignInput): Headers {
 
 function signatureOf(key: Key, message: Buffer): string {
   if (key.kind === 'hmac') return `v1,${createHmac('sha256', key.key).update(message).digest('base64')}`
-  assert(key.privateKey !== null, 'nobody signs with a public key: give whsk_…')
+  if (key.privateKey === null) throw new SigningError('nobody signs with a public key: give whsk_…')
   return `v1a,${sign(null, message, key.privateKey).toString('base64')}`
 }
