@@ -4,6 +4,7 @@
 // A pause is a stopped process (SIGSTOP, a long swap, a migrated machine): timers and answers wait, and come all at once.
 
 import { makeStaticCode, type StaticFunction } from '../src/adapters/code-static/index.ts'
+import { makeCountingSeal } from '../src/adapters/seal-local/seal.fixture.ts'
 import { AppError } from '../src/core/errors/index.ts'
 import { DEFAULT_TENANT, type Incarnation, type NodeId } from '../src/core/ids/index.ts'
 import {
@@ -133,6 +134,7 @@ export function startLife(deps: NodeDeps, name: string): Life {
   const engine = makeEngine(
     {
       store: deps.store(life, clock),
+      seal: makeCountingSeal(),
       clock,
       random: rng.fork(name),
       http,

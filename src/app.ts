@@ -12,6 +12,7 @@ import { makeStaticCode, type StaticFunction } from './adapters/code-static/inde
 import { makeHttpClient } from './adapters/http-undici/index.ts'
 import { makeLog } from './adapters/log-pino/index.ts'
 import { makeSystemRandom } from './adapters/random-system/index.ts'
+import { makeLocalSeal } from './adapters/seal-local/index.ts'
 import { openSqliteStore } from './adapters/store-sqlite/index.ts'
 import { makeEnvVault } from './adapters/vault-env/index.ts'
 import { makeLocalVault } from './adapters/vault-local/index.ts'
@@ -33,6 +34,7 @@ import { type Demo, makeDemoApi, startDemo } from './demo/index.ts'
 import { makeAccess } from './engine/access/index.ts'
 import { makeIdempotency } from './engine/idempotency.ts'
 import { ENGINE_DEFAULTS, type Engine, makeEngine } from './engine/index.ts'
+import { makeSealStore } from './engine/seal-store.ts'
 import { combineVaults, unsetSecrets } from './engine/vaults.ts'
 import { type HttpApi, makeHttpServer, signInUrl } from './http/index.ts'
 import type { Code } from './ports/code.ts'
@@ -136,9 +138,9 @@ export async function startApp(options: AppOptions): Promise<App> {
   await follow('MILLRACE_DATA', config.dataFolder, () =>
     mkdir(config.dataFolder, { recursive: true, mode: 0o700 }),
   )
-  const store = await openStore(config, options.onFatal)
+  const behind = await openStore(config, options.onFatal)
   /** What is to be closed when starting fails, the latest first. */
-  const parts: AsyncDisposable[] = [store]
+  const parts: AsyncDisposable[] = [behind]
   try {
     const clock = makeSystemClock()
     const log = await follow('MILLRACE_LOG', config.log, () =>
@@ -181,10 +183,13 @@ export async function startApp(options: AppOptions): Promise<App> {
       : null
     if (demo !== null) parts.push(demo)
     const keys = makeMasterKeys(await resolveMasterKey(config, log), config.masterKeysOld)
+    const seal = makeLocalSeal({ keys, random })
+    // Nobody but this line knows the store behind: whatever is sensitive passes the seal.
+    const store = makeSealStore(behind, { seal, log })
     const secrets = makeLocalVault({ store, clock, random, log, keys })
     const vault = combineVaults({ env: makeEnvVault({ env: options.env, defaults }), ref: secrets })
     const engine = makeEngine(
-      { store, clock, random, http, vault, log, code },
+      { store, clock, random, http, vault, seal, log, code },
       {
         ...ENGINE_DEFAULTS,
         vars,
@@ -218,6 +223,7 @@ export async function startApp(options: AppOptions): Promise<App> {
         consoleFolder: consoleFolder(),
         bodyBytesMax: config.bodyBytesMax,
         trustedProxies: config.trustedProxies,
+        publicUrl: config.publicUrl,
         closeMs: config.shutdownMs,
         requestId: () => ids.uuid(),
         log,
@@ -456,7 +462,7 @@ async function openStore(config: Config, onFatal: AppOptions['onFatal']): Promis
 }
 
 interface Gate {
-  accept: Engine['accept']
+  receive: Engine['receive']
   readonly opened: Promise<void>
   readonly isOpen: boolean
   open(): void
@@ -469,11 +475,11 @@ function makeGate(engine: Engine): Gate {
     open = resolve
   })
   const gate = {
-    accept: (request: Parameters<Engine['accept']>[0]) => opened.then(() => engine.accept(request)),
+    receive: (request: Parameters<Engine['receive']>[0]) => opened.then(() => engine.receive(request)),
     opened,
     isOpen: false,
     open() {
-      gate.accept = (request) => engine.accept(request)
+      gate.receive = (request) => engine.receive(request)
       gate.isOpen = true
       open()
     },
@@ -523,7 +529,9 @@ function makeApi(
   return {
     ...rest,
     demo: makeDemoApi(demo, () => isDemoInForce(engine)),
-    accept: (request) => gate.accept(request),
+    receive: (request) => gate.receive(request),
+    refused: (request, error) => engine.refused(request, error),
+    rejections: behind(gate, pick(engine.rejections, ['list'])),
     definitions: {
       ...behind(gate, engine.definitions),
       functionHash: (tenant, name) => code.find(name, tenant),
@@ -531,6 +539,7 @@ function makeApi(
     },
     inspect: behind(gate, engine.inspect),
     watch: (watcher) => engine.watch(watcher),
+    ...behind(gate, pick(engine, ['publish'])),
     meter: engine.meter,
     reads: (tenant) => store.forTenant(tenant),
     deadLetters: behind(gate, pick(engine, ['ready', 'discard', 'edit', 'replay'])),

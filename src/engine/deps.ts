@@ -7,6 +7,7 @@ import type { Code } from '../ports/code.ts'
 import type { HttpClient } from '../ports/http-client.ts'
 import type { Log } from '../ports/log.ts'
 import type { Random } from '../ports/random.ts'
+import type { Seal } from '../ports/seal.ts'
 import type { Store } from '../ports/store.ts'
 import type { Vault } from '../ports/vault.ts'
 
@@ -16,6 +17,8 @@ export interface EngineDeps {
   readonly random: Random
   readonly http: HttpClient
   readonly vault: Vault
+  /** For what the ledger keeps of sensitive events; the store seals the events themselves. */
+  readonly seal: Seal
   readonly log: Log
   readonly code: Code
 }

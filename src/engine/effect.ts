@@ -38,6 +38,7 @@ import {
   withoutWords,
 } from './outcome.ts'
 import { askProbe } from './probe.ts'
+import { scrubOrNull, sealResult } from './sensitive.ts'
 import type { Decision, DecisionBase, Settlement, Settler } from './settle.ts'
 import type { StoreTime } from './store-time.ts'
 import type { Witness } from './witness.ts'
@@ -54,7 +55,7 @@ type Round = 'finished' | { readonly entry: LedgerEntry | null }
 const ROUNDS_MAX = 6
 
 export function makeEffects(
-  deps: Pick<EngineDeps, 'store' | 'clock' | 'random' | 'http' | 'log'> & {
+  deps: Pick<EngineDeps, 'store' | 'clock' | 'random' | 'http' | 'log' | 'seal'> & {
     readonly commits: Commits
     readonly settler: Settler
     readonly lease: Lease
@@ -218,8 +219,9 @@ export function makeEffects(
     const reserve = reserveGuard(item, key)
     if (verdict.as === 'done') {
       const response = outcome.kind === 'response' ? parseResponse(outcome) : null
-      const effectRef = response === null ? null : effectRefOf(response)
-      const result = response === null ? null : resultText(response, config.resultBytesMax)
+      const effectRef = response === null ? null : scrubOrNull(item.event, effectRefOf(response))
+      const text = response === null ? null : resultText(response, config.resultBytesMax)
+      const result = sealResult(deps.seal, item, key, text)
       const first = counters.attempts === 1 && over === null
       const settlement = await finish(call, 'DONE', {
         to: 'done',
@@ -334,7 +336,9 @@ export function makeEffects(
       timeoutMs: action.abilities.timeoutMs,
       maxResponseBytes: config.responseBytesMax,
     })
-    if (answer.effect === 'found') return finishProved(call, entry, 'probe', answer.effectRef)
+    if (answer.effect === 'found') {
+      return finishProved(call, entry, 'probe', scrubOrNull(item.event, answer.effectRef))
+    }
     if (answer.effect === 'absent') {
       const result = await commits.firmly(
         item.work.tenant,

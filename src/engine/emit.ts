@@ -1,5 +1,6 @@
-// Events that actions emit: checked, and planned like any event that comes in, so that they are kept, matched and counted
-// alike. They are written with the end of the item that emitted them, or not at all.
+// Events that actions emit and sources dispatch: checked, and planned like any event that comes in, so that they are kept,
+// matched and counted alike. They are written with the end of the item that made them or with the event that caused them, or
+// not at all.
 
 import { hashText } from '../core/definition/index.ts'
 import type { NewEvent } from '../core/event/index.ts'
@@ -9,6 +10,7 @@ import { parseSubject } from '../core/subject/index.ts'
 import { DAY } from '../core/time/index.ts'
 import type { Item } from './item.ts'
 import type { EventPlan } from './plan.ts'
+import { sensitiveOfCaused } from './sensitive.ts'
 
 export interface Emitted {
   readonly subject: string
@@ -37,8 +39,14 @@ export function findEmitFault(
 ): { readonly class: 'config' | 'validation'; readonly error: string } | null {
   const named = parseSubject(subject)
   if (!named.ok) return { class: 'validation', error: named.problem.message }
-  if (hopsOf(item.header()) < HOPS_MAX) return null
-  return { class: 'config', error: `an event that causes itself was stopped after ${HOPS_MAX} steps` }
+  const error = findHopsFault(item.header())
+  return error === null ? null : { class: 'config', error }
+}
+
+/** What keeps an event with these headers from causing another, or null. */
+export function findHopsFault(header: JsonValue): string | null {
+  if (hopsOf(header) < HOPS_MAX) return null
+  return `an event that causes itself was stopped after ${HOPS_MAX} steps`
 }
 
 export function makeEmitted(subject: string, data: JsonValue): Emitted {
@@ -53,30 +61,68 @@ export function planEmitted(
   dedupKey: string,
 ): EventPlan {
   const { event, work } = item
-  const header = { [HOPS_HEADER]: String(hopsOf(item.header()) + 1) }
-  return deps.plan(
-    {
-      id: deps.ids.event(),
-      tenant: event.tenant,
-      source: work.consumer,
-      subject,
-      objectType: event.objectType,
-      objectId: event.objectId,
-      occurredAt: null,
-      correlationId: event.correlationId,
-      causationId: event.id,
-      traceId: event.traceId,
-      dedupKey,
-      payloadHash: hashText(text),
-      headers: stringifyJson(header),
-      data: text,
-      raw: null,
-      sensitive: [],
-    },
-    data,
+  const header = nextHeader(item.header())
+  const draft = draftCaused(deps.ids, event, header, { subject, data, text })
+  return deps.plan({ ...draft, source: work.consumer, dedupKey }, data, header, EMIT_DEDUP_MS)
+}
+
+/** The key of what rule `rule` makes of an event: it is the same however often the event is matched. */
+export function dispatchKey(parent: Pick<NewEvent, 'id'>, rule: number): string {
+  return `${parent.id}:${rule}`
+}
+
+export interface DispatchedDraft {
+  readonly draft: Omit<NewEvent, 'matched'>
+  readonly payload: JsonValue
+  readonly header: JsonValue
+  readonly dedupForMs: number
+}
+
+/** `consumer`: `source:<name>`. It is the same occurrence under another name. */
+export function draftDispatched(
+  ids: Pick<Ids, 'event'>,
+  parent: Omit<NewEvent, 'matched'>,
+  parentHeader: JsonValue,
+  consumer: string,
+  dispatched: Emitted & { readonly rule: number },
+): DispatchedDraft {
+  const header = nextHeader(parentHeader)
+  const draft = draftCaused(ids, parent, header, dispatched)
+  const dedupKey = dispatchKey(parent, dispatched.rule)
+  return {
+    draft: { ...draft, source: consumer, occurredAt: parent.occurredAt, dedupKey },
+    payload: dispatched.data,
     header,
-    EMIT_DEDUP_MS,
-  )
+    dedupForMs: EMIT_DEDUP_MS,
+  }
+}
+
+function nextHeader(header: JsonValue): Readonly<Record<string, string>> {
+  return { [HOPS_HEADER]: String(hopsOf(header) + 1) }
+}
+
+function draftCaused(
+  ids: Pick<Ids, 'event'>,
+  parent: Omit<NewEvent, 'matched'>,
+  header: Readonly<Record<string, string>>,
+  { subject, text }: Emitted,
+): Omit<NewEvent, 'matched' | 'source' | 'dedupKey'> {
+  return {
+    id: ids.event(),
+    tenant: parent.tenant,
+    subject,
+    objectType: parent.objectType,
+    objectId: parent.objectId,
+    occurredAt: null,
+    correlationId: parent.correlationId,
+    causationId: parent.id,
+    traceId: parent.traceId,
+    payloadHash: hashText(text),
+    headers: stringifyJson(header),
+    data: text,
+    raw: null,
+    sensitive: sensitiveOfCaused(parent, text),
+  }
 }
 
 function hopsOf(header: JsonValue): number {

@@ -3,6 +3,7 @@ import { makeSystemClock } from '../adapters/clock-system/index.ts'
 import { makeStaticCode } from '../adapters/code-static/index.ts'
 import { makeMemoryLog } from '../adapters/log-memory/index.ts'
 import { makeSystemRandom } from '../adapters/random-system/index.ts'
+import { makeCountingSeal } from '../adapters/seal-local/seal.fixture.ts'
 import { makeMemoryStore } from '../adapters/store-memory/index.ts'
 import type { HttpActionDocument, RouteDocument, SourceDocument } from '../core/definition/index.ts'
 import { AppError } from '../core/errors/index.ts'
@@ -96,7 +97,16 @@ async function makeWorld(
   }
   const code = makeStaticCode({ count: (input) => input })
   const engine = makeEngine(
-    { store, clock, random: makeSystemRandom(), http, vault: { resolve: async () => [] }, log, code },
+    {
+      seal: makeCountingSeal(),
+      store,
+      clock,
+      random: makeSystemRandom(),
+      http,
+      vault: { resolve: async () => [] },
+      log,
+      code,
+    },
     { ...ENGINE_DEFAULTS, node: 'test' as NodeId, pollMs: 20, sendWithinMs: 50 },
   )
   const codeHash = code.find('count', DEFAULT_TENANT) ?? ''

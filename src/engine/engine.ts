@@ -24,6 +24,7 @@ import { makeLease } from './lease.ts'
 import { type Meter, makeMeter } from './meter.ts'
 import { bornRow, type EventPlan, type PlanDeps, planEvent, receivedEvent } from './plan.ts'
 import { makePool } from './pool.ts'
+import { makePublisher, type Publisher } from './publish.ts'
 import { makeRegistry } from './registry.ts'
 import { makeRejections, type Rejections } from './rejections.ts'
 import { type DeadLetterActions, makeReplayer } from './replay.ts'
@@ -61,6 +62,8 @@ export interface Engine extends DeadLetterActions, WorkActions {
   refused: Intake['refused']
   /** What was refused on the way in. */
   readonly rejections: Pick<Rejections, 'list'>
+  /** Keeps events that somebody publishes. */
+  publish: Publisher['publish']
   /** Takes nothing new, finishes what runs (for at most `withinMs`), and stops. What is left is given back at the next start. */
   drain(withinMs: number): Promise<{ readonly left: number }>
   health(): EngineHealth
@@ -71,7 +74,7 @@ export interface Engine extends DeadLetterActions, WorkActions {
 }
 
 export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: Decisions = DECISIONS): Engine {
-  const { store, clock, random, http, vault, log, code } = deps
+  const { store, clock, random, http, vault, log, code, seal } = deps
   const ids = makeIds({ now: () => clock.now(), bytes: (length) => random.bytes(length) })
   const time = makeStoreTime(clock)
   const feed = makeFeed()
@@ -95,7 +98,7 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
   const lease = makeLease({ store, clock, time, log }, config, wake)
   const definitions = makeDefinitions({ store, registry, code, log, now: () => time.now(), wake })
   definitions.onChange(({ tenant, version }) => feed.announce(tenant, { type: 'definitions', version }))
-  const inspect = makeInspect({ store, registry, definitions, vars: config.vars, now: () => time.now() })
+  const inspect = makeInspect({ store, registry, definitions, vars: config.vars, log, now: () => time.now() })
   let unfollow = () => {}
 
   const runner = makeRunner({
@@ -135,12 +138,26 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
   ): EventPlan => planEvent(planning, ...args)
   const witness = makeWitness({ store, commits, settler, wake })
   const effects = makeEffects(
-    { store, clock, time, random, http, log, commits, settler: wakingSettler(), lease, decisions, witness },
+    {
+      store,
+      seal,
+      clock,
+      time,
+      random,
+      http,
+      log,
+      commits,
+      settler: wakingSettler(),
+      lease,
+      decisions,
+      witness,
+    },
     config,
   )
   const internal = makeInternalActions(
     {
       store,
+      seal,
       clock,
       code,
       log,
@@ -149,7 +166,7 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
       lease,
       time,
       effects: makeFunctionEffects(
-        { store, clock, random, log, commits, lease, time, decisions, witness },
+        { store, seal, clock, random, log, commits, lease, time, decisions, witness },
         config,
       ),
       ends: makeFunctionEnds({ store, random, log, time, commits, settler: wakingSettler(), decisions }),
@@ -178,6 +195,8 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
     isTenant: (tenant) => registry.isTenant(tenant),
     isSource: (tenant, source) => registry.source(tenant, source) !== null,
   })
+  const acceptor = makeAcceptor({ clock, log, commits, planning, settleBirths })
+  const publisher = makePublisher({ clock, log, ids, acceptor, isOpen: () => open }, config)
   const intake = makeIntake(
     {
       clock,
@@ -185,14 +204,26 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
       ids,
       admission: makeAdmission({ clock, vault, log, registry }),
       rejections,
-      acceptor: makeAcceptor({ clock, log, commits, planning, settleBirths }),
+      acceptor,
       isOpen: () => open,
     },
     config,
   )
   const replayer = makeReplayer({ store, log, registry, ids, commits, wake })
   const { vars } = config
-  const bulk = makeBulkReplays({ store, clock, time, log, registry, vars, ids, commits, replayer, wake })
+  const bulk = makeBulkReplays({
+    store,
+    clock,
+    time,
+    log,
+    registry,
+    vars,
+    ids,
+    commits,
+    replayer,
+    wake,
+    expect: (tenant, consumer) => claims?.expect(tenant, consumer),
+  })
   const actions = makeWorkActions({ store, log, http, registry, commits, settler, time, wake }, config)
 
   /** The claim loop looks for what the lost answer may have put into our hands. */
@@ -286,6 +317,7 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
     },
     receive: intake.receive,
     accept: intake.accept,
+    publish: publisher.publish,
     refused: intake.refused,
     rejections,
     async drain(withinMs) {

@@ -21,6 +21,7 @@ import type { Obstacle } from './function-stop.ts'
 import type { Lease } from './lease.ts'
 import { lineOf } from './lines.ts'
 import { isFresh, leaseGuard, ledgerGuard, newEntry, reserveGuard, settleLedger } from './outcome.ts'
+import { openResult, scrubOrNull, sealResult } from './sensitive.ts'
 import type { StoreTime } from './store-time.ts'
 import type { Witness } from './witness.ts'
 
@@ -42,7 +43,7 @@ type Round = { readonly entry: LedgerEntry | null } | { readonly value: unknown 
 const ROUNDS_MAX = 6
 
 export function makeFunctionEffects(
-  deps: Pick<EngineDeps, 'store' | 'clock' | 'random' | 'log'> & {
+  deps: Pick<EngineDeps, 'store' | 'clock' | 'random' | 'log' | 'seal'> & {
     readonly commits: Commits
     readonly lease: Lease
     readonly time: StoreTime
@@ -196,26 +197,27 @@ export function makeFunctionEffects(
       await settleThrown(run, effect, error)
       throw error
     }
-    const result = keepResult(value, config.resultBytesMax)
-    if (result.text === null) {
+    const kept = keepResult(value, config.resultBytesMax)
+    if (kept.text === null) {
       log.warn('function.result-not-kept', {
         route: run.call.route.document.name,
         work: item.work.id,
         effect: effect.name,
-        error: result.problem,
+        error: kept.problem,
       })
     }
-    const effectRef = refOfResult(value)
+    const effectRef = scrubOrNull(item.event, refOfResult(value))
+    const result = sealResult(deps.seal, item, effect.key, kept.text)
     if (isLeft(effect)) {
       // The item was settled without it: what is known now is evidence, and settles the doubt.
       run
         .ended()
-        .then(() => deps.witness.bear(run.call, effect.key, effectRef, result.text))
+        .then(() => deps.witness.bear(run.call, effect.key, effectRef, result))
         .catch((error) => log.warn('work.witness-lost', { work: item.work.id, error: messageOf(error) }))
       throw new StoppedError('the function took too long and was stopped')
     }
     effect.phase = 'ledger'
-    const done = settleLedger(effect.key, 'done', 'acknowledged', effectRef, result.text)
+    const done = settleLedger(effect.key, 'done', 'acknowledged', effectRef, result)
     const settled = await commits.firmly(
       item.work.tenant,
       [leaseGuard(item), reserveGuard(item, effect.key)],
@@ -223,7 +225,7 @@ export function makeFunctionEffects(
     )
     const isDone = settled.ok || (settled.found?.f === 'ledger' && settled.found.entry.state === 'done')
     if (!isDone) {
-      await deps.witness.bear(run.call, effect.key, effectRef, result.text)
+      await deps.witness.bear(run.call, effect.key, effectRef, result)
       return stale(run, effect)
     }
     report(run, effect, 'DONE', Math.round(clock.monotonic() - startedAt))
@@ -285,7 +287,10 @@ export function makeFunctionEffects(
       return next ?? { entry: { ...entry, state: 'released', proof: 'probe' } }
     }
     const { text } = keepResult(value, config.resultBytesMax)
-    const write = settleLedger(effect.key, 'done', 'probe', refOfResult(value), text)
+    const { item } = run.call
+    const effectRef = scrubOrNull(item.event, refOfResult(value))
+    const result = sealResult(deps.seal, item, effect.key, text)
+    const write = settleLedger(effect.key, 'done', 'probe', effectRef, result)
     const next = await settleFound(run, effect, entry, write)
     return next ?? { value }
   }
@@ -321,7 +326,8 @@ export function makeFunctionEffects(
 
   /** What the ledger keeps of the effect, for the function to go on with. */
   const resultOf = (run: FunctionRun, effect: OpenEffect, entry: LedgerEntry): unknown => {
-    const read = readResult(entry)
+    const opened = openResult(deps.seal, entry)
+    const read = opened.ok ? readResult({ ...entry, result: opened.text }) : opened
     if (read.ok) return read.value
     return stop(run, obstacles.misuse(run, `effect '${effect.name}' is done, but ${read.problem}`))
   }

@@ -14,6 +14,7 @@ import type { Emitted } from './emit.ts'
 import type { Obstacle } from './function-stop.ts'
 import type { Item } from './item.ts'
 import type { InternalCall } from './outcome.ts'
+import { scrubFields } from './sensitive.ts'
 
 export type EffectBody = (key: string, signal: AbortSignal) => unknown
 
@@ -248,8 +249,7 @@ function logOf(log: Log, { item, route }: InternalCall): FunctionLog {
     (level: 'info' | 'warn' | 'error'): FunctionLog['info'] =>
     (message, fields = {}) =>
       log[level]('function.said', {
-        ...fields,
-        message: String(message),
+        ...scrubFields(item.event, { ...fields, message: String(message) }),
         route: route.document.name,
         work: item.work.id,
         correlationId: item.event.correlationId,

@@ -21,6 +21,7 @@ import type { Lease } from './lease.ts'
 import { lineOf } from './lines.ts'
 import { countersOf, type InternalCall, isFresh, ledgerGuard, newEntry } from './outcome.ts'
 import type { EventPlan } from './plan.ts'
+import { scrubOf, sealResult } from './sensitive.ts'
 import type { Settlement, Settler } from './settle.ts'
 import type { StoreTime } from './store-time.ts'
 
@@ -50,7 +51,7 @@ const EMITTED_MAX = 100
 const EMITTED_LENGTH_MAX = 1_048_576
 
 export function makeInternalActions(
-  deps: Pick<EngineDeps, 'store' | 'clock' | 'code' | 'log'> & {
+  deps: Pick<EngineDeps, 'store' | 'clock' | 'code' | 'log' | 'seal'> & {
     readonly ids: Ids
     readonly settler: Settler
     readonly lease: Lease
@@ -99,7 +100,10 @@ export function makeInternalActions(
       counters,
       note,
       guards: [free, ...extra.guards],
-      writes: [{ w: 'ledger.done', entry, effectRef: null, result }, ...extra.writes],
+      writes: [
+        { w: 'ledger.done', entry, effectRef: null, result: sealResult(deps.seal, item, key, result) },
+        ...extra.writes,
+      ],
       attempt: first
         ? null
         : {
@@ -176,7 +180,11 @@ export function makeInternalActions(
       if (run.refusal() !== null) return
       const { item, route } = run.call
       if (detail !== undefined) {
-        const fields = { route: route.document.name, work: item.work.id, detail: shown(detail) }
+        const fields = {
+          route: route.document.name,
+          work: item.work.id,
+          detail: scrubOf(item.event)(shown(detail)),
+        }
         log.info('function.heartbeat', fields)
       }
       // Said before it first waited: its time only begins.

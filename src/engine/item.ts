@@ -2,8 +2,9 @@
 
 import type { StoredEvent } from '../core/event/index.ts'
 import type { Incarnation } from '../core/ids/index.ts'
-import { type JsonValue, parseJson } from '../core/json/index.ts'
+import type { JsonValue } from '../core/json/index.ts'
 import type { Route } from '../core/route/index.ts'
+import { parsePayload } from '../core/sensitive/index.ts'
 import type { WorkRow } from '../core/work/index.ts'
 
 export interface Item {
@@ -31,11 +32,11 @@ export function makeItem(
     event,
     route: known?.route ?? null,
     payload: () => {
-      if (payload === undefined) payload = parseJson(event.data)
+      if (payload === undefined) payload = parsePayload(event.data)
       return payload
     },
     header: () => {
-      if (header === undefined) header = parseJson(event.headers)
+      if (header === undefined) header = parsePayload(event.headers)
       return header
     },
   }

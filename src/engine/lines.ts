@@ -3,6 +3,7 @@
 import type { StoredEvent } from '../core/event/index.ts'
 import { type FailureClass, REPORTED_AS } from '../core/failure/index.ts'
 import type { ControlLine, ControlPoint } from '../ports/log.ts'
+import { scrubOf, scrubOrNull } from './sensitive.ts'
 
 type EventFields = Pick<
   StoredEvent,
@@ -15,6 +16,9 @@ type EventFields = Pick<
   | 'correlationId'
   | 'traceId'
   | 'payloadHash'
+  | 'sensitive'
+  | 'data'
+  | 'headers'
 >
 
 export interface LineFacts {
@@ -103,7 +107,7 @@ export function lineOf(
     traceId: event.traceId,
     tenantId: event.tenant,
     sourceSystem: event.source,
-    targetSystem: facts.target ?? null,
+    targetSystem: scrubOrNull(event, facts.target ?? null),
     objectType: event.objectType,
     objectId: event.objectId,
     eventId: event.id,
@@ -114,7 +118,7 @@ export function lineOf(
     durationMs: facts.durationMs ?? null,
     httpStatus: facts.httpStatus ?? null,
     errorCode: facts.errorCode ?? failureClass,
-    message: facts.message ?? '',
+    message: scrubOf(event)(facts.message ?? ''),
     payloadHash: event.payloadHash,
     piiRedacted: true,
   }

@@ -1,10 +1,10 @@
 // From an event to the writes that accept it: the event itself and one work item per route that wants it.
 //
-// Used for what comes in and for what actions emit, so that both are kept, matched and counted alike.
+// Used for what comes in, for what actions emit and for what is matched later, so that all are kept, matched and counted alike.
 
-import type { NewEvent, StoredEvent } from '../core/event/index.ts'
+import type { Envelope, NewEvent, StoredEvent } from '../core/event/index.ts'
 import { ExpressionError, type Scope } from '../core/expression/index.ts'
-import type { Ids, Incarnation } from '../core/ids/index.ts'
+import type { EventId, Ids, Incarnation } from '../core/ids/index.ts'
 import type { JsonValue } from '../core/json/index.ts'
 import { type Route, routeScope, type Vars } from '../core/route/index.ts'
 import type { Instant } from '../core/time/index.ts'
@@ -21,39 +21,70 @@ export interface Birth {
 
 export interface EventPlan {
   readonly event: NewEvent
+  /** Its row, where it was kept before. */
+  readonly stored: StoredEvent | null
   readonly payload: JsonValue
   readonly header: JsonValue
   readonly writes: readonly Write[]
+  /** How many items it adds that are to run. */
+  readonly adds: number
   /** Items asked to be born in this node's hands; their slots are taken until `settleBirths`. */
   readonly births: readonly Birth[]
   readonly owner: Incarnation | null
 }
 
-const NO_COUNTERS = { attempts: 0, waits: 0, losses: 0 }
+export const NO_COUNTERS = { attempts: 0, waits: 0, losses: 0 }
+
+export interface PlanDeps {
+  readonly registry: Registry
+  readonly pool: Pool
+  readonly code: Pick<Code, 'has'>
+  readonly ids: Ids
+  readonly vars: Vars
+  owner(): Incarnation | null
+}
+
+/** An event that is yet to be matched. */
+export type Draft = Omit<NewEvent, 'matched'>
 
 export function planEvent(
-  deps: {
-    readonly registry: Registry
-    readonly pool: Pool
-    readonly code: Pick<Code, 'has'>
-    readonly ids: Ids
-    readonly vars: Vars
-    owner(): Incarnation | null
-  },
-  draft: Omit<NewEvent, 'matched'>,
+  deps: PlanDeps,
+  draft: Draft,
   payload: JsonValue,
   header: JsonValue,
   dedupForMs: number,
 ): EventPlan {
-  const candidates = deps.registry.candidates(draft.tenant, draft.subject)
-  const routes =
-    candidates.length === 0 ? candidates : wanting(candidates, routeScope(draft, payload, header, deps.vars))
+  const routes = findRoutes(deps, draft, payload, header)
   const event: NewEvent = { ...draft, matched: routes.length }
-  const writes: Write[] = [{ w: 'event.append', event, dedupForMs }]
+  return planWork(deps, { event, stored: null, payload, header, dedupForMs }, routes, null)
+}
+
+/** The routes in force that want it, in the order written. */
+export function findRoutes(
+  deps: Pick<PlanDeps, 'registry' | 'vars'>,
+  event: Envelope,
+  payload: JsonValue,
+  header: JsonValue,
+): readonly Route[] {
+  const candidates = deps.registry.candidates(event.tenant, event.subject)
+  if (candidates.length === 0) return candidates
+  return wanting(candidates, routeScope(event, payload, header, deps.vars))
+}
+
+/** Appends the event if it is new. `replayOf`: its routes have had work of it before. */
+export function planWork(
+  deps: PlanDeps,
+  about: Pick<EventPlan, 'event' | 'stored' | 'payload' | 'header'> & { readonly dedupForMs: number },
+  routes: readonly Route[],
+  replayOf: EventId | null,
+): EventPlan {
+  const { event, stored, payload, header, dedupForMs } = about
+  const writes: Write[] = stored === null ? [{ w: 'event.append', event, dedupForMs }] : []
   const births: Birth[] = []
   const owner = routes.length === 0 ? null : deps.owner()
+  let adds = 0
   for (const route of routes) {
-    const work = newWork(deps.ids, route, event)
+    const work = newWork(deps.ids, route, event, replayOf)
     // What this node cannot run is left to one that can.
     const isHere = work.codeHash === null || deps.code.has(work.codeHash)
     const born = owner !== null && isHere && route.status === 'active' && deps.pool.take(work.id)
@@ -62,9 +93,9 @@ export function planEvent(
     if (route.status === 'disabled') {
       const note = { ...EMPTY_NOTE, lastError: 'DISABLED' }
       writes.push({ w: 'work.settle', work: work.id, to: 'skipped', counters: NO_COUNTERS, note })
-    }
+    } else adds += 1
   }
-  return { event, payload, header, writes, births, owner }
+  return { event, stored, payload, header, writes, adds, births, owner }
 }
 
 function wanting(candidates: readonly Route[], scope: Scope): readonly Route[] {
@@ -79,7 +110,12 @@ function wanting(candidates: readonly Route[], scope: Scope): readonly Route[] {
   })
 }
 
-export function newWork(ids: Ids, route: Route, event: Pick<NewEvent, 'id'>): NewWork {
+export function newWork(
+  ids: Ids,
+  route: Route,
+  event: Pick<NewEvent, 'id'>,
+  replayOf: NewWork['replayOf'] = null,
+): NewWork {
   return {
     id: ids.work(),
     kind: 'route',
@@ -88,7 +124,7 @@ export function newWork(ids: Ids, route: Route, event: Pick<NewEvent, 'id'>): Ne
     codeHash: route.action.type === 'function' ? route.action.codeHash : null,
     eventId: event.id,
     expiresInMs: route.expiresInMs,
-    replayOf: null,
+    replayOf,
   }
 }
 

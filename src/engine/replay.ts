@@ -17,6 +17,7 @@ import { type JsonValue, stringifyJson } from '../core/json/index.ts'
 import type { Route } from '../core/route/index.ts'
 import type { NewWork } from '../core/work/index.ts'
 import type { Guard, Write } from '../ports/store.ts'
+import { newIntake } from './acceptance.ts'
 import type { Commits } from './commits.ts'
 import { type Decided, decidedText } from './decided.ts'
 import type { EngineDeps } from './deps.ts'
@@ -85,8 +86,7 @@ export function makeReplayer(
     if (!result.ok) throw new AppError('conflict', 'the dead letter changed meanwhile')
   }
   const tell = (action: string, letter: DeadLetter, event: StoredEvent, decided: Decided) => {
-    const route = letter.consumer.slice(letter.consumer.indexOf(':') + 1)
-    const facts = { route, work: letter.workId, key: letter.key, class: letter.class }
+    const facts = { route: routeOf(letter), work: letter.workId, key: letter.key, class: letter.class }
     log.control(lineOf('dead-letter', action, event, { ...facts, message: decidedText(decided) }))
   }
   /** One step of the letter alone. */
@@ -104,11 +104,30 @@ export function makeReplayer(
     tell(action, letter, event, decided)
   }
 
-  const prepare: Replayer['prepare'] = async (tenant, letter, force) => {
-    const event = await eventOf(letter)
+  const routeWork = (tenant: TenantId, letter: DeadLetter, event: StoredEvent): NewWork => {
     const route: Route | null = registry.route(tenant, letter.consumer)
     if (route === null) throw new AppError('definition_missing', `${letter.consumer} is not defined any more`)
-    const work = { ...newWork(ids, route, event), replayOf: letter.id }
+    return newWork(ids, route, event, letter.id)
+  }
+
+  /** What its source was is known by the item that died, where it is gone. */
+  const intakeOf = async (letter: DeadLetter, event: StoredEvent): Promise<NewWork> => {
+    const source = registry.source(letter.tenant, event.source)
+    const hash = source?.hash ?? (await store.forTenant(letter.tenant).work(letter.workId))?.definition ?? ''
+    return newIntake(ids, event, hash, letter.id)
+  }
+
+  /** An edited event is matched under its own id: routes that did their part for the original would do it again. */
+  const refuseMatched = async (letter: DeadLetter): Promise<void> => {
+    const work = await store.forTenant(letter.tenant).workOfEvent(letter.eventId)
+    if (work.every(({ kind }) => kind === 'intake')) return
+    const why = 'routes have worked on its event before; edit their dead letters, or replay it as it is'
+    throw new AppError('conflict', why)
+  }
+
+  const prepare: Replayer['prepare'] = async (tenant, letter, force) => {
+    const event = await eventOf(letter)
+    const work = isIntake(letter) ? await intakeOf(letter, event) : routeWork(tenant, letter, event)
     const row = stepped(letter, { type: 'replay', work: work.id, force })
     return {
       guards: [guardOf(letter)],
@@ -118,7 +137,7 @@ export function makeReplayer(
       ],
       work,
       told(decided) {
-        const facts = { route: route.document.name, work: work.id, key: letter.key, attempt: row.replays }
+        const facts = { route: routeOf(letter), work: work.id, key: letter.key, attempt: row.replays }
         log.control(lineOf('replay', 'REPLAYED', event, { ...facts, message: decidedText(decided) }))
       },
     }
@@ -132,6 +151,7 @@ export function makeReplayer(
     async edit(tenant, id, { data, ...decided }) {
       const letter = await find(tenant, id)
       const original = await eventOf(letter)
+      if (isIntake(letter)) await refuseMatched(letter)
       const text = stringifyJson(data)
       if (text.length > DATA_LENGTH_MAX)
         throw new AppError('body_too_large', `the limit is ${DATA_LENGTH_MAX} characters`)
@@ -159,6 +179,15 @@ export function makeReplayer(
       return { workId: prepared.work.id }
     },
   }
+}
+
+/** Its event could not be matched: no route has anything to do with it. */
+function isIntake({ consumer }: DeadLetter): boolean {
+  return consumer.startsWith('source:')
+}
+
+function routeOf(letter: DeadLetter): string | null {
+  return isIntake(letter) ? null : letter.consumer.slice(letter.consumer.indexOf(':') + 1)
 }
 
 function guardOf(letter: DeadLetter): Guard {

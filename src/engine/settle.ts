@@ -124,10 +124,7 @@ function withStorableTexts(decision: Decision, event: NewEvent): Decision {
 
 const ERROR_LENGTH_MAX = 2_000
 
-export function storableError(
-  about: Pick<NewEvent, 'sensitive' | 'data' | 'headers'>,
-  text: string,
-): string {
+export function storableError(about: Pick<NewEvent, 'sensitive' | 'data' | 'headers'>, text: string): string {
   return toStorable(scrubOf(about)(text), ERROR_LENGTH_MAX)
 }
 

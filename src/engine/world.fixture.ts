@@ -3,6 +3,7 @@
 
 import { makeStaticCode, type StaticFunction } from '../adapters/code-static/index.ts'
 import { type MemoryLog, makeMemoryLog } from '../adapters/log-memory/index.ts'
+import { makeCountingSeal } from '../adapters/seal-local/seal.fixture.ts'
 import { makeMemoryStore } from '../adapters/store-memory/index.ts'
 import type {
   DefinitionDocument,
@@ -15,8 +16,10 @@ import type { WorkRow } from '../core/work/index.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { HttpOutcome, HttpRequest } from '../ports/http-client.ts'
 import type { Random } from '../ports/random.ts'
+import type { Seal } from '../ports/seal.ts'
 import type { Commit, Store, TenantReads } from '../ports/store.ts'
 import { type Accepted, ENGINE_DEFAULTS, type Engine, type EngineConfig, makeEngine } from './index.ts'
+import { makeSealStore } from './seal-store.ts'
 
 export const SOURCE: SourceDocument = {
   kind: 'Source',
@@ -124,10 +127,14 @@ export interface NodeOptions {
   readonly config?: Partial<EngineConfig>
   readonly functions?: Readonly<Record<string, StaticFunction>>
   readonly faults?: Partial<StoreFaults>
+  /** Another than the world's own: a node that was given other keys. */
+  readonly seal?: Seal
 }
 
 export interface World {
   readonly store: Store
+  /** The store behind the seals: what is really there. */
+  readonly kept: Store
   readonly reads: TenantReads
   /** Calls that were ever made, in their order. */
   readonly calls: OpenCall[]
@@ -158,7 +165,10 @@ export function makeWorld(
   answer: (request: HttpRequest, call: number) => HttpOutcome | null = () => null,
 ): World {
   const time = makeManualTime()
-  const store = makeMemoryStore({ now: time.now, defer: (callback) => time.defer(callback, () => true) })
+  const kept = makeMemoryStore({ now: time.now, defer: (callback) => time.defer(callback, () => true) })
+  const seal = makeCountingSeal()
+  const sealing = { seal, log: makeMemoryLog() }
+  const store = makeSealStore(kept, sealing)
   const calls: OpenCall[] = []
   let lives = 0
 
@@ -172,7 +182,8 @@ export function makeWorld(
     const code = makeStaticCode(options.functions ?? {})
     const engine = makeEngine(
       {
-        store: throughFaults(store, faults, alive),
+        store: makeSealStore(throughFaults(kept, faults, alive), { seal: options.seal ?? seal, log }),
+        seal: options.seal ?? seal,
         clock: time.clockFor(alive),
         random: makeRandom(lives),
         http: {
@@ -221,6 +232,7 @@ export function makeWorld(
 
   return {
     store,
+    kept,
     reads: store.forTenant(DEFAULT_TENANT),
     calls,
     node,

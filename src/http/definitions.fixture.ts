@@ -42,7 +42,7 @@ export function makeDefinitionWorld() {
       functionHash: (tenant, name) => (name === 'known' && tenant === DEFAULT_TENANT ? 'sha256:known' : null),
       functionTimeoutMs: () => null,
     },
-    inspect: makeInspect({ store, registry, definitions, vars: {}, now: () => NOW }),
+    inspect: makeInspect({ store, registry, definitions, vars: {}, log, now: () => NOW }),
     about: { environment: 'DEV', version: '0.0.0', node: 'node-1' },
   }
   let requests = 0

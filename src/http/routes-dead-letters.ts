@@ -7,6 +7,7 @@ import { AppError } from '../core/errors/index.ts'
 import type { FailureClass } from '../core/failure/index.ts'
 import type { DeadLetterId, TenantId } from '../core/ids/index.ts'
 import type { JsonValue } from '../core/json/index.ts'
+import type { Log } from '../ports/log.ts'
 import type { HttpApi } from './api.ts'
 import {
   deadLetterGroupsQuery,
@@ -21,12 +22,14 @@ import {
   toConsumer,
 } from './schemas.ts'
 import { answer, boolean, integer, listOf, pageOf, ref, shape, string } from './schemas-answers.ts'
+import { showBodies } from './sensitive.ts'
 import { showAttempt, showDeadLetter, showEnvelope, showLetterGroup, withJsonMember } from './shapes.ts'
 
 export function addDeadLetterRoutes(
   app: FastifyInstance,
   api: Pick<HttpApi, 'reads' | 'deadLetters'>,
   limits: { readonly eventBodyLimit: number },
+  log: Pick<Log, 'info'>,
 ): void {
   interface ListQuery extends PageQuery {
     readonly state?: DeadLetterState
@@ -102,7 +105,11 @@ export function addDeadLetterRoutes(
         reads.attempts(letter.workId),
       ])
       const shown = { ...showDeadLetter(letter), history: attempts.map(showAttempt) }
-      const envelope = event === null ? 'null' : withJsonMember(showEnvelope(event), 'data', event.data)
+      const bodies = event === null ? null : showBodies(event, request.caller, log)
+      const envelope =
+        event === null || bodies === null
+          ? 'null'
+          : withJsonMember({ ...showEnvelope(event), ...bodies.about }, 'data', bodies.data)
       return reply.type('application/json').send(withJsonMember(shown, 'event', envelope))
     },
   )

@@ -5,17 +5,23 @@ import { AppError } from '../core/errors/index.ts'
 import type { EventSummary } from '../core/event/index.ts'
 import type { EventId } from '../core/ids/index.ts'
 import type { WorkRow } from '../core/work/index.ts'
+import type { Log } from '../ports/log.ts'
 import type { TenantReads } from '../ports/store.ts'
 import type { HttpApi } from './api.ts'
 import { eventsQuery, idParams, type PageQuery, splitQuery, unmatchedQuery } from './schemas.ts'
 import { answer, pageOf, ref } from './schemas-answers.ts'
+import { showBodies } from './sensitive.ts'
 import { showConsumers, showEnvelope, withJsonMember } from './shapes.ts'
 import { readStories } from './story.ts'
 
 /** One event rarely causes more; the rest is found by its correlation id. */
 const FOLLOW_UPS_MAX = 100
 
-export function addEventRoutes(app: FastifyInstance, api: Pick<HttpApi, 'reads'>): void {
+export function addEventRoutes(
+  app: FastifyInstance,
+  api: Pick<HttpApi, 'reads'>,
+  log: Pick<Log, 'info'>,
+): void {
   type Filters = { source?: string; subject?: string; q?: string }
   const list = async (reads: TenantReads, query: PageQuery & Filters & { unmatched?: boolean }) => {
     const { items, nextCursor } = await reads.events(splitQuery(query))
@@ -71,14 +77,16 @@ export function addEventRoutes(app: FastifyInstance, api: Pick<HttpApi, 'reads'>
         reads.workOfEvent(event.id),
         reads.causedBy(event.id, FOLLOW_UPS_MAX),
       ])
+      const bodies = showBodies(event, request.caller, log)
       const shown = {
         ...showEnvelope(event),
-        headers: JSON.parse(event.headers),
+        ...bodies.about,
+        headers: JSON.parse(bodies.headers),
         consumers: showConsumers(work),
         story: await readStories(reads, work),
         followUps: await withConsumers(reads, caused),
       }
-      return reply.type('application/json').send(withJsonMember(shown, 'data', event.data))
+      return reply.type('application/json').send(withJsonMember(shown, 'data', bodies.data))
     },
   )
 }

@@ -5,6 +5,7 @@ import { makeSystemClock } from '../adapters/clock-system/index.ts'
 import { makeStaticCode } from '../adapters/code-static/index.ts'
 import { makeMemoryLog } from '../adapters/log-memory/index.ts'
 import { makeSystemRandom } from '../adapters/random-system/index.ts'
+import { makeCountingSeal } from '../adapters/seal-local/seal.fixture.ts'
 import { makeMemoryStore } from '../adapters/store-memory/index.ts'
 import { DEFAULT_TENANT, type NodeId, type TenantId } from '../core/ids/index.ts'
 import { makeAccess } from '../engine/access/index.ts'
@@ -36,6 +37,7 @@ async function makeWorld() {
   const urls: string[] = []
   const engine = makeEngine(
     {
+      seal: makeCountingSeal(),
       store,
       clock,
       random,

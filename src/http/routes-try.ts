@@ -24,6 +24,7 @@ import {
   shape,
   string,
 } from './schemas-answers.ts'
+import { readerOf } from './sensitive.ts'
 import { showLedgerEntry } from './shapes.ts'
 
 type AskedEvent = EventId | GivenEvent
@@ -134,7 +135,7 @@ export function addTryRoutes(
       if (yaml !== undefined) assertRole(request.caller, 'operator')
       const written = yaml === undefined ? null : await readRoute(tenant, yaml)
       const asked = written?.document ?? (route as string)
-      const result = await api.inspect.tryRoute(tenant, asked, request.body.event)
+      const result = await api.inspect.tryRoute(tenant, asked, request.body.event, readerOf(request.caller))
       const { problem, ledger, ...rest } = result
       const shown = {
         ...rest,
@@ -208,7 +209,13 @@ export function addTryRoutes(
     },
     async (request, reply) => {
       const { expression, as, event: asked } = request.body
-      const computed = await api.inspect.compute(request.caller.tenant, expression, as, asked)
+      const computed = await api.inspect.compute(
+        request.caller.tenant,
+        expression,
+        as,
+        asked,
+        readerOf(request.caller),
+      )
       const shown: JsonValue =
         computed.ok || computed.at !== null
           ? (computed as unknown as JsonValue)
@@ -236,7 +243,15 @@ export function addTryRoutes(
                   {
                     kind: string,
                     name: string,
-                    verdict: oneOf(['matched', 'would-match', 'subject', 'condition', 'error']),
+                    verdict: oneOf([
+                      'matched',
+                      'would-match',
+                      'subject',
+                      'condition',
+                      'error',
+                      'kept',
+                      'unmatchable',
+                    ]),
                     status: oneOf(['active', 'paused', 'disabled', 'gone']),
                     patterns: listOf(string),
                     why,
@@ -252,7 +267,8 @@ export function addTryRoutes(
     },
     async (request) => {
       const { id } = request.params
-      const { subject, consumers } = await api.inspect.explain(request.caller.tenant, id)
+      const { caller } = request
+      const { subject, consumers } = await api.inspect.explain(caller.tenant, id, readerOf(caller))
       const shown = consumers.map(({ workId, ...rest }) => ({
         ...rest,
         ...(workId === null ? {} : { workId }),

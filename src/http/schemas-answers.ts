@@ -71,6 +71,13 @@ export function empty(description: string): Schema {
 
 const consumerName = shape({ kind: string, name: string })
 
+const sensitivity = {
+  sensitive: {
+    ...listOf(string),
+    description: 'Paths of what is sensitive in it: callers below operator see `[hidden]` there.',
+  },
+  unreadable: { ...string, description: 'Why the payload is not shown: it is sealed and does not open.' },
+}
 const envelope = {
   id: string,
   tenant: string,
@@ -108,7 +115,8 @@ const work = {
   lastError: string,
   httpStatus: integer,
   durationMs: { type: 'number' },
-  replayOf: string,
+  replayOf: { ...string, description: 'The dead letter that it replays, or its event.' },
+  explanation: { ...string, description: 'What it is about, of `intake` alone.' },
 } as const
 const workOptional = [
   'class',
@@ -119,6 +127,7 @@ const workOptional = [
   'httpStatus',
   'durationMs',
   'replayOf',
+  'explanation',
 ]
 
 const deadLetter = {
@@ -144,7 +153,43 @@ const deadLetter = {
 const deadLetterOptional = ['key', 'runbook']
 
 /** The shapes known by name, for `ref`. */
+/** As the specification of CloudEvents has it; what else stands there are extensions. */
+const cloudEvent: Schema = {
+  type: 'object',
+  description: 'A CloudEvent 1.0.',
+  required: ['specversion', 'id', 'source', 'type'],
+  properties: {
+    specversion: { type: 'string', const: '1.0' },
+    id: {
+      type: 'string',
+      minLength: 1,
+      maxLength: 1_024,
+      description: 'With `source`, the name of the event.',
+    },
+    source: { type: 'string', minLength: 1, maxLength: 1_024, description: 'A URI reference.' },
+    type: { type: 'string', minLength: 1, maxLength: 255, description: 'The subject of the event.' },
+    subject: { type: ['string', 'null'], description: 'The id of the object that it is about.' },
+    time: { type: ['string', 'null'], format: 'date-time' },
+    datacontenttype: { type: ['string', 'null'] },
+    dataschema: { type: ['string', 'null'] },
+    data: { description: 'The payload: JSON, or a text where `datacontenttype` is not JSON.' },
+    data_base64: {
+      type: ['string', 'null'],
+      description: 'The payload where it is bytes; instead of `data`.',
+    },
+  },
+  additionalProperties: { type: ['string', 'integer', 'boolean', 'null'] },
+}
+
+const published = shape({
+  id: { ...string, description: 'The `id` that was sent.' },
+  eventId: { ...string, description: 'Its id here; of a duplicate, that of the first.' },
+  duplicate: boolean,
+})
+
 export const SHARED: Readonly<Record<string, Schema>> = {
+  CloudEvent: cloudEvent,
+  Published: { anyOf: [published, shape({ items: listOf(published) })] },
   Problem: {
     ...shape(
       {
@@ -189,24 +234,28 @@ export const SHARED: Readonly<Record<string, Schema>> = {
     description: 'An accepted event, as lists show it.',
   },
   Envelope: {
-    ...shape({ ...envelope, data: anything }),
+    ...shape({ ...envelope, ...sensitivity, data: anything }, ['unreadable']),
     description: 'An accepted event with its payload.',
   },
   EventDetail: {
-    ...shape({
-      ...envelope,
-      headers: { type: 'object', additionalProperties: true },
-      data: anything,
-      consumers: listOf(ref('Consumer')),
-      story: {
-        ...listOf(ref('WorkStory')),
-        description: 'The newest work of the event, oldest first; at most 50. `consumers` has all of it.',
+    ...shape(
+      {
+        ...envelope,
+        ...sensitivity,
+        headers: { type: 'object', additionalProperties: true },
+        data: anything,
+        consumers: listOf(ref('Consumer')),
+        story: {
+          ...listOf(ref('WorkStory')),
+          description: 'The newest work of the event, oldest first; at most 50. `consumers` has all of it.',
+        },
+        followUps: {
+          ...listOf(ref('Event')),
+          description: 'Events that this one caused, oldest first; at most 100.',
+        },
       },
-      followUps: {
-        ...listOf(ref('Event')),
-        description: 'Events that this one caused, oldest first; at most 100.',
-      },
-    }),
+      ['unreadable'],
+    ),
     description: 'An event and everything that followed from it.',
   },
   Work: {
@@ -289,8 +338,9 @@ export const SHARED: Readonly<Record<string, Schema>> = {
   Replay: {
     ...shape({
       id: string,
+      of: { ...oneOf(['deadLetters', 'events']), description: 'What it replays.' },
       state: oneOf(['running', 'done', 'cancelled']),
-      total: { ...integer, description: 'How many letters there were when it began.' },
+      total: { ...integer, description: 'How many there were when it began.' },
       replayed: integer,
       refused: integer,
       refusals: {
@@ -304,7 +354,49 @@ export const SHARED: Readonly<Record<string, Schema>> = {
       createdAt: instant,
       finishedAt: nullable(instant),
     }),
-    description: 'Many dead letters replayed one after the other.',
+    description: 'Many dead letters or events replayed one after the other.',
+  },
+  EventReplayPreview: {
+    ...shape({
+      items: {
+        ...listOf(
+          shape({
+            id: string,
+            subject: { ...nullable(string), description: 'null: there is no such event.' },
+            consumers: listOf(
+              shape(
+                {
+                  name: { ...string, description: 'A route, or the source where the event is in the way.' },
+                  verdict: oneOf(['would-skip', 'would-call', 'would-differ', 'would-wait', 'would-fail']),
+                  reason: string,
+                  diff: listOf(string),
+                },
+                ['diff'],
+              ),
+            ),
+          }),
+        ),
+        description: 'The oldest of them.',
+      },
+      totals: {
+        ...shape({
+          'would-skip': integer,
+          'would-call': integer,
+          'would-differ': integer,
+          'would-wait': integer,
+          'would-fail': integer,
+        }),
+        description: 'Of the consumers in `items`.',
+      },
+      calls: {
+        type: 'object',
+        additionalProperties: integer,
+        description: 'How many calls each host would get, for `items`.',
+      },
+      matched: { ...integer, description: 'How many events the filter finds in all.' },
+      isCapped: { ...boolean, description: 'There are more events than `items`.' },
+    }),
+    description: 'What a replay of events would do, route by route.',
   },
   ReplayPreview: {
     ...shape({

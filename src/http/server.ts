@@ -26,10 +26,12 @@ import { addAccessRoutes } from './routes-access.ts'
 import { addDeadLetterRoutes } from './routes-dead-letters.ts'
 import { addDefinitionRoutes } from './routes-definitions.ts'
 import { addDemoRoutes } from './routes-demo.ts'
+import { addEventReplayRoutes } from './routes-event-replays.ts'
 import { addEventRoutes } from './routes-events.ts'
 import { addHealthRoutes } from './routes-health.ts'
 import { addKeyRoutes, addTenantRoutes } from './routes-keys.ts'
 import { addOverviewRoutes } from './routes-overview.ts'
+import { addPublishRoutes } from './routes-publish.ts'
 import { addReplayRoutes } from './routes-replays.ts'
 import { addSecretRoutes } from './routes-secrets.ts'
 import { addStreamRoutes } from './routes-stream.ts'
@@ -43,6 +45,8 @@ export interface HttpServerOptions {
   readonly bodyBytesMax: number
   /** Networks of proxies whose word about the caller's address is taken. */
   readonly trustedProxies?: readonly string[]
+  /** Where senders reach this node, without a slash at the end; left out: as their requests say. */
+  readonly publicUrl?: string | null
   /** How long requests under way may take when the server closes. */
   readonly closeMs: number
   requestId(): string
@@ -78,7 +82,10 @@ export function makeHttpServer(api: HttpApi, options: HttpServerOptions): HttpSe
     log.error('http.failed', { instance: `/requests/${requestId}`, ...where, error })
   }
   const ingest = makeIngest({
-    accept: (request) => api.accept(request),
+    receive: (request) => api.receive(request),
+    refused: (request, error) => api.refused(request, error),
+    trustedProxies: options.trustedProxies ?? [],
+    publicBase: options.publicUrl ?? null,
     bodyBytesMax: options.bodyBytesMax,
     requestId: options.requestId,
     isClosing: () => closing,
@@ -146,10 +153,12 @@ export function makeHttpServer(api: HttpApi, options: HttpServerOptions): HttpSe
       addKeyRoutes(scope, api)
       addTenantRoutes(scope, api)
       addSecretRoutes(scope, api)
-      addEventRoutes(scope, api)
+      addPublishRoutes(scope, api, limits)
+      addEventRoutes(scope, api, log)
       addWorkRoutes(scope, api)
-      addDeadLetterRoutes(scope, api, limits)
+      addDeadLetterRoutes(scope, api, limits, log)
       addReplayRoutes(scope, api)
+      addEventReplayRoutes(scope, api)
       addOverviewRoutes(scope, api)
       addStreamRoutes(scope, api)
       addDemoRoutes(scope, api)

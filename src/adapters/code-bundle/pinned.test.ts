@@ -10,6 +10,7 @@ import { RetryableError, TerminalError } from '../../sdk/index.ts'
 import { makeSystemClock } from '../clock-system/index.ts'
 import { makeMemoryLog } from '../log-memory/index.ts'
 import { makeSystemRandom } from '../random-system/index.ts'
+import { makeCountingSeal } from '../seal-local/seal.fixture.ts'
 import { openSqliteStore } from '../store-sqlite/index.ts'
 import { loadTestFolder, makeTestCode, makeTestFolder, type TestFolder } from './folder.fixture.ts'
 
@@ -80,6 +81,7 @@ async function start() {
   const code = makeTestCode(folder)
   const engine = makeEngine(
     {
+      seal: makeCountingSeal(),
       store,
       clock: makeSystemClock(),
       random: makeSystemRandom(),

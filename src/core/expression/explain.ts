@@ -22,28 +22,40 @@ const TEXT_MAX = 200
 const PARTS_MAX = 100
 const SEEN_MAX = 5
 
-/** The condition must compile; what of it does not is left out. */
-export function explainCondition(condition: JsonValue, scope: Scope): readonly ConditionPart[] {
+/**
+ * The condition must compile; what of it does not is left out. It is decided by `scope`; what it saw is told of `shown`, which
+ * may hold less.
+ */
+export function explainCondition(
+  condition: JsonValue,
+  scope: Scope,
+  shown: Scope = scope,
+): readonly ConditionPart[] {
   const parts: ConditionPart[] = []
-  walk(condition, '', scope, parts)
+  walk(condition, '', { scope, shown }, parts)
   return parts
 }
 
-function walk(condition: JsonValue, before: string, scope: Scope, parts: ConditionPart[]): void {
+interface Sight {
+  readonly scope: Scope
+  readonly shown: Scope
+}
+
+function walk(condition: JsonValue, before: string, sight: Sight, parts: ConditionPart[]): void {
   if (parts.length >= PARTS_MAX) return
   if (typeof condition === 'string') {
     for (const text of conjuncts(condition)) {
-      if (parts.length < PARTS_MAX) parts.push(explainText(text, before, scope))
+      if (parts.length < PARTS_MAX) parts.push(explainText(text, before, sight))
     }
     return
   }
   if (!isObject(condition)) return
   const fields = condition as { readonly [key: string]: JsonValue }
   const { all, any, not } = fields
-  if (Array.isArray(all)) for (const one of all) walk(one, before, scope, parts)
-  else if (Array.isArray(any)) for (const one of any) walk(one, `${before}any of: `, scope, parts)
-  else if (not !== undefined) walk(not, `${before}not: `, scope, parts)
-  else explainFilter(fields, before, scope, parts)
+  if (Array.isArray(all)) for (const one of all) walk(one, before, sight, parts)
+  else if (Array.isArray(any)) for (const one of any) walk(one, `${before}any of: `, sight, parts)
+  else if (not !== undefined) walk(not, `${before}not: `, sight, parts)
+  else explainFilter(fields, before, sight, parts)
 }
 
 /** The texts between the outermost `&&`. */
@@ -61,13 +73,13 @@ function conjuncts(text: string): readonly string[] {
   return parts
 }
 
-function explainText(text: string, before: string, scope: Scope): ConditionPart {
+function explainText(text: string, before: string, { scope, shown }: Sight): ConditionPart {
   const part = cut(`${before}${text}`)
   const program = attempt(() => compileProgram(text))
   if (program === null) return { part, holds: false }
   try {
     const holds = program.run(scope) === true
-    const saw = seen(operands(text, program.node) ?? program.paths, scope)
+    const saw = seen(operands(text, program.node) ?? program.paths, shown)
     return { part, holds, ...(saw === '' ? {} : { saw }) }
   } catch (error) {
     if (!(error instanceof ExpressionError)) throw error
@@ -93,7 +105,7 @@ function seen(texts: readonly string[], scope: Scope): string {
 function explainFilter(
   filter: { readonly [key: string]: JsonValue },
   before: string,
-  scope: Scope,
+  { scope, shown }: Sight,
   parts: ConditionPart[],
 ): void {
   const { path: text, ...operators } = filter
@@ -103,11 +115,10 @@ function explainFilter(
   for (const [name, operand] of Object.entries(operators)) {
     const test = attempt(() => makeTest(name, operand as JsonValue))
     if (test === null || parts.length >= PARTS_MAX) continue
-    const value = path.read(scope)
     parts.push({
       part: cut(`${before}${text} ${name} ${stringifyJson(operand as JsonValue)}`),
-      holds: test(value),
-      saw: `${cut(text)} = ${show(() => value)}`,
+      holds: test(path.read(scope)),
+      saw: `${cut(text)} = ${show(() => path.read(shown))}`,
     })
   }
 }

@@ -10,4 +10,4 @@ export {
 } from './paths.ts'
 export { HIDDEN, redact, redactHeader } from './redact.ts'
 export { makeScrub, type Scrub, scrubNothing } from './scrub.ts'
-export { isSealed, joinSealed, SEALED_MARK, sealedProblem, splitSealed } from './sealed-text.ts'
+export { isSealed, joinSealed, parsePayload, SEALED_MARK, sealedProblem, splitSealed } from './sealed-text.ts'

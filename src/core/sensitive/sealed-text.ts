@@ -3,6 +3,8 @@
 //
 // No JSON text begins like this, so that a payload says by its first characters whether it is sealed.
 
+import { JsonError, type JsonValue, parseJson } from '../json/index.ts'
+
 export const SEALED_MARK = 'mrs1.'
 
 export interface SealedParts {
@@ -31,6 +33,12 @@ export function splitSealed(text: string): SealedParts | null {
 
 export function joinSealed({ keyId, paths, sealed }: SealedParts): string {
   return `${SEALED_MARK}${keyId}.${paths}.${sealed}`
+}
+
+/** The payload of an event that was kept. Throws JsonError, also where it is still sealed. */
+export function parsePayload(text: string): JsonValue {
+  if (isSealed(text)) throw new JsonError(sealedProblem(text), 0)
+  return parseJson(text)
 }
 
 const KEY_ID = /^[0-9a-f]{1,64}$/

@@ -16,13 +16,17 @@ import {
 import type { EventId, TenantId, WorkId } from '../../core/ids/index.ts'
 import { type JsonValue, stringifyJson } from '../../core/json/index.ts'
 import { compileRoute, type Route, type Vars } from '../../core/route/index.ts'
+import { HIDDEN } from '../../core/sensitive/index.ts'
 import { matchesPattern, parseSubject } from '../../core/subject/index.ts'
 import type { Instant } from '../../core/time/index.ts'
+import type { WorkRow } from '../../core/work/index.ts'
+import type { Log } from '../../ports/log.ts'
 import type { Store } from '../../ports/store.ts'
 import type { Definitions } from '../definitions/index.ts'
 import type { Registry } from '../registry.ts'
+import type { Reader } from '../sensitive.ts'
 import { judgeLedger, type LedgerVerdict } from './ledger-verdict.ts'
-import { type GivenEvent, lookAt } from './subjects.ts'
+import { type GivenEvent, type LookedAt, lookAt } from './subjects.ts'
 
 export interface Problem {
   /** Which part of the route: `where`, `key`, `do`. */
@@ -53,10 +57,11 @@ export interface Tried {
 }
 
 export interface ExplainedConsumer {
-  readonly kind: 'route'
+  /** `source`: the event itself waits to be matched, or could not be. */
+  readonly kind: 'route' | 'source'
   readonly name: string
   /** `would-match`: it wants the event now, and was not in force when that was accepted: it has no work of it. */
-  readonly verdict: 'matched' | 'would-match' | 'subject' | 'condition' | 'error'
+  readonly verdict: 'matched' | 'would-match' | 'subject' | 'condition' | 'error' | 'kept' | 'unmatchable'
   /** `gone`: it has work and is no longer defined. */
   readonly status: DefinitionStatus | 'gone'
   readonly patterns: readonly string[]
@@ -69,29 +74,39 @@ export type Computed =
   /** `at`: where in the text, counted from 0. */
   | { readonly ok: false; readonly message: string; readonly at: number | null }
 
+/** Without a reader, nothing sensitive is shown. */
 export interface Inspect {
-  tryRoute(tenant: TenantId, route: string | RouteDocument, event: EventId | GivenEvent): Promise<Tried>
+  tryRoute(
+    tenant: TenantId,
+    route: string | RouteDocument,
+    event: EventId | GivenEvent,
+    reader?: Reader,
+  ): Promise<Tried>
   explain(
     tenant: TenantId,
     id: EventId,
+    reader?: Reader,
   ): Promise<{ readonly subject: string; readonly consumers: readonly ExplainedConsumer[] }>
   compute(
     tenant: TenantId,
     text: string,
     as: 'pick' | 'send' | 'condition',
     event: EventId | GivenEvent,
+    reader?: Reader,
   ): Promise<Computed>
 }
 
 const PICK_ROOTS = ['event', 'payload', 'header', 'source', 'tenant']
 const SEND_ROOTS = [...PICK_ROOTS, 'vars']
 const VALUE_LENGTH_MAX = 65_536
+const NOBODY: Reader = { actor: 'nobody', seesSensitive: false }
 
 export function makeInspect(deps: {
   readonly store: Store
   readonly registry: Registry
   readonly definitions: Pick<Definitions, 'refresh'>
   readonly vars: Vars
+  readonly log: Pick<Log, 'info'>
   now(): Instant
 }): Inspect {
   const { store, registry, definitions } = deps
@@ -103,15 +118,25 @@ export function makeInspect(deps: {
     return route
   }
 
+  /** The last word about the event itself: what was matched has nothing to say. */
+  const explainIntake = (tenant: TenantId, item: WorkRow | undefined): readonly ExplainedConsumer[] => {
+    const isWaiting = item?.state === 'ready' || item?.state === 'leased'
+    if (item === undefined || !(isWaiting || item.state === 'dead')) return []
+    const name = item.consumer.slice(item.consumer.indexOf(':') + 1)
+    const status = registry.source(tenant, name)?.status ?? 'gone'
+    const verdict = isWaiting ? 'kept' : 'unmatchable'
+    return [{ kind: 'source', name, verdict, status, patterns: [], why: [], workId: item.id }]
+  }
+
   return {
-    async tryRoute(tenant, asked, event) {
+    async tryRoute(tenant, asked, event, reader = NOBODY) {
       await definitions.refresh(tenant)
       const route = routeOf(tenant, asked)
-      const looked = await lookAt(deps, tenant, event)
-      const { scope } = looked
+      const looked = await lookAt(deps, tenant, event, reader)
+      const { scope, shown } = looked
       const { document, hash, status } = route
       const subjectFits = fits(route, looked.event.subject)
-      const why = document.where === null ? [] : explainCondition(document.where, scope)
+      const why = document.where === null ? [] : explainCondition(document.where, scope, shown)
       const nothing = { key: null, action: null, ledger: null, problem: null }
       const base = { route: { name: document.name, hash, status }, subjectFits, why, ...nothing }
       let at: Problem['at'] = 'where'
@@ -127,29 +152,33 @@ export function makeInspect(deps: {
       } catch (error) {
         if (!(error instanceof ExpressionError)) throw error
         // As the engine does: a condition that cannot be decided makes work that fails, where people see it.
-        return { ...base, matched: subjectFits, key, problem: problemOf(at, error) }
+        const shownKey = key === null ? null : keyFor(route, key, looked)
+        return { ...base, matched: subjectFits, key: shownKey, problem: problemOf(at, error) }
       }
       const reads = store.forTenant(tenant)
       const work = looked.id === null ? [] : await reads.workOfEvent(looked.id)
       // The last one: a replay is the item that would run.
       const own = work.findLast(({ consumer }) => consumer === route.consumer) ?? null
       const ledger = await judgeLedger(reads, route, key, { own, before: own }, deps.now())
-      return { ...base, matched: true, key, action, ledger }
+      if (shown === scope) return { ...base, matched: true, key, action, ledger }
+      const shownKey = keyFor(route, key, looked)
+      return { ...base, matched: true, key: shownKey, ...renderShown(route, shown, shownKey), ledger }
     },
 
-    async explain(tenant, id) {
+    async explain(tenant, id, reader = NOBODY) {
       await definitions.refresh(tenant)
-      const { event, scope } = await lookAt(deps, tenant, id)
-      const work = new Map(
-        (await store.forTenant(tenant).workOfEvent(id)).map((one) => [one.consumer, one.id]),
-      )
+      const { event, scope, shown } = await lookAt(deps, tenant, id, reader)
+      const items = await store.forTenant(tenant).workOfEvent(id)
+      const routed = items.filter(({ kind }) => kind === 'route')
+      const work = new Map(routed.map((one) => [one.consumer, one.id]))
+      const intake = items.findLast(({ kind }) => kind === 'intake')
       const consumers = registry.routes(tenant).map((route): ExplainedConsumer => {
         const workId = work.get(route.consumer) ?? null
         work.delete(route.consumer)
         const { name, on: patterns, where } = route.document
         const base = { kind: 'route', name, status: route.status, patterns, workId } as const
         if (!fits(route, event.subject)) return { ...base, verdict: 'subject', why: [] }
-        const why = where === null ? [] : explainCondition(where, scope)
+        const why = where === null ? [] : explainCondition(where, scope, shown)
         const verdict = verdictOf(route, scope)
         return { ...base, verdict: verdict === 'matched' && workId === null ? 'would-match' : verdict, why }
       })
@@ -157,11 +186,12 @@ export function makeInspect(deps: {
         const name = consumer.slice(consumer.indexOf(':') + 1)
         return { kind: 'route', name, verdict: 'matched', status: 'gone', patterns: [], why: [], workId }
       })
-      return { subject: event.subject, consumers: [...consumers, ...gone] }
+      return { subject: event.subject, consumers: [...explainIntake(tenant, intake), ...consumers, ...gone] }
     },
 
-    async compute(tenant, text, as, event) {
-      const { scope } = await lookAt(deps, tenant, event)
+    async compute(tenant, text, as, event, reader = NOBODY) {
+      // Any formula may be asked: over more than the reader may see, it would tell it bit by bit.
+      const { shown: scope } = await lookAt(deps, tenant, event, reader)
       const compiled =
         as === 'condition'
           ? compileCondition(text, { roots: PICK_ROOTS })
@@ -220,6 +250,27 @@ function render(route: Route, scope: Scope, key: string): TriedAction {
       if (!parsed.ok) throw new ExpressionError('type', parsed.problem.message, 'emit')
       return { type: 'emit', emit }
     }
+  }
+}
+
+/** The key as the reader may see it: hidden where it is made of what they may not. */
+function keyFor(route: Route, key: string, { scope, shown }: LookedAt): string {
+  if (shown === scope) return key
+  try {
+    return route.keyOf(shown) === key ? key : HIDDEN
+  } catch (error) {
+    if (error instanceof ExpressionError) return HIDDEN
+    throw error
+  }
+}
+
+function renderShown(route: Route, shown: Scope, key: string): Pick<Tried, 'action' | 'problem'> {
+  try {
+    return { action: render(route, { ...shown, key }, key), problem: null }
+  } catch (error) {
+    if (!(error instanceof ExpressionError)) throw error
+    const message = 'what it does is made of sensitive values, which need the role operator'
+    return { action: null, problem: { at: 'do', message, path: null, type: null } }
   }
 }
 

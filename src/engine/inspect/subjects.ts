@@ -7,8 +7,11 @@ import { ExpressionError, type Scope } from '../../core/expression/index.ts'
 import type { EventId, TenantId } from '../../core/ids/index.ts'
 import { JsonError, type JsonValue, parseJson, stringifyJson } from '../../core/json/index.ts'
 import { routeScope, type Vars } from '../../core/route/index.ts'
+import { parsePayload, redact, redactHeader } from '../../core/sensitive/index.ts'
+import type { Log } from '../../ports/log.ts'
 import type { Store } from '../../ports/store.ts'
 import type { Registry } from '../registry.ts'
+import { type Reader, tellSensitiveRead } from '../sensitive.ts'
 
 export interface GivenEvent {
   readonly subject: string
@@ -20,6 +23,8 @@ export interface GivenEvent {
 export interface LookedAt {
   readonly event: Envelope
   readonly scope: Scope
+  /** What the reader may see of it: the same object where that is everything. */
+  readonly shown: Scope
   /** null: it was given in place. */
   readonly id: EventId | null
 }
@@ -28,16 +33,30 @@ const GIVEN_ID = 'evt_00000000-0000-7000-8000-000000000000' as EventId
 const GIVEN_SOURCE = 'try'
 
 export async function lookAt(
-  deps: { readonly store: Store; readonly registry: Registry; readonly vars: Vars },
+  deps: {
+    readonly store: Store
+    readonly registry: Registry
+    readonly vars: Vars
+    readonly log: Pick<Log, 'info'>
+  },
   tenant: TenantId,
   asked: EventId | GivenEvent,
+  reader: Reader,
 ): Promise<LookedAt> {
   if (typeof asked !== 'string') return lookAtGiven(deps, tenant, asked)
   const event = await deps.store.forTenant(tenant).event(asked)
   if (event === null) throw new AppError('not_found', `there is no event ${asked}`)
   try {
-    const scope = routeScope(event, parseJson(event.data), parseJson(event.headers), deps.vars)
-    return { event, scope, id: event.id }
+    const [payload, header] = [parsePayload(event.data), parseJson(event.headers)]
+    const scope = routeScope(event, payload, header, deps.vars)
+    const { sensitive, id } = event
+    if (sensitive.length === 0) return { event, scope, shown: scope, id }
+    if (reader.seesSensitive) {
+      tellSensitiveRead(deps.log, event, reader)
+      return { event, scope, shown: scope, id }
+    }
+    const shown = routeScope(event, redact(payload, sensitive), redactHeader(header, sensitive), deps.vars)
+    return { event, scope, shown, id }
   } catch (error) {
     if (!(error instanceof JsonError)) throw error
     throw new AppError('conflict', `the event’s payload cannot be read: ${error.message}`)
@@ -68,7 +87,8 @@ function lookAtGiven(
     dedupKey: names?.dedupKey ?? payloadHash,
     payloadHash,
   }
-  return { event, scope: routeScope(event, given.data, header, deps.vars), id: null }
+  const scope = routeScope(event, given.data, header, deps.vars)
+  return { event, scope, shown: scope, id: null }
 }
 
 /** What the source would call it; null when there is no such source, or it could not. */

@@ -1,19 +1,22 @@
 // What a replay would do, letter by letter. Calls nobody and writes nothing.
 
 import { type DeadLetter, REPLAYS_MAX } from '../../core/dead-letter/index.ts'
+import type { StoredEvent } from '../../core/event/index.ts'
 import { ExpressionError } from '../../core/expression/index.ts'
 import type { DeadLetterId, TenantId } from '../../core/ids/index.ts'
 import { canonicalJson, JsonError, type JsonValue, parseJson } from '../../core/json/index.ts'
 import { type Route, routeScope, type Vars } from '../../core/route/index.ts'
+import type { WorkRow } from '../../core/work/index.ts'
 import type { Store, TenantReads } from '../../ports/store.ts'
 import { judgeLedger } from '../inspect/index.ts'
+import { matchEvent, receiverOf } from '../matching.ts'
 import { describe, hostOf } from '../outcome.ts'
 import type { Registry } from '../registry.ts'
 import type { StoreTime } from '../store-time.ts'
 import { countLetters, readLetters } from './letters.ts'
 import type { ReplayFilter } from './record.ts'
 
-const VERDICTS = ['would-skip', 'would-call', 'would-differ', 'would-wait', 'would-fail'] as const
+export const VERDICTS = ['would-skip', 'would-call', 'would-differ', 'would-wait', 'would-fail'] as const
 export type Verdict = (typeof VERDICTS)[number]
 
 export interface PreviewedLetter {
@@ -112,34 +115,73 @@ async function look(
   if (letter.state !== 'open' && letter.state !== 'ready_to_replay') return fail(`it is ${letter.state}`)
   if (letter.replays >= REPLAYS_MAX && !force)
     return fail(`${letter.replays} replays were in vain; another one needs force`)
-  const route = deps.registry.route(tenant, letter.consumer)
-  if (route === null) return fail(`${letter.consumer} is not defined any more`)
   const reads = deps.store.forTenant(tenant)
   const [event, work] = await Promise.all([reads.event(letter.eventId), reads.work(letter.workId)])
   if (event === null) return fail('its event is gone')
+  if (letter.consumer.startsWith('source:')) return { id, ...lookAtIntake(deps, event) }
+  const route = deps.registry.route(tenant, letter.consumer)
+  if (route === null) return fail(`${letter.consumer} is not defined any more`)
+  return { id, ...(await judgeRun(deps, route, event, { key: letter.key, before: work })) }
+}
+
+export type Judged = Omit<PreviewedLetter, 'id'> & { readonly host: string | null }
+
+/** What a route in force would do about an event. `before`: its last item of it, or of the event that it is a copy of. */
+export async function judgeRun(
+  deps: PreviewDeps,
+  route: Route,
+  event: StoredEvent,
+  { key: known, before }: { readonly key: string | null; readonly before: WorkRow | null },
+): Promise<Judged> {
+  const reads = deps.store.forTenant(event.tenant)
+  const fail = (reason: string): Judged => ({ verdict: 'would-fail', reason, host: null })
   try {
     const scope = routeScope(event, parseJson(event.data), parseJson(event.headers), deps.vars)
-    const key = letter.key ?? route.keyOf(scope)
+    const key = known ?? route.keyOf(scope)
     // A replay is an item of its own: what the one before it holds is another's.
-    const items = { own: null, before: work }
+    const items = { own: null, before }
     const { verdict, reason } = await judgeLedger(reads, route, key, items, deps.time.now())
     if (verdict === 'would-skip')
-      return { id, verdict: 'would-skip', reason: `the effect of ${key} is there already`, host: null }
+      return { verdict: 'would-skip', reason: `the effect of ${key} is there already`, host: null }
     if (!route.wants(scope)) return fail('the route’s condition does not hold')
-    if (verdict !== 'would-call') return { id, verdict: 'would-wait', reason, host: null }
+    if (verdict !== 'would-call') return { verdict: 'would-wait', reason, host: null }
     const { action } = route
     const host = action.type === 'http' ? hostOf(action.render({ ...scope, key }, key).url) : null
     const diff: string[] = []
-    if (work !== null && work.eventId !== letter.eventId) diff.push('payload: edited')
-    if (work !== null && work.definition !== route.hash) {
-      diff.push(`definition: ${changedParts(await deps.registry.pinned(tenant, work.definition), route)}`)
+    if (before !== null && before.eventId !== event.id) diff.push('payload: edited')
+    if (before !== null && before.definition !== route.hash) {
+      const earlier = await deps.registry.pinned(event.tenant, before.definition)
+      diff.push(`definition: ${changedParts(earlier, route)}`)
     }
     const does = host === null ? `runs ${action.type}` : `calls ${host}`
     return diff.length === 0
-      ? { id, verdict: 'would-call', reason: does, host }
-      : { id, verdict: 'would-differ', reason: `${does}, other than before`, diff, host }
+      ? { verdict: 'would-call', reason: does, host }
+      : { verdict: 'would-differ', reason: `${does}, other than before`, diff, host }
   } catch (error) {
     if (error instanceof ExpressionError) return fail(describe(error))
+    if (error instanceof JsonError) return fail(error.message)
+    throw error
+  }
+}
+
+/** A letter of intake: its event is matched, and what its routes would do is theirs to say. */
+function lookAtIntake(deps: PreviewDeps, event: StoredEvent): Judged {
+  const fail = (reason: string): Judged => ({ verdict: 'would-fail', reason, host: null })
+  const name = receiverOf(event)
+  const source = name === null ? null : deps.registry.source(event.tenant, name)
+  if (source !== null && source.status !== 'active')
+    return { verdict: 'would-wait', reason: `its source is ${source.status}`, host: null }
+  try {
+    const matching = matchEvent(deps, source, event, parseJson(event.data), parseJson(event.headers))
+    if (!matching.ok) return fail(matching.error)
+    const { routes, dispatched } = matching
+    const names = [
+      ...routes.map(({ document }) => document.name),
+      ...dispatched.map(({ subject }) => subject),
+    ]
+    const reason = names.length === 0 ? 'is matched by nobody' : `is matched by ${names.join(', ')}`
+    return { verdict: 'would-call', reason, host: null }
+  } catch (error) {
     if (error instanceof JsonError) return fail(error.message)
     throw error
   }

@@ -1,15 +1,16 @@
-// A bulk replay as it is kept: what was asked, and how far it is.
+// A replay of many as it is kept: what was asked, and how far it is.
 //
 // Two records: the replay itself, and a marker while it runs, so that whoever starts next finds what is not over without
-// looking at all that ever were.
+// looking at all that ever were. A replay of events has its list beside it, in pieces: which events they are is settled when it
+// begins.
 
 import type { DeadLetterReason } from '../../core/dead-letter/index.ts'
 import type { ErrorCode } from '../../core/errors/index.ts'
 import type { FailureClass } from '../../core/failure/index.ts'
-import type { DeadLetterId } from '../../core/ids/index.ts'
+import type { DeadLetterId, EventId } from '../../core/ids/index.ts'
 import { type JsonValue, stringifyJson } from '../../core/json/index.ts'
 import type { Instant } from '../../core/time/index.ts'
-import type { Guard, Write } from '../../ports/store.ts'
+import type { Guard, TenantReads, Write } from '../../ports/store.ts'
 
 /** Which letters: those named, or all that fit. */
 export interface ReplayFilter {
@@ -24,17 +25,34 @@ export interface ReplayFilter {
   readonly cause?: string
 }
 
-export interface BulkReplay {
+/** Which events: those named, or all that fit. */
+export interface EventFilter {
+  readonly ids?: readonly EventId[]
+  readonly source?: string
+  readonly subject?: string
+  /** When they were received: from this instant on, and before that one. */
+  readonly from?: Instant
+  readonly to?: Instant
+  readonly unmatched?: boolean
+}
+
+export type BulkReplay = ReplayProgress &
+  (
+    | { readonly of: 'deadLetters'; readonly filter: ReplayFilter }
+    /** `pieces`: of its list. */
+    | { readonly of: 'events'; readonly filter: EventFilter; readonly pieces: number }
+  )
+
+interface ReplayProgress {
   readonly id: string
   readonly state: 'running' | 'done' | 'cancelled'
-  readonly filter: ReplayFilter
   readonly force: boolean
-  /** How many letters there were when it began. */
+  /** How many letters or events there were when it began. */
   readonly total: number
   readonly replayed: number
   readonly refused: number
   /** The last of those that could not be replayed, and why. */
-  readonly refusals: readonly { readonly id: DeadLetterId; readonly code: ErrorCode }[]
+  readonly refusals: readonly { readonly id: DeadLetterId | EventId; readonly code: ErrorCode }[]
   /** The last letter that was looked at; those that died later are not part of it. */
   readonly after: DeadLetterId | null
   readonly by: string
@@ -65,8 +83,42 @@ export function isReplayId(text: string): boolean {
   return /^rpl_[0-9a-f]{24}$/.test(text)
 }
 
+/** An older form has no `of`: it was of dead letters. */
 export function readReplay(body: string): BulkReplay {
-  return JSON.parse(body) as BulkReplay
+  const kept = JSON.parse(body) as BulkReplay
+  return 'of' in kept ? kept : { ...(kept as BulkReplay & { of: 'deadLetters' }), of: 'deadLetters' }
+}
+
+const PIECE = 500
+
+function pieceKey(id: string, piece: number): string {
+  return `list/${id}/${String(piece).padStart(4, '0')}`
+}
+
+export function piecesOf(count: number): number {
+  return Math.ceil(count / PIECE)
+}
+
+export function listWrites(id: string, events: readonly EventId[]): readonly Write[] {
+  return Array.from({ length: piecesOf(events.length) }, (_, piece) => ({
+    w: 'record.put',
+    kind: 'replay',
+    key: pieceKey(id, piece),
+    version: 1,
+    body: stringifyJson(events.slice(piece * PIECE, (piece + 1) * PIECE)),
+  }))
+}
+
+/** The next events of the list, `max` at most; none at its end. */
+export async function readList(
+  reads: Pick<TenantReads, 'record'>,
+  id: string,
+  from: number,
+  max: number,
+): Promise<readonly EventId[]> {
+  const record = await reads.record('replay', pieceKey(id, Math.floor(from / PIECE)))
+  const events = record === null ? [] : (JSON.parse(record.body) as EventId[])
+  return events.slice(from % PIECE, (from % PIECE) + max)
 }
 
 export function guardOf({ replay, version }: StoredReplay): Guard {
@@ -83,11 +135,16 @@ export function writesOf({ replay, version }: StoredReplay, isNew = false): read
     body: stringifyJson(replay as unknown as JsonValue),
   }
   const marker = { kind: 'replay', key: `${RUNNING_PREFIX}${replay.id}` } as const
-  if (replay.state !== 'running') return [put, { w: 'record.delete', ...marker }]
+  if (replay.state !== 'running') {
+    const pieces = replay.of === 'events' ? replay.pieces : 0
+    const list = Array.from({ length: pieces }, (_, piece) => pieceKey(replay.id, piece))
+    const forget = list.map((key): Write => ({ w: 'record.delete', kind: 'replay', key }))
+    return [put, { w: 'record.delete', ...marker }, ...forget]
+  }
   return isNew ? [put, { w: 'record.put', ...marker, version: 1, body: '{}' }] : [put]
 }
 
-export function withRefusal(replay: BulkReplay, id: DeadLetterId, code: ErrorCode): BulkReplay {
+export function withRefusal(replay: BulkReplay, id: DeadLetterId | EventId, code: ErrorCode): BulkReplay {
   return {
     ...replay,
     refused: replay.refused + 1,

@@ -1,0 +1,144 @@
+// What a replay of events would do: for each event, what every route that wants it now would do about it. Calls nobody and
+// writes nothing.
+
+import type { StoredEvent } from '../../core/event/index.ts'
+import type { EventId, TenantId } from '../../core/ids/index.ts'
+import { JsonError, parseJson } from '../../core/json/index.ts'
+import type { Route } from '../../core/route/index.ts'
+import type { Source } from '../../core/source/index.ts'
+import { draftDispatched } from '../emit.ts'
+import { findDispatched } from '../intake-items.ts'
+import { type DispatchedEvent, intakeConsumer, matchEvent, receiverOf } from '../matching.ts'
+import { findRoutes, receivedEvent } from '../plan.ts'
+import { findEvents, isWaiting } from './events.ts'
+import { type Judged, judgeRun, type PreviewDeps, VERDICTS, type Verdict } from './preview.ts'
+import type { EventFilter } from './record.ts'
+
+export interface PreviewedConsumer {
+  /** A route, or the source where the event itself is in the way. */
+  readonly name: string
+  readonly verdict: Verdict
+  readonly reason: string
+  readonly diff?: readonly string[]
+}
+
+export interface PreviewedEvent {
+  readonly id: EventId
+  /** null: there is no such event. */
+  readonly subject: string | null
+  readonly consumers: readonly PreviewedConsumer[]
+}
+
+export interface EventsPreview {
+  /** The first of them, the oldest first. */
+  readonly items: readonly PreviewedEvent[]
+  /** Of the consumers of `items`. */
+  readonly totals: Readonly<Record<Verdict, number>>
+  /** By host, of `items`. */
+  readonly calls: Readonly<Record<string, number>>
+  /** How many events the filter finds in all. */
+  readonly matched: number
+  readonly isCapped: boolean
+}
+
+const ITEMS_MAX = 100
+const AT_ONCE = 5
+
+type Seen = PreviewedConsumer & { readonly host: string | null }
+
+export async function previewEvents(
+  deps: PreviewDeps,
+  tenant: TenantId,
+  filter: EventFilter,
+): Promise<EventsPreview> {
+  const reads = deps.store.forTenant(tenant)
+  const found = await findEvents(reads, filter)
+  const shown = found.slice(0, ITEMS_MAX)
+  const seen: { id: EventId; subject: string | null; consumers: readonly Seen[] }[] = []
+  for (let start = 0; start < shown.length; start += AT_ONCE) {
+    const some = shown.slice(start, start + AT_ONCE)
+    const looked = some.map(async (id) => {
+      const event = await reads.event(id)
+      if (event === null) return { id, subject: null, consumers: [fail('event', 'there is no such event')] }
+      return { id, subject: event.subject, consumers: await look(deps, event) }
+    })
+    seen.push(...(await Promise.all(looked)))
+  }
+  const totals = Object.fromEntries(VERDICTS.map((verdict) => [verdict, 0])) as Record<Verdict, number>
+  const calls: Record<string, number> = {}
+  for (const { verdict, host } of seen.flatMap(({ consumers }) => consumers)) {
+    totals[verdict] += 1
+    if (host !== null) calls[host] = (calls[host] ?? 0) + 1
+  }
+  const items = seen.map(({ consumers, ...event }) => ({
+    ...event,
+    consumers: consumers.map(({ host: _host, ...consumer }) => consumer),
+  }))
+  return { items, totals, calls, matched: found.length, isCapped: found.length > shown.length }
+}
+
+async function look(deps: PreviewDeps, event: StoredEvent): Promise<readonly Seen[]> {
+  const received = receiverOf(event)
+  const source = received === null ? null : deps.registry.source(event.tenant, received)
+  const name = received ?? event.source
+  if (await isWaiting(deps.store, event))
+    return [fail(name, 'it waits to be matched for the first time; it need not be replayed')]
+  let matching: ReturnType<typeof matchEvent>
+  try {
+    matching = matchEvent(deps, source, event, parseJson(event.data), parseJson(event.headers))
+  } catch (error) {
+    if (error instanceof JsonError) return [fail(name, error.message)]
+    throw error
+  }
+  if (!matching.ok) return [fail(name, matching.error)]
+  const held = source === null ? [] : heldBy(source)
+  const own = await lookAtRoutes(deps, event, matching.routes)
+  const known = await findDispatched(deps.store, event, matching.dispatched)
+  const others: Seen[] = []
+  for (const one of matching.dispatched) {
+    const child = known.get(one.rule) ?? imagined(event, one)
+    const routes = findRoutes(deps, child, parseJson(child.data), parseJson(child.headers))
+    others.push(...(await lookAtRoutes(deps, child, routes)))
+  }
+  return [...held, ...own, ...others]
+}
+
+function heldBy({ status, document }: Source): readonly Seen[] {
+  if (status === 'active') return []
+  const reason = `its source is ${status}: it is matched when that goes on`
+  return [{ name: document.name, verdict: 'would-wait', reason, host: null }]
+}
+
+async function lookAtRoutes(
+  deps: PreviewDeps,
+  event: StoredEvent,
+  routes: readonly Route[],
+): Promise<readonly Seen[]> {
+  const work = routes.length === 0 ? [] : await deps.store.forTenant(event.tenant).workOfEvent(event.id)
+  return Promise.all(
+    routes.map(async (route): Promise<Seen> => {
+      const { name } = route.document
+      if (route.status === 'disabled') {
+        return { name, verdict: 'would-skip', reason: 'the route is disabled', host: null }
+      }
+      const before = work.findLast(({ consumer }) => consumer === route.consumer) ?? null
+      const judged: Judged = await judgeRun(deps, route, event, { key: null, before })
+      if (route.status !== 'paused' || judged.verdict === 'would-fail') return { name, ...judged }
+      return { name, ...judged, reason: `${judged.reason}, once the route goes on` }
+    }),
+  )
+}
+
+const NO_ID = 'evt_00000000-0000-7000-8000-000000000000' as EventId
+const NO_IDS = { event: () => NO_ID }
+
+/** An event that would be dispatched: it has no id yet, and nobody has worked on it. */
+function imagined(event: StoredEvent, dispatched: DispatchedEvent): StoredEvent {
+  const header = parseJson(event.headers)
+  const { draft } = draftDispatched(NO_IDS, event, header, intakeConsumer(event), dispatched)
+  return receivedEvent({ ...draft, matched: 0 }, event.receivedAt)
+}
+
+function fail(name: string, reason: string): Seen {
+  return { name, verdict: 'would-fail', reason, host: null }
+}

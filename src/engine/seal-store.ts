@@ -1,0 +1,129 @@
+// A store that keeps sensitive events sealed: the payload and the body as a whole, and the headers if one of them is
+// sensitive. Whoever reads through it gets them as they were, with their sensitive paths, which travel inside the sealed text.
+//
+// Everything else passes as it is, and costs one look: at the paths of an event that is appended, and at the first characters
+// of one that is read.
+//
+// Invariants: SE8 nothing of a sensitive payload reaches the store behind in clear. SE9 what does not open is answered sealed,
+// never thrown: one event that cannot be read must not stop a claim or a list of others.
+
+import type { NewEvent, StoredEvent } from '../core/event/index.ts'
+import type { TenantId } from '../core/ids/index.ts'
+import { compileSensitive, isSealed, splitSealed } from '../core/sensitive/index.ts'
+import type { Log } from '../ports/log.ts'
+import { type Seal, SealError, type SealPlace } from '../ports/seal.ts'
+import type { Commit, Store, TenantReads, Write } from '../ports/store.ts'
+
+/** What is known of an event that does not open: all of it may be sensitive. */
+const EVERYTHING: readonly string[] = ['payload', 'header']
+const TOLD_MAX = 1_000
+
+export interface SealStoreDeps {
+  readonly seal: Seal
+  readonly log: Pick<Log, 'error'>
+}
+
+export function makeSealStore<Behind extends Store>(store: Behind, deps: SealStoreDeps): Behind {
+  const { seal } = deps
+  const tell = makeTell(deps.log)
+
+  const open = (event: StoredEvent): StoredEvent => {
+    if (!isSealed(event.data)) return event
+    try {
+      return openEvent(seal, event)
+    } catch (error) {
+      if (!(error instanceof SealError)) throw error
+      tell(event, error)
+      return { ...event, raw: null, headers: '{}', sensitive: EVERYTHING }
+    }
+  }
+  const openAll = (events: readonly StoredEvent[]): readonly StoredEvent[] => events.map(open)
+
+  const forTenant = (tenant: TenantId): TenantReads => {
+    const reads = store.forTenant(tenant)
+    return {
+      ...reads,
+      async event(id) {
+        const event = await reads.event(id)
+        return event === null ? null : open(event)
+      },
+    }
+  }
+
+  return {
+    ...store,
+    commit: (commit: Commit) => store.commit(sealCommit(seal, commit)),
+    async claim(request: Parameters<Store['claim']>[0]) {
+      const result = await store.claim(request)
+      if (!result.items.some(({ event }) => isSealed(event.data))) return result
+      return { ...result, items: result.items.map(({ work, event }) => ({ work, event: open(event) })) }
+    },
+    forTenant,
+    system(reason: Parameters<Store['system']>[0]) {
+      const reads = store.system(reason)
+      return {
+        ...reads,
+        async dump() {
+          const dump = await reads.dump()
+          return { ...dump, events: openAll(dump.events) }
+        },
+      }
+    },
+  }
+}
+
+function sealCommit(seal: Seal, commit: Commit): Commit {
+  const { tenant, writes } = commit
+  if (!writes.some(isSensitive)) return commit
+  return {
+    ...commit,
+    writes: writes.map((write) =>
+      isSensitive(write) ? { ...write, event: sealEvent(seal, tenant, write.event) } : write,
+    ),
+  }
+}
+
+function isSensitive(write: Write): write is Extract<Write, { w: 'event.append' }> {
+  return write.w === 'event.append' && write.event.sensitive.length > 0
+}
+
+/** What is written belongs to the tenant of the commit, whatever the event says. */
+function sealEvent(seal: Seal, tenant: TenantId, event: NewEvent): NewEvent {
+  const { id, sensitive, data, raw, headers } = event
+  const close = (part: SealPlace['part'], text: string) =>
+    seal.seal({ tenant, row: id, part }, text, sensitive)
+  return {
+    ...event,
+    data: close('data', data),
+    raw: raw === null ? null : close('raw', raw),
+    headers: compileSensitive(sensitive).header === null ? headers : close('headers', headers),
+    sensitive: [],
+  }
+}
+
+function openEvent(seal: Seal, event: StoredEvent): StoredEvent {
+  const { data, raw, headers } = event
+  const open = (part: SealPlace['part'], text: string) =>
+    seal.open({ tenant: event.tenant, row: event.id, part }, text)
+  const opened = open('data', data)
+  return {
+    ...event,
+    data: opened.text,
+    // Sealed with the payload or not at all: a text that a sender made to look sealed was not.
+    raw: raw === null ? null : open('raw', raw).text,
+    headers: isSealed(headers) ? open('headers', headers).text : headers,
+    sensitive: opened.paths,
+  }
+}
+
+/** A key that is missing is told once, not for each of the thousand events that it sealed. */
+function makeTell(log: SealStoreDeps['log']): (event: StoredEvent, error: SealError) => void {
+  const told = new Set<string>()
+  return ({ tenant, id, data }, { reason, message }) => {
+    const about = reason === 'unknown-key' ? `${tenant} ${splitSealed(data)?.keyId}` : id
+    if (told.has(about)) return
+    if (told.size >= TOLD_MAX) told.clear()
+    told.add(about)
+    log.error('seal.unreadable', { tenant, event: id, reason, message })
+  }
+}
