@@ -7,9 +7,10 @@ import { AppError } from '../core/errors/index.ts'
 import type { StoredEvent } from '../core/event/index.ts'
 import { ExpressionError } from '../core/expression/index.ts'
 import type { TenantId, WorkId } from '../core/ids/index.ts'
-import { JsonError, parseJson } from '../core/json/index.ts'
+import { JsonError } from '../core/json/index.ts'
 import { decideEffect, type LedgerEntry } from '../core/ledger/index.ts'
 import { type Route, routeScope, type Vars } from '../core/route/index.ts'
+import { parsePayload } from '../core/sensitive/index.ts'
 import {
   type Counters,
   EMPTY_NOTE,
@@ -27,6 +28,7 @@ import { lineOf } from './lines.ts'
 import { ledgerGuard, settleLedger } from './outcome.ts'
 import { askProbe } from './probe.ts'
 import type { Registry } from './registry.ts'
+import { scrubOrNull } from './sensitive.ts'
 import type { Decision, Settler } from './settle.ts'
 import type { StoreTime } from './store-time.ts'
 
@@ -172,7 +174,7 @@ export function makeWorkActions(
         const seconds = Math.ceil(step.delayMs / 1_000)
         throw new AppError('conflict', `the call may still be on its way; ask again in ${seconds} s`)
       }
-      const scope = scopeOf(event, config.vars)
+      const scope = readableScope(event, config.vars)
       const answer = await askProbe(
         action.probe,
         { ...scope, key: entry.key },
@@ -181,7 +183,7 @@ export function makeWorkActions(
       if (answer.effect === null)
         throw new AppError('conflict', `${answer.error}; the item stays parked, ask again or decide by hand`)
       const isFound = answer.effect === 'found'
-      const effectRef = isFound ? (answer.effectRef ?? entry.effectRef) : null
+      const effectRef = isFound ? (scrubOrNull(event, answer.effectRef) ?? entry.effectRef) : null
       const note = { ...EMPTY_NOTE, key: entry.key, lastError: decidedText(decided), effectRef }
       const word = settleLedger(entry.key, isFound ? 'done' : 'released', 'probe', effectRef, entry.result)
       const base = { note, guards: [ledgerGuard(entry)], writes: [word], attempt: null }
@@ -277,7 +279,17 @@ function noteOf({ key, class: failure, lastError, effectRef, httpStatus, duratio
 }
 
 function scopeOf(event: StoredEvent, vars: Vars) {
-  return routeScope(event, parseJson(event.data), parseJson(event.headers), vars)
+  return routeScope(event, parsePayload(event.data), parsePayload(event.headers), vars)
+}
+
+/** A payload that cannot be read is told to whoever asks. */
+function readableScope(event: StoredEvent, vars: Vars) {
+  try {
+    return scopeOf(event, vars)
+  } catch (error) {
+    if (error instanceof JsonError) throw new AppError('conflict', error.message)
+    throw error
+  }
 }
 
 /** null where the formula gives none: such an item never called anybody. */

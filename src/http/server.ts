@@ -158,7 +158,7 @@ export function makeHttpServer(api: HttpApi, options: HttpServerOptions): HttpSe
       addWorkRoutes(scope, api)
       addDeadLetterRoutes(scope, api, limits, log)
       addReplayRoutes(scope, api)
-      addEventReplayRoutes(scope, api)
+      addEventReplayRoutes(scope, api, log)
       addOverviewRoutes(scope, api)
       addStreamRoutes(scope, api)
       addDemoRoutes(scope, api)

@@ -14,8 +14,13 @@ export function redact(value: JsonValue, paths: readonly string[]): JsonValue {
   return redactBy(value, compileSensitive(paths).payload)
 }
 
+/** Headers stay a map: where all of them are sensitive, it shows their names. */
 export function redactHeader(value: JsonValue, paths: readonly string[]): JsonValue {
-  return redactBy(value, compileSensitive(paths).header)
+  const { header } = compileSensitive(paths)
+  if (header?.isWhole !== true || typeof value !== 'object' || value === null || Array.isArray(value)) {
+    return redactBy(value, header)
+  }
+  return Object.fromEntries(Object.keys(value).map((name) => [name, HIDDEN]))
 }
 
 export function redactBy(value: JsonValue, tree: HidingTree | null): JsonValue {

@@ -72,7 +72,7 @@ describe('redact', () => {
   test('[SE2] headers are hidden by their names, whatever their case in the path', () => {
     const header = { 'x-user': 'ada', accept: '*/*' }
     expect(redactHeader(header, ['header.X-User', 'payload'])).toEqual({ 'x-user': HIDDEN, accept: '*/*' })
-    expect(redactHeader(header, ['header'])).toBe(HIDDEN)
+    expect(redactHeader(header, ['header'])).toEqual({ 'x-user': HIDDEN, accept: HIDDEN })
   })
 
   test.each([

@@ -5,6 +5,7 @@ import type { StoredEvent } from '../../core/event/index.ts'
 import type { EventId, TenantId } from '../../core/ids/index.ts'
 import { JsonError, parseJson } from '../../core/json/index.ts'
 import type { Route } from '../../core/route/index.ts'
+import { parsePayload } from '../../core/sensitive/index.ts'
 import type { Source } from '../../core/source/index.ts'
 import { draftDispatched } from '../emit.ts'
 import { findDispatched } from '../intake-items.ts'
@@ -85,7 +86,7 @@ async function look(deps: PreviewDeps, event: StoredEvent): Promise<readonly See
     return [fail(name, 'it waits to be matched for the first time; it need not be replayed')]
   let matching: ReturnType<typeof matchEvent>
   try {
-    matching = matchEvent(deps, source, event, parseJson(event.data), parseJson(event.headers))
+    matching = matchEvent(deps, source, event, parsePayload(event.data), parseJson(event.headers))
   } catch (error) {
     if (error instanceof JsonError) return [fail(name, error.message)]
     throw error
@@ -97,10 +98,20 @@ async function look(deps: PreviewDeps, event: StoredEvent): Promise<readonly See
   const others: Seen[] = []
   for (const one of matching.dispatched) {
     const child = known.get(one.rule) ?? imagined(event, one)
-    const routes = findRoutes(deps, child, parseJson(child.data), parseJson(child.headers))
-    others.push(...(await lookAtRoutes(deps, child, routes)))
+    others.push(...(await lookAtChild(deps, name, child)))
   }
   return [...held, ...own, ...others]
+}
+
+async function lookAtChild(deps: PreviewDeps, name: string, child: StoredEvent): Promise<readonly Seen[]> {
+  let routes: readonly Route[]
+  try {
+    routes = findRoutes(deps, child, parsePayload(child.data), parseJson(child.headers))
+  } catch (error) {
+    if (error instanceof JsonError) return [fail(name, error.message)]
+    throw error
+  }
+  return lookAtRoutes(deps, child, routes)
 }
 
 function heldBy({ status, document }: Source): readonly Seen[] {

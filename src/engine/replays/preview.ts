@@ -6,6 +6,7 @@ import { ExpressionError } from '../../core/expression/index.ts'
 import type { DeadLetterId, TenantId } from '../../core/ids/index.ts'
 import { canonicalJson, JsonError, type JsonValue, parseJson } from '../../core/json/index.ts'
 import { type Route, routeScope, type Vars } from '../../core/route/index.ts'
+import { parsePayload } from '../../core/sensitive/index.ts'
 import type { WorkRow } from '../../core/work/index.ts'
 import type { Store, TenantReads } from '../../ports/store.ts'
 import { judgeLedger } from '../inspect/index.ts'
@@ -136,7 +137,7 @@ export async function judgeRun(
   const reads = deps.store.forTenant(event.tenant)
   const fail = (reason: string): Judged => ({ verdict: 'would-fail', reason, host: null })
   try {
-    const scope = routeScope(event, parseJson(event.data), parseJson(event.headers), deps.vars)
+    const scope = routeScope(event, parsePayload(event.data), parseJson(event.headers), deps.vars)
     const key = known ?? route.keyOf(scope)
     // A replay is an item of its own: what the one before it holds is another's.
     const items = { own: null, before }
@@ -172,7 +173,7 @@ function lookAtIntake(deps: PreviewDeps, event: StoredEvent): Judged {
   if (source !== null && source.status !== 'active')
     return { verdict: 'would-wait', reason: `its source is ${source.status}`, host: null }
   try {
-    const matching = matchEvent(deps, source, event, parseJson(event.data), parseJson(event.headers))
+    const matching = matchEvent(deps, source, event, parsePayload(event.data), parseJson(event.headers))
     if (!matching.ok) return fail(matching.error)
     const { routes, dispatched } = matching
     const names = [
