@@ -3,7 +3,14 @@
 
 import { ConnectionError, makeClient, ProblemError } from '../../src/sdk/client/index.ts'
 import { formatJson, type JsonNode, memberOf, parseJsonText } from './lib/json-text.ts'
-import type { Problem } from './types.ts'
+import type {
+  CatalogEntry,
+  CatalogSubject,
+  EventReplayPreview,
+  EventSelection,
+  Problem,
+  Rejections,
+} from './types.ts'
 
 type ShownProblem = Pick<Problem, 'title' | 'status' | 'detail'> & {
   readonly next?: string | undefined
@@ -68,6 +75,86 @@ export function editDeadLetterExactly(id: string, reason: string, data: JsonNode
   })
   return client.editDeadLetter({ id, reason, data: null })
 }
+
+/** For answers that no operation of the client gives as they are: bytes, and bodies that are sent digit for digit. */
+async function ask(
+  method: string,
+  path: string,
+  init: { readonly type?: string; readonly body?: string } = {},
+) {
+  let response: Response
+  try {
+    response = await watchedFetch(path, {
+      method,
+      ...(init.body !== undefined && { body: init.body }),
+      headers: init.type === undefined ? {} : { 'content-type': init.type },
+    })
+  } catch {
+    throw new ConnectionError('there was no answer')
+  }
+  if (response.ok) return response
+  const type = response.headers.get('content-type') ?? ''
+  if (!type.startsWith('application/problem+json')) throw new ConnectionError(`status ${response.status}`)
+  throw new ProblemError((await response.json()) as Problem)
+}
+
+const queryOf = (query: Readonly<Record<string, string | number | boolean | undefined>>) => {
+  const pairs = Object.entries(query).flatMap(([name, value]) =>
+    value === undefined || value === '' || value === false ? [] : [[name, String(value)]],
+  )
+  return pairs.length === 0 ? '' : `?${new URLSearchParams(pairs as [string, string][]).toString()}`
+}
+
+async function read<Answer>(path: string): Promise<Answer> {
+  return (await (await ask('GET', path)).json()) as Answer
+}
+
+async function write<Answer>(path: string, body: object): Promise<Answer> {
+  const init = { type: 'application/json', body: JSON.stringify(body) }
+  return (await (await ask('POST', path, init)).json()) as Answer
+}
+
+export const listRejections = (query: {
+  source?: string
+  reason?: string
+  cursor?: string
+  limit?: number
+}) => read<Rejections>(`/v1/rejections${queryOf(query)}`)
+
+export const listCatalog = (query: { source?: string; q?: string; cursor?: string; limit?: number }) =>
+  read<{ items: readonly CatalogEntry[]; nextCursor: string | null }>(`/v1/catalog${queryOf(query)}`)
+
+export const getCatalogSubject = (subject: string) =>
+  read<CatalogSubject>(`/v1/catalog/${encodeURIComponent(subject)}`)
+
+/** The body as it was received. */
+export async function getEventBody(id: string): Promise<{ readonly text: string; readonly bytes: number }> {
+  const bytes = await (await ask('GET', `/v1/events/${encodeURIComponent(id)}/body`)).arrayBuffer()
+  return { text: new TextDecoder().decode(bytes), bytes: bytes.byteLength }
+}
+
+/** An event of one's own as a CloudEvent; its data goes out as the text that was typed. */
+export async function publishEvent(event: {
+  readonly id: string
+  readonly source: string
+  readonly subject: string
+  readonly data: JsonNode
+}): Promise<{ readonly eventId: string; readonly duplicate: boolean }> {
+  const { id, source, subject, data } = event
+  const attributes = { specversion: '1.0', id, source, type: subject, datacontenttype: 'application/json' }
+  const body = `${JSON.stringify(attributes).slice(0, -1)},"data":${formatJson(data)}}`
+  const answer = await ask('POST', '/v1/events', { type: 'application/cloudevents+json', body })
+  return (await answer.json()) as { eventId: string; duplicate: boolean }
+}
+
+export const previewEventReplay = (selection: EventSelection) =>
+  write<EventReplayPreview>('/v1/events/replay', { ...selection, dryRun: true })
+
+export const startEventReplay = (selection: EventSelection, reason: string) =>
+  write<{ replayId: string; accepted: number }>('/v1/events/replay', {
+    ...selection,
+    ...(reason !== '' && { reason }),
+  })
 
 export function problemOf(error: unknown): ShownProblem {
   if (error instanceof ProblemError) return error.problem

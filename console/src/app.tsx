@@ -23,8 +23,13 @@ const WorkItem = lazy(() => import('./screens/work-item.tsx'))
 const Parked = lazy(() => import('./screens/parked.tsx'))
 const DeadLetters = lazy(() => import('./screens/dead-letters.tsx'))
 const DeadLetter = lazy(() => import('./screens/dead-letter.tsx'))
-const Definitions = lazy(() => import('./screens/definitions.tsx'))
-const Definition = lazy(() => import('./screens/definition.tsx'))
+const Sources = lazy(() => import('./screens/sources.tsx'))
+const Source = lazy(() => import('./screens/source.tsx'))
+const Rejections = lazy(() => import('./screens/rejections.tsx'))
+const Catalog = lazy(() => import('./screens/catalog.tsx'))
+const CatalogSubject = lazy(() => import('./screens/catalog-subject.tsx'))
+const Routes = lazy(() => import('./screens/routes.tsx'))
+const RouteScreen = lazy(() => import('./screens/route.tsx'))
 const DefinitionEditor = lazy(() => import('./screens/definition-editor.tsx'))
 const Versions = lazy(() => import('./screens/versions.tsx'))
 const Try = lazy(() => import('./screens/try.tsx'))
@@ -73,14 +78,15 @@ function Gate() {
           <Route path="/unknown" component={Parked} />
           <Route path="/dead-letters" component={DeadLetters} />
           <Route path="/dead-letters/:id">{({ id }) => <DeadLetter key={id} id={id} />}</Route>
-          <Route path="/sources">{() => <Definitions kind="Source" />}</Route>
-          <Route path="/routes">{() => <Definitions kind="Route" />}</Route>
-          <Route path="/sources/:name">
-            {({ name }) => <Definition key={name} kind="Source" name={name} />}
+          <Route path="/sources" component={Sources} />
+          <Route path="/sources/:name">{({ name }) => <Source key={name} name={name} />}</Route>
+          <Route path="/rejections" component={Rejections} />
+          <Route path="/catalog" component={Catalog} />
+          <Route path="/catalog/:subject">
+            {({ subject }) => <CatalogSubject key={subject} subject={subject} />}
           </Route>
-          <Route path="/routes/:name">
-            {({ name }) => <Definition key={name} kind="Route" name={name} />}
-          </Route>
+          <Route path="/routes" component={Routes} />
+          <Route path="/routes/:name">{({ name }) => <RouteScreen key={name} name={name} />}</Route>
           <Route path="/definitions/edit" component={DefinitionEditor} />
           <Route path="/definitions/versions" component={Versions} />
           <Route path="/try" component={Try} />

@@ -68,10 +68,10 @@ export function useLiveMessages(onMessage: (message: LiveMessage) => void): void
 
 /** Which queries a change makes old, by the first word of their keys. */
 const STALE: Readonly<Record<Change['type'], readonly string[]>> = {
-  event: ['overview'],
+  event: ['overview', 'recent-events', 'last-event'],
   work: ['overview', 'event', 'work', 'work-list', 'parked'],
   deadLetter: ['overview', 'dead-letter-groups', 'dead-letters', 'dead-letter', 'event'],
-  definitions: ['definitions', 'definition', 'versions', 'overview', 'explain'],
+  definitions: ['definitions', 'definition', 'versions', 'overview', 'explain', 'catalog', 'catalog-subject'],
   replay: ['replay'],
 }
 const EVERYTHING = [...new Set(Object.values(STALE).flat())]

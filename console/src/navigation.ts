@@ -2,6 +2,7 @@
 
 import {
   Activity,
+  BookOpen,
   Cable,
   CircleQuestionMark,
   FlaskConical,
@@ -10,6 +11,7 @@ import {
   type LucideIcon,
   MailX,
   Settings,
+  ShieldX,
   Waypoints,
 } from 'lucide-react'
 
@@ -29,6 +31,7 @@ export const PLACES: readonly { readonly title: string | null; readonly places: 
       { href: '/', label: 'Overview', icon: Activity, key: 'o' },
       { href: '/events', label: 'Events', icon: Inbox, key: 'e' },
       { href: '/work', label: 'Work', icon: Layers, key: 'w' },
+      { href: '/rejections', label: 'Rejections', icon: ShieldX, key: 'x' },
     ],
   },
   {
@@ -42,6 +45,7 @@ export const PLACES: readonly { readonly title: string | null; readonly places: 
     title: 'Definitions',
     places: [
       { href: '/sources', label: 'Sources', icon: Cable, key: 's' },
+      { href: '/catalog', label: 'Catalog', icon: BookOpen, key: 'c' },
       { href: '/routes', label: 'Routes', icon: Waypoints, key: 'r' },
       { href: '/try', label: 'Try', icon: FlaskConical, key: 't' },
     ],

@@ -3,6 +3,7 @@
 import { useQueryClient } from '@tanstack/react-query'
 import {
   ArrowRight,
+  CirclePause,
   FilePlus2,
   History,
   Keyboard,
@@ -71,6 +72,12 @@ function useEntries(me: Me, onHelp: () => void): (text: string) => readonly Entr
           (error) => toastProblem(error, 'The demo could not start'),
         )
       })
+    }
+    for (const { kind, name, status } of me.role === 'viewer' ? [] : (definitions?.items ?? [])) {
+      if (kind !== 'Source') continue
+      const verb = status === 'active' ? 'Pause' : 'Resume'
+      action(`switch ${name}`, `${verb} or disable source ${name}`, CirclePause, () => go(`/sources/${name}`))
+      action(`send ${name}`, `Send a test event as ${name}`, Send, () => go(`/sources/${name}?send=true`))
     }
     if (me.role === 'admin') action('edit', 'Apply definitions', FilePlus2, () => go('/definitions/edit'))
     action('versions', 'Show versions of the definitions', History, () => go('/definitions/versions'))

@@ -1,7 +1,16 @@
 // The reads of every screen, each with the key by which the live stream marks it as old.
 
-import { QueryClient, useQuery } from '@tanstack/react-query'
-import { api, getDeadLetterExactly, getEventExactly, problemOf } from './api.ts'
+import { QueryClient, useQueries, useQuery } from '@tanstack/react-query'
+import {
+  api,
+  getCatalogSubject,
+  getDeadLetterExactly,
+  getEventBody,
+  getEventExactly,
+  listCatalog,
+  listRejections,
+  problemOf,
+} from './api.ts'
 import type { Args, Definition } from './types.ts'
 
 export function makeQueryClient(): QueryClient {
@@ -97,3 +106,74 @@ export const useSecrets = () =>
 
 export const useTenants = (isOn: boolean) =>
   useQuery({ queryKey: ['tenants'], queryFn: () => api.listTenants({ limit: 200 }), enabled: isOn })
+
+export const useRejections = (filter: {
+  readonly source?: string
+  readonly reason?: string
+  readonly limit?: number
+}) =>
+  useQuery({
+    queryKey: ['rejections', filter],
+    queryFn: () => listRejections(filter),
+    refetchInterval: 10_000,
+    placeholderData: (before) => before,
+  })
+
+export const useCatalog = (filter: {
+  readonly source?: string
+  readonly q?: string
+  readonly limit?: number
+}) =>
+  useQuery({
+    queryKey: ['catalog', filter],
+    queryFn: () => listCatalog(filter),
+    placeholderData: (before) => before,
+  })
+
+export const useCatalogSubject = (subject: string | null) =>
+  useQuery({
+    queryKey: ['catalog-subject', subject],
+    queryFn: () => getCatalogSubject(subject ?? ''),
+    enabled: subject !== null && subject !== '',
+  })
+
+export const useEventBody = (id: string) =>
+  useQuery({
+    queryKey: ['event-body', id],
+    queryFn: () => getEventBody(id),
+    staleTime: Number.POSITIVE_INFINITY,
+  })
+
+const LAST_EVENTS_MAX = 50
+
+/** When each source got its newest event; null: never. */
+export const useLastEvents = (sources: readonly string[]): ReadonlyMap<string, string | null> =>
+  useQueries({
+    queries: sources.slice(0, LAST_EVENTS_MAX).map((source) => ({
+      queryKey: ['last-event', source],
+      queryFn: async () => (await api.listEvents({ source, limit: 1 })).items[0]?.receivedAt ?? null,
+      refetchInterval: 10_000,
+    })),
+    combine: (results) =>
+      new Map(
+        results.flatMap(({ data }, index) =>
+          data === undefined ? [] : [[sources[index] ?? '', data] as const],
+        ),
+      ),
+  })
+
+/** Of a paused source: what waits to be matched. Counted up to a page. */
+export const useKept = (source: string, isOn: boolean) =>
+  useQuery({
+    queryKey: ['work-list', 'kept', source],
+    queryFn: async () => {
+      const { items, nextCursor } = await api.listWork({
+        consumer: `source:${source}`,
+        state: 'ready',
+        limit: 200,
+      })
+      return { count: items.length, isCapped: nextCursor !== null }
+    },
+    enabled: isOn,
+    refetchInterval: 5_000,
+  })

@@ -110,3 +110,14 @@ export function lineAndColumn(text: string, at: number): { readonly line: number
   const before = text.slice(0, at).split('\n')
   return { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 }
 }
+
+/** What was typed, or where it stops being JSON. */
+export function checkJson(text: string): { readonly node: JsonNode } | { readonly message: string } {
+  try {
+    return { node: parseJsonText(text) }
+  } catch (error) {
+    if (!(error instanceof JsonTextError)) throw error
+    const { line, column } = lineAndColumn(text, error.at)
+    return { message: `Line ${line}, column ${column}: ${error.message}.` }
+  }
+}

@@ -5,6 +5,7 @@ import { Check, ListChecks } from 'lucide-react'
 import { useEffect, useState } from 'react'
 import { useLocation, useSearch } from 'wouter'
 import { api, problemOf } from '../api.ts'
+import { routeFor } from '../lib/source-words.ts'
 import { useMe } from '../queries.ts'
 import type { Definition, DefinitionChange, Finding, Plan } from '../types.ts'
 import { Diff } from '../ui/code.tsx'
@@ -46,11 +47,11 @@ const filesOf = (text: string) => [{ path: FILE, text }]
 
 export default function DefinitionEditor() {
   const search = new URLSearchParams(useSearch())
-  const [kind, name] = [search.get('kind'), search.get('name')]
+  const [kind, name, on] = [search.get('kind'), search.get('name'), search.get('on')]
   const client = useQueryClient()
   const [, go] = useLocation()
   const { data: me } = useMe()
-  const [text, setText] = useState(kind === null ? SAMPLE : '')
+  const [text, setText] = useState(kind !== null ? '' : on === null ? SAMPLE : routeFor(on))
   const [reason, setReason] = useState('')
   const [planned, setPlanned] = useState<{ readonly text: string; readonly plan: Plan } | null>(null)
   useEffect(() => {

@@ -1,20 +1,23 @@
 // One event: its way from acceptance to what followed, and everything that is known of it.
 
-import { FlaskConical } from 'lucide-react'
+import { EyeOff, FlaskConical, RotateCcw } from 'lucide-react'
 import { useState } from 'react'
 import { Link } from 'wouter'
 import { formatJson } from '../lib/json-text.ts'
 import { sourceHref } from '../lib/links.ts'
-import { useEventDetails, useExplanation } from '../queries.ts'
+import { formatNumber } from '../lib/time.ts'
+import { useEventBody, useEventDetails, useExplanation, useMe } from '../queries.ts'
 import type { EventDetail, Explanation } from '../types.ts'
-import { Chip, Copy, CopyButton, LinkButton, Tabs, Time } from '../ui/controls.tsx'
+import { Button, Chip, Copy, CopyButton, LinkButton, Tabs, Time } from '../ui/controls.tsx'
 import { JsonTree } from '../ui/json-tree.tsx'
-import { Empty, ErrorState, PageFrame, SkeletonRows } from '../ui/surfaces.tsx'
+import { ReplayEventsDialog } from '../ui/replay-dialog.tsx'
+import { Empty, ErrorState, Note, PageFrame, SkeletonRows } from '../ui/surfaces.tsx'
 import { Timeline } from '../ui/timeline.tsx'
 import { Why } from '../ui/why.tsx'
 
 const TABS = [
   { id: 'payload', label: 'Payload' },
+  { id: 'raw', label: 'Raw body' },
   { id: 'headers', label: 'Headers' },
   { id: 'envelope', label: 'Envelope' },
   { id: 'explain', label: 'Explain' },
@@ -23,6 +26,8 @@ const TABS = [
 export function EventScreen({ id }: { readonly id: string }) {
   const { data, error, refetch } = useEventDetails(id)
   const [tab, setTab] = useState('payload')
+  const [isReplaying, setIsReplaying] = useState(false)
+  const { data: me } = useMe()
   const crumbs = [['Events', '/events']] as const
   if (data === undefined) {
     return (
@@ -49,12 +54,25 @@ export function EventScreen({ id }: { readonly id: string }) {
               about {event.objectType ?? 'object'} <span className="mono">{event.objectId}</span>
             </span>
           )}
+          {event.duplicates !== undefined && event.duplicates > 0 && event.lastDuplicateAt != null && (
+            <span>
+              sent again {event.duplicates === 1 ? 'once' : `${formatNumber(event.duplicates)} times`}, last{' '}
+              <Time at={event.lastDuplicateAt} />
+            </span>
+          )}
         </div>
       }
       actions={
-        <LinkButton to={`/try?event=${event.id}`} icon={<FlaskConical size={14} aria-hidden />}>
-          Try a route on it
-        </LinkButton>
+        <>
+          {me !== undefined && me.role !== 'viewer' && (
+            <Button icon={<RotateCcw size={14} aria-hidden />} onClick={() => setIsReplaying(true)}>
+              Replay this event
+            </Button>
+          )}
+          <LinkButton to={`/try?event=${event.id}`} icon={<FlaskConical size={14} aria-hidden />}>
+            Try a route on it
+          </LinkButton>
+        </>
       }
     >
       <div className="event">
@@ -67,6 +85,7 @@ export function EventScreen({ id }: { readonly id: string }) {
         <section className="event__contents" aria-label="Contents">
           <Tabs tabs={TABS} selected={tab} onSelect={setTab} label="Contents of the event" />
           <div role="tabpanel" aria-label={tab}>
+            {tab === 'payload' && <Hidden event={event} isViewer={me?.role === 'viewer'} />}
             {tab === 'payload' && data.exact !== undefined && (
               <div className="card">
                 <div className="card__bar">
@@ -76,13 +95,66 @@ export function EventScreen({ id }: { readonly id: string }) {
                 <JsonTree node={data.exact} />
               </div>
             )}
+            {tab === 'raw' && <RawBody id={id} />}
             {tab === 'headers' && <Headers headers={event.headers} />}
             {tab === 'envelope' && <EnvelopeFacts event={event} />}
             {tab === 'explain' && <Explain id={id} />}
           </div>
         </section>
       </div>
+      {isReplaying && (
+        <ReplayEventsDialog
+          selection={{ ids: [event.id] }}
+          what="this event"
+          onClose={() => setIsReplaying(false)}
+        />
+      )}
     </PageFrame>
+  )
+}
+
+/** Which places of the payload are sensitive, and what that means for whoever looks. */
+function Hidden({ event, isViewer }: { readonly event: EventDetail; readonly isViewer: boolean }) {
+  const { sensitive = [] } = event
+  if (sensitive.length === 0) return null
+  return (
+    <div className="spaced">
+      <Note tone={isViewer ? 'amber' : 'grey'}>
+        <strong>
+          <EyeOff size={13} aria-hidden />{' '}
+          {isViewer ? 'Some places are hidden.' : 'Some places are sensitive.'}
+        </strong>{' '}
+        The source says so of {sensitive.map((path) => `‘${path}’`).join(', ')}. They are encrypted on disk,
+        left out of logs
+        {isViewer ? ', and shown to operators and admins only.' : ', and hidden from viewers.'}
+      </Note>
+    </div>
+  )
+}
+
+function RawBody({ id }: { readonly id: string }) {
+  const { data, error, refetch } = useEventBody(id)
+  const { data: me } = useMe()
+  if (me?.role === 'viewer') {
+    return (
+      <Empty icon={<EyeOff size={20} />} title="Operators and admins only">
+        The body as it was received holds everything that was sent, hidden places among it.
+      </Empty>
+    )
+  }
+  if (error !== null) return <ErrorState error={error} onRetry={() => void refetch()} />
+  if (data === undefined) return <SkeletonRows count={3} />
+  return (
+    <div className="card">
+      <div className="card__bar">
+        <span className="faint num">{data.bytes.toLocaleString('en')} bytes, as they were received</span>
+        <CopyButton text={data.text} label="Copy" />
+      </div>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard. */}
+      <pre className="code raw" role="region" tabIndex={0} aria-label="Raw body">
+        {data.text}
+      </pre>
+    </div>
   )
 }
 
@@ -144,6 +216,8 @@ const VERDICTS = {
   subject: ['grey', 'other subject'],
   condition: ['amber', 'condition does not hold'],
   error: ['red', 'condition failed'],
+  kept: ['amber', 'kept; matched when the source goes on'],
+  unmatchable: ['red', 'could not be matched; see the dead letter'],
 } as const
 
 function Explain({ id }: { readonly id: string }) {
@@ -161,7 +235,7 @@ function Explain({ id }: { readonly id: string }) {
       </Empty>
     )
   }
-  const order = ['matched', 'would-match', 'error', 'condition', 'subject']
+  const order = ['kept', 'unmatchable', 'matched', 'would-match', 'error', 'condition', 'subject']
   const sorted = [...data.consumers].sort((a, b) => order.indexOf(a.verdict) - order.indexOf(b.verdict))
   return (
     <ul className="explain">
@@ -179,7 +253,10 @@ function Explained({ consumer }: { readonly consumer: Explanation['consumers'][n
   return (
     <>
       <div className="explain__head">
-        <Link href={`/routes/${consumer.name}`} className="row__title">
+        <Link
+          href={`/${consumer.kind === 'source' ? 'sources' : 'routes'}/${consumer.name}`}
+          className="row__title"
+        >
           {consumer.name}
         </Link>
         <Chip tone={tone}>{text}</Chip>

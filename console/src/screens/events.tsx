@@ -1,13 +1,14 @@
 // The live list of events, with search and filters that live in the address.
 
-import { ArrowUp, Inbox, Search } from 'lucide-react'
+import { ArrowUp, Inbox, RotateCcw, Search } from 'lucide-react'
 import { memo, useEffect, useState } from 'react'
 import { Link, useLocation, useSearch } from 'wouter'
 import { type EventFilter, useLiveEvents } from '../lib/use-live-events.ts'
-import { useDefinitions, useDemo } from '../queries.ts'
+import { useDefinitions, useDemo, useMe } from '../queries.ts'
 import type { EventRow } from '../types.ts'
 import { Button, Chip, Command, StateChip, Time } from '../ui/controls.tsx'
 import { DemoButton } from '../ui/demo.tsx'
+import { ReplayManyDialog } from '../ui/replay-many.tsx'
 import { Empty, ErrorState, PageFrame, SkeletonRows } from '../ui/surfaces.tsx'
 
 const TYPING_MS = 250
@@ -37,6 +38,8 @@ export function EventsScreen() {
   const [filter, change] = useFilter()
   const events = useLiveEvents(filter)
   const { data: sources } = useDefinitions('Source')
+  const { data: me } = useMe()
+  const [isReplaying, setIsReplaying] = useState(false)
   const isFiltered = filter.q !== '' || filter.source !== '' || filter.subject !== '' || filter.unmatched
   useEffect(() => {
     const onScroll = () => events.hold(window.scrollY > TOP_PX)
@@ -48,7 +51,16 @@ export function EventsScreen() {
     <PageFrame
       title="Events"
       lead="Everything that was accepted, newest first. Each event shows what became of it for every route that wanted it."
-      actions={<DemoButton />}
+      actions={
+        <>
+          {me !== undefined && me.role !== 'viewer' && (
+            <Button icon={<RotateCcw size={14} aria-hidden />} onClick={() => setIsReplaying(true)}>
+              Replay …
+            </Button>
+          )}
+          <DemoButton />
+        </>
+      }
     >
       <div className="toolbar" role="search">
         <DelayedInput
@@ -117,6 +129,13 @@ export function EventsScreen() {
           </div>
         )}
       </div>
+      {isReplaying && (
+        <ReplayManyDialog
+          initial={filter}
+          sources={sources?.items.map(({ name }) => name) ?? []}
+          onClose={() => setIsReplaying(false)}
+        />
+      )}
     </PageFrame>
   )
 }

@@ -3,7 +3,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useMemo, useState } from 'react'
 import { editDeadLetterExactly, fieldError, problemOf } from '../api.ts'
-import { formatJson, type JsonNode, JsonTextError, lineAndColumn, parseJsonText } from '../lib/json-text.ts'
+import { checkJson, formatJson, type JsonNode } from '../lib/json-text.ts'
 import { Button, Field } from './controls.tsx'
 import { Dialog, Note } from './surfaces.tsx'
 import { toastDone, toastProblem } from './toast.tsx'
@@ -14,23 +14,13 @@ interface EditDialogProps {
   readonly onClose: () => void
 }
 
-function check(text: string): { readonly node: JsonNode } | { readonly message: string } {
-  try {
-    return { node: parseJsonText(text) }
-  } catch (error) {
-    if (!(error instanceof JsonTextError)) throw error
-    const { line, column } = lineAndColumn(text, error.at)
-    return { message: `Line ${line}, column ${column}: ${error.message}.` }
-  }
-}
-
 export function EditDialog({ letterId, payload, onClose }: EditDialogProps) {
   const client = useQueryClient()
   const before = useMemo(() => formatJson(payload), [payload])
   const [text, setText] = useState(before)
   const [reason, setReason] = useState('')
   const [isAsked, setIsAsked] = useState(false)
-  const checked = useMemo(() => check(text), [text])
+  const checked = useMemo(() => checkJson(text), [text])
   const save = useMutation({
     mutationFn: (node: JsonNode) => editDeadLetterExactly(letterId, reason.trim(), node),
     onSuccess: () => {

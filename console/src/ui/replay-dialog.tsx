@@ -1,13 +1,13 @@
-// Replaying dead letters: first what would happen, then the run with its progress.
+// Replaying dead letters or events: first what would happen, then the run with its progress.
 
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Play } from 'lucide-react'
 import { useEffect, useState } from 'react'
 import { Link } from 'wouter'
-import { api, problemOf } from '../api.ts'
+import { api, previewEventReplay, problemOf, startEventReplay } from '../api.ts'
 import { formatNumber } from '../lib/time.ts'
 import { useReplay } from '../queries.ts'
-import type { ReplayFilter, ReplayPreview } from '../types.ts'
+import type { EventSelection, ReplayFilter, ReplayPreview } from '../types.ts'
 import { Button, Chip, Field } from './controls.tsx'
 import { Dialog, Note, Progress, SkeletonRows } from './surfaces.tsx'
 import { toastDone, toastProblem } from './toast.tsx'
@@ -35,6 +35,29 @@ const VERDICTS: readonly (readonly [Verdict, string, 'green' | 'accent' | 'amber
 const RARE: ReadonlySet<Verdict> = new Set(['would-wait', 'would-fail'])
 const SHOWN_MAX = 50
 
+/** One line of a preview: what would become of one dead letter, or of one event for one route. */
+interface PreviewLine {
+  readonly key: string
+  readonly href: string
+  readonly label: string
+  readonly verdict: Verdict | null
+  readonly reason: string
+}
+
+interface Preview extends Pick<ReplayPreview, 'totals' | 'calls'> {
+  /** How many would be replayed. */
+  readonly matched: number
+  readonly lines: readonly PreviewLine[]
+}
+
+interface RunnerProps {
+  readonly what: string
+  readonly look: () => Promise<Preview | null>
+  readonly start: (reason: string) => Promise<string | null>
+  readonly empty: string
+  readonly onClose: () => void
+}
+
 export function ReplayDialog({
   filter,
   what,
@@ -44,22 +67,74 @@ export function ReplayDialog({
   readonly what: string
   readonly onClose: () => void
 }) {
+  return (
+    <ReplayRunner
+      what={what}
+      empty="Nothing is left to replay: somebody else has dealt with these."
+      look={async () => {
+        const answer = await api.replayDeadLetters({ filter, dryRun: true })
+        if (!('totals' in answer)) return null
+        const lines = answer.items.map(({ id, verdict, reason }) => ({
+          key: id,
+          href: `/dead-letters/${id}`,
+          label: id,
+          verdict,
+          reason,
+        }))
+        return { ...answer, lines }
+      }}
+      start={async (reason) => {
+        const answer = await api.replayDeadLetters({ filter, ...(reason !== '' && { reason }) })
+        return 'replayId' in answer ? answer.replayId : null
+      }}
+      onClose={onClose}
+    />
+  )
+}
+
+/** Events are matched again with the definitions in force; the ledger skips what was done. */
+export function ReplayEventsDialog({
+  selection,
+  what,
+  onClose,
+}: {
+  readonly selection: EventSelection
+  readonly what: string
+  readonly onClose: () => void
+}) {
+  return (
+    <ReplayRunner
+      what={what}
+      empty="No event fits: nothing would be replayed."
+      look={async () => {
+        const answer = await previewEventReplay(selection)
+        const lines = answer.items.flatMap(({ id, subject, consumers }): PreviewLine[] => {
+          const line = { href: `/events/${id}`, label: subject }
+          if (consumers.length === 0)
+            return [{ ...line, key: id, verdict: null, reason: 'No route wants it: it stays as it is.' }]
+          return consumers.map(({ name, verdict, reason }) => ({
+            ...line,
+            key: `${id} ${name}`,
+            verdict,
+            reason: `${name}: ${reason}`,
+          }))
+        })
+        return { ...answer, matched: answer.matched ?? answer.items.length, lines }
+      }}
+      start={async (reason) => (await startEventReplay(selection, reason)).replayId}
+      onClose={onClose}
+    />
+  )
+}
+
+function ReplayRunner({ what, look, start, empty, onClose }: RunnerProps) {
   const client = useQueryClient()
   const [reason, setReason] = useState('')
   const [replayId, setReplayId] = useState<string | null>(null)
-  const preview = useMutation({
-    mutationFn: async () => {
-      const answer = await api.replayDeadLetters({ filter, dryRun: true })
-      return 'totals' in answer ? answer : null
-    },
-  })
+  const preview = useMutation({ mutationFn: look })
   const run = useMutation({
-    mutationFn: () =>
-      api.replayDeadLetters({
-        filter,
-        ...(reason.trim() !== '' && { reason: reason.trim() }),
-      }),
-    onSuccess: (answer) => setReplayId('replayId' in answer ? answer.replayId : null),
+    mutationFn: () => start(reason.trim()),
+    onSuccess: setReplayId,
     onError: (error) => {
       toastProblem(error, 'The replay could not start')
       if (problemOf(error).status === 409) onClose()
@@ -70,7 +145,7 @@ export function ReplayDialog({
   useEffect(() => preview.mutate(), [])
 
   if (replayId !== null) return <Running id={replayId} onClose={onClose} />
-  const isEmpty = preview.data?.items.length === 0
+  const isEmpty = preview.data?.lines.length === 0
   return (
     <Dialog
       title={`Replay ${what}`}
@@ -99,7 +174,7 @@ export function ReplayDialog({
           {problemOf(preview.error).next}
         </Note>
       )}
-      {isEmpty && <Note>Nothing is left to replay: somebody else has dealt with these.</Note>}
+      {isEmpty && <Note>{empty}</Note>}
       {preview.data != null && !isEmpty && (
         <>
           <Totals preview={preview.data} />
@@ -120,14 +195,14 @@ export function ReplayDialog({
   )
 }
 
-function Totals({ preview }: { readonly preview: ReplayPreview }) {
+function Totals({ preview }: { readonly preview: Preview }) {
   const hosts = Object.entries(preview.calls)
   return (
     <div className="totals">
-      {VERDICTS.filter(([verdict]) => !RARE.has(verdict) || preview.totals[verdict] > 0).map(
+      {VERDICTS.filter(([verdict]) => !RARE.has(verdict) || (preview.totals[verdict] ?? 0) > 0).map(
         ([verdict, label, tone, text]) => (
           <div key={verdict} className="totals__one" title={text}>
-            <span className="totals__number num">{preview.totals[verdict]}</span>
+            <span className="totals__number num">{preview.totals[verdict] ?? 0}</span>
             <Chip tone={tone}>{label}</Chip>
             <span className="faint">{text}</span>
           </div>
@@ -149,28 +224,28 @@ function Totals({ preview }: { readonly preview: ReplayPreview }) {
   )
 }
 
-function PreviewList({ preview }: { readonly preview: ReplayPreview }) {
+function PreviewList({ preview }: { readonly preview: Preview }) {
+  const shown = preview.lines.slice(0, SHOWN_MAX)
+  const rest = Math.max(preview.matched, preview.lines.length) - shown.length
   return (
     <ul className="list preview" aria-label="What would happen">
-      {preview.items.slice(0, SHOWN_MAX).map(({ id, verdict, reason }) => {
-        const [, label, tone] = VERDICTS.find(([name]) => name === verdict) ?? [
+      {shown.map(({ key, href, label, verdict, reason }) => {
+        const [, text, tone] = VERDICTS.find(([name]) => name === verdict) ?? [
           '',
-          verdict,
-          'accent' as const,
+          verdict ?? 'unmatched',
+          'grey' as const,
         ]
         return (
-          <li key={id} className="row preview__row">
-            <Link href={`/dead-letters/${id}`} className="mono truncate">
-              {id}
+          <li key={key} className="row preview__row">
+            <Link href={href} className="mono truncate">
+              {label}
             </Link>
-            <Chip tone={tone}>{label}</Chip>
+            <Chip tone={tone}>{text}</Chip>
             <span className="muted preview__reason">{reason}</span>
           </li>
         )
       })}
-      {preview.matched > SHOWN_MAX && (
-        <li className="list__foot">and {formatNumber(preview.matched - SHOWN_MAX)} more</li>
-      )}
+      {rest > 0 && <li className="list__foot">and {formatNumber(rest)} more</li>}
     </ul>
   )
 }

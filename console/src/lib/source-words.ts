@@ -1,0 +1,190 @@
+// What a source's settings and refusals mean, in words for people.
+
+export interface Verify {
+  readonly scheme: string
+  readonly secret?: readonly ({ readonly env: string } | { readonly ref: string })[]
+  readonly header?: string
+  readonly algorithm?: string
+  readonly username?: string
+  readonly toleranceMs?: number
+}
+
+/** The parts of a source's document that its page tells of; what is left out means the default. */
+export interface SourceShape {
+  readonly verify: Verify
+  readonly mapping?: string
+  readonly dedup: { readonly by: string | null; readonly windowMs: number }
+  readonly event: { readonly id: string | null }
+  readonly allow?: readonly string[]
+  readonly rateLimit?: { readonly perMinute: number; readonly burst: number }
+  readonly limits: { readonly bodyBytes: number; readonly depth: number }
+  readonly sensitive?: readonly string[]
+  readonly retentionMs?: number
+  readonly unmatched?: string
+  readonly schedule?: { readonly cron: string; readonly zone: string; readonly missed: string }
+  readonly catalog?: { readonly mismatch: string }
+}
+
+const VENDORS: Readonly<Record<string, string>> = {
+  github: 'GitHub',
+  gitlab: 'GitLab',
+  bitbucket: 'Bitbucket',
+  jira: 'Jira',
+  shopify: 'Shopify',
+  'terraform-cloud': 'Terraform Cloud',
+  sentry: 'Sentry',
+  intercom: 'Intercom',
+  pagerduty: 'PagerDuty',
+  workfront: 'Workfront',
+  stripe: 'Stripe',
+  slack: 'Slack',
+  discord: 'Discord',
+  linear: 'Linear',
+  zoom: 'Zoom',
+  paddle: 'Paddle',
+  twilio: 'Twilio',
+  square: 'Square',
+  hubspot: 'HubSpot',
+}
+
+/** Short, for lists. */
+export function verifiedBy({ scheme }: Verify): string {
+  if (scheme === 'none') return 'not verified'
+  if (scheme === 'closed') return 'nobody sends'
+  if (scheme === 'hmac') return 'HMAC'
+  if (scheme === 'basic') return 'password'
+  if (scheme === 'api-key') return 'key'
+  if (scheme === 'standard-webhooks') return 'Standard Webhooks'
+  return VENDORS[scheme] ?? scheme
+}
+
+export function verifyInWords(verify: Verify): string {
+  switch (verify.scheme) {
+    case 'none':
+      return 'Nobody is verified: whoever knows the address can send.'
+    case 'closed':
+      return 'Nobody sends to it. It makes its events itself.'
+    case 'hmac':
+      return `An HMAC (${verify.algorithm ?? 'sha256'}) in the header ${verify.header ?? ''}, over the bytes as they came.`
+    case 'basic':
+      return `The name ${verify.username ?? ''} and its password.`
+    case 'api-key':
+      return `A key in the header ${verify.header ?? ''}.`
+    case 'standard-webhooks':
+      return 'A signature by Standard Webhooks, over the bytes as they came, with its time.'
+    default:
+      return `${VENDORS[verify.scheme] ?? verify.scheme}’s own proof, over the bytes as they came.`
+  }
+}
+
+/** Where its secrets are kept: never what they are. */
+export function secretsInWords({ secret = [] }: Verify): string | null {
+  if (secret.length === 0) return null
+  const names = secret.map((one) => ('env' in one ? `the variable ${one.env}` : `the secret ${one.ref}`))
+  return `${names.join(', then ')}${names.length > 1 ? ': each is good while one replaces the other' : ''}`
+}
+
+interface ReasonWords {
+  readonly title: string
+  readonly next: string
+}
+
+/** Why a request was turned away, by its code. */
+const REASONS: Readonly<Record<string, ReasonWords>> = {
+  unknown_source: {
+    title: 'No such source',
+    next: 'Compare the address at the sender with that of the source.',
+  },
+  source_disabled: {
+    title: 'The source is disabled',
+    next: 'Resume the source, or stop the sender.',
+  },
+  address_refused: {
+    title: 'An address that is not allowed',
+    next: 'If it is the sender’s, add it to ‘allow’; behind a proxy, set MILLRACE_TRUSTED_PROXIES.',
+  },
+  handshake_refused: {
+    title: 'A handshake that was not understood',
+    next: 'Compare ‘handshake’ in the definition with what the vendor asks.',
+  },
+  rate_limited: {
+    title: 'More than the source takes',
+    next: 'Senders wait and send again. If this is usual, raise ‘rateLimit’.',
+  },
+  signature_missing: {
+    title: 'No signature',
+    next: 'Switch signing on at the sender, or somebody else has found the address.',
+  },
+  signature_wrong: {
+    title: 'A signature that does not match',
+    next: 'Set the same secret at the sender and here. While one replaces the other, name both.',
+  },
+  signature_expired: {
+    title: 'A signature that is too old',
+    next: 'Check the clocks of both sides; old deliveries that are sent again look like this too.',
+  },
+  secret_missing: {
+    title: 'The secret is not set here',
+    next: 'Set the variable or the secret that the definition names.',
+  },
+  not_json: { title: 'Not JSON', next: 'Let the sender use JSON, or look at its content type.' },
+  duplicate_key: {
+    title: 'A key twice',
+    next: 'Of two values nobody knows which one counts: ask the sender.',
+  },
+  body_unreadable: {
+    title: 'A body that cannot be read',
+    next: 'Look at its type and compression at the sender.',
+  },
+  too_deep: { title: 'Nested too deeply', next: 'Raise ‘limits.depth’ if such payloads are right.' },
+  body_too_large: { title: 'Too large', next: 'Raise ‘limits.body’ if such payloads are right.' },
+  unnamed_event: {
+    title: 'No subject could be made',
+    next: 'Compare ‘subject’ in the definition with what is sent.',
+  },
+  wrong_type: { title: 'A content type that is not taken', next: 'Let the sender use JSON, a form or text.' },
+  method_not_allowed: { title: 'Not a POST', next: 'Events are sent with POST.' },
+}
+
+export function reasonInWords(code: string): ReasonWords {
+  const known = REASONS[code]
+  if (known !== undefined) return known
+  const words = code.replaceAll('_', ' ')
+  return { title: words.slice(0, 1).toUpperCase() + words.slice(1), next: 'Look at what the sender sends.' }
+}
+
+/** What the three positions of a source's switch mean. */
+export const SOURCE_SWITCHES = {
+  pause: {
+    title: 'Pause',
+    text: 'It keeps: senders are answered as always, and what they send waits here. Nothing is lost; when you resume, it is worked on in the order it came.',
+    done: 'It is paused and keeps what comes',
+  },
+  resume: {
+    title: 'Resume',
+    text: 'What was kept is worked on now, oldest first, by the routes in force.',
+    done: 'It is active again',
+  },
+  disable: {
+    title: 'Disable',
+    text: 'It refuses: senders are answered with 410, and what they send is not stored. Some vendors give up on an address that answers so.',
+    done: 'It is disabled and refuses what comes',
+  },
+} as const
+
+/** A route for a subject, to begin with. */
+export function routeFor(subject: string): string {
+  const name = subject
+    .replaceAll(/[^a-z0-9]+/gi, '_')
+    .replaceAll(/^_+|_+$/g, '')
+    .toLowerCase()
+  return `kind: Route
+name: on_${name}
+on: [${JSON.stringify(subject)}]
+do:
+  http:
+    method: POST
+    url: "https://example.com/hooks"
+    body: { ref: "{{ key }}", event: "{{ payload }}" }
+`
+}

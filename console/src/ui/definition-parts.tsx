@@ -1,0 +1,123 @@
+// What the pages of sources and routes share: whose it is, its past, and the switch that stops it.
+
+import { CircleSlash, Pause, Play, SquarePen } from 'lucide-react'
+import { useState } from 'react'
+import { api } from '../api.ts'
+import { SOURCE_SWITCHES } from '../lib/source-words.ts'
+import type { DefinitionDetails } from '../types.ts'
+import { optionalReason, ReasonDialog } from './actions.tsx'
+import { Button, LinkButton, Time } from './controls.tsx'
+import { Note } from './surfaces.tsx'
+
+export function Owner({
+  definition,
+  isAdmin,
+}: {
+  readonly definition: DefinitionDetails
+  readonly isAdmin: boolean
+}) {
+  if (definition.managedBy === 'api') {
+    if (!isAdmin) return null
+    return (
+      <div className="spaced">
+        <LinkButton
+          isSmall
+          to={`/definitions/edit?kind=${definition.kind}&name=${definition.name}`}
+          icon={<SquarePen size={13} aria-hidden />}
+        >
+          Edit
+        </LinkButton>
+      </div>
+    )
+  }
+  return (
+    <div className="spaced">
+      <Note>
+        <strong>
+          Read-only here: it belongs to the {definition.managedBy === 'demo' ? 'demo' : 'folder'}.
+        </strong>{' '}
+        Change its file and apply the folder. Pausing and disabling work from here.
+      </Note>
+    </div>
+  )
+}
+
+export function Past({ definition }: { readonly definition: DefinitionDetails }) {
+  if (definition.history.length === 0) return <p className="muted">It never changed.</p>
+  return (
+    <ul className="list">
+      {definition.history.map(({ hash, appliedAt, by, version }) => (
+        <li key={version} className="row past">
+          <span className="num">Version {version}</span>
+          <span className="mono faint truncate" title={hash}>
+            {hash.slice(0, 19)}
+          </span>
+          <span className="muted truncate">{by}</span>
+          <span className="faint">
+            <Time at={appliedAt} />
+          </span>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+const ROUTE_SWITCHES = {
+  pause: {
+    title: 'Pause',
+    text: 'What matches is kept and waits. Nothing is lost, and everything goes on when it is resumed.',
+    done: 'It is paused',
+  },
+  resume: {
+    title: 'Resume',
+    text: 'What waited is worked on now.',
+    done: 'It is active again',
+  },
+  disable: {
+    title: 'Disable',
+    text: 'What is queued stays. What arrives from now on is skipped, listed, and can be replayed.',
+    done: 'It is disabled',
+  },
+} as const
+
+const RUNS = { pause: api.pauseDefinition, resume: api.resumeDefinition, disable: api.disableDefinition }
+type Verb = keyof typeof RUNS
+
+export function Switches({ definition }: { readonly definition: DefinitionDetails }) {
+  const [asking, setAsking] = useState<Verb | null>(null)
+  const { kind, name, status } = definition
+  const switches = kind === 'Source' ? SOURCE_SWITCHES : ROUTE_SWITCHES
+  return (
+    <>
+      {status === 'active' ? (
+        <Button icon={<Pause size={14} aria-hidden />} onClick={() => setAsking('pause')}>
+          Pause
+        </Button>
+      ) : (
+        <Button variant="primary" icon={<Play size={14} aria-hidden />} onClick={() => setAsking('resume')}>
+          Resume
+        </Button>
+      )}
+      {status !== 'disabled' && (
+        <Button
+          variant="danger"
+          icon={<CircleSlash size={14} aria-hidden />}
+          onClick={() => setAsking('disable')}
+        >
+          Disable
+        </Button>
+      )}
+      {asking !== null && (
+        <ReasonDialog
+          title={`${switches[asking].title} ${name}`}
+          text={switches[asking].text}
+          action={switches[asking].title}
+          run={(reason) => RUNS[asking]({ kind, name, ...optionalReason(reason) })}
+          done={switches[asking].done}
+          isDangerous={asking === 'disable'}
+          onClose={() => setAsking(null)}
+        />
+      )}
+    </>
+  )
+}
