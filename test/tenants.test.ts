@@ -157,6 +157,12 @@ const RECIPES: Readonly<Record<string, () => Recipe | readonly Recipe[]>> = {
   ],
   listUnmatched: () => ({ status: 200 }),
   getEvent: () => ({ status: 404, params: { id: rows.event } }),
+  getEventBody: () => ({ status: 404, params: { id: rows.event } }),
+  replayEvents: () => [
+    { status: 200, body: { ids: [rows.event], dryRun: true } },
+    { status: 202, body: { ids: [rows.event] } },
+    { status: 404, body: { filter: { source: 'nobody' } } },
+  ],
   explainEvent: () => ({ status: 404, params: { id: rows.event } }),
   listWork: () => [{ status: 200 }, { status: 200, query: `?consumer=${MARK}_book` }],
   getWork: () => ({ status: 404, params: { id: rows.done } }),
@@ -256,7 +262,8 @@ describe('[AP3] every operation', () => {
   )
   test.each(rowsByAddress)('$id answers the owner of the very row', async ({ id, method, path }) => {
     const [recipe] = [RECIPES[id]?.() ?? []].flat()
-    const answer = await node.call(method, path, { ...recipe, key: String(keys[`${VICTIM} viewer`]) })
+    const role = operations.find((one) => one.id === id)?.role ?? 'viewer'
+    const answer = await node.call(method, path, { ...recipe, key: String(keys[`${VICTIM} ${role}`]) })
     expect(answer.status).toBe(200)
   })
 

@@ -64,6 +64,11 @@ export function answer(description: string, schema: Schema): Schema {
     : { ...schema, description }
 }
 
+/** An answer in JSON, or of another type for callers who ask for it. */
+export function orElse(description: string, schema: Schema, type: string, other: Schema): Schema {
+  return { description, content: { 'application/json': { schema }, [type]: { schema: other } } }
+}
+
 /** An answer without a body. */
 export function empty(description: string): Schema {
   return { type: 'null', description }

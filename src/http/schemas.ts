@@ -102,6 +102,27 @@ export const bulkReplayBody = fields(
   },
   ['filter'],
 )
+const instantText = { type: 'string', format: 'date-time' } as const
+const EVENTS_NAMED_MAX = 500
+export const eventReplayBody = fields({
+  ids: {
+    type: 'array',
+    items: { type: 'string', minLength: 1, maxLength: 128 },
+    minItems: 1,
+    maxItems: EVENTS_NAMED_MAX,
+    uniqueItems: true,
+    description: 'These events, in this order; instead of `filter`.',
+  },
+  filter: fields({
+    source: text,
+    subject: text,
+    from: { ...instantText, description: 'Received at this instant or later.' },
+    to: { ...instantText, description: 'Received before this instant.' },
+    unmatched: { type: 'boolean', description: '`true`: only those that nobody wanted.' },
+  }),
+  dryRun: { type: 'boolean', default: false, description: 'Only say what would happen.' },
+  reason,
+})
 export const resolveBody = fields(
   {
     as: oneOf(['done', 'released']),

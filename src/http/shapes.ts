@@ -7,7 +7,7 @@ import { REPORTED_AS } from '../core/failure/index.ts'
 import type { LedgerEntry } from '../core/ledger/index.ts'
 import type { Instant } from '../core/time/index.ts'
 import type { Attempt, WorkRow } from '../core/work/index.ts'
-import type { BulkReplay, Change } from '../engine/index.ts'
+import type { BulkReplay, Change, EventFilter, ReplayFilter } from '../engine/index.ts'
 
 export function iso(at: Instant): string {
   return new Date(at).toISOString()
@@ -80,7 +80,27 @@ export function showWork(work: WorkRow) {
       httpStatus: work.httpStatus,
       durationMs: work.durationMs,
       replayOf: work.replayOf,
+      explanation: work.kind === 'intake' ? explainIntake(work) : null,
     }),
+  }
+}
+
+/** What an item that only matches its event is about, in plain words. */
+function explainIntake({ state, replayOf }: WorkRow): string {
+  switch (state) {
+    case 'ready':
+    case 'waiting':
+      return replayOf === null
+        ? 'The event is kept, and matched when its source goes on.'
+        : 'The event is to be matched again, by the definitions in force then.'
+    case 'leased':
+      return 'The event is being matched.'
+    case 'dead':
+      return 'The event could not be matched: nothing was done about it. Replay its dead letter once that is mended.'
+    case 'cancelled':
+      return 'Somebody ended it before the event was matched. The event is kept and can be replayed.'
+    default:
+      return 'The event was matched by the definitions in force at that moment.'
   }
 }
 
@@ -160,20 +180,32 @@ export function showLetterGroup(group: LetterGroup) {
 }
 
 export function showReplay(replay: BulkReplay) {
-  const { consumer, ...filter } = replay.filter
   return {
     id: replay.id,
+    of: replay.of,
     state: replay.state,
     total: replay.total,
     replayed: replay.replayed,
     refused: replay.refused,
     refusals: replay.refusals,
-    filter: consumer === undefined ? filter : { ...filter, consumer: splitConsumer(consumer).name },
+    filter: replay.of === 'events' ? showEventFilter(replay.filter) : showLetterFilter(replay.filter),
     force: replay.force,
     by: replay.by,
     reason: replay.reason,
     createdAt: iso(replay.createdAt),
     finishedAt: isoOrNull(replay.finishedAt),
+  }
+}
+
+function showLetterFilter({ consumer, ...filter }: ReplayFilter) {
+  return consumer === undefined ? filter : { ...filter, consumer: splitConsumer(consumer).name }
+}
+
+function showEventFilter({ from, to, ...filter }: EventFilter) {
+  return {
+    ...filter,
+    ...(from === undefined ? {} : { from: iso(from) }),
+    ...(to === undefined ? {} : { to: iso(to) }),
   }
 }
 

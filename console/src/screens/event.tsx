@@ -36,7 +36,7 @@ export function EventScreen({ id }: { readonly id: string }) {
       </PageFrame>
     )
   }
-  const event = data.answer
+  const event: EventDetail = data.answer
   return (
     <PageFrame
       title={event.subject}

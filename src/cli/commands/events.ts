@@ -168,6 +168,8 @@ const VERDICTS: Readonly<Record<string, string>> = {
   subject: 'its subjects do not fit',
   condition: 'its condition does not hold',
   error: 'its condition failed',
+  kept: 'the event is kept, and matched when the source goes on',
+  unmatchable: 'the event could not be matched; its dead letter says why',
 }
 
 async function explainEvent(session: Session, id: string): Promise<void> {

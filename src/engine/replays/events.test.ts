@@ -1,0 +1,317 @@
+// Replaying events: matched again, worked off once, and never done twice.
+
+import { describe, expect, test } from 'vitest'
+import type { RouteDocument, SourceDocument } from '../../core/definition/index.ts'
+import { DEFAULT_TENANT, type EventId } from '../../core/ids/index.ts'
+import type { HttpRequest } from '../../ports/http-client.ts'
+import {
+  accept,
+  answered,
+  CREATED,
+  makeWorld,
+  type Node,
+  type NodeOptions,
+  PAID,
+  ROUTE,
+  SOURCE,
+  type World,
+} from '../world.fixture.ts'
+import type { EventFilter } from './record.ts'
+
+async function settle<Value>(world: World, promise: Promise<Value>): Promise<Value> {
+  promise.catch(() => {})
+  await world.pass()
+  return promise
+}
+
+const MAIL: RouteDocument = { ...ROUTE, name: 'mail', key: null }
+
+async function start(options: NodeOptions = {}) {
+  const world = makeWorld(() => CREATED)
+  const node = await world.node(options)
+  return { world, node }
+}
+
+const order = (number: number) => ({ ...PAID, id: `d${number}`, order: `o${number}` })
+
+async function acceptMany(world: World, node: Node, count: number): Promise<readonly EventId[]> {
+  const ids: EventId[] = []
+  for (let number = 1; number <= count; number += 1) {
+    ids.push(await accept(world, node, order(number)))
+    await world.pass(1_000)
+  }
+  return ids
+}
+
+const begin = (world: World, node: Node, filter: EventFilter) =>
+  settle(world, node.engine.replays.beginEvents(DEFAULT_TENANT, filter, { actor: 'mona' }))
+
+const states = async (world: World, id: EventId) =>
+  (await world.reads.workOfEvent(id)).map(
+    ({ consumer, state, replayOf }) => `${consumer} ${state}${replayOf === null ? '' : ' again'}`,
+  )
+
+const orders = (calls: World['calls']) => calls.map(({ request }) => request.url.at(-1))
+
+describe('[IN14] an event that is replayed', () => {
+  test('is matched by the definitions in force; what is done already is skipped', async () => {
+    const { world, node } = await start()
+    const [id] = await acceptMany(world, node, 1)
+    await settle(world, node.engine.apply(DEFAULT_TENANT, [SOURCE, ROUTE, MAIL]))
+    const replay = await begin(world, node, { ids: [id!] })
+    expect(replay).toMatchObject({ of: 'events', total: 1, state: 'running' })
+    await world.pass(5_000)
+    expect(await states(world, id!)).toEqual([
+      'route:book done',
+      'source:shop done again',
+      'route:book skipped again',
+      'route:mail done again',
+    ])
+    expect(world.calls).toHaveLength(2)
+    expect(await node.engine.replays.find(DEFAULT_TENANT, replay.id)).toMatchObject({
+      state: 'done',
+      replayed: 1,
+      refused: 0,
+    })
+    expect((await world.reads.event(id!))?.matched).toBe(2)
+  })
+
+  test('is not called again however often it is replayed, also under the key that has its id', async () => {
+    const { world, node } = await start({ documents: [SOURCE, MAIL] })
+    const [id] = await acceptMany(world, node, 1)
+    for (let times = 0; times < 3; times += 1) {
+      await begin(world, node, { ids: [id!] })
+      await world.pass(10_000)
+    }
+    expect(world.calls).toHaveLength(1)
+    expect((await states(world, id!)).filter((one) => one === 'route:mail skipped again')).toHaveLength(3)
+  })
+
+  test('of which something died is done again, and the letter stays for whoever mends it', async () => {
+    let status = 422
+    const world = makeWorld(() => (status === 422 ? answered(422) : CREATED))
+    const node = await world.node()
+    const id = await accept(world, node)
+    expect(await states(world, id)).toEqual(['route:book dead'])
+    status = 201
+    await begin(world, node, { ids: [id] })
+    await world.pass(5_000)
+    expect((await states(world, id)).at(-1)).toBe('route:book done again')
+  })
+
+  test('that an action emitted is matched again, too', async () => {
+    const emit: RouteDocument = {
+      ...ROUTE,
+      do: { type: 'emit', subject: 'shop.events.booked', data: '{{ payload }}' },
+    }
+    const { world, node } = await start({ documents: [SOURCE, emit] })
+    const id = await accept(world, node)
+    const [emitted] = await world.reads.causedBy(id, 10)
+    const late = { ...MAIL, on: ['shop.events.booked'] }
+    await settle(world, node.engine.apply(DEFAULT_TENANT, [SOURCE, emit, late]))
+    await begin(world, node, { ids: [emitted!.id] })
+    await world.pass(5_000)
+    expect(await states(world, emitted!.id)).toEqual([
+      'source:route:book done again',
+      'route:mail done again',
+    ])
+  })
+})
+
+describe('[IN8] an event that dispatched others', () => {
+  const rules = [{ when: null, emit: 'order.seen', data: '{{ payload }}' }]
+  const GENERIC: SourceDocument = { ...SOURCE, dispatch: { mode: 'all', rules, otherwise: 'keep' } }
+  const ON_SEEN: RouteDocument = { ...MAIL, on: ['order.seen'] }
+
+  test('does not do it twice: those are matched again', async () => {
+    const { world, node } = await start({ documents: [GENERIC, ON_SEEN] })
+    const id = await accept(world, node)
+    const [child] = await world.reads.causedBy(id, 10)
+    const more = [...rules, { when: null, emit: 'order.too', data: null }]
+    const document: SourceDocument = { ...GENERIC, dispatch: { ...GENERIC.dispatch!, rules: more } }
+    await settle(world, node.engine.apply(DEFAULT_TENANT, [document, ON_SEEN, { ...ON_SEEN, name: 'book' }]))
+    await begin(world, node, { ids: [id] })
+    await world.pass(5_000)
+    const caused = await world.reads.causedBy(id, 10)
+    expect(caused.map(({ subject }) => subject)).toEqual(['order.seen', 'order.too'])
+    expect(await states(world, child!.id)).toEqual([
+      'route:mail done',
+      'route:mail skipped again',
+      'route:book done again',
+    ])
+    expect(world.calls).toHaveLength(2)
+  })
+})
+
+describe('which events', () => {
+  test('[IN15] by source, subject and time, the oldest first', async () => {
+    const { world, node } = await start({ documents: [SOURCE] })
+    const began = world.now()
+    await acceptMany(world, node, 5)
+    await settle(world, node.engine.apply(DEFAULT_TENANT, [SOURCE, ROUTE]))
+    const filter = { source: 'shop', unmatched: true, from: began + 1_000, to: began + 4_000 }
+    expect(await begin(world, node, filter)).toMatchObject({ total: 3 })
+    await world.pass(5_000)
+    expect(orders(world.calls)).toEqual(['2', '3', '4'])
+  })
+
+  test('[IN15] what arrives later is no part of it', async () => {
+    const { world, node } = await start()
+    await acceptMany(world, node, 2)
+    const replay = await begin(world, node, {})
+    const late = await accept(world, node, order(9))
+    await world.pass(5_000)
+    expect(replay.total).toBe(2)
+    expect(await states(world, late)).toEqual(['route:book done'])
+  })
+
+  test('[IN15] none is not found, and more than one replay takes is refused', async () => {
+    const { world, node } = await start()
+    await expect(begin(world, node, { source: 'nobody' })).rejects.toMatchObject({ code: 'not_found' })
+    const { findEvents } = await import('./events.ts')
+    const items = Array.from({ length: 500 }, (_, index) => ({ id: `evt_${index}` as EventId }))
+    const endless = { events: async () => ({ items: items as never, nextCursor: 'more' }) }
+    await expect(findEvents(endless, {})).rejects.toMatchObject({
+      code: 'invalid_request',
+      message: expect.stringContaining('10000'),
+    })
+    const barren = { events: async () => ({ items: [], nextCursor: 'more' }) }
+    await expect(findEvents(barren, {})).rejects.toMatchObject({ code: 'invalid_request' })
+  })
+
+  test('[IN16] one that still waits to be matched, or is gone, is refused, and the others go on', async () => {
+    const { world, node } = await start()
+    const [first] = await acceptMany(world, node, 1)
+    const said = { by: 'mona', reason: null }
+    await settle(world, node.engine.definitions.control(DEFAULT_TENANT, 'Source', 'shop', 'pause', said))
+    const kept = await accept(world, node, order(2))
+    const gone = 'evt_01900000-0000-7000-8000-000000000000' as EventId
+    const { id } = await begin(world, node, { ids: [kept, gone, first!] })
+    await world.pass(5_000)
+    expect(await node.engine.replays.find(DEFAULT_TENANT, id)).toMatchObject({
+      state: 'done',
+      replayed: 1,
+      refused: 2,
+      refusals: [
+        { id: kept, code: 'conflict' },
+        { id: gone, code: 'not_found' },
+      ],
+    })
+    await settle(world, node.engine.definitions.control(DEFAULT_TENANT, 'Source', 'shop', 'resume', said))
+    await world.pass(5_000)
+    expect(await states(world, kept)).toEqual(['source:shop done', 'route:book done'])
+    expect(await states(world, first!)).toEqual([
+      'route:book done',
+      'source:shop done again',
+      'route:book skipped again',
+    ])
+  })
+})
+
+describe('[IN17] a replay of many', () => {
+  test('goes on where it stood after a crash, and replays none twice', async () => {
+    const { world, node: first } = await start()
+    const ids = await acceptMany(world, first, 25)
+    const { id } = await begin(world, first, {})
+    await world.pass(100)
+    first.crash()
+    const second = await world.node()
+    await world.pass(60_000)
+    expect(await second.engine.replays.find(DEFAULT_TENANT, id)).toMatchObject({
+      state: 'done',
+      replayed: 25,
+    })
+    for (const event of ids) {
+      const intake = (await world.reads.workOfEvent(event)).filter(({ kind }) => kind === 'intake')
+      expect(intake.map(({ state }) => state)).toEqual(['done'])
+    }
+    expect(world.calls).toHaveLength(25)
+    const records = await world.reads.records({ kind: 'replay', cursor: null, limit: 50 })
+    expect(records.items.map(({ key }) => key)).toEqual([id])
+  })
+
+  test('is bounded in its pace, and goes no further when it is cancelled', async () => {
+    const { world, node } = await start()
+    await acceptMany(world, node, 25)
+    const { id } = await begin(world, node, {})
+    await world.pass(100)
+    const cancelled = await settle(world, node.engine.replays.cancel(DEFAULT_TENANT, id, {}))
+    expect(cancelled).toMatchObject({ state: 'cancelled', replayed: 10, total: 25 })
+    await world.pass(60_000)
+    expect(await node.engine.replays.find(DEFAULT_TENANT, id)).toMatchObject({ replayed: 10 })
+  })
+})
+
+describe('[IN18] a preview', () => {
+  test('says of each event and route what would happen, calls nobody and writes nothing', async () => {
+    const { world, node } = await start()
+    const [id] = await acceptMany(world, node, 1)
+    const other = await accept(world, node, { ...order(2), kind: 'unheard' })
+    const changed: RouteDocument = { ...ROUTE, name: 'late', on: ['shop.events.unheard'] }
+    await settle(
+      world,
+      node.engine.apply(DEFAULT_TENANT, [
+        SOURCE,
+        ROUTE,
+        MAIL,
+        changed,
+        { ...MAIL, name: 'off', status: 'disabled' },
+      ]),
+    )
+    const before = await world.store.system('verification').dump()
+    const preview = await settle(world, node.engine.replays.previewEvents(DEFAULT_TENANT, {}))
+    expect(preview).toEqual({
+      items: [
+        {
+          id,
+          subject: 'shop.events.paid',
+          consumers: [
+            { name: 'book', verdict: 'would-skip', reason: 'the effect of BOOK:o1 is there already' },
+            { name: 'mail', verdict: 'would-call', reason: 'calls vendor.example' },
+            { name: 'off', verdict: 'would-skip', reason: 'the route is disabled' },
+          ],
+        },
+        {
+          id: other,
+          subject: 'shop.events.unheard',
+          consumers: [{ name: 'late', verdict: 'would-call', reason: 'calls vendor.example' }],
+        },
+      ],
+      totals: { 'would-skip': 2, 'would-call': 2, 'would-differ': 0, 'would-wait': 0, 'would-fail': 0 },
+      calls: { 'vendor.example': 2 },
+      matched: 2,
+      isCapped: false,
+    })
+    expect(await world.store.system('verification').dump()).toEqual(before)
+    expect(world.calls).toHaveLength(1)
+  })
+
+  test('says where a route would do something else than it did', async () => {
+    const world = makeWorld((_request: HttpRequest) => answered(422))
+    const node = await world.node()
+    const id = await accept(world, node)
+    const changed: RouteDocument = { ...ROUTE, maxWaitMs: 1_000_000 }
+    await settle(world, node.engine.apply(DEFAULT_TENANT, [SOURCE, changed]))
+    const { items } = await settle(world, node.engine.replays.previewEvents(DEFAULT_TENANT, { ids: [id] }))
+    expect(items[0]?.consumers).toMatchObject([
+      { name: 'book', verdict: 'would-differ', diff: ['definition: maxWaitMs'] },
+    ])
+  })
+
+  test('says what its source would make of it', async () => {
+    const rules = [{ when: null, emit: 'order.seen', data: '{{ payload }}' }]
+    const GENERIC: SourceDocument = { ...SOURCE, dispatch: { mode: 'all', rules, otherwise: 'keep' } }
+    const { world, node } = await start({ documents: [SOURCE] })
+    const id = await accept(world, node)
+    await settle(world, node.engine.apply(DEFAULT_TENANT, [GENERIC, { ...MAIL, on: ['order.seen'] }]))
+    const look = async () =>
+      (await settle(world, node.engine.replays.previewEvents(DEFAULT_TENANT, { ids: [id] }))).items[0]
+        ?.consumers
+    expect(await look()).toMatchObject([{ name: 'mail', verdict: 'would-call' }])
+    const broken = { ...GENERIC, dispatch: { ...GENERIC.dispatch!, rules: [{ ...rules[0]!, emit: '..' }] } }
+    await settle(world, node.engine.apply(DEFAULT_TENANT, [broken]))
+    expect(await look()).toMatchObject([{ name: 'shop', verdict: 'would-fail' }])
+    await settle(world, node.engine.apply(DEFAULT_TENANT, [{ ...GENERIC, status: 'paused' }]))
+    expect(await look()).toMatchObject([{ name: 'shop', verdict: 'would-wait' }])
+  })
+})
