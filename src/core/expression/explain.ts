@@ -23,8 +23,8 @@ const PARTS_MAX = 100
 const SEEN_MAX = 5
 
 /**
- * The condition must compile; what of it does not is left out. It is decided by `scope`; what it saw is told of `shown`, which
- * may hold less.
+ * The condition must compile; what of it does not is left out. It is decided by `scope`. What it saw is told where `shown`, which
+ * may hold less, gives the same.
  */
 export function explainCondition(
   condition: JsonValue,
@@ -73,13 +73,13 @@ function conjuncts(text: string): readonly string[] {
   return parts
 }
 
-function explainText(text: string, before: string, { scope, shown }: Sight): ConditionPart {
+function explainText(text: string, before: string, sight: Sight): ConditionPart {
   const part = cut(`${before}${text}`)
   const program = attempt(() => compileProgram(text))
   if (program === null) return { part, holds: false }
   try {
-    const holds = program.run(scope) === true
-    const saw = seen(operands(text, program.node) ?? program.paths, shown)
+    const holds = program.run(sight.scope) === true
+    const saw = seen(operands(text, program.node) ?? program.paths, sight)
     return { part, holds, ...(saw === '' ? {} : { saw }) }
   } catch (error) {
     if (!(error instanceof ExpressionError)) throw error
@@ -94,10 +94,10 @@ function operands(text: string, node: Node): readonly string[] | null {
   return sides.map(({ at, end }) => text.slice(at, end))
 }
 
-function seen(texts: readonly string[], scope: Scope): string {
+function seen(texts: readonly string[], sight: Sight): string {
   const values = texts.slice(0, SEEN_MAX).flatMap((text) => {
     const program = attempt(() => compileProgram(text))
-    return program === null ? [] : [`${cut(text)} = ${show(() => program.run(scope))}`]
+    return program === null ? [] : [`${cut(text)} = ${show(program.run, sight)}`]
   })
   return values.join(', ')
 }
@@ -105,7 +105,7 @@ function seen(texts: readonly string[], scope: Scope): string {
 function explainFilter(
   filter: { readonly [key: string]: JsonValue },
   before: string,
-  { scope, shown }: Sight,
+  sight: Sight,
   parts: ConditionPart[],
 ): void {
   const { path: text, ...operators } = filter
@@ -117,15 +117,22 @@ function explainFilter(
     if (test === null || parts.length >= PARTS_MAX) continue
     parts.push({
       part: cut(`${before}${text} ${name} ${stringifyJson(operand as JsonValue)}`),
-      holds: test(path.read(scope)),
-      saw: `${cut(text)} = ${show(() => path.read(shown))}`,
+      holds: test(path.read(sight.scope)),
+      saw: `${cut(text)} = ${show(path.read, sight)}`,
     })
   }
 }
 
-function show(read: () => unknown): string {
+const UNSEEN = '[hidden]'
+
+function show(read: (scope: Scope) => unknown, { scope, shown }: Sight): string {
+  const text = showIn(read, scope)
+  return shown === scope || showIn(read, shown) === text ? text : UNSEEN
+}
+
+function showIn(read: (scope: Scope) => unknown, scope: Scope): string {
   try {
-    const value = read()
+    const value = read(scope)
     return value === undefined ? 'missing' : cut(stringifyJson(value as JsonValue))
   } catch (error) {
     if (!(error instanceof ExpressionError)) throw error
