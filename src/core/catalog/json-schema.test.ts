@@ -115,7 +115,7 @@ test('[CA13] schemas of every keyword agree with a library that follows the stan
           $defs: fc.record({ x: leaf }),
           properties: fc.constant({ a: { $ref: '#/$defs/x' } }),
         }) as never,
-      ),
+      ) as fc.Arbitrary<JsonValue>,
     }
   })
   const scalar = fc.constantFrom<JsonValue>(null, true, 0, 1, 2, 1.5, '', 'a', 'ab', 'é')
@@ -139,9 +139,9 @@ test('[CA13] schemas of every keyword agree with a library that follows the stan
         expect(fits, `${JSON.stringify(one)} ${JSON.stringify(value)}`).toBe(theirs(value))
       }
     }),
-    { seed: 41, numRuns: 400 },
+    { seed: 41, numRuns: 200 },
   )
-  expect(refused).toBeGreaterThan(200)
+  expect(refused).toBeGreaterThan(100)
 })
 
 describe('what is no schema', () => {

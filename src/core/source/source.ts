@@ -1,6 +1,7 @@
 // A source, compiled: from a request that passed its verification to the names of an event.
 
 import { must } from '../action/index.ts'
+import { compilePayloadCheck } from '../catalog/index.ts'
 import { type DefinitionStatus, hashDocument, type SourceDocument } from '../definition/index.ts'
 import { compileExpression, compileTemplate, type Expression, type Scope } from '../expression/index.ts'
 import { isStorable, type JsonValue } from '../json/index.ts'
@@ -54,6 +55,7 @@ export function compileSource(document: SourceDocument): Source {
   const objectType =
     document.event.objectType === null ? null : must(compileTemplate(document.event.objectType)).template
   const subjectProblem = makeSubjectCheck()
+  const mismatch = compilePayloadCheck(document)
   return {
     document,
     hash: hashDocument(document),
@@ -63,6 +65,7 @@ export function compileSource(document: SourceDocument): Source {
     vendorHandshake: handshakeOf(document.verify),
     guards: compileGuards(document),
     dispatch: document.dispatch === undefined ? null : compileDispatch(document.dispatch),
+    ...(mismatch === null ? {} : { mismatch }),
     name({ header, payload, tenant, payloadHash }) {
       const scope: Scope = { header, payload, source: document.name, tenant, vars: {} }
       const named = subject.render(scope)

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
-import { makeTrie, matchesPattern, parsePattern, parseSubject } from './index.ts'
+import { makeTrie, matchesPattern, parsePattern, parseSubject, patternsMeet } from './index.ts'
 
 const problemOf = (result: ReturnType<typeof parseSubject>) => (result.ok ? null : result.problem)
 
@@ -94,6 +94,35 @@ describe('trie', () => {
       { pattern: 'a.*', value: 'one' },
     ])
     expect(trie.find('a.b')).toEqual(['one', 'two'])
+  })
+
+  test('[CA11] two patterns meet when a subject matches both', () => {
+    const subjects = ['a', 'b', 'c'].flatMap((x) => [
+      x,
+      `${x}.a`,
+      `${x}.b`,
+      `${x}.a.b`,
+      `${x}.b.c.a`,
+      `${x}.c.c.c.c`,
+    ])
+    fc.assert(
+      fc.property(fc.array(pattern, { minLength: 1, maxLength: 6 }), pattern, (patterns, other) => {
+        const meeting = patterns.filter((one) => patternsMeet(one, other))
+        expect(makeTrie(patterns.map((one) => ({ pattern: one, value: 1 }))).meets(other)).toBe(
+          meeting.length > 0,
+        )
+        for (const one of patterns) {
+          expect(patternsMeet(other, one)).toBe(patternsMeet(one, other))
+          const isShared = subjects.some((text) => matchesPattern(one, text) && matchesPattern(other, text))
+          if (isShared) expect(patternsMeet(one, other)).toBe(true)
+        }
+      }),
+      { seed: 5, numRuns: 500 },
+    )
+    expect(patternsMeet('a.*', 'a')).toBe(false)
+    expect(patternsMeet('a.>', 'a')).toBe(false)
+    expect(patternsMeet('a.*.c', 'a.b.*')).toBe(true)
+    expect(patternsMeet('a.*.c', 'a.b.d')).toBe(false)
   })
 
   test('[M9] ten thousand patterns that do not match add no step', () => {

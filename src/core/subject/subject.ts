@@ -96,3 +96,15 @@ export function matchesPattern(pattern: string, subject: string): boolean {
   }
   return wanted.length === given.length
 }
+
+/** Whether a subject could match both. */
+export function patternsMeet(one: string, other: string): boolean {
+  const [a, b] = [one.split('.'), other.split('.')]
+  for (let index = 0; index < Math.max(a.length, b.length); index += 1) {
+    const [left, right] = [a[index], b[index]]
+    if (left === undefined || right === undefined) return false
+    if (left === '>' || right === '>') return true
+    if (left !== right && left !== '*' && right !== '*') return false
+  }
+  return true
+}

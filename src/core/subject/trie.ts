@@ -10,6 +10,8 @@ export interface TrieEntry<Value> {
 export interface Trie<Value> {
   /** Values of the matching patterns, in the order of entry; one that several patterns carry comes once. */
   find(subject: string): readonly Value[]
+  /** Whether a subject could match one of the patterns and this one too. */
+  meets(pattern: string): boolean
 }
 
 interface Node {
@@ -33,6 +35,7 @@ export function makeTrie<Value>(entries: readonly TrieEntry<Value>[]): Trie<Valu
       found.sort((a, b) => a - b)
       return [...new Set(found.map((index) => values[index] as Value))]
     },
+    meets: (pattern) => meetsFrom(root, pattern.split('.'), 0),
   }
 }
 
@@ -74,4 +77,19 @@ function collect(node: Node, tokens: readonly string[], depth: number, found: nu
   const next = node.literal.get(tokens[depth] as string)
   if (next !== undefined) collect(next, tokens, depth + 1, found)
   if (node.any !== null) collect(node.any, tokens, depth + 1, found)
+}
+
+/** Every node leads to an entry, and is visited once at most: its depth is the place in the pattern. */
+function meetsFrom(node: Node, tokens: readonly string[], depth: number): boolean {
+  if (depth === tokens.length) return node.here.length > 0
+  if (node.tail.length > 0) return true
+  const token = tokens[depth] as string
+  if (token === '>') return node.literal.size > 0 || node.any !== null
+  if (node.any !== null && meetsFrom(node.any, tokens, depth + 1)) return true
+  if (token !== '*') {
+    const next = node.literal.get(token)
+    return next !== undefined && meetsFrom(next, tokens, depth + 1)
+  }
+  for (const next of node.literal.values()) if (meetsFrom(next, tokens, depth + 1)) return true
+  return false
 }

@@ -1,0 +1,5 @@
+export type { CatalogEntry } from './entry.ts'
+export { compileSchema, type Mismatch, type SchemaProblem } from './json-schema.ts'
+export { compilePayloadCheck, type PayloadCheck } from './payload-check.ts'
+export { findEntry, type Published, patternOfTemplate, publishedBy } from './published.ts'
+export { sampleOf } from './sample.ts'

@@ -1,0 +1,95 @@
+// What a definition can publish: subjects that are written or known, and patterns where a part is computed.
+// A pattern errs on the wide side: «nobody can publish this» is said only when it is so.
+
+import type { DefinitionDocument, RouteDocument, SourceDocument } from '../definition/index.ts'
+import { compileTemplate } from '../expression/index.ts'
+import { matchesPattern, parsePattern, parseSubject, patternsMeet } from '../subject/index.ts'
+import type { CatalogEntry } from './entry.ts'
+import { vendorEntries } from './vendors/index.ts'
+
+export interface Published extends CatalogEntry {
+  /** The source's name, or `route:<name>`. */
+  readonly source: string
+  /** The ready mapping that it comes from. */
+  readonly mapping: string | null
+}
+
+export function publishedBy(document: DefinitionDocument): readonly Published[] {
+  switch (document.kind) {
+    case 'Source':
+      return publishedBySource(document)
+    case 'Route':
+      return publishedByRoute(document)
+    default:
+      return []
+  }
+}
+
+function publishedBySource(document: SourceDocument): readonly Published[] {
+  const own = { source: document.name, mapping: null }
+  const written = (document.catalog?.subjects ?? []).map(({ subject, description, schema, example }) => ({
+    ...own,
+    subject,
+    description: description ?? null,
+    schema: schema ?? null,
+    ...(example === undefined ? {} : { example }),
+  }))
+  const { mapping } = document
+  const ready = (mapping === undefined ? [] : vendorEntries(mapping)).map((entry) => ({
+    ...entry,
+    source: document.name,
+    mapping: mapping ?? null,
+  }))
+  const others = [
+    ...derived(own, document.subject, 'The subject of its events.', [...written, ...ready]),
+    ...(document.dispatch?.rules ?? []).flatMap(({ emit }) =>
+      derived(own, emit, 'Dispatched by a rule.', written),
+    ),
+  ]
+  return firstOfEach([...written, ...ready, ...others])
+}
+
+function publishedByRoute({ name, do: action }: RouteDocument): readonly Published[] {
+  if (action.type !== 'emit') return []
+  return derived({ source: `route:${name}`, mapping: null }, action.subject, 'Emitted by a route.', [])
+}
+
+/** Whoever lists subjects that a template can give has listed them all; the template itself adds none then. */
+function derived(
+  own: Pick<Published, 'source' | 'mapping'>,
+  template: string,
+  description: string,
+  listed: readonly Published[],
+): readonly Published[] {
+  const pattern = patternOfTemplate(template)
+  if (pattern === null || listed.some(({ subject }) => patternsMeet(pattern, subject))) return []
+  return [{ ...own, subject: pattern, description, schema: null }]
+}
+
+function firstOfEach(entries: readonly Published[]): readonly Published[] {
+  const bySubject = new Map<string, Published>()
+  for (const entry of entries) if (!bySubject.has(entry.subject)) bySubject.set(entry.subject, entry)
+  return [...bySubject.values()]
+}
+
+/** What is computed may be empty, a part of a token, or several. null: it gives no subject at all. */
+export function patternOfTemplate(text: string): string | null {
+  const compiled = compileTemplate(text)
+  if (!compiled.ok) return null
+  const { isConstant, literals } = compiled.template
+  if (isConstant) return parseSubject(text).ok ? text : null
+  const before = literals[0] ?? ''
+  const pattern = `${before.slice(0, before.lastIndexOf('.') + 1)}>`
+  return parsePattern(pattern).ok ? pattern : null
+}
+
+/** The entry for a subject: one that names it goes before a pattern. */
+export function findEntry<Entry extends CatalogEntry>(
+  entries: readonly Entry[],
+  subject: string,
+): Entry | undefined {
+  return (
+    entries.find((entry) => entry.subject === subject) ??
+    entries.find((entry) => matchesPattern(entry.subject, subject))
+  )
+}
