@@ -3,6 +3,7 @@ import { makeMemoryHarness } from '../src/adapters/store-memory/harness.fixture.
 import { makeLonePostgresHarness } from '../src/adapters/store-postgres/harness.fixture.ts'
 import { makeInlineHarness, makeThreadedHarness } from '../src/adapters/store-sqlite/harness.fixture.ts'
 import { LEDGER_STATES } from '../src/core/ledger/index.ts'
+import type { Pruned } from '../src/core/retention/index.ts'
 import type { MakeStoreHarness } from '../src/ports/store.conformance.ts'
 import type { CommitResult } from '../src/ports/store.ts'
 import { runStream, type StreamRun } from './support/store-stream.ts'
@@ -47,12 +48,16 @@ describe('one stream of operations', () => {
   test('does every kind of thing, and every guard both holds and is refused', async () => {
     const { steps, dump } = await expected
     const seen = new Map<string, number>()
-    const count = (name: string) => seen.set(name, (seen.get(name) ?? 0) + 1)
+    const count = (name: string, times = 1) => seen.set(name, (seen.get(name) ?? 0) + times)
     for (const { operation, result } of steps) {
       count(operation.op)
       if (operation.op === 'claim' && (result as { items: unknown[] }).items.length > 0) count('claimed')
       if (operation.op === 'renew') count(result === 'fenced' ? 'fenced' : 'renewed')
       if (operation.op === 'reclaim' && (result as unknown[]).length > 0) count('reclaimed')
+      if (operation.op === 'prune') {
+        const { next: _next, ...gone } = result as Pruned
+        for (const [name, rows] of Object.entries(gone)) count(`pruned ${name}`, rows)
+      }
       if (operation.op !== 'commits') continue
       for (const [index, commit] of operation.commits.entries()) {
         const one = (result as (CommitResult | 'rejected')[])[index]
@@ -69,22 +74,35 @@ describe('one stream of operations', () => {
     }
     const guards = ['lease', 'work', 'dedup', 'unreserved', 'ledger', 'version']
     const names = [
-      ...['commits', 'claim', 'join', 'renew', 'reclaim', 'advance', 'read'],
+      ...['commits', 'claim', 'join', 'renew', 'reclaim', 'prune', 'advance', 'read'],
+      ...['pruned events', 'pruned work', 'pruned attempts', 'pruned dedup'],
       ...['claimed', 'fenced', 'renewed', 'reclaimed', 'rejected', 'leased at birth'],
       ...guards.flatMap((guard) => [`${guard} held`, `${guard} refused`]),
       ...['found nothing', 'found work', 'found event', 'found ledger', 'found version'],
-      ...['event.append', 'work.add', 'work.settle', 'work.again', 'attempt.append', 'ledger.reserve'],
+      ...[
+        'event.append',
+        'event.repeat',
+        'event.match',
+        'work.add',
+        'work.settle',
+        'work.again',
+        'attempt.append',
+        'ledger.reserve',
+      ],
       ...['ledger.settle', 'ledger.done', 'ledger.observe', 'deadLetter.put', 'record.put', 'record.delete'],
     ]
     const few = names.filter((name) => (seen.get(name) ?? 0) < 5)
     expect(few.map((name) => `${name}: ${seen.get(name) ?? 0}`)).toEqual([])
 
+    expect(seen.get('pruned deadLetters')).toBeGreaterThan(0)
     const states = new Set(dump.work.map((row) => row.state))
     for (const state of ['cancelled', 'dead', 'done', 'merged', 'parked', 'ready', 'skipped'] as const) {
       expect(states).toContain(state)
     }
     expect(new Set(dump.ledger.map((row) => row.state))).toEqual(new Set(LEDGER_STATES))
     expect(dump.work.some((row) => row.alone)).toBe(true)
+    expect(dump.events.some((row) => row.duplicates > 1)).toBe(true)
+    expect(dump.events.some((row) => row.raw !== null)).toBe(true)
     expect(dump.work.some((row) => row.epoch > 2)).toBe(true)
     expect(dump.ledger.some((row) => row.evidence.length > 1)).toBe(true)
     expect(dump.records.length).toBeGreaterThan(5)

@@ -1,9 +1,10 @@
 // What only PostgreSQL has: connections that break, several nodes on one database, migrations.
 
 import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { type PostgresServer, startPostgres, type TestDatabase } from '../../../test/support/postgres.ts'
-import type { Incarnation, NodeId, TenantId, WorkId } from '../../core/ids/index.ts'
+import type { EventId, Incarnation, NodeId, TenantId, WorkId } from '../../core/ids/index.ts'
 import { makeIds } from '../../core/ids/index.ts'
 import { DAY } from '../../core/time/index.ts'
 import { EMPTY_NOTE } from '../../core/work/index.ts'
@@ -11,6 +12,7 @@ import type { Commit, CommitResult, Guard, Store, Write } from '../../ports/stor
 import { StoreError } from '../../ports/store.ts'
 import { claimSql } from './claim.ts'
 import { openPostgresStore, type PostgresStoreOptions } from './index.ts'
+import { migrate } from './migrate.ts'
 import { MIGRATIONS } from './migrations.ts'
 import { type BreakingProxy, type Cut, startProxy } from './proxy.fixture.ts'
 
@@ -73,6 +75,15 @@ const commitOf = (guards: readonly Guard[], writes: readonly Write[]): Commit =>
   writes,
 })
 
+const newWork = {
+  kind: 'route' as const,
+  consumer: ROUTE,
+  definition: 'd',
+  codeHash: null,
+  expiresInMs: DAY,
+  replayOf: null,
+}
+
 function makeAccept(dedupKey: string, lease: Incarnation | null = null): Commit {
   const event = {
     id: ids.event(),
@@ -93,16 +104,7 @@ function makeAccept(dedupKey: string, lease: Incarnation | null = null): Commit 
     sensitive: [],
     matched: 1,
   }
-  const work = {
-    id: ids.work(),
-    kind: 'route' as const,
-    consumer: ROUTE,
-    definition: 'd',
-    codeHash: null,
-    eventId: event.id,
-    expiresInMs: DAY,
-    replayOf: null,
-  }
+  const work = { ...newWork, id: ids.work(), eventId: event.id }
   return commitOf(
     [{ g: 'dedup', source: 'shop', key: dedupKey }],
     [
@@ -387,6 +389,70 @@ describe('several nodes on one database', () => {
     return results
   }
 
+  test('[ST100] walks of retention and new work for the same events', async () => {
+    const database = await makeDatabase()
+    const stores = await Promise.all([open(database.url), open(database.url)])
+    const accepts = Array.from({ length: 120 }, (_, index) => makeShort(`key-${index}`))
+    await commitAll(stores[0]!, accepts)
+    const request = { tenant: TENANT, keepMs: {}, otherwiseMs: 0, after: null, scanMax: 40 }
+    const events = accepts.map(eventOf)
+    const gone = await Promise.all(
+      stores.map(async (store) => {
+        let sum = 0
+        for (let round = 0; round < 8; round += 1) {
+          const again = Array.from({ length: 6 }, () => events[random(events.length)]!)
+          const writes = (id: EventId): Write[] => [
+            { w: 'event.repeat', event: id, count: 1 },
+            { w: 'work.add', work: { ...newWork, id: ids.work(), eventId: id }, lease: null, delayMs: 0 },
+          ]
+          const [pruned] = await Promise.all([
+            store.prune(request),
+            commitAll(
+              store,
+              again.map((id) => commitOf([], writes(id))),
+            ),
+          ])
+          sum += pruned.events
+        }
+        return sum
+      }),
+    )
+    const dump = await dumpOf(stores[0]!)
+    const left = new Set(dump.events.map(({ id }) => id))
+    expect(gone[0]! + gone[1]! + left.size).toBe(120)
+    // Nothing hangs on an event that is gone, and what has work to do is there.
+    expect(dump.work.filter(({ eventId }) => !left.has(eventId))).toEqual([])
+    expect(new Set(dump.work.map(({ eventId }) => eventId))).toEqual(left)
+    expect(await server.query(database.url, ORPHANS)).toEqual([{ n: 0 }])
+    for (const store of stores) await store[Symbol.asyncDispose]()
+    await waitForBackends(database.url)
+    const stats = 'SELECT deadlocks::int AS n FROM pg_stat_database WHERE datname = current_database()'
+    expect(await server.query(database.url, stats)).toEqual([{ n: 0 }])
+  })
+
+  const ORPHANS =
+    'SELECT count(*)::int AS n FROM millrace.event_repeat WHERE event NOT IN (SELECT id FROM millrace.event)'
+
+  /** One whose work is done and whose window is over. */
+  function makeShort(dedupKey: string): Commit {
+    const [append, add] = makeAccept(dedupKey).writes
+    if (append?.w !== 'event.append' || add?.w !== 'work.add') throw new Error('not an accept')
+    const counters = { attempts: 1, waits: 0, losses: 0 }
+    return commitOf(
+      [],
+      [
+        { ...append, dedupForMs: 0 },
+        add,
+        { w: 'work.settle', work: add.work.id, to: 'done', counters, note: EMPTY_NOTE },
+      ],
+    )
+  }
+
+  const eventOf = ({ writes: [append] }: Commit): EventId => {
+    if (append?.w !== 'event.append') throw new Error('the commit appends no event')
+    return append.event.id
+  }
+
   /** Several rows of every table, in any order, some new and some old. */
   function makeTangle(work: readonly WorkId[]): Commit {
     const accept = makeAccept(`key-${random(400)}`)
@@ -426,6 +492,8 @@ describe('several nodes on one database', () => {
 })
 
 describe('migrations', () => {
+  /** What a release has brought never changes. */
+  const RELEASED = ['13635fe1e13e0b5f', 'a4f49dc654a34ce3', 'a91433f70475b03d']
   const readMigrations = (url: string) =>
     server.query(url, 'SELECT number, checksum FROM millrace.migration ORDER BY number')
 
@@ -434,6 +502,34 @@ describe('migrations', () => {
     const stores = await Promise.all([open(url), open(url), open(url)])
     expect(await commitAll(stores[0]!, [makeAccept('a')])).toMatchObject([{ ok: true }])
     expect(await readMigrations(url)).toHaveLength(MIGRATIONS.length)
+  })
+
+  test('a database of the release before keeps all it had, and takes what is new', async () => {
+    const { url } = await makeDatabase({ empty: true })
+    const pool = new pg.Pool({ connectionString: url })
+    const client = await pool.connect()
+    await migrate(client, 'millrace', MIGRATIONS.slice(0, 3))
+    client.release()
+    await pool.end()
+    const sums = (await readMigrations(url)).map(({ checksum }) => String(checksum).slice(0, 16))
+    expect(sums).toEqual(RELEASED)
+    const event = ids.event()
+    await server.query(
+      url,
+      `INSERT INTO millrace.event (tenant, id, source, subject, correlation_id, trace_id, dedup_key, payload_hash,
+         headers, data, matched, received_at)
+       VALUES ('acme', '${event}', 'shop', 'order.created', 'c', 't', 'k', 'h', '{}', '{"id":1}', 1, 1750000000000);
+       INSERT INTO millrace.work (tenant, id, kind, consumer, definition, event_id, epoch, created_at, expires_at, state,
+         due_at, alone, attempts, waits, losses)
+       VALUES ('acme', '${ids.work()}', 'route', '${ROUTE}', 'd', '${event}', 0, 1750000000000, 9750000000000, 'ready',
+         1750000000000, false, 0, 0, 0)`,
+    )
+    const store = await open(url)
+    await store.commit(commitOf([], [{ w: 'event.repeat', event, count: 2 }]))
+    const { owner } = await store.join(NODE, 30_000)
+    const { items } = await claimAll(store, owner)
+    expect(items).toMatchObject([{ event: { id: event, raw: null, data: '{"id":1}', duplicates: 2 } }])
+    expect(await store.forTenant(TENANT).event(event)).toMatchObject({ raw: null, duplicates: 2 })
   })
 
   test('a database of a newer version is left as it is', async () => {

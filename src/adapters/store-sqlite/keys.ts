@@ -53,27 +53,23 @@ export function noteDedup(
   session.dedupSlot = null
 }
 
-/** Forgets a key with the event that noted it. False: a later event has taken the key over. */
-export function forgetDedup(
+/** The hash under which the event is its key's last, or null if a later event has taken the key over. */
+export function findOwnHash(
   session: Session,
   tenant: number,
   source: string,
   key: string,
   event: number,
-): boolean {
+): string | null {
   const text = dedupText(tenant, source, key)
   for (let turn = 0; ; turn += 1) {
     const hash = hashKey(text, turn)
     const seq = session.keys.find(hash)
-    if (seq === event) {
-      session.keys.forget(hash)
-      return true
-    }
-    if (seq === undefined) return false
+    if (seq === event) return hash
+    if (seq === undefined) return null
     const row: EventKeyRow | undefined = session.sql.eventKey.get(seq)
-    if (row?.tenant === tenant && isSameText(row.source, source) && isSameText(row.dedup_key, key)) {
-      return false
-    }
+    if (row?.tenant === tenant && isSameText(row.source, source) && isSameText(row.dedup_key, key))
+      return null
   }
 }
 

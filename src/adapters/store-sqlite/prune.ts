@@ -4,7 +4,7 @@
 import type { Pruned, PruneRequest } from '../../core/retention/index.ts'
 import { keepMsOf, pruneEnd } from '../../core/retention/index.ts'
 import type { Instant } from '../../core/time/index.ts'
-import { forgetDedup } from './keys.ts'
+import { findOwnHash } from './keys.ts'
 import type { Session } from './session.ts'
 import { fromStored, type Stored } from './text.ts'
 
@@ -38,7 +38,7 @@ export function pruneEvents(
   const old = seen.filter(
     (row) =>
       row.received_at + keepMsOf(request, fromStored(row.source)) <= now &&
-      row.dedup_until <= now &&
+      (row.dedup_until <= now || hashOf(session, tenant, row) === null) &&
       !isNeeded(session, tenant, row.id),
   )
   const gone = old.length === 0 ? none() : transact(() => deleteEvents(session, tenant, old))
@@ -53,15 +53,24 @@ function isNeeded({ sql }: Session, tenant: number, id: string): boolean {
   )
 }
 
+function hashOf(session: Session, tenant: number, { seq, source, dedup_key }: OldEvent): string | null {
+  return findOwnHash(session, tenant, fromStored(source), fromStored(dedup_key), seq)
+}
+
 function deleteEvents(session: Session, tenant: number, old: readonly OldEvent[]): Gone {
   const { sql } = session
   session.isDirty = true
   const gone = none()
-  for (const { seq, id, source, dedup_key } of old) {
+  for (const event of old) {
+    const { seq, id } = event
     gone.attempts += Number(sql.pruneAttempts.run(tenant, id).changes)
     gone.work += Number(sql.pruneWork.run(tenant, id).changes)
     gone.deadLetters += Number(sql.pruneLetters.run(tenant, id).changes)
-    if (forgetDedup(session, tenant, fromStored(source), fromStored(dedup_key), seq)) gone.dedup += 1
+    const hash = hashOf(session, tenant, event)
+    if (hash !== null) {
+      gone.dedup += 1
+      session.keys.forget(hash)
+    }
     sql.pruneRepeats.run(seq)
     gone.events += Number(sql.pruneEvent.run(seq).changes)
   }

@@ -13,8 +13,9 @@ import type {
   WorkId,
 } from '../../core/ids/index.ts'
 import type { LedgerEntry, NewLedgerEntry } from '../../core/ledger/index.ts'
+import type { PruneRequest } from '../../core/retention/index.ts'
 import type { Instant } from '../../core/time/index.ts'
-import type { Note, WorkRow } from '../../core/work/index.ts'
+import type { NewWork, Note, WorkRow } from '../../core/work/index.ts'
 import type { ClaimRequest, ClaimResult, Commit, CommitResult, Guard, Page, Store, Write } from '../store.ts'
 import { makeFixedIds, OTHER, START, TENANT } from './kit.conformance.ts'
 
@@ -28,6 +29,7 @@ export type Operation =
   | { readonly op: 'join'; readonly node: NodeId; readonly ttlMs: number }
   | { readonly op: 'renew'; readonly owner: Incarnation; readonly ttlMs: number }
   | { readonly op: 'reclaim'; readonly limit: number }
+  | { readonly op: 'prune'; readonly request: PruneRequest }
   | { readonly op: 'advance'; readonly ms: number }
   | { readonly op: 'read'; readonly tenant: TenantId; readonly event: EventId; readonly limit: number }
 
@@ -65,6 +67,11 @@ const CONSUMERS = ['route:a', 'route:b', 'route:c'] as const
 const NODES = ['node-a', 'node-b', 'node-c'] as NodeId[]
 const CODE = [null, null, null, 'hash-1', 'hash-2'] as const
 const FATES = ['again', 'again', 'again', 'done', 'parked', 'dead', 'skipped', 'merged', 'cancelled'] as const
+/** Half of them closed, so that events can go. */
+const LETTER_STATES = [
+  ...(['open', 'ready_to_replay', 'replaying'] as const),
+  ...(['resolved', 'discarded', 'resolved', 'discarded', 'resolved'] as const),
+]
 const COUNTERS = { attempts: 1, waits: 2, losses: 0 }
 
 interface Turn {
@@ -81,7 +88,7 @@ const ledgerKeyOf = (pick: Pick): string => `key-${pick(12)}`
 
 export async function nextOperation(book: Book, pick: Pick, store: Store): Promise<Operation> {
   const turn: Turn = { book, pick, store }
-  switch (pick(12)) {
+  switch (pick(13)) {
     case 0:
     case 1:
       return { op: 'commits', commits: [makeAccept(turn)] }
@@ -100,6 +107,8 @@ export async function nextOperation(book: Book, pick: Pick, store: Store): Promi
       return makeLife(turn)
     case 10:
       return { op: 'reclaim', limit: oneOf(pick, [100, 2, 1, 0]) }
+    case 11:
+      return { op: 'prune', request: makePrune(turn) }
     default: {
       const event = oneOf(pick, book.events)
       return { op: 'read', tenant: tenantOf(pick), event: event?.id ?? book.ids.event(), limit: 1 + pick(9) }
@@ -144,6 +153,46 @@ function makeClaim({ book, pick }: Turn): ClaimRequest {
     maxAlone: pick(3),
     codeHashes: oneOf(pick, [['hash-1', 'hash-2'], ['hash-1'], []]),
   }
+}
+
+function makePrune({ book, pick }: Turn): PruneRequest {
+  return {
+    tenant: tenantOf(pick),
+    keepMs: oneOf(pick, [{ shop: 5_000, crm: 20_000 }, { shop: 0 }, {}]),
+    otherwiseMs: oneOf(pick, [30_000, 5_000]),
+    after: rarely(pick, 3) ? (oneOf(pick, book.events)?.id ?? null) : null,
+    scanMax: oneOf(pick, [100, 5, 1]),
+  }
+}
+
+/** What is learnt of an event later: that it came again, who wanted it, and that it is to be done once more. */
+function makeAfterthought(turn: Turn): Commit {
+  const { book, pick } = turn
+  const known = oneOf(pick, book.events.slice(-20))
+  const event = known?.id ?? book.ids.event()
+  const tenant = rarely(pick, 10) ? tenantOf(pick) : (known?.tenant ?? tenantOf(pick))
+  switch (pick(3)) {
+    case 0:
+      return makeCommit(tenant, [], [{ w: 'event.repeat', event, count: 1 + pick(3) }])
+    case 1:
+      return makeCommit(tenant, [], [{ w: 'event.match', event, matched: pick(3) }])
+    default:
+      return makeCommit(tenant, [], [makeAddition(turn, event)])
+  }
+}
+
+function makeAddition({ book, pick }: Turn, eventId: EventId): Write {
+  const work: NewWork = {
+    id: book.ids.work(),
+    kind: 'route',
+    consumer: oneOf(pick, CONSUMERS),
+    definition: `definition-${pick(3)}`,
+    codeHash: oneOf(pick, CODE),
+    eventId,
+    expiresInMs: 1_000 * (1 + pick(100)),
+    replayOf: null,
+  }
+  return { w: 'work.add', work, lease: pick(2) === 0 ? null : recentOwner(book, pick), delayMs: 0 }
 }
 
 function makeAccept(turn: Turn): Commit {
@@ -191,7 +240,7 @@ function makeEvent({ book, pick }: Turn, tenant: TenantId): NewEvent {
     payloadHash: `hash-${pick(5)}`,
     headers: '{}',
     data: oneOf(pick, ['{}', '{"text":"😀 \' \\" \\u0000"}', '[1.0,12345678901234567890]']),
-    raw: null,
+    raw: oneOf(pick, [null, null, 'a=1&b=\u0000']),
     sensitive: [],
     matched: pick(3),
   }
@@ -200,7 +249,10 @@ function makeEvent({ book, pick }: Turn, tenant: TenantId): NewEvent {
 /** Something about a row that exists, mostly guarded so that it holds. */
 async function makeDecision(turn: Turn): Promise<Commit> {
   const { book, pick, store } = turn
-  switch (pick(8)) {
+  switch (pick(10)) {
+    case 3:
+    case 4:
+      return makeAfterthought(turn)
     case 0:
       return makeRecordPut(turn)
     case 1:
@@ -257,7 +309,7 @@ function makeLetter(
   return {
     id,
     version,
-    state: oneOf(pick, ['open', 'ready_to_replay', 'replaying', 'resolved', 'discarded'] as const),
+    state: oneOf(pick, LETTER_STATES),
     class: oneOf(pick, ['config', 'validation', 'poison'] as const),
     reason: oneOf(pick, ['rejected', 'cap_reached', 'expired'] as const),
     consumer: oneOf(pick, CONSUMERS),
@@ -393,6 +445,8 @@ export async function perform(subject: Subject, operation: Operation): Promise<u
       return store.renew(operation.owner, operation.ttlMs)
     case 'reclaim':
       return store.reclaim(operation.limit)
+    case 'prune':
+      return store.prune(operation.request)
     case 'advance':
       await subject.advance(operation.ms)
       return null
@@ -414,6 +468,9 @@ async function readSome(store: Store, { tenant, event, limit }: Extract<Operatio
     open: await Promise.all((await reads.workOfEvent(event)).map(({ id }) => reads.ledgerOfWork(id))),
     events: await twice((cursor) => reads.events({ cursor, limit, source: 'shop' })),
     found: await twice((cursor) => reads.events({ cursor, limit, q: 'OBJECT-1', scanMax: 20 * limit })),
+    object: await twice((cursor) =>
+      reads.events({ cursor, limit, objectId: 'object-1', from: START + 3_000 }),
+    ),
     caused: await reads.causedBy(event, limit),
     records: await twice((cursor) => reads.records({ cursor, limit: 1 + (limit % 3), kind: 'setting' })),
     groups: await reads.deadLetterGroups({ state: 'open' }),
