@@ -156,6 +156,7 @@ const RECIPES: Readonly<Record<string, () => Recipe | readonly Recipe[]>> = {
     { status: 200, query: `?q=${rows.event}` },
   ],
   listUnmatched: () => ({ status: 200 }),
+  listRejections: () => [{ status: 200 }, { status: 200, query: `?source=${VICTIM}_shop` }],
   getEvent: () => ({ status: 404, params: { id: rows.event } }),
   getEventBody: () => ({ status: 404, params: { id: rows.event } }),
   replayEvents: () => [

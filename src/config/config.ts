@@ -31,6 +31,8 @@ export interface Config {
   readonly bodyBytesMax: number
   /** Networks in CIDR notation. */
   readonly trustedProxies: readonly string[]
+  /** Without a slash at the end; null: as requests say. */
+  readonly publicUrl: string | null
   /** Networks in CIDR notation. */
   readonly outboundAllow: readonly string[]
   readonly shutdownMs: number
@@ -82,6 +84,7 @@ export function resolveConfig(env: Readonly<Record<string, string | undefined>>)
     concurrency: read('concurrency', context) as number,
     bodyBytesMax: read('bodyBytesMax', context) as number,
     trustedProxies: Object.freeze(read('trustedProxies', context) ?? []),
+    publicUrl: read('publicUrl', context),
     outboundAllow: Object.freeze(read('outboundAllow', context) ?? []),
     shutdownMs: read('shutdownMs', context) as number,
   } satisfies Config

@@ -184,8 +184,17 @@ export const SETTINGS = {
     defaultText: 'none',
     default: () => '',
     description:
-      'Proxies in front of the node whose `x-forwarded-for` is believed. Failed sign-ins are counted by the address that it names.',
+      'Proxies in front of the node whose `x-forwarded-for`, `x-forwarded-proto` and `x-forwarded-host` are believed. Failed sign-ins are counted, and senders allowed by `allow`, by the address that they name.',
     parse: (text) => parseNetworkList(text, []),
+  }),
+  publicUrl: setting<string>({
+    env: 'MILLRACE_PUBLIC_URL',
+    type: 'an http or https address',
+    defaultText: 'as requests and trusted proxies say',
+    default: () => null,
+    description:
+      'Where senders reach this node, such as https://hooks.example.com. Twilio, HubSpot and Square sign the address that they call: set it where a proxy changes that.',
+    parse: parsePublicUrl,
   }),
   outboundAllow: setting<readonly string[]>({
     env: 'MILLRACE_OUTBOUND_ALLOW',
@@ -205,6 +214,17 @@ export const SETTINGS = {
     parse: (text) => parseBounded(text, parseDuration, '0s', '10m', 'a duration such as 10s'),
   }),
 } as const
+
+function parsePublicUrl(text: string): string | Problem {
+  const url = URL.canParse(text) ? new URL(text) : null
+  const isPlain = url !== null && url.search === '' && url.hash === '' && url.username + url.password === ''
+  if (!isPlain || !/^https?:$/.test(url.protocol) || /[?#\s]/.test(text)) {
+    return new Problem(
+      'Write an address such as https://hooks.example.com, with a path only if the proxy takes it away.',
+    )
+  }
+  return `${url.origin}${url.pathname.replace(/\/+$/, '')}`
+}
 
 const ADMIN_KEY_LENGTH_MIN = 20
 

@@ -1,23 +1,23 @@
 // What the HTTP surface asks of the rest: the narrow part of the engine and the store that routes use.
 
-import type { EventId, TenantId } from '../core/ids/index.ts'
+import type { TenantId } from '../core/ids/index.ts'
 import type { Instant } from '../core/time/index.ts'
 import type { Access } from '../engine/access/index.ts'
 import type { Definitions } from '../engine/definitions/index.ts'
 import type { Idempotency } from '../engine/idempotency.ts'
-import type { BulkReplays, DeadLetterActions, Feed, Meter, WorkActions } from '../engine/index.ts'
+import type {
+  BulkReplays,
+  DeadLetterActions,
+  Engine,
+  Feed,
+  IntakeRequest,
+  Meter,
+  Received,
+  WorkActions,
+} from '../engine/index.ts'
 import type { Inspect } from '../engine/inspect/index.ts'
 import type { TenantReads } from '../ports/store.ts'
 import type { SecretVault } from '../ports/vault.ts'
-
-export interface IngestRequest {
-  readonly tenant: string
-  readonly source: string
-  /** Lower-case names. */
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>
-  readonly body: Uint8Array
-  readonly remoteAddress: string
-}
 
 interface DemoState {
   /** Whether the demo definitions are in force for the caller’s tenant. */
@@ -38,8 +38,14 @@ interface DemoApi {
 }
 
 export interface HttpApi {
-  /** Settles when the event is durable; throws AppError on refusal. */
-  accept(request: IngestRequest): Promise<{ readonly eventId: EventId; readonly duplicate: boolean }>
+  /** Settles when the event is durable, or a handshake answered; throws AppError on refusal. */
+  receive(request: IntakeRequest): Promise<Received>
+  /** Tells of a request that was refused before it came that far. */
+  refused: Engine['refused']
+  /** What was refused on the way in. */
+  readonly rejections: Engine['rejections']
+  /** Settles when all that can be kept is durable. */
+  publish: Engine['publish']
   reads(tenant: TenantId): TenantReads
   readonly deadLetters: DeadLetterActions
   readonly work: WorkActions

@@ -3,7 +3,8 @@ import { type AddressInfo, connect } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
 import { AppError } from '../core/errors/index.ts'
 import type { EventId } from '../core/ids/index.ts'
-import type { HttpApi, IngestRequest } from './api.ts'
+import type { IntakeRequest } from '../engine/index.ts'
+import type { HttpApi } from './api.ts'
 import { isIngest, makeIngest } from './ingest.ts'
 
 const servers: Server[] = []
@@ -16,21 +17,34 @@ afterEach(async () => {
 
 interface World {
   readonly port: number
-  readonly accepted: IngestRequest[]
+  readonly accepted: IntakeRequest[]
+  /** What was refused before it was passed on. */
+  readonly refused: { readonly source: string; readonly address: string; readonly code: string }[]
   readonly failures: unknown[]
   closing: boolean
 }
 
-async function makeWorld(over: { bodyBytesMax?: number; accept?: HttpApi['accept'] } = {}): Promise<World> {
-  const accepted: IngestRequest[] = []
+async function makeWorld(
+  over: {
+    bodyBytesMax?: number
+    receive?: HttpApi['receive']
+    trustedProxies?: readonly string[]
+    publicBase?: string
+  } = {},
+): Promise<World> {
+  const accepted: IntakeRequest[] = []
+  const refused: World['refused'] = []
   const failures: unknown[] = []
-  const world = { port: 0, accepted, failures, closing: false }
+  const world = { port: 0, accepted, refused, failures, closing: false }
   let requests = 0
   const ingest = makeIngest({
-    accept: async (request) => {
+    receive: async (request) => {
       accepted.push(request)
-      return over.accept ? over.accept(request) : { eventId: 'evt_1' as EventId, duplicate: false }
+      return over.receive ? over.receive(request) : { eventId: 'evt_1' as EventId, duplicate: false }
     },
+    refused: ({ source, address = '' }, { code }) => refused.push({ source, address, code }),
+    trustedProxies: over.trustedProxies ?? [],
+    publicBase: over.publicBase ?? null,
     bodyBytesMax: over.bodyBytesMax ?? 1_000,
     requestId: () => {
       requests += 1
@@ -112,7 +126,10 @@ describe('an accepted request', () => {
     expect(world.accepted[0]).toMatchObject({
       tenant: 'default',
       source: 'git_hub-2',
-      remoteAddress: '127.0.0.1',
+      method: 'POST',
+      target: '/in/default/git_hub-2?x=1',
+      address: '127.0.0.1',
+      publicUrl: `http://127.0.0.1:${world.port}/in/default/git_hub-2?x=1`,
     })
     expect(world.accepted[0]!.headers['x-github-event']).toBe('push')
     expect(Buffer.from(world.accepted[0]!.body).equals(body)).toBe(true)
@@ -134,7 +151,7 @@ describe('an accepted request', () => {
   })
 
   test('as a duplicate says so', async () => {
-    const world = await makeWorld({ accept: async () => ({ eventId: 'evt_0' as EventId, duplicate: true }) })
+    const world = await makeWorld({ receive: async () => ({ eventId: 'evt_0' as EventId, duplicate: true }) })
     expect(await send(world, {})).toMatchObject({ status: 202, body: { eventId: 'evt_0', duplicate: true } })
   })
 
@@ -168,7 +185,7 @@ describe('an accepted request', () => {
 describe('a refused request', () => {
   test('gets the problem that accept threw', async () => {
     const world = await makeWorld({
-      accept: async () => {
+      receive: async () => {
         throw new AppError('signature_wrong', 'the header x-hub-signature-256 does not match')
       },
     })
@@ -187,7 +204,7 @@ describe('a refused request', () => {
 
   test('by our own failure is told nothing but its number, and reported', async () => {
     const world = await makeWorld({
-      accept: async () => {
+      receive: async () => {
         throw new Error('hidden')
       },
     })
@@ -199,7 +216,7 @@ describe('a refused request', () => {
 
   test('with another method learns the one that works', async () => {
     const world = await makeWorld()
-    for (const method of ['GET', 'PUT', 'DELETE']) {
+    for (const method of ['PUT', 'DELETE', 'PATCH']) {
       const answer = await send(world, { method, headers: {}, body: null })
       expect(answer).toMatchObject({
         status: 405,
@@ -211,19 +228,19 @@ describe('a refused request', () => {
   })
 
   test.each([
-    { 'content-type': 'text/plain' },
-    { 'content-type': 'application/x-www-form-urlencoded' },
+    { 'content-type': 'multipart/form-data; boundary=x' },
+    { 'content-type': 'application/octet-stream' },
     { 'content-type': 'application/jsonp' },
-    { 'content-type': '' },
-    {},
-    { 'content-type': 'application/json', 'content-encoding': 'gzip' },
-  ])('with %j is 415', async (headers) => {
+    { 'content-type': 'application/json', 'content-encoding': 'zstd' },
+    { 'content-type': 'application/json', 'content-encoding': 'gzip, gzip' },
+  ])('[GU10] [GU15] with %j is 415', async (headers) => {
     const world = await makeWorld()
     expect(await send(world, { headers: headers as Record<string, string> })).toMatchObject({
       status: 415,
       body: { code: 'wrong_type' },
     })
     expect(world.accepted).toEqual([])
+    expect(world.refused).toEqual([{ source: 'github', address: '127.0.0.1', code: 'wrong_type' }])
   })
 
   test.each([
@@ -246,7 +263,7 @@ describe('a refused request', () => {
     const world = await makeWorld()
     const one = (type: string, end: string) =>
       `POST /in/default/x HTTP/1.1\r\nhost: x\r\ncontent-type: ${type}\r\ncontent-length: 2\r\n${end}\r\n{}`
-    const answer = await talk(world, one('text/plain', ''), one('application/json', 'connection: close\r\n'))
+    const answer = await talk(world, one('image/png', ''), one('application/json', 'connection: close\r\n'))
     expect(answer.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 415', 'HTTP/1.1 202'])
   })
 })
@@ -305,9 +322,73 @@ describe('a body that is too large', () => {
   test('is refused too where the request is refused anyway', async () => {
     const world = await makeWorld({ bodyBytesMax: 1_000 })
     const chunk = `400\r\n${'x'.repeat(1_024)}\r\n`
-    const text = head.replace('application/json', 'text/plain')
+    const text = head.replace('application/json', 'image/png')
     const answer = await talk(world, `${text}transfer-encoding: chunked\r\n\r\n`, chunk, chunk, '0\r\n\r\n')
     expect(answer.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 413'])
+  })
+})
+
+describe('what a source answers itself', () => {
+  const own = { status: 200, contentType: 'text/xml', body: '<Response/>' }
+
+  test('[GU19] to an event is sent as it is, and no browser runs it', async () => {
+    const world = await makeWorld({
+      receive: async () => ({ eventId: 'evt_1' as EventId, duplicate: false, answer: own }),
+    })
+    const one = 'POST /in/default/x HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: 2\r\n\r\n{}'
+    const answer = await talk(world, one)
+    expect(answer).toMatch(/^HTTP\/1\.1 200 /)
+    expect(answer).toMatch(/content-type: text\/xml\r\n/)
+    expect(answer).toMatch(/content-security-policy: default-src 'none'; sandbox\r\n/)
+    expect(answer.endsWith('\r\n\r\n<Response/>')).toBe(true)
+  })
+
+  test('[GU18] to a handshake, also one that comes with GET', async () => {
+    const world = await makeWorld({ receive: async () => ({ handshake: { ...own, body: '"yes"' } }) })
+    const path = '/in/default/github?hub.challenge=17'
+    const answer = await send(world, { method: 'GET', path, headers: {}, body: null })
+    expect(answer).toMatchObject({ status: 200, body: 'yes' })
+    expect(world.accepted).toMatchObject([{ method: 'GET', target: path }])
+  })
+
+  test('cannot break the node, whatever type it gives', async () => {
+    const world = await makeWorld({
+      receive: async () => ({ handshake: { ...own, contentType: 'a\r\nx-evil: 1' } }),
+    })
+    expect(await send(world, {})).toMatchObject({ status: 500, body: { code: 'internal' } })
+    expect(world.failures).toHaveLength(1)
+  })
+})
+
+describe('behind a proxy', () => {
+  const headers = {
+    'content-type': 'application/json',
+    host: 'node.internal:4400',
+    'x-forwarded-for': '140.82.115.3, 203.0.113.7',
+    'x-forwarded-proto': 'https',
+    'x-forwarded-host': 'hooks.example',
+  }
+
+  test('[GU4] [GU6] a trusted one says who sent it and where to', async () => {
+    const world = await makeWorld({ trustedProxies: ['127.0.0.0/8'] })
+    await send(world, { headers })
+    expect(world.accepted).toMatchObject([
+      { address: '203.0.113.7', publicUrl: 'https://hooks.example/in/default/github' },
+    ])
+  })
+
+  test('[GU5] of any other no word is taken', async () => {
+    const world = await makeWorld({ trustedProxies: ['10.0.0.0/8'] })
+    await send(world, { headers })
+    expect(world.accepted).toMatchObject([
+      { address: '127.0.0.1', publicUrl: 'http://node.internal:4400/in/default/github' },
+    ])
+  })
+
+  test('[GU6] what the operator says goes first', async () => {
+    const world = await makeWorld({ trustedProxies: ['127.0.0.1'], publicBase: 'https://mill.example/hooks' })
+    await send(world, { headers, path: '/in/default/github?a=b' })
+    expect(world.accepted).toMatchObject([{ publicUrl: 'https://mill.example/hooks/in/default/github?a=b' }])
   })
 })
 

@@ -1,11 +1,17 @@
 // POST /in/{tenant}/{source}, on bare node:http: this is the way of every webhook, and a framework would be the dearest
-// part of it. The body is passed on as the bytes that came, because signatures are made over those.
+// part of it. The body is passed on as the bytes that came, because signatures are made over those. GET is passed on too: some
+// vendors ask with it before they send.
 //
-// Invariants: I1 exactly one answer per request. I2 at most `bodyBytesMax` bytes of a body are kept.
+// Invariants: I1 exactly one answer per request. I2 at most `bodyBytesMax` bytes of a body are kept. I3 what is refused here is
+// told to the engine, which lists it with its own refusals.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { type Encoding, readEncoding, readMediaType } from '../core/body/index.ts'
 import { AppError } from '../core/errors/index.ts'
+import { clientAddress, compileNetworks, publicUrl } from '../core/guard/index.ts'
+import type { IntakeRequest, Received } from '../engine/index.ts'
 import type { HttpApi } from './api.ts'
+import { makeInflater } from './inflate.ts'
 import { isOurFailure, PROBLEM_TYPE, problemHeaders, toProblem } from './problem.ts'
 
 const PREFIX = '/in/'
@@ -14,7 +20,12 @@ const NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/
 const LINGER_MS = 2_000
 
 export interface IngestOptions {
-  readonly accept: HttpApi['accept']
+  readonly receive: HttpApi['receive']
+  readonly refused: HttpApi['refused']
+  /** Networks of proxies whose word about the sender is taken. */
+  readonly trustedProxies: readonly string[]
+  /** Where senders reach this node, without a slash at the end; null: as the request says. */
+  readonly publicBase: string | null
   readonly bodyBytesMax: number
   requestId(): string
   /** While the server closes, connections are not kept. */
@@ -30,7 +41,9 @@ export function isIngest(url: string | undefined): boolean {
 }
 
 export function makeIngest(options: IngestOptions): IngestHandler {
-  const { accept, bodyBytesMax } = options
+  const { bodyBytesMax } = options
+  const inflater = makeInflater()
+  const isTrusted = compileNetworks(options.trustedProxies)
 
   const answer = (
     response: ServerResponse,
@@ -52,20 +65,18 @@ export function makeIngest(options: IngestOptions): IngestHandler {
     response.writeHead(status, list).end(text)
   }
 
-  const refuse = (response: ServerResponse, error: unknown, extra: Readonly<Record<string, string>> = {}) => {
+  const refuse = (response: ServerResponse, error: unknown) => {
     const requestId = options.requestId()
     if (isOurFailure(error)) options.onFailure(error, requestId)
     const problem = toProblem(error, requestId)
-    const headers = { ...problemHeaders(problem), ...extra }
-    answer(response, problem.status, PROBLEM_TYPE, headers, JSON.stringify(problem))
+    answer(response, problem.status, PROBLEM_TYPE, problemHeaders(problem), JSON.stringify(problem))
   }
 
   /** Refuses a body that is still coming: half-closes and lets the rest run out, for a while. */
-  const refuseAndLinger = (request: IncomingMessage) => {
-    const problem = toProblem(
-      new AppError('body_too_large', `the limit is ${bodyBytesMax} bytes`),
-      options.requestId(),
-    )
+  const refuseAndLinger = (request: IncomingMessage, target: Target | null) => {
+    const error = new AppError('body_too_large', `the limit is ${bodyBytesMax} bytes`)
+    if (target !== null) options.refused(describe(request, target, EMPTY, null), error)
+    const problem = toProblem(error, options.requestId())
     const text = JSON.stringify(problem)
     const { socket } = request
     socket.end(
@@ -81,7 +92,51 @@ export function makeIngest(options: IngestOptions): IngestHandler {
     request.once('end', close).once('close', close).resume()
   }
 
-  const receive = (request: IncomingMessage, response: ServerResponse, tenant: string, source: string) => {
+  /** Most requests need neither of the two addresses: they are made when somebody asks. */
+  const describe = (
+    { method, headers, url, socket }: IncomingMessage,
+    { tenant, source }: Target,
+    body: Uint8Array,
+    encoding: Encoding | null,
+  ): IntakeRequest => ({
+    tenant,
+    source,
+    headers,
+    body,
+    method: method as string,
+    target: url as string,
+    get address() {
+      return clientAddress(socket.remoteAddress ?? '', headers['x-forwarded-for'], isTrusted)
+    },
+    get publicUrl() {
+      const peer = socket.remoteAddress ?? ''
+      const input = { peer, headers, isEncrypted: 'encrypted' in socket, target: url as string }
+      return publicUrl(input, isTrusted, options.publicBase)
+    },
+    ...(encoding !== null && { inflate: (bytesMax: number) => inflater(encoding, body, bytesMax) }),
+  })
+
+  const tell = (response: ServerResponse, received: Received) => {
+    const own = 'handshake' in received ? received.handshake : received.answer
+    if (own !== undefined) return answer(response, own.status, own.contentType, OWN_ANSWER, own.body)
+    const { eventId, duplicate } = received as Exclude<Received, { handshake: unknown }>
+    const text = `{"eventId":"${eventId}","duplicate":${duplicate}}`
+    answer(response, 202, 'application/json', null, text)
+  }
+
+  const pass = (response: ServerResponse, request: IntakeRequest) => {
+    options
+      .receive(request)
+      .then((received) => tell(response, received))
+      .catch((error) => refuse(response, error))
+  }
+
+  const receive = (
+    request: IncomingMessage,
+    response: ServerResponse,
+    target: Target,
+    encoding: Encoding | null,
+  ) => {
     let first: Buffer | null = null
     let more: Buffer[] | null = null
     let size = 0
@@ -90,51 +145,50 @@ export function makeIngest(options: IngestOptions): IngestHandler {
       if (size > bodyBytesMax) {
         request.off('data', onData).off('end', onEnd)
         first = more = null
-        refuseAndLinger(request)
+        refuseAndLinger(request, target)
       } else if (first === null) first = chunk
       else if (more === null) more = [first, chunk]
       else more.push(chunk)
     }
     const onEnd = () => {
       const body = more !== null ? Buffer.concat(more, size) : (first ?? EMPTY)
-      const { headers } = request
-      accept({ tenant, source, headers, body, remoteAddress: request.socket.remoteAddress ?? '' }).then(
-        ({ eventId, duplicate }) =>
-          answer(
-            response,
-            202,
-            'application/json',
-            null,
-            `{"eventId":"${eventId}","duplicate":${duplicate}}`,
-          ),
-        (error) => refuse(response, error),
-      )
+      pass(response, describe(request, target, body, encoding))
     }
     request.on('data', onData).on('end', onEnd)
   }
 
   return (request, response) => {
     const target = parseTarget(request.url as string)
-    if (target === null) return discard(request, () => refuse(response, new AppError('unknown_source')))
+    if (target === null) return discard(request, null, () => refuse(response, new AppError('unknown_source')))
+    const refuseHere = (error: AppError) =>
+      discard(request, target, () => {
+        options.refused(describe(request, target, EMPTY, null), error)
+        refuse(response, error)
+      })
+    if (request.method === 'GET') {
+      return discard(request, target, () => pass(response, describe(request, target, EMPTY, null)))
+    }
     if (request.method !== 'POST') {
-      const error = new AppError('method_not_allowed', `${request.method} is not possible here`)
-      return discard(request, () => refuse(response, error, { allow: 'POST' }))
+      const detail = 'events are sent with POST'
+      return refuseHere(new AppError('method_not_allowed', detail, { details: { allow: ['POST'] } }))
     }
     const length = request.headers['content-length']
-    if (length !== undefined && Number(length) > bodyBytesMax) return refuseAndLinger(request)
-    const fault = typeFault(request.headers['content-type'], request.headers['content-encoding'])
-    if (fault !== null) return discard(request, () => refuse(response, fault))
-    receive(request, response, target.tenant, target.source)
+    if (length !== undefined && Number(length) > bodyBytesMax) return refuseAndLinger(request, target)
+    const media = readMediaType(request.headers['content-type'])
+    if (!media.ok) return refuseHere(new AppError('wrong_type', media.detail))
+    const encoded = readEncoding(request.headers['content-encoding'])
+    if (!encoded.ok) return refuseHere(new AppError('wrong_type', encoded.detail))
+    receive(request, response, target, encoded.encoding)
   }
 
   /** Reads what is left of a refused request, so that the connection can be used again; too much ends it. */
-  function discard(request: IncomingMessage, done: () => void): void {
+  function discard(request: IncomingMessage, target: Target | null, done: () => void): void {
     let size = 0
     const onData = (chunk: Buffer) => {
       size += chunk.length
       if (size <= bodyBytesMax) return
       request.off('data', onData).off('end', done)
-      refuseAndLinger(request)
+      refuseAndLinger(request, target)
     }
     request.on('data', onData).once('end', done)
   }
@@ -142,7 +196,15 @@ export function makeIngest(options: IngestOptions): IngestHandler {
 
 const EMPTY = Buffer.alloc(0)
 
-function parseTarget(url: string): { tenant: string; source: string } | null {
+/** What a source answers is not a page of ours, whatever type it gives it: no browser may run anything of it here. */
+const OWN_ANSWER = { 'content-security-policy': "default-src 'none'; sandbox" }
+
+interface Target {
+  readonly tenant: string
+  readonly source: string
+}
+
+function parseTarget(url: string): Target | null {
   const query = url.indexOf('?')
   const end = query === -1 ? url.length : query
   const slash = url.indexOf('/', PREFIX.length)
@@ -150,20 +212,4 @@ function parseTarget(url: string): { tenant: string; source: string } | null {
   const tenant = url.slice(PREFIX.length, slash)
   const source = url.slice(slash + 1, end)
   return NAME.test(tenant) && NAME.test(source) ? { tenant, source } : null
-}
-
-function typeFault(type: string | undefined, encoding: string | undefined): AppError | null {
-  if (encoding !== undefined && encoding !== 'identity') {
-    return fault(`the content encoding ${encoding} is not supported; send the body as it is`)
-  }
-  if (type === 'application/json') return null
-  if (type === undefined) return fault('there is no content type')
-  const end = type.indexOf(';')
-  const name = (end === -1 ? type : type.slice(0, end)).trim().toLowerCase()
-  if (name === 'application/json' || /^[a-z]+\/[\w.-]+\+json$/.test(name)) return null
-  return fault(`${name.slice(0, 100)} is not JSON`)
-}
-
-function fault(detail: string): AppError {
-  return new AppError('wrong_type', detail)
 }

@@ -13,6 +13,8 @@ declare module 'fastify' {
     role?: NeededRole
     /** It changes nothing, so it can be sent again without a name, and its answer is not kept. */
     readsOnly?: true
+    /** What it is sent has a name of its own, by which it is known again: a key would say nothing new. */
+    isIdempotent?: true
   }
 }
 
@@ -74,8 +76,8 @@ const IDEMPOTENCY_KEY: Schema = {
 /** POSTs under /v1 whose answers may be kept. */
 export function takesIdempotencyKey(route: Pick<RouteOptions, 'url' | 'method' | 'config'>): boolean {
   const isOpen = neededRole(route) === 'open'
-  const { answerIsSecret, readsOnly } = route.config ?? {}
-  return route.method === 'POST' && !isOpen && answerIsSecret !== true && readsOnly !== true
+  const { answerIsSecret, readsOnly, isIdempotent } = route.config ?? {}
+  return route.method === 'POST' && !isOpen && !answerIsSecret && !readsOnly && !isIdempotent
 }
 
 function completeRoute(route: RouteOptions): void {
@@ -97,7 +99,8 @@ const INGEST = {
     operationId: 'ingest',
     tags: ['ingest'],
     summary: 'Send an event to a source, signed as the source asks for',
-    description: 'The body is kept byte for byte. The answer comes when the event is durable.',
+    description:
+      'The body is kept as it came; it may be compressed (gzip, deflate, br). The answer comes when the event is durable. A source may have an answer of its own (`respond`), and answer handshakes, also with GET.',
     security: [],
     'x-millrace-role': 'open',
     parameters: ['tenant', 'source'].map((name) => ({
@@ -106,7 +109,14 @@ const INGEST = {
       required: true,
       schema: { type: 'string', minLength: 1, maxLength: 128, pattern: '^[A-Za-z0-9][A-Za-z0-9_.-]*$' },
     })),
-    requestBody: { required: true, content: { 'application/json': { schema: anything } } },
+    requestBody: {
+      required: true,
+      content: {
+        'application/json': { schema: anything },
+        'application/x-www-form-urlencoded': { schema: anything },
+        'text/plain': { schema: string },
+      },
+    },
     responses: {
       202: {
         description: 'Accepted and durable. A duplicate answers with the first event’s id.',

@@ -48,7 +48,10 @@ function makeWorld(over: Partial<HttpApi> = {}, closeMs = 1_000) {
   const calls: unknown[][] = []
   const feed = makeFeed()
   const api: HttpApi = {
-    accept: async () => ({ eventId: 'evt_new' as EventId, duplicate: false }),
+    receive: async () => ({ eventId: 'evt_new' as EventId, duplicate: false }),
+    refused: () => {},
+    rejections: { list: async () => ({ items: [], counts: [], nextCursor: null }) },
+    publish: async () => [],
     reads: (tenant) => store.forTenant(tenant),
     deadLetters: {
       ready: async (...args) => void calls.push(['ready', ...args]),
@@ -642,7 +645,7 @@ describe('on one port', () => {
       status: 202,
       body: '{"eventId":"evt_new","duplicate":false}',
     })
-    expect(await send(port, 'GET', '/in/default/shop')).toMatchObject({ status: 405 })
+    expect(await send(port, 'PUT', '/in/default/shop')).toMatchObject({ status: 405 })
     expect(await send(port, 'GET', '/v1/events')).toMatchObject({ status: 200 })
     expect(await send(port, 'GET', '/healthz')).toMatchObject({ status: 200 })
   })
@@ -654,7 +657,7 @@ describe('on one port', () => {
       entered = resolve
     })
     const { server } = makeWorld({
-      accept: () =>
+      receive: () =>
         new Promise((resolve) => {
           release = () => resolve({ eventId: 'evt_late' as EventId, duplicate: false })
           entered()
@@ -697,7 +700,7 @@ describe('on one port', () => {
   })
 
   test('closing does not wait for ever for somebody who never ends', async () => {
-    const { server } = makeWorld({ accept: () => new Promise(() => {}) })
+    const { server } = makeWorld({ receive: () => new Promise(() => {}) })
     const { port } = await server.listen({ host: '127.0.0.1', port: 0 })
     const socket = connect(port, '127.0.0.1')
     const ended = new Promise((resolve) => socket.once('close', resolve))

@@ -32,6 +32,7 @@ import { addHealthRoutes } from './routes-health.ts'
 import { addKeyRoutes, addTenantRoutes } from './routes-keys.ts'
 import { addOverviewRoutes } from './routes-overview.ts'
 import { addPublishRoutes } from './routes-publish.ts'
+import { addRejectionRoutes } from './routes-rejections.ts'
 import { addReplayRoutes } from './routes-replays.ts'
 import { addSecretRoutes } from './routes-secrets.ts'
 import { addStreamRoutes } from './routes-stream.ts'
@@ -155,6 +156,7 @@ export function makeHttpServer(api: HttpApi, options: HttpServerOptions): HttpSe
       addSecretRoutes(scope, api)
       addPublishRoutes(scope, api, limits)
       addEventRoutes(scope, api, log)
+      addRejectionRoutes(scope, api)
       addWorkRoutes(scope, api)
       addDeadLetterRoutes(scope, api, limits, log)
       addReplayRoutes(scope, api)
