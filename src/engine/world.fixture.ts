@@ -160,9 +160,10 @@ export async function workOf(world: World, eventId: EventId): Promise<WorkRow> {
 
 const START_AT = 1_700_000_000_000
 
-/** `answer` gives the outcome of a call at once; left out, or null, the test answers by hand. */
+/** `answer` gives the outcome of a call at once; left out, or null, the test answers by hand. `secrets` are what any name stands for. */
 export function makeWorld(
   answer: (request: HttpRequest, call: number) => HttpOutcome | null = () => null,
+  secrets: readonly string[] = [],
 ): World {
   const time = makeManualTime()
   const kept = makeMemoryStore({ now: time.now, defer: (callback) => time.defer(callback, () => true) })
@@ -196,11 +197,11 @@ export function makeWorld(
             return unlessDead(hand.promise, alive)
           },
         },
-        vault: { resolve: async () => [] },
+        vault: { resolve: async () => secrets },
         log,
         code,
       },
-      { ...ENGINE_DEFAULTS, node: name as NodeId, ...options.config },
+      { ...ENGINE_DEFAULTS, retentionEveryMs: 0, node: name as NodeId, ...options.config },
     )
     const documents = (options.documents ?? [SOURCE, ROUTE]).map((document) =>
       document.kind === 'Route' && document.do.type === 'function' && document.do.codeHash === ''
