@@ -4,11 +4,12 @@ import { randomInt, randomUUID } from 'node:crypto'
 import { type Command, Option } from 'commander'
 import type { SourceDocument } from '../../core/definition/index.ts'
 import { type JsonValue, parseJson, stringifyJson } from '../../core/json/index.ts'
-import { findTameNumber, makeGithubSample, SAMPLE_NAMES } from '../../demo/index.ts'
+import { findTameNumber, makeGithubSample } from '../../demo/index.ts'
 import { type Cli, collect, handle, type Session, wholeNumber } from '../command.ts'
 import { CliError, problemToError, usageError } from '../failure.ts'
 import { readHeaders } from '../headers.ts'
 import { readInput } from '../input.ts'
+import { readPages } from '../pages.ts'
 import { findSecret, readSource, secretUnknown, signFor, variablesOf } from '../signing.ts'
 import { count } from '../text.ts'
 
@@ -28,9 +29,9 @@ export function addSendCommand(program: Command, cli: Cli): void {
   const command = program
     .command('send')
     .argument('<source>', 'a source in force')
-    .description('send a signed event to a source: a sample for github, or your own data')
-    .option('--event <name>', `a sample: ${SAMPLE_NAMES.join(', ')}`)
-    .option('--data <file>', 'the body instead of a sample; - reads stdin')
+    .description('send a signed event to a source: an example of its catalog, or your own data')
+    .option('--event <name>', 'a subject of the catalog, or its last words, such as issues.opened')
+    .option('--data <file>', 'the body instead of an example; - reads stdin')
     .option('-H, --header <name:value>', 'one more header; may be repeated', collect)
     .option('--secret <text>', 'to sign with; left out: the variable that the source names')
     .addOption(
@@ -124,15 +125,11 @@ async function bodyMaker(
 ): Promise<(number: number) => Delivery> {
   const isGithub = source.verify.scheme === 'github' || source.event.id === 'header.x-github-delivery'
   if (options.data === undefined) {
-    if (!isGithub)
-      throw usageError(`there is no sample for ${source.name}`, 'Give the body with --data <file>.')
     const name = options.event ?? 'issues.opened'
+    if (!isGithub || makeGithubSample(name, 0, '') === null) return exampleMaker(session, options, source)
     // By chance: two that are sent at once are about two issues, and not one effect.
     const from = randomInt(SAMPLES)
     const first = options.count === 1 ? findTameNumber(from) : from
-    if (makeGithubSample(name, 0, '') === null) {
-      throw usageError(`there is no sample ‘${name}’`, `There are ${SAMPLE_NAMES.join(', ')}.`)
-    }
     return (number) => {
       const sample = makeGithubSample(name, first + number, new Date().toISOString())
       return { body: encode(sample?.data ?? {}), headers: githubHeaders(sample?.event ?? name) }
@@ -151,6 +148,51 @@ async function bodyMaker(
   })
 }
 
+interface Example {
+  readonly subject: string
+  readonly example?: JsonValue
+}
+
+const SUBJECTS_MAX = 1_000
+const SUBJECTS_TOLD = 8
+
+/** From the catalog: the same payload that the console offers. */
+async function exampleMaker(
+  session: Session,
+  options: SendOptions,
+  source: SourceDocument,
+): Promise<(number: number) => Delivery> {
+  const { items } = await readPages<Example>(session, '/v1/catalog', { source: source.name }, SUBJECTS_MAX)
+  const known = items.filter(({ example }) => example !== undefined)
+  const { event } = options
+  const found =
+    event === undefined
+      ? known[0]
+      : known.find(({ subject }) => subject === event || subject.endsWith(`.${event}`))
+  if (found === undefined) {
+    const told = known.slice(0, SUBJECTS_TOLD).map(({ subject }) => subject)
+    throw usageError(
+      event === undefined ? `there is no example for ${source.name}` : `there is no example ‘${event}’`,
+      told.length === 0
+        ? 'Give the body with --data <file>.'
+        : `There are ${told.join(', ')}${known.length > told.length ? ' and more: ‘millrace catalog’ lists them' : ''}.`,
+    )
+  }
+  const bytes = encode(found.example)
+  return (number) => ({
+    body: number === 0 ? bytes : withOtherId(bytes, source.event.id, number),
+    headers: { ...otherHeaders(source), ...namingHeaders(source, found.subject) },
+  })
+}
+
+/** Two vendors say in a header what happened; the subject says it too. */
+function namingHeaders(source: SourceDocument, subject: string): Readonly<Record<string, string>> {
+  const words = subject.split('.').slice(2)
+  if (source.mapping === 'github') return { 'x-github-event': words[0] ?? '' }
+  if (source.mapping === 'shopify') return { 'x-shopify-topic': words.join('/') }
+  return {}
+}
+
 const JSON_TYPE = { 'content-type': 'application/json' }
 
 function githubHeaders(event: string): Readonly<Record<string, string>> {
@@ -160,8 +202,10 @@ function githubHeaders(event: string): Readonly<Record<string, string>> {
 /** An id where the source takes it from a header. */
 function otherHeaders(source: SourceDocument): Readonly<Record<string, string>> {
   const headers: Record<string, string> = { ...JSON_TYPE }
-  const header = /^header\.([\w-]+)$/.exec(source.event.id ?? '')?.[1]
-  if (header !== undefined) headers[header] = randomUUID()
+  // Of several the first that is there counts: all name the same delivery.
+  const id = randomUUID()
+  for (const [, header] of (source.event.id ?? '').matchAll(/\bheader\.([\w-]+)/g))
+    headers[String(header)] = id
   return headers
 }
 
