@@ -576,17 +576,21 @@ describe('rules', () => {
     const ids: readonly Finding['rule'][] = Object.values(RULES)
     expect(new Set(ids).size).toBe(ids.length)
     expect(listed).toEqual(Array.from({ length: listed.length }, (_, index) => `F${index + 1}`))
-    // Those about code and about secrets have pages and ids of their own.
+    // Those about code, secrets, the catalog and sensitive data have pages and ids of their own.
     const own = ids.filter((id) => /^F\d/.test(id))
     expect(listed.slice(0, own.length)).toEqual(own)
     const code = readFileSync(new URL('../../docs/spec/functions.md', import.meta.url), 'utf8')
     const coded = [...code.matchAll(/^- \*\*(FN\d+)\*\*/gm)].map((match) => match[1])
     const ofCode = ids.filter((id) => id.startsWith('FN'))
     expect(ofCode).toEqual(coded.slice(0, ofCode.length))
-    const secretPage = readFileSync(new URL('../../docs/spec/secrets.md', import.meta.url), 'utf8')
-    const ofSecrets = ids.filter((id) => id.startsWith('VA'))
-    expect(ofSecrets.filter((id) => !secretPage.includes(`- **${id}**`))).toEqual([])
-    expect(own.length + ofCode.length + ofSecrets.length).toBe(ids.length)
+    const pages = { VA: 'secrets', CA: 'catalog', SE: 'sensitive' }
+    const others = Object.entries(pages).flatMap(([prefix, name]) => {
+      const page = readFileSync(new URL(`../../docs/spec/${name}.md`, import.meta.url), 'utf8')
+      const ofPage = ids.filter((id) => id.startsWith(prefix))
+      expect(ofPage.filter((id) => !page.includes(`- **${id}**`))).toEqual([])
+      return ofPage
+    })
+    expect(own.length + ofCode.length + others.length).toBe(ids.length)
   })
 
   test('every rule is quoted by a test', () => {

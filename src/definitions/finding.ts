@@ -56,6 +56,11 @@ export const RULES = {
   functionShape: 'FN6',
   secretNotSet: 'VA9',
   environment: 'VA10',
+  catalogSchema: 'CA14',
+  unpublished: 'CA16',
+  catalogExample: 'CA17',
+  sensitivePath: 'SE1',
+  sensitiveInClear: 'SE4',
 } as const
 
 export type RuleName = keyof typeof RULES

@@ -1,0 +1,89 @@
+import { expect, test } from 'vitest'
+import { compileDefinitions } from './index.ts'
+
+const SOURCE = `kind: Source
+name: crm
+verify: { scheme: none }
+subject: crm.events.{{ payload.type }}
+event: { id: payload.id, objectType: user, objectId: payload.user.id }
+`
+
+function check(text: string) {
+  const { findings } = compileDefinitions([{ path: 'a.yaml', text }], { functions: () => null })
+  return findings.map(({ severity, rule, line, column, message }) => ({
+    severity,
+    rule,
+    at: `${line}:${column}`,
+    message,
+  }))
+}
+
+test('[SE1] a path that cannot be read is an error at its place', () => {
+  const text = `${SOURCE}sensitive:
+  - payload.user.email
+  - user.email
+  - header.x-user.name
+  - payload.users.map(u, u)
+`
+  expect(check(text)).toMatchObject([
+    {
+      severity: 'error',
+      rule: 'SE1',
+      at: '8:5',
+      message: expect.stringMatching(/begins with `payload` or `header`/),
+    },
+    { severity: 'error', rule: 'SE1', at: '9:5', message: expect.stringMatching(/a header is one text/) },
+    { severity: 'error', rule: 'SE1', at: '10:5', message: expect.stringMatching(/only fixed names/) },
+  ])
+  expect(
+    check(`${SOURCE}sensitive: [payload, header, 'payload.users[*].email', header.X-User]\n`),
+  ).not.toContainEqual(expect.objectContaining({ severity: 'error' }))
+})
+
+test('[SE4] formulas that keep a sensitive value in clear are warned of, where they stand', () => {
+  const text = `kind: Source
+name: crm
+verify: { scheme: none }
+subject: crm.{{ payload.user.country }}.changed
+event:
+  id: payload.id
+  objectId: payload.user.email
+  objectType: "{{ hash(payload.user.email) }}"
+dedup: { by: "header.x-user + ':' + event.id" }
+sensitive: [payload.user, header.x-user]
+`
+  expect(check(text)).toMatchObject([
+    { severity: 'warning', rule: 'SE4', at: '4:10' },
+    {
+      severity: 'warning',
+      rule: 'SE4',
+      at: '7:13',
+      message: expect.stringContaining('`hash(payload.user.email)`'),
+    },
+    { severity: 'warning', rule: 'SE4', at: '9:14' },
+  ])
+})
+
+test('[SE4] a ready mapping that reads it is named by its field', () => {
+  const text = `kind: Source
+name: github
+verify: { scheme: none }
+subjects: github
+sensitive: [payload.repository]
+`
+  expect(check(text)).toMatchObject([{ severity: 'warning', rule: 'SE4', at: '4:11' }])
+})
+
+test('[SE4] so are keys of routes that may hear its events, and no others', () => {
+  const route = (name: string, on: string, key: string) => `---
+kind: Route
+name: ${name}
+on: ${on}
+key: ${key}
+do: { http: { url: 'https://crm.example', idempotent: true } }
+`
+  const text = `${SOURCE}sensitive: [payload.user.email]
+${route('reads', 'crm.events.changed', 'payload.user.email')}${route('hashes', 'crm.events.changed', 'hash(payload.user.email)')}${route('elsewhere', 'shop.>', 'payload.user.email')}${route('anywhere', "'>'", 'payload.user')}`
+  const found = check(text).filter(({ rule }) => rule === 'SE4')
+  expect(found.map(({ rule, at }) => `${rule} ${at}`)).toEqual(['SE4 11:6', 'SE4 29:6'])
+})

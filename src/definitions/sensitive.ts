@@ -1,0 +1,127 @@
+// Sensitive paths as written: whether they can be read, and which formulas would bring what they hide to a place that is
+// kept in clear.
+
+import type { JsonValue } from '../core/json/index.ts'
+import { findClearRead, parseSensitivePath, type SensitivePath } from '../core/sensitive/index.ts'
+import { MAPPINGS } from '../core/source/index.ts'
+import type { FieldPath, Remark } from './finding.ts'
+
+type Fields = { readonly [key: string]: JsonValue }
+
+/** What a source hides, and the first token of what it publishes; null where a template makes it. */
+export interface SensitiveSource {
+  readonly paths: readonly SensitivePath[]
+  readonly firstToken: string | null
+}
+
+/** Of the sources among these documents, sound or not. */
+export function sensitiveSources(documents: readonly Fields[]): readonly SensitiveSource[] {
+  return documents.flatMap((source) => {
+    const paths = source.kind === 'Source' ? pathsOf(source) : []
+    return paths.length === 0 ? [] : [{ paths, firstToken: firstTokenOf(source) }]
+  })
+}
+
+export function checkSensitiveSource(source: Fields): readonly Remark[] {
+  return [...checkPaths(source.sensitive), ...checkFormulas(source)]
+}
+
+function checkPaths(sensitive: JsonValue | undefined): readonly Remark[] {
+  if (!Array.isArray(sensitive)) return []
+  return sensitive.flatMap((text: JsonValue, index): readonly Remark[] => {
+    if (typeof text !== 'string' || text === '' || text.includes('{{')) return []
+    const parsed = parseSensitivePath(text)
+    if (parsed.ok) return []
+    const { message, offset } = parsed.problem
+    return [{ rule: 'sensitivePath', message, path: ['sensitive', index], offset }]
+  })
+}
+
+/** The formulas whose outcome stands beside the payload, where searches and lists look. */
+const KEPT: readonly {
+  readonly path: FieldPath
+  readonly as: 'expression' | 'template'
+  readonly name: string
+}[] = [
+  { path: ['subject'], as: 'template', name: 'subject' },
+  { path: ['event', 'id'], as: 'expression', name: 'id' },
+  { path: ['event', 'objectType'], as: 'template', name: 'object type' },
+  { path: ['event', 'objectId'], as: 'expression', name: 'object id' },
+  { path: ['event', 'occurredAt'], as: 'expression', name: 'time' },
+  { path: ['dedup', 'by'], as: 'expression', name: 'dedup key' },
+]
+
+function checkFormulas(source: Fields): readonly Remark[] {
+  const sensitive = pathsOf(source)
+  if (sensitive.length === 0) return []
+  const mapping = mappingOf(source.subjects)
+  return KEPT.flatMap(({ path, as, name }) => {
+    const written = at(source, path)
+    const text = written ?? at(mapping, path)
+    if (typeof text !== 'string') return []
+    const place = written === undefined ? ['subjects'] : path
+    return tell(text, as, sensitive, place, `the ${name} of an event`)
+  })
+}
+
+/** The key of an effect stands in the ledger, in lists and in the log. */
+export function checkSensitiveKey(route: Fields, sources: readonly SensitiveSource[]): readonly Remark[] {
+  const { key } = route
+  if (typeof key !== 'string') return []
+  const patterns = [route.on].flat().filter((pattern) => typeof pattern === 'string')
+  const sensitive = sources.filter((source) => mayHear(patterns, source)).flatMap(({ paths }) => paths)
+  return tell(key, 'expression', sensitive, ['key'], 'the key of an effect')
+}
+
+function mayHear(patterns: readonly string[], { firstToken }: SensitiveSource): boolean {
+  return patterns.some((pattern) => {
+    const token = pattern.split('.', 1)[0]
+    return firstToken === null || token === '*' || token === '>' || token === firstToken
+  })
+}
+
+function tell(
+  text: string,
+  as: 'expression' | 'template',
+  sensitive: readonly SensitivePath[],
+  path: FieldPath,
+  where: string,
+): readonly Remark[] {
+  const found = findClearRead(text, as, sensitive)
+  if (found === null) return []
+  const { read } = found
+  const message = `\`${found.sensitive.text}\` is sensitive, and ${where} is kept and shown in clear: write \`hash(${read})\` instead of \`${read}\``
+  return [{ rule: 'sensitiveInClear', severity: 'warning', message, path }]
+}
+
+function pathsOf({ sensitive }: Fields): readonly SensitivePath[] {
+  if (!Array.isArray(sensitive)) return []
+  return sensitive.flatMap((text: JsonValue) => {
+    const parsed = typeof text === 'string' ? parseSensitivePath(text) : null
+    return parsed?.ok === true ? [parsed.path] : []
+  })
+}
+
+function firstTokenOf(source: Fields): string | null {
+  const { name, subject, schedule } = source
+  const text =
+    subject ??
+    mappingOf(source.subjects).subject ??
+    (schedule === undefined ? null : `schedule.${String(name)}`)
+  const token = typeof text === 'string' ? text.split('.', 1)[0] : undefined
+  return token === undefined || token === '' || token.includes('{{') ? null : token
+}
+
+function mappingOf(name: JsonValue | undefined): Fields {
+  if (typeof name !== 'string' || !Object.hasOwn(MAPPINGS, name)) return {}
+  return MAPPINGS[name as keyof typeof MAPPINGS] as unknown as Fields
+}
+
+function at(fields: Fields, path: FieldPath): JsonValue | undefined {
+  let value: JsonValue | undefined = fields
+  for (const step of path) {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
+    value = Object.hasOwn(value, step) ? (value as Fields)[step as string] : undefined
+  }
+  return value ?? undefined
+}
