@@ -7,6 +7,7 @@ import { RETRY_PROFILES } from '../core/retry/index.ts'
 import { isSecretName } from '../core/secret/index.ts'
 import { matchesPattern, parsePattern, parseSubject } from '../core/subject/index.ts'
 import type { FieldPath, Remark } from './finding.ts'
+import { checkGuards } from './guards.ts'
 import { isIdempotentMethod } from './resolve.ts'
 import { type Kind, OTHER_FIELDS } from './schema.ts'
 import { closest, listed } from './suggest.ts'
@@ -27,7 +28,12 @@ type Fields = { readonly [key: string]: JsonValue }
 export function checkRelations(kind: Kind, value: Fields, around: Surroundings): readonly Remark[] {
   switch (kind) {
     case 'Source':
-      return [...checkSubject(value), ...checkPresence(value), ...checkVerify(value, around)]
+      return [
+        ...checkSubject(value),
+        ...checkPresence(value),
+        ...checkVerify(value, around),
+        ...checkGuards(value),
+      ]
     case 'Route':
       return [...checkRetry(value.retry, around), ...checkAction(value, around)]
     case 'Profile':
