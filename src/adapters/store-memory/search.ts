@@ -5,6 +5,7 @@ import type { EventSummary, StoredEvent } from '../../core/event/index.ts'
 import { idSpan } from '../../core/event/index.ts'
 import type { TenantId } from '../../core/ids/index.ts'
 import { readWholeId } from '../../core/ids/index.ts'
+import { isSealed } from '../../core/sensitive/index.ts'
 import type { Page, TenantReads } from '../../ports/store.ts'
 import { SCAN_BYTES_MAX, SCAN_ROWS_MAX } from '../../ports/store.ts'
 import { decodeCursor, encodeCursor } from './cursor.ts'
@@ -96,7 +97,8 @@ const lower = (text: string) => text.replace(/[A-Z]+/g, (letters) => letters.toL
 function hasText(row: StoredEvent, q: string): boolean {
   const wanted = lower(q)
   const { id, subject, source, objectId, correlationId, dedupKey, data } = row
-  return [id, subject, source, objectId ?? '', correlationId, dedupKey, data].some((text) =>
+  const readable = isSealed(data) ? '' : data
+  return [id, subject, source, objectId ?? '', correlationId, dedupKey, readable].some((text) =>
     lower(text).includes(wanted),
   )
 }

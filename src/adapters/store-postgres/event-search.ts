@@ -5,6 +5,7 @@ import type { EventSummary } from '../../core/event/index.ts'
 import { idSpan } from '../../core/event/index.ts'
 import type { TenantId } from '../../core/ids/index.ts'
 import { readWholeId } from '../../core/ids/index.ts'
+import { SEALED_MARK } from '../../core/sensitive/index.ts'
 import type { Page, TenantReads } from '../../ports/store.ts'
 import { SCAN_BYTES_MAX, SCAN_ROWS_MAX } from '../../ports/store.ts'
 import { prepare, type Query } from './connection.ts'
@@ -15,7 +16,7 @@ import { EVENT, eventSummaryList } from './tables.ts'
 type EventsQuery = Parameters<TenantReads['events']>[0]
 type Parameter = (value: Value, type: 'text' | 'int8') => string
 
-const SEARCHED = ['id', 'subject', 'source', 'object_id', 'correlation_id', 'dedup_key', 'data']
+const SEARCHED = ['id', 'subject', 'source', 'object_id', 'correlation_id', 'dedup_key']
 
 export async function searchEvents(
   query: Query,
@@ -120,9 +121,9 @@ async function findFull(
 }
 
 /** With the collation "C" the letters A to Z alone have another case. */
+/** A sealed payload is noise, in which a short word would be found by chance. */
 function hasText(q: string): string {
-  const conditions = SEARCHED.map(
-    (column) => `position(lower(${q} COLLATE "C") IN lower(t.${column} COLLATE "C")) > 0`,
-  )
-  return `(${conditions.join(' OR ')})`
+  const has = (column: string) => `position(lower(${q} COLLATE "C") IN lower(t.${column} COLLATE "C")) > 0`
+  const isOpen = `left(t.data, ${SEALED_MARK.length}) <> '${SEALED_MARK}'`
+  return `(${SEARCHED.map(has).join(' OR ')} OR (${has('data')} AND ${isOpen}))`
 }

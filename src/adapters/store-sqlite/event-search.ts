@@ -5,6 +5,7 @@ import type { EventSummary } from '../../core/event/index.ts'
 import { idSpan } from '../../core/event/index.ts'
 import type { TenantId } from '../../core/ids/index.ts'
 import { readWholeId } from '../../core/ids/index.ts'
+import { SEALED_MARK } from '../../core/sensitive/index.ts'
 import type { Page, TenantReads } from '../../ports/store.ts'
 import { SCAN_BYTES_MAX, SCAN_ROWS_MAX } from '../../ports/store.ts'
 import type { ReadAccess, Value } from './access.ts'
@@ -87,14 +88,17 @@ function eventOfWork({ get, tenantNumber }: ReadAccess, tenant: TenantId, work: 
   return row?.event_id as string | undefined
 }
 
-/** `lower` and LIKE know the letters A to Z only. A payload is JSON, which holds no NUL, where LIKE would stop. */
+/**
+ * `lower` and LIKE know the letters A to Z only. A payload is JSON, which holds no NUL, where LIKE would stop; a sealed one is
+ * noise, in which a short word would be found by chance.
+ */
 function hasText(q: string): Where {
   const short = ['id', 'subject', 'source', 'object_id', 'correlation_id', 'dedup_key']
   const stored = toStored(q)
   const conditions = short.map((column) => `instr(lower(${column}), lower(?))`)
   const pattern = `%${q.replace(/[\\%_]/g, '\\$&')}%`
   return [
-    `(${conditions.join(' OR ')} OR data LIKE ? ESCAPE '\\')`,
+    `(${conditions.join(' OR ')} OR (data LIKE ? ESCAPE '\\' AND substr(data, 1, ${SEALED_MARK.length}) <> '${SEALED_MARK}'))`,
     ...short.map(() => stored),
     toStored(pattern),
   ]

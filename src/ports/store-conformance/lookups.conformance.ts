@@ -162,6 +162,14 @@ export function lookupRules(kit: () => Kit): void {
       expect(await find({ q: 'name', subject: 'other' })).toEqual([])
     })
 
+    test('[SE15] a sealed payload is not looked into', async () => {
+      const open = await append({ data: '{"is":"QUJDREVG"}', subject: 'sealed.not' })
+      await append({ data: 'mrs1.ab12.W10.QUJDREVG', subject: 'sealed.yes' })
+      expect(await find({ q: 'qujd' })).toEqual(searchesPayloads() ? [open] : [])
+      expect(await find({ q: 'mrs1' })).toEqual([])
+      expect(await find({ q: 'sealed.yes' })).toHaveLength(1)
+    })
+
     test('[ST79] a whole event or work id finds that one event', async () => {
       const { event, work } = await kit().add()
       const other = await append({ data: JSON.stringify({ about: event.id }), matched: 0 })
