@@ -67,7 +67,22 @@ export const ED25519_SIGNATURE_BYTES = 64
 /** What stands before the seed in its DER form (RFC 8410). */
 const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex')
 
-export function makePublicKey(bytes: Buffer): KeyObject {
+/** Points of small order, without their sign: of these, zeros among them, anybody can make signatures that fit. */
+const WEAK_POINTS = new Set([
+  `00${'00'.repeat(31)}`,
+  `01${'00'.repeat(31)}`,
+  `ec${'ff'.repeat(30)}7f`,
+  `ed${'ff'.repeat(30)}7f`,
+  `ee${'ff'.repeat(30)}7f`,
+  '26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05',
+  'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a',
+])
+
+/** null: no key that could prove anything. */
+export function makePublicKey(bytes: Buffer): KeyObject | null {
+  const point = Buffer.from(bytes)
+  point[ED25519_KEY_BYTES - 1] = (point[ED25519_KEY_BYTES - 1] ?? 0) & 0x7f
+  if (WEAK_POINTS.has(point.toString('hex'))) return null
   return createPublicKey({
     key: { kty: 'OKP', crv: 'Ed25519', x: bytes.toString('base64url') },
     format: 'jwk',

@@ -21,7 +21,7 @@ export interface SchemeSample {
 }
 
 export const NOW = 1_700_000_000_000
-export const URL_SEEN = 'https://hooks.example.com/in/default/x?a=1'
+const URL_SEEN = 'https://hooks.example.com/in/default/x?a=1'
 
 const shared = { signWith: 's3cret-one', verifyWith: 's3cret-one', otherSecret: 's3cret-two' }
 const vendor = (

@@ -339,6 +339,31 @@ describe('Standard Webhooks', () => {
   })
 })
 
+test('[SV4] a public key of zeros, or of small order, is none', () => {
+  // R and S are zero: of some of these points that is a signature of everything, or of every few messages.
+  const weak = ['00', '01', 'ec', 'ed', 'ee'].map((first) =>
+    Buffer.from(`${first}${(first < 'ec' ? '00' : 'ff').repeat(30)}${first < 'ec' ? '00' : '7f'}`, 'hex'),
+  )
+  const [discord, standard] = [sampleOf('discord'), sampleOf('standard-webhooks v1a')]
+  const headers = {
+    'x-signature-ed25519': '00'.repeat(64),
+    'x-signature-timestamp': String(NOW / 1000),
+    'webhook-id': 'msg_1',
+    'webhook-timestamp': String(NOW / 1000),
+    'webhook-signature': `v1a,${'A'.repeat(86)}==`,
+  }
+  for (const bytes of weak.flatMap((one) => [
+    one,
+    Buffer.from([...one.subarray(0, 31), (one[31] as number) | 0x80]),
+  ])) {
+    for (const text of ['a', 'b', 'c', 'd']) {
+      const sealed = { headers, body: Buffer.from(text), url: '' }
+      expect(open(discord, sealed, { secrets: [bytes.toString('hex')] }).ok).toBe(false)
+      expect(open(standard, sealed, { secrets: [`whpk_${bytes.toString('base64')}`] }).ok).toBe(false)
+    }
+  }
+})
+
 describe('GitLab', () => {
   const token = sampleOf('gitlab by token')
   const signed = sampleOf('gitlab by signature')

@@ -59,7 +59,8 @@ export function isSigningSecret(secret: string): boolean {
 function readKey(secret: string): Key | null {
   if (secret.startsWith(PUBLIC)) {
     const bytes = decodeBytes(secret.slice(PUBLIC.length), 'base64', ED25519_KEY_BYTES)
-    return bytes === null ? null : { kind: 'ed25519', key: makePublicKey(bytes), privateKey: null }
+    const key = bytes === null ? null : makePublicKey(bytes)
+    return key === null ? null : { kind: 'ed25519', key, privateKey: null }
   }
   if (secret.startsWith(PRIVATE)) {
     const bytes = decodeBase64(secret.slice(PRIVATE.length))
