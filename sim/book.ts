@@ -8,7 +8,20 @@ import type { Life } from './node.ts'
 import type { ScenarioRoute } from './scenario.ts'
 import type { Send } from './vendor.ts'
 
-export type Rule = 'N1' | 'N2' | 'N3' | 'N4' | 'N5' | 'N6' | 'N12' | 'DV9' | 'DV13' | 'DL5' | 'RP4' | 'BROKEN'
+export type Rule =
+  | 'N1'
+  | 'N2'
+  | 'N3'
+  | 'N4'
+  | 'N5'
+  | 'N6'
+  | 'N12'
+  | 'DV9'
+  | 'DV13'
+  | 'DL5'
+  | 'RP4'
+  | 'IN14'
+  | 'BROKEN'
 
 export interface Violation {
   readonly rule: Rule
@@ -46,6 +59,11 @@ export const COUNTED = [
   'edits',
   'bulkReplays',
   'cancelled',
+  'kept',
+  'matchedLater',
+  'quarantined',
+  'dispatched',
+  'eventReplays',
 ] as const
 export type Counted = (typeof COUNTED)[number]
 export type Counts = Record<Counted, number>
@@ -90,6 +108,12 @@ export interface Book {
   /** Times that an item was taken from the dead. */
   readonly lost: Map<WorkId, number>
   readonly acknowledgements: Acknowledgement[]
+  /** Sources that somebody has paused at some time. */
+  readonly everPaused: Set<string>
+  /** Subjects that were dispatched of an event. */
+  readonly dispatched: Map<EventId, string[]>
+  /** The key under which a route works on an event, by both. */
+  readonly keys: Map<string, string>
   /** Markers of replays that are not over. */
   readonly replaying: Set<string>
   /** The bundles that were in force, or about to be. */
@@ -111,6 +135,9 @@ export function makeBook(trace: (who: string, what: () => string) => void): Book
     words: new Map(),
     lost: new Map(),
     acknowledgements: [],
+    everPaused: new Set(),
+    dispatched: new Map(),
+    keys: new Map(),
     replaying: new Set(),
     bundles: [],
     counts: makeCounts(),

@@ -8,7 +8,20 @@ import { simulate } from './world.ts'
 
 test('there are planted bugs for every rule', () => {
   const rules = new Set(BUGS.flatMap(({ breaks }) => breaks))
-  expect([...rules].sort()).toEqual(['DL5', 'DV13', 'DV9', 'N1', 'N12', 'N2', 'N3', 'N4', 'N5', 'N6', 'RP4'])
+  expect([...rules].sort()).toEqual([
+    'DL5',
+    'DV13',
+    'DV9',
+    'IN14',
+    'N1',
+    'N12',
+    'N2',
+    'N3',
+    'N4',
+    'N5',
+    'N6',
+    'RP4',
+  ])
   expect(new Set(BUGS.map(({ name }) => name)).size).toBe(BUGS.length)
 })
 

@@ -3,7 +3,7 @@
 
 import { putWork } from '../src/adapters/store-memory/state.ts'
 import { outcomeOfError } from '../src/core/function/index.ts'
-import { DEFAULT_TENANT, type NodeId, type WorkId } from '../src/core/ids/index.ts'
+import { DEFAULT_TENANT, type EventId, type NodeId, type WorkId } from '../src/core/ids/index.ts'
 import { EMPTY_NOTE, type WorkRow } from '../src/core/work/index.ts'
 import type { Decisions } from '../src/engine/index.ts'
 import type { Clock } from '../src/ports/clock.ts'
@@ -82,6 +82,9 @@ const rewrite = (data: Data, ids: readonly WorkId[], change: (row: WorkRow) => W
   }
 }
 
+/** Sources are paused often, and for a while. */
+const pausing = (profile: Profile): Profile => ({ ...profile, controlEveryMs: 1_500, messages: 20 })
+
 export const BUGS: readonly Bug[] = [
   {
     name: 'work-on-the-newest-definition',
@@ -110,11 +113,14 @@ export const BUGS: readonly Bug[] = [
       claim: (request) =>
         store.claim({
           ...request,
-          slots: ROUTES.map(({ document }) => ({
-            tenant: DEFAULT_TENANT,
-            consumer: `route:${document.name}`,
-            max: request.max,
-          })),
+          slots: [
+            ...request.slots.filter(({ consumer }) => consumer.startsWith('source:')),
+            ...ROUTES.map(({ document }) => ({
+              tenant: DEFAULT_TENANT,
+              consumer: `route:${document.name}`,
+              max: request.max,
+            })),
+          ],
         }),
     }),
   },
@@ -543,6 +549,123 @@ export const BUGS: readonly Bug[] = [
           : write,
       ),
     })),
+  },
+  {
+    name: 'kept-item-lost',
+    about: 'the event of a paused source is kept without the item that matches it later',
+    breaks: ['N2', 'N5'],
+    profile: pausing,
+    store: changing((commit) => ({
+      ...commit,
+      writes: commit.writes.filter(
+        (write) => write.w !== 'work.add' || write.work.kind !== 'intake' || write.work.replayOf !== null,
+      ),
+    })),
+  },
+  {
+    name: 'resume-drops-kept',
+    about: 'what a source kept while it was paused is taken when it goes on, and not run',
+    breaks: ['N12'],
+    profile: pausing,
+    store: (store) => ({
+      ...store,
+      async claim(request) {
+        const result = await store.claim(request)
+        return { ...result, items: result.items.filter(({ work }) => work.kind !== 'intake') }
+      },
+    }),
+  },
+  {
+    name: 'intake-adds-apart',
+    about: 'the end of an intake item and the work that it adds are two commits',
+    breaks: ['N2', 'N5'],
+    profile: pausing,
+    store: (store) =>
+      withCommit(store, async (commit) => {
+        const isAdd = ({ w }: Write) => w === 'work.add' || w === 'event.append' || w === 'event.match'
+        const isIntake = commit.writes[0]?.w === 'work.settle' && commit.writes.slice(1).some(isAdd)
+        if (!isIntake || has(commit, 'ledger.done')) return store.commit(commit)
+        const first = { ...commit, writes: commit.writes.filter((write) => !isAdd(write)) }
+        const result = await store.commit(first)
+        if (!result.ok) return result
+        return store.commit({ ...commit, guards: [], writes: commit.writes.filter(isAdd) })
+      }),
+  },
+  {
+    name: 'dispatch-apart',
+    about: 'what a source dispatches is kept after the event that it makes it of',
+    breaks: ['N2', 'N1'],
+    store: (store) =>
+      withCommit(store, async (commit) => {
+        const ids = commit.writes.flatMap((write) =>
+          write.w === 'event.append' && write.event.source.startsWith('source:') ? [write.event.id] : [],
+        )
+        if (ids.length === 0) return store.commit(commit)
+        const isChilds = (write: Write) =>
+          (write.w === 'event.append' && ids.includes(write.event.id)) ||
+          (write.w === 'work.add' && ids.includes(write.work.eventId))
+        const result = await store.commit({
+          ...commit,
+          writes: commit.writes.filter((one) => !isChilds(one)),
+        })
+        if (!result.ok) return result
+        return store.commit({ ...commit, guards: [], writes: commit.writes.filter(isChilds) })
+      }),
+  },
+  {
+    name: 'dispatch-key-unstable',
+    about: 'a dispatched event gets another key each time, so that a replay dispatches it again',
+    breaks: ['N2'],
+    profile: (profile) => ({ ...profile, personEveryMs: 1_000, messages: 20 }),
+    store: (store) => {
+      let times = 0
+      const other = (key: string) => `${key}-${++times}`
+      return changing((commit) => ({
+        ...commit,
+        guards: commit.guards.map((guard) =>
+          guard.g === 'dedup' && guard.source.startsWith('source:')
+            ? { ...guard, key: other(guard.key) }
+            : guard,
+        ),
+        writes: commit.writes.map((write) =>
+          write.w === 'event.append' && write.event.source.startsWith('source:')
+            ? { ...write, event: { ...write.event, dedupKey: other(write.event.dedupKey) } }
+            : write,
+        ),
+      }))(store)
+    },
+  },
+  {
+    name: 'replay-nonce-in-key',
+    about: 'a route sees another event when it is replayed, and works under another key',
+    breaks: ['IN14'],
+    profile: (profile) => ({ ...profile, personEveryMs: 1_000 }),
+    store: (store) => {
+      // Born in nobody's hands, they are claimed.
+      const unborn = changing((commit) => ({
+        ...commit,
+        writes: commit.writes.map((write) =>
+          write.w === 'work.add' && write.work.replayOf === write.work.eventId
+            ? { ...write, lease: null }
+            : write,
+        ),
+      }))(store)
+      return {
+        ...unborn,
+        async claim(request) {
+          const result = await unborn.claim(request)
+          return {
+            ...result,
+            items: result.items.map(({ work, event }) => {
+              const isReplay = work.kind === 'route' && work.replayOf === event.id
+              return isReplay
+                ? { work, event: { ...event, id: `${event.id}-again` as EventId } }
+                : { work, event }
+            }),
+          }
+        },
+      }
+    },
   },
   {
     name: 'done-without-proof',

@@ -79,7 +79,8 @@ export function makeLetterChecks({ book, data }: { readonly book: Book; readonly
       if (replayOf === null) continue
       if (seen.has(replayOf)) book.violate('RP4', `${write.key} replays ${short(replayOf)} twice`)
       seen.add(replayOf)
-      book.counts.bulkReplays += 1
+      if (replayOf.startsWith('evt_')) book.counts.eventReplays += 1
+      else book.counts.bulkReplays += 1
     }
     const { replayed: count } = JSON.parse(write.body) as { replayed: number }
     if (count !== seen.size) book.violate('RP4', `${write.key} counts ${count} letters of ${seen.size}`)

@@ -1,5 +1,5 @@
 // People who change definitions while events flow: who pause, resume, disable and roll back. And what must be true of it:
-// a node that was told that a route is paused or disabled asks for none of its work (DV13, DV14).
+// a node that was told that a route or a source is paused or disabled asks for none of its work (DV13, DV14, IN4).
 //
 // What a node was told counts only while nobody else says anything: another word may reach it at any time.
 
@@ -26,6 +26,7 @@ const AGAIN_MS = 1_000
 const VERSIONS = 3
 const OUTLIVED_MS = 60_000
 const CALM_MS = 10_000
+const SOURCE_VERBS: Readonly<Record<ControlVerb, number>> = { pause: 5, disable: 2, resume: 5 }
 const VERBS: Readonly<Record<ControlVerb, number>> = { pause: 4, disable: 3, resume: 5 }
 
 export function makeDefiners(deps: {
@@ -67,6 +68,7 @@ export function makeDefiners(deps: {
     const engine = life.engine()
     if (engine === null) return
     trace('person', () => `${verb}s ${kind} ${name} at ${life.name}`)
+    if (kind === 'Source' && verb === 'pause') book.everPaused.add(name)
     const said = { by: 'person', reason: null }
     const asked = engine.definitions.control(DEFAULT_TENANT, kind, name, verb, said)
     let status: DefinitionStatus | null = null
@@ -77,8 +79,8 @@ export function makeDefiners(deps: {
       }),
       () => {
         book.counts.controls += 1
-        if (isOpen() || kind !== 'Route' || status === null || life.isDead()) return
-        told.set(life, new Map([[`route:${name}`, status]]))
+        if (isOpen() || status === null || life.isDead()) return
+        told.set(life, new Map([[`${kind.toLowerCase()}:${name}`, status]]))
       },
     )
     return asked
@@ -125,8 +127,9 @@ export function makeDefiners(deps: {
           during(life, engine.definitions.rollback(DEFAULT_TENANT, { to, ...said }), () => {
             book.counts.rollbacks += 1
           })
-        } else if (rng.chance(100)) {
-          void control(life, 'Source', rng.pick(SOURCES).name, rng.chance(500) ? 'disable' : 'resume')
+        } else if (rng.chance(400)) {
+          const { name } = rng.pick(SOURCES)
+          void control(life, 'Source', name, rng.weighted(SOURCE_VERBS) as ControlVerb)
         } else {
           void control(life, 'Route', rng.pick(ROUTES).document.name, rng.weighted(VERBS) as ControlVerb)
         }

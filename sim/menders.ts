@@ -2,10 +2,11 @@
 // work. Each act is one that the API offers, at a moment when it may be wrong.
 
 import type { DeadLetter } from '../src/core/dead-letter/index.ts'
+import type { StoredEvent } from '../src/core/event/index.ts'
 import { DEFAULT_TENANT } from '../src/core/ids/index.ts'
 import { parseJson } from '../src/core/json/index.ts'
 import type { WorkRow } from '../src/core/work/index.ts'
-import type { Engine } from '../src/engine/index.ts'
+import type { Engine, EventFilter } from '../src/engine/index.ts'
 import type { StoreDump } from '../src/ports/store.ts'
 import { short } from './node.ts'
 import { ask, type Outside } from './outside.ts'
@@ -23,6 +24,23 @@ export function mend(outside: Outside, engine: Engine, dump: StoreDump): void {
   if (letters.length > 0 && rng.chance(500)) actOnLetter(outside, engine, rng.pick(letters), dump)
   if (waiting.length > 0 && rng.chance(300)) actOnWork(outside, engine, rng.pick(waiting))
   if (rng.chance(50)) cancelBulk(outside, engine, dump)
+  if (rng.chance(200)) replayEvents(outside, engine, dump)
+}
+
+/** What explodes is left alone: each replay of it would cost as many nodes as the first time. */
+function isHarmless({ subject, headers }: StoredEvent): boolean {
+  return subject !== 'order.exploded' && !headers.includes('exploded')
+}
+
+function replayEvents(outside: Outside, engine: Engine, { events }: StoreDump): void {
+  const { rng, trace } = outside
+  const few = events.filter((event) => isHarmless(event) && rng.chance(200)).map(({ id }) => id)
+  const filter: EventFilter = rng.chance(300)
+    ? rng.pick([{ subject: 'order.paid' }, { subject: 'order.unheard', unmatched: true }])
+    : { ids: few }
+  if (filter.ids?.length === 0) return
+  trace('person', () => `replays events ${filter.ids?.map(short).join() ?? filter.subject}`)
+  ask(outside, engine.replays.beginEvents(DEFAULT_TENANT, filter, {}))
 }
 
 function actOnLetter(outside: Outside, engine: Engine, letter: DeadLetter, dump: StoreDump): void {

@@ -14,7 +14,7 @@ import type { Rng } from './random.ts'
 import { KINDS, SECRET, SOURCES } from './scenario.ts'
 
 export interface Message {
-  readonly source: 'shop' | 'till'
+  readonly source: 'shop' | 'till' | 'hub'
   readonly id: string
   readonly kind: string
   readonly order: string

@@ -43,6 +43,8 @@ export interface VendorOperation {
   readonly timeoutMs: number
 }
 
+const BROKEN_AMOUNT = 7
+
 export const SOURCES: readonly SourceDocument[] = [
   source('shop', { scheme: 'none' }, 10 * MINUTE),
   source(
@@ -60,7 +62,37 @@ export const SOURCES: readonly SourceDocument[] = [
     },
     30 * SECOND,
   ),
+  {
+    ...source('hub', { scheme: 'none' }, 10 * MINUTE),
+    subject: 'external.hub',
+    unmatched: 'deadLetter',
+    dispatch: {
+      mode: 'all',
+      rules: [
+        { when: 'payload.amount > 20', emit: 'order.{{ header.x-kind }}', data: '{{ payload }}' },
+        {
+          when: 'payload.vat != null',
+          emit: 'order.noted',
+          data: { order: '{{ payload.order }}', amount: 60, vat: null },
+        },
+        // Fails for one amount, and holds for none.
+        { when: `100 / (payload.amount - ${BROKEN_AMOUNT}) > 1000`, emit: 'order.never', data: null },
+      ],
+      otherwise: 'keep',
+    },
+  },
 ]
+
+/** What the rules of `hub` make of an event, in plain code: the subjects in their order; null: a rule fails. */
+export function dispatchOf(
+  source: string,
+  kind: string,
+  { amount, vat }: OrderPayload,
+): readonly string[] | null {
+  if (source !== 'hub') return []
+  if (amount === BROKEN_AMOUNT) return null
+  return [...(amount > 20 ? [`order.${kind}`] : []), ...(vat === null ? [] : ['order.noted'])]
+}
 
 function source(name: string, verify: SourceDocument['verify'], windowMs: number): SourceDocument {
   return {

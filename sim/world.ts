@@ -293,9 +293,14 @@ function makeWorld(options: RunOptions): World {
     for (const node of nodes) disturb(node)
     disturbPeople()
     const drawn = rng.fork('messages')
+    const hubs = rng.fork('hubs')
     const messages =
       options.messages ??
-      Array.from({ length: profile.messages }, (_, index) => drawMessage(drawn, index + 1))
+      Array.from({ length: profile.messages }, (_, index) => {
+        const message = drawMessage(drawn, index + 1)
+        const isHubs = message.source === 'shop' && hubs.chance(250)
+        return isHubs ? { ...message, source: 'hub' as const } : message
+      })
     const senders: { isOver(): boolean }[] = []
     for (const message of messages) {
       const at = drawn.int(Math.floor(profile.faultsMs * 0.8))

@@ -1,0 +1,141 @@
+// N1 and N2 where an event is matched, at the door or later, and IN14: what an event is matched to, what its source dispatches
+// of it, and under which keys its routes work, however often it is replayed.
+
+import type { StoredEvent } from '../src/core/event/index.ts'
+import { DEFAULT_TENANT, type EventId, type WorkId } from '../src/core/ids/index.ts'
+import type { NewLedgerEntry } from '../src/core/ledger/index.ts'
+import type { Commit, Write } from '../src/ports/store.ts'
+import { addTo, type Book } from './book.ts'
+import type { Data } from './data.ts'
+import { short } from './node.ts'
+import { dispatchOf, isEffectKey, parsePayload } from './scenario.ts'
+
+type Appended = Extract<Write, { w: 'event.append' }>['event']
+
+export interface IntakeChecks {
+  /** An event that is new, with the commit that keeps it. */
+  appended(commit: Commit, event: Appended): void
+  /** After all of them: intake items that this commit ends. */
+  ended(commit: Commit): void
+  keyed(entry: NewLedgerEntry): void
+}
+
+export function makeIntakeChecks({ book, data }: { readonly book: Book; readonly data: Data }): IntakeChecks {
+  /** Who gets work of the event by this commit, and whether that is what one of the bundles in force says. */
+  const isMatched = (commit: Commit, event: Pick<Appended, 'id' | 'subject' | 'data'>): number | null => {
+    const given = consumersOf(commit, event.id)
+    const payload = parsePayload(event.data)
+    const isRight = book.bundles.some((routes) => {
+      const wanted = routes
+        .filter((route) => route.wants(event.subject, payload))
+        .map(({ document }) => `route:${document.name}`)
+      return wanted.sort().join() === given.join()
+    })
+    return isRight ? given.length : null
+  }
+
+  const dispatchedOf = (event: Appended): readonly string[] | null =>
+    dispatchOf(event.source, kindOf(event), parsePayload(event.data))
+
+  const complain = (event: Pick<Appended, 'id' | 'subject'>, what: string) =>
+    book.violate('N2', `event ${short(event.id)} ${event.subject} ${what}`)
+
+  /** It is kept unmatched: by a source that may be paused, or dead at once because nothing can be made of it. */
+  const keptAside = (commit: Commit, event: Appended, item: WorkId) => {
+    if (event.matched !== 1) complain(event, 'waits, and does not count its intake')
+    const isDead = commit.writes.some((write) => write.w === 'work.settle' && write.work === item)
+    if (!isDead) {
+      book.counts.kept += 1
+      if (!book.everPaused.has(event.source)) complain(event, 'is kept, and nobody has paused its source')
+      return
+    }
+    book.counts.quarantined += 1
+    const isDue = event.source === 'hub' && !((dispatchedOf(event)?.length ?? 0) > 0)
+    if (!isDue) complain(event, 'is quarantined for nothing')
+    if (!commit.writes.some((write) => write.w === 'deadLetter.put'))
+      complain(event, 'is dead without a letter')
+  }
+
+  const noteDispatched = (event: Appended) => {
+    const parent = event.causationId as EventId
+    book.counts.dispatched += 1
+    const before = book.dispatched.get(parent) ?? []
+    if (before.includes(event.subject)) complain(event, 'is dispatched a second time')
+    addTo(book.dispatched, parent, event.subject)
+  }
+
+  /** All that the rules say is there, and no more than they could have said. */
+  const checkDispatched = (event: Appended) => {
+    const wanted = dispatchedOf(event)
+    const given = book.dispatched.get(event.id) ?? []
+    if (wanted === null) complain(event, 'is matched although a rule of its dispatch fails')
+    else if ([...wanted].sort().join() !== [...given].sort().join())
+      complain(event, `dispatches ${given.join() || 'nothing'}, not ${wanted.join() || 'nothing'}`)
+  }
+
+  return {
+    appended(commit, event) {
+      if (event.source.startsWith('source:')) noteDispatched(event)
+      const intake = commit.writes.find(
+        (write) => write.w === 'work.add' && write.work.kind === 'intake' && write.work.eventId === event.id,
+      )
+      if (intake?.w === 'work.add') {
+        keptAside(commit, event, intake.work.id)
+        return
+      }
+      const count = isMatched(commit, event)
+      if (count === null) complain(event, `is matched to ${consumersOf(commit, event.id).join() || 'nobody'}`)
+      if (event.source !== 'hub') {
+        if (count !== null && count !== event.matched) complain(event, 'counts others than it has')
+        return
+      }
+      // Those that it dispatches stand behind it in the commit.
+      const children = commit.writes.filter(
+        (write) => write.w === 'event.append' && write.event.causationId === event.id,
+      )
+      const wanted = dispatchedOf(event)
+      if (wanted === null || children.length !== wanted.length || wanted.length === 0)
+        complain(event, `dispatches ${children.length} events`)
+      if (event.matched !== (count ?? 0) + children.length) complain(event, 'counts others than it has')
+    },
+
+    ended(commit) {
+      for (const write of commit.writes) {
+        if (write.w !== 'work.settle' || write.to !== 'done') continue
+        const item = book.works.get(write.work)
+        const event = item?.kind === 'intake' ? data.event(DEFAULT_TENANT, item.eventId) : null
+        if (event === null) continue
+        book.counts.matchedLater += 1
+        if (isMatched(commit, event) === null)
+          complain(event, `is matched later to ${consumersOf(commit, event.id).join() || 'nobody'}`)
+        checkDispatched(event)
+      }
+    },
+
+    /** The same event gives the same key for ever, whoever replays it. */
+    keyed(entry) {
+      const item = book.works.get(entry.work)
+      // A letter has its own word about the key, which an edit of the payload does not change.
+      if (isEffectKey(entry.key) || item === undefined || item.replayOf?.startsWith('dlq_')) return
+      const name = `${item.eventId} ${item.consumer}`
+      const before = book.keys.get(name)
+      if (before !== undefined && before !== entry.key)
+        book.violate('IN14', `${item.consumer} works on one event under ${before} and ${entry.key}`)
+      book.keys.set(name, entry.key)
+    },
+  }
+}
+
+function consumersOf(commit: Commit, id: EventId): readonly string[] {
+  return commit.writes
+    .flatMap((write) =>
+      write.w === 'work.add' && write.work.eventId === id && write.work.kind === 'route'
+        ? [write.work.consumer]
+        : [],
+    )
+    .sort()
+}
+
+function kindOf({ headers }: Pick<StoredEvent, 'headers'>): string {
+  return (JSON.parse(headers) as Readonly<Record<string, string>>)['x-kind'] ?? ''
+}
