@@ -27,8 +27,8 @@ export function addIdempotency(scope: FastifyInstance, api: Pick<HttpApi, 'idemp
     const key = request.headers['idempotency-key']
     if (request.method !== 'POST' || key === undefined) return
     const { url = '', method, config } = request.routeOptions
-    // Programs that name every POST need not know which ones only read.
-    if (config?.readsOnly === true) return
+    // Programs that name every POST need not know which ones need no name.
+    if (config?.readsOnly === true || config?.isIdempotent === true) return
     if (!takesIdempotencyKey({ url, method: [method].flat()[0] ?? 'POST', config })) {
       throw new AppError(
         'invalid_request',

@@ -2,14 +2,23 @@
 
 import type { FastifyInstance } from 'fastify'
 import { AppError } from '../core/errors/index.ts'
-import type { EventSummary } from '../core/event/index.ts'
+import type { EventSummary, StoredEvent } from '../core/event/index.ts'
 import type { EventId } from '../core/ids/index.ts'
 import type { WorkRow } from '../core/work/index.ts'
 import type { Log } from '../ports/log.ts'
 import type { TenantReads } from '../ports/store.ts'
 import type { HttpApi } from './api.ts'
+import {
+  asksFor,
+  CLOUD_BATCH,
+  CLOUD_EVENT,
+  linkToNext,
+  readBatch,
+  sendCloudEvent,
+  showCloudEvent,
+} from './cloudevents.ts'
 import { eventsQuery, idParams, type PageQuery, splitQuery, unmatchedQuery } from './schemas.ts'
-import { answer, pageOf, ref } from './schemas-answers.ts'
+import { answer, listOf, orElse, pageOf, ref } from './schemas-answers.ts'
 import { showBodies } from './sensitive.ts'
 import { showConsumers, showEnvelope, withJsonMember } from './shapes.ts'
 import { readStories } from './story.ts'
@@ -36,12 +45,22 @@ export function addEventRoutes(
         tags: ['events'],
         summary: 'Accepted events, newest first',
         description:
-          'A page looks at a bounded number of events: with a filter it may hold fewer items than asked for, or none, while `nextCursor` goes on.',
+          'A page looks at a bounded number of events: with a filter it may hold fewer items than asked for, or none, while `nextCursor` goes on. As CloudEvents, a page is a batch of up to 100, with their payloads, and the header `link` leads on.',
         querystring: eventsQuery,
-        response: { 200: answer('A page', pageOf(ref('Event'))) },
+        response: {
+          200: orElse('A page', pageOf(ref('Event')), CLOUD_BATCH, listOf(ref('CloudEvent'))),
+        },
       },
     },
-    (request) => list(api.reads(request.caller.tenant), request.query),
+    async (request, reply) => {
+      const { caller, query, url } = request
+      const reads = api.reads(caller.tenant)
+      if (!asksFor(request, CLOUD_BATCH)) return list(reads, query)
+      const page = (limit: number) => reads.events(splitQuery({ ...query, limit }))
+      const show = (event: StoredEvent) => showCloudEvent(event, caller, log)
+      const { text, nextCursor } = await readBatch(reads, page, query.limit, show)
+      return sendCloudEvent(reply.headers(linkToNext(url, nextCursor)), CLOUD_BATCH, text)
+    },
   )
 
   app.get<{ Querystring: PageQuery & Filters }>(
@@ -66,13 +85,16 @@ export function addEventRoutes(
         tags: ['events'],
         summary: 'An event and everything that followed from it',
         params: idParams,
-        response: { 200: answer('The event', ref('EventDetail')) },
+        response: { 200: orElse('The event', ref('EventDetail'), CLOUD_EVENT, ref('CloudEvent')) },
       },
     },
     async (request, reply) => {
       const reads = api.reads(request.caller.tenant)
       const event = await reads.event(request.params.id)
       if (event === null) throw new AppError('not_found', 'there is no event with this id')
+      if (asksFor(request, CLOUD_EVENT)) {
+        return sendCloudEvent(reply, CLOUD_EVENT, showCloudEvent(event, request.caller, log))
+      }
       const [work, caused] = await Promise.all([
         reads.workOfEvent(event.id),
         reads.causedBy(event.id, FOLLOW_UPS_MAX),

@@ -106,6 +106,12 @@ export const ERRORS = {
     title: 'The event’s subject cannot be made',
     next: 'Send the fields or headers that the source’s `subject` uses, or change the template.',
   },
+  event_invalid: {
+    kind: 'invalid',
+    status: 400,
+    title: 'This is not a CloudEvent as it can be taken',
+    next: 'Mend the attributes that the detail names, and send it again; nothing was kept.',
+  },
   body_too_large: {
     kind: 'limited',
     status: 413,

@@ -1,0 +1,150 @@
+// POST /v1/events: events that somebody publishes, as CloudEvents in any of the three modes.
+//
+// Everything is checked before anything is written. What the store could not keep is told event by event.
+
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import {
+  type CloudFault,
+  type CloudResult,
+  type PublishDraft,
+  parseBinary,
+  parseStructured,
+  toDraft,
+} from '../core/cloudevent/index.ts'
+import { AppError } from '../core/errors/index.ts'
+import { JsonError, type JsonValue, parseJson } from '../core/json/index.ts'
+import type { HttpApi } from './api.ts'
+import { CLOUD_BATCH, CLOUD_EVENT } from './cloudevents.ts'
+import { anything, listOf, ref } from './schemas-answers.ts'
+
+const BATCH_MAX = 500
+const DEPTH_MAX = 64
+const FAULTS_TOLD_MAX = 20
+
+export function addPublishRoutes(
+  app: FastifyInstance,
+  api: Pick<HttpApi, 'publish'>,
+  limits: { readonly eventBodyLimit: number },
+): void {
+  // Its own readers: in binary mode a body of any type is data.
+  app.register(async (scope) => {
+    scope.removeAllContentTypeParsers()
+    scope.addContentTypeParser(
+      /^application\/cloudevents(-batch)?\+json/i,
+      { parseAs: 'string' },
+      (_request, body, done) => {
+        try {
+          done(null, parseJson(body as string, { depth: DEPTH_MAX, duplicateKeys: 'refuse' }))
+        } catch (error) {
+          done(error instanceof JsonError ? refusedJson(error) : (error as Error))
+        }
+      },
+    )
+    scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
+    scope.post(
+      '/events',
+      {
+        bodyLimit: limits.eventBodyLimit,
+        config: { isIdempotent: true },
+        // What an event must be is said in the words of CloudEvents, by whoever reads it.
+        validatorCompiler: () => () => true,
+        schema: {
+          operationId: 'publishEvents',
+          tags: ['events'],
+          summary: 'Publish events as CloudEvents',
+          description:
+            'One event as JSON, a batch of up to 500, or one in binary mode: attributes as headers `ce-…`, the data as the body. `type` is the subject. Publishing is idempotent by `source` and `id` for seven days. The answer comes when all is durable; if the store fails for some, the answer is 503 and `details.items` says which were kept: send all of it again.',
+          body: {
+            content: {
+              [CLOUD_EVENT]: { schema: ref('CloudEvent') },
+              [CLOUD_BATCH]: { schema: { ...listOf(ref('CloudEvent')), maxItems: BATCH_MAX } },
+              '*/*': { schema: { ...anything, description: 'Binary mode: the data itself.' } },
+            },
+          },
+          response: {
+            202: {
+              description: 'Kept and durable: the one, or an item for each, in order.',
+              content: { 'application/json': { schema: ref('Published') } },
+            },
+          },
+        },
+      },
+      async (request, reply) => {
+        const { results, isBatch } = readEvents(request)
+        const drafts = checkAll(results, isBatch)
+        const outcomes = await api.publish(request.caller.tenant, drafts)
+        const items = outcomes.map((outcome, index) => {
+          const id = drafts[index]?.dedupKey ?? ''
+          return outcome.ok
+            ? { id, eventId: outcome.eventId, duplicate: outcome.duplicate }
+            : { id, code: outcome.error.code }
+        })
+        const failed = outcomes.find((outcome) => !outcome.ok)
+        if (failed !== undefined && !failed.ok) throw isBatch ? partly(failed.error, items) : failed.error
+        return reply.code(202).send(isBatch ? { items } : items[0])
+      },
+    )
+  })
+}
+
+function readEvents(request: FastifyRequest): { results: readonly CloudResult[]; isBatch: boolean } {
+  const { body, headers } = request
+  const type = headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase() ?? ''
+  if (type === CLOUD_EVENT) return { results: [parseStructured(body as JsonValue)], isBatch: false }
+  if (type !== CLOUD_BATCH) {
+    if (headers['ce-specversion'] === undefined) {
+      throw new AppError(
+        'wrong_type',
+        'this is no CloudEvent: neither the content type nor a header says so',
+        {
+          next: `Send \`content-type: ${CLOUD_EVENT}\`, or the attributes as headers \`ce-…\`, \`ce-specversion: 1.0\` among them.`,
+        },
+      )
+    }
+    const bytes = Buffer.isBuffer(body) ? body : Buffer.alloc(0)
+    return { results: [parseBinary(headers, bytes, DEPTH_MAX)], isBatch: false }
+  }
+  if (!Array.isArray(body)) {
+    throw new AppError('event_invalid', 'a batch is a JSON list of events')
+  }
+  if (body.length > BATCH_MAX) {
+    throw new AppError('event_invalid', `a batch has at most ${BATCH_MAX} events`, {
+      next: 'Send them in several batches.',
+    })
+  }
+  return { results: (body as readonly JsonValue[]).map(parseStructured), isBatch: true }
+}
+
+/** All of them, or a refusal that names what is wrong with each. */
+function checkAll(results: readonly CloudResult[], isBatch: boolean): readonly PublishDraft[] {
+  const drafts: PublishDraft[] = []
+  const faults: (CloudFault & { readonly index: number })[] = []
+  for (const [index, result] of results.entries()) {
+    const drafted = result.ok ? toDraft(result.event) : result
+    if (drafted.ok) drafts.push(drafted.draft)
+    else faults.push(...drafted.faults.map((fault) => ({ index, ...fault })))
+  }
+  const [first] = faults
+  if (first === undefined) return drafts
+  const place = isBatch ? `event ${first.index}: ` : ''
+  const more = faults.length > 1 ? ` (and ${faults.length - 1} more)` : ''
+  throw new AppError('event_invalid', `${place}\`${first.attribute}\`: ${first.message}${more}`, {
+    details: { faults: faults.slice(0, FAULTS_TOLD_MAX) },
+  })
+}
+
+function refusedJson(error: JsonError): AppError {
+  const code = error.code === 'depth' ? 'too_deep' : 'not_json'
+  return new AppError(code, `${error.message} (at ${error.offset})`, {
+    ...(code === 'too_deep' && { next: `Flatten it: at most ${DEPTH_MAX} levels.` }),
+  })
+}
+
+function partly(error: AppError, items: readonly { readonly eventId?: string }[]): AppError {
+  const kept = items.filter(({ eventId }) => eventId !== undefined).length
+  return new AppError(error.code, `${kept} of ${items.length} events were kept`, {
+    cause: error,
+    details: { items },
+    next: 'Send the whole batch again: those that were kept are answered as duplicates.',
+  })
+}
