@@ -87,7 +87,7 @@ async function ask(
     response = await watchedFetch(path, {
       method,
       ...(init.body !== undefined && { body: init.body }),
-      headers: init.type === undefined ? {} : { 'content-type': init.type },
+      headers: { 'millrace-console': '1', ...(init.type !== undefined && { 'content-type': init.type }) },
     })
   } catch {
     throw new ConnectionError('there was no answer')

@@ -51,7 +51,6 @@ export type Role = Key['role']
 
 export interface Rejections {
   readonly items: readonly {
-    readonly id?: string
     readonly at: string
     readonly source: string | null
     readonly reason: string
@@ -74,11 +73,11 @@ export interface CatalogEntry {
   readonly mapping: string | null
   readonly description: string | null
   readonly hasSchema: boolean
+  readonly example?: unknown
 }
 
 export interface CatalogSubject extends CatalogEntry {
   readonly schema: unknown
-  readonly example?: unknown
   readonly routes: readonly string[]
 }
 

@@ -72,8 +72,10 @@ export function verifyInWords(verify: Verify): string {
       return `A key in the header ${verify.header ?? ''}.`
     case 'standard-webhooks':
       return 'A signature by Standard Webhooks, over the bytes as they came, with its time.'
+    case 'workfront':
+      return 'The token that Workfront was given with the subscription.'
     default:
-      return `${VENDORS[verify.scheme] ?? verify.scheme}’s own proof, over the bytes as they came.`
+      return `${VENDORS[verify.scheme] ?? verify.scheme}’s signature, over the bytes as they came.`
   }
 }
 

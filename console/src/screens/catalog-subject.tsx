@@ -4,6 +4,7 @@ import { FilePlus2, Send } from 'lucide-react'
 import { useState } from 'react'
 import { Link } from 'wouter'
 import { formatJson, parseJsonText } from '../lib/json-text.ts'
+import { sourceHref } from '../lib/links.ts'
 import { routeFor } from '../lib/source-words.ts'
 import { useCatalogSubject, useMe } from '../queries.ts'
 import { Button, CopyButton, LinkButton } from '../ui/controls.tsx'
@@ -33,7 +34,12 @@ export default function CatalogSubject({ subject }: { readonly subject: string }
         <div className="event__facts">
           {data.description !== null && <span>{data.description}</span>}
           <span>
-            from <Link href={`/sources/${data.source}`}>{data.source}</Link>
+            from{' '}
+            {data.source.startsWith('function:') ? (
+              data.source
+            ) : (
+              <Link href={sourceHref(data.source)}>{data.source}</Link>
+            )}
           </span>
         </div>
       }

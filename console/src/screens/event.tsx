@@ -121,7 +121,6 @@ function Hidden({ event, isViewer }: { readonly event: EventDetail; readonly isV
     <div className="spaced">
       <Note tone={isViewer ? 'amber' : 'grey'}>
         <strong>
-          <EyeOff size={13} aria-hidden />{' '}
           {isViewer ? 'Some places are hidden.' : 'Some places are sensitive.'}
         </strong>{' '}
         The source says so of {sensitive.map((path) => `‘${path}’`).join(', ')}. They are encrypted on disk,

@@ -165,9 +165,13 @@ const EventLine = memo(function EventLine({
           {row.consumers.length === 0 ? (
             <Chip>{row.matched === 0 ? 'unmatched' : 'accepted'}</Chip>
           ) : (
-            row.consumers.map(({ workId, name, state, attempts }) => (
-              <StateChip key={workId} state={state} label={name} attempts={attempts} />
-            ))
+            row.consumers.map(({ workId, kind, name, state, attempts }) =>
+              kind === 'source' ? (
+                <MatchingChip key={workId} state={state} isAlone={row.consumers.length === 1} />
+              ) : (
+                <StateChip key={workId} state={state} label={name} attempts={attempts} />
+              ),
+            )
           )}
         </span>
         <span className="events__when faint">
@@ -177,6 +181,13 @@ const EventLine = memo(function EventLine({
     </li>
   )
 })
+
+/** The item that matches an event later: of one that a paused source keeps, or that was replayed. */
+function MatchingChip({ state, isAlone }: { readonly state: string; readonly isAlone: boolean }) {
+  if (state === 'ready' || state === 'waiting') return <Chip tone="amber">kept</Chip>
+  if (state === 'done') return isAlone ? <Chip>unmatched</Chip> : null
+  return <StateChip state={state} label="matching" />
+}
 
 function NoEvents({ isFiltered, onClear }: { readonly isFiltered: boolean; readonly onClear: () => void }) {
   const { data: demo } = useDemo()

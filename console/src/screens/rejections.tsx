@@ -78,7 +78,9 @@ export default function Rejections() {
       {counts.length > 0 && (
         <Reasons counts={counts} chosen={reason} onChoose={(one) => choose({ reason: one })} />
       )}
-      {data !== undefined && data.items.length > 0 && <Newest items={data.items} />}
+      {data !== undefined && data.items.length > 0 && (
+        <Newest items={data.items} sources={new Set(sources?.items.map(({ name }) => name))} />
+      )}
       {data !== undefined && data.items.length === 0 && counts.length > 0 && (
         <p className="muted">The requests themselves are no longer listed.</p>
       )}
@@ -131,7 +133,13 @@ function Reasons({ counts, chosen, onChoose }: ReasonsProps) {
   )
 }
 
-function Newest({ items }: { readonly items: Answer['items'] }) {
+function Newest({
+  items,
+  sources,
+}: {
+  readonly items: Answer['items']
+  readonly sources: ReadonlySet<string>
+}) {
   return (
     <div className="list">
       <div className="list__head rejections__grid" aria-hidden>
@@ -142,18 +150,21 @@ function Newest({ items }: { readonly items: Answer['items'] }) {
         <span className="events__when">When</span>
       </div>
       <ul aria-label="Rejections">
-        {items.map(({ id, at, source, reason, status, address, detail }) => (
-          <li key={id ?? `${at} ${address} ${reason}`} className="row rejections__grid">
+        {items.map(({ at, source, reason, status, address, detail }, index) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: two of the same instant have no other name.
+          <li key={`${at} ${index}`} className="row rejections__grid">
             <span className="chips">
               <Chip tone="red" title={reason}>
                 {reasonInWords(reason).title}
               </Chip>
             </span>
             <span className="truncate">
-              {source === null ? (
-                <span className="faint">not defined</span>
-              ) : (
+              {source !== null && sources.has(source) ? (
                 <Link href={`/sources/${source}`}>{source}</Link>
+              ) : (
+                <span className="faint" title="There is no such source.">
+                  {source ?? 'not defined'}
+                </span>
               )}
             </span>
             <span className="mono muted truncate">{address}</span>

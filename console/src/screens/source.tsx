@@ -161,10 +161,7 @@ function Door({
         ? null
         : `${formatNumber(document.rateLimit.perMinute)} a minute, ${formatNumber(document.rateLimit.burst)} at once`,
     ],
-    [
-      'Known again by',
-      `${document.dedup.by ?? document.event.id ?? 'its content'}, for ${formatDuration(document.dedup.windowMs)}`,
-    ],
+    ['Known again by', `${knownBy(document)}, for ${formatDuration(document.dedup.windowMs)}`],
     ['Sensitive', document.sensitive === undefined ? null : document.sensitive.join(', ')],
     ['Kept for', document.retentionMs === undefined ? null : formatDuration(document.retentionMs)],
     [
@@ -197,6 +194,12 @@ function Door({
       </dl>
     </>
   )
+}
+
+/** What tells a delivery that was seen before; `event.id` is what the definition names so. */
+function knownBy({ dedup, event }: SourceShape): string {
+  const by = dedup.by === null || dedup.by === 'event.id' ? event.id : dedup.by
+  return by ?? 'its content'
 }
 
 const MISSED: Readonly<Record<string, string>> = {

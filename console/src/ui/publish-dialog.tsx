@@ -27,16 +27,19 @@ export function PublishDialog({ source, subject: given, onClose }: PublishDialog
   const [subject, setSubject] = useState(given ?? '')
   const [text, setText] = useState(EMPTY)
   const [isTouched, setIsTouched] = useState(false)
+  const [isChosen, setIsChosen] = useState(false)
   const [isAsked, setIsAsked] = useState(false)
   const names = useMemo(() => catalog?.items.map((item) => item.subject) ?? [], [catalog])
   const { data: entry } = useCatalogSubject(names.includes(subject) ? subject : null)
   const [id] = useState(() => `test-${Date.now().toString(36)}-${Math.random().toString(36).slice(2, 10)}`)
   useEffect(() => {
-    if (given === undefined && subject === '' && names[0] !== undefined) setSubject(names[0])
-  }, [names, given, subject])
+    if (given !== undefined || isChosen || catalog === undefined) return
+    const first = catalog.items.find(({ example }) => example !== undefined) ?? catalog.items[0]
+    if (first !== undefined) setSubject(first.subject)
+  }, [catalog, given, isChosen])
   useEffect(() => {
-    if (entry?.example === undefined || isTouched) return
-    setText(formatJson(parseJsonText(JSON.stringify(entry.example))))
+    if (entry === undefined || isTouched) return
+    setText(entry.example === undefined ? EMPTY : formatJson(parseJsonText(JSON.stringify(entry.example))))
   }, [entry, isTouched])
   const checked = useMemo(() => checkJson(text), [text])
   const isPattern = /(^|\.)[*>]/.test(subject)
@@ -98,7 +101,11 @@ export function PublishDialog({ source, subject: given, onClose }: PublishDialog
               value={subject}
               spellCheck={false}
               autoComplete="off"
-              onChange={(event) => setSubject(event.target.value)}
+              autoFocus
+              onChange={(event) => {
+                setIsChosen(true)
+                setSubject(event.target.value)
+              }}
             />
             <datalist id={`${field.id}-subjects`}>
               {names.map((name) => (

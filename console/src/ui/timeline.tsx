@@ -54,7 +54,10 @@ function Step({ icon, tone, title, at, children }: StepProps) {
 }
 
 export function Timeline({ event }: { readonly event: EventDetail }) {
-  const names = new Set(event.consumers.map(({ kind, name }) => `${kind}:${name}`))
+  const names = new Set(
+    event.consumers.filter(({ kind }) => kind !== 'source').map(({ kind, name }) => `${kind}:${name}`),
+  )
+  const isKept = names.size === 0 && event.consumers.length > 0
   const untold = event.consumers.length - event.story.length
   return (
     <ol className="timeline">
@@ -70,6 +73,10 @@ export function Timeline({ event }: { readonly event: EventDetail }) {
       {event.matched === 0 ? (
         <Step icon={<CircleSlash size={14} />} tone="grey" title="No route wanted it">
           It is kept. The tab Explain says, for each route, why not.
+        </Step>
+      ) : isKept ? (
+        <Step icon={<Hourglass size={14} />} tone="amber" title="Kept by its source">
+          Routes have not been asked yet: the source decides when.
         </Step>
       ) : (
         <Step
@@ -129,8 +136,11 @@ function WorkSteps({ work }: { readonly work: WorkStory }) {
   return (
     <li className="lane">
       <div className="lane__head">
-        <Link href={`/routes/${work.consumer}`} className="lane__name">
-          {work.consumer}
+        <Link
+          href={work.kind === 'intake' ? `/sources/${work.consumer}` : `/routes/${work.consumer}`}
+          className="lane__name"
+        >
+          {work.kind === 'intake' ? `Matching, for ${work.consumer}` : work.consumer}
         </Link>
         <StateChip state={work.state} attempts={work.attempts} />
         {work.replayOf !== undefined && <Chip tone="accent">replay</Chip>}
