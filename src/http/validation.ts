@@ -12,8 +12,16 @@ import type { FastifySchemaCompiler } from 'fastify'
 /** Values in a body, of any kind and depth, up to which all faults are looked for. */
 export const VALUES_MAX = 5_000
 
+/** With a zone: without one it would mean another instant on every machine. */
+const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2})$/
+
 /** Neither guess what a wrong value meant nor drop what has no meaning. */
-const STRICT: Options = { removeAdditional: false, useDefaults: true, verbose: true }
+const STRICT: Options = {
+  removeAdditional: false,
+  useDefaults: true,
+  verbose: true,
+  formats: { 'date-time': (text: string) => INSTANT.test(text) && !Number.isNaN(Date.parse(text)) },
+}
 
 type Check = ((value: unknown) => boolean) & { errors?: NonNullable<ValidateFunction['errors']> | null }
 
