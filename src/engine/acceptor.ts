@@ -11,6 +11,7 @@ import { type CommitResult, type Guard, StoreError, type Write } from '../ports/
 import { type Acceptance, planAcceptance } from './acceptance.ts'
 import type { Commits } from './commits.ts'
 import type { EngineDeps } from './deps.ts'
+import type { Duplicates } from './duplicates.ts'
 import { lineOf } from './lines.ts'
 import type { Draft, EventPlan, PlanDeps } from './plan.ts'
 import type { Settlement } from './settle.ts'
@@ -43,6 +44,7 @@ export function makeAcceptor(
   deps: Pick<EngineDeps, 'clock' | 'log'> & {
     readonly commits: Commits
     readonly planning: PlanDeps
+    readonly duplicates: Pick<Duplicates, 'note'>
     settleBirths(plan: EventPlan, outcome: Pick<Settlement, 'ok'>, result: CommitResult | null): void
   },
 ): Acceptor {
@@ -84,6 +86,7 @@ export function makeAcceptor(
       const isKept = first === event.id
       for (const plan of plans) deps.settleBirths(plan, { ok: isKept }, result)
       if (first === null) return 'refused'
+      if (!isKept) deps.duplicates.note(event.tenant, first)
       const durationMs = Math.round(clock.monotonic() - startedAt)
       log.control(
         isKept

@@ -1,7 +1,9 @@
 // What the engine needs from outside, and its settings.
 
+import { RETENTION_MS } from '../core/definition/index.ts'
 import type { NodeId } from '../core/ids/index.ts'
 import type { Vars } from '../core/route/index.ts'
+import { MINUTE } from '../core/time/index.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Code } from '../ports/code.ts'
 import type { HttpClient } from '../ports/http-client.ts'
@@ -40,6 +42,10 @@ export interface EngineConfig {
   readonly acceptsMax: number
   /** Results larger than this are not kept in the ledger. */
   readonly resultBytesMax: number
+  /** From the end of one walk of retention to the next; 0: never. */
+  readonly retentionEveryMs: number
+  /** How long events are kept whose source does not say. */
+  readonly retentionMs: number
 }
 
 export const ENGINE_DEFAULTS = {
@@ -51,4 +57,6 @@ export const ENGINE_DEFAULTS = {
   vars: {},
   acceptsMax: 10_000,
   resultBytesMax: 16_384,
+  retentionEveryMs: 10 * MINUTE,
+  retentionMs: RETENTION_MS,
 } as const satisfies Omit<EngineConfig, 'node'>

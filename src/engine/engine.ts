@@ -11,6 +11,7 @@ import { makeCommits } from './commits.ts'
 import { DECISIONS, type Decisions } from './decisions.ts'
 import { type Definitions, followDefinitions, makeDefinitions } from './definitions/index.ts'
 import type { EngineConfig, EngineDeps } from './deps.ts'
+import { makeDuplicates } from './duplicates.ts'
 import { makeEffects } from './effect.ts'
 import { type Feed, makeFeed } from './feed.ts'
 import { makeFunctionEffects } from './function-effects.ts'
@@ -29,6 +30,7 @@ import { makeRegistry } from './registry.ts'
 import { makeRejections, type Rejections } from './rejections.ts'
 import { type DeadLetterActions, makeReplayer } from './replay.ts'
 import { type BulkReplays, makeBulkReplays } from './replays/index.ts'
+import { keepTimesOf, makeRetention } from './retention.ts'
 import { makeRunner } from './runner.ts'
 import { makeSettler, type Settlement } from './settle.ts'
 import { makeStoreTime } from './store-time.ts'
@@ -195,7 +197,22 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
     isTenant: (tenant) => registry.isTenant(tenant),
     isSource: (tenant, source) => registry.source(tenant, source) !== null,
   })
-  const acceptor = makeAcceptor({ clock, log, commits, planning, settleBirths })
+  const duplicates = makeDuplicates({ store, clock, log })
+  const retention = makeRetention(
+    {
+      store,
+      clock,
+      log,
+      tenants: () => registry.tenants(),
+      keepTimes: (tenant) =>
+        keepTimesOf(
+          registry.sources(tenant).map(({ document }) => document),
+          config.retentionMs,
+        ),
+    },
+    config,
+  )
+  const acceptor = makeAcceptor({ clock, log, commits, planning, duplicates, settleBirths })
   const publisher = makePublisher({ clock, log, ids, acceptor, isOpen: () => open }, config)
   const intake = makeIntake(
     {
@@ -308,6 +325,7 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
       open = true
       claims.start()
       bulk.start()
+      retention.start()
       unfollow = followDefinitions({
         definitions,
         store,
@@ -332,10 +350,14 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
         await claims?.stop()
         await pool.idle()
         await rejections.flush()
+        await duplicates.flush()
+        await retention.stop()
       }
       await Promise.race([idle(), late])
       cancel()
       rejections.stop()
+      duplicates.stop()
+      void retention.stop()
       lease.stop()
       return { left: pool.running() }
     },

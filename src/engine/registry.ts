@@ -33,7 +33,10 @@ export interface Registry {
   ): void
   /** Whether it has definitions. */
   isTenant(tenant: string): boolean
+  /** Those that have definitions. */
+  tenants(): readonly TenantId[]
   source(tenant: string, name: string): Source | null
+  sources(tenant: string): readonly Source[]
   /** Routes whose pattern fits, in the order written; their conditions are not yet tested. */
   candidates(tenant: TenantId, subject: string): readonly Route[]
   /** The one in force. */
@@ -84,6 +87,8 @@ export function makeRegistry(deps: { readonly store: Store }): Registry {
       })
     },
     isTenant: (tenant) => bundles.has(tenant),
+    tenants: () => [...bundles.keys()] as TenantId[],
+    sources: (tenant) => [...(bundles.get(tenant)?.sources.values() ?? [])],
     source: (tenant, name) => bundles.get(tenant)?.sources.get(name) ?? null,
     candidates: (tenant, subject) => bundles.get(tenant)?.candidates(subject) ?? [],
     route: (tenant, consumer) => bundles.get(tenant)?.routes.get(consumer) ?? null,

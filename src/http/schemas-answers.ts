@@ -98,6 +98,11 @@ const envelope = {
   dedupKey: string,
   payloadHash: string,
   matched: { ...integer, description: 'How many consumers wanted it; 0 is unmatched.' },
+  duplicates: {
+    ...integer,
+    description: 'How often it came again within its dedup window; told a second later.',
+  },
+  lastDuplicateAt: nullable(instant),
 } as const
 
 const work = {

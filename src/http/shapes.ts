@@ -44,6 +44,8 @@ export function showEnvelope(event: EventSummary) {
     dedupKey: event.dedupKey,
     payloadHash: event.payloadHash,
     matched: event.matched,
+    duplicates: event.duplicates,
+    lastDuplicateAt: isoOrNull(event.lastDuplicateAt),
   }
 }
 

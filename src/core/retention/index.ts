@@ -7,5 +7,4 @@ export {
   type Pruned,
   type PruneRequest,
   pruneEnd,
-  RETENTION_MS_DEFAULT,
 } from './retention.ts'

@@ -6,11 +6,8 @@ import type { DeadLetterState } from '../dead-letter/index.ts'
 import { CLOCK_MARGIN_MS } from '../event/index.ts'
 import { type EventId, eventIdAt, type TenantId } from '../ids/index.ts'
 import type { LedgerState } from '../ledger/index.ts'
-import { DAY, type Instant } from '../time/index.ts'
+import type { Instant } from '../time/index.ts'
 import type { WorkState } from '../work/index.ts'
-
-/** For sources that do not say otherwise, and for events that no source definition sent. */
-export const RETENTION_MS_DEFAULT = 30 * DAY
 
 /** Nobody will touch these again: not an owner, and not a person without saying so. `parked` waits for one. */
 export const FINAL_WORK: readonly WorkState[] = ['done', 'skipped', 'merged', 'dead', 'cancelled']

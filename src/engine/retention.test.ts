@@ -1,0 +1,160 @@
+// Which events go, and how the walk treats the store.
+
+import { describe, expect, test } from 'vitest'
+import { makeMemoryLog } from '../adapters/log-memory/index.ts'
+import { DEFAULT_TENANT, type TenantId } from '../core/ids/index.ts'
+import type { Pruned, PruneRequest } from '../core/retention/index.ts'
+import type { Clock } from '../ports/clock.ts'
+import { keepTimesOf, makeRetention } from './retention.ts'
+import { accept, answered, CREATED, makeWorld, PAID, ROUTE, SOURCE, workOf } from './world.fixture.ts'
+
+const SHORT = { ...SOURCE, dedup: { ...SOURCE.dedup, windowMs: 1_000 } }
+const config = { retentionEveryMs: 5_000, retentionMs: 60_000 }
+
+describe('events whose time is up', () => {
+  test.each([
+    ['[RT4] as its source says', { ...SHORT, retentionMs: 20_000 }, 20_000],
+    ['[RT4] by default', SHORT, 60_000],
+    ['[RT5] not while its dedup window is open', { ...SOURCE, retentionMs: 20_000 }, 60_000],
+  ])('%s', async (_, source, keptMs) => {
+    const world = makeWorld(() => CREATED)
+    const node = await world.node({ documents: [source, ROUTE], config })
+    const eventId = await accept(world, node)
+    const { id } = await workOf(world, eventId)
+    await world.pass(keptMs - 5_000)
+    expect(await world.reads.event(eventId)).not.toBeNull()
+    expect(node.log.messages.filter(({ name }) => name === 'retention.pruned')).toEqual([])
+    await world.pass(10_000)
+    expect(await world.reads.event(eventId)).toBeNull()
+    expect(await world.reads.work(id)).toBeNull()
+    // What was done to the outside stays known: the same key does nothing again.
+    expect(await world.reads.ledger('BOOK:o1')).toMatchObject({ state: 'done' })
+    expect(node.log.messages.filter(({ name }) => name === 'retention.pruned')).toMatchObject([
+      { fields: { tenant: 'default', events: 1, work: 1 } },
+    ])
+    const again = await accept(world, node)
+    expect(again).not.toBe(eventId)
+    expect(await workOf(world, again)).toMatchObject({ state: 'skipped' })
+    expect(world.calls).toHaveLength(1)
+  })
+
+  test('[RT6] what waits for a person stays until the person has said something', async () => {
+    const world = makeWorld(() => answered(404))
+    const node = await world.node({ documents: [SHORT, ROUTE], config })
+    const eventId = await accept(world, node)
+    await world.pass(120_000)
+    expect(await world.reads.event(eventId)).not.toBeNull()
+    const [letter] = (await world.reads.deadLetters({ cursor: null, limit: 9 })).items
+    const discarded = node.engine.discard(DEFAULT_TENANT, letter!.id, { reason: 'a test' })
+    await world.pass(10_000)
+    await discarded
+    expect(await world.reads.event(eventId)).toBeNull()
+    expect((await world.reads.deadLetters({ cursor: null, limit: 9 })).items).toEqual([])
+  })
+
+  test('[RT4] events that no source definition sent are kept as long as the default', () => {
+    const times = keepTimesOf([{ name: 'shop', retentionMs: 1 }, { name: 'crm' }], 30)
+    expect(times).toEqual({ keepMs: { shop: 1, 'source:shop': 1 }, otherwiseMs: 30 })
+  })
+})
+
+describe('the walk', () => {
+  const NONE = { events: 0, work: 0, attempts: 0, deadLetters: 0, dedup: 0 }
+
+  function makeWalk(answers: (Partial<Pruned> | Error)[]) {
+    const asked: PruneRequest[] = []
+    const delays: number[] = []
+    const log = makeMemoryLog()
+    let due: (() => void) | null = null
+    const clock = {
+      after(delayMs: number, callback: () => void) {
+        delays.push(delayMs)
+        due = callback
+        return () => {
+          due = null
+        }
+      },
+    } as unknown as Clock
+    const retention = makeRetention(
+      {
+        clock,
+        log,
+        store: {
+          async prune(request) {
+            asked.push(request)
+            const answer = answers.shift() ?? {}
+            if (answer instanceof Error) throw answer
+            return { ...NONE, next: null, ...answer }
+          },
+        },
+        tenants: () => ['a', 'b'] as TenantId[],
+        keepTimes: (tenant) => keepTimesOf([], tenant === 'a' ? 1 : 2),
+      },
+      { retentionEveryMs: 1_000 },
+    )
+    return {
+      retention,
+      asked,
+      delays,
+      log,
+      isWaiting: () => due !== null,
+      async step() {
+        const now = due
+        due = null
+        now?.()
+        for (let turn = 0; turn < 9; turn += 1) await Promise.resolve()
+      },
+    }
+  }
+
+  test('[RT7] a piece at a time, with a pause after each, tenant by tenant, each by its own times', async () => {
+    const walk = makeWalk([{ events: 2, next: 'evt_1' }, { events: 1 }, {}])
+    walk.retention.start()
+    for (let step = 0; step < 4; step += 1) await walk.step()
+    expect(walk.asked.map(({ tenant, after, otherwiseMs }) => [tenant, after, otherwiseMs])).toEqual([
+      ['a', null, 1],
+      ['a', 'evt_1', 1],
+      ['b', null, 2],
+    ])
+    expect(new Set(walk.asked.map(({ scanMax }) => scanMax))).toEqual(new Set([200]))
+    expect(walk.delays).toEqual([1_000, 0, 100, 100, 1_000])
+    // Of a tenant that lost nothing there is nothing to tell.
+    expect(walk.log.messages).toMatchObject([
+      { name: 'retention.pruned', fields: { tenant: 'a', ...NONE, events: 3 } },
+    ])
+  })
+
+  test('[RT8] a store that fails is left alone until the next walk, which begins anew', async () => {
+    const walk = makeWalk([{ next: 'evt_1' }, new Error('disk full'), {}])
+    walk.retention.start()
+    for (let step = 0; step < 5; step += 1) await walk.step()
+    expect(walk.asked.map(({ tenant, after }) => [tenant, after])).toEqual([
+      ['a', null],
+      ['a', 'evt_1'],
+      ['a', null],
+    ])
+    expect(walk.delays).toEqual([1_000, 0, 100, 1_000, 0, 100])
+    expect(walk.log.messages).toMatchObject([{ name: 'retention.failed', fields: { tenant: 'a' } }])
+  })
+
+  test('[RT7] it ends with the node', async () => {
+    const walk = makeWalk([{ events: 1, next: 'evt_1' }])
+    walk.retention.start()
+    await walk.step()
+    await walk.step()
+    await walk.retention.stop()
+    expect(walk.isWaiting()).toBe(false)
+    expect(walk.log.messages).toMatchObject([{ name: 'retention.pruned', fields: { events: 1 } }])
+    const never = makeWorld()
+    const node = await never.node({ config: { retentionEveryMs: 0 } })
+    expect(node.engine.health().open).toBe(true)
+  })
+})
+
+test('[RT5] a duplicate within the window is one, however short the retention', async () => {
+  const world = makeWorld(() => CREATED)
+  const node = await world.node({ documents: [{ ...SOURCE, retentionMs: 1_000 }, ROUTE], config })
+  const eventId = await accept(world, node)
+  await world.pass(50_000)
+  expect(await accept(world, node, PAID)).toBe(eventId)
+})

@@ -1,0 +1,127 @@
+// Retention: walks every tenant's events now and then and lets the store delete those whose time is up and that nothing needs
+// any more (docs/spec/retention.md). A little at a time, with a pause after each piece, so that nobody who waits for the store
+// notices. Every node walks for itself: what one has deleted, another does not find.
+//
+// Invariants: N2 only what is final goes; the store looks again at what it deletes, in the transaction that deletes it.
+
+import { messageOf } from '../core/errors/index.ts'
+import type { TenantId } from '../core/ids/index.ts'
+import type { KeepTimes, Pruned } from '../core/retention/index.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { Log } from '../ports/log.ts'
+import type { Store } from '../ports/store.ts'
+
+export interface Retention {
+  start(): void
+  /** Settles when the piece under way is done. */
+  stop(): Promise<void>
+}
+
+export interface RetentionConfig {
+  /** From the end of one walk over all tenants to the next; 0: never. */
+  readonly retentionEveryMs: number
+}
+
+/** One piece. With the pause it bounds the rate: 2,000 events a second at most, a tenth of what a store writes. */
+const SCAN_MAX = 200
+const PAUSE_MS = 100
+
+export function makeRetention(
+  deps: {
+    readonly store: Pick<Store, 'prune'>
+    readonly clock: Clock
+    readonly log: Log
+    tenants(): readonly TenantId[]
+    keepTimes(tenant: TenantId): KeepTimes
+  },
+  config: RetentionConfig,
+): Retention {
+  const { store, clock, log } = deps
+  let isStopped = false
+  let cancel: () => void = () => {}
+  let walking: Promise<void> = Promise.resolve()
+  let left: TenantId[] = []
+  let after: string | null = null
+  let gone = none()
+
+  const report = (tenant: TenantId) => {
+    if (gone.events > 0) log.info('retention.pruned', { tenant, ...gone })
+    gone = none()
+  }
+
+  /** One piece of the walk; answers when the next one is due. */
+  const step = async (): Promise<number> => {
+    const tenant = left[0]
+    if (tenant === undefined) {
+      left = [...deps.tenants()]
+      return left.length === 0 ? config.retentionEveryMs : 0
+    }
+    const { next, ...counts } = await store.prune({
+      tenant,
+      ...deps.keepTimes(tenant),
+      after,
+      scanMax: SCAN_MAX,
+    })
+    gone = add(gone, counts)
+    after = next
+    if (next !== null) return PAUSE_MS
+    report(tenant)
+    left.shift()
+    return left.length === 0 ? config.retentionEveryMs : PAUSE_MS
+  }
+
+  const schedule = (delayMs: number) => {
+    if (isStopped) return
+    cancel = clock.after(delayMs, () => {
+      walking = step()
+        .catch((error) => {
+          // The next walk begins anew: what it has passed by already costs little.
+          log.warn('retention.failed', { tenant: left[0] ?? null, error: messageOf(error) })
+          left = []
+          after = null
+          return config.retentionEveryMs
+        })
+        .then(schedule)
+    })
+  }
+
+  return {
+    start() {
+      if (config.retentionEveryMs > 0) schedule(config.retentionEveryMs)
+    },
+    async stop() {
+      isStopped = true
+      cancel()
+      await walking
+      if (left[0] !== undefined) report(left[0])
+    },
+  }
+}
+
+type Gone = Omit<Pruned, 'next'>
+
+const none = (): Gone => ({ events: 0, work: 0, attempts: 0, deadLetters: 0, dedup: 0 })
+
+function add(a: Gone, b: Gone): Gone {
+  return {
+    events: a.events + b.events,
+    work: a.work + b.work,
+    attempts: a.attempts + b.attempts,
+    deadLetters: a.deadLetters + b.deadLetters,
+    dedup: a.dedup + b.dedup,
+  }
+}
+
+/** By source, and for what its dispatch rules made; for all others what holds by default. */
+export function keepTimesOf(
+  sources: readonly { readonly name: string; readonly retentionMs?: number }[],
+  otherwiseMs: number,
+): KeepTimes {
+  const keepMs: Record<string, number> = {}
+  for (const { name, retentionMs } of sources) {
+    if (retentionMs === undefined) continue
+    keepMs[name] = retentionMs
+    keepMs[`source:${name}`] = retentionMs
+  }
+  return { keepMs, otherwiseMs }
+}
