@@ -519,7 +519,7 @@ function nodeName(config: Config, env: AppOptions['env']): string {
 function makeApi(
   gate: Gate,
   engine: Engine,
-  code: Pick<BundleCode, 'find' | 'timeoutMs'>,
+  code: Pick<BundleCode, 'find' | 'timeoutMs' | 'emits'>,
   store: Store,
   {
     demo,
@@ -536,6 +536,7 @@ function makeApi(
       ...behind(gate, engine.definitions),
       functionHash: (tenant, name) => code.find(name, tenant),
       functionTimeoutMs: (tenant, name) => code.timeoutMs(name, tenant),
+      functionEmits: (tenant) => code.emits(tenant),
     },
     inspect: behind(gate, engine.inspect),
     watch: (watcher) => engine.watch(watcher),

@@ -33,6 +33,7 @@ description: of ${name}
 verify: { scheme: none }
 subject: "shop.events.{{ payload.kind }}"
 event: { id: payload.id, objectId: payload.id }
+catalog: { subjects: [{ subject: shop.events.paid }, { subject: ${name}.events.told, description: of ${name} }] }
 ---
 kind: Route
 name: ${name}_book
@@ -205,6 +206,8 @@ const RECIPES: Readonly<Record<string, () => Recipe | readonly Recipe[]>> = {
   pauseDefinition: () => ({ status: 404, params: route(), body: {} }),
   resumeDefinition: () => ({ status: 404, params: route(), body: {} }),
   disableDefinition: () => ({ status: 404, params: route(), body: {} }),
+  listCatalog: () => [{ status: 200 }, { status: 200, query: `?source=${MARK}_shop` }],
+  getSubject: () => ({ status: 404, params: { subject: `${MARK}.events.told` } }),
   tryRoute: () => [
     { status: 404, body: { route: `${MARK}_book`, event: { subject: 'a.b', data: {} } } },
     { status: 404, body: { yaml: definitions('mine', node.vendorUrl), event: rows.event } },

@@ -6,6 +6,7 @@ import { stringify } from 'yaml'
 import { parseDuration } from '../core/expression/index.ts'
 import { type CodeExport, type CodeFolder, findJsonFault, isOpening } from '../core/function/index.ts'
 import type { JsonValue } from '../core/json/index.ts'
+import { parsePattern } from '../core/subject/index.ts'
 import { MINUTE } from '../core/time/index.ts'
 import { findInCode } from './code-places.ts'
 import { documentNameFault } from './fields.ts'
@@ -18,6 +19,8 @@ export interface KnownFunction {
   readonly codeHash: string
   /** null: it does not say. */
   readonly timeoutMs: number | null
+  /** Subjects that it says it emits. */
+  readonly emits: readonly string[]
 }
 
 export interface ReadCode {
@@ -56,7 +59,11 @@ export function readCode(code: CodeFolder): ReadCode {
     const earlier = first.get(name)
     if (earlier === undefined) {
       first.set(name, placed(source, one, { rule: 'functionTwice', message: '', path: ['name'] }))
-      functions.set(name, { codeHash: one.codeHash, timeoutMs: timeoutOf(one.value.timeout) })
+      functions.set(name, {
+        codeHash: one.codeHash,
+        timeoutMs: timeoutOf(one.value.timeout),
+        emits: (one.value.emits ?? []) as readonly string[],
+      })
     } else {
       const message = `there is a function \`${name}\` already, at ${earlier.file}:${earlier.line}:${earlier.column}: rename one`
       findings.push(placed(source, one, { rule: 'functionTwice', message, path: ['name'] }))
@@ -96,7 +103,7 @@ function plain(value: unknown): JsonValue {
 }
 
 function faultsOf(source: SourceText, one: CodeExport): readonly Finding[] {
-  const { name, run, timeout, input, tenants } = one.value
+  const { name, run, timeout, input, tenants, emits } = one.value
   const tell = (rule: RuleName, field: string, message: string) =>
     placed(source, one, { rule, message, path: [field] })
   const findings: Finding[] = []
@@ -115,7 +122,15 @@ function faultsOf(source: SourceText, one: CodeExport): readonly Finding[] {
     const message = "`tenants` is a list of names of tenants, or 'all'"
     findings.push(tell('functionShape', 'tenants', message))
   }
+  if (emits !== undefined && !isPatterns(emits)) {
+    const message = '`emits` is a list of subjects, such as `billing.events.checked`'
+    findings.push(tell('functionShape', 'emits', message))
+  }
   return findings
+}
+
+function isPatterns(value: unknown): boolean {
+  return Array.isArray(value) && value.every((one) => typeof one === 'string' && parsePattern(one).ok)
 }
 
 function timeoutOf(timeout: unknown): number | null {

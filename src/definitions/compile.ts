@@ -1,6 +1,7 @@
 // One way in: from files to checked documents, with every finding at once.
 
 import type { Authored, DefinitionDocument, ProfileDocument, RetryPolicy } from '../core/definition/index.ts'
+import { tellUnpublished } from './catalog.ts'
 import { compareFindings, type Finding, type Remark } from './finding.ts'
 import { checkShape, missing } from './issues.ts'
 import { type ReadDocument, readDocuments } from './read.ts'
@@ -14,6 +15,7 @@ import {
   SCHEMAS,
   type SourceInput,
 } from './schema.ts'
+import { sensitiveSources } from './sensitive.ts'
 import { type DefinitionFile, FINDINGS_MAX } from './source-text.ts'
 import { closest, listed } from './suggest.ts'
 
@@ -28,6 +30,10 @@ export interface CompileDeps {
   readonly secrets?: (name: string) => boolean
   /** False where the environment is somebody else's: `{ env }` is refused then. */
   readonly hasEnvironment?: boolean
+  /** What is in force beside the files; those of the files of the same kind and name go first. */
+  readonly inForce?: readonly DefinitionDocument[]
+  /** Subjects that functions say they emit. */
+  readonly emits?: readonly string[]
 }
 
 export interface Definition {
@@ -55,16 +61,43 @@ export function compileDefinitions(
   const profiles = new Map([...(deps.profiles ?? []), ...profilesOf(checked.sound)])
   const { functions, timeouts = () => null } = deps
   const known: Known = { functions, timeouts, profiles }
-  const definitions = checked.sound.flatMap((one) => {
+  const resolved = checked.sound.flatMap((one) => {
     const document = resolve(one, known)
-    const { file: path, text } = one.document
-    return document === null ? [] : [{ document, authored: { path, text } }]
+    return document === null ? [] : [{ document, read: one.document }]
   })
+  const definitions = resolved.map(({ document, read: { file: path, text } }) => ({
+    document,
+    authored: { path, text },
+  }))
+  const hasAllSources = !checked.isSourceLost
+  const waiting = hasAllSources ? findUnpublished(resolved, deps) : []
   return {
     documents: definitions.map(({ document }) => document),
     definitions,
-    findings: [...read.findings, ...checked.findings].sort(compareFindings),
+    findings: [...read.findings, ...checked.findings, ...waiting].sort(compareFindings),
   }
+}
+
+interface Resolved {
+  readonly document: DefinitionDocument
+  readonly read: ReadDocument
+}
+
+function findUnpublished(resolved: readonly Resolved[], deps: CompileDeps): readonly Finding[] {
+  const findings: Finding[] = []
+  const documents = resolved.map(({ document }) => document)
+  const written = new Set(documents.map(({ kind, name }) => `${kind}/${name}`))
+  const beside = (deps.inForce ?? []).filter(({ kind, name }) => !written.has(`${kind}/${name}`))
+  const routes = resolved.flatMap(({ document, read }) => {
+    if (document.kind !== 'Route') return []
+    const tell = (remark: Remark) => {
+      const finding = read.locate(remark)
+      if (finding !== null && findings.length < FINDINGS_MAX) findings.push(finding)
+    }
+    return [{ on: document.on, isList: Array.isArray(read.value.on), tell }]
+  })
+  tellUnpublished(routes, [...documents, ...beside], deps.emits ?? [])
+  return findings
 }
 
 interface Sound {
@@ -76,14 +109,26 @@ interface Sound {
 export function checkDocuments(
   documents: readonly ReadDocument[],
   deps: CompileDeps,
-): { readonly sound: readonly Sound[]; readonly findings: readonly Finding[] } {
+): {
+  readonly sound: readonly Sound[]
+  readonly findings: readonly Finding[]
+  /** One that may be a source has an error: what it would publish is not known. */
+  readonly isSourceLost: boolean
+} {
   const findings: Finding[] = []
   const sound: Sound[] = []
+  let isSourceLost = false
   const first = new Map<string, Finding>()
   const written = documents.map(({ value }) => (value.kind === 'Profile' ? value.name : null))
   const profiles = [...written.filter((name) => typeof name === 'string'), ...(deps.profiles?.keys() ?? [])]
   const { functions, secrets = () => true, hasEnvironment = true } = deps
-  const around = { functions, profiles, secrets, hasEnvironment }
+  const around = {
+    functions,
+    profiles,
+    secrets,
+    hasEnvironment,
+    sensitive: sensitiveSources(documents.map(({ value }) => value)),
+  }
   for (const document of documents) {
     const kind = kindOf(document)
     const remarks =
@@ -99,8 +144,9 @@ export function checkDocuments(
     const isTold = remarks.length <= FINDINGS_MAX
     const isSound = document.isWhole && isTold && !found.some((finding) => finding.severity === 'error')
     if (typeof kind === 'string' && isSound) sound.push({ kind, document })
+    else if (kind !== 'Profile') isSourceLost = true
   }
-  return { sound, findings }
+  return { sound, findings, isSourceLost }
 }
 
 function kindOf({ value }: ReadDocument): Kind | Remark {

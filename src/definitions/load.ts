@@ -34,9 +34,10 @@ export async function loadFolder(folder: string, deps: LoadDeps): Promise<Loaded
   const otherwise = code.problems.length > 0 ? '' : null
   const functions = (name: string) => known(name)?.codeHash ?? deps.functions(name) ?? otherwise
   const timeouts = (name: string) => known(name)?.timeoutMs ?? deps.timeouts?.(name) ?? null
+  const emits = [...(deps.emits ?? []), ...[...read.functions.values()].flatMap((one) => one.emits)]
   const { definitions, findings } = compileDefinitions(
     files,
-    { ...deps, functions, timeouts },
+    { ...deps, functions, timeouts, emits },
     read.documents,
   )
   return {

@@ -6,10 +6,12 @@ import type { JsonValue } from '../core/json/index.ts'
 import { RETRY_PROFILES } from '../core/retry/index.ts'
 import { isSecretName } from '../core/secret/index.ts'
 import { matchesPattern, parsePattern, parseSubject } from '../core/subject/index.ts'
+import { checkCatalog } from './catalog.ts'
 import type { FieldPath, Remark } from './finding.ts'
 import { checkGuards } from './guards.ts'
 import { isIdempotentMethod } from './resolve.ts'
 import { type Kind, OTHER_FIELDS } from './schema.ts'
+import { checkSensitiveKey, checkSensitiveSource, type SensitiveSource } from './sensitive.ts'
 import { closest, listed } from './suggest.ts'
 
 export interface Surroundings {
@@ -21,6 +23,8 @@ export interface Surroundings {
   secrets(name: string): boolean
   /** Whether `{ env }` may be used. */
   readonly hasEnvironment: boolean
+  /** What the sources of the same files hide. */
+  readonly sensitive: readonly SensitiveSource[]
 }
 
 type Fields = { readonly [key: string]: JsonValue }
@@ -33,9 +37,15 @@ export function checkRelations(kind: Kind, value: Fields, around: Surroundings):
         ...checkPresence(value),
         ...checkVerify(value, around),
         ...checkGuards(value),
+        ...checkCatalog(value),
+        ...checkSensitiveSource(value),
       ]
     case 'Route':
-      return [...checkRetry(value.retry, around), ...checkAction(value, around)]
+      return [
+        ...checkRetry(value.retry, around),
+        ...checkAction(value, around),
+        ...checkSensitiveKey(value, around.sensitive),
+      ]
     case 'Profile':
       return checkRetry(value.retry, around)
   }

@@ -15,6 +15,37 @@ export function closest(word: string, candidates: Iterable<string>): string | un
   return best
 }
 
+/** The subject that differs least from a pattern, token by token; none when it is another one altogether. */
+export function closestSubject(pattern: string, subjects: readonly string[]): string | undefined {
+  const wanted = pattern.split('.')
+  let best: string | undefined
+  let bestDistance = Infinity
+  for (const subject of subjects) {
+    const tokens = subject.split('.')
+    if (Math.abs(tokens.length - wanted.length) > 1) continue
+    const distance = tokensDistance(wanted, tokens)
+    if (distance >= bestDistance) continue
+    best = subject
+    bestDistance = distance
+  }
+  // More than a third of it is no slip.
+  return bestDistance <= Math.max(2, pattern.length / 3) ? best : undefined
+}
+
+const TOKEN_PRICE = 3
+
+function tokensDistance(wanted: readonly string[], tokens: readonly string[]): number {
+  // Most subjects of a catalog are of other vendors: told apart by their first token, at no cost.
+  if (wanted.length > 2 && wanted[0] !== tokens[0] && wanted[1] !== tokens[1]) return Infinity
+  let distance = TOKEN_PRICE * Math.abs(wanted.length - tokens.length)
+  for (let index = 0; index < Math.min(wanted.length, tokens.length); index += 1) {
+    const [token, other] = [wanted[index] as string, tokens[index] as string]
+    if (token === other || token === '*' || token === '>') continue
+    distance += editDistance(token.toLowerCase(), other.toLowerCase()) + 1
+  }
+  return distance
+}
+
 /** Insertions, deletions, replacements and swaps of neighbours. */
 function editDistance(a: string, b: string): number {
   let beforeLast: number[] = []

@@ -59,6 +59,10 @@ export interface HttpApi {
     functionHash(tenant: TenantId, name: string): string | null
     /** How long a function says that it may take, or null. */
     functionTimeoutMs(tenant: TenantId, name: string): number | null
+    /** What functions that are open to the tenant say that they emit. */
+    functionEmits(
+      tenant: TenantId,
+    ): readonly { readonly name: string; readonly subjects: readonly string[] }[]
   }
   readonly inspect: Inspect
   readonly secrets: Pick<SecretVault, 'list' | 'names' | 'set' | 'promote' | 'remove'>

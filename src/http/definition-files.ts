@@ -57,7 +57,8 @@ async function compileFiles(
     await setImmediate()
   }
   const profiles = new Map<string, RetryPolicy>()
-  for (const { document } of await api.definitions.list(tenant)) {
+  const inForce = (await api.definitions.list(tenant)).map(({ document }) => document)
+  for (const document of inForce) {
     if (document.kind === 'Profile') profiles.set(document.name, document.retry)
   }
   const names = await api.secrets.names(tenant)
@@ -65,6 +66,8 @@ async function compileFiles(
     functions: (name: string) => api.definitions.functionHash(tenant, name),
     timeouts: (name: string) => api.definitions.functionTimeoutMs(tenant, name),
     profiles,
+    inForce,
+    emits: api.definitions.functionEmits(tenant).flatMap(({ subjects }) => subjects),
     secrets: (name: string) => names.has(name),
     hasEnvironment: tenant === DEFAULT_TENANT,
   }

@@ -41,6 +41,7 @@ export function makeDefinitionWorld() {
       ...definitions,
       functionHash: (tenant, name) => (name === 'known' && tenant === DEFAULT_TENANT ? 'sha256:known' : null),
       functionTimeoutMs: () => null,
+      functionEmits: () => [],
     },
     inspect: makeInspect({ store, registry, definitions, vars: {}, log, now: () => NOW }),
     about: { environment: 'DEV', version: '0.0.0', node: 'node-1' },

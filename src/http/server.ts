@@ -23,6 +23,7 @@ import { isIngest, makeIngest } from './ingest.ts'
 import { addOpenApi } from './openapi.ts'
 import { isOurFailure, PROBLEM_TYPE, type Problem, problemHeaders, toProblem } from './problem.ts'
 import { addAccessRoutes } from './routes-access.ts'
+import { addCatalogRoutes } from './routes-catalog.ts'
 import { addDeadLetterRoutes } from './routes-dead-letters.ts'
 import { addDefinitionRoutes } from './routes-definitions.ts'
 import { addDemoRoutes } from './routes-demo.ts'
@@ -157,6 +158,7 @@ export function makeHttpServer(api: HttpApi, options: HttpServerOptions): HttpSe
       addPublishRoutes(scope, api, limits)
       addEventRoutes(scope, api, log)
       addRejectionRoutes(scope, api)
+      addCatalogRoutes(scope, api)
       addWorkRoutes(scope, api)
       addDeadLetterRoutes(scope, api, limits, log)
       addReplayRoutes(scope, api)

@@ -53,6 +53,7 @@ export interface FunctionDefinition<
   readonly input?: StandardSchema<Input, Taken>
   readonly timeout?: DurationText
   readonly tenants?: 'all' | readonly string[]
+  readonly emits?: readonly string[]
   run(input: Taken, ctx: FunctionContext): Result | Promise<Result>
   /** The action that runs it: `do: exportHours.with({ id: '{{ payload.id }}' })`. Without values it gets the payload. */
   with(values?: Templated<Input>): FunctionActionDefinition & { readonly function: Name }
@@ -66,6 +67,8 @@ interface FunctionParts<Name extends string> {
   readonly timeout?: DurationText
   /** The tenants whose routes may run it, besides `default`, whose folder this is; none when left out. */
   readonly tenants?: 'all' | readonly string[]
+  /** The subjects that it emits by `ctx.emit`, so that `check` knows who publishes them. */
+  readonly emits?: readonly string[]
 }
 
 /**

@@ -14,6 +14,7 @@ export interface UserFunction {
   readonly input?: Schema | undefined
   readonly timeout?: unknown
   readonly tenants?: unknown
+  readonly emits?: unknown
   run(input: unknown, context: FunctionContext): unknown
 }
 

@@ -38,6 +38,8 @@ export interface BundleCode extends Code {
   learn(hashes: readonly string[]): Promise<void>
   /** How long a function of the folder says that it may take; null: it does not, or is not open to the tenant. */
   timeoutMs(name: string, tenant: TenantId): number | null
+  /** What the functions of the folder that are open to the tenant say that they emit. */
+  emits(tenant: TenantId): readonly { readonly name: string; readonly subjects: readonly string[] }[]
 }
 
 export interface BundleCodeOptions {
@@ -184,6 +186,13 @@ export function makeBundleCode(options: BundleCodeOptions): BundleCode {
       const timeout = isOpenTo(found?.tenants, tenant) ? found?.timeout : null
       return typeof timeout === 'string' ? parseDuration(timeout) : null
     },
+    emits: (tenant) =>
+      [...current.keys()].flatMap((name) => {
+        const { tenants, emits } = currentOf(name) ?? {}
+        return Array.isArray(emits) && isOpenTo(tenants, tenant)
+          ? [{ name, subjects: emits.map(String) }]
+          : []
+      }),
     run(codeHash, name, input, context) {
       if (functions.has(codeHash)) return runOf(codeHash, name, input, context)
       if (builtIn?.has(codeHash) === true) return builtIn.run(codeHash, name, input, context)

@@ -1,0 +1,101 @@
+// What `check` says about subjects and schemas: a route that waits for what nobody can publish, and a catalog that is wrong
+// about its own examples.
+
+import { compileSchema, publishedBy } from '../core/catalog/index.ts'
+import type { DefinitionDocument } from '../core/definition/index.ts'
+import type { JsonValue } from '../core/json/index.ts'
+import { makeTrie, parsePattern, parseSubject } from '../core/subject/index.ts'
+import type { Remark } from './finding.ts'
+import { closestSubject } from './suggest.ts'
+
+type Fields = { readonly [key: string]: JsonValue }
+
+const SCHEMA_FINDINGS_MAX = 5
+
+export function checkCatalog(source: Fields): readonly Remark[] {
+  const subjects = (source.catalog as Fields | null | undefined)?.subjects
+  if (!Array.isArray(subjects)) return []
+  return subjects.flatMap((entry: JsonValue, index) => {
+    if (typeof entry !== 'object' || entry === null || Array.isArray(entry)) return []
+    const { subject, schema, example } = entry as Fields
+    const at = ['catalog', 'subjects', index]
+    return [
+      ...(typeof subject === 'string' ? checkSubject(subject, [...at, 'subject']) : []),
+      ...(schema === undefined ? [] : checkSchema(schema, example, at)),
+    ]
+  })
+}
+
+function checkSubject(subject: string, path: Remark['path']): readonly Remark[] {
+  // A literal with `{{` is told by its own rule.
+  const parsed = parsePattern(subject)
+  if (parsed.ok || subject === '' || subject.includes('{{')) return []
+  const { message, offset } = parsed.problem
+  return [{ rule: 'subject', message, path, offset }]
+}
+
+function checkSchema(
+  schema: JsonValue,
+  example: JsonValue | undefined,
+  at: Remark['path'],
+): readonly Remark[] {
+  const compiled = compileSchema(schema)
+  if (!compiled.ok) {
+    return compiled.problems
+      .slice(0, SCHEMA_FINDINGS_MAX)
+      .map(({ message, path }) => ({ rule: 'catalogSchema', message, path: [...at, 'schema', ...path] }))
+  }
+  const mismatch = example === undefined ? null : compiled.check(example)
+  if (mismatch === null) return []
+  const where = mismatch.path.replace(/^payload\.?/, '')
+  const message = `the example does not fit its schema: ${where === '' ? 'it' : `\`${where}\``} ${mismatch.problem}`
+  return [{ rule: 'catalogExample', message, path: [...at, 'example'] }]
+}
+
+/** A route of the files, and where its patterns stand. */
+export interface Waiting {
+  readonly on: readonly string[]
+  /** As written: one pattern alone is no list. */
+  readonly isList: boolean
+  tell(remark: Remark): void
+}
+
+/** Finding the nearest subject takes a look at each: a folder full of mistakes is told without. */
+const SUGGESTIONS_MAX = 50
+
+/**
+ * `documents` are all that will be in force; `emits` are the subjects that functions say they emit. Without any source
+ * nobody is told: then the files are a part of something larger.
+ */
+export function tellUnpublished(
+  routes: readonly Waiting[],
+  documents: readonly DefinitionDocument[],
+  emits: readonly string[],
+): void {
+  if (routes.length === 0 || !documents.some(({ kind }) => kind === 'Source')) return
+  const patterns = [...documents.flatMap(publishedBy).map(({ subject }) => subject), ...emits]
+  const sound = [...new Set(patterns)].filter((pattern) => parsePattern(pattern).ok)
+  const published = makeTrie(sound.map((pattern) => ({ pattern, value: null })))
+  const subjects = sound.filter((pattern) => parseSubject(pattern).ok)
+  const known = new Map<string, boolean>()
+  let suggestions = 0
+  for (const { on, isList, tell } of routes) {
+    for (const [index, pattern] of on.entries()) {
+      const isPublished = known.get(pattern) ?? published.meets(pattern)
+      known.set(pattern, isPublished)
+      if (isPublished) continue
+      suggestions += 1
+      const near = suggestions > SUGGESTIONS_MAX ? undefined : closestSubject(pattern, subjects)
+      tell({
+        rule: 'unpublished',
+        severity: 'warning',
+        message: `nobody publishes \`${pattern}\`: ${near === undefined ? DECLARE : `did you mean \`${near}\`?`}`,
+        path: isList ? ['on', index] : ['on'],
+        ...(near === undefined ? {} : { suggestedText: near }),
+      })
+    }
+  }
+}
+
+const DECLARE =
+  'no source, rule or route does; if a function or `POST /v1/events` will, list it in `emits` of the function or in the `catalog` of a source'

@@ -1,0 +1,148 @@
+// The catalog: which subjects can be published, with schemas and examples, and which routes want them: GET /v1/catalog …
+
+import type { FastifyInstance } from 'fastify'
+import { findEntry, type Published, publishedBy } from '../core/catalog/index.ts'
+import type { RouteDocument } from '../core/definition/index.ts'
+import { AppError } from '../core/errors/index.ts'
+import type { TenantId } from '../core/ids/index.ts'
+import { stringifyJson } from '../core/json/index.ts'
+import { parsePattern, patternsMeet } from '../core/subject/index.ts'
+import type { HttpApi } from './api.ts'
+import { fields, type PageQuery, page, splitQuery, text } from './schemas.ts'
+import { answer, anything, boolean, listOf, nullable, pageOf, shape, string } from './schemas-answers.ts'
+
+const itemShape = {
+  subject: { ...string, description: 'A pattern where a part of it is computed.' },
+  source: { ...string, description: 'A source, `route:<name>` or `function:<name>`.' },
+  mapping: { ...nullable(string), description: 'The ready mapping that it comes from.' },
+  description: nullable(string),
+  hasSchema: boolean,
+  example: anything,
+} as const
+const item = shape(itemShape, ['example'])
+
+type CatalogQuery = PageQuery & { readonly source?: string; readonly q?: string }
+
+export function addCatalogRoutes(app: FastifyInstance, api: Pick<HttpApi, 'definitions'>): void {
+  const tags = ['catalog']
+
+  app.get<{ Querystring: CatalogQuery }>(
+    '/catalog',
+    {
+      schema: {
+        operationId: 'listCatalog',
+        tags,
+        summary: 'The subjects that can be published, by source',
+        querystring: fields({
+          ...page,
+          source: text,
+          q: { type: 'string', maxLength: 256, description: 'A part of the subject or of its description.' },
+        }),
+        response: { 200: answer('A page', pageOf(item)) },
+      },
+    },
+    async (request, reply) => {
+      const { source, q = '', limit, cursor } = splitQuery(request.query)
+      const { entries } = await readCatalog(api, request.caller.tenant)
+      const wanted = q.toLowerCase()
+      const found = entries.filter(
+        (entry) =>
+          (source === undefined || entry.source === source) &&
+          (`${entry.subject} ${entry.description ?? ''}`.toLowerCase().includes(wanted) || wanted === ''),
+      )
+      const from = cursor === null ? 0 : placeAfter(found, cursor)
+      const items = found.slice(from, from + limit)
+      const last = items.at(-1)
+      const nextCursor = from + limit < found.length && last !== undefined ? cursorOf(last) : null
+      const body = { items: items.map(showEntry), nextCursor }
+      return reply.type('application/json').send(stringifyJson(body as never))
+    },
+  )
+
+  app.get<{ Params: { subject: string } }>(
+    '/catalog/:subject',
+    {
+      schema: {
+        operationId: 'getSubject',
+        tags,
+        summary: 'A subject with its schema, an example, and the routes that want it',
+        params: fields({ subject: { type: 'string', minLength: 1, maxLength: 255 } }, ['subject']),
+        response: {
+          200: answer(
+            'The subject',
+            shape(
+              { ...itemShape, schema: { ...anything, description: 'null: none.' }, routes: listOf(string) },
+              ['example'],
+            ),
+          ),
+        },
+      },
+    },
+    async (request, reply) => {
+      const { subject } = request.params
+      const { entries, routes } = await readCatalog(api, request.caller.tenant)
+      const entry = parsePattern(subject).ok ? findEntry(entries, subject) : undefined
+      if (entry === undefined) throw new AppError('not_found', 'nobody can publish this subject')
+      const wanting = routes.filter(({ on }) => on.some((pattern) => patternsMeet(pattern, subject)))
+      const body = { ...showEntry(entry), schema: entry.schema, routes: wanting.map(({ name }) => name) }
+      return reply.type('application/json').send(stringifyJson(body as never))
+    },
+  )
+}
+
+async function readCatalog(
+  api: Pick<HttpApi, 'definitions'>,
+  tenant: TenantId,
+): Promise<{ readonly entries: readonly Published[]; readonly routes: readonly RouteDocument[] }> {
+  const documents = (await api.definitions.list(tenant)).map(({ document }) => document)
+  const emitted = api.definitions.functionEmits(tenant).flatMap(({ name, subjects }) =>
+    subjects.map((subject) => ({
+      subject,
+      source: `function:${name}`,
+      mapping: null,
+      description: 'Emitted by a function.',
+      schema: null,
+    })),
+  )
+  const entries = [...documents.flatMap(publishedBy), ...emitted].sort(compareEntries)
+  return { entries, routes: documents.filter((one) => one.kind === 'Route') }
+}
+
+function compareEntries(a: Published, b: Published): number {
+  if (a.subject !== b.subject) return a.subject < b.subject ? -1 : 1
+  return a.source < b.source ? -1 : Number(a.source > b.source)
+}
+
+/** By what it names, not by a number: a definition applied between two pages moves nothing. */
+function cursorOf({ subject, source }: Published): string {
+  return Buffer.from(JSON.stringify([subject, source])).toString('base64url')
+}
+
+function placeAfter(entries: readonly Published[], cursor: string): number {
+  const [subject, source] = readCursor(cursor)
+  const last = { subject, source } as Published
+  const place = entries.findIndex((entry) => compareEntries(entry, last) > 0)
+  return place < 0 ? entries.length : place
+}
+
+function readCursor(cursor: string): readonly [string, string] {
+  try {
+    const parts: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8'))
+    if (Array.isArray(parts) && parts.length === 2 && parts.every((part) => typeof part === 'string'))
+      return parts as [string, string]
+  } catch {
+    // Refused below, like any other text that is none of ours.
+  }
+  throw new AppError('invalid_cursor')
+}
+
+function showEntry({ subject, source, mapping, description, schema, example }: Published) {
+  return {
+    subject,
+    source,
+    mapping,
+    description,
+    hasSchema: schema !== null,
+    ...(example === undefined ? {} : { example }),
+  }
+}
