@@ -60,7 +60,8 @@ export function planAcceptance(
 ): Acceptance {
   const { document } = source
   const { catalog } = document
-  const isPlain = source.dispatch === null && document.unmatched === undefined && catalog === undefined
+  const isPlain =
+    source.dispatch === null && document.unmatched === undefined && source.mismatch === undefined
   // The way of nearly all events: nothing stands between them and their routes.
   if (isPlain && source.status === 'active') {
     const plan = planEvent(deps, draft, payload, header, dedupForMs)

@@ -369,6 +369,48 @@ describe('what cannot be matched', () => {
   })
 })
 
+describe('a payload that does not fit its schema', () => {
+  const schema = { type: 'object', properties: { order: { type: 'integer' } } }
+  const catalog = (mismatch: 'tag' | 'quarantine'): SourceDocument => ({
+    ...SOURCE,
+    catalog: { mismatch, subjects: [{ subject: 'shop.events.paid', schema }] },
+  })
+  const headersOf = async (world: World, id: EventId) =>
+    JSON.parse((await world.reads.event(id))?.headers ?? '{}')
+
+  test('[IN10] is quarantined: nothing is done about it until it is replayed', async () => {
+    const world = makeWorld(() => CREATED)
+    const node = await world.node({ documents: [catalog('quarantine'), ROUTE] })
+    const id = await accept(world, node)
+    expect(await states(world, id)).toEqual(['source:shop dead'])
+    const letter = await theLetter(world)
+    expect(letter).toMatchObject({ class: 'validation', reason: 'rejected' })
+    expect(letter.lastError).toContain('payload.order is a string')
+    const fits = await accept(world, node, { ...PAID, id: 'd2', order: 2 })
+    expect(await states(world, fits)).toEqual(['route:book done'])
+    await settle(world, node.engine.apply(DEFAULT_TENANT, [SOURCE, ROUTE]))
+    await settle(world, node.engine.replay(DEFAULT_TENANT, letter.id, { force: false }))
+    await world.pass()
+    expect(await states(world, id)).toEqual(['source:shop dead', 'source:shop done', 'route:book done'])
+  })
+
+  test('[IN11] is tagged, and routes may look at the tag', async () => {
+    const world = makeWorld(() => CREATED)
+    const odd: RouteDocument = { ...ROUTE, name: 'odd', key: null, where: 'header.millrace-mismatch != null' }
+    const node = await world.node({ documents: [catalog('tag'), ROUTE, odd] })
+    const id = await accept(world, node)
+    expect(await states(world, id)).toEqual(['route:book done', 'route:odd done'])
+    expect(await headersOf(world, id)).toMatchObject({
+      'millrace-mismatch': 'payload.order is a string, not integer',
+    })
+    const fits = await accept(world, node, { ...PAID, id: 'd2', order: 2 })
+    expect(await states(world, fits)).toEqual(['route:book done'])
+    await control(world, node, 'pause')
+    const kept = await accept(world, node, { ...PAID, id: 'd3' })
+    expect(await headersOf(world, kept)).toHaveProperty('millrace-mismatch')
+  })
+})
+
 describe('[IN12] a dead letter of intake', () => {
   const start = async () => {
     const world = makeWorld(() => CREATED)

@@ -119,6 +119,8 @@ async function makeWorld() {
     store,
     vendor,
     urls,
+    raw: (url: string) =>
+      server.app.inject({ method: 'GET', url: `/v1${url}`, headers: { authorization: `Bearer ${KEY}` } }),
     get: (url: string, key?: string) => inject('GET', url, undefined, key),
     post: (url: string, payload?: unknown, key?: string) => inject('POST', url, payload, key),
     seen,
@@ -139,6 +141,58 @@ async function makeWorld() {
     },
   }
 }
+
+test('[IN14] [IN15] events are replayed by name and by filter, and looked at before', async () => {
+  const { send, get, post, seen, vendor, key } = await makeWorld()
+  const { eventId } = await send('dead')
+  const preview = await post('/events/replay', { ids: [eventId], dryRun: true })
+  expect(preview).toMatchObject({
+    status: 200,
+    body: {
+      items: [
+        { id: eventId, subject: 'shop.events.paid', consumers: [{ name: 'book', verdict: 'would-call' }] },
+      ],
+      totals: { 'would-call': 1 },
+      calls: { 'vendor.example': 1 },
+      matched: 1,
+      isCapped: false,
+    },
+  })
+  vendor.answer = answered(201)
+  const filter = { source: 'shop', from: '2000-01-01T00:00:00Z', to: '2100-01-01T00:00:00Z' }
+  const begun = await post('/events/replay', { filter, reason: 'mended' })
+  expect(begun).toMatchObject({ status: 202, body: { accepted: 1 } })
+  await seen(
+    'work',
+    (change) => change.eventId === eventId && change.state === 'done' && change.consumer === 'route:book',
+  )
+  const { body } = await get(`/replays/${begun.body.replayId}`)
+  expect(body).toMatchObject({ of: 'events', total: 1, by: expect.any(String), reason: 'mended' })
+  expect(body.filter).toEqual({ ...filter, from: '2000-01-01T00:00:00.000Z', to: '2100-01-01T00:00:00.000Z' })
+  const items = (await get('/work?consumer=source:shop')).body.items
+  expect(items).toMatchObject([{ kind: 'intake', consumer: 'shop', replayOf: eventId }])
+  expect(items[0].explanation).toContain('was matched')
+  expect(await post('/events/replay', {})).toMatchObject({ status: 400, body: { code: 'invalid_request' } })
+  expect(await post('/events/replay', { ids: [eventId], filter: {} })).toMatchObject({ status: 400 })
+  expect(await post('/events/replay', { filter: { from: 'yesterday' } })).toMatchObject({ status: 400 })
+  expect(await post('/events/replay', { filter: { source: 'nobody' } })).toMatchObject({ status: 404 })
+  expect(await post('/events/replay', { ids: [eventId] }, await key('viewer'))).toMatchObject({ status: 403 })
+})
+
+test('[IN19] the body of an event is given as it was received, and to no browser as a page', async () => {
+  const { send, raw } = await makeWorld()
+  const { eventId } = await send('dead')
+  const answer = await raw(`/events/${eventId}/body`)
+  expect(answer.statusCode).toBe(200)
+  expect(answer.rawPayload.toString('utf8')).toBe('{"kind":"paid","id":"d1","order":"o1"}')
+  expect(answer.headers).toMatchObject({
+    'content-type': expect.stringContaining('application/json'),
+    'content-disposition': `attachment; filename="${eventId}"`,
+    'x-content-type-options': 'nosniff',
+    'content-security-policy': expect.stringContaining('sandbox'),
+  })
+  expect((await raw('/events/evt_none/body')).statusCode).toBe(404)
+})
 
 test('[DL2] dead letters are grouped by what killed them', async () => {
   const { send, get, vendor } = await makeWorld()
