@@ -40,6 +40,26 @@ export type Change = {
   readonly id: string
 }
 
+/** A CloudEvent 1.0. */
+export type CloudEvent = {
+  readonly specversion: '1.0'
+  /** With `source`, the name of the event. */
+  readonly id: string
+  /** A URI reference. */
+  readonly source: string
+  /** The subject of the event. */
+  readonly type: string
+  /** The id of the object that it is about. */
+  readonly subject?: string | null
+  readonly time?: string | null
+  readonly datacontenttype?: string | null
+  readonly dataschema?: string | null
+  /** The payload: JSON, or a text where `datacontenttype` is not JSON. */
+  readonly data?: unknown
+  /** The payload where it is bytes; instead of `data`. */
+  readonly data_base64?: string | null
+}
+
 /** Who wanted an event, and how far it got. */
 export type Consumer = {
   readonly kind: string
@@ -55,7 +75,7 @@ export type DeadLetter = {
   readonly id: string
   readonly state: 'open' | 'ready_to_replay' | 'replaying' | 'resolved' | 'discarded'
   readonly class: 'transient' | 'rate_limited' | 'auth' | 'config' | 'validation' | 'poison' | 'unknown'
-  readonly reason: 'cap_reached' | 'expired' | 'crash_loop' | 'unparseable' | 'rejected' | 'definition_missing'
+  readonly reason: 'cap_reached' | 'expired' | 'crash_loop' | 'unparseable' | 'rejected' | 'definition_missing' | 'config_missing'
   readonly reportedAs: 'TRANSIENT' | 'PERMANENT' | 'DATA_QUALITY'
   readonly severity: string
   readonly consumer: {
@@ -80,7 +100,7 @@ export type DeadLetterDetail = {
   readonly id: string
   readonly state: 'open' | 'ready_to_replay' | 'replaying' | 'resolved' | 'discarded'
   readonly class: 'transient' | 'rate_limited' | 'auth' | 'config' | 'validation' | 'poison' | 'unknown'
-  readonly reason: 'cap_reached' | 'expired' | 'crash_loop' | 'unparseable' | 'rejected' | 'definition_missing'
+  readonly reason: 'cap_reached' | 'expired' | 'crash_loop' | 'unparseable' | 'rejected' | 'definition_missing' | 'config_missing'
   readonly reportedAs: 'TRANSIENT' | 'PERMANENT' | 'DATA_QUALITY'
   readonly severity: string
   readonly consumer: {
@@ -105,7 +125,7 @@ export type DeadLetterDetail = {
 /** Dead letters of one consumer that failed alike. */
 export type DeadLetterGroup = {
   readonly class: 'transient' | 'rate_limited' | 'auth' | 'config' | 'validation' | 'poison' | 'unknown'
-  readonly reason: 'cap_reached' | 'expired' | 'crash_loop' | 'unparseable' | 'rejected' | 'definition_missing'
+  readonly reason: 'cap_reached' | 'expired' | 'crash_loop' | 'unparseable' | 'rejected' | 'definition_missing' | 'config_missing'
   readonly reportedAs: 'TRANSIENT' | 'PERMANENT' | 'DATA_QUALITY'
   readonly consumer: {
     readonly kind: string
@@ -137,6 +157,13 @@ export type Envelope = {
   readonly payloadHash: string
   /** How many consumers wanted it; 0 is unmatched. */
   readonly matched: number
+  /** How often it came again within its dedup window; told a second later. */
+  readonly duplicates: number
+  readonly lastDuplicateAt: string | null
+  /** Paths of what is sensitive in it: callers below operator see `[hidden]` there. */
+  readonly sensitive: readonly string[]
+  /** Why the payload is not shown: it is sealed and does not open. */
+  readonly unreadable?: string
   readonly data: unknown
 }
 
@@ -157,6 +184,9 @@ export type Event = {
   readonly payloadHash: string
   /** How many consumers wanted it; 0 is unmatched. */
   readonly matched: number
+  /** How often it came again within its dedup window; told a second later. */
+  readonly duplicates: number
+  readonly lastDuplicateAt: string | null
   readonly consumers: readonly Consumer[]
 }
 
@@ -177,6 +207,13 @@ export type EventDetail = {
   readonly payloadHash: string
   /** How many consumers wanted it; 0 is unmatched. */
   readonly matched: number
+  /** How often it came again within its dedup window; told a second later. */
+  readonly duplicates: number
+  readonly lastDuplicateAt: string | null
+  /** Paths of what is sensitive in it: callers below operator see `[hidden]` there. */
+  readonly sensitive: readonly string[]
+  /** Why the payload is not shown: it is sealed and does not open. */
+  readonly unreadable?: string
   readonly headers: Readonly<Record<string, unknown>>
   readonly data: unknown
   readonly consumers: readonly Consumer[]
@@ -184,6 +221,37 @@ export type EventDetail = {
   readonly story: readonly WorkStory[]
   /** Events that this one caused, oldest first; at most 100. */
   readonly followUps: readonly Event[]
+}
+
+/** What a replay of events would do, route by route. */
+export type EventReplayPreview = {
+  /** The oldest of them. */
+  readonly items: readonly ({
+    readonly id: string
+    /** null: there is no such event. */
+    readonly subject: string | null
+    readonly consumers: readonly ({
+      /** A route, or the source where the event is in the way. */
+      readonly name: string
+      readonly verdict: 'would-skip' | 'would-call' | 'would-differ' | 'would-wait' | 'would-fail'
+      readonly reason: string
+      readonly diff?: readonly string[]
+    })[]
+  })[]
+  /** Of the consumers in `items`. */
+  readonly totals: {
+    readonly 'would-skip': number
+    readonly 'would-call': number
+    readonly 'would-differ': number
+    readonly 'would-wait': number
+    readonly 'would-fail': number
+  }
+  /** How many calls each host would get, for `items`. */
+  readonly calls: Readonly<Record<string, number>>
+  /** How many events the filter finds in all. */
+  readonly matched: number
+  /** There are more events than `items`. */
+  readonly isCapped: boolean
 }
 
 /** An idempotency key and what became of its effect. */
@@ -211,7 +279,7 @@ export type Problem = {
   readonly status: number
   /** What was wrong in this case. */
   readonly detail: string
-  readonly code: 'unknown_source' | 'source_disabled' | 'signature_missing' | 'signature_wrong' | 'signature_expired' | 'secret_missing' | 'not_json' | 'too_deep' | 'unnamed_event' | 'body_too_large' | 'headers_too_large' | 'request_timeout' | 'wrong_type' | 'not_authenticated' | 'not_allowed' | 'wrong_origin' | 'limited' | 'secret_unreadable' | 'not_found' | 'method_not_allowed' | 'invalid_request' | 'invalid_cursor' | 'conflict' | 'replays_exhausted' | 'definition_missing' | 'definitions_invalid' | 'managed_by_folder' | 'demo_unavailable' | 'idempotency_mismatch' | 'idempotency_running' | 'shutting_down' | 'store_unavailable' | 'overloaded' | 'internal'
+  readonly code: 'unknown_source' | 'source_disabled' | 'address_refused' | 'handshake_refused' | 'rate_limited' | 'signature_missing' | 'signature_wrong' | 'signature_expired' | 'secret_missing' | 'not_json' | 'duplicate_key' | 'body_unreadable' | 'too_deep' | 'unnamed_event' | 'event_invalid' | 'body_too_large' | 'headers_too_large' | 'request_timeout' | 'wrong_type' | 'not_authenticated' | 'not_allowed' | 'wrong_origin' | 'limited' | 'secret_unreadable' | 'not_found' | 'method_not_allowed' | 'invalid_request' | 'invalid_cursor' | 'conflict' | 'replays_exhausted' | 'definition_missing' | 'definitions_invalid' | 'managed_by_folder' | 'demo_unavailable' | 'idempotency_mismatch' | 'idempotency_running' | 'shutting_down' | 'store_unavailable' | 'overloaded' | 'internal'
   /** What to do. */
   readonly next: string
   /** Names this answer in the log. */
@@ -226,18 +294,36 @@ export type Problem = {
   }
 }
 
-/** Many dead letters replayed one after the other. */
+export type Published = {
+  /** The `id` that was sent. */
+  readonly id: string
+  /** Its id here; of a duplicate, that of the first. */
+  readonly eventId: string
+  readonly duplicate: boolean
+} | {
+  readonly items: readonly ({
+    /** The `id` that was sent. */
+    readonly id: string
+    /** Its id here; of a duplicate, that of the first. */
+    readonly eventId: string
+    readonly duplicate: boolean
+  })[]
+}
+
+/** Many dead letters or events replayed one after the other. */
 export type Replay = {
   readonly id: string
+  /** What it replays. */
+  readonly of: 'deadLetters' | 'events'
   readonly state: 'running' | 'done' | 'cancelled'
-  /** How many letters there were when it began. */
+  /** How many there were when it began. */
   readonly total: number
   readonly replayed: number
   readonly refused: number
   /** The last of those that could not be replayed, and why. */
   readonly refusals: readonly ({
     readonly id: string
-    readonly code: 'unknown_source' | 'source_disabled' | 'signature_missing' | 'signature_wrong' | 'signature_expired' | 'secret_missing' | 'not_json' | 'too_deep' | 'unnamed_event' | 'body_too_large' | 'headers_too_large' | 'request_timeout' | 'wrong_type' | 'not_authenticated' | 'not_allowed' | 'wrong_origin' | 'limited' | 'secret_unreadable' | 'not_found' | 'method_not_allowed' | 'invalid_request' | 'invalid_cursor' | 'conflict' | 'replays_exhausted' | 'definition_missing' | 'definitions_invalid' | 'managed_by_folder' | 'demo_unavailable' | 'idempotency_mismatch' | 'idempotency_running' | 'shutting_down' | 'store_unavailable' | 'overloaded' | 'internal'
+    readonly code: 'unknown_source' | 'source_disabled' | 'address_refused' | 'handshake_refused' | 'rate_limited' | 'signature_missing' | 'signature_wrong' | 'signature_expired' | 'secret_missing' | 'not_json' | 'duplicate_key' | 'body_unreadable' | 'too_deep' | 'unnamed_event' | 'event_invalid' | 'body_too_large' | 'headers_too_large' | 'request_timeout' | 'wrong_type' | 'not_authenticated' | 'not_allowed' | 'wrong_origin' | 'limited' | 'secret_unreadable' | 'not_found' | 'method_not_allowed' | 'invalid_request' | 'invalid_cursor' | 'conflict' | 'replays_exhausted' | 'definition_missing' | 'definitions_invalid' | 'managed_by_folder' | 'demo_unavailable' | 'idempotency_mismatch' | 'idempotency_running' | 'shutting_down' | 'store_unavailable' | 'overloaded' | 'internal'
   })[]
   readonly filter: Readonly<Record<string, unknown>>
   readonly force: boolean
@@ -293,7 +379,10 @@ export type Work = {
   readonly lastError?: string
   readonly httpStatus?: number
   readonly durationMs?: number
+  /** The dead letter that it replays, or its event. */
   readonly replayOf?: string
+  /** What it is about, of `intake` alone. */
+  readonly explanation?: string
 }
 
 /** A work item, its tries, its effect and its dead letter. */
@@ -318,7 +407,10 @@ export type WorkStory = {
   readonly lastError?: string
   readonly httpStatus?: number
   readonly durationMs?: number
+  /** The dead letter that it replays, or its event. */
   readonly replayOf?: string
+  /** What it is about, of `intake` alone. */
+  readonly explanation?: string
   readonly history: readonly Attempt[]
   readonly ledger: LedgerEntry | null
   readonly deadLetter: DeadLetter | null
@@ -511,7 +603,7 @@ export interface Operations {
       readonly consumers: readonly ({
         readonly kind: string
         readonly name: string
-        readonly verdict: 'matched' | 'would-match' | 'subject' | 'condition' | 'error'
+        readonly verdict: 'matched' | 'would-match' | 'subject' | 'condition' | 'error' | 'kept' | 'unmatchable'
         readonly status: 'active' | 'paused' | 'disabled' | 'gone'
         readonly patterns: readonly string[]
         readonly why: readonly ({
@@ -609,6 +701,13 @@ export interface Operations {
       readonly id: string
     }
     answer: EventDetail
+  }
+  /** The body of an event, byte for byte as it was received, with its content type */
+  getEventBody: {
+    args: {
+      readonly id: string
+    }
+    answer: undefined
   }
   /** Whether the process lives */
   getHealth: {
@@ -718,12 +817,57 @@ export interface Operations {
       })[]
     }
   }
+  /** A subject with its schema, an example, and the routes that want it */
+  getSubject: {
+    args: {
+      readonly subject: string
+    }
+    answer: {
+      /** A pattern where a part of it is computed. */
+      readonly subject: string
+      /** A source, `route:<name>` or `function:<name>`. */
+      readonly source: string
+      /** The ready mapping that it comes from. */
+      readonly mapping: string | null
+      readonly description: string | null
+      readonly hasSchema: boolean
+      readonly example?: unknown
+      /** null: none. */
+      readonly schema: unknown
+      readonly routes: readonly string[]
+    }
+  }
   /** A work item with its tries, its effect and its dead letter */
   getWork: {
     args: {
       readonly id: string
     }
     answer: WorkStory
+  }
+  /** The subjects that can be published, by source */
+  listCatalog: {
+    args: {
+      readonly cursor?: string | undefined
+      readonly limit?: number | undefined
+      readonly source?: string | undefined
+      /** A part of the subject or of its description. */
+      readonly q?: string | undefined
+    }
+    answer: {
+      readonly items: readonly ({
+        /** A pattern where a part of it is computed. */
+        readonly subject: string
+        /** A source, `route:<name>` or `function:<name>`. */
+        readonly source: string
+        /** The ready mapping that it comes from. */
+        readonly mapping: string | null
+        readonly description: string | null
+        readonly hasSchema: boolean
+        readonly example?: unknown
+      })[]
+      /** Give it back as `cursor` to get the next page; null at the end. */
+      readonly nextCursor: string | null
+    }
   }
   /** Dead letters of one state grouped by what killed them, the largest group first */
   listDeadLetterGroups: {
@@ -745,7 +889,7 @@ export interface Operations {
       readonly state?: 'open' | 'ready_to_replay' | 'replaying' | 'resolved' | 'discarded' | undefined
       readonly consumer?: string | undefined
       readonly class?: 'transient' | 'rate_limited' | 'auth' | 'config' | 'validation' | 'poison' | 'unknown' | undefined
-      readonly reason?: 'cap_reached' | 'expired' | 'crash_loop' | 'unparseable' | 'rejected' | 'definition_missing' | undefined
+      readonly reason?: 'cap_reached' | 'expired' | 'crash_loop' | 'unparseable' | 'rejected' | 'definition_missing' | 'config_missing' | undefined
       /** As the groups tell it. A page may then hold fewer items than asked while `nextCursor` is not null. */
       readonly cause?: string | undefined
     }
@@ -867,6 +1011,37 @@ export interface Operations {
       readonly items: readonly LedgerEntry[]
       /** Give it back as `cursor` to get the next page; null at the end. */
       readonly nextCursor: string | null
+    }
+  }
+  /** Requests that were refused on the way in, newest first, and how many of each reason */
+  listRejections: {
+    args: {
+      readonly cursor?: string | undefined
+      readonly limit?: number | undefined
+      readonly source?: string | undefined
+      readonly reason?: 'unknown_source' | 'source_disabled' | 'address_refused' | 'handshake_refused' | 'rate_limited' | 'signature_missing' | 'signature_wrong' | 'signature_expired' | 'secret_missing' | 'not_json' | 'duplicate_key' | 'body_unreadable' | 'too_deep' | 'unnamed_event' | 'event_invalid' | 'body_too_large' | 'headers_too_large' | 'request_timeout' | 'wrong_type' | 'not_authenticated' | 'not_allowed' | 'wrong_origin' | 'limited' | 'secret_unreadable' | 'not_found' | 'method_not_allowed' | 'invalid_request' | 'invalid_cursor' | 'conflict' | 'replays_exhausted' | 'definition_missing' | 'definitions_invalid' | 'managed_by_folder' | 'demo_unavailable' | 'idempotency_mismatch' | 'idempotency_running' | 'shutting_down' | 'store_unavailable' | 'overloaded' | 'internal' | undefined
+    }
+    answer: {
+      readonly items: readonly ({
+        readonly at: string
+        /** As it was asked for, whether it is defined or not. */
+        readonly source: string
+        /** An error code. */
+        readonly reason: string
+        readonly status: number
+        /** The sender’s, after trusted proxies. */
+        readonly address: string
+        readonly detail: string
+      })[]
+      /** Give it back as `cursor` to get the next page; null at the end. */
+      readonly nextCursor: string | null
+      readonly counts: readonly ({
+        /** null: all sources together that are not defined. */
+        readonly source: string | null
+        readonly reason: string
+        readonly count: number
+        readonly latestAt: string
+      })[]
     }
   }
   /** Replays of many dead letters, newest first */
@@ -1050,6 +1225,11 @@ export interface Operations {
       readonly version: number
     }
   }
+  /** Publish events as CloudEvents */
+  publishEvents: {
+    args: Readonly<Record<never, never>>
+    answer: Published
+  }
   /** Say that what was wrong is mended: it may be replayed */
   readyDeadLetter: {
     args: ({
@@ -1091,7 +1271,7 @@ export interface Operations {
         readonly state?: 'open' | 'ready_to_replay' | undefined
         readonly consumer?: string | undefined
         readonly class?: 'transient' | 'rate_limited' | 'auth' | 'config' | 'validation' | 'poison' | 'unknown' | undefined
-        readonly reason?: 'cap_reached' | 'expired' | 'crash_loop' | 'unparseable' | 'rejected' | 'definition_missing' | undefined
+        readonly reason?: 'cap_reached' | 'expired' | 'crash_loop' | 'unparseable' | 'rejected' | 'definition_missing' | 'config_missing' | undefined
         /** As the groups of dead letters tell it. */
         readonly cause?: string | undefined
       }
@@ -1101,6 +1281,30 @@ export interface Operations {
       readonly reason?: string | undefined
     }
     answer: ReplayPreview | {
+      readonly replayId: string
+      readonly accepted: number
+    }
+  }
+  /** Match events again by the definitions in force, or say what that would do */
+  replayEvents: {
+    args: {
+      /** These events, in this order; instead of `filter`. */
+      readonly ids?: readonly string[] | undefined
+      readonly filter?: {
+        readonly source?: string | undefined
+        readonly subject?: string | undefined
+        /** Received at this instant or later. */
+        readonly from?: string | undefined
+        /** Received before this instant. */
+        readonly to?: string | undefined
+        /** `true`: only those that nobody wanted. */
+        readonly unmatched?: boolean | undefined
+      } | undefined
+      /** Only say what would happen. */
+      readonly dryRun?: boolean | undefined
+      readonly reason?: string | undefined
+    }
+    answer: EventReplayPreview | {
       readonly replayId: string
       readonly accepted: number
     }
@@ -1383,6 +1587,7 @@ export const OPERATIONS = {
   getDemo: ['GET', '/v1/demo', []],
   getError: ['GET', '/errors/{code}', []],
   getEvent: ['GET', '/v1/events/{id}', []],
+  getEventBody: ['GET', '/v1/events/{id}/body', []],
   getHealth: ['GET', '/healthz', []],
   getMe: ['GET', '/v1/me', []],
   getOpenApi: ['GET', '/openapi.json', []],
@@ -1390,7 +1595,9 @@ export const OPERATIONS = {
   getReadiness: ['GET', '/readyz', []],
   getReplay: ['GET', '/v1/replays/{id}', []],
   getStats: ['GET', '/v1/stats', ['minutes']],
+  getSubject: ['GET', '/v1/catalog/{subject}', []],
   getWork: ['GET', '/v1/work/{id}', []],
+  listCatalog: ['GET', '/v1/catalog', ['cursor', 'limit', 'source', 'q']],
   listDeadLetterGroups: ['GET', '/v1/dead-letters/groups', ['state']],
   listDeadLetters: ['GET', '/v1/dead-letters', ['cursor', 'limit', 'state', 'consumer', 'class', 'reason', 'cause']],
   listDefinitionVersions: ['GET', '/v1/definitions/versions', ['cursor', 'limit']],
@@ -1398,6 +1605,7 @@ export const OPERATIONS = {
   listEvents: ['GET', '/v1/events', ['cursor', 'limit', 'source', 'subject', 'q', 'unmatched']],
   listKeys: ['GET', '/v1/keys', ['cursor', 'limit']],
   listLedger: ['GET', '/v1/ledger', ['cursor', 'limit', 'state', 'key']],
+  listRejections: ['GET', '/v1/rejections', ['cursor', 'limit', 'source', 'reason']],
   listReplays: ['GET', '/v1/replays', ['cursor', 'limit']],
   listSecrets: ['GET', '/v1/secrets', ['cursor', 'limit']],
   listTenants: ['GET', '/v1/tenants', ['cursor', 'limit']],
@@ -1408,10 +1616,12 @@ export const OPERATIONS = {
   planDefinitions: ['POST', '/v1/definitions/plan', []],
   probeWork: ['POST', '/v1/work/{id}/probe', []],
   promoteSecret: ['POST', '/v1/secrets/{name}/promote', []],
+  publishEvents: ['POST', '/v1/events', []],
   readyDeadLetter: ['POST', '/v1/dead-letters/{id}/ready', []],
   removeSecret: ['DELETE', '/v1/secrets/{name}', []],
   replayDeadLetter: ['POST', '/v1/dead-letters/{id}/replay', []],
   replayDeadLetters: ['POST', '/v1/dead-letters/replay', []],
+  replayEvents: ['POST', '/v1/events/replay', []],
   resolveWork: ['POST', '/v1/work/{id}/resolve', []],
   resumeDefinition: ['POST', '/v1/definitions/{kind}/{name}/resume', []],
   retryWork: ['POST', '/v1/work/{id}/retry', []],
