@@ -115,7 +115,7 @@ export const useRejections = (filter: {
   useQuery({
     queryKey: ['rejections', filter],
     queryFn: () => listRejections(filter),
-    refetchInterval: 10_000,
+    refetchInterval: 4_000,
     placeholderData: (before) => before,
   })
 

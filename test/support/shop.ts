@@ -29,6 +29,16 @@ description: Orders of the shop.
 verify: { scheme: none }
 subject: "shop.events.{{ payload.type }}"
 event: { id: payload.id, objectType: order, objectId: payload.order.number }
+catalog:
+  subjects:
+    - subject: shop.events.order.paid
+      description: An order was paid.
+      schema: { type: object, required: [order] }
+      example: { order: { number: example-1, total: 42 } }
+    - subject: shop.events.customer.created
+      description: A customer has an account.
+    - subject: shop.events.order.refunded
+    - subject: shop.events.order.lost
 ---
 kind: Route
 name: invoice

@@ -120,11 +120,8 @@ function Hidden({ event, isViewer }: { readonly event: EventDetail; readonly isV
   return (
     <div className="spaced">
       <Note tone={isViewer ? 'amber' : 'grey'}>
-        <strong>
-          {isViewer ? 'Some places are hidden.' : 'Some places are sensitive.'}
-        </strong>{' '}
-        The source says so of {sensitive.map((path) => `‘${path}’`).join(', ')}. They are encrypted on disk,
-        left out of logs
+        <strong>{isViewer ? 'Some places are hidden.' : 'Some places are sensitive.'}</strong> The source says
+        so of {sensitive.map((path) => `‘${path}’`).join(', ')}. They are encrypted on disk, left out of logs
         {isViewer ? ', and shown to operators and admins only.' : ', and hidden from viewers.'}
       </Note>
     </div>

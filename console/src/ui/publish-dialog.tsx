@@ -128,6 +128,7 @@ export function PublishDialog({ source, subject: given, onClose }: PublishDialog
           <textarea
             {...field}
             className="input editor"
+            rows={12}
             value={text}
             spellCheck={false}
             onChange={(event) => {
