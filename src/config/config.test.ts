@@ -31,6 +31,7 @@ describe('an empty environment', () => {
       concurrency: 256,
       bodyBytesMax: 8_388_608,
       trustedProxies: [],
+      publicUrl: null,
       outboundAllow: ['127.0.0.0/8', '::1/128'],
       shutdownMs: 10_000,
     })
@@ -179,6 +180,27 @@ test('[AC9] proxies are believed only where they are named', () => {
   expect(proxies('')).toEqual([])
   expect(proxies('10.0.0.0/8, 192.0.2.1')).toEqual(['10.0.0.0/8', '192.0.2.1/32'])
   expect(proxies('everybody')).toBeNull()
+})
+
+test('[GU6] the public address is one that a target can be put behind', () => {
+  const address = (text: string) => {
+    const resolved = resolveConfig({ MILLRACE_PUBLIC_URL: text })
+    return resolved.ok ? resolved.config.publicUrl : 'refused'
+  }
+  expect(address('')).toBeNull()
+  expect(address('https://hooks.example.com')).toBe('https://hooks.example.com')
+  expect(address('https://Hooks.example.com:443/')).toBe('https://hooks.example.com')
+  expect(address('http://10.0.0.1:4400/mill//')).toBe('http://10.0.0.1:4400/mill')
+  for (const text of [
+    'hooks.example.com',
+    'ftp://a',
+    'https://a?b',
+    'https://a#',
+    'https://u:p@a',
+    'https://',
+  ]) {
+    expect(address(text), text).toBe('refused')
+  }
 })
 
 test('docs/settings.md lists the settings as they are (vitest -u writes it)', async () => {

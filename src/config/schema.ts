@@ -117,7 +117,7 @@ export const SETTINGS = {
     defaultText: 'made at the first start and kept in the data folder',
     default: () => null,
     description:
-      'The key that seals secrets in the store. Keep it apart from the data; nodes that share a store need the same one. `openssl rand -base64 32` makes one.',
+      'The key that seals secrets and sensitive events in the store. Keep it apart from the data; nodes that share a store need the same one. `openssl rand -base64 32` makes one.',
     secret: true,
     parse: (text) => parseMasterKey(text) ?? new Problem(MASTER_KEY_FORM),
   }),
@@ -127,7 +127,7 @@ export const SETTINGS = {
     defaultText: 'none',
     default: () => '',
     description:
-      'Earlier master keys. What they sealed can still be opened, and is sealed with the current key at the start.',
+      'Earlier master keys. What they sealed can still be opened; secrets are sealed with the current key at the start, sensitive events keep theirs.',
     secret: true,
     parse: parseMasterKeys,
   }),
