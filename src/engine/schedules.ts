@@ -1,0 +1,339 @@
+// Schedules: looks when the next slot of any source is due, and sends the source its event.
+//
+// Every node looks. That a slot is over is a record of the schedule, written in the commit that keeps the slot's event and
+// guarded by its version, so that of several nodes, and of a node and its crashed predecessor, one fires. What is due, missed
+// or passed over is decided in src/core/schedule, by the store's time.
+
+import { hashText } from '../core/definition/index.ts'
+import { AppError, messageOf } from '../core/errors/index.ts'
+import { ExpressionError } from '../core/expression/index.ts'
+import type { Ids, TenantId } from '../core/ids/index.ts'
+import { type JsonValue, stringifyJson } from '../core/json/index.ts'
+import {
+  compileCron,
+  decideSchedule,
+  type ScheduleRecord,
+  type ScheduleStep,
+  type Slots,
+} from '../core/schedule/index.ts'
+import type { EventNames, Source } from '../core/source/index.ts'
+import type { Instant } from '../core/time/index.ts'
+import { StoreError } from '../ports/store.ts'
+import type { Acceptor } from './acceptor.ts'
+import type { Commits } from './commits.ts'
+import type { EngineDeps } from './deps.ts'
+import type { Registry } from './registry.ts'
+import type { StoreTime } from './store-time.ts'
+
+export interface ScheduleState {
+  /** null while it does not fire. */
+  readonly nextFireAt: Instant | null
+  readonly lastFiredAt: Instant | null
+}
+
+export interface Schedules {
+  start(): void
+  /** Definitions changed. */
+  wake(tenant: TenantId): void
+  /** Settles when the look under way is over. */
+  stop(): Promise<void>
+  /** null: the source has no schedule, or is not there. */
+  state(tenant: TenantId, name: string): Promise<ScheduleState | null>
+}
+
+interface Kept {
+  readonly record: ScheduleRecord | null
+  /** 0: there is none. */
+  readonly version: number
+}
+
+/** The backstop, should a timer and a clock differ. */
+const LOOK_MS_MAX = 60_000
+const AGAIN_MS = 1_000
+/** A backlog goes piece by piece, so that the other schedules have their turn. */
+const STEPS_MAX = 50
+const PAGE = 100
+
+export function makeSchedules(
+  deps: Pick<EngineDeps, 'store' | 'clock' | 'log'> & {
+    readonly time: StoreTime
+    readonly ids: Ids
+    readonly registry: Registry
+    readonly commits: Commits
+    readonly acceptor: Acceptor
+    /** Looks whether another node changed the definitions of a tenant. */
+    refresh(tenant: TenantId): Promise<void>
+  },
+): Schedules {
+  const { store, clock, log, time, ids, registry, commits, acceptor } = deps
+  const known = new Map<string, Kept>()
+  /** Tenants in which schedules may have been removed. */
+  const toSweep = new Set<TenantId>()
+  let isStarted = false
+  let isStopped = false
+  let isAgain = false
+  let active: Promise<void> | null = null
+  let cancel: () => void = () => {}
+
+  const read = async (tenant: TenantId, name: string): Promise<Kept> => {
+    const found = await store.forTenant(tenant).record('schedule', name)
+    return found === null
+      ? { record: null, version: 0 }
+      : { record: JSON.parse(found.body) as ScheduleRecord, version: found.version }
+  }
+
+  const beside = (name: string, version: number, record: ScheduleRecord) => ({
+    guards: [{ g: 'version', of: 'schedule', key: name, version }] as const,
+    writes: [
+      {
+        w: 'record.put',
+        kind: 'schedule',
+        key: name,
+        version: version + 1,
+        body: stringifyJson({ ...record }),
+      },
+    ] as const,
+  })
+
+  /** Only the record; false: another node was first. */
+  const move = async (tenant: TenantId, name: string, version: number, record: ScheduleRecord) => {
+    const { guards, writes } = beside(name, version, record)
+    return (await commits.once(tenant, guards, writes)).ok
+  }
+
+  const fire = async (
+    tenant: TenantId,
+    source: Source,
+    version: number,
+    step: ScheduleStep & { slot: Instant },
+  ): Promise<boolean> => {
+    const { name } = source.document
+    const payload = payloadOf(source, step.slot, step.missed)
+    const data = stringifyJson(payload)
+    const payloadHash = hashText(data)
+    const named = nameOf(source, tenant, payload, payloadHash)
+    if ('problem' in named) {
+      log.error('schedule.unnamed', { tenant, source: name, error: named.problem })
+      return move(tenant, name, version, step.record)
+    }
+    const correlationId = ids.uuid()
+    const kept = await acceptor.keep({
+      source,
+      draft: {
+        id: ids.event(),
+        tenant,
+        source: name,
+        subject: named.subject,
+        objectType: named.objectType,
+        objectId: named.objectId,
+        occurredAt: step.slot,
+        correlationId,
+        causationId: null,
+        traceId: correlationId.replaceAll('-', ''),
+        dedupKey: iso(step.slot),
+        payloadHash,
+        headers: '{}',
+        data,
+        raw: null,
+        sensitive: [],
+      },
+      payload,
+      header: {},
+      startedAt: clock.monotonic(),
+      beside: beside(name, version, step.record),
+    })
+    if (kept === 'refused') return false
+    // The slot has its event already, from before the schedule was removed and came back.
+    return kept.duplicate ? move(tenant, name, version, step.record) : true
+  }
+
+  const slotsOf = makeSlotsCache()
+
+  /** Does what is due; answers when to look again. */
+  const look = async (tenant: TenantId, source: Source): Promise<Instant> => {
+    const { name, schedule } = source.document
+    const slots = schedule === undefined ? null : slotsOf(schedule.cron, schedule.zone)
+    if (schedule === undefined || slots === null) return Number.POSITIVE_INFINITY
+    const id = `${tenant}/${name}`
+    let kept = known.get(id) ?? (await read(tenant, name))
+    // Until it is written nobody knows.
+    known.delete(id)
+    const now = time.now()
+    const { steps, told } = decideSchedule(kept.record, schedule, source.status, slots, now)
+    if (told !== null) log.info(`schedule.${told}`, { tenant, source: name, slots: steps.length })
+    for (const step of steps.slice(0, STEPS_MAX)) {
+      if (isStopped) return Number.POSITIVE_INFINITY
+      const { slot, record } = step
+      const isDone =
+        slot === null
+          ? await move(tenant, name, kept.version, record)
+          : await fire(tenant, source, kept.version, { ...step, slot })
+      if (!isDone) return now
+      kept = { record, version: kept.version + 1 }
+    }
+    known.set(id, kept)
+    if (steps.length > STEPS_MAX) return now
+    if (source.status !== 'active') return Number.POSITIVE_INFINITY
+    return slots.next(Math.max(now, kept.record?.through ?? now)) ?? Number.POSITIVE_INFINITY
+  }
+
+  /** A schedule that is gone leaves nothing behind: should it come back, it begins anew. */
+  const sweep = async (tenant: TenantId) => {
+    const found: { readonly key: string; readonly version: number }[] = []
+    let cursor: string | null = null
+    do {
+      const page = await store.forTenant(tenant).records({ kind: 'schedule', cursor, limit: PAGE })
+      found.push(...page.items)
+      cursor = page.nextCursor
+    } while (cursor !== null)
+    const isGone = (name: string) => registry.source(tenant, name)?.document.schedule === undefined
+    if (!found.some(({ key }) => isGone(key))) return
+    // What another node defined before it wrote its record is known after this.
+    await deps.refresh(tenant)
+    for (const { key, version } of found) {
+      if (!isGone(key)) continue
+      await commits.once(
+        tenant,
+        [{ g: 'version', of: 'schedule', key, version }],
+        [{ w: 'record.delete', kind: 'schedule', key }],
+      )
+      known.delete(`${tenant}/${key}`)
+    }
+  }
+
+  /** Answers how long to sleep. */
+  const lookAtAll = async (): Promise<number> => {
+    let nextAt = Number.POSITIVE_INFINITY
+    let isFailed = false
+    const attempt = async (tenant: TenantId, source: string | null, ask: () => Promise<void>) => {
+      try {
+        await ask()
+      } catch (error) {
+        if (!(error instanceof StoreError) && !(error instanceof AppError)) throw error
+        isFailed = true
+        log.warn('schedule.failed', { tenant, source, error: messageOf(error) })
+      }
+    }
+    for (const tenant of registry.tenants()) {
+      if (toSweep.has(tenant)) {
+        await attempt(tenant, null, async () => {
+          await sweep(tenant)
+          toSweep.delete(tenant)
+        })
+      }
+      for (const source of registry.sources(tenant)) {
+        if (isStopped) return LOOK_MS_MAX
+        if (source.document.schedule === undefined) continue
+        await attempt(tenant, source.document.name, async () => {
+          nextAt = Math.min(nextAt, await look(tenant, source))
+        })
+      }
+    }
+    const sleepMs = Math.min(LOOK_MS_MAX, Math.max(0, nextAt - time.now()))
+    return isFailed ? Math.min(AGAIN_MS, sleepMs) : sleepMs
+  }
+
+  const sleep = (delayMs: number) => {
+    cancel()
+    if (!isStopped) cancel = clock.after(delayMs, kick)
+  }
+
+  const kick = () => {
+    if (!isStarted || isStopped) return
+    if (active !== null) {
+      isAgain = true
+      return
+    }
+    active = lookAtAll()
+      .catch((error: unknown) => {
+        log.error('schedule.broken', { error: messageOf(error) })
+        return AGAIN_MS
+      })
+      .then((delayMs) => {
+        active = null
+        const isNow = isAgain
+        isAgain = false
+        sleep(isNow ? 0 : delayMs)
+      })
+  }
+
+  return {
+    start() {
+      isStarted = true
+      for (const tenant of registry.tenants()) toSweep.add(tenant)
+      kick()
+    },
+    wake(tenant) {
+      toSweep.add(tenant)
+      kick()
+    },
+    async stop() {
+      isStopped = true
+      cancel()
+      await active
+    },
+    async state(tenant, name) {
+      const source = registry.source(tenant, name)
+      const schedule = source?.document.schedule
+      const slots = schedule === undefined ? null : slotsOf(schedule.cron, schedule.zone)
+      if (source === null || schedule === undefined || slots === null) return null
+      const { record } = await read(tenant, name)
+      const isCurrent = record?.cron === schedule.cron && record.zone === schedule.zone
+      const through = record !== null && isCurrent ? record.through : time.now()
+      return {
+        nextFireAt: source.status === 'active' ? slots.next(Math.max(time.now(), through)) : null,
+        lastFiredAt: record?.lastSlot ?? null,
+      }
+    },
+  }
+}
+
+/** The slot, and what the definition says beside it; the words of the slot itself come last. */
+function payloadOf({ document }: Source, slot: Instant, missed: number): JsonValue {
+  const { name, schedule } = document
+  const written = schedule?.data ?? null
+  const isObject = typeof written === 'object' && written !== null && !Array.isArray(written)
+  return {
+    ...(isObject ? (written as Readonly<Record<string, JsonValue>>) : written !== null && { data: written }),
+    name,
+    slot: iso(slot),
+    zone: schedule?.zone ?? 'UTC',
+    ...(missed > 0 && { missed }),
+  }
+}
+
+function nameOf(
+  source: Source,
+  tenant: TenantId,
+  payload: JsonValue,
+  payloadHash: string,
+): EventNames | { readonly problem: string } {
+  try {
+    const named = source.name({ header: {}, payload, tenant, payloadHash })
+    return named.ok ? named.names : { problem: named.problem }
+  } catch (error) {
+    if (error instanceof ExpressionError) return { problem: messageOf(error) }
+    throw error
+  }
+}
+
+function iso(at: Instant): string {
+  return new Date(at).toISOString()
+}
+
+const CACHED_MAX = 1_000
+
+/** null: it cannot be read, which a check would have said. */
+function makeSlotsCache(): (cron: string, zone: string) => Slots | null {
+  const cache = new Map<string, Slots | null>()
+  return (cron, zone) => {
+    const id = `${cron} ${zone}`
+    const found = cache.get(id)
+    if (found !== undefined) return found
+    const compiled = compileCron(cron, zone)
+    const slots = compiled.ok ? compiled.slots : null
+    if (cache.size >= CACHED_MAX) cache.clear()
+    cache.set(id, slots)
+    return slots
+  }
+}
