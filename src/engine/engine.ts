@@ -32,6 +32,7 @@ import { type DeadLetterActions, makeReplayer } from './replay.ts'
 import { type BulkReplays, makeBulkReplays } from './replays/index.ts'
 import { keepTimesOf, makeRetention } from './retention.ts'
 import { makeRunner } from './runner.ts'
+import { makeSchedules, type Schedules } from './schedules.ts'
 import { makeSettler, type Settlement } from './settle.ts'
 import { makeStoreTime } from './store-time.ts'
 import { makeStrays } from './strays.ts'
@@ -66,6 +67,8 @@ export interface Engine extends DeadLetterActions, WorkActions {
   readonly rejections: Pick<Rejections, 'list'>
   /** Keeps events that somebody publishes. */
   publish: Publisher['publish']
+  /** When sources fire by the clock. */
+  readonly schedules: Pick<Schedules, 'state'>
   /** Takes nothing new, finishes what runs (for at most `withinMs`), and stops. What is left is given back at the next start. */
   drain(withinMs: number): Promise<{ readonly left: number }>
   health(): EngineHealth
@@ -213,6 +216,18 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
     config,
   )
   const acceptor = makeAcceptor({ clock, log, commits, planning, duplicates, settleBirths })
+  const schedules = makeSchedules({
+    store,
+    clock,
+    log,
+    time,
+    ids,
+    registry,
+    commits,
+    acceptor,
+    refresh: (tenant) => definitions.refresh(tenant),
+  })
+  definitions.onChange(({ tenant }) => schedules.wake(tenant))
   const publisher = makePublisher({ clock, log, ids, acceptor, isOpen: () => open }, config)
   const intake = makeIntake(
     {
@@ -325,6 +340,7 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
       open = true
       claims.start()
       bulk.start()
+      schedules.start()
       retention.start()
       unfollow = followDefinitions({
         definitions,
@@ -336,6 +352,7 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
     receive: intake.receive,
     accept: intake.accept,
     publish: publisher.publish,
+    schedules,
     refused: intake.refused,
     rejections,
     async drain(withinMs) {
@@ -345,7 +362,9 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
       const late = new Promise<void>((resolve) => {
         cancel = clock.after(withinMs, resolve)
       })
+      const firing = schedules.stop()
       const idle = async () => {
+        await firing
         await bulk.stop()
         await claims?.stop()
         await pool.idle()
