@@ -10,6 +10,7 @@ import { checkCatalog } from './catalog.ts'
 import type { FieldPath, Remark } from './finding.ts'
 import { checkGuards } from './guards.ts'
 import { isIdempotentMethod } from './resolve.ts'
+import { checkSchedule } from './schedule.ts'
 import { type Kind, OTHER_FIELDS } from './schema.ts'
 import { checkSensitiveKey, checkSensitiveSource, type SensitiveSource } from './sensitive.ts'
 import { closest, listed } from './suggest.ts'
@@ -37,6 +38,7 @@ export function checkRelations(kind: Kind, value: Fields, around: Surroundings):
         ...checkPresence(value),
         ...checkVerify(value, around),
         ...checkGuards(value),
+        ...checkSchedule(value),
         ...checkCatalog(value),
         ...checkSensitiveSource(value),
       ]
