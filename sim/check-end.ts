@@ -9,6 +9,7 @@ import type { EngineConfig } from '../src/engine/index.ts'
 import type { StoreDump } from '../src/ports/store.ts'
 import type { Acknowledgement, Book } from './book.ts'
 import { isCopy, rootOf } from './check-letters.ts'
+import { withGone } from './check-retention.ts'
 import type { Data } from './data.ts'
 import { short } from './node.ts'
 import { isEffectKey, RETRY_AFTER_S_MAX, ROUTES, SOURCES } from './scenario.ts'
@@ -65,7 +66,8 @@ export function healingMs(config: Pick<EngineConfig, 'leaseMs' | 'pollMs'>, pois
 }
 
 export function checkAcknowledged(book: Book, data: Data, acknowledged: Acknowledgement): void {
-  const event = data.event(DEFAULT_TENANT, acknowledged.eventId)
+  const { eventId } = acknowledged
+  const event = data.event(DEFAULT_TENANT, eventId) ?? book.gone.events.get(eventId) ?? null
   book.acknowledgements.push(acknowledged)
   if (event === null) {
     book.violate('N1', `event ${short(acknowledged.eventId)} was acknowledged and is not in the store`)
@@ -75,7 +77,7 @@ export function checkAcknowledged(book: Book, data: Data, acknowledged: Acknowle
 }
 
 export function checkEnd(book: Book, data: Data): void {
-  const dump = data.dump()
+  const dump = withGone(book, data.dump())
   checkEvents(book, dump)
   checkWork(book, dump)
   checkLetters(book, dump)
@@ -151,10 +153,13 @@ function checkLetters(book: Book, dump: StoreDump): void {
   const works = new Map(dump.work.map((row) => [row.id, row]))
   const letters = new Map(dump.deadLetters.map((letter) => [letter.id, letter]))
   const events = new Map(dump.events.map((event) => [event.id, event]))
-  const firsts = new Map<string, number>()
+  const nameOf = (row: Pick<WorkRow, 'eventId' | 'consumer'>) =>
+    `${rootOf(events, row.eventId)} ${row.consumer}`
+  /** How many letters there are, by event and consumer. */
+  const kept = new Map<string, number>()
   for (const letter of dump.deadLetters) {
-    const name = `${rootOf(events, letter.eventId)} ${letter.consumer}`
-    firsts.set(name, (firsts.get(name) ?? 0) + 1)
+    const name = nameOf(letter)
+    kept.set(name, (kept.get(name) ?? 0) + 1)
     const state = works.get(letter.workId)?.state
     const isRight =
       letter.state === 'open' || letter.state === 'ready_to_replay' || letter.state === 'discarded'
@@ -165,16 +170,14 @@ function checkLetters(book: Book, dump: StoreDump): void {
     if (!isRight) book.violate('N2', `dead letter ${short(letter.id)} is ${letter.state}, its work ${state}`)
   }
   // An item has one letter; a replay of its event makes another item.
+  const left = new Map(kept)
   for (const row of dump.work) {
-    if (letterOf(row) !== null) continue
-    const name = `${row.eventId} ${row.consumer}`
-    firsts.set(name, (firsts.get(name) ?? 0) - 1)
+    if (letterOf(row) === null) left.set(nameOf(row), (left.get(nameOf(row)) ?? 0) - 1)
   }
-  if ([...firsts.values()].some((left) => left > 0)) book.violate('N2', 'an item has two dead letters')
+  for (const [name, count] of left) if (count > 0) book.violate('N2', `${name} has a dead letter too many`)
   for (const row of dump.work) {
     if (row.state !== 'dead') continue
-    const isKept =
-      letterOf(row) === null ? firsts.has(`${row.eventId} ${row.consumer}`) : letters.has(letterOf(row)!)
+    const isKept = letterOf(row) === null ? kept.has(nameOf(row)) : letters.has(letterOf(row)!)
     if (!isKept) book.violate('N2', `dead work ${short(row.id)} has no dead letter`)
   }
 }
