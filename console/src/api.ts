@@ -3,14 +3,7 @@
 
 import { ConnectionError, makeClient, ProblemError } from '../../src/sdk/client/index.ts'
 import { formatJson, type JsonNode, memberOf, parseJsonText } from './lib/json-text.ts'
-import type {
-  CatalogEntry,
-  CatalogSubject,
-  EventReplayPreview,
-  EventSelection,
-  Problem,
-  Rejections,
-} from './types.ts'
+import type { Problem } from './types.ts'
 
 type ShownProblem = Pick<Problem, 'title' | 'status' | 'detail'> & {
   readonly next?: string | undefined
@@ -98,35 +91,6 @@ async function ask(
   throw new ProblemError((await response.json()) as Problem)
 }
 
-const queryOf = (query: Readonly<Record<string, string | number | boolean | undefined>>) => {
-  const pairs = Object.entries(query).flatMap(([name, value]) =>
-    value === undefined || value === '' || value === false ? [] : [[name, String(value)]],
-  )
-  return pairs.length === 0 ? '' : `?${new URLSearchParams(pairs as [string, string][]).toString()}`
-}
-
-async function read<Answer>(path: string): Promise<Answer> {
-  return (await (await ask('GET', path)).json()) as Answer
-}
-
-async function write<Answer>(path: string, body: object): Promise<Answer> {
-  const init = { type: 'application/json', body: JSON.stringify(body) }
-  return (await (await ask('POST', path, init)).json()) as Answer
-}
-
-export const listRejections = (query: {
-  source?: string
-  reason?: string
-  cursor?: string
-  limit?: number
-}) => read<Rejections>(`/v1/rejections${queryOf(query)}`)
-
-export const listCatalog = (query: { source?: string; q?: string; cursor?: string; limit?: number }) =>
-  read<{ items: readonly CatalogEntry[]; nextCursor: string | null }>(`/v1/catalog${queryOf(query)}`)
-
-export const getCatalogSubject = (subject: string) =>
-  read<CatalogSubject>(`/v1/catalog/${encodeURIComponent(subject)}`)
-
 /** The body as it was received. */
 export async function getEventBody(id: string): Promise<{ readonly text: string; readonly bytes: number }> {
   const bytes = await (await ask('GET', `/v1/events/${encodeURIComponent(id)}/body`)).arrayBuffer()
@@ -146,15 +110,6 @@ export async function publishEvent(event: {
   const answer = await ask('POST', '/v1/events', { type: 'application/cloudevents+json', body })
   return (await answer.json()) as { eventId: string; duplicate: boolean }
 }
-
-export const previewEventReplay = (selection: EventSelection) =>
-  write<EventReplayPreview>('/v1/events/replay', { ...selection, dryRun: true })
-
-export const startEventReplay = (selection: EventSelection, reason: string) =>
-  write<{ replayId: string; accepted: number }>('/v1/events/replay', {
-    ...selection,
-    ...(reason !== '' && { reason }),
-  })
 
 export function problemOf(error: unknown): ShownProblem {
   if (error instanceof ProblemError) return error.problem

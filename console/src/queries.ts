@@ -1,16 +1,7 @@
 // The reads of every screen, each with the key by which the live stream marks it as old.
 
 import { QueryClient, useQueries, useQuery } from '@tanstack/react-query'
-import {
-  api,
-  getCatalogSubject,
-  getDeadLetterExactly,
-  getEventBody,
-  getEventExactly,
-  listCatalog,
-  listRejections,
-  problemOf,
-} from './api.ts'
+import { api, getDeadLetterExactly, getEventBody, getEventExactly, problemOf } from './api.ts'
 import type { Args, Definition } from './types.ts'
 
 export function makeQueryClient(): QueryClient {
@@ -107,33 +98,25 @@ export const useSecrets = () =>
 export const useTenants = (isOn: boolean) =>
   useQuery({ queryKey: ['tenants'], queryFn: () => api.listTenants({ limit: 200 }), enabled: isOn })
 
-export const useRejections = (filter: {
-  readonly source?: string
-  readonly reason?: string
-  readonly limit?: number
-}) =>
+export const useRejections = (filter: Args<'listRejections'>) =>
   useQuery({
     queryKey: ['rejections', filter],
-    queryFn: () => listRejections(filter),
+    queryFn: () => api.listRejections(filter),
     refetchInterval: 4_000,
     placeholderData: (before) => before,
   })
 
-export const useCatalog = (filter: {
-  readonly source?: string
-  readonly q?: string
-  readonly limit?: number
-}) =>
+export const useCatalog = (filter: Args<'listCatalog'>) =>
   useQuery({
     queryKey: ['catalog', filter],
-    queryFn: () => listCatalog(filter),
+    queryFn: () => api.listCatalog(filter),
     placeholderData: (before) => before,
   })
 
 export const useCatalogSubject = (subject: string | null) =>
   useQuery({
     queryKey: ['catalog-subject', subject],
-    queryFn: () => getCatalogSubject(subject ?? ''),
+    queryFn: () => api.getSubject({ subject: subject ?? '' }),
     enabled: subject !== null && subject !== '',
   })
 

@@ -36,7 +36,7 @@ export function EventScreen({ id }: { readonly id: string }) {
       </PageFrame>
     )
   }
-  const event: EventDetail = data.answer
+  const event = data.answer
   return (
     <PageFrame
       title={event.subject}
@@ -54,7 +54,7 @@ export function EventScreen({ id }: { readonly id: string }) {
               about {event.objectType ?? 'object'} <span className="mono">{event.objectId}</span>
             </span>
           )}
-          {event.duplicates !== undefined && event.duplicates > 0 && event.lastDuplicateAt != null && (
+          {event.duplicates > 0 && event.lastDuplicateAt !== null && (
             <span>
               sent again {event.duplicates === 1 ? 'once' : `${formatNumber(event.duplicates)} times`}, last{' '}
               <Time at={event.lastDuplicateAt} />
@@ -115,7 +115,16 @@ export function EventScreen({ id }: { readonly id: string }) {
 
 /** Which places of the payload are sensitive, and what that means for whoever looks. */
 function Hidden({ event, isViewer }: { readonly event: EventDetail; readonly isViewer: boolean }) {
-  const { sensitive = [] } = event
+  const { sensitive, unreadable } = event
+  if (unreadable !== undefined) {
+    return (
+      <div className="spaced">
+        <Note tone="red">
+          <strong>The payload cannot be opened.</strong> {unreadable}
+        </Note>
+      </div>
+    )
+  }
   if (sensitive.length === 0) return null
   return (
     <div className="spaced">

@@ -5,7 +5,7 @@ import { Link, useLocation, useSearch } from 'wouter'
 import { reasonInWords } from '../lib/source-words.ts'
 import { formatNumber } from '../lib/time.ts'
 import { useDefinitions, useRejections } from '../queries.ts'
-import type { Rejections as Answer } from '../types.ts'
+import type { Rejections as Answer, Args } from '../types.ts'
 import { Button, Chip, Time } from '../ui/controls.tsx'
 import { Empty, ErrorState, PageFrame, SkeletonRows } from '../ui/surfaces.tsx'
 
@@ -20,7 +20,7 @@ export default function Rejections() {
   const { data, error, refetch } = useRejections({
     limit: PAGE,
     ...(source !== '' && { source }),
-    ...(reason !== '' && { reason }),
+    ...(reason !== '' && { reason: reason as Args<'listRejections'>['reason'] }),
   })
   const choose = (part: { readonly source?: string; readonly reason?: string }) => {
     const next = new URLSearchParams()
@@ -159,11 +159,11 @@ function Newest({
               </Chip>
             </span>
             <span className="truncate">
-              {source !== null && sources.has(source) ? (
+              {sources.has(source) ? (
                 <Link href={`/sources/${source}`}>{source}</Link>
               ) : (
                 <span className="faint" title="There is no such source.">
-                  {source ?? 'not defined'}
+                  {source}
                 </span>
               )}
             </span>

@@ -4,7 +4,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Play } from 'lucide-react'
 import { useEffect, useState } from 'react'
 import { Link } from 'wouter'
-import { api, previewEventReplay, problemOf, startEventReplay } from '../api.ts'
+import { api, problemOf } from '../api.ts'
 import { formatNumber } from '../lib/time.ts'
 import { useReplay } from '../queries.ts'
 import type { EventSelection, ReplayFilter, ReplayPreview } from '../types.ts'
@@ -107,9 +107,12 @@ export function ReplayEventsDialog({
       what={what}
       empty="No event fits: nothing would be replayed."
       look={async () => {
-        const answer = await previewEventReplay(selection)
+        const answer = await api.replayEvents({ ...selection, dryRun: true })
+        if (!('totals' in answer)) return null
         const lines = answer.items.flatMap(({ id, subject, consumers }): PreviewLine[] => {
-          const line = { href: `/events/${id}`, label: subject }
+          const line = { href: `/events/${id}`, label: subject ?? id }
+          if (subject === null)
+            return [{ ...line, key: id, verdict: null, reason: 'There is no such event.' }]
           if (consumers.length === 0)
             return [{ ...line, key: id, verdict: null, reason: 'No route wants it: it stays as it is.' }]
           return consumers.map(({ name, verdict, reason }) => ({
@@ -119,9 +122,12 @@ export function ReplayEventsDialog({
             reason: `${name}: ${reason}`,
           }))
         })
-        return { ...answer, matched: answer.matched ?? answer.items.length, lines }
+        return { ...answer, lines }
       }}
-      start={async (reason) => (await startEventReplay(selection, reason)).replayId}
+      start={async (reason) => {
+        const answer = await api.replayEvents({ ...selection, ...(reason !== '' && { reason }) })
+        return 'replayId' in answer ? answer.replayId : null
+      }}
       onClose={onClose}
     />
   )
@@ -199,10 +205,10 @@ function Totals({ preview }: { readonly preview: Preview }) {
   const hosts = Object.entries(preview.calls)
   return (
     <div className="totals">
-      {VERDICTS.filter(([verdict]) => !RARE.has(verdict) || (preview.totals[verdict] ?? 0) > 0).map(
+      {VERDICTS.filter(([verdict]) => !RARE.has(verdict) || preview.totals[verdict] > 0).map(
         ([verdict, label, tone, text]) => (
           <div key={verdict} className="totals__one" title={text}>
-            <span className="totals__number num">{preview.totals[verdict] ?? 0}</span>
+            <span className="totals__number num">{preview.totals[verdict]}</span>
             <Chip tone={tone}>{label}</Chip>
             <span className="faint">{text}</span>
           </div>

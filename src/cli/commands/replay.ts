@@ -98,7 +98,7 @@ async function replay(session: Session, { path, body, what, dryRun, isSaid }: Ch
     if (session.isJson) out.json({ replayId: null, accepted: 0 })
     return EXIT.ok.code
   }
-  await confirm(session, `Replay ${count(preview.matched ?? preview.items.length, what)}?`, isSaid)
+  await confirm(session, `Replay ${count(preview.matched, what)}?`, isSaid)
   const { replayId, accepted } = await api.post<{ replayId: string; accepted: number }>(path, body)
   const ended = await watchReplay(session, replayId, accepted)
   session.show(ended, () => printReplay(session, ended))
@@ -121,21 +121,7 @@ function readFilter(options: ReplayOptions, ids: readonly string[]): object {
 }
 
 /** One row per dead letter, or per event and route that would take it up. */
-type Preview = Pick<ReplayPreview, 'totals' | 'calls'> & {
-  readonly matched?: number
-  readonly items: readonly (
-    | { readonly id: string; readonly verdict: string; readonly reason: string }
-    | {
-        readonly id: string
-        readonly subject: string
-        readonly consumers: readonly {
-          readonly name: string
-          readonly verdict: string
-          readonly reason: string
-        }[]
-      }
-  )[]
-}
+type Preview = ReplayPreview | Extract<Answer<'replayEvents'>, { readonly totals: unknown }>
 
 function printPreview(session: Session, preview: Preview): void {
   const { out } = session
@@ -169,7 +155,7 @@ function printPreview(session: Session, preview: Preview): void {
     )
     out.table([{ title: 'ID' }, { title: 'VERDICT' }, { title: 'WHY', min: 16 }], rows)
   }
-  const rest = (preview.matched ?? preview.items.length) - shown.length
+  const rest = preview.matched - shown.length
   if (rest > 0) out.line(`… and ${rest} more`)
   const totals = Object.entries(preview.totals)
     .filter(([, number]) => number > 0)

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Command } from 'commander'
 import { type JsonValue, parseJson } from '../../core/json/index.ts'
-import { type Cli, handle, type Session } from '../command.ts'
+import { type Answer, type Cli, handle, type Session } from '../command.ts'
 import { usageError } from '../failure.ts'
 import { readInput } from '../input.ts'
 import { prettyJson } from '../output.ts'
@@ -89,22 +89,7 @@ interface RejectionOptions extends ListOptions {
   readonly reason?: string
 }
 
-interface Rejections {
-  readonly items: readonly {
-    readonly at: string
-    readonly source: string
-    readonly reason: string
-    readonly status: number
-    readonly address: string | null
-    readonly detail: string | null
-  }[]
-  readonly counts: readonly {
-    readonly source: string
-    readonly reason: string
-    readonly count: number
-    readonly latestAt: string
-  }[]
-}
+type Rejections = Answer<'listRejections'>
 
 async function listRejections(session: Session, options: RejectionOptions): Promise<void> {
   const { source, reason } = options
@@ -161,22 +146,14 @@ interface CatalogOptions extends ListOptions {
   readonly q?: string
 }
 
-interface CatalogEntry {
-  readonly subject: string
-  readonly source: string
-  readonly description: string | null
-  readonly hasSchema: boolean
-}
-
-interface CatalogSubject extends CatalogEntry {
-  readonly schema: JsonValue
-  readonly example: JsonValue
-  readonly routes: readonly string[]
-}
-
 async function listCatalog(session: Session, options: CatalogOptions): Promise<void> {
   const { source, q } = options
-  const page = await readPages<CatalogEntry>(session, '/v1/catalog', { source, q }, options.limit)
+  const page = await readPages<Answer<'listCatalog'>['items'][number]>(
+    session,
+    '/v1/catalog',
+    { source, q },
+    options.limit,
+  )
   session.show(page, ({ items }) => {
     const { out } = session
     const columns = [
@@ -194,7 +171,7 @@ async function listCatalog(session: Session, options: CatalogOptions): Promise<v
 }
 
 async function showSubject(session: Session, subject: string): Promise<void> {
-  const entry = await session.api.get<CatalogSubject>(`/v1/catalog/${encodeURIComponent(subject)}`)
+  const entry = await session.api.get<Answer<'getSubject'>>(`/v1/catalog/${encodeURIComponent(subject)}`)
   session.show(entry, () => {
     const { out } = session
     out.line(out.colors.bold(entry.subject))
