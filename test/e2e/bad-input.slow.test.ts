@@ -1,5 +1,6 @@
 // Bad requests to the real process: each is refused with a problem document that says what to do, and nothing is kept.
 
+import { gzipSync } from 'node:zlib'
 import { beforeAll, expect, test } from 'vitest'
 import { settled } from '../support/account.ts'
 import { makeDelivery } from '../support/load.ts'
@@ -25,6 +26,9 @@ test('bad input is refused with its reason and the next step; the store is uncha
   const before = readRows(workspace.database)
   expect(before.event?.length).toBeGreaterThan(0)
   const broken = '{"action":"opened"'
+  const twice = '{"action":"opened","action":"closed"}'
+  // Fits into the node's limit as it comes, and into nothing once it is inflated.
+  const bomb = gzipSync(Buffer.alloc(3_000_000))
   const large = JSON.stringify({ action: 'opened', text: 'x'.repeat(5_000) })
 
   const cases: readonly [string, number, string, RequestInit & { readonly at?: string }][] = [
@@ -64,7 +68,35 @@ test('bad input is refused with its reason and the next step; the store is uncha
       'the wrong type',
       415,
       'wrong_type',
-      { method: 'POST', body, headers: { ...headers, 'content-type': 'text/plain' } },
+      { method: 'POST', body, headers: { ...headers, 'content-type': 'multipart/form-data' } },
+    ],
+    [
+      'an unknown encoding',
+      415,
+      'wrong_type',
+      { method: 'POST', body, headers: { ...headers, 'content-encoding': 'zstd' } },
+    ],
+    [
+      'not compressed as it says',
+      400,
+      'body_unreadable',
+      { method: 'POST', body, headers: { ...headers, 'content-encoding': 'gzip' } },
+    ],
+    [
+      'a bomb',
+      413,
+      'body_too_large',
+      {
+        method: 'POST',
+        body: bomb,
+        headers: { ...makeDelivery({ body: bomb }).headers, 'content-encoding': 'gzip' },
+      },
+    ],
+    [
+      'a key twice',
+      400,
+      'duplicate_key',
+      { method: 'POST', body: twice, headers: makeDelivery({ body: twice }).headers },
     ],
     ['GET', 405, 'method_not_allowed', { method: 'GET' }],
     ['an unknown address', 404, 'not_found', { at: `${node.url}/nowhere` }],
@@ -81,6 +113,7 @@ test('bad input is refused with its reason and the next step; the store is uncha
       code,
       next: expect.stringMatching(/^[A-Z].* .*\.$/),
       instance: expect.stringMatching(/^\/requests\/./),
+      ...(status === 405 && { details: { allow: ['POST'] } }),
     })
     expect(response.status, name).toBe(status)
     if (status === 405) expect(response.headers.get('allow')).toBe('POST')
@@ -88,6 +121,15 @@ test('bad input is refused with its reason and the next step; the store is uncha
     expect((await fetch(node.url + problem.type)).status, name).toBe(200)
   }
   expect(readRows(workspace.database)).toEqual(before)
+  // Each is listed, but for what no source was asked for; nothing of what was sent is in the list.
+  const listed = await fetch(`${node.url}/v1/rejections?limit=100`, {
+    headers: { authorization: `Bearer ${node.adminKey}` },
+  })
+  const { items } = (await listed.json()) as { items: { reason: string; address: string }[] }
+  const told = cases.filter(([name]) => !['an unknown tenant', 'an unknown address'].includes(name))
+  expect(items.map(({ reason }) => reason).sort()).toEqual(told.map(([, , code]) => code).sort())
+  expect(new Set(items.map(({ address }) => address))).toEqual(new Set(['127.0.0.1']))
+  expect(JSON.stringify(items)).not.toContain('opened')
   // The node is as well as before.
   expect((await fetch(at, { method: 'POST', body, headers })).status).toBe(202)
 })

@@ -43,7 +43,13 @@ const BODY = JSON.stringify({
 })
 
 /** A delivery as GitHub would send it. */
-export function makeDelivery({ id = randomUUID() as string, body = BODY } = {}) {
+export function makeDelivery<Body extends string | Buffer = string>({
+  id = randomUUID() as string,
+  body = BODY as Body,
+}: {
+  readonly id?: string
+  readonly body?: Body
+} = {}) {
   const signed = signRequest({ scheme: 'github', secret: [] }, { body: Buffer.from(body), secret: SECRET })
   const headers = {
     'content-type': 'application/json',

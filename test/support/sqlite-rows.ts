@@ -2,10 +2,12 @@
 
 import { DatabaseSync } from '@photostructure/sqlite'
 
+const REFUSALS_OUT = " WHERE kind <> 'rejection'"
+
 /** Lives of nodes and the number of the last group change by opening alone. */
 const OF_THE_STORE_ITSELF = ['incarnation', 'last_group', 'sqlite_sequence']
 
-/** By table. */
+/** By table. What was refused is listed apart, a few seconds later: it is not looked at. */
 export function readRows(file: string): Readonly<Record<string, readonly unknown[]>> {
   const db = new DatabaseSync(file, { readOnly: true })
   try {
@@ -14,7 +16,10 @@ export function readRows(file: string): Readonly<Record<string, readonly unknown
     return Object.fromEntries(
       names
         .filter((name) => !OF_THE_STORE_ITSELF.includes(name))
-        .map((name) => [name, db.prepare(`SELECT * FROM ${name}`).all()]),
+        .map((name) => [
+          name,
+          db.prepare(`SELECT * FROM ${name}${name === 'record' ? REFUSALS_OUT : ''}`).all(),
+        ]),
     )
   } finally {
     db.close()
