@@ -130,6 +130,19 @@ describe.each(SAMPLES)('$name', (sample) => {
     expect(withSecrets()).toBe(false)
   })
 
+  test('[SV4] tries the other secrets also after one has matched', () => {
+    const sealed = seal(sample, bodyOf(sample, 'x'))
+    const read = new Set<string>()
+    const secrets = new Proxy([sample.verifyWith, sample.otherSecret, 'x'], {
+      get(list, name, self) {
+        if (typeof name === 'string') read.add(name)
+        return Reflect.get(list, name, self)
+      },
+    })
+    expect(open(sample, sealed, { secrets })).toEqual({ ok: true })
+    expect([...read]).toEqual(expect.arrayContaining(['0', '1', '2']))
+  })
+
   test('[SV4] an empty secret signs for nobody', () => {
     for (const signWith of ['', 'whsec_']) {
       let headers: Readonly<Record<string, string>>
