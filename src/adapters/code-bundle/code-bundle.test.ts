@@ -298,6 +298,22 @@ export const ${name} = defineFunction({ name: '${name}', run: () => {
       expect(await code.isOpen('0'.repeat(64), 'double', ACME)).toBe(false)
     })
 
+    test('[CA16] so is what it says it emits, to the check and to whom it is open', async () => {
+      const source = 'kind: Source\nname: s\nverify: { scheme: none }\nsubject: s.happened\n'
+      const route = (on: string) =>
+        `---\nkind: Route\nname: ${on.replace('.', '_')}\non: ${on}\ndo: { function: double }\n`
+      const { code, loaded } = await open({
+        'a.ts': FUNCTION.replace("'double',", "'double', emits: ['billing.checked'],"),
+        'a.yaml': `${source}${route('billing.checked')}${route('billing.chekced')}`,
+      })
+      await code.keep(loaded.code)
+      expect(code.emits(DEFAULT_TENANT)).toEqual([{ name: 'double', subjects: ['billing.checked'] }])
+      expect(code.emits(ACME)).toEqual([])
+      expect(loaded.findings).toMatchObject([
+        { rule: 'CA16', severity: 'warning', suggestion: 'billing.checked' },
+      ])
+    })
+
     test('so are those of the process', async () => {
       const builtIn = makeStaticCode({ inside: () => 1 })
       const code = makeBundleCode({ sdk, copies: make().copies, builtIn })

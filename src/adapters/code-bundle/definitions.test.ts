@@ -400,6 +400,17 @@ const WRONG: readonly Wrong[] = [
       /names of tenants, or 'all'/,
     ],
   ),
+  ...["'a.b'", '[1]', "['a b']"].map(
+    (emits): Wrong => [
+      `[FN6] emits: ${emits}`,
+      {
+        'a.ts': `import { defineFunction } from 'millrace'\nexport const a = defineFunction({\n  name: 'a',\n  emits: ${emits} as any,\n  run: () => 1,\n})\n`,
+      },
+      'a.ts:4:3',
+      'FN6',
+      /list of subjects/,
+    ],
+  ),
   [
     '[FN9] a name',
     {

@@ -6,7 +6,6 @@ type Properties = { readonly [name: string]: JsonValue }
 
 export const text = { type: 'string' } as const
 export const whole = { type: 'integer' } as const
-export const amount = { type: 'number' } as const
 export const yes = { type: 'boolean' } as const
 export const list = { type: 'array' } as const
 export const constant = (value: JsonValue): JsonValue => ({ const: value })
