@@ -63,6 +63,18 @@ async function fill(node: NodeProcess): Promise<void> {
     const demo = await node.get<{ sent: number }>('/v1/demo')
     return demo.sent >= LAST_WAVE_EVENTS_MIN
   })
+  // What a source turns away: no signature, a wrong one, no JSON, no such source.
+  const wrong = { 'x-hub-signature-256': `sha256=${'0'.repeat(64)}` }
+  for (const [source, headers, body] of [
+    ['github', {}, '{}'],
+    ['github', wrong, '{}'],
+    ['github', wrong, '{}'],
+    ['billing', {}, 'not json'],
+    ['nowhere', {}, '{}'],
+  ] as const) {
+    const init = { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body }
+    await fetch(`${node.url}/in/default/${source}`, init)
+  }
   await node.post('/v1/keys', { name: 'deploy pipeline', role: 'admin', expiresIn: '365d' })
   await node.post('/v1/keys', { name: 'status page', role: 'viewer' })
   await node.post('/v1/secrets', { name: 'GITHUB_WEBHOOK_SECRET', value: 'dev-secret' })
@@ -90,6 +102,11 @@ async function screensOf(node: NodeProcess): Promise<readonly (readonly [name: s
     ['dead-letters', '/dead-letters'],
     ['dead-letter', `/dead-letters/${letter.id}`],
     ['sources', '/sources'],
+    ['source', '/sources/github'],
+    ['rejections', '/rejections'],
+    ['catalog', '/catalog?source=github'],
+    ['subject', '/catalog/github.events.issues.opened'],
+    ['send', '/catalog/github.events.issues.opened'],
     ['routes', '/routes'],
     ['route', '/routes/issue_to_ticket'],
     ['apply', '/definitions/edit'],
@@ -102,6 +119,7 @@ async function screensOf(node: NodeProcess): Promise<readonly (readonly [name: s
 /** What only shows after a press. */
 const PRESSES: Readonly<Record<string, (page: Page) => Promise<unknown>>> = {
   'dead-letters': (page) => page.locator('.group__toggle').first().click(),
+  send: (page) => page.getByRole('button', { name: 'Send a test event' }).click(),
   apply: (page) => page.getByRole('button', { name: 'Check and plan' }).click(),
   try: (page) => page.getByRole('textbox', { name: 'Expression' }).fill('payload.issue.title'),
 }
@@ -143,11 +161,16 @@ async function main(): Promise<void> {
       await desk.page.getByRole('button', { name: 'Replay group' }).first().click()
       await shoot(desk.page, 'replay', theme)
       await desk.page.goto(`${node.url}/events`)
+      await desk.page.getByRole('button', { name: 'Replay …' }).click()
+      await shoot(desk.page, 'replay-events', theme)
+      await desk.page.goto(`${node.url}/events`)
       await desk.page.locator('[data-row]').first().waitFor()
       await desk.page.keyboard.press('Control+k')
       await shoot(desk.page, 'palette', theme)
       await using phone = await signedIn(browser, node, '/', { theme, size: { width: 390, height: 844 } })
-      for (const [name, path] of screens.filter(([name]) => ['overview', 'events', 'event'].includes(name))) {
+      for (const [name, path] of screens.filter(([name]) =>
+        ['overview', 'events', 'event', 'source'].includes(name),
+      )) {
         await phone.page.goto(node.url + path)
         await phone.page.locator('h1').waitFor()
         await shoot(phone.page, `phone-${name}`, theme)
