@@ -534,6 +534,7 @@ function makeApi(
     rejections: behind(gate, pick(engine.rejections, ['list'])),
     definitions: {
       ...behind(gate, engine.definitions),
+      fires: (tenant, name) => engine.schedules.state(tenant, name),
       functionHash: (tenant, name) => code.find(name, tenant),
       functionTimeoutMs: (tenant, name) => code.timeoutMs(name, tenant),
       functionEmits: (tenant) => code.emits(tenant),

@@ -127,6 +127,7 @@ interface Recipe {
   readonly params?: Readonly<Record<string, string>>
   readonly query?: string
   readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
   /** What the stranger, an admin of its own tenant, gets. */
   readonly status: number
 }
@@ -155,6 +156,14 @@ const RECIPES: Readonly<Record<string, () => Recipe | readonly Recipe[]>> = {
     { status: 200 },
     { status: 200, query: `?q=${MARK}` },
     { status: 200, query: `?q=${rows.event}` },
+  ],
+  publishEvents: () => [
+    {
+      status: 202,
+      body: { specversion: '1.0', id: `${VICTIM}-done`, source: `${VICTIM}_shop`, type: 'shop.events.paid' },
+      headers: { 'content-type': 'application/cloudevents+json' },
+    },
+    { status: 415, body: {} },
   ],
   listUnmatched: () => ({ status: 200 }),
   listRejections: () => [{ status: 200 }, { status: 200, query: `?source=${VICTIM}_shop` }],

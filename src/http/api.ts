@@ -57,6 +57,8 @@ export interface HttpApi {
   > & {
     /** The hash of the code that has the function; null: there is none, or none that is open to the tenant. */
     functionHash(tenant: TenantId, name: string): string | null
+    /** When a source fires by the clock; null: it has no schedule. */
+    fires: Engine['schedules']['state']
     /** How long a function says that it may take, or null. */
     functionTimeoutMs(tenant: TenantId, name: string): number | null
     /** What functions that are open to the tenant say that they emit. */

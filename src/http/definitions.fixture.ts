@@ -41,6 +41,7 @@ export function makeDefinitionWorld() {
       ...definitions,
       functionHash: (tenant, name) => (name === 'known' && tenant === DEFAULT_TENANT ? 'sha256:known' : null),
       functionTimeoutMs: () => null,
+      fires: async () => ({ nextFireAt: NOW + 60_000, lastFiredAt: null }),
       functionEmits: () => [],
     },
     inspect: makeInspect({ store, registry, definitions, vars: {}, log, now: () => NOW }),

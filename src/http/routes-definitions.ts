@@ -3,6 +3,7 @@
 
 import type { FastifyInstance } from 'fastify'
 import { CONTROL_VERBS, type ControlVerb, type DefinitionKind } from '../core/definition/index.ts'
+import type { TenantId } from '../core/ids/index.ts'
 import { stringifyJson } from '../core/json/index.ts'
 import {
   type DefinitionFile,
@@ -29,7 +30,7 @@ import {
   shape,
   string,
 } from './schemas-answers.ts'
-import { iso } from './shapes.ts'
+import { iso, isoOrNull } from './shapes.ts'
 
 const kind = oneOf(['Source', 'Route', 'Profile'])
 const files = {
@@ -95,8 +96,10 @@ const itemShape = {
   on: { ...listOf(string), description: 'Of routes.' },
   subject: { ...string, description: 'Of sources.' },
   action: { ...oneOf(['http', 'function', 'emit']), description: 'Of routes.' },
+  nextFireAt: { ...nullable(instant), description: 'Of schedules; null while it does not fire.' },
+  lastFiredAt: { ...nullable(instant), description: 'Of schedules: the newest slot that became an event.' },
 } as const
-const itemOptional = ['on', 'subject', 'action']
+const itemOptional = ['on', 'subject', 'action', 'nextFireAt', 'lastFiredAt']
 const item = shape(itemShape, itemOptional)
 
 export function addDefinitionRoutes(
@@ -105,6 +108,14 @@ export function addDefinitionRoutes(
   compileFiles: CompileFiles,
 ): void {
   const tags = ['definitions']
+  const show = async (tenant: TenantId, one: DefinitionItem) => {
+    const { document } = one
+    const isScheduled = document.kind === 'Source' && document.schedule !== undefined
+    const times = isScheduled ? await api.definitions.fires(tenant, one.name) : null
+    if (times === null) return showItem(one)
+    const [nextFireAt, lastFiredAt] = [isoOrNull(times.nextFireAt), isoOrNull(times.lastFiredAt)]
+    return { ...showItem(one), nextFireAt, lastFiredAt }
+  }
 
   app.get<{ Querystring: { kind?: DefinitionKind } }>(
     '/definitions',
@@ -118,10 +129,11 @@ export function addDefinitionRoutes(
       },
     },
     async (request) => {
-      const all = await api.definitions.list(request.caller.tenant)
+      const { tenant } = request.caller
+      const all = await api.definitions.list(tenant)
       const wanted = request.query.kind
-      const items = all.filter((one) => wanted === undefined || one.kind === wanted).map(showItem)
-      return { items, nextCursor: null }
+      const asked = all.filter((one) => wanted === undefined || one.kind === wanted)
+      return { items: await Promise.all(asked.map((one) => show(tenant, one))), nextCursor: null }
     },
   )
 
@@ -199,7 +211,7 @@ export function addDefinitionRoutes(
       const { kind: asked, name } = request.params
       const { item: found, authored, history } = await api.definitions.one(request.caller.tenant, asked, name)
       const shown = {
-        ...showItem(found),
+        ...(await show(request.caller.tenant, found)),
         document: found.document,
         yaml: textOf({ document: found.document, authored }),
         path: authored?.path ?? null,
@@ -358,7 +370,7 @@ export function addDefinitionRoutes(
         const { tenant, actor } = request.caller
         const { kind: asked, name } = request.params
         const said = { by: actor, reason: request.body.reason ?? null }
-        return showItem(await api.definitions.control(tenant, asked, name, verb, said))
+        return show(tenant, await api.definitions.control(tenant, asked, name, verb, said))
       },
     )
   }

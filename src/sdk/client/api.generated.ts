@@ -570,6 +570,10 @@ export interface Operations {
       readonly subject?: string
       /** Of routes. */
       readonly action?: 'http' | 'function' | 'emit'
+      /** Of schedules; null while it does not fire. */
+      readonly nextFireAt?: string | null
+      /** Of schedules: the newest slot that became an event. */
+      readonly lastFiredAt?: string | null
     }
   }
   /** Give a dead letter up: nobody will replay it */
@@ -658,6 +662,10 @@ export interface Operations {
       readonly subject?: string
       /** Of routes. */
       readonly action?: 'http' | 'function' | 'emit'
+      /** Of schedules; null while it does not fire. */
+      readonly nextFireAt?: string | null
+      /** Of schedules: the newest slot that became an event. */
+      readonly lastFiredAt?: string | null
       /** The normal form: defaults filled in, units resolved. */
       readonly document: unknown
       /** As it was written. */
@@ -954,6 +962,10 @@ export interface Operations {
         readonly subject?: string
         /** Of routes. */
         readonly action?: 'http' | 'function' | 'emit'
+        /** Of schedules; null while it does not fire. */
+        readonly nextFireAt?: string | null
+        /** Of schedules: the newest slot that became an event. */
+        readonly lastFiredAt?: string | null
       })[]
       /** Give it back as `cursor` to get the next page; null at the end. */
       readonly nextCursor: string | null
@@ -1168,6 +1180,10 @@ export interface Operations {
       readonly subject?: string
       /** Of routes. */
       readonly action?: 'http' | 'function' | 'emit'
+      /** Of schedules; null while it does not fire. */
+      readonly nextFireAt?: string | null
+      /** Of schedules: the newest slot that became an event. */
+      readonly lastFiredAt?: string | null
     }
   }
   /** What applying would change, with the lines */
@@ -1358,6 +1374,10 @@ export interface Operations {
       readonly subject?: string
       /** Of routes. */
       readonly action?: 'http' | 'function' | 'emit'
+      /** Of schedules; null while it does not fire. */
+      readonly nextFireAt?: string | null
+      /** Of schedules: the newest slot that became an event. */
+      readonly lastFiredAt?: string | null
     }
   }
   /** Make a ready item due at once, or let a parked one look again */
