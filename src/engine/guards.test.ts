@@ -292,6 +292,7 @@ describe('what was refused', () => {
     await world.pass(10)
     await refuse(world, node, { source: 'nobody' })
     node.engine.refused({ tenant: 'default', source: 'shop' }, new AppError('wrong_type'))
+    await world.pass()
     const { items, counts } = await node.engine.rejections.list(DEFAULT_TENANT, ALL)
     expect(items.map(({ source, reason, address }) => [source, reason, address]).sort()).toEqual([
       ['nobody', 'unknown_source', '203.0.113.7'],

@@ -137,7 +137,8 @@ export function makeIntake(
   const refuse = (request: RefusedHere, error: AppError, durationMs: number) => {
     const { tenant, source, address = '' } = request
     log.control(refusalLine(tenant, source, error, durationMs))
-    rejections.note({ tenant, source, address }, error)
+    // After the answer: what is known of the tenant must not show in how long it takes.
+    clock.defer(() => rejections.note({ tenant, source, address }, error))
   }
 
   let waiting = 0

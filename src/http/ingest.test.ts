@@ -202,6 +202,20 @@ describe('a refused request', () => {
     expect(world.failures).toEqual([])
   })
 
+  test('[GU8] for its rate is told when to come again', async () => {
+    const world = await makeWorld({
+      receive: async () => {
+        throw new AppError('rate_limited', undefined, { details: { retryAfterSeconds: 7 } })
+      },
+    })
+    const answer = await send(world, {})
+    expect(answer).toMatchObject({
+      status: 429,
+      headers: { 'retry-after': '7' },
+      body: { code: 'rate_limited' },
+    })
+  })
+
   test('by our own failure is told nothing but its number, and reported', async () => {
     const world = await makeWorld({
       receive: async () => {

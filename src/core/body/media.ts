@@ -38,7 +38,7 @@ export function readMediaType(header: string | undefined): MediaVerdict {
   return { ok: false, detail: `the content type is not taken; ${TAKEN}` }
 }
 
-export const ENCODINGS = ['gzip', 'deflate', 'br'] as const
+const ENCODINGS = ['gzip', 'deflate', 'br'] as const
 export type Encoding = (typeof ENCODINGS)[number]
 
 export type EncodingVerdict =
