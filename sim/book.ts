@@ -1,7 +1,9 @@
 // What the checks remember of a run: rows as they were last seen, sends, releases, acknowledgements, and what was counted
 // to show that the run was not an empty one.
 
-import type { EventId, WorkId } from '../src/core/ids/index.ts'
+import type { DeadLetter } from '../src/core/dead-letter/index.ts'
+import type { StoredEvent } from '../src/core/event/index.ts'
+import type { DeadLetterId, EventId, WorkId } from '../src/core/ids/index.ts'
 import type { LedgerEntry, LedgerProof } from '../src/core/ledger/index.ts'
 import type { WorkRow } from '../src/core/work/index.ts'
 import type { Life } from './node.ts'
@@ -21,6 +23,8 @@ export type Rule =
   | 'DL5'
   | 'RP4'
   | 'IN14'
+  | 'SC7'
+  | 'SC10'
   | 'BROKEN'
 
 export interface Violation {
@@ -59,11 +63,13 @@ export const COUNTED = [
   'edits',
   'bulkReplays',
   'cancelled',
+  'slots',
   'kept',
   'matchedLater',
   'quarantined',
   'dispatched',
   'eventReplays',
+  'pruned',
 ] as const
 export type Counted = (typeof COUNTED)[number]
 export type Counts = Record<Counted, number>
@@ -94,6 +100,12 @@ export interface Reserve {
   readonly sendBy: number
 }
 
+export interface Gone {
+  readonly events: Map<EventId, StoredEvent>
+  readonly work: Map<WorkId, WorkRow>
+  readonly deadLetters: Map<DeadLetterId, DeadLetter>
+}
+
 export interface Book {
   readonly works: Map<WorkId, WorkRow>
   readonly entries: Map<string, LedgerEntry>
@@ -118,6 +130,8 @@ export interface Book {
   readonly replaying: Set<string>
   /** The bundles that were in force, or about to be. */
   readonly bundles: (readonly ScenarioRoute[])[]
+  /** What retention took, as it was last. */
+  readonly gone: Gone
   readonly counts: Counts
   readonly violations: Violation[]
   violate(rule: Rule, message: string): void
@@ -140,6 +154,7 @@ export function makeBook(trace: (who: string, what: () => string) => void): Book
     keys: new Map(),
     replaying: new Set(),
     bundles: [],
+    gone: { events: new Map(), work: new Map(), deadLetters: new Map() },
     counts: makeCounts(),
     violations,
     violate(rule, message) {

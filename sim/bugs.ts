@@ -4,6 +4,7 @@
 import { putWork } from '../src/adapters/store-memory/state.ts'
 import { outcomeOfError } from '../src/core/function/index.ts'
 import { DEFAULT_TENANT, type EventId, type NodeId, type WorkId } from '../src/core/ids/index.ts'
+import { FINAL_WORK } from '../src/core/retention/index.ts'
 import { EMPTY_NOTE, type WorkRow } from '../src/core/work/index.ts'
 import type { Decisions } from '../src/engine/index.ts'
 import type { Clock } from '../src/ports/clock.ts'
@@ -666,6 +667,28 @@ export const BUGS: readonly Bug[] = [
         },
       }
     },
+  },
+  {
+    name: 'prunes-what-is-open',
+    about: 'retention forgets to look at the states of the work',
+    breaks: ['N2'],
+    stores: ['memory'],
+    profile: (profile) => ({ ...profile, keepMs: 1_000 }),
+    data: (data) => ({
+      ...data,
+      prune(now, request) {
+        const held = [...(data.state?.work.values() ?? [])].filter(({ state }) => !FINAL_WORK.includes(state))
+        rewrite(
+          data,
+          held.map(({ id }) => id),
+          (row) => ({ ...row, state: 'done' }),
+        )
+        const pruned = data.prune(now, request)
+        // Those whose event is still there are what they were.
+        for (const row of held) if (data.state?.events.has(row.eventId)) rewrite(data, [row.id], () => row)
+        return pruned
+      },
+    }),
   },
   {
     name: 'done-without-proof',

@@ -47,7 +47,11 @@ export function makeLetterChecks({ book, data }: { readonly book: Book; readonly
 
   const appended = ({ event }: Extract<Write, { w: 'event.append' }>) => {
     if (!isCopy(event)) return
-    const original = event.causationId === null ? null : data.event(DEFAULT_TENANT, event.causationId)
+    const { causationId } = event
+    const original =
+      causationId === null
+        ? null
+        : (data.event(DEFAULT_TENANT, causationId) ?? book.gone.events.get(causationId) ?? null)
     const isAlike =
       original?.subject === event.subject &&
       original.source === event.source &&

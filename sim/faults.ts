@@ -6,7 +6,7 @@
 
 import { makeRng, type Rng } from './random.ts'
 
-export type StoreOperation = 'commit' | 'claim' | 'join' | 'renew' | 'reclaim' | 'read'
+export type StoreOperation = 'commit' | 'claim' | 'join' | 'renew' | 'reclaim' | 'prune' | 'read'
 
 export interface StoreFate {
   readonly beforeMs: number
@@ -90,6 +90,8 @@ export interface Profile {
   /** Pauses, resumes, rolls back. */
   readonly controlEveryMs: number
   readonly skewMs: number
+  /** How long events are kept; 0: for good, and nobody walks. */
+  readonly keepMs: number
 }
 
 export function drawProfile(rng: Rng): Profile {
@@ -137,6 +139,7 @@ export function drawProfile(rng: Rng): Profile {
     redefineEveryMs: some(250, () => rng.between(10, 30) * 1_000),
     skewMs: some(400, () => rng.between(-120_000, 120_000)),
     controlEveryMs: some(350, () => rng.between(2, 15) * 1_000),
+    keepMs: some(400, () => rng.between(1, 20) * 1_000),
   }
 }
 
@@ -167,6 +170,7 @@ export const CALM: Profile = {
   redefineEveryMs: 0,
   controlEveryMs: 0,
   skewMs: 0,
+  keepMs: 0,
 }
 
 /** The longest that a store takes; longer than a reserve may wait for its call. */

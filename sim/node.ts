@@ -21,10 +21,10 @@ import type { Log } from '../src/ports/log.ts'
 import type { Store } from '../src/ports/store.ts'
 import { RetryableError, TerminalError } from '../src/sdk/errors.ts'
 import type { Gate, MachineClock, VirtualTime } from './clock.ts'
-import type { Faults } from './faults.ts'
+import type { Faults, Profile } from './faults.ts'
 import { makeFunctions } from './functions.ts'
 import type { Rng } from './random.ts'
-import { CODE_HASH, type ScenarioRoute, SECRET, SOURCES } from './scenario.ts'
+import { CLOCKWORK, CODE_HASH, type ScenarioRoute, SECRET, SOURCES } from './scenario.ts'
 
 export interface Life extends Gate {
   /** `n1.3`: the third life of node n1. */
@@ -49,7 +49,7 @@ export interface NodeDeps {
   readonly machine: MachineClock
   readonly rng: Rng
   readonly faults: Faults
-  readonly config: Pick<EngineConfig, 'leaseMs' | 'concurrency' | 'pollMs'>
+  readonly config: Pick<EngineConfig, 'leaseMs' | 'concurrency' | 'pollMs'> & Pick<Profile, 'keepMs'>
   readonly decisions: Decisions
   clock(clock: Clock): Clock
   store(life: Life, clock: Clock): Store
@@ -65,9 +65,14 @@ export interface NodeDeps {
   trace(who: string, what: () => string): void
 }
 
+/** Often, beside the rest: walks meet everything that can be under way. */
+const RETENTION_EVERY_MS = 2_000
+
 export function startLife(deps: NodeDeps, name: string): Life {
   const { time, rng, faults, trace } = deps
-  const { leaseMs, concurrency, pollMs } = deps.config
+  const { leaseMs, concurrency, pollMs, keepMs } = deps.config
+  const retention =
+    keepMs === 0 ? { retentionEveryMs: 0 } : { retentionEveryMs: RETENTION_EVERY_MS, retentionMs: keepMs }
   let isDead = false
   let isPaused = false
   let waiting: (() => void)[] = []
@@ -123,7 +128,7 @@ export function startLife(deps: NodeDeps, name: string): Life {
     })
     await before
     try {
-      await engine.apply(DEFAULT_TENANT, [...SOURCES, ...routes.map(({ document }) => document)])
+      await engine.apply(DEFAULT_TENANT, [...SOURCES, CLOCKWORK, ...routes.map(({ document }) => document)])
     } finally {
       done()
     }
@@ -142,7 +147,7 @@ export function startLife(deps: NodeDeps, name: string): Life {
       log: makeLog(life, deps),
       code: makeCode(life, http, time, faults, deps),
     },
-    { ...ENGINE_DEFAULTS, leaseMs, concurrency, pollMs, node: deps.node },
+    { ...ENGINE_DEFAULTS, ...retention, leaseMs, concurrency, pollMs, node: deps.node },
     deps.decisions,
   )
 

@@ -5,6 +5,7 @@
 
 import { makeGatherer } from '../src/core/commit/index.ts'
 import type { NodeId } from '../src/core/ids/index.ts'
+import type { Pruned, PruneRequest } from '../src/core/retention/index.ts'
 import type { Clock } from '../src/ports/clock.ts'
 import {
   type ClaimRequest,
@@ -26,6 +27,8 @@ export interface StoreWatch {
   claimed(life: Life, request: ClaimRequest, result: ReturnType<Data['claim']>): void
   joined(life: Life, node: NodeId, result: ReturnType<Data['join']>): void
   reclaimed(life: Life, given: ReturnType<Data['reclaim']>): void
+  /** Performs it, and looks at what it took away. */
+  pruning(request: PruneRequest, prune: () => Pruned): Pruned
   trace(who: string, what: () => string): void
 }
 
@@ -150,7 +153,7 @@ export function makeNodeStore(deps: NodeStoreDeps): Store {
         watch.reclaimed(life, given)
         return given
       }),
-    prune: (request) => call('reclaim', () => data.prune(time.now(), request)),
+    prune: (request) => call('prune', () => watch.pruning(request, () => data.prune(time.now(), request))),
     forTenant: (tenant) => proxy<TenantReads>(data.reads(tenant)),
     system: () => proxy<SystemReads>(data.system()),
     async [Symbol.asyncDispose]() {},

@@ -7,6 +7,7 @@ import { DECISIONS } from '../src/engine/index.ts'
 import { type Counts, makeBook, type Violation } from './book.ts'
 import type { Bug } from './bugs.ts'
 import { checkEnd, healingMs, unsettled, waitingForPerson } from './check-end.ts'
+import { makeRetentionChecks } from './check-retention.ts'
 import { makeRowChecks } from './check-rows.ts'
 import { makeSendChecks } from './check-sends.ts'
 import { makeMachineClock, makeVirtualTime } from './clock.ts'
@@ -99,6 +100,7 @@ function makeWorld(options: RunOptions): World {
     ...rows,
     trace,
     ...tracedRows(rows, trace),
+    ...makeRetentionChecks({ book, data: plain, time }),
     claimAsked: (life, request) => definers.claimAsked(life, request),
   }
   const vendorWatch: VendorWatch = { ...sends, trace }

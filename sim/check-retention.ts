@@ -1,0 +1,98 @@
+// N2 and N1 when retention takes something: only what is over goes, whole, and in its time. It is then remembered, so that the
+// checks at the end see a store in which nothing is missing.
+
+import { CLOSED_LETTERS, FINAL_WORK, OPEN_ENTRIES, type PruneRequest } from '../src/core/retention/index.ts'
+import type { StoreDump } from '../src/ports/store.ts'
+import type { Book } from './book.ts'
+import { isCopy } from './check-letters.ts'
+import type { VirtualTime } from './clock.ts'
+import type { Data } from './data.ts'
+import { short } from './node.ts'
+import { SOURCES } from './scenario.ts'
+import type { StoreWatch } from './store.ts'
+
+const WINDOWS = new Map(SOURCES.map(({ name, dedup }) => [name, dedup.windowMs]))
+
+export function makeRetentionChecks({
+  book,
+  data,
+  time,
+}: {
+  readonly book: Book
+  readonly data: Data
+  readonly time: VirtualTime
+}): Pick<StoreWatch, 'pruning'> {
+  return {
+    pruning(request, prune) {
+      const before = data.dump()
+      try {
+        return prune()
+      } finally {
+        // Also when it failed: what it answers says nothing of what it did.
+        checkGone(book, before, data.dump(), request, time.now())
+      }
+    },
+  }
+}
+
+function checkGone(
+  book: Book,
+  before: StoreDump,
+  after: StoreDump,
+  request: PruneRequest,
+  now: number,
+): void {
+  const left = new Set<string>([...after.events, ...after.work, ...after.deadLetters].map(({ id }) => id))
+  const events = before.events.filter(({ id }) => !left.has(id))
+  const work = before.work.filter(({ id }) => !left.has(id))
+  const letters = before.deadLetters.filter(({ id }) => !left.has(id))
+  const gone = new Set<string>(events.map(({ id }) => id))
+  book.counts.pruned += events.length
+
+  for (const { id, source, dedupKey, receivedAt } of events) {
+    if (receivedAt + request.otherwiseMs > now) book.violate('N2', `event ${short(id)} goes before its time`)
+    const isLast = !before.events.some(
+      (other) => other.source === source && other.dedupKey === dedupKey && other.receivedAt > receivedAt,
+    )
+    // A copy that a person made has a key of its own, and no sender can repeat it.
+    if (isLast && !isCopy({ dedupKey }) && receivedAt + (WINDOWS.get(source) ?? 0) > now) {
+      book.violate('N1', `event ${short(id)} goes while its dedup window is open`)
+    }
+  }
+  // Whatever hung on the event, gone or not, must have been over.
+  for (const { id, eventId, state } of before.work) {
+    if (!gone.has(eventId)) continue
+    if (!FINAL_WORK.includes(state))
+      book.violate('N2', `retention takes work ${short(id)}, which is ${state}`)
+    if (left.has(id)) book.violate('N2', `work ${short(id)} is left without its event`)
+    const open = before.ledger.find((entry) => entry.work === id && OPEN_ENTRIES.includes(entry.state))
+    if (open !== undefined)
+      book.violate('N2', `retention takes work ${short(id)} of ${open.key}: ${open.state}`)
+  }
+  for (const { id, eventId, state } of before.deadLetters) {
+    if (!gone.has(eventId)) continue
+    if (!CLOSED_LETTERS.includes(state)) {
+      book.violate('N2', `retention takes dead letter ${short(id)}, which is ${state}`)
+    }
+    if (left.has(id)) book.violate('N2', `dead letter ${short(id)} is left without its event`)
+  }
+  for (const { id, eventId } of [...work, ...letters]) {
+    if (!gone.has(eventId)) book.violate('N2', `retention takes ${short(id)} and leaves its event`)
+  }
+  if (after.ledger.length !== before.ledger.length) book.violate('N2', 'retention takes from the ledger')
+  if (after.records.length !== before.records.length) book.violate('N2', 'retention takes records')
+
+  for (const event of events) book.gone.events.set(event.id, event)
+  for (const row of work) book.gone.work.set(row.id, row)
+  for (const letter of letters) book.gone.deadLetters.set(letter.id, letter)
+}
+
+/** As if nothing had gone. */
+export function withGone({ gone }: Book, dump: StoreDump): StoreDump {
+  return {
+    ...dump,
+    events: [...dump.events, ...gone.events.values()],
+    work: [...dump.work, ...gone.work.values()],
+    deadLetters: [...dump.deadLetters, ...gone.deadLetters.values()],
+  }
+}
