@@ -3,10 +3,8 @@ export { inheritSensitive } from './inherit.ts'
 export {
   compileSensitive,
   parseSensitivePath,
-  SENSITIVE_PATHS_MAX,
   type Sensitive,
   type SensitivePath,
-  WHOLE_PAYLOAD,
 } from './paths.ts'
 export { HIDDEN, redact, redactHeader } from './redact.ts'
 export { makeScrub, type Scrub, scrubNothing } from './scrub.ts'

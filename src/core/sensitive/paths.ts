@@ -35,7 +35,6 @@ export interface Sensitive {
   readonly header: HidingTree | null
 }
 
-export const SENSITIVE_PATHS_MAX = 100
 /** The whole payload: what holds for everything that is made of sensitive data and is not a copy of it. */
 export const WHOLE_PAYLOAD: readonly string[] = ['payload']
 

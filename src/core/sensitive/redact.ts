@@ -23,7 +23,7 @@ export function redactHeader(value: JsonValue, paths: readonly string[]): JsonVa
   return Object.fromEntries(Object.keys(value).map((name) => [name, HIDDEN]))
 }
 
-export function redactBy(value: JsonValue, tree: HidingTree | null): JsonValue {
+function redactBy(value: JsonValue, tree: HidingTree | null): JsonValue {
   if (tree === null) return value
   if (tree.isWhole) return HIDDEN
   // Nothing is there, so there is nothing to hide.
