@@ -9,6 +9,7 @@ const bin = (...parts) => join(root, 'node_modules', ...parts)
 const steps = [
   ['--import', 'tsx', 'scripts/write-definitions-schema.ts'],
   ['--import', 'tsx', 'scripts/write-client.ts'],
+  ['--import', 'tsx', 'scripts/write-github-catalog.ts'],
   [
     bin('vitest', 'vitest.mjs'),
     'run',

@@ -116,6 +116,7 @@ export function encodeText(text: string): string {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
 const NO_TOKEN = /[\s\u0000-\u001f\u007f-\u009f.*>\p{Surrogate}]+/gu
 const TOKEN_LENGTH_MAX = 96
+const WORD = /^[\w-]{1,96}$/
 const TOKENS_MAX = 8
 
 /** A part of a subject from whatever was sent: one token, or with a separator as many as that makes. */
@@ -125,6 +126,8 @@ const token: FunctionEntry = {
   run(frame, site, args) {
     const [value] = args
     if (typeof value === 'object') return null
+    // Most are words already, and every event has one or two.
+    if (args.length === 1 && typeof value === 'string' && WORD.test(value)) return value
     charge(frame, 1)
     const text = toText(value).slice(0, TOKEN_LENGTH_MAX)
     const separator = args.length < 2 ? '' : needText(frame, site, args, 1)
