@@ -3,7 +3,7 @@
 import type { StoredEvent } from '../core/event/index.ts'
 import { type FailureClass, REPORTED_AS } from '../core/failure/index.ts'
 import type { ControlLine, ControlPoint } from '../ports/log.ts'
-import { scrubOf, scrubOrNull } from './sensitive.ts'
+import { scrubOrNull } from './sensitive.ts'
 
 type EventFields = Pick<
   StoredEvent,
@@ -118,7 +118,7 @@ export function lineOf(
     durationMs: facts.durationMs ?? null,
     httpStatus: facts.httpStatus ?? null,
     errorCode: facts.errorCode ?? failureClass,
-    message: scrubOf(event)(facts.message ?? ''),
+    message: scrubOrNull(event, facts.message || null) ?? '',
     payloadHash: event.payloadHash,
     piiRedacted: true,
   }
