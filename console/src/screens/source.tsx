@@ -4,7 +4,7 @@
 import { Send } from 'lucide-react'
 import { Link, useLocation, useSearch } from 'wouter'
 import { reasonInWords, type SourceShape, secretsInWords, verifyInWords } from '../lib/source-words.ts'
-import { formatDuration, formatNumber } from '../lib/time.ts'
+import { formatDuration, formatExact, formatNumber } from '../lib/time.ts'
 import { useCatalog, useDefinition, useKept, useMe, useRecentEvents, useRejections } from '../queries.ts'
 import type { DefinitionDetails } from '../types.ts'
 import { Yaml } from '../ui/code.tsx'
@@ -61,7 +61,7 @@ export default function SourceScreen({ name }: { readonly name: string }) {
             <div className="section__head">
               <h2 id="door">The way in</h2>
             </div>
-            <Door name={name} tenant={me?.tenant ?? 'default'} document={document} />
+            <Door source={data} tenant={me?.tenant ?? 'default'} document={document} />
           </section>
           <section className="section" aria-labelledby="text">
             <div className="section__head">
@@ -82,13 +82,15 @@ export default function SourceScreen({ name }: { readonly name: string }) {
             </div>
             <RecentEvents source={name} />
           </section>
-          <section className="section" aria-labelledby="refused">
-            <div className="section__head">
-              <h2 id="refused">Turned away</h2>
-              <Link href={`/rejections?source=${name}`}>All</Link>
-            </div>
-            <Refused source={name} />
-          </section>
+          {document.schedule === undefined && (
+            <section className="section" aria-labelledby="refused">
+              <div className="section__head">
+                <h2 id="refused">Turned away</h2>
+                <Link href={`/rejections?source=${name}`}>All</Link>
+              </div>
+              <Refused source={name} />
+            </section>
+          )}
           <Subjects source={name} />
           <section className="section" aria-labelledby="past">
             <div className="section__head">
@@ -140,16 +142,16 @@ function Stopped({ source }: { readonly source: DefinitionDetails }) {
 }
 
 function Door({
-  name,
+  source,
   tenant,
   document,
 }: {
-  readonly name: string
+  readonly source: DefinitionDetails
   readonly tenant: string
   readonly document: SourceShape
 }) {
   const { verify, schedule } = document
-  const address = `${location.origin}/in/${tenant}/${name}`
+  const address = `${location.origin}/in/${tenant}/${source.name}`
   const secrets = secretsInWords(verify)
   const facts: (readonly [string, string | null])[] = [
     ['Verified by', verifyInWords(verify)],
@@ -180,7 +182,7 @@ function Door({
           </div>
         </div>
       ) : (
-        <Schedule schedule={schedule} />
+        <Schedule schedule={schedule} source={source} />
       )}
       <dl className="facts card card--pad">
         {facts.map(([label, value]) =>
@@ -210,19 +212,31 @@ const MISSED: Readonly<Record<string, string>> = {
 
 function Schedule({
   schedule,
+  source,
 }: {
-  readonly schedule: NonNullable<SourceShape['schedule']> & { readonly nextAt?: string | null }
+  readonly schedule: NonNullable<SourceShape['schedule']>
+  readonly source: DefinitionDetails
 }) {
+  const { nextFireAt, lastFiredAt } = source
   return (
     <div className="door">
       <p>
         Fires by <code>{schedule.cron}</code> in {schedule.zone}. {MISSED[schedule.missed]}
       </p>
-      {schedule.nextAt != null && (
-        <p className="muted">
-          Next: <Time at={schedule.nextAt} />
-        </p>
-      )}
+      <p className="muted">
+        {nextFireAt == null ? (
+          'It does not fire now.'
+        ) : (
+          <>
+            Next: <strong>{formatExact(nextFireAt).slice(0, -4)}</strong>, <Time at={nextFireAt} />.
+          </>
+        )}{' '}
+        {lastFiredAt != null && (
+          <>
+            Last: <Time at={lastFiredAt} />.
+          </>
+        )}
+      </p>
     </div>
   )
 }
