@@ -8,7 +8,8 @@ import type { DeadLetterReason } from '../core/dead-letter/index.ts'
 import type { StoredEvent } from '../core/event/index.ts'
 import type { FailureClass } from '../core/failure/index.ts'
 import type { EventId, TenantId } from '../core/ids/index.ts'
-import { JsonError, type JsonValue, parseJson } from '../core/json/index.ts'
+import { JsonError, type JsonValue } from '../core/json/index.ts'
+import { parsePayload } from '../core/sensitive/index.ts'
 import type { Source } from '../core/source/index.ts'
 import { EMPTY_NOTE, LOSSES_MAX } from '../core/work/index.ts'
 import type { CommitResult, Guard, Store, Write } from '../ports/store.ts'
@@ -47,6 +48,16 @@ export function makeIntakeItems(
   const { registry, ids } = planning
 
   const run = async (item: Item): Promise<void> => {
+    try {
+      await match(item)
+    } catch (error) {
+      // Its own payload, or that of an event that it dispatched before.
+      if (!(error instanceof JsonError)) throw error
+      await bury(item, 'poison', 'unparseable', error.message)
+    }
+  }
+
+  const match = async (item: Item): Promise<void> => {
     const { work, event } = item
     if (work.losses >= LOSSES_MAX)
       return bury(item, 'poison', 'crash_loop', 'the node stopped each time while this item ran alone')
@@ -59,15 +70,7 @@ export function makeIntakeItems(
         'definition_missing',
         'the source whose dispatch it waited for is not defined any more',
       )
-    let payload: JsonValue
-    let header: JsonValue
-    try {
-      payload = item.payload()
-      header = item.header()
-    } catch (error) {
-      if (!(error instanceof JsonError)) throw error
-      return bury(item, 'poison', 'unparseable', error.message)
-    }
+    const [payload, header] = [item.payload(), item.header()]
     const matching = matchEvent(planning, source, event, payload, header)
     if (!matching.ok) return bury(item, matching.class, matching.reason, matching.error)
     const { routes, dispatched } = matching
@@ -140,8 +143,8 @@ export function makeIntakeItems(
   }
 
   const planKnown = (child: StoredEvent): EventPlan => {
-    const payload = parseJson(child.data)
-    const header = parseJson(child.headers)
+    const payload = parsePayload(child.data)
+    const header = parsePayload(child.headers)
     const routes = findRoutes(planning, child, payload, header)
     const about = { event: child, stored: child, payload, header, dedupForMs: 0 }
     const plan = planWork(planning, about, routes, child.id)

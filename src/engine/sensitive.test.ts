@@ -180,6 +180,22 @@ describe('a sensitive event', () => {
     await expectNothing(world, node)
   })
 
+  test('[SE10] so is what its source dispatches', async () => {
+    const world = makeWorld()
+    const emits = (data: string | object) => ({ when: null, emit: 'shop.inside', data: data as string })
+    const dispatch: SourceDocument['dispatch'] = {
+      mode: 'all',
+      rules: [emits('{{ payload }}'), emits({ mail: '{{ payload.user.email }}' })],
+      otherwise: 'keep',
+    }
+    const node = await start(world, [{ ...sensitive, dispatch }, calling()], () => null)
+    const id = await accept(world, node, SENT)
+    const children = await world.reads.causedBy(id, 9)
+    const events = await Promise.all(children.map((child) => world.reads.event(child.id)))
+    expect(events.map((event) => event?.sensitive)).toEqual([['payload.user'], ['payload']])
+    await expectNothing(world, node)
+  })
+
   test('[SE10] a mended copy keeps the places of the original', async () => {
     const world = makeWorld()
     let isMended = false
