@@ -27,7 +27,7 @@ export interface Acceptance {
 }
 
 /** Says how the payload differs from its schema; senders cannot say it. */
-export const MISMATCH_HEADER = 'millrace-mismatch'
+const MISMATCH_HEADER = 'millrace-mismatch'
 
 /** A kept event waits for as long as its source is paused: this is only a bound that nobody meets. */
 const INTAKE_EXPIRES_IN_MS = 3_650 * DAY

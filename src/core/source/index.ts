@@ -1,5 +1,4 @@
-export type { Dispatch, Dispatched } from './dispatch.ts'
-export { compileDispatch } from './dispatch.ts'
+export type { Dispatch } from './dispatch.ts'
 export type { Answer, Guards, Handshake } from './guards.ts'
 export { MAPPING_NAMES, MAPPINGS, type Mapping, type MappingName } from './mappings/index.ts'
 export { type SignInput, SigningError, type Verifier, type VerifyInput, type VerifyResult } from './scheme.ts'

@@ -1,0 +1,39 @@
+// The rules of a source, by themselves.
+
+import { expect, test } from 'vitest'
+import { ExpressionError } from '../expression/index.ts'
+import { compileDispatch } from './dispatch.ts'
+
+const scope = (payload: object) => ({
+  event: {},
+  payload,
+  header: {},
+  source: 'shop',
+  tenant: 'default',
+  vars: {},
+})
+const RULES = [
+  { when: 'payload.kind == "paid"', emit: 'order.{{ payload.kind }}', data: { id: '{{ payload.id }}' } },
+  { when: null, emit: 'order.seen', data: '{{ payload }}' },
+]
+
+test('[IN7] of several rules the first or all emit, each under its place', () => {
+  const select = (mode: 'first' | 'all', payload: object) =>
+    compileDispatch({ mode, rules: RULES, otherwise: 'keep' }).select(scope(payload) as never)
+  const paid = { kind: 'paid', id: 7 }
+  expect(select('first', paid)).toEqual([{ rule: 0, subject: 'order.paid', data: { id: 7 } }])
+  expect(select('all', paid).map(({ rule, subject }) => [rule, subject])).toEqual([
+    [0, 'order.paid'],
+    [1, 'order.seen'],
+  ])
+  expect(select('first', { kind: 'x' })).toEqual([{ rule: 1, subject: 'order.seen', data: { kind: 'x' } }])
+})
+
+test('[IN9] a rule that fails is named, and no value of the payload', () => {
+  const rules = [...RULES, { when: null, emit: '{{ payload.secret }}..', data: null }]
+  const dispatch = compileDispatch({ mode: 'all', rules, otherwise: 'keep' })
+  const select = () => dispatch.select(scope({ kind: 'x', secret: 's3cret' }) as never)
+  expect(select).toThrow(ExpressionError)
+  expect(select).toThrow(/^dispatch rule 3: /)
+  expect(select).not.toThrow(/s3cret/)
+})
