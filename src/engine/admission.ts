@@ -116,7 +116,10 @@ export function makeAdmission(
         secrets: await secretsOf(source, request.tenant),
         now: clock.now(),
         method: 'POST',
-        url: request.publicUrl ?? '',
+        // Few schemes sign it, and it is made when somebody asks.
+        get url() {
+          return request.publicUrl ?? ''
+        },
       }
       let verdict = source.verifier(input)
       if (!verdict.ok && verdict.code === 'signature_wrong' && !isInflated) {

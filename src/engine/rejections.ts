@@ -62,7 +62,7 @@ const RECORDS_MAX = 500
 const RECORDS_PAGE = 100
 const DETAIL_LENGTH_MAX = 200
 const NAME_LENGTH_MAX = 128
-const UNDEFINED = 'undefined'
+const UNDEFINED = 'not-defined'
 const ofSource = (name: string) => `source:${name}`
 
 interface Gathered {

@@ -33,6 +33,7 @@ export function compileNetworks(texts: readonly string[]): Networks {
     const network = readNetwork(text)
     return network === null ? [] : [network]
   })
+  if (networks.length === 0) return () => false
   return (text) => {
     const address = parseAddress(text)
     if (address === null) return false
