@@ -86,7 +86,35 @@ const rewrite = (data: Data, ids: readonly WorkId[], change: (row: WorkRow) => W
 /** Sources are paused often, and for a while. */
 const pausing = (profile: Profile): Profile => ({ ...profile, controlEveryMs: 1_500, messages: 20 })
 
+/** Fires a slot of the schedule. */
+const isSlot = ({ writes }: Commit): boolean =>
+  writes.some(({ w }) => w === 'event.append') &&
+  writes.some((write) => write.w === 'record.put' && write.kind === 'schedule')
+
 export const BUGS: readonly Bug[] = [
+  {
+    name: 'slot-without-its-guards',
+    about: 'a schedule fires without looking whether another node did',
+    breaks: ['SC7', 'N1'],
+    profile: (profile) => ({ ...profile, nodes: 2, isRemote: true }),
+    store: changing((commit) => (isSlot(commit) ? { ...commit, guards: [] } : commit)),
+  },
+  {
+    name: 'slot-over-before-its-event',
+    about: 'that a slot is over is written in a commit of its own, before its event',
+    breaks: ['SC10'],
+    profile: (profile) => ({ ...profile, faultsMs: 150_000, unavailable: 250 }),
+    store: (store) =>
+      withCommit(store, async (commit) => {
+        if (!isSlot(commit)) return store.commit(commit)
+        const ofRecord = { writes: commit.writes.filter(({ w }) => w === 'record.put') }
+        const versions = commit.guards.filter(({ g }) => g === 'version')
+        const first = await store.commit({ ...commit, guards: versions, ...ofRecord })
+        if (!first.ok) return first
+        const writes = commit.writes.filter(({ w }) => w !== 'record.put')
+        return store.commit({ ...commit, guards: commit.guards.filter(({ g }) => g !== 'version'), writes })
+      }),
+  },
   {
     name: 'work-on-the-newest-definition',
     about: 'an item runs by another version of its route than the one that it began with',

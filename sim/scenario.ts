@@ -94,6 +94,14 @@ export function dispatchOf(
   return [...(amount > 20 ? [`order.${kind}`] : []), ...(vat === null ? [] : ['order.noted'])]
 }
 
+/** Fires every minute, and whatever it missed; nobody wants its events. */
+export const CLOCKWORK: SourceDocument & Required<Pick<SourceDocument, 'schedule'>> = {
+  ...source('clockwork', { scheme: 'closed' }, 10 * MINUTE),
+  subject: 'clockwork.ticked',
+  event: { id: null, objectType: null, objectId: null, occurredAt: null },
+  schedule: { cron: '* * * * *', zone: 'UTC', missed: 'all', data: null },
+}
+
 function source(name: string, verify: SourceDocument['verify'], windowMs: number): SourceDocument {
   return {
     kind: 'Source',

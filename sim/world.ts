@@ -9,6 +9,7 @@ import type { Bug } from './bugs.ts'
 import { checkEnd, healingMs, unsettled, waitingForPerson } from './check-end.ts'
 import { makeRetentionChecks } from './check-retention.ts'
 import { makeRowChecks } from './check-rows.ts'
+import { makeScheduleChecks } from './check-schedules.ts'
 import { makeSendChecks } from './check-sends.ts'
 import { makeMachineClock, makeVirtualTime } from './clock.ts'
 import { makeData, type StoreKind } from './data.ts'
@@ -96,10 +97,16 @@ function makeWorld(options: RunOptions): World {
     isHealed: () => isHealed,
     trace,
   })
+  const schedules = makeScheduleChecks({ book, time })
+  const traced = tracedRows(rows, trace)
   const storeWatch: StoreWatch = {
     ...rows,
     trace,
-    ...tracedRows(rows, trace),
+    ...traced,
+    applied(life, commits, outcomes) {
+      traced.applied?.(life, commits, outcomes)
+      schedules.applied(commits, outcomes)
+    },
     ...makeRetentionChecks({ book, data: plain, time }),
     claimAsked: (life, request) => definers.claimAsked(life, request),
   }
@@ -339,7 +346,10 @@ function makeWorld(options: RunOptions): World {
       heal()
       await settle(isSettled)
     }
-    if (!isBroken()) checkEnd(book, plain)
+    if (!isBroken()) {
+      checkEnd(book, plain)
+      schedules.end()
+    }
     // A person can finish the rest: each word is taken, sooner or later, and what waited for it goes on.
     if (!isBroken() && waitingForPerson(book).length > 0) {
       const ask = () => {

@@ -1,0 +1,58 @@
+// SC7 and SC10: each slot of the schedule becomes one event, none before its time, and since all that is missed is fired, none is
+// left out between the first that a node saw and the end.
+
+import { compileCron } from '../src/core/schedule/index.ts'
+import { MINUTE } from '../src/core/time/index.ts'
+import type { Commit } from '../src/ports/store.ts'
+import type { Book } from './book.ts'
+import type { VirtualTime } from './clock.ts'
+import type { Outcome } from './data.ts'
+import { CLOCKWORK } from './scenario.ts'
+
+export interface ScheduleChecks {
+  applied(commits: readonly Commit[], outcomes: readonly Outcome[]): void
+  /** When everything has healed. */
+  end(): void
+}
+
+/** A node that starts, and a store that answers late, may take this long. */
+const LATE_MS_MAX = MINUTE
+const SLOTS_MAX = 10_000
+
+export function makeScheduleChecks(deps: {
+  readonly book: Book
+  readonly time: VirtualTime
+}): ScheduleChecks {
+  const { book, time } = deps
+  const { name, schedule } = CLOCKWORK
+  const fired = new Set<number>()
+  let since: number | null = null
+  return {
+    applied(commits, outcomes) {
+      for (const [index, { writes }] of commits.entries()) {
+        if (outcomes[index]?.ok !== true) continue
+        for (const write of writes) {
+          if (write.w === 'record.put' && write.kind === 'schedule') {
+            since ??= (JSON.parse(write.body) as { through: number }).through
+          }
+          if (write.w !== 'event.append' || write.event.source !== name) continue
+          const slot = Date.parse(write.event.dedupKey)
+          book.counts.slots += 1
+          if (fired.has(slot)) book.violate('SC7', `the slot ${write.event.dedupKey} fires twice`)
+          if (slot > time.now()) book.violate('SC7', `the slot ${write.event.dedupKey} fires early`)
+          fired.add(slot)
+        }
+      }
+    },
+    end() {
+      const compiled = compileCron(schedule.cron, schedule.zone)
+      if (!compiled.ok || since === null) {
+        book.violate('SC10', 'nobody saw the schedule')
+        return
+      }
+      for (const slot of compiled.slots.due(since, time.now() - LATE_MS_MAX, SLOTS_MAX).slots) {
+        if (!fired.has(slot)) book.violate('SC10', `the slot ${new Date(slot).toISOString()} never fired`)
+      }
+    },
+  }
+}
