@@ -408,6 +408,17 @@ describe('a payload that does not fit its schema', () => {
     await control(world, node, 'pause')
     const kept = await accept(world, node, { ...PAID, id: 'd3' })
     expect(await headersOf(world, kept)).toHaveProperty('millrace-mismatch')
+    const forged = await settle(
+      world,
+      node.engine.accept({
+        tenant: 'default',
+        source: 'shop',
+        headers: { 'content-type': 'application/json', 'millrace-mismatch': 'made up' },
+        body: new TextEncoder().encode(JSON.stringify({ ...PAID, id: 'd4', order: 2 })),
+      }),
+    )
+    if (!('eventId' in forged)) throw new Error('it was a handshake')
+    expect(await headersOf(world, forged.eventId)).not.toHaveProperty('millrace-mismatch')
   })
 })
 
