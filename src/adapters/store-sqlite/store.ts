@@ -24,6 +24,8 @@ export interface SqliteStoreOptions {
   readonly inFlightMax?: number
   /** For tests: the store's time is the first element, which lies in shared memory. */
   readonly clock?: Float64Array
+  /** For tests: see `ThreadData`. */
+  readonly compiled?: string
 }
 
 export interface SqliteStore extends Store {
@@ -46,7 +48,8 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
   const file = resolve(options.file)
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
   for (const made of [file, `${file}.lock`]) makeOwn(made)
-  const data = { file, clock: options.clock ?? null }
+  const compiled = options.compiled === undefined ? {} : { compiled: options.compiled }
+  const data = { file, clock: options.clock ?? null, ...compiled }
   const writer = await openThread({ ...data, role: 'writer' })
   const checkpoints = makeCheckpoints(writer, () => openThread({ ...data, role: 'checkpoints' }))
   const readers = new Map<Reader, Promise<Thread>>()
