@@ -308,6 +308,16 @@ describe('without a key', () => {
 })
 
 describe('events', () => {
+  test('[RT1] say how often they came again, and when last', async () => {
+    const { store, get } = makeWorld()
+    await writeStory(store)
+    expect((await get('/v1/events/evt_1')).body).toMatchObject({ duplicates: 0, lastDuplicateAt: null })
+    await write(store, [{ w: 'event.repeat', event: 'evt_1' as EventId, count: 2 }])
+    const expected = { id: 'evt_1', duplicates: 2, lastDuplicateAt: AT }
+    expect((await get('/v1/events/evt_1')).body).toMatchObject(expected)
+    expect((await get('/v1/events')).body.items).toMatchObject([expected])
+  })
+
   test('are listed newest first, with their consumers, in pages', async () => {
     const { store, get } = makeWorld()
     await writeStory(store)
