@@ -54,6 +54,13 @@ const AGAIN_MS = 1_000
 const STEPS_MAX = 50
 const PAGE = 100
 
+const TOLD = {
+  began: 'schedule.began',
+  clock_back: 'schedule.clock-back',
+  skipped: 'schedule.skipped',
+  capped: 'schedule.capped',
+} as const
+
 export function makeSchedules(
   deps: Pick<EngineDeps, 'store' | 'clock' | 'log'> & {
     readonly time: StoreTime
@@ -160,7 +167,7 @@ export function makeSchedules(
     known.delete(id)
     const now = time.now()
     const { steps, told } = decideSchedule(kept.record, schedule, source.status, slots, now)
-    if (told !== null) log.info(`schedule.${told}`, { tenant, source: name, slots: steps.length })
+    if (told !== null) log.info(TOLD[told], { tenant, source: name, slots: steps.length })
     for (const step of steps.slice(0, STEPS_MAX)) {
       if (isStopped) return Number.POSITIVE_INFINITY
       const { slot, record } = step
