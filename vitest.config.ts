@@ -2,6 +2,8 @@ import { defineConfig } from 'vitest/config'
 
 const everywhere = ['src', 'sim', 'bench', 'test', 'console']
 const pure = ['src/core/**/*.test.ts', 'src/definitions/**/*.test.ts', 'console/**/*.test.ts']
+/** In a browser. */
+const pages = ['test/console/**/*.slow.test.ts']
 const slow = everywhere.map((folder) => `${folder}/**/*.slow.test.ts`)
 
 // Bundles of users' functions are loaded by Node itself, as in production: nothing is put between.
@@ -42,9 +44,24 @@ export default defineConfig({
           name: 'slow',
           server: asUsersRunIt,
           include: slow,
+          exclude: pages,
           pool: 'forks',
           fileParallelism: false,
           sequence: { groupOrder: 1 },
+          testTimeout: 300_000,
+          hookTimeout: 120_000,
+        },
+      },
+      // Last, and in one process: its files share a browser, which takes longer to start than most of them to run.
+      {
+        test: {
+          name: 'console',
+          server: asUsersRunIt,
+          include: pages,
+          pool: 'forks',
+          isolate: false,
+          fileParallelism: false,
+          sequence: { groupOrder: 2 },
           testTimeout: 300_000,
           hookTimeout: 120_000,
         },

@@ -112,7 +112,8 @@ mkdirSync(cache, { recursive: true })
 for (const sentence of await getTestNeeds()) console.log(sentence)
 const failures = isFast ? [] : await runChecks()
 let tests = { code: 1, counts: { passed: 0, failed: 1, skipped: 0 } }
-if (stopSignal() === null) tests = await runTests(isFast ? ['--project', '!slow', ...args] : args)
+if (stopSignal() === null)
+  tests = await runTests(isFast ? ['--project', 'pure', '--project', 'fast', ...args] : args)
 
 for (const { name, output } of failures) console.log(`\n--- ${name} ---\n${output.trimEnd()}`)
 const failed = [...failures.map(({ name }) => name), ...(tests.code === 0 ? [] : ['tests'])]

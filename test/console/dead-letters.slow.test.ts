@@ -3,19 +3,16 @@
 
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { launchBrowser, signedIn } from '../support/browser.ts'
+import { shareBrowser, signedIn } from '../support/browser.ts'
 import { eventually } from '../support/node-process.ts'
 import { openShop, type Shop } from '../support/shop.ts'
 
 let browser: Browser
 let shop: Shop
 beforeAll(async () => {
-  ;[browser, shop] = await Promise.all([launchBrowser(), openShop()])
+  ;[browser, shop] = await Promise.all([shareBrowser(), openShop()])
 })
-afterAll(async () => {
-  await browser?.close()
-  await shop?.[Symbol.asyncDispose]()
-})
+afterAll(() => shop?.[Symbol.asyncDispose]())
 
 /** A letter of a refused order; answers its id. */
 async function letterOf(number: string, extra: object = {}): Promise<string> {

@@ -1,18 +1,15 @@
 // The overview in a real browser: numbers, charts, what needs a person; and the demo that makes it live.
 
 import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { launchBrowser, signedIn } from '../support/browser.ts'
+import { beforeAll, expect, test } from 'vitest'
+import { shareBrowser, signedIn } from '../support/browser.ts'
 import { buildDist, startNode } from '../support/node-process.ts'
 import { openShop } from '../support/shop.ts'
 import { makeWorkspace } from '../support/workspace.ts'
 
 let browser: Browser
 beforeAll(async () => {
-  browser = await launchBrowser()
-})
-afterAll(async () => {
-  await browser?.close()
+  browser = await shareBrowser()
 })
 
 test('a quiet node is all clear; what needs a person shows up by itself', async () => {

@@ -2,18 +2,15 @@
 
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { launchBrowser, signedIn, visit } from '../support/browser.ts'
+import { shareBrowser, signedIn, visit } from '../support/browser.ts'
 import { openShop, type Shop } from '../support/shop.ts'
 
 let browser: Browser
 let shop: Shop
 beforeAll(async () => {
-  ;[browser, shop] = await Promise.all([launchBrowser(), openShop()])
+  ;[browser, shop] = await Promise.all([shareBrowser(), openShop()])
 })
-afterAll(async () => {
-  await browser?.close()
-  await shop?.[Symbol.asyncDispose]()
-})
+afterAll(() => shop?.[Symbol.asyncDispose]())
 
 test('a link signs in once, and leaves the address at once', async () => {
   const { url } = await shop.node.post<{ url: string }>('/v1/session/links', {})

@@ -3,18 +3,15 @@
 
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { axeFindings, launchBrowser, signedIn } from '../support/browser.ts'
+import { axeFindings, shareBrowser, signedIn } from '../support/browser.ts'
 import { openShop, type Shop } from '../support/shop.ts'
 
 let browser: Browser
 let shop: Shop
 beforeAll(async () => {
-  ;[browser, shop] = await Promise.all([launchBrowser(), openShop()])
+  ;[browser, shop] = await Promise.all([shareBrowser(), openShop()])
 })
-afterAll(async () => {
-  await browser?.close()
-  await shop?.[Symbol.asyncDispose]()
-})
+afterAll(() => shop?.[Symbol.asyncDispose]())
 
 const deliver = async (body: string, source = 'shop') =>
   (

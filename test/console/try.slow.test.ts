@@ -2,18 +2,15 @@
 
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { launchBrowser, signedIn } from '../support/browser.ts'
+import { shareBrowser, signedIn } from '../support/browser.ts'
 import { openShop, type Shop } from '../support/shop.ts'
 
 let browser: Browser
 let shop: Shop
 beforeAll(async () => {
-  ;[browser, shop] = await Promise.all([launchBrowser(), openShop()])
+  ;[browser, shop] = await Promise.all([shareBrowser(), openShop()])
 })
-afterAll(async () => {
-  await browser?.close()
-  await shop?.[Symbol.asyncDispose]()
-})
+afterAll(() => shop?.[Symbol.asyncDispose]())
 
 test('without an event it says what to do; with one it shows fit, key, request and ledger', async () => {
   await using made = await signedIn(browser, shop.node, '/try')

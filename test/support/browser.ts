@@ -36,6 +36,22 @@ export async function launchBrowser(): Promise<Browser & AsyncDisposable> {
   return chromium.launch({ executablePath, args: ARGS })
 }
 
+let shared: Promise<Browser> | null = null
+
+/** One for all tests of a process, each with profiles of its own; it ends with the process. */
+export function shareBrowser(): Promise<Browser> {
+  shared ??= launchBrowser()
+  return shared
+}
+
+/** Goes to another screen as a link does, without loading the page anew. */
+export async function goTo(page: Page, path: string): Promise<void> {
+  await page.locator('h1').evaluate((heading) => heading.setAttribute('data-left', ''))
+  await page.evaluate(`history.pushState(null, '', ${JSON.stringify(path)})`)
+  await page.locator('h1:not([data-left])').waitFor()
+  await page.locator('.skeleton').first().waitFor({ state: 'detached' })
+}
+
 /** A fresh profile: no session, no storage. */
 export async function visit(browser: Browser, options: VisitOptions = {}): Promise<Visit> {
   const context = await browser.newContext({

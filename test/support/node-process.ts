@@ -46,8 +46,15 @@ export interface NodeProcess {
   post<Answer>(path: string, body: object): Promise<Answer>
 }
 
-/** Builds dist if it is not up to date; the build says itself what is wrong. */
-export async function buildDist(): Promise<void> {
+let built: Promise<void> | null = null
+
+/** Builds dist if it is not up to date, once per process; the build says itself what is wrong. */
+export function buildDist(): Promise<void> {
+  built ??= build()
+  return built
+}
+
+async function build(): Promise<void> {
   const script = join(project, 'scripts', 'bootstrap.mjs')
   try {
     await promisify(execFile)(process.execPath, [script, 'build'], { cwd: project })
