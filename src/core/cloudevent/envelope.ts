@@ -11,7 +11,7 @@ import type { Instant } from '../time/index.ts'
 import { BASE64, type CloudData, type CloudEvent, type CloudFault, isJsonType } from './cloudevent.ts'
 
 /** Subjects that say what this system itself did: nobody else may. */
-export const RESERVED_TOKENS: readonly string[] = ['millrace', 'integration', 'workflow', 'webhook']
+const RESERVED_TOKENS: readonly string[] = ['millrace', 'integration', 'workflow', 'webhook']
 
 export interface PublishDraft {
   readonly source: string
