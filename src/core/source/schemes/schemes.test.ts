@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { Webhook } from 'standardwebhooks'
 import { describe, expect, test } from 'vitest'
+import { FIELDS_MAX } from '../../body/index.ts'
 import {
   ADDRESSED_SCHEMES,
   PLAIN_SCHEMES,
@@ -515,6 +516,19 @@ describe('Twilio', () => {
       detail: 'the body is no form, and the URL has no bodySHA256 for it',
     })
     expect(check('', sign('', json))).toEqual({ ok: true })
+  })
+
+  test('[SV17] a form that the event would read in another way, or not at all, is refused', () => {
+    const headers = sign('a=1&b=2')
+    expect(check('?a=1&b=2', headers).ok).toBe(false)
+    const many = Array.from({ length: FIELDS_MAX + 1 }, (_, at) => `f${at}`).join('&')
+    for (const unreadable of [many, 'a=%zz']) {
+      expect(check(unreadable, headers)).toEqual({
+        ok: false,
+        code: 'signature_wrong',
+        detail: 'the body is a form that cannot be read',
+      })
+    }
   })
 
   test('[SV10] a hash in the address is compared whatever the body is called', () => {

@@ -4,7 +4,16 @@
 // always compared, so that no signed address can carry another body.
 
 import { createHash, createHmac, type KeyObject, timingSafeEqual } from 'node:crypto'
-import { missing, OK, refuse, type Scheme, type SignInput, type VerifyResult } from '../scheme.ts'
+import { parseForm } from '../../body/index.ts'
+import {
+  missing,
+  OK,
+  refuse,
+  type Scheme,
+  type SignInput,
+  SigningError,
+  type VerifyResult,
+} from '../scheme.ts'
 import { decodeBytes, isSameText, makeKeys, readHmacKey } from '../secret-bytes.ts'
 import type { Headers } from '../signed.ts'
 
@@ -22,6 +31,7 @@ export function makeTwilioScheme(): Scheme {
       const given = decodeBytes(header, 'base64', DIGEST_BYTES)
       if (given === null) return refuse('signature_wrong', `the header ${HEADER} is not sha1 as base64`)
       const fields = fieldsOf(headers, body)
+      if (fields === null) return refuse('signature_wrong', 'the body is a form that cannot be read')
       let isKnown = false
       for (const secret of secrets) {
         const key = keys(secret)
@@ -32,9 +42,11 @@ export function makeTwilioScheme(): Scheme {
       }
       return isKnown ? checkBody(url, headers, body) : refuse('signature_wrong', MISMATCH)
     },
-    sign: ({ headers = {}, body, secret, url = '' }: SignInput) => ({
-      [HEADER]: digestOf(readHmacKey(secret), url, fieldsOf(headers, body)).toString('base64'),
-    }),
+    sign({ headers = {}, body, secret, url = '' }: SignInput) {
+      const fields = fieldsOf(headers, body)
+      if (fields === null) throw new SigningError('the body is a form that cannot be read')
+      return { [HEADER]: digestOf(readHmacKey(secret), url, fields).toString('base64') }
+    },
     signedUrl(url, headers, body) {
       if (isForm(headers) || body.byteLength === 0 || bodyHashOf(url) !== null) return url
       return `${url}${url.includes('?') ? '&' : '?'}bodySHA256=${hashOf(body)}`
@@ -51,14 +63,22 @@ function isForm(headers: Headers): boolean {
   return FORM.test(headers['content-type'] ?? '')
 }
 
-/** Names and values without anything between them; of a name that comes again, each value once, sorted. */
-function fieldsOf(headers: Headers, body: Uint8Array): string {
+/**
+ * Names and values without anything between them; of a name that comes again, each value once, sorted. Read as the event's
+ * body is, with its bounds, so that no form means one thing here and another there. null: it cannot be read.
+ */
+function fieldsOf(headers: Headers, body: Uint8Array): string | null {
   if (!isForm(headers)) return ''
-  const fields = new URLSearchParams(new TextDecoder('utf-8', { ignoreBOM: true }).decode(body))
-  const names = [...new Set(fields.keys())].sort()
-  return names
-    .flatMap((name) => [...new Set(fields.getAll(name))].sort().map((value) => name + value))
+  const form = parseForm(new TextDecoder('utf-8', { ignoreBOM: true }).decode(body))
+  if (!form.ok) return null
+  return Object.entries(form.fields)
+    .sort(([one], [other]) => (one < other ? -1 : 1))
+    .flatMap(([name, value]) => valuesOf(value).map((one) => name + one))
     .join('')
+}
+
+function valuesOf(value: string | readonly string[]): readonly string[] {
+  return typeof value === 'string' ? [value] : [...new Set(value)].sort()
 }
 
 function checkBody(url: string, headers: Headers, body: Uint8Array): VerifyResult {
