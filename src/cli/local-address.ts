@@ -19,7 +19,7 @@ LOCAL.addSubnet('fc00::', 7, 'ipv6')
 LOCAL.addSubnet('fe80::', 10, 'ipv6')
 
 /** A v4 address in v6 clothes counts as what it is. */
-export function isLocalAddress(address: string): boolean {
+function isLocalAddress(address: string): boolean {
   const family = isIP(address)
   if (family === 0) return false
   return LOCAL.check(address, family === 6 ? 'ipv6' : 'ipv4')

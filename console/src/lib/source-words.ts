@@ -47,17 +47,6 @@ const VENDORS: Readonly<Record<string, string>> = {
   hubspot: 'HubSpot',
 }
 
-/** Short, for lists. */
-export function verifiedBy({ scheme }: Verify): string {
-  if (scheme === 'none') return 'not verified'
-  if (scheme === 'closed') return 'nobody sends'
-  if (scheme === 'hmac') return 'HMAC'
-  if (scheme === 'basic') return 'password'
-  if (scheme === 'api-key') return 'key'
-  if (scheme === 'standard-webhooks') return 'Standard Webhooks'
-  return VENDORS[scheme] ?? scheme
-}
-
 export function verifyInWords(verify: Verify): string {
   switch (verify.scheme) {
     case 'none':

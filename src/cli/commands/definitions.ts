@@ -204,7 +204,7 @@ function printApplied(session: Session, applied: Applied): void {
 
 // --- What is in force
 
-export async function findDefinition(
+async function findDefinition(
   session: Session,
   given: string,
   allowed: readonly string[],
