@@ -201,6 +201,8 @@ function makeReader(session: Session): (id: string) => Promise<Kept> {
         return { body: await readBody(event), headers: headersOf(event) }
       } catch (error) {
         if (!isPassing(error)) throw error
+        if (retryMs === RETRY_MS_FIRST)
+          out.note(`${id} cannot be read now (${(error as Error).message}); trying again`)
         await wait(retryMs, undefined, { signal: session.signal })
       }
     }
