@@ -430,6 +430,26 @@ describe('several nodes on one database', () => {
     expect(await server.query(database.url, stats)).toEqual([{ n: 0 }])
   })
 
+  test('[ST96] an event whose key is being looked at, as by a duplicate that arrives, stays', async () => {
+    const database = await makeDatabase()
+    const store = await open(database.url)
+    const short = makeShort('key')
+    const [append, ...rest] = short.writes
+    if (append?.w !== 'event.append') throw new Error('not an accept')
+    await store.commit({ ...short, writes: [{ ...append, dedupForMs: DAY }, ...rest] })
+    const other = new pg.Client(database.url)
+    await other.connect()
+    try {
+      await other.query('BEGIN')
+      await other.query('SELECT * FROM millrace.dedup FOR UPDATE')
+      const request = { tenant: TENANT, keepMs: {}, otherwiseMs: 0, after: null, scanMax: 40 }
+      expect(await store.prune(request)).toMatchObject({ events: 0, work: 0, dedup: 0 })
+    } finally {
+      await other.end()
+    }
+    expect(await store.forTenant(TENANT).event(append.event.id)).not.toBeNull()
+  })
+
   const ORPHANS =
     'SELECT count(*)::int AS n FROM millrace.event_repeat WHERE event NOT IN (SELECT id FROM millrace.event)'
 

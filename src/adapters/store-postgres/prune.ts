@@ -86,13 +86,14 @@ async function deleteOld(
     )
   const client = await pool.connect()
   try {
-    const [, events, dedup, work, workCounts, letters, letterCounts, entries] = await sendAll(client, [
+    const [, events, known, dedup, work, workCounts, letters, letterCounts, entries] = await sendAll(client, [
       prepare('BEGIN'),
       prepare(
         `SELECT t.id FROM ${schema}.event AS t WHERE t.tenant = $1::text AND t.id = ANY ($2::text[]) ` +
           'ORDER BY t.id FOR UPDATE SKIP LOCKED',
         ids,
       ),
+      prepare(`SELECT t.hash, t.event FROM ${schema}.dedup AS t WHERE t.hash = ANY ($1::uuid[])`, [hashes]),
       prepare(
         `SELECT t.hash, t.event, t.until FROM ${schema}.dedup AS t WHERE t.hash = ANY ($1::uuid[]) ` +
           'ORDER BY t.hash FOR UPDATE SKIP LOCKED',
@@ -109,7 +110,8 @@ async function deleteOld(
         ids,
       ),
     ])
-    const windows = new Map(rowsOf(dedup).map((row) => [row.hash.replaceAll('-', ''), row]))
+    const windows = byHash(rowsOf(dedup))
+    const owned = byHash(rowsOf(known))
     const own = new Set(rowsOf(events).map((row) => row.id))
     const open = new Set([
       ...rowsOf(entries).map((row) => row.event),
@@ -117,8 +119,10 @@ async function deleteOld(
       ...openOnes(rowsOf(letters), rowsOf(letterCounts), CLOSED_LETTERS),
     ])
     const going = old.filter(({ id, hash }) => {
-      const window = windows.get(hash.toString('hex'))
-      return own.has(id) && !open.has(id) && !(window?.event === id && window.until > now)
+      const key = hash.toString('hex')
+      // A key of its own that somebody else holds is being looked at right now: it may be a duplicate that arrives.
+      const isFree = owned.get(key)?.event !== id || (windows.get(key)?.until ?? now + 1) <= now
+      return own.has(id) && !open.has(id) && isFree
     })
     const goingIds = new Set(going.map(({ id }) => id))
     const idsOf = (rows: QueryResult['rows']) =>
@@ -168,6 +172,8 @@ async function deleteOld(
 }
 
 const rowsOf = (answer: QueryResult | undefined): QueryResult['rows'] => answer?.rows ?? []
+
+const byHash = (rows: QueryResult['rows']) => new Map(rows.map((row) => [row.hash.replaceAll('-', ''), row]))
 
 const quoted = (names: readonly string[]) => names.map((name) => `'${name}'`).join(', ')
 
