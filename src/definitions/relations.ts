@@ -12,7 +12,7 @@ import { checkGuards } from './guards.ts'
 import { isIdempotentMethod } from './resolve.ts'
 import { checkSchedule } from './schedule.ts'
 import { type Kind, OTHER_FIELDS } from './schema.ts'
-import { checkSensitiveKey, checkSensitiveSource, type SensitiveSource } from './sensitive.ts'
+import { checkSensitiveRoute, checkSensitiveSource, type SensitiveSource } from './sensitive.ts'
 import { closest, listed } from './suggest.ts'
 
 export interface Surroundings {
@@ -46,7 +46,7 @@ export function checkRelations(kind: Kind, value: Fields, around: Surroundings):
       return [
         ...checkRetry(value.retry, around),
         ...checkAction(value, around),
-        ...checkSensitiveKey(value, around.sensitive),
+        ...checkSensitiveRoute(value, around.sensitive),
       ]
     case 'Profile':
       return checkRetry(value.retry, around)

@@ -87,3 +87,22 @@ ${route('reads', 'crm.events.changed', 'payload.user.email')}${route('hashes', '
   const found = check(text).filter(({ rule }) => rule === 'SE4')
   expect(found.map(({ rule, at }) => `${rule} ${at}`)).toEqual(['SE4 11:6', 'SE4 29:6'])
 })
+
+test('[SE4] so are subjects that a source dispatches or a route emits', () => {
+  const text = `${SOURCE}sensitive: [payload.user.email]
+dispatch:
+  rules:
+    - emit: crm.of.{{ payload.user.email }}
+      data: { email: '{{ payload.user.email }}' }
+    - emit: crm.of.{{ hash(payload.user.email) }}
+---
+kind: Route
+name: tells
+on: crm.events.changed
+do: { emit: 'told.{{ payload.user.email }}' }
+`
+  expect(check(text).filter(({ rule }) => rule === 'SE4')).toMatchObject([
+    { severity: 'warning', at: '9:13', message: expect.stringContaining('the subject of an event is kept') },
+    { severity: 'warning', at: '16:13' },
+  ])
+})

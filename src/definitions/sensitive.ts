@@ -55,22 +55,36 @@ function checkFormulas(source: Fields): readonly Remark[] {
   const sensitive = pathsOf(source)
   if (sensitive.length === 0) return []
   const mapping = mappingOf(source.subjects)
-  return KEPT.flatMap(({ path, as, name }) => {
+  const named = KEPT.flatMap(({ path, as, name }) => {
     const written = at(source, path)
     const text = written ?? at(mapping, path)
     if (typeof text !== 'string') return []
     const place = written === undefined ? ['subjects'] : path
     return tell(text, as, sensitive, place, `the ${name} of an event`)
   })
+  const rules = at(source, ['dispatch', 'rules'])
+  const emitted = (Array.isArray(rules) ? rules : []).flatMap((rule: JsonValue, index) =>
+    tellSubject(at({ rule }, ['rule', 'emit']), sensitive, ['dispatch', 'rules', index, 'emit']),
+  )
+  return [...named, ...emitted]
 }
 
-/** The key of an effect stands in the ledger, in lists and in the log. */
-export function checkSensitiveKey(route: Fields, sources: readonly SensitiveSource[]): readonly Remark[] {
+/** The key of an effect stands in the ledger, in lists and in the log, and the subject of what is emitted wherever events do. */
+export function checkSensitiveRoute(route: Fields, sources: readonly SensitiveSource[]): readonly Remark[] {
   const { key } = route
-  if (typeof key !== 'string') return []
   const patterns = [route.on].flat().filter((pattern) => typeof pattern === 'string')
   const sensitive = sources.filter((source) => mayHear(patterns, source)).flatMap(({ paths }) => paths)
-  return tell(key, 'expression', sensitive, ['key'], 'the key of an effect')
+  const keyed =
+    typeof key === 'string' ? tell(key, 'expression', sensitive, ['key'], 'the key of an effect') : []
+  return [...keyed, ...tellSubject(at(route, ['do', 'emit']), sensitive, ['do', 'emit'])]
+}
+
+function tellSubject(
+  emit: JsonValue | undefined,
+  sensitive: readonly SensitivePath[],
+  path: FieldPath,
+): readonly Remark[] {
+  return typeof emit === 'string' ? tell(emit, 'template', sensitive, path, 'the subject of an event') : []
 }
 
 function mayHear(patterns: readonly string[], { firstToken }: SensitiveSource): boolean {
