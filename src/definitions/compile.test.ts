@@ -576,14 +576,14 @@ describe('rules', () => {
     const ids: readonly Finding['rule'][] = Object.values(RULES)
     expect(new Set(ids).size).toBe(ids.length)
     expect(listed).toEqual(Array.from({ length: listed.length }, (_, index) => `F${index + 1}`))
-    // Those about code, secrets, the catalog and sensitive data have pages and ids of their own.
+    // Those about code, secrets, the catalog, sensitive data and verification have pages and ids of their own.
     const own = ids.filter((id) => /^F\d/.test(id))
     expect(listed.slice(0, own.length)).toEqual(own)
     const code = readFileSync(new URL('../../docs/spec/functions.md', import.meta.url), 'utf8')
     const coded = [...code.matchAll(/^- \*\*(FN\d+)\*\*/gm)].map((match) => match[1])
     const ofCode = ids.filter((id) => id.startsWith('FN'))
     expect(ofCode).toEqual(coded.slice(0, ofCode.length))
-    const pages = { VA: 'secrets', CA: 'catalog', SE: 'sensitive' }
+    const pages = { VA: 'secrets', CA: 'catalog', SE: 'sensitive', SV: 'sources' }
     const others = Object.entries(pages).flatMap(([prefix, name]) => {
       const page = readFileSync(new URL(`../../docs/spec/${name}.md`, import.meta.url), 'utf8')
       const ofPage = ids.filter((id) => id.startsWith(prefix))

@@ -46,6 +46,7 @@ export const RULES = {
   header: 'F31',
   unknownOutcome: 'F32',
   unsignedTime: 'F33',
+  unsignedBody: 'SV18',
   loop: 'F34',
   together: 'F35',
   codeBuild: 'FN1',

@@ -99,7 +99,7 @@ function checkPresence(source: Fields): readonly Remark[] {
 
 function checkVerify(source: Fields, around: Surroundings): readonly Remark[] {
   const verify = fieldsOf(source.verify)
-  return [...checkSecrets(verify.secret, around), ...checkTimestamp(verify)]
+  return [...checkSecrets(verify.secret, around), ...checkSignedBody(verify), ...checkTimestamp(verify)]
 }
 
 function checkSecrets(secret: JsonValue | undefined, around: Surroundings): readonly Remark[] {
@@ -125,6 +125,17 @@ function checkSet(name: JsonValue | undefined, path: FieldPath, around: Surround
   if (typeof name !== 'string' || !isSecretName(name) || around.secrets(name)) return []
   const message = `the secret \`${name}\` is not set: until it is, senders get 503; set it with \`millrace secrets set ${name}\``
   return [{ rule: 'secretNotSet', severity: 'warning', message, path: [...path, 'ref'] }]
+}
+
+const SIGNED = { roots: ['body', 'header'] }
+
+/** No error: some senders sign an id or a time alone, and there is no other way to take them. */
+function checkSignedBody({ scheme, signed }: Fields): readonly Remark[] {
+  const compiled = scheme === 'hmac' && typeof signed === 'string' ? compileTemplate(signed, SIGNED) : null
+  if (compiled?.ok !== true || compiled.template.paths.some((path) => /^body\b/.test(path))) return []
+  const message =
+    'the body is not signed, so whoever saw one request can send any body with its signature: add `{{ body }}`, as the sender does'
+  return [{ rule: 'unsignedBody', severity: 'warning', message, path: ['verify', 'signed'] }]
 }
 
 function checkTimestamp(verify: Fields): readonly Remark[] {

@@ -33,7 +33,8 @@ test('[SV16] docs/sources.md has a row and an example of every scheme, and they 
   const schemes = [...page.matchAll(/```yaml\n(.*?)```/gs)].flatMap(([, text]) => {
     const { documents, errors } = compile(text as string)
     expect(errors).toEqual([])
-    return documents.map(({ verify }) => verify.scheme)
+    // Schedules have none to write.
+    return documents.map(({ verify }) => verify.scheme).filter((scheme) => scheme !== 'closed')
   })
   expect([...new Set(schemes)].sort()).toEqual(ALL)
   const table = page.slice(page.indexOf('| scheme | what is signed'), page.indexOf('Where nothing is signed'))
@@ -63,6 +64,20 @@ test.each([
   expect(errors).toHaveLength(1)
   expect(errors[0]?.message).toContain(message)
   if (suggestion !== undefined) expect(JSON.stringify(errors[0])).toContain(suggestion)
+})
+
+test.each([
+  ['abc', true],
+  ['{{ header.x-id }}.{{ header.x-body }}', true],
+  ['{{ body }}', false],
+  ['{{ header.x-id }}.{{ lower(body) }}', false],
+])('[SV18] that `%s` leaves the body unsigned is a warning: %s', (signed, isWarned) => {
+  const verify = `{ scheme: hmac, secret: { env: S }, header: x-s, signed: '${signed}' }`
+  const text = `kind: Source\nname: a\nsubject: a.b\nverify: ${verify}`
+  const { findings } = compileDefinitions([{ path: 'a.yaml', text }], { functions: () => null })
+  expect(findings.map(({ rule, severity }) => `${severity} ${rule}`)).toEqual(
+    isWarned ? ['warning SV18'] : [],
+  )
 })
 
 test('[SV15] a source without a schedule cannot be closed by saying nothing', () => {
