@@ -66,9 +66,9 @@ export function planEmitted(
   return deps.plan({ ...draft, source: work.consumer, dedupKey }, data, header, EMIT_DEDUP_MS)
 }
 
-/** The key of what rule `rule` makes of an event: it is the same however often the event is matched. */
-export function dispatchKey(parent: Pick<NewEvent, 'id'>, rule: number): string {
-  return `${parent.id}:${rule}`
+/** The key of what is made of an event: the same however often it is matched, and in whatever order its rules are written. */
+export function dispatchKey(parent: Pick<NewEvent, 'id'>, name: string): string {
+  return `${parent.id}:${name}`
 }
 
 export interface DispatchedDraft {
@@ -84,11 +84,11 @@ export function draftDispatched(
   parent: Omit<NewEvent, 'matched'>,
   parentHeader: JsonValue,
   consumer: string,
-  dispatched: Emitted & { readonly rule: number },
+  dispatched: Emitted & { readonly name: string },
 ): DispatchedDraft {
   const header = nextHeader(parentHeader)
   const draft = draftCaused(ids, parent, header, dispatched)
-  const dedupKey = dispatchKey(parent, dispatched.rule)
+  const dedupKey = dispatchKey(parent, dispatched.name)
   return {
     draft: { ...draft, source: consumer, occurredAt: parent.occurredAt, dedupKey },
     payload: dispatched.data,

@@ -98,6 +98,23 @@ describe('a paused source', () => {
     expect(world.calls.map(({ request }) => request.url.at(-1))).toEqual(['1', '2', '3'])
   })
 
+  test('[IN4] keeps also what a node claims that has not heard of the pause', async () => {
+    const world = makeWorld(() => CREATED)
+    const one = await world.node({ name: 'one' })
+    await world.node({ name: 'two' })
+    await world.pass(6_000)
+    await control(world, one, 'pause')
+    const id = await accept(world, one)
+    await world.pass(60_000)
+    const [kept] = await work(world, id)
+    // The other node had it in hand.
+    expect(kept).toMatchObject({ state: 'ready', epoch: 1, attempts: 0, waits: 0 })
+    expect(world.calls).toEqual([])
+    await control(world, one, 'resume')
+    await world.pass(10_000)
+    expect(await states(world, id)).toEqual(['source:shop done', 'route:book done'])
+  })
+
   test('[IN2] a disabled one refuses, and what it kept before stays', async () => {
     const world = makeWorld(() => CREATED)
     const node = await world.node()
@@ -284,10 +301,10 @@ describe('dispatch', () => {
       traceId: parent?.traceId,
       objectType: 'order',
       objectId: 'o1',
-      dedupKey: `${id}:0`,
+      dedupKey: `${id}:order.paid`,
       matched: 1,
     })
-    expect(seen).toMatchObject({ subject: 'order.seen', dedupKey: `${id}:1`, matched: 0 })
+    expect(seen).toMatchObject({ subject: 'order.seen', dedupKey: `${id}:order.seen`, matched: 0 })
     expect((await world.reads.event(paid!.id))?.data).toBe('{"order":"o1"}')
     expect(await states(world, paid!.id)).toEqual(['route:book done'])
     expect(world.calls).toHaveLength(1)

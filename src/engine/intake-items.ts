@@ -62,6 +62,8 @@ export function makeIntakeItems(
     if (work.losses >= LOSSES_MAX)
       return bury(item, 'poison', 'crash_loop', 'the node stopped each time while this item ran alone')
     await deps.refresh(work.tenant)
+    // Claimed before this node heard that somebody paused it: it waits like the others.
+    if (registry.isHeld(work.tenant, work.consumer)) return putBack(item)
     const source = await sourceOf(item)
     if (source === 'gone')
       return bury(
@@ -75,25 +77,25 @@ export function makeIntakeItems(
     if (!matching.ok) return bury(item, matching.class, matching.reason, matching.error)
     const { routes, dispatched } = matching
     const isAgain = await wasMatched(item)
-    const known = isAgain ? await findDispatched(store, event, dispatched) : new Map<number, StoredEvent>()
+    const known = isAgain ? await findDispatched(store, event, dispatched) : new Map<string, StoredEvent>()
     // Each refusal tells of one more event that is there already.
     for (let tries = 0; tries <= dispatched.length; tries += 1) {
       const plans: EventPlan[] = []
       const guards: Guard[] = []
       const writes: Write[] = []
-      const rules: number[] = []
+      const names: string[] = []
       let settlement: Settlement | null = null
       try {
         const about = { event, stored: event, payload, header, dedupForMs: 0 }
         plans.push(planWork(planning, about, routes, isAgain ? event.id : null))
         for (const one of dispatched) {
-          const child = known.get(one.rule)
+          const child = known.get(one.name)
           if (child !== undefined) plans.push(planKnown(child))
           else {
             const { draft, payload, header, dedupForMs } = draftOf(event, item.header(), one)
             plans.push(planEvent(planning, draft, payload, header, dedupForMs))
             guards.push({ g: 'dedup', source: draft.source, key: draft.dedupKey })
-            rules.push(one.rule)
+            names.push(one.name)
           }
         }
         for (const plan of plans) writes.push(...plan.writes)
@@ -115,13 +117,20 @@ export function makeIntakeItems(
         return
       }
       if (settlement.why === 'stale') return
-      const rule = rules[settlement.index]
+      const name = names[settlement.index]
       const child =
         settlement.found?.f === 'event' ? await store.forTenant(work.tenant).event(settlement.found.id) : null
-      if (rule === undefined || child === null) break
-      known.set(rule, child)
+      if (name === undefined || child === null) break
+      known.set(name, child)
     }
     throw new Error('assertion failed: what an event dispatches changes without end')
+  }
+
+  const putBack = async (item: Item): Promise<void> => {
+    const { key, class: failure, lastError } = item.work
+    const note = { ...EMPTY_NOTE, key, class: failure, lastError }
+    const decided = { counters: countersOf(item), note, guards: [], writes: [], attempt: null }
+    await settler.settle(item, null, { ...decided, to: 'again', delayMs: 0 })
   }
 
   /** `gone`: it had rules for its events, and nobody knows what they would be now. */
@@ -166,21 +175,21 @@ function matches({ id, matched }: StoredEvent, count: number, isAgain: boolean):
 /** Beside what the event dispatched, others may have been caused by it; those came later. */
 const CAUSED_BESIDE_MAX = 200
 
-/** What its rules made of it before, by rule. */
+/** What its rules made of it before, by name. */
 export async function findDispatched(
   store: Pick<Store, 'forTenant'>,
   event: Pick<StoredEvent, 'id' | 'tenant' | 'source'>,
-  dispatched: readonly { readonly rule: number }[],
-): Promise<Map<number, StoredEvent>> {
-  const found = new Map<number, StoredEvent>()
+  dispatched: readonly { readonly name: string }[],
+): Promise<Map<string, StoredEvent>> {
+  const found = new Map<string, StoredEvent>()
   if (dispatched.length === 0) return found
   const reads = store.forTenant(event.tenant)
   const consumer = intakeConsumer(event)
-  const rules = new Map(dispatched.map(({ rule }) => [dispatchKey(event, rule), rule]))
+  const names = new Map(dispatched.map(({ name }) => [dispatchKey(event, name), name]))
   for (const caused of await reads.causedBy(event.id, dispatched.length + CAUSED_BESIDE_MAX)) {
-    const rule = caused.source === consumer ? rules.get(caused.dedupKey) : undefined
-    const child = rule === undefined ? null : await reads.event(caused.id as EventId)
-    if (rule !== undefined && child !== null && !found.has(rule)) found.set(rule, child)
+    const name = caused.source === consumer ? names.get(caused.dedupKey) : undefined
+    const child = name === undefined ? null : await reads.event(caused.id as EventId)
+    if (name !== undefined && child !== null && !found.has(name)) found.set(name, child)
   }
   return found
 }

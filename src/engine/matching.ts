@@ -14,7 +14,8 @@ import { findRoutes } from './plan.ts'
 import type { Registry } from './registry.ts'
 
 export interface DispatchedEvent extends Emitted {
-  readonly rule: number
+  /** What it is called among all that is made of its event, now and later. */
+  readonly name: string
 }
 
 export interface Refusal {
@@ -52,7 +53,7 @@ export function matchEvent(
       const scope = routeScope(event, payload, header, deps.vars)
       dispatched = source.dispatch
         .select(scope)
-        .map(({ rule, subject, data }) => ({ rule, ...makeEmitted(subject, data) }))
+        .map(({ name, subject, data }) => ({ name, ...makeEmitted(subject, data) }))
     } catch (error) {
       if (!(error instanceof ExpressionError)) throw error
       return refuse('validation', 'rejected', describe(error))

@@ -47,6 +47,8 @@ export interface Registry {
   consumers(): readonly { readonly tenant: TenantId; readonly consumer: string; readonly paused: boolean }[]
   /** Whether `consumers` tells of it. */
   knows(tenant: TenantId, consumer: string): boolean
+  /** Whether it is defined and its work waits: it is paused or disabled. */
+  isHeld(tenant: TenantId, consumer: string): boolean
   /** A source's very version, in force or not, as far as it is stored. */
   sourceDocument(tenant: TenantId, hash: string): Promise<SourceDocument | null>
 }
@@ -62,6 +64,12 @@ export function makeRegistry(deps: { readonly store: Store }): Registry {
   const remember = (tenant: TenantId, route: Route) => {
     if (pinned.size >= PINNED_MAX) pinned.delete(pinned.keys().next().value as string)
     pinned.set(`${tenant}/${route.hash}`, route)
+  }
+
+  const find = (tenant: TenantId, consumer: string): Route | Source | undefined => {
+    const bundle = bundles.get(tenant)
+    if (!consumer.startsWith(SOURCE_PREFIX)) return bundle?.routes.get(consumer)
+    return bundle?.sources.get(consumer.slice(SOURCE_PREFIX.length))
   }
 
   return {
@@ -103,10 +111,10 @@ export function makeRegistry(deps: { readonly store: Store }): Registry {
       return route
     },
     consumers: () => consumers,
-    knows(tenant, consumer) {
-      const bundle = bundles.get(tenant)
-      if (!consumer.startsWith(SOURCE_PREFIX)) return bundle?.routes.has(consumer) ?? false
-      return bundle?.sources.has(consumer.slice(SOURCE_PREFIX.length)) ?? false
+    knows: (tenant, consumer) => find(tenant, consumer) !== undefined,
+    isHeld(tenant, consumer) {
+      const found = find(tenant, consumer)
+      return found !== undefined && found.status !== 'active'
     },
     async sourceDocument(tenant, hash) {
       if (hash === '') return null

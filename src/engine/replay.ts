@@ -117,11 +117,13 @@ export function makeReplayer(
     return newIntake(ids, event, hash, letter.id)
   }
 
-  /** An edited event is matched under its own id: routes that did their part for the original would do it again. */
+  /** An edited event is matched under its own id: what was done for the original, or is about to be, would be done again. */
   const refuseMatched = async (letter: DeadLetter): Promise<void> => {
     const work = await store.forTenant(letter.tenant).workOfEvent(letter.eventId)
-    if (work.every(({ kind }) => kind === 'intake')) return
-    const why = 'routes have worked on its event before; edit their dead letters, or replay it as it is'
+    if (work.every(({ kind, state }) => kind === 'intake' && (state === 'dead' || state === 'cancelled')))
+      return
+    const why =
+      'its event was matched before, or waits to be; edit the dead letters of its routes, or replay it as it is'
     throw new AppError('conflict', why)
   }
 

@@ -2,7 +2,7 @@
 
 import type { DeadLetterReason } from '../core/dead-letter/index.ts'
 import { messageOf } from '../core/errors/index.ts'
-import { ExpressionError } from '../core/expression/index.ts'
+import { ExpressionError, type Scope } from '../core/expression/index.ts'
 import type { FailureClass } from '../core/failure/index.ts'
 import { JsonError } from '../core/json/index.ts'
 import type { LedgerEntry } from '../core/ledger/index.ts'
@@ -11,6 +11,7 @@ import { EMPTY_NOTE, LOSSES_MAX, letterOf } from '../core/work/index.ts'
 import { StoreError } from '../ports/store.ts'
 import type { Decisions } from './decisions.ts'
 import type { EngineDeps } from './deps.ts'
+import { byAge, findEarlierKey } from './earlier-key.ts'
 import type { Effects } from './effect.ts'
 import type { Bury, IntakeItems } from './intake-items.ts'
 import type { InternalActions, InternalFailure } from './internal.ts'
@@ -88,12 +89,15 @@ export function makeRunner(
     }
   }
 
-  /** A replay keeps the key that its dead letter had, whatever the formula in force says: it is the same effect. */
-  const keyOfReplayed = async ({ work }: Item): Promise<string | null> => {
+  /** A replay keeps the key that its dead letter or its event had, whatever the formula in force says: it is the same effect. */
+  const keyOfReplayed = async ({ work }: Item, scope: Scope): Promise<string | null> => {
+    if (work.replayOf === null) return null
+    const reads = deps.store.forTenant(work.tenant)
     const id = letterOf(work)
-    if (id === null) return null
-    const letter = await deps.store.forTenant(work.tenant).deadLetter(id)
-    return letter?.key ?? null
+    if (id !== null) return (await reads.deadLetter(id))?.key ?? null
+    const items = await reads.workOfEvent(work.eventId)
+    const before = items.filter((one) => one.consumer === work.consumer && byAge(one, work) < 0)
+    return findEarlierKey(registry, scope, before)
   }
 
   const runRoute = async (item: Item, route: Route): Promise<void> => {
@@ -101,7 +105,7 @@ export function makeRunner(
     try {
       const scope = routeScope(item.event, item.payload(), item.header(), deps.vars)
       if (!route.wants(scope)) throw new ExpressionError('type', 'the condition no longer holds', 'where')
-      key = (await keyOfReplayed(item)) ?? route.keyOf(scope)
+      key = (await keyOfReplayed(item, scope)) ?? route.keyOf(scope)
       const inner = { ...scope, key }
       const call = { item, route, key, scope: inner }
       const { action } = route

@@ -17,16 +17,24 @@ const RULES = [
   { when: null, emit: 'order.seen', data: '{{ payload }}' },
 ]
 
-test('[IN7] of several rules the first or all emit, each under its place', () => {
+test('[IN7] of several rules the first or all emit, each under its subject', () => {
   const select = (mode: 'first' | 'all', payload: object) =>
     compileDispatch({ mode, rules: RULES, otherwise: 'keep' }).select(scope(payload) as never)
   const paid = { kind: 'paid', id: 7 }
-  expect(select('first', paid)).toEqual([{ rule: 0, subject: 'order.paid', data: { id: 7 } }])
-  expect(select('all', paid).map(({ rule, subject }) => [rule, subject])).toEqual([
-    [0, 'order.paid'],
-    [1, 'order.seen'],
+  expect(select('first', paid)).toEqual([{ name: 'order.paid', subject: 'order.paid', data: { id: 7 } }])
+  expect(select('all', paid).map(({ subject }) => subject)).toEqual(['order.paid', 'order.seen'])
+  expect(select('first', { kind: 'x' })).toEqual([
+    { name: 'order.seen', subject: 'order.seen', data: { kind: 'x' } },
   ])
-  expect(select('first', { kind: 'x' })).toEqual([{ rule: 1, subject: 'order.seen', data: { kind: 'x' } }])
+})
+
+test('[IN7] rules that make the same subject are numbered', () => {
+  const [first, second] = RULES
+  const rules = [second!, first!, second!, second!]
+  const names = compileDispatch({ mode: 'all', rules, otherwise: 'keep' })
+    .select(scope({ kind: 'paid', id: 7 }) as never)
+    .map(({ name }) => name)
+  expect(names).toEqual(['order.seen', 'order.paid', 'order.seen 2', 'order.seen 3'])
 })
 
 test('[IN9] a rule that fails is named, and no value of the payload', () => {

@@ -13,8 +13,11 @@ import { isStorable, type JsonValue } from '../json/index.ts'
 import { parseSubject } from '../subject/index.ts'
 
 export interface Dispatched {
-  /** Which rule, from 0: it names the event for ever. */
-  readonly rule: number
+  /**
+   * Names what is made of an event for ever, wherever its rule stands by then: the subject, and its number where several rules
+   * make the same.
+   */
+  readonly name: string
   readonly subject: string
   readonly data: JsonValue
 }
@@ -39,7 +42,11 @@ export function compileDispatch(document: DispatchDocument): Dispatch {
       for (const [rule, { when, emit, data }] of rules.entries()) {
         try {
           if (when !== null && !when.test(scope)) continue
-          selected.push({ rule, subject: subjectOf(emit.render(scope)), data: data.render(scope) ?? null })
+          const subject = subjectOf(emit.render(scope))
+          const before = selected.filter((one) => one.subject === subject).length
+          // No subject has a space.
+          const name = before === 0 ? subject : `${subject} ${before + 1}`
+          selected.push({ name, subject, data: data.render(scope) ?? null })
         } catch (error) {
           throw error instanceof ExpressionError ? inRule(rule, error) : error
         }

@@ -118,10 +118,143 @@ describe('[IN14] an event that is replayed', () => {
   })
 })
 
+describe('[IN20] a route whose formula was changed', () => {
+  const OTHER: RouteDocument = { ...ROUTE, key: "'NEW:' + payload.order" }
+
+  test('does not do again what it did under its earlier key, and the preview says so', async () => {
+    const { world, node } = await start()
+    const [id] = await acceptMany(world, node, 1)
+    await settle(world, node.engine.apply(DEFAULT_TENANT, [SOURCE, OTHER]))
+    const preview = await settle(world, node.engine.replays.previewEvents(DEFAULT_TENANT, { ids: [id!] }))
+    expect(preview.items[0]?.consumers).toMatchObject([{ name: 'book', verdict: 'would-skip' }])
+    for (let times = 0; times < 2; times += 1) {
+      await begin(world, node, { ids: [id!] })
+      await world.pass(5_000)
+    }
+    const keys = (await world.reads.workOfEvent(id!)).map(({ state, key }) => `${state} ${key}`)
+    expect(keys.filter((one) => !one.endsWith('null'))).toEqual([
+      'done BOOK:o1',
+      'skipped BOOK:o1',
+      'skipped BOOK:o1',
+    ])
+    expect(world.calls).toHaveLength(1)
+  })
+
+  test('waits for a call that is under way', async () => {
+    const world = makeWorld()
+    const node = await world.node()
+    const id = await accept(world, node)
+    await settle(world, node.engine.apply(DEFAULT_TENANT, [SOURCE, OTHER]))
+    await begin(world, node, { ids: [id] })
+    await world.pass(5_000)
+    expect(world.calls).toHaveLength(1)
+    world.calls[0]?.answer(CREATED)
+    await world.pass(60_000)
+    expect(await states(world, id)).toEqual([
+      'route:book done',
+      'source:shop done again',
+      'route:book skipped again',
+    ])
+    expect(world.calls).toHaveLength(1)
+  })
+
+  test('does what it skipped for the effect of another event', async () => {
+    const { world, node } = await start({ documents: [SOURCE, { ...ROUTE, key: "'SAME'" }] })
+    const [, second] = await acceptMany(world, node, 2)
+    expect(await states(world, second!)).toEqual(['route:book skipped'])
+    await settle(world, node.engine.apply(DEFAULT_TENANT, [SOURCE, ROUTE]))
+    await begin(world, node, {})
+    await world.pass(5_000)
+    expect(orders(world.calls)).toEqual(['1', '2'])
+  })
+})
+
+describe('[IN21] an event that somebody edited', () => {
+  const decided = { actor: 'mona', reason: 'wrong field' }
+  const theLetter = async (world: World) => {
+    const [letter] = (await world.reads.deadLetters({ cursor: null, limit: 5 })).items
+    if (letter === undefined) throw new Error('there is no dead letter')
+    return letter.id
+  }
+  const mend = async (world: World, node: Node, data: object) => {
+    const letter = await theLetter(world)
+    const edited = node.engine.edit(DEFAULT_TENANT, letter, { ...decided, data: data as never })
+    const { eventId } = await settle(world, edited)
+    return { letter, copy: eventId }
+  }
+  const replayLetter = async (world: World, node: Node, letter: Awaited<ReturnType<typeof theLetter>>) => {
+    await settle(world, node.engine.replay(DEFAULT_TENANT, letter, { ...decided, force: false }))
+    await world.pass(5_000)
+  }
+  const refusalsOf = async (world: World, node: Node, filter: EventFilter) => {
+    const { id } = await begin(world, node, filter)
+    await world.pass(5_000)
+    return (await node.engine.replays.find(DEFAULT_TENANT, id))?.refusals
+  }
+
+  test('for one route is not given to the others under the copy’s id', async () => {
+    let isMended = false
+    const refusesBook = ({ url }: HttpRequest) =>
+      url.includes('book') && !isMended ? answered(422) : CREATED
+    const world = makeWorld(refusesBook)
+    const book: RouteDocument = { ...ROUTE, do: { ...ROUTE.do, url: 'https://book.example/' } as never }
+    const node = await world.node({ documents: [SOURCE, book, MAIL] })
+    await accept(world, node)
+    isMended = true
+    const { letter, copy } = await mend(world, node, { ...PAID, note: 'mended' })
+    await replayLetter(world, node, letter)
+    const before = world.calls.length
+    expect(await refusalsOf(world, node, { source: 'shop' })).toEqual([{ id: copy, code: 'conflict' }])
+    expect(world.calls).toHaveLength(before)
+  })
+
+  test('before anybody had matched it is replayed by its copy alone', async () => {
+    const unwanted: SourceDocument = { ...SOURCE, unmatched: 'deadLetter' }
+    const { world, node } = await start({ documents: [unwanted, MAIL] })
+    const id = await accept(world, node, { ...PAID, kind: 'lost' })
+    const { letter, copy } = await mend(world, node, PAID)
+    // The letter goes on with the copy: neither may overtake it.
+    expect(await refusalsOf(world, node, { ids: [id, copy] })).toEqual([
+      { id, code: 'conflict' },
+      { id: copy, code: 'conflict' },
+    ])
+    await replayLetter(world, node, letter)
+    expect(world.calls).toEqual([])
+    const wide: RouteDocument = { ...MAIL, on: ['shop.events.*'] }
+    await settle(world, node.engine.apply(DEFAULT_TENANT, [unwanted, wide]))
+    expect(await refusalsOf(world, node, { ids: [id] })).toEqual([{ id, code: 'conflict' }])
+    expect(world.calls).toEqual([])
+  })
+
+  test('may be replayed when its letter was discarded', async () => {
+    const unwanted: SourceDocument = { ...SOURCE, unmatched: 'deadLetter' }
+    const { world, node } = await start({ documents: [unwanted, MAIL] })
+    const id = await accept(world, node, { ...PAID, kind: 'lost' })
+    const { letter } = await mend(world, node, PAID)
+    await settle(world, node.engine.discard(DEFAULT_TENANT, letter, decided))
+    await settle(world, node.engine.apply(DEFAULT_TENANT, [unwanted, { ...MAIL, on: ['shop.events.*'] }]))
+    expect(await refusalsOf(world, node, { ids: [id] })).toEqual([])
+    expect(world.calls).toHaveLength(1)
+  })
+})
+
 describe('[IN8] an event that dispatched others', () => {
   const rules = [{ when: null, emit: 'order.seen', data: '{{ payload }}' }]
   const GENERIC: SourceDocument = { ...SOURCE, dispatch: { mode: 'all', rules, otherwise: 'keep' } }
   const ON_SEEN: RouteDocument = { ...MAIL, on: ['order.seen'] }
+
+  test('does not do it twice when its rules stand in another order', async () => {
+    const { world, node } = await start({ documents: [GENERIC, ON_SEEN] })
+    const id = await accept(world, node)
+    const more = [{ when: null, emit: 'order.first', data: null }, ...rules]
+    const document: SourceDocument = { ...GENERIC, dispatch: { ...GENERIC.dispatch!, rules: more } }
+    await settle(world, node.engine.apply(DEFAULT_TENANT, [document, ON_SEEN]))
+    await begin(world, node, { ids: [id] })
+    await world.pass(5_000)
+    const caused = await world.reads.causedBy(id, 10)
+    expect(caused.map(({ subject }) => subject)).toEqual(['order.seen', 'order.first'])
+    expect(world.calls).toHaveLength(1)
+  })
 
   test('does not do it twice: those are matched again', async () => {
     const { world, node } = await start({ documents: [GENERIC, ON_SEEN] })

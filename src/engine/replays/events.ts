@@ -1,5 +1,6 @@
 // Events that are replayed: which ones a filter names, and the intake item that matches one of them again.
 
+import { letterOfEdit } from '../../core/dead-letter/index.ts'
 import { AppError } from '../../core/errors/index.ts'
 import type { StoredEvent } from '../../core/event/index.ts'
 import type { EventId, Ids } from '../../core/ids/index.ts'
@@ -46,13 +47,13 @@ export async function findEvents(
   throw new AppError('invalid_request', 'there are too many events to look through', { next: NARROWER })
 }
 
-/** Throws AppError where its event waits to be matched anyway. */
+/** Throws AppError where the event may not be replayed by itself. */
 export async function prepareEvent(
   deps: { readonly store: Store; readonly registry: Registry; readonly ids: Ids; readonly log: Log },
   event: StoredEvent,
 ): Promise<PreparedReplay> {
-  if (await isWaiting(deps.store, event))
-    throw new AppError('conflict', 'it is matched as soon as its source goes on; nothing of it was done yet')
+  const refusal = await findRefusal(deps.store, event)
+  if (refusal !== null) throw new AppError('conflict', refusal)
   const name = receiverOf(event)
   const source = name === null ? null : deps.registry.source(event.tenant, name)
   const work = newIntake(deps.ids, event, source?.hash ?? '', event.id)
@@ -66,8 +67,40 @@ export async function prepareEvent(
   }
 }
 
-/** Whether an intake item of it is yet to run. */
-export async function isWaiting(store: Store, event: StoredEvent): Promise<boolean> {
-  const work = await store.forTenant(event.tenant).workOfEvent(event.id)
-  return work.some(({ kind, state }) => kind === 'intake' && (state === 'ready' || state === 'leased'))
+/** An event has one copy for each time that somebody mends it. */
+const COPIES_MAX = 200
+
+/**
+ * Why an event may not be replayed by itself, or null. An event and the copy that somebody made to mend it are one occurrence
+ * under two ids: what is done of one must not be done of the other.
+ */
+export async function findRefusal(store: Store, event: StoredEvent): Promise<string | null> {
+  const reads = store.forTenant(event.tenant)
+  const work = await reads.workOfEvent(event.id)
+  const intakes = work.filter(({ kind }) => kind === 'intake')
+  if (intakes.some(({ state }) => state === 'ready' || state === 'leased'))
+    return 'it waits to be matched already; it need not be replayed'
+  if (isCopy(event) && intakes.length === 0)
+    return 'it is a copy that was edited for a dead letter: replay that, or the event that it was copied from'
+  // Nobody but its own intake has looked at it so far: its letter may have gone on with a copy.
+  const isUntouched =
+    work.length > 0 && work.every(({ kind, state }) => kind === 'intake' && state !== 'done')
+  if (isUntouched && (await hasSuccessor(reads, event)))
+    return 'somebody edited it: replay its dead letter, or the copy that was made of it'
+  return null
+}
+
+/** Whether a copy of it was matched, or is still to be. */
+async function hasSuccessor(reads: TenantReads, { id }: StoredEvent): Promise<boolean> {
+  for (const copy of (await reads.causedBy(id, COPIES_MAX)).filter(isCopy)) {
+    if ((await reads.workOfEvent(copy.id)).length > 0) return true
+    const letter = letterOfEdit(copy.dedupKey)
+    if (letter !== null && (await reads.deadLetter(letter))?.state !== 'discarded') return true
+  }
+  return false
+}
+
+/** A sender may give a key that looks like one, but no cause. */
+function isCopy({ dedupKey, causationId }: Pick<StoredEvent, 'dedupKey' | 'causationId'>): boolean {
+  return causationId !== null && letterOfEdit(dedupKey) !== null
 }

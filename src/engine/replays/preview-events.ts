@@ -11,7 +11,7 @@ import { draftDispatched } from '../emit.ts'
 import { findDispatched } from '../intake-items.ts'
 import { type DispatchedEvent, intakeConsumer, matchEvent, receiverOf } from '../matching.ts'
 import { findRoutes, receivedEvent } from '../plan.ts'
-import { findEvents, isWaiting } from './events.ts'
+import { findEvents, findRefusal } from './events.ts'
 import { type Judged, judgeRun, type PreviewDeps, VERDICTS, type Verdict } from './preview.ts'
 import type { EventFilter } from './record.ts'
 
@@ -82,8 +82,8 @@ async function look(deps: PreviewDeps, event: StoredEvent): Promise<readonly See
   const received = receiverOf(event)
   const source = received === null ? null : deps.registry.source(event.tenant, received)
   const name = received ?? event.source
-  if (await isWaiting(deps.store, event))
-    return [fail(name, 'it waits to be matched for the first time; it need not be replayed')]
+  const refusal = await findRefusal(deps.store, event)
+  if (refusal !== null) return [fail(name, refusal)]
   let matching: ReturnType<typeof matchEvent>
   try {
     matching = matchEvent(deps, source, event, parsePayload(event.data), parseJson(event.headers))
@@ -97,7 +97,7 @@ async function look(deps: PreviewDeps, event: StoredEvent): Promise<readonly See
   const known = await findDispatched(deps.store, event, matching.dispatched)
   const others: Seen[] = []
   for (const one of matching.dispatched) {
-    const child = known.get(one.rule) ?? imagined(event, one)
+    const child = known.get(one.name) ?? imagined(event, one)
     others.push(...(await lookAtChild(deps, name, child)))
   }
   return [...held, ...own, ...others]
@@ -132,7 +132,7 @@ async function lookAtRoutes(
       if (route.status === 'disabled') {
         return { name, verdict: 'would-skip', reason: 'the route is disabled', host: null }
       }
-      const before = work.findLast(({ consumer }) => consumer === route.consumer) ?? null
+      const before = work.filter(({ consumer }) => consumer === route.consumer)
       const judged: Judged = await judgeRun(deps, route, event, { key: null, before })
       if (route.status !== 'paused' || judged.verdict === 'would-fail') return { name, ...judged }
       return { name, ...judged, reason: `${judged.reason}, once the route goes on` }

@@ -9,6 +9,7 @@ import { type Route, routeScope, type Vars } from '../../core/route/index.ts'
 import { parsePayload } from '../../core/sensitive/index.ts'
 import type { WorkRow } from '../../core/work/index.ts'
 import type { Store, TenantReads } from '../../ports/store.ts'
+import { findEarlierKey } from '../earlier-key.ts'
 import { judgeLedger } from '../inspect/index.ts'
 import { matchEvent, receiverOf } from '../matching.ts'
 import { describe, hostOf } from '../outcome.ts'
@@ -122,26 +123,29 @@ async function look(
   if (letter.consumer.startsWith('source:')) return { id, ...lookAtIntake(deps, event) }
   const route = deps.registry.route(tenant, letter.consumer)
   if (route === null) return fail(`${letter.consumer} is not defined any more`)
-  return { id, ...(await judgeRun(deps, route, event, { key: letter.key, before: work })) }
+  return {
+    id,
+    ...(await judgeRun(deps, route, event, { key: letter.key, before: work === null ? [] : [work] })),
+  }
 }
 
 export type Judged = Omit<PreviewedLetter, 'id'> & { readonly host: string | null }
 
-/** What a route in force would do about an event. `before`: its last item of it, or of the event that it is a copy of. */
+/** What a route in force would do about an event. `before`: its items of it, or of the event that it is a copy of. */
 export async function judgeRun(
   deps: PreviewDeps,
   route: Route,
   event: StoredEvent,
-  { key: known, before }: { readonly key: string | null; readonly before: WorkRow | null },
+  { key: known, before: items }: { readonly key: string | null; readonly before: readonly WorkRow[] },
 ): Promise<Judged> {
   const reads = deps.store.forTenant(event.tenant)
   const fail = (reason: string): Judged => ({ verdict: 'would-fail', reason, host: null })
   try {
     const scope = routeScope(event, parsePayload(event.data), parseJson(event.headers), deps.vars)
-    const key = known ?? route.keyOf(scope)
+    const key = known ?? (await findEarlierKey(deps.registry, scope, items)) ?? route.keyOf(scope)
+    const before = items.at(-1) ?? null
     // A replay is an item of its own: what the one before it holds is another's.
-    const items = { own: null, before }
-    const { verdict, reason } = await judgeLedger(reads, route, key, items, deps.time.now())
+    const { verdict, reason } = await judgeLedger(reads, route, key, { own: null, before }, deps.time.now())
     if (verdict === 'would-skip')
       return { verdict: 'would-skip', reason: `the effect of ${key} is there already`, host: null }
     if (!route.wants(scope)) return fail('the route’s condition does not hold')
