@@ -12,7 +12,7 @@ import { readEncoding } from '../src/core/body/index.ts'
 import { AppError } from '../src/core/errors/index.ts'
 import { compileDefinitions } from '../src/definitions/index.ts'
 import { makeWorld } from '../src/engine/world.fixture.ts'
-import { makeInflater } from '../src/http/inflate.ts'
+import { makeInflater, OF_VERIFIED } from '../src/http/inflate.ts'
 import { makeNoise, NOISE_SECRET, NOISE_SOURCES, type NoisyRequest } from './support/noise.ts'
 
 const SEED = 20_261_116
@@ -47,7 +47,7 @@ test('[GU24] the engine, with most of them', async () => {
   const world = makeWorld(() => null, [NOISE_SECRET])
   const { engine } = await world.node({ documents: compiled.documents })
   const noise = makeNoise(SEED)
-  const inflater = makeInflater()
+  const inflater = makeInflater(OF_VERIFIED)
   const tally = makeTally()
 
   const send = async (request: NoisyRequest) => {

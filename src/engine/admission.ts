@@ -31,8 +31,8 @@ export interface IntakeRequest {
   readonly address?: string
   /** The whole address as the sender saw it. */
   readonly publicUrl?: string
-  /** The body without its content encoding, where it has one. Throws AppError. */
-  inflate?(bytesMax: number): Promise<Uint8Array>
+  /** The body without its content encoding, where it has one. Throws AppError. `isVerified`: its sender is known. */
+  inflate?(bytesMax: number, isVerified: boolean): Promise<Uint8Array>
 }
 
 export type Headers = Readonly<Record<string, string>>
@@ -59,7 +59,12 @@ export function makeAdmission(
   const secretsOf = async (source: Source, tenant: string): Promise<readonly string[]> => {
     const { verify } = source.document
     if (!('secret' in verify)) return []
-    const secrets = await vault.resolve(tenant as TenantId, verify.secret)
+    let secrets: readonly string[]
+    try {
+      secrets = await vault.resolve(tenant as TenantId, verify.secret)
+    } catch (error) {
+      throw withoutName(error)
+    }
     if (secrets.length > 0) return secrets
     log.error('source.secret-missing', { source: source.document.name, tenant })
     throw new AppError('secret_missing')
@@ -106,8 +111,8 @@ export function makeAdmission(
       }
       let bytes = request.body
       let isInflated = request.inflate === undefined
-      const inflate = async () => {
-        if (!isInflated) bytes = (await request.inflate?.(limits.bodyBytes)) ?? bytes
+      const inflate = async (isVerified: boolean) => {
+        if (!isInflated) bytes = (await request.inflate?.(limits.bodyBytes, isVerified)) ?? bytes
         isInflated = true
       }
       const input: VerifyInput = {
@@ -122,18 +127,18 @@ export function makeAdmission(
         },
       }
       let verdict = source.verifier(input)
-      if (!verdict.ok && verdict.code === 'signature_wrong' && !isInflated) {
+      if (!verdict.ok && verdict.code === 'signature_wrong' && !isInflated && source.signsBody) {
         // Some sign what they compress, others what they send.
-        await inflate()
+        await inflate(false)
         verdict = source.verifier({ ...input, body: bytes })
       }
       if (!verdict.ok) throw new AppError(verdict.code, verdict.detail)
       const read = async (): Promise<Body> => {
-        await inflate()
+        await inflate(true)
         return readWith(header, bytes, limits.depth)
       }
       if (source.vendorHandshake !== null) {
-        await inflate()
+        await inflate(true)
         const answer = source.vendorHandshake({ ...input, body: bytes })
         if (answer !== null) return { handshake: answer, source }
       }
@@ -148,6 +153,12 @@ export function makeAdmission(
       return { source, header, body, bytes }
     },
   }
+}
+
+/** The vault says in the log which secret does not open; a stranger is not told its name. */
+function withoutName(error: unknown): unknown {
+  const isNamed = error instanceof AppError && error.code === 'secret_unreadable'
+  return isNamed ? new AppError('secret_unreadable', undefined, { cause: error }) : error
 }
 
 /** Nobody signs a request without a body: what the source's own handshake asks for is its check. */

@@ -4,9 +4,9 @@ import { describe, expect, test } from 'vitest'
 import type { SourceDocument } from '../core/definition/index.ts'
 import { AppError } from '../core/errors/index.ts'
 import { DEFAULT_TENANT } from '../core/ids/index.ts'
-import { signRequest } from '../core/source/index.ts'
+import { compileSource, signRequest } from '../core/source/index.ts'
 import { StoreError } from '../ports/store.ts'
-import type { IntakeRequest } from './admission.ts'
+import { type IntakeRequest, makeAdmission } from './admission.ts'
 import { makeWorld, type Node, SOURCE, type World } from './world.fixture.ts'
 
 const bytes = (text: string) => new TextEncoder().encode(text)
@@ -185,6 +185,46 @@ describe('a body', () => {
     const body = gzipSync('x'.repeat(500)).subarray(0, 20)
     const large = { body, inflate: async () => Promise.reject(new AppError('body_too_large')) }
     expect(await receive(small.world, small.node, large)).toMatchObject({ code: 'body_too_large' })
+  })
+})
+
+describe('a stranger', () => {
+  const packed = gzipSync(PAID_TEXT)
+  const key = { scheme: 'api-key', secret: [{ env: 'S' }], header: 'x-key', prefix: '' } as const
+  const github = { scheme: 'github', secret: [{ env: 'S' }] } as const
+
+  test.each([
+    ['shows a wrong key', key, { 'x-key': 'wrong' }, []],
+    ['shows the right key', key, { 'x-key': 's' }, [true]],
+    ['signs wrong', github, { 'x-hub-signature-256': `sha256=${'0'.repeat(64)}` }, [false]],
+    ['signs what was sent', github, signRequest(github, { body: packed, secret: 's' }), [true]],
+    ['signs nothing', github, {}, []],
+  ] as const)('[GU25] who %s', async (_name, verify, headers, inflated) => {
+    const { world, node } = await nodeWith({ verify }, withSecret())
+    const asked: boolean[] = []
+    const inflate = async (_bytesMax: number, isVerified: boolean) => {
+      asked.push(isVerified)
+      return bytes(PAID_TEXT)
+    }
+    await receive(world, node, { headers, body: packed, inflate })
+    expect(asked).toEqual(inflated)
+  })
+
+  test('[GU26] is not told the name of a secret that does not open', async () => {
+    const source = compileSource({ ...SOURCE, verify: github })
+    const admission = makeAdmission({
+      clock: {} as never,
+      vault: {
+        resolve: () => Promise.reject(new AppError('secret_unreadable', 'the secret ‘crm’, by the key 0af3')),
+      },
+      log: {} as never,
+      registry: { source: () => source } as never,
+    })
+    const request = { tenant: 'default', source: 'shop', headers: {}, body: bytes(PAID_TEXT) }
+    await expect(admission.admit(request)).rejects.toMatchObject({
+      code: 'secret_unreadable',
+      message: 'A secret cannot be opened',
+    })
   })
 })
 

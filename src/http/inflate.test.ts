@@ -1,11 +1,11 @@
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import { makeInflater } from './inflate.ts'
+import { makeInflater, OF_VERIFIED } from './inflate.ts'
 
 const text = Buffer.from(
   JSON.stringify({ list: Array.from({ length: 200 }, (_, n) => ({ n, id: `x${n * n}` })) }),
 )
-const inflate = makeInflater()
+const inflate = makeInflater(OF_VERIFIED)
 
 describe('a compressed body', () => {
   test.each([
@@ -42,6 +42,19 @@ describe('a compressed body', () => {
       results.map(() => 'body_too_large'),
     )
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(200_000_000)
+  })
+
+  test('[GU25] of a stranger waits behind other strangers, and beyond so many is refused', async () => {
+    const strangers = makeInflater({ atOnceMax: 1, waitingMax: 2 })
+    const all = Array.from({ length: 4 }, () => strangers('gzip', gzipSync(text), text.length))
+    const results = await Promise.allSettled(all)
+    expect(results.map((one) => (one.status === 'rejected' ? one.reason.code : 'inflated'))).toEqual([
+      'inflated',
+      'inflated',
+      'inflated',
+      'overloaded',
+    ])
+    expect(await strangers('gzip', gzipSync(text), text.length)).toHaveLength(text.length)
   })
 
   test('[GU17] may be larger than its ratio while it is small', async () => {

@@ -1,4 +1,6 @@
 // Bodies that come compressed, made whole again: on the pool of threads, a few at a time, and never further than allowed.
+// Those of senders that are verified and those of strangers have inflaters of their own, so that nobody without a secret can
+// make the others wait.
 //
 // Invariants: GU17 nothing is inflated beyond the limit that the caller gives, nor beyond `RATIO_MAX` times what came, so that
 // a bomb is refused after a few chunks. What is broken or cut off is refused whole.
@@ -11,8 +13,17 @@ import { AppError } from '../core/errors/index.ts'
 const RATIO_MAX = 200
 /** So much may come out of anything, however small. */
 const FREE_BYTES = 65_536
-/** Threads of the pool are also needed by others, and each of these holds a buffer. */
-const AT_ONCE_MAX = 4
+
+export interface InflaterLimits {
+  /** Threads of the pool are also needed by others, and each of these holds a buffer. */
+  readonly atOnceMax: number
+  /** More are refused. */
+  readonly waitingMax: number
+}
+
+export const OF_VERIFIED: InflaterLimits = { atOnceMax: 3, waitingMax: Number.POSITIVE_INFINITY }
+/** What a stranger sends costs more here than it cost to send. */
+export const OF_STRANGERS: InflaterLimits = { atOnceMax: 1, waitingMax: 256 }
 
 type Decompress = (
   bytes: Uint8Array,
@@ -22,13 +33,16 @@ type Decompress = (
 
 export type Inflater = (encoding: Encoding, bytes: Uint8Array, bytesMax: number) => Promise<Uint8Array>
 
-export function makeInflater(): Inflater {
+export function makeInflater({ atOnceMax, waitingMax }: InflaterLimits): Inflater {
   let running = 0
   const waiting: (() => void)[] = []
   const enter = (): Promise<void> | null => {
-    if (running < AT_ONCE_MAX) {
+    if (running < atOnceMax) {
       running += 1
       return null
+    }
+    if (waiting.length >= waitingMax) {
+      throw new AppError('overloaded', 'too many compressed bodies wait to be verified')
     }
     return new Promise((resolve) => waiting.push(resolve))
   }

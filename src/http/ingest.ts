@@ -11,7 +11,7 @@ import { AppError } from '../core/errors/index.ts'
 import { clientAddress, compileNetworks, publicUrl } from '../core/guard/index.ts'
 import type { IntakeRequest, Received } from '../engine/index.ts'
 import type { HttpApi } from './api.ts'
-import { makeInflater } from './inflate.ts'
+import { makeInflater, OF_STRANGERS, OF_VERIFIED } from './inflate.ts'
 import { isOurFailure, PROBLEM_TYPE, problemHeaders, toProblem } from './problem.ts'
 
 const PREFIX = '/in/'
@@ -42,7 +42,7 @@ export function isIngest(url: string | undefined): boolean {
 
 export function makeIngest(options: IngestOptions): IngestHandler {
   const { bodyBytesMax } = options
-  const inflater = makeInflater()
+  const inflaters = { verified: makeInflater(OF_VERIFIED), strangers: makeInflater(OF_STRANGERS) }
   const isTrusted = compileNetworks(options.trustedProxies)
 
   const answer = (
@@ -113,7 +113,10 @@ export function makeIngest(options: IngestOptions): IngestHandler {
       const input = { peer, headers, isEncrypted: 'encrypted' in socket, target: url as string }
       return publicUrl(input, isTrusted, options.publicBase)
     },
-    ...(encoding !== null && { inflate: (bytesMax: number) => inflater(encoding, body, bytesMax) }),
+    ...(encoding !== null && {
+      inflate: (bytesMax: number, isVerified: boolean) =>
+        inflaters[isVerified ? 'verified' : 'strangers'](encoding, body, bytesMax),
+    }),
   })
 
   const tell = (response: ServerResponse, received: Received) => {

@@ -46,6 +46,8 @@ export interface Scheme {
   readonly sign: (input: SignInput) => Headers
   /** Where a request with this body has to go, if not to the address itself. */
   readonly signedUrl?: (url: string, headers: Headers, body: Uint8Array) => string
+  /** `false`: whatever the body is, `verify` says the same. */
+  readonly signsBody?: false
   /** Lower case; never stored with an event. */
   readonly secretHeaders: readonly string[]
   /** The answer to a question that is no event; null: it is one. Asked only after `verify` has said yes. */

@@ -10,7 +10,7 @@ import type { Instant } from '../time/index.ts'
 import { compileDispatch, type Dispatch } from './dispatch.ts'
 import { type Answer, compileGuards, type Guards } from './guards.ts'
 import type { Verifier, VerifyInput } from './scheme.ts'
-import { compileVerifier, handshakeOf, secretHeadersOf } from './verify.ts'
+import { compileVerifier, handshakeOf, secretHeadersOf, signsBody } from './verify.ts'
 
 export interface EventNames {
   readonly subject: string
@@ -26,6 +26,8 @@ export interface Source {
   /** What the document declares, unless somebody said otherwise while it is in force. */
   readonly status: DefinitionStatus
   readonly verifier: Verifier
+  /** Whether the verdict may depend on the body. */
+  readonly signsBody: boolean
   /** Names of headers, in lower case, that are never stored. */
   readonly secretHeaders: ReadonlySet<string>
   /** Answers what its vendor asks before it sends events; only for requests that were verified. */
@@ -61,6 +63,7 @@ export function compileSource(document: SourceDocument): Source {
     hash: hashDocument(document),
     status: document.status,
     verifier: compileVerifier(document.verify),
+    signsBody: signsBody(document.verify),
     secretHeaders: secretHeadersOf(document.verify),
     vendorHandshake: handshakeOf(document.verify),
     guards: compileGuards(document),

@@ -31,6 +31,11 @@ export function secretHeadersOf(document: VerifyDocument): ReadonlySet<string> {
   return new Set(makeScheme(document).secretHeaders)
 }
 
+/** Whether the verdict on a request may depend on its body. */
+export function signsBody(document: VerifyDocument): boolean {
+  return makeScheme(document).signsBody !== false
+}
+
 /** Answers what a vendor asks before it sends events; ask it only of requests that were verified. */
 export function handshakeOf(document: VerifyDocument): ((input: VerifyInput) => Answer | null) | null {
   return makeScheme(document).handshake ?? null

@@ -12,6 +12,7 @@ export function makeApiKeyScheme({ header, prefix }: Pick<ApiKeyVerify, 'header'
     verify: ({ headers, secrets }) =>
       verifyToken(header, headers[header], (secret, given) => isSameText(given, prefix + secret), secrets),
     sign: ({ secret }) => ({ [header]: prefix + secret }),
+    signsBody: false,
     secretHeaders: [header],
   }
 }
@@ -30,6 +31,7 @@ export function makeWorkfrontScheme(): Scheme {
         secrets,
       ),
     sign: ({ secret }) => ({ [AUTHORIZATION]: `Bearer ${secret}` }),
+    signsBody: false,
     secretHeaders: [AUTHORIZATION],
   }
 }
@@ -53,6 +55,7 @@ export function makeBasicScheme({ username }: Pick<BasicVerify, 'username'>): Sc
     sign: ({ secret }) => ({
       [AUTHORIZATION]: `Basic ${Buffer.from(`${username}:${secret}`).toString('base64')}`,
     }),
+    signsBody: false,
     secretHeaders: [AUTHORIZATION],
   }
 }
