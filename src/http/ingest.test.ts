@@ -28,6 +28,7 @@ async function makeWorld(
   over: {
     bodyBytesMax?: number
     receive?: HttpApi['receive']
+    onRefused?: () => void
     trustedProxies?: readonly string[]
     publicBase?: string
   } = {},
@@ -42,7 +43,10 @@ async function makeWorld(
       accepted.push(request)
       return over.receive ? over.receive(request) : { eventId: 'evt_1' as EventId, duplicate: false }
     },
-    refused: ({ source, address = '' }, { code }) => refused.push({ source, address, code }),
+    refused: ({ source, address = '' }, { code }) => {
+      refused.push({ source, address, code })
+      over.onRefused?.()
+    },
     trustedProxies: over.trustedProxies ?? [],
     publicBase: over.publicBase ?? null,
     bodyBytesMax: over.bodyBytesMax ?? 1_000,
@@ -333,6 +337,23 @@ describe('a body that is too large', () => {
     expect(errors).toEqual([])
   })
 
+  test('[GU27] is refused after those that came before it on the same connection were answered', async () => {
+    let tell = () => {}
+    const refused = new Promise<void>((resolve) => {
+      tell = resolve
+    })
+    const world = await makeWorld({
+      bodyBytesMax: 1_000,
+      receive: async () => {
+        await refused
+        return { eventId: 'evt_1' as EventId, duplicate: false }
+      },
+      onRefused: tell,
+    })
+    const answered = talk(world, `${head}content-length: 2\r\n\r\n{}${head}content-length: 1001\r\n\r\n`)
+    expect((await answered).match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 202', 'HTTP/1.1 413'])
+  })
+
   test('is refused too where the request is refused anyway', async () => {
     const world = await makeWorld({ bodyBytesMax: 1_000 })
     const chunk = `400\r\n${'x'.repeat(1_024)}\r\n`
@@ -355,6 +376,17 @@ describe('what a source answers itself', () => {
     expect(answer).toMatch(/content-type: text\/xml\r\n/)
     expect(answer).toMatch(/content-security-policy: default-src 'none'; sandbox\r\n/)
     expect(answer.endsWith('\r\n\r\n<Response/>')).toBe(true)
+  })
+
+  test('[GU27] has no length where it has no content', async () => {
+    const world = await makeWorld({ receive: async () => ({ handshake: { ...own, status: 204, body: '' } }) })
+    const answer = await talk(
+      world,
+      'GET /in/default/x HTTP/1.1\r\nhost: x\r\n\r\n',
+      'GET /in/default/x HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n',
+    )
+    expect(answer.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 204', 'HTTP/1.1 204'])
+    expect(answer).not.toMatch(/content-length|transfer-encoding|content-type:/i)
   })
 
   test('[GU18] to a handshake, also one that comes with GET', async () => {

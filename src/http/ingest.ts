@@ -18,6 +18,7 @@ const PREFIX = '/in/'
 const NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/
 /** How long a sender may go on sending what nobody wants, so that it gets to read the refusal. */
 const LINGER_MS = 2_000
+const NO_CONTENT = 204
 
 export interface IngestOptions {
   readonly receive: HttpApi['receive']
@@ -52,14 +53,10 @@ export function makeIngest(options: IngestOptions): IngestHandler {
     headers: Readonly<Record<string, string>> | null,
     text: string,
   ) => {
-    const list = [
-      'content-type',
-      type,
-      'content-length',
-      String(Buffer.byteLength(text)),
-      'x-content-type-options',
-      'nosniff',
-    ]
+    const list = ['x-content-type-options', 'nosniff']
+    // An answer without content has neither.
+    if (status !== NO_CONTENT)
+      list.push('content-type', type, 'content-length', String(Buffer.byteLength(text)))
     if (headers !== null) for (const [name, value] of Object.entries(headers)) list.push(name, value)
     if (options.isClosing()) list.push('connection', 'close')
     response.writeHead(status, list).end(text)
@@ -73,23 +70,28 @@ export function makeIngest(options: IngestOptions): IngestHandler {
   }
 
   /** Refuses a body that is still coming: half-closes and lets the rest run out, for a while. */
-  const refuseAndLinger = (request: IncomingMessage, target: Target | null) => {
+  const refuseAndLinger = (request: IncomingMessage, response: ServerResponse, target: Target | null) => {
     const error = new AppError('body_too_large', `the limit is ${bodyBytesMax} bytes`)
     if (target !== null) options.refused(describe(request, target, EMPTY, null), error)
     const problem = toProblem(error, options.requestId())
     const text = JSON.stringify(problem)
     const { socket } = request
-    socket.end(
-      `HTTP/1.1 413 Payload Too Large\r\ncontent-type: ${PROBLEM_TYPE}\r\n` +
-        `content-length: ${Buffer.byteLength(text)}\r\nconnection: close\r\n\r\n${text}`,
-    )
-    // Closing with unread bytes would reset the connection, and the sender would never see the answer.
-    const timer = setTimeout(() => socket.destroy(), LINGER_MS).unref()
-    const close = () => {
-      clearTimeout(timer)
-      socket.destroy()
+    const end = () => {
+      socket.end(
+        `HTTP/1.1 413 Payload Too Large\r\ncontent-type: ${PROBLEM_TYPE}\r\n` +
+          `content-length: ${Buffer.byteLength(text)}\r\nconnection: close\r\n\r\n${text}`,
+      )
+      // Closing with unread bytes would reset the connection, and the sender would never see the answer.
+      const timer = setTimeout(() => socket.destroy(), LINGER_MS).unref()
+      const close = () => {
+        clearTimeout(timer)
+        socket.destroy()
+      }
+      request.once('end', close).once('close', close).resume()
     }
-    request.once('end', close).once('close', close).resume()
+    // Requests that came before it on the same connection are answered first.
+    if (response.socket === null) response.once('socket', end)
+    else end()
   }
 
   /** Most requests need neither of the two addresses: they are made when somebody asks. */
@@ -148,7 +150,7 @@ export function makeIngest(options: IngestOptions): IngestHandler {
       if (size > bodyBytesMax) {
         request.off('data', onData).off('end', onEnd)
         first = more = null
-        refuseAndLinger(request, target)
+        refuseAndLinger(request, response, target)
       } else if (first === null) first = chunk
       else if (more === null) more = [first, chunk]
       else more.push(chunk)
@@ -162,21 +164,24 @@ export function makeIngest(options: IngestOptions): IngestHandler {
 
   return (request, response) => {
     const target = parseTarget(request.url as string)
-    if (target === null) return discard(request, null, () => refuse(response, new AppError('unknown_source')))
+    if (target === null)
+      return discard(request, response, null, () => refuse(response, new AppError('unknown_source')))
     const refuseHere = (error: AppError) =>
-      discard(request, target, () => {
+      discard(request, response, target, () => {
         options.refused(describe(request, target, EMPTY, null), error)
         refuse(response, error)
       })
     if (request.method === 'GET') {
-      return discard(request, target, () => pass(response, describe(request, target, EMPTY, null)))
+      return discard(request, response, target, () => pass(response, describe(request, target, EMPTY, null)))
     }
     if (request.method !== 'POST') {
       const detail = 'events are sent with POST'
       return refuseHere(new AppError('method_not_allowed', detail, { details: { allow: ['POST'] } }))
     }
     const length = request.headers['content-length']
-    if (length !== undefined && Number(length) > bodyBytesMax) return refuseAndLinger(request, target)
+    if (length !== undefined && Number(length) > bodyBytesMax) {
+      return refuseAndLinger(request, response, target)
+    }
     const media = readMediaType(request.headers['content-type'])
     if (!media.ok) return refuseHere(new AppError('wrong_type', media.detail))
     const encoded = readEncoding(request.headers['content-encoding'])
@@ -185,13 +190,18 @@ export function makeIngest(options: IngestOptions): IngestHandler {
   }
 
   /** Reads what is left of a refused request, so that the connection can be used again; too much ends it. */
-  function discard(request: IncomingMessage, target: Target | null, done: () => void): void {
+  function discard(
+    request: IncomingMessage,
+    response: ServerResponse,
+    target: Target | null,
+    done: () => void,
+  ): void {
     let size = 0
     const onData = (chunk: Buffer) => {
       size += chunk.length
       if (size <= bodyBytesMax) return
       request.off('data', onData).off('end', done)
-      refuseAndLinger(request, target)
+      refuseAndLinger(request, response, target)
     }
     request.on('data', onData).once('end', done)
   }
