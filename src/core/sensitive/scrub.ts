@@ -28,7 +28,29 @@ export function makeScrub(paths: readonly string[], payload: JsonValue, header: 
   if (found.values.size === 0) return scrubNothing
   // The longest first: a shorter one inside it must not leave the rest of it.
   const values = [...found.values].sort((one, other) => other.length - one.length)
-  return (text) => values.reduce(hideEach, text)
+  return (text) => hideCut(values.reduce(hideEach, text), values)
+}
+
+/** Where somebody shortened a text, before it came here or while it was told, a value may have lost its end. */
+const CUT = '…'
+
+function hideCut(text: string, values: readonly string[]): string {
+  return text
+    .split(CUT)
+    .map((part) => hideBegun(part, values))
+    .join(CUT)
+}
+
+/** Without what a value begins with, at the end of a text. */
+function hideBegun(text: string, values: readonly string[]): string {
+  let end = text.length
+  for (const value of values) {
+    const begin = value.slice(0, LENGTH_MIN)
+    let at = text.indexOf(begin, Math.max(0, text.length - value.length))
+    while (at !== -1 && !value.startsWith(text.slice(at))) at = text.indexOf(begin, at + 1)
+    if (at !== -1) end = Math.min(end, at)
+  }
+  return end === text.length ? text : text.slice(0, end) + HIDDEN
 }
 
 function hideEach(text: string, value: string): string {
@@ -72,14 +94,13 @@ function gatherAll(value: JsonValue, found: Found): void {
   }
   const text = String(value)
   keep(text, found)
-  // As it stands in JSON that somebody quotes.
-  const quoted = JSON.stringify(text).slice(1, -1)
-  if (quoted !== text) keep(quoted, found)
-  const encoded = encodeText(text)
-  if (encoded !== text) keep(encoded, found)
+  // As it stands in JSON that somebody quotes, in an address, in one line, and as vendors write names of people's accounts.
+  keep(JSON.stringify(text).slice(1, -1), found)
+  keep(encodeText(text), found)
+  keep(text.replace(/\s+/g, ' ').trim(), found)
+  keep(text.toLowerCase(), found)
 }
 
-/** As it stands in an address. */
 function encodeText(text: string): string {
   try {
     return encodeURIComponent(text)

@@ -160,6 +160,16 @@ describe('what is made of sensitive data', () => {
     expect(scrub('ada lovelace has a true 7')).toBe('[hidden] has a true 7')
   })
 
+  test('[SE11] a value that was written in another way, or cut off, is taken out all the same', () => {
+    const scrub = makeScrub(['payload'], ['Ada.L@Example.com', 'Ada   King\n Lovelace', 'aaaaab'], {})
+    expect(scrub('ada.l@example.com is taken')).toBe('[hidden] is taken')
+    expect(scrub('nobody is called Ada King Lovelace')).toBe('nobody is called [hidden]')
+    expect(scrub('taken: Ada.L@Exa… (422)')).toBe('taken: [hidden]… (422)')
+    expect(scrub('taken: ada.l@exa')).toBe('taken: [hidden]')
+    expect(scrub('aaaaaaa')).toBe('aa[hidden]')
+    expect(scrub('Ada… is Ada')).toBe('Ada… is Ada')
+  })
+
   test('[SE11] more values than can be looked for hide the whole text', () => {
     const many = Array.from({ length: 3_000 }, (_, index) => `value-${index}`)
     expect(makeScrub(['payload'], many, {})('anything')).toBe(HIDDEN)
