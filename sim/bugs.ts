@@ -3,7 +3,7 @@
 
 import { putWork } from '../src/adapters/store-memory/state.ts'
 import { outcomeOfError } from '../src/core/function/index.ts'
-import { DEFAULT_TENANT, type EventId, type NodeId, type WorkId } from '../src/core/ids/index.ts'
+import { DEFAULT_TENANT, type NodeId, type WorkId } from '../src/core/ids/index.ts'
 import { FINAL_WORK } from '../src/core/retention/index.ts'
 import { EMPTY_NOTE, type WorkRow } from '../src/core/work/index.ts'
 import type { Decisions } from '../src/engine/index.ts'
@@ -665,36 +665,39 @@ export const BUGS: readonly Bug[] = [
     },
   },
   {
-    name: 'replay-nonce-in-key',
-    about: 'a route sees another event when it is replayed, and works under another key',
-    breaks: ['IN14'],
+    name: 'replay-forgets-its-key',
+    about: 'a route does not know that it has worked on a replayed event before, and makes its key anew',
+    breaks: ['IN20'],
+    profile: (profile) => ({ ...profile, personEveryMs: 1_000, redefineEveryMs: 8_000, messages: 20 }),
+    store: (store) => ({
+      ...store,
+      forTenant(tenant) {
+        const reads = store.forTenant(tenant)
+        return {
+          ...reads,
+          workOfEvent: async (id) => (await reads.workOfEvent(id)).filter(({ kind }) => kind === 'intake'),
+        }
+      },
+    }),
+  },
+  {
+    name: 'copies-replayed',
+    about: 'nobody sees that an event is a copy that was edited for one route, and all get it',
+    breaks: ['IN21'],
     profile: (profile) => ({ ...profile, personEveryMs: 1_000 }),
-    store: (store) => {
-      // Born in nobody's hands, they are claimed.
-      const unborn = changing((commit) => ({
-        ...commit,
-        writes: commit.writes.map((write) =>
-          write.w === 'work.add' && write.work.replayOf === write.work.eventId
-            ? { ...write, lease: null }
-            : write,
-        ),
-      }))(store)
-      return {
-        ...unborn,
-        async claim(request) {
-          const result = await unborn.claim(request)
-          return {
-            ...result,
-            items: result.items.map(({ work, event }) => {
-              const isReplay = work.kind === 'route' && work.replayOf === event.id
-              return isReplay
-                ? { work, event: { ...event, id: `${event.id}-again` as EventId } }
-                : { work, event }
-            }),
-          }
-        },
-      }
-    },
+    store: (store) => ({
+      ...store,
+      forTenant(tenant) {
+        const reads = store.forTenant(tenant)
+        return {
+          ...reads,
+          async event(id) {
+            const event = await reads.event(id)
+            return event?.dedupKey.startsWith('edit:') ? { ...event, dedupKey: event.id } : event
+          },
+        }
+      },
+    }),
   },
   {
     name: 'prunes-what-is-open',

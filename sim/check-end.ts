@@ -113,7 +113,10 @@ function checkMatched(book: Book, dump: StoreDump, event: StoredEvent): void {
     book.violate('N2', `event ${short(event.id)} is matched twice by a route`)
   const made = own.length + (book.dispatched.get(event.id)?.length ?? 0)
   const intake = all.filter(({ kind }) => kind === 'intake')
-  if (intake.some(({ replayOf, state }) => replayOf === event.id && state === 'done')) {
+  // By an intake item of its own, or by that of the event that dispatched it.
+  if (
+    all.some(({ kind, replayOf, state }) => replayOf === event.id && (kind === 'route' || state === 'done'))
+  ) {
     if (made > event.matched) book.violate('N2', `event ${short(event.id)} forgets who matched it`)
     return
   }

@@ -1,5 +1,5 @@
-// N1 and N2 where an event is matched, at the door or later, and IN14: what an event is matched to, what its source dispatches
-// of it, and under which keys its routes work, however often it is replayed.
+// N1 and N2 where an event is matched, at the door or later, IN20 and IN21: what an event is matched to, what its source
+// dispatches of it, under which keys its routes work, however often it is replayed, and what becomes of edited copies.
 
 import type { StoredEvent } from '../src/core/event/index.ts'
 import { DEFAULT_TENANT, type EventId, type WorkId } from '../src/core/ids/index.ts'
@@ -73,6 +73,15 @@ export function makeIntakeChecks({ book, data }: { readonly book: Book; readonly
       complain(event, `dispatches ${given.join() || 'nothing'}, not ${wanted.join() || 'nothing'}`)
   }
 
+  /** A copy that was edited for one route is nothing to the others, who had the original. */
+  const checkCopy = ({ id, dedupKey }: StoredEvent) => {
+    if (!dedupKey.startsWith('edit:')) return
+    const isIntakes = [...book.works.values()].some(
+      ({ kind, eventId, replayOf }) => kind === 'intake' && eventId === id && replayOf?.startsWith('dlq_'),
+    )
+    if (!isIntakes) book.violate('IN21', `${short(id)} is a copy for one route, and is matched by all`)
+  }
+
   return {
     appended(commit, event) {
       if (event.source.startsWith('source:')) noteDispatched(event)
@@ -106,6 +115,7 @@ export function makeIntakeChecks({ book, data }: { readonly book: Book; readonly
         const event = item?.kind === 'intake' ? data.event(DEFAULT_TENANT, item.eventId) : null
         if (event === null) continue
         book.counts.matchedLater += 1
+        if (item?.replayOf === event.id) checkCopy(event)
         if (isMatched(commit, event) === null)
           complain(event, `is matched later to ${consumersOf(commit, event.id).join() || 'nobody'}`)
         checkDispatched(event)
@@ -120,7 +130,7 @@ export function makeIntakeChecks({ book, data }: { readonly book: Book; readonly
       const name = `${item.eventId} ${item.consumer}`
       const before = book.keys.get(name)
       if (before !== undefined && before !== entry.key)
-        book.violate('IN14', `${item.consumer} works on one event under ${before} and ${entry.key}`)
+        book.violate('IN20', `${item.consumer} works on one event under ${before} and ${entry.key}`)
       book.keys.set(name, entry.key)
     },
   }

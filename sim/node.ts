@@ -24,7 +24,7 @@ import type { Gate, MachineClock, VirtualTime } from './clock.ts'
 import type { Faults, Profile } from './faults.ts'
 import { makeFunctions } from './functions.ts'
 import type { Rng } from './random.ts'
-import { CLOCKWORK, CODE_HASH, type ScenarioRoute, SECRET, SOURCES } from './scenario.ts'
+import { CLOCKWORK, CODE_HASH, type ScenarioRoute, SECRET, sourcesWith } from './scenario.ts'
 
 export interface Life extends Gate {
   /** `n1.3`: the third life of node n1. */
@@ -128,7 +128,11 @@ export function startLife(deps: NodeDeps, name: string): Life {
     })
     await before
     try {
-      await engine.apply(DEFAULT_TENANT, [...SOURCES, CLOCKWORK, ...routes.map(({ document }) => document)])
+      await engine.apply(DEFAULT_TENANT, [
+        ...sourcesWith(routes),
+        CLOCKWORK,
+        ...routes.map(({ document }) => document),
+      ])
     } finally {
       done()
     }

@@ -103,6 +103,11 @@ function makeWorld(options: RunOptions): World {
     ...rows,
     trace,
     ...traced,
+    joined(life, node, result) {
+      // What a life asked for before it died may fence the one after it.
+      for (const other of lives) if (other.node === node && other !== life) doubled.add(other)
+      traced.joined?.(life, node, result)
+    },
     applied(life, commits, outcomes) {
       traced.applied?.(life, commits, outcomes)
       schedules.applied(commits, outcomes)
