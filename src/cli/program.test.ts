@@ -197,6 +197,8 @@ describe('[CL9] each of many has an id of its own', () => {
     ['{"id":"e-1","n":1}', 'payload.id', '{"id":"e-1-3","n":1}'],
     ['{"id":9007199254740993}', 'payload.id', '{"id":9007199254740995}'],
     ['{"order":{"id":"x"}}', 'payload.order.id', '{"order":{"id":"x-3"}}'],
+    ['{"a":null,"b":"x"}', 'coalesce(payload.a, payload.b)', '{"a":null,"b":"x-3"}'],
+    ['{"run":"r","time":1}', 'hash(payload.run, payload.time)', '{"run":"r-3","time":1}'],
     ['{"order":7}', 'payload.order.id', '{"order":7}'],
     ['{"id":"e-1"}', null, '{"id":"e-1"}'],
     ['{"id":"e-1"}', 'header.x-id', '{"id":"e-1"}'],

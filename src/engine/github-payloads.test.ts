@@ -18,7 +18,7 @@ verify: { scheme: github, secret: { env: S } }
 subjects: github
 `
 
-test('[SV1] [SV3] all of them are accepted, named and kept byte for byte; with one other bit, none', async () => {
+test('[CA20] [SV1] [SV3] all of them are accepted, named and kept byte for byte; with one other bit, none', async () => {
   const { documents } = compileDefinitions([{ path: 'a.yaml', text: YAML }], { functions: () => null })
   const world = makeWorld(() => null, [SECRET])
   const node = await world.node({ documents: documents as readonly SourceDocument[] })

@@ -49,6 +49,21 @@ test('[CA19] lists what can be published, by source and by a part of the text', 
   expect(emitted.body.items).toMatchObject([{ subject: 'books.>', hasSchema: false }])
 })
 
+test('[CA19] tells what a route waits for from what none does', async () => {
+  const subjects = async (query: string) =>
+    (await world.get(`/catalog?source=shop&${query}`)).body.items.map(
+      (one: { subject: string }) => one.subject,
+    )
+  const [all, wanted, other] = [
+    await subjects(''),
+    await subjects('wanted=true'),
+    await subjects('wanted=false'),
+  ]
+  expect(wanted).toContain('shop.events.paid')
+  expect(other).toContain('shop.notes.*')
+  expect([...wanted, ...other].sort()).toEqual([...all].sort())
+})
+
 test('[CA19] pages go on where the last one ended', async () => {
   const all = (await world.get('/catalog?limit=500')).body.items.map(
     (one: { subject: string }) => one.subject,
@@ -86,4 +101,7 @@ test('[CA19] shows a subject with its schema and the routes that want it, long n
   })
   expect(await world.get('/catalog/nobody.says')).toMatchObject({ status: 404, body: { code: 'not_found' } })
   expect((await world.get('/catalog/a..b')).status).toBe(404)
+  expect((await world.get('/catalog/shop.event.paid')).body.detail).toContain(
+    'did you mean `shop.events.paid`?',
+  )
 })

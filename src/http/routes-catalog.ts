@@ -6,7 +6,8 @@ import type { RouteDocument } from '../core/definition/index.ts'
 import { AppError } from '../core/errors/index.ts'
 import type { TenantId } from '../core/ids/index.ts'
 import { stringifyJson } from '../core/json/index.ts'
-import { parsePattern, patternsMeet } from '../core/subject/index.ts'
+import { makeTrie, parsePattern, parseSubject, patternsMeet } from '../core/subject/index.ts'
+import { closestSubject } from '../definitions/index.ts'
 import type { HttpApi } from './api.ts'
 import { fields, type PageQuery, page, splitQuery, text } from './schemas.ts'
 import { answer, anything, boolean, listOf, nullable, pageOf, shape, string } from './schemas-answers.ts'
@@ -21,7 +22,7 @@ const itemShape = {
 } as const
 const item = shape(itemShape, ['example'])
 
-type CatalogQuery = PageQuery & { readonly source?: string; readonly q?: string }
+type CatalogQuery = PageQuery & { readonly source?: string; readonly q?: string; readonly wanted?: boolean }
 
 export function addCatalogRoutes(app: FastifyInstance, api: Pick<HttpApi, 'definitions'>): void {
   const tags = ['catalog']
@@ -37,18 +38,21 @@ export function addCatalogRoutes(app: FastifyInstance, api: Pick<HttpApi, 'defin
           ...page,
           source: text,
           q: { type: 'string', maxLength: 256, description: 'A part of the subject or of its description.' },
+          wanted: { type: 'boolean', description: '`true`: only those that a route waits for.' },
         }),
         response: { 200: answer('A page', pageOf(item)) },
       },
     },
     async (request, reply) => {
-      const { source, q = '', limit, cursor } = splitQuery(request.query)
-      const { entries } = await readCatalog(api, request.caller.tenant)
-      const wanted = q.toLowerCase()
+      const { source, q = '', wanted, limit, cursor } = splitQuery(request.query)
+      const { entries, routes } = await readCatalog(api, request.caller.tenant)
+      const text = q.toLowerCase()
+      const isWanted = wanted === undefined ? () => true : wantedBy(routes, wanted)
       const found = entries.filter(
         (entry) =>
           (source === undefined || entry.source === source) &&
-          (`${entry.subject} ${entry.description ?? ''}`.toLowerCase().includes(wanted) || wanted === ''),
+          (`${entry.subject} ${entry.description ?? ''}`.toLowerCase().includes(text) || text === '') &&
+          isWanted(entry),
       )
       const from = cursor === null ? 0 : placeAfter(found, cursor)
       const items = found.slice(from, from + limit)
@@ -82,12 +86,25 @@ export function addCatalogRoutes(app: FastifyInstance, api: Pick<HttpApi, 'defin
       const { subject } = request.params
       const { entries, routes } = await readCatalog(api, request.caller.tenant)
       const entry = parsePattern(subject).ok ? findEntry(entries, subject) : undefined
-      if (entry === undefined) throw new AppError('not_found', 'nobody can publish this subject')
+      if (entry === undefined) throw new AppError('not_found', nobodyPublishes(subject, entries))
       const wanting = routes.filter(({ on }) => on.some((pattern) => patternsMeet(pattern, subject)))
       const body = { ...showEntry(entry), schema: entry.schema, routes: wanting.map(({ name }) => name) }
       return reply.type('application/json').send(stringifyJson(body as never))
     },
   )
+}
+
+/** Whether a route waits for it, or none does. */
+function wantedBy(routes: readonly RouteDocument[], wanted: boolean): (entry: Published) => boolean {
+  const patterns = routes.flatMap(({ on }) => on)
+  const trie = makeTrie(patterns.map((pattern) => ({ pattern, value: null })))
+  return ({ subject }) => trie.meets(subject) === wanted
+}
+
+function nobodyPublishes(subject: string, entries: readonly Published[]): string {
+  const known = entries.map((entry) => entry.subject).filter((one) => parseSubject(one).ok)
+  const near = closestSubject(subject, known)
+  return `nobody can publish this subject${near === undefined ? '' : `; did you mean \`${near}\`?`}`
 }
 
 async function readCatalog(

@@ -269,8 +269,10 @@ describe('pausing', () => {
   })
 
   test('[DV16] what cannot be paused says what to do instead', async () => {
-    const { status, body } = await world.post('/definitions/Source/shop/pause')
-    expect([status, body.detail]).toEqual([400, expect.stringContaining('disable it')])
+    const profile = 'kind: Profile\nname: slow\nretry: { attempts: 2, delays: [7s] }\n'
+    await world.post('/definitions/apply', { files: files(profile) })
+    const { status, body } = await world.post('/definitions/Profile/slow/pause')
+    expect([status, body.detail]).toEqual([400, expect.stringContaining('routes')])
     expect((await world.post('/definitions/Route/nobody/pause')).status).toBe(404)
   })
 })

@@ -7,7 +7,7 @@ import type { EventFilter } from '../engine/index.ts'
 import type { Log } from '../ports/log.ts'
 import type { HttpApi } from './api.ts'
 import { BODY_BYTES_MAX } from './body-limits.ts'
-import { eventReplayBody, idParams } from './schemas.ts'
+import { eventReplayBody, idParams, readTimes } from './schemas.ts'
 import { answer, integer, ref, shape, string } from './schemas-answers.ts'
 import { readBodies } from './sensitive.ts'
 
@@ -93,12 +93,7 @@ function readFilter({ ids, filter }: Body): EventFilter {
     throw new AppError('invalid_request', message, { details: { fields: [{ path: '/ids', message }] } })
   }
   if (ids !== undefined) return { ids }
-  const { from, to, ...rest } = filter ?? {}
-  return {
-    ...rest,
-    ...(from === undefined ? {} : { from: Date.parse(from) }),
-    ...(to === undefined ? {} : { to: Date.parse(to) }),
-  }
+  return readTimes(filter ?? {})
 }
 
 /** What a header may hold: visible characters alone. */

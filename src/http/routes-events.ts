@@ -17,7 +17,7 @@ import {
   sendCloudEvent,
   showCloudEvent,
 } from './cloudevents.ts'
-import { eventsQuery, idParams, type PageQuery, splitQuery, unmatchedQuery } from './schemas.ts'
+import { eventsQuery, idParams, type PageQuery, readTimes, splitQuery, unmatchedQuery } from './schemas.ts'
 import { answer, listOf, orElse, pageOf, ref } from './schemas-answers.ts'
 import { showBodies } from './sensitive.ts'
 import { showConsumers, showEnvelope, withJsonMember } from './shapes.ts'
@@ -31,9 +31,11 @@ export function addEventRoutes(
   api: Pick<HttpApi, 'reads'>,
   log: Pick<Log, 'info'>,
 ): void {
-  type Filters = { source?: string; subject?: string; q?: string }
+  type Filters = Readonly<
+    Partial<Record<'source' | 'subject' | 'objectId' | 'correlationId' | 'from' | 'to' | 'q', string>>
+  >
   const list = async (reads: TenantReads, query: PageQuery & Filters & { unmatched?: boolean }) => {
-    const { items, nextCursor } = await reads.events(splitQuery(query))
+    const { items, nextCursor } = await reads.events(readTimes(splitQuery(query)))
     return { items: await withConsumers(reads, items), nextCursor }
   }
 
@@ -56,7 +58,7 @@ export function addEventRoutes(
       const { caller, query, url } = request
       const reads = api.reads(caller.tenant)
       if (!asksFor(request, CLOUD_BATCH)) return list(reads, query)
-      const page = (limit: number) => reads.events(splitQuery({ ...query, limit }))
+      const page = (limit: number) => reads.events(readTimes(splitQuery({ ...query, limit })))
       const show = (event: StoredEvent) => showCloudEvent(event, caller, log)
       const { text, nextCursor } = await readBatch(reads, page, query.limit, show)
       return sendCloudEvent(reply.headers(linkToNext(url, nextCursor)), CLOUD_BATCH, text)

@@ -20,10 +20,15 @@ export const page = {
   limit: { type: 'integer', minimum: 1, maximum: 500, default: LIMIT_DEFAULT },
 } as const
 
+const instantText = { type: 'string', format: 'date-time' } as const
 const eventFilters = {
   ...page,
   source: text,
   subject: text,
+  objectId: { type: 'string', minLength: 1, maxLength: 512, description: 'About this object.' },
+  correlationId: { ...text, description: 'Of this chain of causes.' },
+  from: { ...instantText, description: 'Received at this instant or later.' },
+  to: { ...instantText, description: 'Received before this instant.' },
   q: {
     type: 'string',
     minLength: 1,
@@ -102,7 +107,6 @@ export const bulkReplayBody = fields(
   },
   ['filter'],
 )
-const instantText = { type: 'string', format: 'date-time' } as const
 const EVENTS_NAMED_MAX = 500
 export const eventReplayBody = fields({
   ids: {
@@ -146,6 +150,20 @@ export function splitQuery<Query extends PageQuery>(
   query: Query,
 ): Omit<Query, 'cursor' | 'limit'> & { readonly cursor: string | null; readonly limit: number } {
   return { ...query, cursor: query.cursor ?? null }
+}
+
+interface Times {
+  readonly from?: string
+  readonly to?: string
+}
+
+/** Instants are texts for people, and numbers for the store. */
+export function readTimes<Query extends Times>({ from, to, ...rest }: Query) {
+  return {
+    ...rest,
+    ...(from === undefined ? {} : { from: Date.parse(from) }),
+    ...(to === undefined ? {} : { to: Date.parse(to) }),
+  }
 }
 
 /** People write `crm`; the store knows `route:crm`. */

@@ -204,11 +204,7 @@ function printApplied(session: Session, applied: Applied): void {
 
 // --- What is in force
 
-async function findDefinition(
-  session: Session,
-  given: string,
-  allowed: readonly string[],
-): Promise<Item> {
+async function findDefinition(session: Session, given: string, allowed: readonly string[]): Promise<Item> {
   const written = /^(source|route|profile)\/(.+)$/i.exec(given)
   const kinds = written === null ? allowed : allowed.filter((kind) => kind === written[1]?.toLowerCase())
   const name = written?.[2] ?? given

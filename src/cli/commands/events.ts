@@ -6,12 +6,17 @@ import { type Answer, type Cli, handle, type Session } from '../command.ts'
 import { usageError } from '../failure.ts'
 import { prettyJson } from '../output.ts'
 import { type ListOptions, limitOption, noteRest, readPages } from '../pages.ts'
+import { parseMoment } from '../since.ts'
 import { count, duration } from '../text.ts'
 
 interface EventOptions extends ListOptions {
   readonly q?: string
   readonly source?: string
   readonly subject?: string
+  readonly object?: string
+  readonly correlation?: string
+  readonly from?: string
+  readonly to?: string
   readonly unmatched?: boolean
   readonly follow?: boolean
 }
@@ -24,6 +29,10 @@ export function addEventCommands(program: Command, cli: Cli): void {
     .option('-q, --q <text>', 'only with this text in id, subject, source, object, key or payload')
     .option('--source <name>', 'only of this source')
     .option('--subject <subject>', 'only with this subject')
+    .option('--object <id>', 'only about this object')
+    .option('--correlation <id>', 'only of this chain of causes')
+    .option('--from <when>', 'only those received since: a time, or how long ago, such as 2h')
+    .option('--to <when>', 'only those received before')
     .option('--unmatched', 'only those that no route wanted')
     .option('-f, --follow', 'go on with what arrives, until Ctrl-C')
     .addOption(limitOption())
@@ -50,12 +59,26 @@ const consumersOf = ({ consumers }: Event) =>
 
 async function listEvents(session: Session, options: EventOptions): Promise<void> {
   const { q, source, subject, unmatched } = options
-  const query = { q, source, subject, ...(unmatched === true && { unmatched: true }) }
+  const query = { source, subject, ...(unmatched === true && { unmatched: true }) }
   if (options.follow === true) {
-    if (q !== undefined) throw usageError('--q looks into what is stored; leave it out with --follow')
+    const stored = (['q', 'object', 'correlation', 'from', 'to'] as const).find(
+      (name) => options[name] !== undefined,
+    )
+    if (stored !== undefined)
+      throw usageError(`--${stored} looks into what is stored; leave it out with --follow`)
     return followEvents(session, query)
   }
-  const page = await readPages<Event>(session, '/v1/events', query, options.limit)
+  const instant = (text: string | undefined) =>
+    text === undefined ? undefined : new Date(parseMoment(text, Date.now())).toISOString()
+  const filters = {
+    ...query,
+    q,
+    objectId: options.object,
+    correlationId: options.correlation,
+    from: instant(options.from),
+    to: instant(options.to),
+  }
+  const page = await readPages<Event>(session, '/v1/events', filters, options.limit)
   session.show(page, ({ items }) => {
     const { out } = session
     const rows = items.map((event) => [
@@ -177,11 +200,20 @@ async function explainEvent(session: Session, id: string): Promise<void> {
   session.show(answer, () => {
     const { out } = session
     out.line(`${out.colors.bold(answer.subject)}  ${answer.eventId}`)
+    const isKept = answer.consumers.some(({ verdict }) => verdict === 'kept')
     for (const consumer of answer.consumers) {
       const isMatch = consumer.verdict === 'matched'
-      const mark = isMatch ? out.colors.green('yes') : out.colors.dim('no ')
+      const isOpen = consumer.verdict === 'kept' || (isKept && consumer.verdict === 'would-match')
+      const mark = isMatch
+        ? out.colors.green('yes')
+        : isOpen
+          ? out.colors.yellow('…  ')
+          : out.colors.dim('no ')
       const status = consumer.status === 'active' ? '' : out.colors.yellow(` (${consumer.status})`)
-      const verdict = VERDICTS[consumer.verdict] ?? consumer.verdict
+      const verdict =
+        isKept && consumer.verdict === 'would-match'
+          ? 'would match when the source goes on'
+          : (VERDICTS[consumer.verdict] ?? consumer.verdict)
       out.line(`${mark}  ${out.colors.bold(consumer.name)}${status}  ${verdict}`)
       if (consumer.verdict === 'subject') out.line(`       ${consumer.patterns.join(', ')}`)
       for (const line of renderReasons(consumer.why)) out.line(`       ${line}`)

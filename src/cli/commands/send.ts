@@ -4,6 +4,7 @@ import { randomInt, randomUUID } from 'node:crypto'
 import { type Command, Option } from 'commander'
 import type { SourceDocument } from '../../core/definition/index.ts'
 import { type JsonValue, parseJson, stringifyJson } from '../../core/json/index.ts'
+import { closest, closestSubject } from '../../definitions/index.ts'
 import { findTameNumber, makeGithubSample } from '../../demo/index.ts'
 import { type Cli, collect, handle, type Session, wholeNumber } from '../command.ts'
 import { CliError, problemToError, usageError } from '../failure.ts'
@@ -52,6 +53,12 @@ async function send(session: Session, options: SendOptions, name: string): Promi
   const { api, out } = session
   const source = await readSource(session, name)
   const { document, me } = source
+  if (document.schedule !== undefined) {
+    throw usageError(
+      `${name} is a schedule: it makes its events itself, and nobody sends to it`,
+      `‘millrace publish ${document.subject}’ makes one by hand.`,
+    )
+  }
   const secret = findSecret(source, options.secret, session.env)
   if (secret === null) throw secretUnknown(document.verify)
   const makeBody = await bodyMaker(session, options, document)
@@ -77,7 +84,7 @@ async function send(session: Session, options: SendOptions, name: string): Promi
     const duplicates = sent.filter(({ duplicate }) => duplicate).length
     const last = sent.at(-1)
     out.line(
-      `${count(sent.length, 'event')} sent${duplicates > 0 ? `, ${duplicates} were there already` : ''}`,
+      `${count(sent.length, 'event')} sent${duplicates > 0 ? `, ${duplicates} ${duplicates === 1 ? 'was' : 'were'} there already` : ''}`,
     )
     if (last !== undefined) out.line(`the last: ${last.eventId}\n${last.url}`)
   })
@@ -162,15 +169,24 @@ async function exampleMaker(
   options: SendOptions,
   source: SourceDocument,
 ): Promise<(number: number) => Delivery> {
-  const { items } = await readPages<Example>(session, '/v1/catalog', { source: source.name }, SUBJECTS_MAX)
-  const known = items.filter(({ example }) => example !== undefined)
   const { event } = options
+  const read = async (query: { readonly wanted?: boolean }) => {
+    const all = { source: source.name, ...query }
+    const { items } = await readPages<Example>(session, '/v1/catalog', all, SUBJECTS_MAX)
+    return items.filter(({ example }) => example !== undefined)
+  }
+  // Left to us, one that a route waits for: something happens with it.
+  const [first] = event === undefined ? await read({ wanted: true }) : []
+  const known = first === undefined ? await read({}) : [first]
   const found =
     event === undefined
       ? known[0]
       : known.find(({ subject }) => subject === event || subject.endsWith(`.${event}`))
   if (found === undefined) {
-    const told = known.slice(0, SUBJECTS_TOLD).map(({ subject }) => subject)
+    const subjects = known.map(({ subject }) => subject)
+    const told = subjects.slice(0, SUBJECTS_TOLD)
+    const near = event === undefined ? undefined : nearestSubject(event, subjects)
+    if (near !== undefined) throw usageError(`there is no example ‘${event}’`, `Did you mean ${near}?`)
     throw usageError(
       event === undefined ? `there is no example for ${source.name}` : `there is no example ‘${event}’`,
       told.length === 0
@@ -179,10 +195,20 @@ async function exampleMaker(
     )
   }
   const bytes = encode(found.example)
+  // Another one each time: whoever sends an example twice wants to see it happen twice.
+  const from = 1 + randomInt(SAMPLES)
   return (number) => ({
-    body: number === 0 ? bytes : withOtherId(bytes, source.event.id, number),
+    body: withOtherId(bytes, source.event.id, from + number),
     headers: { ...otherHeaders(source), ...namingHeaders(source, found.subject) },
   })
+}
+
+/** As a whole, or as the last words of it. */
+function nearestSubject(event: string, subjects: readonly string[]): string | undefined {
+  const words = event.split('.').length
+  const endings = new Map(subjects.map((one) => [one.split('.').slice(-words).join('.'), one]))
+  const ending = closest(event, endings.keys())
+  return ending === undefined ? closestSubject(event, subjects) : endings.get(ending)
 }
 
 /** Two vendors say in a header what happened; the subject says it too. */
@@ -215,23 +241,28 @@ export function withOtherId(
   idExpression: string | null,
   number: number,
 ): Uint8Array<ArrayBuffer> {
-  const path = /^payload((?:\.\w+)+)$/
-    .exec(idExpression ?? '')?.[1]
-    ?.slice(1)
-    .split('.')
-  if (path === undefined) return body
+  // Also where it is one of several, or a part of a hash: the first that is there.
+  const paths = [...(idExpression ?? '').matchAll(/\bpayload\.(\w+(?:\.\w+)*)/g)].map(([, path]) =>
+    String(path),
+  )
+  if (paths.length === 0) return body
   const value = parseJson(Buffer.from(body).toString('utf8'))
+  return paths.some((path) => putOtherId(value, path.split('.'), number)) ? encode(value) : body
+}
+
+function putOtherId(value: JsonValue, path: readonly string[], number: number): boolean {
   let inner = value as Record<string, JsonValue>
   for (const name of path.slice(0, -1)) {
-    if (typeof inner !== 'object' || inner === null) return body
+    if (typeof inner !== 'object' || inner === null) return false
     inner = inner[name] as Record<string, JsonValue>
   }
   const last = path.at(-1) as string
-  if (typeof inner !== 'object' || inner === null || !(last in inner)) return body
+  if (typeof inner !== 'object' || inner === null || !(last in inner)) return false
   const old = inner[last]
+  if (typeof old === 'object') return false
   inner[last] =
     typeof old === 'number' || typeof old === 'bigint' ? BigInt(old) + BigInt(number) : `${old}-${number + 1}`
-  return encode(value)
+  return true
 }
 
 function explainRefusal(status: number, answer: JsonValue, { name, verify }: SourceDocument): CliError {

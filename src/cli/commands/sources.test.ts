@@ -75,6 +75,11 @@ test('[LI6] send has an example for a source of another vendor, and for one’s 
   expect(await subjectOf(shopify.eventId)).toBe('shopify.events.orders.create')
   const own = await ask<Sent>('send both --event lost')
   expect(await subjectOf(own.eventId)).toBe('both.events.lost')
+  // An example that is sent again is another event; left to us, it is one that a route waits for.
+  expect((await ask<Sent>('send stripe --event invoice.paid')).duplicate).toBe(false)
+  expect(await subjectOf((await ask<Sent>('send both')).eventId)).toBe('both.events.paid')
+  const misspelt = await run(['send', 'stripe', '--event', 'invoice.payed'])
+  expect(misspelt.stderr).toContain('Did you mean stripe.events.invoice.paid?')
   const unknown = await run(['send', 'both', '--event', 'nonsense'])
   expect(unknown).toMatchObject({
     code: 2,
@@ -116,6 +121,11 @@ test('[LI8] what was turned away, the catalog, and a replay of events after a lo
   expect(shown.stdout).toMatch(/^routes +both$/m)
   expect(shown.stdout).toContain('"type": "paid"')
   expect((await run(['catalog', 'nobody.publishes.it'])).code).toBe(6)
+  const count = async (line: string) => (await ask<{ items: object[] }>(line)).items.length
+  expect(await count('events --source both --from 1h')).toBeGreaterThan(0)
+  expect(await count('events --source both --to 1h')).toBe(0)
+  expect(await count('events --correlation nobody')).toBe(0)
+  expect((await run(['events', '--from', 'soon'])).code).toBe(2)
 
   expect((await run(['replay', 'events'])).code).toBe(2)
   const asked = await run(['replay', 'events', '--subject', 'both.events.paid', '--from', '1h'])

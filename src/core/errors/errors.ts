@@ -32,7 +32,7 @@ export const ERRORS = {
     kind: 'not_found',
     status: 410,
     title: 'The source is disabled',
-    next: 'Set `status: active` in its definition and apply it.',
+    next: 'Resume it with `millrace resume <source>` or in the console; where its definition says `status: disabled`, change that and apply it.',
   },
   address_refused: {
     kind: 'unauthorized',
@@ -109,7 +109,7 @@ export const ERRORS = {
   event_invalid: {
     kind: 'invalid',
     status: 400,
-    title: 'This is not a CloudEvent as it can be taken',
+    title: 'The CloudEvent cannot be taken',
     next: 'Mend the attributes that the detail names, and send it again; nothing was kept.',
   },
   body_too_large: {

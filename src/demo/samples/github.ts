@@ -17,6 +17,7 @@ export const hasLongTitle = (number: number) => number % 20 === 0
 
 function makeIssue(number: number) {
   return {
+    id: 2_400_000_000 + number,
     number: issueNumber(number),
     title: hasLongTitle(number) ? LONG_TITLE : pick(TITLES, number),
     user: { login: pick(PEOPLE, number) },

@@ -860,6 +860,8 @@ export interface Operations {
       readonly source?: string | undefined
       /** A part of the subject or of its description. */
       readonly q?: string | undefined
+      /** `true`: only those that a route waits for. */
+      readonly wanted?: boolean | undefined
     }
     answer: {
       readonly items: readonly ({
@@ -978,6 +980,14 @@ export interface Operations {
       readonly limit?: number | undefined
       readonly source?: string | undefined
       readonly subject?: string | undefined
+      /** About this object. */
+      readonly objectId?: string | undefined
+      /** Of this chain of causes. */
+      readonly correlationId?: string | undefined
+      /** Received at this instant or later. */
+      readonly from?: string | undefined
+      /** Received before this instant. */
+      readonly to?: string | undefined
       /** A piece of the id, subject, source, object id, correlation id, dedup key or payload; small and capital letters are alike. */
       readonly q?: string | undefined
       readonly unmatched?: boolean | undefined
@@ -1111,6 +1121,14 @@ export interface Operations {
       readonly limit?: number | undefined
       readonly source?: string | undefined
       readonly subject?: string | undefined
+      /** About this object. */
+      readonly objectId?: string | undefined
+      /** Of this chain of causes. */
+      readonly correlationId?: string | undefined
+      /** Received at this instant or later. */
+      readonly from?: string | undefined
+      /** Received before this instant. */
+      readonly to?: string | undefined
       /** A piece of the id, subject, source, object id, correlation id, dedup key or payload; small and capital letters are alike. */
       readonly q?: string | undefined
     }
@@ -1617,19 +1635,19 @@ export const OPERATIONS = {
   getStats: ['GET', '/v1/stats', ['minutes']],
   getSubject: ['GET', '/v1/catalog/{subject}', []],
   getWork: ['GET', '/v1/work/{id}', []],
-  listCatalog: ['GET', '/v1/catalog', ['cursor', 'limit', 'source', 'q']],
+  listCatalog: ['GET', '/v1/catalog', ['cursor', 'limit', 'source', 'q', 'wanted']],
   listDeadLetterGroups: ['GET', '/v1/dead-letters/groups', ['state']],
   listDeadLetters: ['GET', '/v1/dead-letters', ['cursor', 'limit', 'state', 'consumer', 'class', 'reason', 'cause']],
   listDefinitionVersions: ['GET', '/v1/definitions/versions', ['cursor', 'limit']],
   listDefinitions: ['GET', '/v1/definitions', ['kind']],
-  listEvents: ['GET', '/v1/events', ['cursor', 'limit', 'source', 'subject', 'q', 'unmatched']],
+  listEvents: ['GET', '/v1/events', ['cursor', 'limit', 'source', 'subject', 'objectId', 'correlationId', 'from', 'to', 'q', 'unmatched']],
   listKeys: ['GET', '/v1/keys', ['cursor', 'limit']],
   listLedger: ['GET', '/v1/ledger', ['cursor', 'limit', 'state', 'key']],
   listRejections: ['GET', '/v1/rejections', ['cursor', 'limit', 'source', 'reason']],
   listReplays: ['GET', '/v1/replays', ['cursor', 'limit']],
   listSecrets: ['GET', '/v1/secrets', ['cursor', 'limit']],
   listTenants: ['GET', '/v1/tenants', ['cursor', 'limit']],
-  listUnmatched: ['GET', '/v1/unmatched', ['cursor', 'limit', 'source', 'subject', 'q']],
+  listUnmatched: ['GET', '/v1/unmatched', ['cursor', 'limit', 'source', 'subject', 'objectId', 'correlationId', 'from', 'to', 'q']],
   listWork: ['GET', '/v1/work', ['cursor', 'limit', 'state', 'consumer', 'class']],
   makeSignInLink: ['POST', '/v1/session/links', []],
   pauseDefinition: ['POST', '/v1/definitions/{kind}/{name}/pause', []],
