@@ -3,7 +3,7 @@ import type { SourceDocument } from '../core/definition/index.ts'
 import { DEFAULT_TENANT } from '../core/ids/index.ts'
 import { HOUR, MINUTE } from '../core/time/index.ts'
 import { StoreError } from '../ports/store.ts'
-import { CREATED, HTTP, makeWorld, type NodeOptions, ROUTE, type World } from './world.fixture.ts'
+import { CREATED, HTTP, makeHand, makeWorld, type NodeOptions, ROUTE, type World } from './world.fixture.ts'
 
 const EVERY_MINUTE: SourceDocument = {
   kind: 'Source',
@@ -74,6 +74,42 @@ describe('schedules', () => {
     expect(await firedIn(world)).toHaveLength(3)
     const { items } = await world.reads.events({ cursor: null, limit: 9 })
     expect(items.map(({ duplicates }) => duplicates)).toEqual([0, 0, 0])
+  })
+
+  test('[SC14] a node that has not heard of a change costs no slot', async () => {
+    const world = makeWorld(() => CREATED)
+    // It asks for news every five seconds, and not right at a slot.
+    await world.pass(2_500)
+    await world.node({ documents: [EVERY_MINUTE, WANTING] })
+    const first = firstSlot(world)
+    const held = makeHand<void>()
+    let isSlow = false
+    const slow: NodeOptions['faults'] = {
+      commit: (_commit, pass) => (isSlow ? held.promise.then(pass) : pass()),
+    }
+    const two = await world.node({ name: 'two', documents: [EVERY_MINUTE, WANTING], faults: slow })
+    await world.pass(first - world.now() - 1_000)
+    const changed = two.engine.apply(DEFAULT_TENANT, [scheduled({ cron: '0-59 * * * *' }), WANTING])
+    await world.pass(999)
+    await changed
+    // The other one is the first to see the slot.
+    isSlow = true
+    await world.pass(100)
+    isSlow = false
+    held.give()
+    await world.pass(MINUTE)
+    expect((await firedIn(world)).map(({ slot }) => slot)).toEqual([iso(first), iso(first + MINUTE)])
+  })
+
+  test('[SC14] a node that has not heard of a pause does not fire', async () => {
+    const { world, node, first } = await startWorld()
+    await world.node({ name: 'two', documents: [EVERY_MINUTE, WANTING] })
+    await world.pass(first - world.now() - 1_000)
+    const said = { by: 'mona', reason: null }
+    const paused = node.engine.definitions.control(DEFAULT_TENANT, 'Source', 'tick', 'pause', said)
+    await world.pass(2 * MINUTE)
+    await paused
+    expect(await firedIn(world)).toEqual([])
   })
 
   test('[SC7] a lost answer fires nothing twice', async () => {

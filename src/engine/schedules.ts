@@ -167,6 +167,11 @@ export function makeSchedules(
     known.delete(id)
     const now = time.now()
     const { steps, told } = decideSchedule(kept.record, schedule, source.status, slots, now)
+    if (steps.length > 0) {
+      // Nothing is done by a definition that another node has changed or paused meanwhile.
+      await deps.refresh(tenant)
+      if (registry.source(tenant, name) !== source) return now
+    }
     if (told !== null) log.info(TOLD[told], { tenant, source: name, slots: steps.length })
     for (const step of steps.slice(0, STEPS_MAX)) {
       if (isStopped) return Number.POSITIVE_INFINITY
