@@ -315,6 +315,23 @@ describe('Standard Webhooks', () => {
     expect(secretHeadersOf(v1.document).has('svix-signature')).toBe(true)
   })
 
+  test('[SV19] an id beside the one that is signed must be the same', () => {
+    const sealed = seal(v1, bodyOf(v1, 'x'))
+    const signedId = sealed.headers['webhook-id'] as string
+    const asSvix = Object.fromEntries(
+      Object.entries(sealed.headers).map(([name, value]) => [name.replace('webhook-', 'svix-'), value]),
+    )
+    for (const [headers, name] of [
+      [sealed.headers, 'svix-id'],
+      [asSvix, 'webhook-id'],
+    ] as const) {
+      expect(open(v1, { ...sealed, headers: { ...headers, [name]: signedId } })).toEqual({ ok: true })
+      expect(open(v1, { ...sealed, headers: { ...headers, [name]: 'another' } })).toMatchObject({
+        code: 'signature_wrong',
+      })
+    }
+  })
+
   test('[SV8] a public key is never the key of an HMAC', () => {
     const body = bodyOf(v1, 'x')
     const publicBytes = ASYMMETRIC.verifyWith.slice('whpk_'.length)

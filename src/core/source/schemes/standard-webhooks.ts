@@ -82,6 +82,10 @@ function verifyStandard(
   if (listed === undefined || listed === '') return missing(`${family}-signature`)
   if (id === undefined || id === '') return missing(`${family}-id`)
   if (time === undefined || time === '') return missing(`${family}-timestamp`)
+  const unsigned = FAMILIES.find((name) => (headers[`${name}-id`] ?? id) !== id)
+  if (unsigned !== undefined) {
+    return refuse('signature_wrong', `the header ${unsigned}-id is not signed, and not ${family}-id`)
+  }
   const place = `the header ${family}-timestamp`
   const sentAt = readInstant(time, place)
   if (typeof sentAt === 'object') return sentAt
