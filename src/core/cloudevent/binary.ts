@@ -52,7 +52,7 @@ function readBody(body: Uint8Array, datacontenttype: string | null, depth: numbe
   if (!isJson) return text === null ? { form: 'base64', text: toBase64(body) } : { form: 'text', text }
   if (text === null) return { attribute: 'data', message: 'the body is not UTF-8' }
   try {
-    parseJson(text, { depth })
+    parseJson(text, { depth, duplicateKeys: 'refuse' })
     return { form: 'json', text }
   } catch (error) {
     if (!(error instanceof JsonError)) throw error

@@ -221,6 +221,13 @@ describe('what is not a CloudEvent', () => {
     expect(faultOf({ 'content-type': 'text/plain' }, Buffer.from([0xff]))).toBe(null)
   })
 
+  test('[GU28] a key that is there twice is refused in binary mode as in the others', () => {
+    const headers = { ...commonHeaders, 'ce-id': '1', 'content-type': 'application/json' }
+    const read = (body: string) => parseBinary(headers, Buffer.from(body), DEPTH)
+    expect(read('{"a":1,"\\u0061":2}')).toMatchObject({ ok: false, faults: [{ attribute: 'data' }] })
+    expect(read('{"a":1,"b":{"a":2}}')).toMatchObject({ ok: true })
+  })
+
   test('[CE4] nothing that is sent breaks the reader', () => {
     const member = fc.tuple(
       fc.oneof(
