@@ -49,7 +49,9 @@ function checkGone(
   const gone = new Set<string>(events.map(({ id }) => id))
   book.counts.pruned += events.length
 
-  for (const { id, source, dedupKey, receivedAt } of events) {
+  for (const { id, source, causationId, dedupKey, receivedAt } of events) {
+    if (source.startsWith('source:') && causationId !== null && left.has(causationId))
+      book.violate('N2', `event ${short(id)} goes before the one that it was made of`)
     if (receivedAt + request.otherwiseMs > now) book.violate('N2', `event ${short(id)} goes before its time`)
     const isLast = !before.events.some(
       (other) => other.source === source && other.dedupKey === dedupKey && other.receivedAt > receivedAt,

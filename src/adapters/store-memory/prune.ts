@@ -1,9 +1,16 @@
 // Retention: events that nothing needs any more go, with everything that hangs on them.
 
 import type { StoredEvent } from '../../core/event/index.ts'
-import type { WorkId } from '../../core/ids/index.ts'
+import type { EventId, WorkId } from '../../core/ids/index.ts'
 import type { Pruned, PruneRequest } from '../../core/retention/index.ts'
-import { CLOSED_LETTERS, FINAL_WORK, keepMsOf, OPEN_ENTRIES, pruneEnd } from '../../core/retention/index.ts'
+import {
+  CLOSED_LETTERS,
+  FINAL_WORK,
+  keeperOf,
+  keepMsOf,
+  OPEN_ENTRIES,
+  pruneEnd,
+} from '../../core/retention/index.ts'
 import type { Instant } from '../../core/time/index.ts'
 import { ownRows } from './pages.ts'
 import { compareText, joinKey, type MemoryState, putWork } from './state.ts'
@@ -49,6 +56,8 @@ function letterKeys(state: MemoryState, { tenant, id }: StoredEvent): string[] {
 function isNeeded(state: MemoryState, now: Instant, event: StoredEvent): boolean {
   const window = state.dedup.get(joinKey(event.tenant, event.source, event.dedupKey))
   if (window?.event === event.id && window.until > now) return true
+  const keeper = keeperOf(event)
+  if (keeper !== null && state.events.get(keeper as EventId)?.tenant === event.tenant) return true
   const work = state.workOfEvent.get(event.id) ?? []
   if (work.some((id) => !isFinal(state, id))) return true
   if (

@@ -5,7 +5,14 @@
 
 import type { QueryResult } from 'pg'
 import type { Pruned, PruneRequest } from '../../core/retention/index.ts'
-import { CLOSED_LETTERS, FINAL_WORK, keepMsOf, OPEN_ENTRIES, pruneEnd } from '../../core/retention/index.ts'
+import {
+  CLOSED_LETTERS,
+  FINAL_WORK,
+  keeperOf,
+  keepMsOf,
+  OPEN_ENTRIES,
+  pruneEnd,
+} from '../../core/retention/index.ts'
 import type { Instant } from '../../core/time/index.ts'
 import { type Pool, prepare, sendAll } from './connection.ts'
 import { classifyError, toStoreError } from './errors.ts'
@@ -14,6 +21,7 @@ import { escapeText, makeArray } from './parameters.ts'
 
 interface OldEvent {
   readonly id: string
+  readonly keeper: string | null
   readonly hash: Buffer
 }
 
@@ -40,7 +48,7 @@ async function tryPrune(pool: Pool, schema: string, request: PruneRequest): Prom
   const now: Instant = clock.now
   const { rows } = await pool.query(
     prepare(
-      'SELECT t.id, t.source, t.dedup_key AS "dedupKey", t.received_at AS "receivedAt" ' +
+      'SELECT t.id, t.source, t.causation_id AS "causationId", t.dedup_key AS "dedupKey", t.received_at AS "receivedAt" ' +
         `FROM ${schema}.event AS t WHERE t.tenant = $1::text AND t.id > $2::text AND t.id < $3::text ` +
         'ORDER BY t.id LIMIT $4::int8',
       [escapeText(tenant), escapeText(after ?? ''), pruneEnd(request, now), scanMax + 1],
@@ -49,7 +57,11 @@ async function tryPrune(pool: Pool, schema: string, request: PruneRequest): Prom
   const seen = rows.slice(0, scanMax)
   const old = seen
     .filter((row) => row.receivedAt + keepMsOf(request, row.source) <= now)
-    .map((row) => ({ id: row.id, hash: hashKey(joinKey(tenant, row.source, row.dedupKey)) }))
+    .map((row) => ({
+      id: row.id,
+      keeper: keeperOf(row),
+      hash: hashKey(joinKey(tenant, row.source, row.dedupKey)),
+    }))
   const gone = old.length === 0 ? NONE : await deleteOld(pool, schema, tenant, now, old)
   return { ...gone, next: rows.length > seen.length ? (seen.at(-1)?.id ?? null) : null }
 }
@@ -68,6 +80,10 @@ async function deleteOld(
       old.map(({ id }) => id),
     ),
   ]
+  const keepers = makeArray(
+    'text',
+    old.flatMap(({ keeper }) => keeper ?? []),
+  )
   const hashes = makeArray(
     'uuid',
     old.map(({ hash }) => hash),
@@ -86,30 +102,37 @@ async function deleteOld(
     )
   const client = await pool.connect()
   try {
-    const [, events, known, dedup, work, workCounts, letters, letterCounts, entries] = await sendAll(client, [
-      prepare('BEGIN'),
-      prepare(
-        `SELECT t.id FROM ${schema}.event AS t WHERE t.tenant = $1::text AND t.id = ANY ($2::text[]) ` +
-          'ORDER BY t.id FOR UPDATE SKIP LOCKED',
-        ids,
-      ),
-      prepare(`SELECT t.hash, t.event FROM ${schema}.dedup AS t WHERE t.hash = ANY ($1::uuid[])`, [hashes]),
-      prepare(
-        `SELECT t.hash, t.event, t.until FROM ${schema}.dedup AS t WHERE t.hash = ANY ($1::uuid[]) ` +
-          'ORDER BY t.hash FOR UPDATE SKIP LOCKED',
-        [hashes],
-      ),
-      locked('t.id, t.event_id AS event, t.state', 'work'),
-      counted('work'),
-      locked('t.id, t.event_id AS event, t.state', 'dead_letter'),
-      counted('dead_letter'),
-      prepare(
-        `SELECT DISTINCT t.event_id AS event FROM ${schema}.work AS t JOIN ${schema}.ledger AS l ` +
-          `ON l.work = t.id COLLATE "default" AND l.tenant = t.tenant AND l.state IN (${quoted(OPEN_ENTRIES)}) ` +
-          'WHERE t.tenant = $1::text AND t.event_id = ANY ($2::text[])',
-        ids,
-      ),
-    ])
+    const [, causes, events, known, dedup, work, workCounts, letters, letterCounts, entries] = await sendAll(
+      client,
+      [
+        prepare('BEGIN'),
+        prepare(
+          `SELECT t.id FROM ${schema}.event AS t WHERE t.tenant = $1::text AND t.id = ANY ($2::text[])`,
+          [escapeText(tenant), keepers],
+        ),
+        prepare(
+          `SELECT t.id FROM ${schema}.event AS t WHERE t.tenant = $1::text AND t.id = ANY ($2::text[]) ` +
+            'ORDER BY t.id FOR UPDATE SKIP LOCKED',
+          ids,
+        ),
+        prepare(`SELECT t.hash, t.event FROM ${schema}.dedup AS t WHERE t.hash = ANY ($1::uuid[])`, [hashes]),
+        prepare(
+          `SELECT t.hash, t.event, t.until FROM ${schema}.dedup AS t WHERE t.hash = ANY ($1::uuid[]) ` +
+            'ORDER BY t.hash FOR UPDATE SKIP LOCKED',
+          [hashes],
+        ),
+        locked('t.id, t.event_id AS event, t.state', 'work'),
+        counted('work'),
+        locked('t.id, t.event_id AS event, t.state', 'dead_letter'),
+        counted('dead_letter'),
+        prepare(
+          `SELECT DISTINCT t.event_id AS event FROM ${schema}.work AS t JOIN ${schema}.ledger AS l ` +
+            `ON l.work = t.id COLLATE "default" AND l.tenant = t.tenant AND l.state IN (${quoted(OPEN_ENTRIES)}) ` +
+            'WHERE t.tenant = $1::text AND t.event_id = ANY ($2::text[])',
+          ids,
+        ),
+      ],
+    )
     const windows = byHash(rowsOf(dedup))
     const owned = byHash(rowsOf(known))
     const own = new Set(rowsOf(events).map((row) => row.id))
@@ -118,11 +141,15 @@ async function deleteOld(
       ...openOnes(rowsOf(work), rowsOf(workCounts), FINAL_WORK),
       ...openOnes(rowsOf(letters), rowsOf(letterCounts), CLOSED_LETTERS),
     ])
-    const going = old.filter(({ id, hash }) => {
+    const there = new Set(rowsOf(causes).map((row) => row.id))
+    // By id: a cause is before what it caused, and goes with it if it can.
+    const going = old.filter(({ id, keeper, hash }) => {
       const key = hash.toString('hex')
       // A key of its own that somebody else holds is being looked at right now: it may be a duplicate that arrives.
       const isFree = owned.get(key)?.event !== id || (windows.get(key)?.until ?? now + 1) <= now
-      return own.has(id) && !open.has(id) && isFree
+      const isGoing = own.has(id) && !open.has(id) && isFree && !(keeper !== null && there.has(keeper))
+      if (isGoing) there.delete(id)
+      return isGoing
     })
     const goingIds = new Set(going.map(({ id }) => id))
     const idsOf = (rows: QueryResult['rows']) =>

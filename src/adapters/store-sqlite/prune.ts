@@ -2,7 +2,7 @@
 // else writes), so a look that finds nothing costs no flush.
 
 import type { Pruned, PruneRequest } from '../../core/retention/index.ts'
-import { keepMsOf, pruneEnd } from '../../core/retention/index.ts'
+import { keeperOf, keepMsOf, pruneEnd } from '../../core/retention/index.ts'
 import type { Instant } from '../../core/time/index.ts'
 import { findOwnHash } from './keys.ts'
 import type { Session } from './session.ts'
@@ -12,6 +12,7 @@ interface OldEvent {
   readonly seq: number
   readonly id: string
   readonly source: Stored
+  readonly causation_id: string | null
   readonly received_at: number
   readonly dedup_until: number
   readonly dedup_key: Stored
@@ -35,12 +36,17 @@ export function pruneEvents(
   )
   const isMore = seen.length > request.scanMax
   if (isMore) seen.pop()
-  const old = seen.filter(
-    (row) =>
-      row.received_at + keepMsOf(request, fromStored(row.source)) <= now &&
-      (row.dedup_until <= now || hashOf(session, tenant, row) === null) &&
-      !isNeeded(session, tenant, row.id),
-  )
+  const going = new Set<string>()
+  const isOver = (row: OldEvent) =>
+    row.received_at + keepMsOf(request, fromStored(row.source)) <= now &&
+    (row.dedup_until <= now || hashOf(session, tenant, row) === null) &&
+    !isNeeded(session, tenant, row.id) &&
+    !isKept(session, tenant, row, going)
+  const old = seen.filter((row) => {
+    if (!isOver(row)) return false
+    going.add(row.id)
+    return true
+  })
   const gone = old.length === 0 ? none() : transact(() => deleteEvents(session, tenant, old))
   return { ...gone, next: isMore ? (seen.at(-1)?.id ?? null) : null }
 }
@@ -51,6 +57,12 @@ function isNeeded({ sql }: Session, tenant: number, id: string): boolean {
   return [sql.openWork, sql.openLetter, sql.openEntry].some(
     (statement) => statement.get(tenant, id) !== undefined,
   )
+}
+
+/** By the event that it was made of. `going`: those that go with this piece; a cause is before what it caused. */
+function isKept({ sql }: Session, tenant: number, row: OldEvent, going: ReadonlySet<string>): boolean {
+  const keeper = keeperOf({ source: fromStored(row.source), causationId: row.causation_id })
+  return keeper !== null && !going.has(keeper) && sql.hasEvent.get(tenant, keeper) !== undefined
 }
 
 function hashOf(session: Session, tenant: number, { seq, source, dedup_key }: OldEvent): string | null {

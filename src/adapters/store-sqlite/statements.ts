@@ -117,7 +117,7 @@ export function prepareStatements(db: DatabaseSyncInstance) {
     deleteRecord: db.prepare('DELETE FROM record WHERE tenant = ? AND kind = ? AND key = ?'),
 
     oldEvents: db.prepare(
-      'SELECT seq, id, source, received_at, dedup_until, dedup_key FROM event' +
+      'SELECT seq, id, source, causation_id, received_at, dedup_until, dedup_key FROM event' +
         ' WHERE tenant = ? AND id > ? AND id < ? ORDER BY id LIMIT ?',
     ),
     // In the numbers of codes.ts: leased, ready, waiting, parked; and the ledger's reserved and unknown.

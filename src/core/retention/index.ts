@@ -2,6 +2,7 @@ export {
   CLOSED_LETTERS,
   FINAL_WORK,
   type KeepTimes,
+  keeperOf,
   keepMsOf,
   OPEN_ENTRIES,
   type Pruned,

@@ -32,6 +32,20 @@ export function pruneEnd({ keepMs, otherwiseMs }: KeepTimes, now: Instant): Even
   return eventIdAt(now - shortestMs + CLOCK_MARGIN_MS)
 }
 
+/**
+ * The event that one must not outlive, or null. What the rules of a source made of an event goes with it or later: were it
+ * missing, a replay would make it again under another id, and its routes would not know it.
+ */
+export function keeperOf({
+  source,
+  causationId,
+}: {
+  readonly source: string
+  readonly causationId: string | null
+}): string | null {
+  return source.startsWith('source:') ? causationId : null
+}
+
 export interface PruneRequest extends KeepTimes {
   readonly tenant: TenantId
   /** Where the walk goes on: `next` of the call before; null from the start. */

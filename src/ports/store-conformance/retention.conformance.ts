@@ -75,6 +75,23 @@ export function retentionRules(kit: () => Kit): void {
       expect(await prune()).toMatchObject({ events: 1, work: 2 })
     })
 
+    test('[ST101] what rules made of an event goes with it, and not before', async () => {
+      const parent = await add()
+      const child = await add({ source: 'source:shop', causationId: parent.event.id })
+      const emitted = await add({ source: 'route:crm', causationId: parent.event.id })
+      await kit().apply([settle(child), settle(emitted)])
+      await kit().advance(DAY)
+      expect(await prune()).toMatchObject({ events: 1 })
+      expect(await isThere(emitted.event.id)).toBe(false)
+      expect(await isThere(child.event.id)).toBe(true)
+      await kit().apply([settle(parent)])
+      expect(await prune()).toMatchObject({ events: 2, work: 2 })
+      const orphan = await add({ source: 'source:shop', causationId: parent.event.id })
+      await kit().apply([settle(orphan)])
+      await kit().advance(DAY)
+      expect(await prune()).toMatchObject({ events: 1 })
+    })
+
     test('[ST95] nor with an open dead letter, or an effect under way or in doubt', async () => {
       const letters = ['open', 'ready_to_replay', 'replaying', 'resolved', 'discarded'] as const
       const added = await Promise.all(letters.map(() => add()))
