@@ -7,7 +7,7 @@ import {
 } from '../../../src/core/definition/index.ts'
 import { ERRORS } from '../../../src/core/errors/index.ts'
 import { compileDefinitions } from '../../../src/definitions/index.ts'
-import { reasonInWords, routeFor, secretsInWords, verifyInWords } from './source-words.ts'
+import { reasonInWords, routeFor, secretsInWords, subjectInShort, verifyInWords } from './source-words.ts'
 
 test('[CO1] every scheme has its words', () => {
   const schemes = [...PLAIN_SCHEMES, ...TIMED_SCHEMES, ...ADDRESSED_SCHEMES, ...TIMED_ADDRESSED_SCHEMES]
@@ -39,3 +39,9 @@ test.each(['github.events.issues.opened', 'slack.events.slash_command.*'])(
     expect(text).toContain(JSON.stringify(subject))
   },
 )
+
+test('[CO1] a subject is told without its formulas', () => {
+  expect(subjectInShort('orders.events.paid')).toBe('orders.events.paid')
+  expect(subjectInShort('a.{{ token(payload.b) }}.c')).toBe('a.….c')
+  expect(subjectInShort("a.{{ coalesce(x, '}}') }}{{ '.' + y }}")).toBe('a.…')
+})

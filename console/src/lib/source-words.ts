@@ -75,6 +75,11 @@ export function secretsInWords({ secret = [] }: Verify): string | null {
   return `${names.join(', then ')}${names.length > 1 ? ': each is good while one replaces the other' : ''}`
 }
 
+/** A subject's template with an ellipsis for what is computed: what stands in it is told on the source's page. */
+export function subjectInShort(template: string): string {
+  return template.replaceAll(/(?:\{\{(?:'[^']*'|"[^"]*"|(?!\}\}).)*\}\})+/g, '…')
+}
+
 interface ReasonWords {
   readonly title: string
   readonly next: string

@@ -92,7 +92,7 @@ export function EventScreen({ id }: { readonly id: string }) {
                   <span className="faint num">{data.exact.type === 'object' ? 'JSON object' : 'JSON'}</span>
                   <CopyButton text={formatJson(data.exact)} label="Copy" />
                 </div>
-                <JsonTree node={data.exact} />
+                <JsonTree node={data.exact} isHiding={me?.role === 'viewer' && event.sensitive.length > 0} />
               </div>
             )}
             {tab === 'raw' && <RawBody id={id} />}
@@ -246,15 +246,24 @@ function Explain({ id }: { readonly id: string }) {
     <ul className="explain">
       {sorted.map((consumer) => (
         <li key={`${consumer.kind}:${consumer.name}`} className="card card--pad">
-          <Explained consumer={consumer} />
+          <Explained consumer={consumer} isKept={data.consumers.some(({ verdict }) => verdict === 'kept')} />
         </li>
       ))}
     </ul>
   )
 }
 
-function Explained({ consumer }: { readonly consumer: Explanation['consumers'][number] }) {
-  const [tone, text] = VERDICTS[consumer.verdict] ?? ['grey', consumer.verdict]
+interface ExplainedProps {
+  readonly consumer: Explanation['consumers'][number]
+  /** Nobody was asked yet. */
+  readonly isKept: boolean
+}
+
+function Explained({ consumer, isKept }: ExplainedProps) {
+  const [tone, text] =
+    isKept && consumer.verdict === 'would-match'
+      ? (['amber', 'would match when the source goes on'] as const)
+      : (VERDICTS[consumer.verdict] ?? ['grey', consumer.verdict])
   return (
     <>
       <div className="explain__head">

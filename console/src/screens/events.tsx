@@ -6,7 +6,8 @@ import { Link, useLocation, useSearch } from 'wouter'
 import { type EventFilter, useLiveEvents } from '../lib/use-live-events.ts'
 import { useDefinitions, useDemo, useMe } from '../queries.ts'
 import type { EventRow } from '../types.ts'
-import { Button, Chip, Command, StateChip, Time } from '../ui/controls.tsx'
+import { ConsumerChips } from '../ui/consumer-chips.tsx'
+import { Button, Command, Time } from '../ui/controls.tsx'
 import { DemoButton } from '../ui/demo.tsx'
 import { ReplayManyDialog } from '../ui/replay-many.tsx'
 import { Empty, ErrorState, PageFrame, SkeletonRows } from '../ui/surfaces.tsx'
@@ -161,19 +162,7 @@ const EventLine = memo(function EventLine({
           {row.objectId === null ? <span className="faint">–</span> : row.objectId}
         </span>
         <span className="truncate muted events__source">{row.source}</span>
-        <span className="chips">
-          {row.consumers.length === 0 ? (
-            <Chip>{row.matched === 0 ? 'unmatched' : 'accepted'}</Chip>
-          ) : (
-            row.consumers.map(({ workId, kind, name, state, attempts }) =>
-              kind === 'source' ? (
-                <MatchingChip key={workId} state={state} isAlone={row.consumers.length === 1} />
-              ) : (
-                <StateChip key={workId} state={state} label={name} attempts={attempts} />
-              ),
-            )
-          )}
-        </span>
+        <ConsumerChips event={row} />
         <span className="events__when faint">
           <Time at={row.receivedAt} />
         </span>
@@ -181,13 +170,6 @@ const EventLine = memo(function EventLine({
     </li>
   )
 })
-
-/** The item that matches an event later: of one that a paused source keeps, or that was replayed. */
-function MatchingChip({ state, isAlone }: { readonly state: string; readonly isAlone: boolean }) {
-  if (state === 'ready' || state === 'waiting') return <Chip tone="amber">kept</Chip>
-  if (state === 'done') return isAlone ? <Chip>unmatched</Chip> : null
-  return <StateChip state={state} label="matching" />
-}
 
 function NoEvents({ isFiltered, onClear }: { readonly isFiltered: boolean; readonly onClear: () => void }) {
   const { data: demo } = useDemo()

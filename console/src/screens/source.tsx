@@ -8,7 +8,8 @@ import { formatDuration, formatExact, formatNumber } from '../lib/time.ts'
 import { useCatalog, useDefinition, useKept, useMe, useRecentEvents, useRejections } from '../queries.ts'
 import type { DefinitionDetails } from '../types.ts'
 import { Yaml } from '../ui/code.tsx'
-import { Button, Chip, CopyButton, StateChip, Time } from '../ui/controls.tsx'
+import { ConsumerChips } from '../ui/consumer-chips.tsx'
+import { Button, CopyButton, StateChip, Time } from '../ui/controls.tsx'
 import { Owner, Past, Switches } from '../ui/definition-parts.tsx'
 import { PublishDialog } from '../ui/publish-dialog.tsx'
 import { ErrorState, Note, PageFrame, SkeletonRows } from '../ui/surfaces.tsx'
@@ -101,7 +102,13 @@ export default function SourceScreen({ name }: { readonly name: string }) {
           </section>
         </div>
       </div>
-      {isSending && <PublishDialog source={name} onClose={() => setIsSending(false)} />}
+      {isSending && (
+        <PublishDialog
+          source={name}
+          isSchedule={document.schedule !== undefined}
+          onClose={() => setIsSending(false)}
+        />
+      )}
     </PageFrame>
   )
 }
@@ -163,7 +170,10 @@ function Door({
         ? null
         : `${formatNumber(document.rateLimit.perMinute)} a minute, ${formatNumber(document.rateLimit.burst)} at once`,
     ],
-    ['Known again by', `${knownBy(document)}, for ${formatDuration(document.dedup.windowMs)}`],
+    [
+      'Known again by',
+      schedule === undefined ? `${knownBy(document)}, for ${formatDuration(document.dedup.windowMs)}` : null,
+    ],
     ['Sensitive', document.sensitive === undefined ? null : document.sensitive.join(', ')],
     ['Kept for', document.retentionMs === undefined ? null : formatDuration(document.retentionMs)],
     [
@@ -221,7 +231,7 @@ function Schedule({
   return (
     <div className="door">
       <p>
-        Fires by <code>{schedule.cron}</code> in {schedule.zone}. {MISSED[schedule.missed]}
+        Fires by <code>{schedule.cron}</code>, in {schedule.zone}. {MISSED[schedule.missed]}
       </p>
       <p className="muted">
         {nextFireAt == null ? (
@@ -251,15 +261,7 @@ function RecentEvents({ source }: { readonly source: string }) {
         <li key={event.id}>
           <Link href={`/events/${event.id}`} className="row recent" data-row>
             <span className="truncate mono">{event.subject}</span>
-            <span className="chips">
-              {event.consumers.length === 0 ? (
-                <Chip>unmatched</Chip>
-              ) : (
-                event.consumers.map(({ workId, state, attempts }) => (
-                  <StateChip key={workId} state={state} attempts={attempts} />
-                ))
-              )}
-            </span>
+            <ConsumerChips event={event} isShort />
             <span className="faint">
               <Time at={event.receivedAt} />
             </span>

@@ -3,6 +3,7 @@
 import { Cable, ShieldX } from 'lucide-react'
 import { Link } from 'wouter'
 import { definitionHref } from '../lib/links.ts'
+import { subjectInShort } from '../lib/source-words.ts'
 import { formatNumber } from '../lib/time.ts'
 import { useDefinitions, useLastEvents, useMe, useRejections, useStats } from '../queries.ts'
 import type { Definition } from '../types.ts'
@@ -85,7 +86,7 @@ function Line({ source, perMinute, lastAt, refused }: LineProps) {
           )}
         </span>
         <span className="truncate mono muted definitions__subjects" title={source.subject}>
-          {source.subject}
+          {subjectInShort(source.subject ?? '')}
         </span>
         <span className="chips">{source.status !== null && <StateChip state={source.status} />}</span>
         <span className="muted sources__last">

@@ -1,17 +1,30 @@
-// A payload as a tree that opens and closes. Long lists show their beginning until asked for more.
+// A payload as a tree that opens and closes. Long lists show their beginning until asked for more; what was hidden from
+// the reader is drawn as hidden.
 
-import { ChevronRight } from 'lucide-react'
-import { useState } from 'react'
+import { ChevronRight, EyeOff } from 'lucide-react'
+import { createContext, useContext, useState } from 'react'
 import type { JsonNode } from '../lib/json-text.ts'
 
 const SHOWN_FIRST = 50
 const OPEN_DEPTH = 2
 
-export function JsonTree({ node }: { readonly node: JsonNode }) {
+/** What the API writes where a value is not for the reader's eyes. */
+const HIDDEN = '[hidden]'
+const Hiding = createContext(false)
+
+interface JsonTreeProps {
+  readonly node: JsonNode
+  /** Values were taken out before it came here; without, the text is only a text. */
+  readonly isHiding?: boolean
+}
+
+export function JsonTree({ node, isHiding = false }: JsonTreeProps) {
   return (
-    <div className="json mono">
-      <Branch node={node} depth={0} isLast />
-    </div>
+    <Hiding value={isHiding}>
+      <div className="json mono">
+        <Branch node={node} depth={0} isLast />
+      </div>
+    </Hiding>
   )
 }
 
@@ -98,6 +111,17 @@ function Branch({ name, node, depth, isLast }: BranchProps) {
 }
 
 function Leaf({ node }: { readonly node: Exclude<JsonNode, { type: 'object' | 'array' }> }) {
+  const isHiding = useContext(Hiding)
+  if (isHiding && node.type === 'string' && node.value === HIDDEN) {
+    return (
+      <span
+        className="json__hidden"
+        title="The source says that this is sensitive: operators and admins see it."
+      >
+        <EyeOff size={11} aria-hidden /> hidden
+      </span>
+    )
+  }
   if (node.type === 'string') return <span className="json__string">{JSON.stringify(node.value)}</span>
   return <span className={node.type === 'number' ? 'json__number' : 'json__word'}>{node.text}</span>
 }

@@ -14,29 +14,37 @@ import { toastDone } from './toast.tsx'
 interface PublishDialogProps {
   readonly source: string
   readonly subject?: string
+  /** Nobody sends to a schedule: what is published here stands for a slot of it. */
+  readonly isSchedule?: boolean
   readonly onClose: () => void
 }
 
 const SUBJECTS_MAX = 200
 const EMPTY = '{}'
 
-export function PublishDialog({ source, subject: given, onClose }: PublishDialogProps) {
+export function PublishDialog({ source, subject: given, isSchedule = false, onClose }: PublishDialogProps) {
   const client = useQueryClient()
   const [, go] = useLocation()
   const { data: catalog } = useCatalog({ source, limit: SUBJECTS_MAX })
+  // Left to us, one that a route waits for: something happens with it.
+  const { data: wanted } = useCatalog({ source, wanted: true, limit: SUBJECTS_MAX })
   const [subject, setSubject] = useState(given ?? '')
   const [text, setText] = useState(EMPTY)
   const [isTouched, setIsTouched] = useState(false)
   const [isChosen, setIsChosen] = useState(false)
   const [isAsked, setIsAsked] = useState(false)
-  const names = useMemo(() => catalog?.items.map((item) => item.subject) ?? [], [catalog])
+  const names = useMemo(
+    () => [...new Set([...(wanted?.items ?? []), ...(catalog?.items ?? [])].map((item) => item.subject))],
+    [catalog, wanted],
+  )
   const { data: entry } = useCatalogSubject(names.includes(subject) ? subject : null)
   const [id] = useState(() => `test-${Date.now().toString(36)}-${Math.random().toString(36).slice(2, 10)}`)
   useEffect(() => {
-    if (given !== undefined || isChosen || catalog === undefined) return
-    const first = catalog.items.find(({ example }) => example !== undefined) ?? catalog.items[0]
+    if (given !== undefined || isChosen || catalog === undefined || wanted === undefined) return
+    const all = [...wanted.items, ...catalog.items]
+    const first = all.find(({ example }) => example !== undefined) ?? all[0]
     if (first !== undefined) setSubject(first.subject)
-  }, [catalog, given, isChosen])
+  }, [catalog, wanted, given, isChosen])
   useEffect(() => {
     if (entry === undefined || isTouched) return
     setText(entry.example === undefined ? EMPTY : formatJson(parseJsonText(JSON.stringify(entry.example))))
@@ -88,8 +96,15 @@ export function PublishDialog({ source, subject: given, onClose }: PublishDialog
     >
       <div className="muted">
         It is published in your name, and the routes in force do what they always do:{' '}
-        <strong>calls are real.</strong> Signature and naming of {source} are not part of it;{' '}
-        <code>npx millrace send {source}</code> goes through those too.
+        <strong>calls are real.</strong>{' '}
+        {isSchedule ? (
+          <>The next slot of {source} comes as it would have anyway.</>
+        ) : (
+          <>
+            Signature and naming of {source} are not part of it; <code>npx millrace send {source}</code> goes
+            through those too.
+          </>
+        )}
       </div>
       <Field label="Subject" error={subjectError} hint={entry?.description ?? undefined}>
         {(field) => (

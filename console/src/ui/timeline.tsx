@@ -20,6 +20,7 @@ import { Link } from 'wouter'
 import { sourceHref } from '../lib/links.ts'
 import { formatDuration, formatExact, formatTimeOfDay } from '../lib/time.ts'
 import type { Attempt, EventDetail, LedgerEntry, WorkStory } from '../types.ts'
+import { ConsumerChips } from './consumer-chips.tsx'
 import { Chip, Copy, StateChip, Time } from './controls.tsx'
 
 type Tone = 'green' | 'red' | 'amber' | 'accent' | 'grey' | 'violet'
@@ -57,33 +58,46 @@ export function Timeline({ event }: { readonly event: EventDetail }) {
   const names = new Set(
     event.consumers.filter(({ kind }) => kind !== 'source').map(({ kind, name }) => `${kind}:${name}`),
   )
-  const isKept = names.size === 0 && event.consumers.length > 0
+  const matching = event.consumers.findLast(({ kind }) => kind === 'source')
+  const isOpen = names.size === 0 && matching !== undefined && matching.state !== 'done'
   const untold = event.consumers.length - event.story.length
   return (
     <ol className="timeline">
       <Step icon={<Inbox size={14} />} tone="accent" title="Accepted" at={event.receivedAt}>
-        Verified and on disk before <Link href={sourceHref(event.source)}>{event.source}</Link> was answered.
-        {event.causationId !== null && (
+        {event.causationId === null ? (
           <>
-            {' '}
-            Caused by <Link href={`/events/${event.causationId}`}>another event</Link>.
+            Let in and on disk before <Link href={sourceHref(event.source)}>{event.source}</Link> was
+            answered.
+          </>
+        ) : (
+          <>
+            Made by <Link href={sourceHref(event.source)}>{event.source}</Link> of{' '}
+            <Link href={`/events/${event.causationId}`}>another event</Link>.
           </>
         )}
       </Step>
-      {event.matched === 0 ? (
-        <Step icon={<CircleSlash size={14} />} tone="grey" title="No route wanted it">
-          It is kept. The tab Explain says, for each route, why not.
+      {isOpen && (matching.state === 'dead' || matching.state === 'cancelled') ? (
+        <Step icon={<CircleX size={14} />} tone="red" title="Held back by its source">
+          No route was asked. What is wrong is told below; the event is kept.
         </Step>
-      ) : isKept ? (
+      ) : isOpen ? (
         <Step icon={<Hourglass size={14} />} tone="amber" title="Kept by its source">
           Routes have not been asked yet: the source decides when.
         </Step>
-      ) : (
+      ) : names.size > 0 ? (
         <Step
           icon={<Split size={14} />}
           tone="accent"
           title={`Matched ${names.size === 1 ? '1 route' : `${names.size} routes`}`}
         />
+      ) : event.matched === 0 ? (
+        <Step icon={<CircleSlash size={14} />} tone="grey" title="No route wanted it">
+          It is kept. The tab Explain says, for each route, why not.
+        </Step>
+      ) : (
+        <Step icon={<Split size={14} />} tone="accent" title="Dispatched by its source">
+          A rule of the source made events of its own of it.
+        </Step>
       )}
       {untold > 0 && (
         <Step icon={<Split size={14} />} tone="grey" title={`${untold} older work items`}>
@@ -101,12 +115,7 @@ export function Timeline({ event }: { readonly event: EventDetail }) {
                 <Link href={`/events/${next.id}`} className="mono truncate">
                   {next.subject}
                 </Link>
-                <span className="chips">
-                  {next.consumers.map(({ workId, name, state, attempts }) => (
-                    <StateChip key={workId} state={state} label={name} attempts={attempts} />
-                  ))}
-                  {next.consumers.length === 0 && <Chip>unmatched</Chip>}
-                </span>
+                <ConsumerChips event={next} />
               </li>
             ))}
           </ul>
@@ -163,6 +172,9 @@ function WorkSteps({ work }: { readonly work: WorkStory }) {
             }
             at={work.deadLetter.createdAt}
           >
+            {work.history.length === 0 && work.lastError !== undefined && (
+              <span className="attempt__error mono">{work.lastError}</span>
+            )}
             {work.deadLetter.class} · {work.deadLetter.reason.replaceAll('_', ' ')} ·{' '}
             <Link href={`/dead-letters/${work.deadLetter.id}`}>look at it and replay</Link>
           </Step>

@@ -54,8 +54,13 @@ const COLUMNS = [
   { title: 'CONSUMERS', min: 12 },
 ]
 
-const consumersOf = ({ consumers }: Event) =>
-  consumers.length === 0 ? 'unmatched' : consumers.map(({ name, state }) => `${name}: ${state}`).join(', ')
+const consumersOf = ({ consumers, matched }: Event) =>
+  consumers.length === 0
+    ? // Wanted by a rule of its source alone, which made other events of it.
+      matched === 0
+      ? 'unmatched'
+      : 'dispatched'
+    : consumers.map(({ name, state }) => `${name}: ${state}`).join(', ')
 
 async function listEvents(session: Session, options: EventOptions): Promise<void> {
   const { q, source, subject, unmatched } = options
@@ -86,7 +91,7 @@ async function listEvents(session: Session, options: EventOptions): Promise<void
       event.id,
       event.subject,
       event.objectId,
-      { text: consumersOf(event), ...(event.consumers.length === 0 && { paint: out.colors.dim }) },
+      { text: consumersOf(event), ...(event.matched === 0 && { paint: out.colors.dim }) },
     ])
     out.table(COLUMNS, rows)
     noteRest(session, page, 'No events yet; ‘millrace send github’ sends one.')
@@ -175,7 +180,8 @@ async function showEvent(session: Session, options: EventOptions, id: string): P
       out.line()
       out.line(`${out.colors.dim('then')} ${next.subject}  ${next.id}  ${consumersOf(next)}`)
     }
-    if (event.story.length === 0) out.line('\nNo route wanted it; ‘millrace explain’ says why.')
+    if (event.story.length === 0 && event.matched === 0)
+      out.line('\nNo route wanted it; ‘millrace explain’ says why.')
     out.line()
     out.line(prettyJson(event.data))
   })
