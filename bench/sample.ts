@@ -4,6 +4,9 @@
 import { createRequire } from 'node:module'
 import { signRequest } from '../src/core/source/index.ts'
 
+/** The package is JSON, which `import` takes on newer Node only. */
+const require = createRequire(import.meta.url)
+
 export const SECRET = 'bench-secret'
 const PATH = '/in/default/github'
 const BODY_BYTES = 1_024
@@ -28,7 +31,7 @@ export const SMALL: Sample = { event: 'issues', body: sampleBody() }
 
 /** A payload that GitHub really sent, the one nearest to 20 KiB. */
 export function realSample(): Sample {
-  const all = createRequire(import.meta.url)('@octokit/webhooks-examples') as readonly {
+  const all = require('@octokit/webhooks-examples') as readonly {
     readonly name: string
     readonly examples: readonly object[]
   }[]
