@@ -47,6 +47,13 @@ interface Kept {
   readonly version: number
 }
 
+/** Until `nextAt` there is nothing to do by this definition, unless the clock goes back: finding slots takes time. */
+interface Known extends Kept {
+  readonly source: Source
+  readonly lookedAt: Instant
+  readonly nextAt: Instant
+}
+
 /** The backstop, should a timer and a clock differ. */
 const LOOK_MS_MAX = 60_000
 const AGAIN_MS = 1_000
@@ -73,7 +80,7 @@ export function makeSchedules(
   },
 ): Schedules {
   const { store, clock, log, time, ids, registry, commits, acceptor } = deps
-  const known = new Map<string, Kept>()
+  const known = new Map<string, Known>()
   /** Tenants in which schedules may have been removed. */
   const toSweep = new Set<TenantId>()
   let isStarted = false
@@ -162,7 +169,10 @@ export function makeSchedules(
     const slots = schedule === undefined ? null : slotsOf(schedule.cron, schedule.zone)
     if (schedule === undefined || slots === null) return Number.POSITIVE_INFINITY
     const id = `${tenant}/${name}`
-    let kept = known.get(id) ?? (await read(tenant, name))
+    const before = known.get(id)
+    const isSame = before?.source === source && before.lookedAt <= time.now()
+    if (isSame && time.now() < before.nextAt) return before.nextAt
+    let kept: Kept = before ?? (await read(tenant, name))
     // Until it is written nobody knows.
     known.delete(id)
     const now = time.now()
@@ -183,10 +193,11 @@ export function makeSchedules(
       if (!isDone) return now
       kept = { record, version: kept.version + 1 }
     }
-    known.set(id, kept)
-    if (steps.length > STEPS_MAX) return now
-    if (source.status !== 'active') return Number.POSITIVE_INFINITY
-    return slots.next(Math.max(now, kept.record?.through ?? now)) ?? Number.POSITIVE_INFINITY
+    const after = Math.max(now, kept.record?.through ?? now)
+    const nextSlot = source.status === 'active' ? slots.next(after) : null
+    const nextAt = steps.length > STEPS_MAX ? now : (nextSlot ?? Number.POSITIVE_INFINITY)
+    known.set(id, { ...kept, source, lookedAt: now, nextAt })
+    return nextAt
   }
 
   /** A schedule that is gone leaves nothing behind: should it come back, it begins anew. */
