@@ -51,7 +51,7 @@ export function problemToError(status: number, body: JsonValue): CliError {
   const title = textOf(problem.title) ?? `The server answered ${status}`
   const detail = textOf(problem.detail)
   const next = textOf(problem.next)
-  return new CliError(detail === null ? title : `${title}: ${detail}`, {
+  return new CliError(detail === null || detail === title ? title : `${title}: ${detail}`, {
     ending: hasFindings(problem.details) ? 'findings' : ending,
     details: fieldsOf(problem.details),
     ...(next !== null && { next }),

@@ -157,7 +157,7 @@ sensitive: [payload.email]
   await using made = await signedIn(browser, { ...shop.node, adminKey: key }, `/events/${items[0]!.id}`)
   const { page } = made
   await page.getByText('Some places are hidden.').waitFor()
-  await page.getByText('"[hidden]"').waitFor()
+  await page.getByTitle('The source says that this is sensitive: operators and admins see it.').waitFor()
   expect(await page.content()).not.toContain('somebody@example.com')
   await page.getByRole('tab', { name: 'Raw body' }).click()
   await page.getByText('Operators and admins only').waitFor()

@@ -247,6 +247,9 @@ function NextStep({ work }: { readonly work: WorkStory }) {
   if (work.state === 'leased') {
     return <Step icon={<LoaderCircle size={14} className="spin" />} tone="accent" title="Running now" />
   }
+  if (work.kind === 'intake' && work.replayOf === undefined && work.state === 'ready') {
+    return <Step icon={<Hourglass size={14} />} tone="grey" title="Waits until its source goes on" />
+  }
   if (work.state === 'ready' || work.state === 'waiting') {
     return (
       <Step
