@@ -1,6 +1,7 @@
 // N2, N4, N5 and N6 on every applied group: each commit is walked write by write against the rows as they were last
 // seen, and the rows that the store then holds must be those that the walk gives.
 
+import { messageOf } from '../src/core/errors/index.ts'
 import { DEFAULT_TENANT, type Incarnation, type NodeId, type WorkId } from '../src/core/ids/index.ts'
 import { LEDGER_STEPS } from '../src/core/ledger/index.ts'
 import { WORK_STEPS, type WorkRow, type WorkState } from '../src/core/work/index.ts'
@@ -208,6 +209,27 @@ export function makeRowChecks(deps: {
     readonly ledger: Map<string, { state: string }>
   }
 
+  /** No store can apply it. What is wrong with it by the rows that we know says more than that. */
+  const explain = (life: Life, commit: Commit, rows: Rows, error: unknown) => {
+    const known = book.violations.length
+    walk(life, commit, [], { work: new Map(rows.work), ledger: new Map(rows.ledger) })
+    if (book.violations.length > known) return
+    book.violate('BROKEN', `a commit of ${life.name} is broken: ${messageOf(error)}`)
+  }
+
+  /** A person is asked about one doubt of a cancelled item after the other: with each word it names the next. */
+  const checkNamed = (commit: Commit) => {
+    for (const write of commit.writes) {
+      if (write.w !== 'ledger.settle' || write.proof !== 'person') continue
+      const row = works.get(entries.get(write.key)!.work)
+      if (row?.state !== 'cancelled') continue
+      const doubts = [...entries.values()].filter(({ work, state }) => work === row.id && state === 'unknown')
+      if (doubts.length > 0 && !doubts.some(({ key }) => key === row.key)) {
+        book.violate('N4', `work ${short(row.id)} is cancelled, and nobody is asked about ${doubts[0]!.key}`)
+      }
+    }
+  }
+
   /** The store must hold what the walk gave, also where a commit was refused. */
   const compare = (commits: readonly Commit[], rows: Rows) => {
     for (const commit of commits) {
@@ -253,14 +275,14 @@ export function makeRowChecks(deps: {
         if (outcome.ok === true) walk(life, commit, outcome.leased, rows)
         else if (outcome.ok === 'failed') {
           book.counts.storeFailures += 1
-          if (!(outcome.error instanceof StoreError))
-            book.violate('BROKEN', `a commit of ${life.name} is broken`)
+          if (!(outcome.error instanceof StoreError)) explain(life, commit, rows, outcome.error)
         } else {
           book.counts.refusedCommits += 1
           if (commit.guards[outcome.guard]?.g === 'lease') book.counts.staleCommits += 1
         }
       }
       compare(commits, rows)
+      for (const [index, commit] of commits.entries()) if (outcomes[index]!.ok === true) checkNamed(commit)
     },
 
     claimed(life, request, result) {

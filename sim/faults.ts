@@ -59,6 +59,8 @@ export interface Faults {
   heal(): void
 }
 
+export type WorkAct = 'retry' | 'probe' | 'cancel'
+
 /** One seed's mixture. */
 export interface Profile {
   readonly nodes: 1 | 2
@@ -66,6 +68,10 @@ export interface Profile {
   readonly isRemote: boolean
   readonly faultsMs: number
   readonly messages: number
+  /** What the messages are about, in shares; as the scenario says when left out. */
+  readonly kinds?: Readonly<Record<string, number>>
+  /** What a person does to work, in shares; a little of everything when left out. */
+  readonly workActs?: Readonly<Partial<Record<WorkAct, number>>>
   readonly leaseMs: number
   readonly concurrency: number
   readonly pollMs: number

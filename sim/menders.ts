@@ -8,11 +8,12 @@ import { parseJson } from '../src/core/json/index.ts'
 import type { WorkRow } from '../src/core/work/index.ts'
 import type { Engine, EventFilter } from '../src/engine/index.ts'
 import type { StoreDump } from '../src/ports/store.ts'
+import type { WorkAct } from './faults.ts'
 import { short } from './node.ts'
 import { ask, type Outside } from './outside.ts'
 
 const LETTER_ACTS = { ready: 20, edit: 35, discard: 10, bulk: 25, few: 10 } as const
-const WORK_ACTS = { retry: 45, probe: 25, cancel: 30 } as const
+const WORK_ACTS: Readonly<Partial<Record<WorkAct, number>>> = { retry: 45, probe: 25, cancel: 30 }
 
 export function mend(outside: Outside, engine: Engine, dump: StoreDump): void {
   const { rng } = outside
@@ -76,7 +77,7 @@ function actOnLetter(outside: Outside, engine: Engine, letter: DeadLetter, dump:
 }
 
 function actOnWork(outside: Outside, engine: Engine, { id }: WorkRow): void {
-  const act = outside.rng.weighted(WORK_ACTS)
+  const act = outside.rng.weighted(outside.profile.workActs ?? WORK_ACTS)
   outside.trace('person', () => `${act} ${short(id)}`)
   ask(outside, engine[act](DEFAULT_TENANT, id, { reason: 'because' }))
 }

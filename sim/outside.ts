@@ -3,7 +3,7 @@
 import type { Book } from './book.ts'
 import type { VirtualTime } from './clock.ts'
 import type { Data } from './data.ts'
-import type { Faults } from './faults.ts'
+import type { Faults, Profile } from './faults.ts'
 import type { Life } from './node.ts'
 import type { Rng } from './random.ts'
 import type { Vendor } from './vendor.ts'
@@ -12,6 +12,7 @@ export interface Outside {
   readonly time: VirtualTime
   readonly data: Data
   readonly faults: Faults
+  readonly profile: Profile
   readonly book: Book
   readonly rng: Rng
   vendor(): Vendor

@@ -27,12 +27,12 @@ export interface Message {
 const ANSWER_WITHIN_MS = 6_000
 const ORDERS = 5
 
-export function drawMessage(rng: Rng, number: number): Message {
+export function drawMessage(rng: Rng, number: number, kinds = KINDS): Message {
   const source = rng.chance(300) ? 'till' : 'shop'
   return {
     source,
     id: `m${number}`,
-    kind: rng.weighted(KINDS),
+    kind: rng.weighted(kinds),
     order: `o${rng.between(1, ORDERS)}`,
     amount: rng.between(1, 100),
     vat: rng.chance(700) ? `vat-${rng.between(1, 3)}` : null,
@@ -120,10 +120,10 @@ export function actAsPerson(outside: Outside): void {
   if (life === null || engine === null) return
   life.pass(() => {
     const dump = data.dump()
-    const { work, deadLetters } = dump
-    const parked = work.filter(({ state }) => state === 'parked')
+    const { deadLetters } = dump
+    const waiting = waitingForPerson(outside.book)
     const dead = deadLetters.filter(({ state }) => state === 'open')
-    if (parked.length > 0) decide(outside, engine, rng.pick(parked))
+    if (waiting.length > 0) decide(outside, engine, rng.pick(waiting))
     if (dead.length > 0) {
       const letter = rng.pick(dead)
       const force = rng.chance(400)

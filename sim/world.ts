@@ -127,6 +127,7 @@ function makeWorld(options: RunOptions): World {
     time,
     data: plain,
     faults,
+    profile,
     book,
     rng: rng.fork('people'),
     vendor: vendorOf,
@@ -311,7 +312,7 @@ function makeWorld(options: RunOptions): World {
     const messages =
       options.messages ??
       Array.from({ length: profile.messages }, (_, index) => {
-        const message = drawMessage(drawn, index + 1)
+        const message = drawMessage(drawn, index + 1, profile.kinds)
         const isHubs = message.source === 'shop' && hubs.chance(250)
         return isHubs ? { ...message, source: 'hub' as const } : message
       })
