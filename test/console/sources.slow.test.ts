@@ -114,6 +114,9 @@ test('[CO6] [CO7] an event tells that it was sent again, shows its raw body, and
   const id = await shop.order('again-1')
   await shop.reached(id, 'invoice', 'done')
   expect(await shop.order('again-1')).toBe(id)
+  // Repetitions are counted a moment later; a page that is opened before does not hear of it.
+  const duplicates = async () => (await shop.node.get<{ duplicates: number }>(`/v1/events/${id}`)).duplicates
+  await expect.poll(duplicates, { timeout: 15_000 }).toBe(1)
   await using made = await signedIn(browser, shop.node, `/events/${id}`)
   const { page } = made
   await page.getByText(/sent again once, last/).waitFor()
