@@ -68,6 +68,8 @@ export function makeWorkspace(): Workspace {
         }),
       )
       const exited = once(watchdog, 'exit')
+      // Without it a script that has nothing else to do would end before, and with an error.
+      watchdog.ref()
       watchdog.stdin.end()
       await exited
     },
