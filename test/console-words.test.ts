@@ -1,13 +1,19 @@
 import { expect, test } from 'vitest'
 import {
+  reasonInWords,
+  routeFor,
+  secretsInWords,
+  subjectInShort,
+  verifyInWords,
+} from '../console/src/lib/source-words.ts'
+import {
   ADDRESSED_SCHEMES,
   PLAIN_SCHEMES,
   TIMED_ADDRESSED_SCHEMES,
   TIMED_SCHEMES,
-} from '../../../src/core/definition/index.ts'
-import { ERRORS } from '../../../src/core/errors/index.ts'
-import { compileDefinitions } from '../../../src/definitions/index.ts'
-import { reasonInWords, routeFor, secretsInWords, subjectInShort, verifyInWords } from './source-words.ts'
+} from '../src/core/definition/index.ts'
+import { ERRORS } from '../src/core/errors/index.ts'
+import { compileDefinitions } from '../src/definitions/index.ts'
 
 test('[CO1] every scheme has its words', () => {
   const schemes = [...PLAIN_SCHEMES, ...TIMED_SCHEMES, ...ADDRESSED_SCHEMES, ...TIMED_ADDRESSED_SCHEMES]
