@@ -32,7 +32,7 @@ export interface IntakeRequest {
   /** The whole address as the sender saw it. */
   readonly publicUrl?: string
   /** The body without its content encoding, where it has one. Throws AppError. `isVerified`: its sender is known. */
-  inflate?(bytesMax: number, isVerified: boolean): Promise<Uint8Array>
+  readonly inflate?: ((bytesMax: number, isVerified: boolean) => Promise<Uint8Array>) | undefined
 }
 
 export type Headers = Readonly<Record<string, string>>
@@ -115,22 +115,13 @@ export function makeAdmission(
         if (!isInflated) bytes = (await request.inflate?.(limits.bodyBytes, isVerified)) ?? bytes
         isInflated = true
       }
-      const input: VerifyInput = {
-        headers: header,
-        body: bytes,
-        secrets: await secretsOf(source, request.tenant),
-        now: clock.now(),
-        method: 'POST',
-        // Few schemes sign it, and it is made when somebody asks.
-        get url() {
-          return request.publicUrl ?? ''
-        },
-      }
+      const secrets = 'secret' in document.verify ? await secretsOf(source, request.tenant) : NO_SECRETS
+      const input = new Verified(request, header, bytes, secrets, clock.now())
       let verdict = source.verifier(input)
       if (!verdict.ok && verdict.code === 'signature_wrong' && !isInflated && source.signsBody) {
         // Some sign what they compress, others what they send.
         await inflate(false)
-        verdict = source.verifier({ ...input, body: bytes })
+        verdict = source.verifier(input.withBody(bytes))
       }
       if (!verdict.ok) throw new AppError(verdict.code, verdict.detail)
       const read = async (): Promise<Body> => {
@@ -139,7 +130,7 @@ export function makeAdmission(
       }
       if (source.vendorHandshake !== null) {
         await inflate(true)
-        const answer = source.vendorHandshake({ ...input, body: bytes })
+        const answer = source.vendorHandshake(input.withBody(bytes))
         if (answer !== null) return { handshake: answer, source }
       }
       let body: Body | null = null
@@ -152,6 +143,37 @@ export function makeAdmission(
       body ??= await read()
       return { source, header, body, bytes }
     },
+  }
+}
+
+const NO_SECRETS: readonly string[] = []
+
+/** Few schemes sign the address, and it is made when somebody asks: a class, because this is made for every request. */
+class Verified implements VerifyInput {
+  readonly method = 'POST'
+  readonly headers: Headers
+  readonly body: Uint8Array
+  readonly secrets: readonly string[]
+  readonly now: number
+  readonly #request: IntakeRequest
+  constructor(
+    request: IntakeRequest,
+    headers: Headers,
+    body: Uint8Array,
+    secrets: readonly string[],
+    now: number,
+  ) {
+    this.#request = request
+    this.headers = headers
+    this.body = body
+    this.secrets = secrets
+    this.now = now
+  }
+  get url() {
+    return this.#request.publicUrl ?? ''
+  }
+  withBody(body: Uint8Array): Verified {
+    return new Verified(this.#request, this.headers, body, this.secrets, this.now)
   }
 }
 

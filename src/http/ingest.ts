@@ -94,32 +94,49 @@ export function makeIngest(options: IngestOptions): IngestHandler {
     else end()
   }
 
-  /** Most requests need neither of the two addresses: they are made when somebody asks. */
+  /**
+   * Most requests need neither of the two addresses: they are made when somebody asks. A class, because getters of an object
+   * that is made for every request cost more than reading its headers.
+   */
+  class Described implements IntakeRequest {
+    readonly tenant: string
+    readonly source: string
+    readonly headers: IncomingMessage['headers']
+    readonly body: Uint8Array
+    readonly method: string
+    readonly target: string
+    readonly inflate: NonNullable<IntakeRequest['inflate']> | undefined
+    readonly #socket: IncomingMessage['socket']
+    constructor(request: IncomingMessage, target: Target, body: Uint8Array, encoding: Encoding | null) {
+      this.tenant = target.tenant
+      this.source = target.source
+      this.headers = request.headers
+      this.body = body
+      this.method = request.method as string
+      this.target = request.url as string
+      this.#socket = request.socket
+      this.inflate =
+        encoding === null
+          ? undefined
+          : (bytesMax, isVerified) =>
+              inflaters[isVerified ? 'verified' : 'strangers'](encoding, body, bytesMax)
+    }
+    get address() {
+      return clientAddress(this.#socket.remoteAddress ?? '', this.headers['x-forwarded-for'], isTrusted)
+    }
+    get publicUrl() {
+      const { headers, target } = this
+      const peer = this.#socket.remoteAddress ?? ''
+      const input = { peer, headers, isEncrypted: 'encrypted' in this.#socket, target }
+      return publicUrl(input, isTrusted, options.publicBase)
+    }
+  }
   const describe = (
-    { method, headers, url, socket }: IncomingMessage,
-    { tenant, source }: Target,
+    request: IncomingMessage,
+    target: Target,
     body: Uint8Array,
     encoding: Encoding | null,
-  ): IntakeRequest => ({
-    tenant,
-    source,
-    headers,
-    body,
-    method: method as string,
-    target: url as string,
-    get address() {
-      return clientAddress(socket.remoteAddress ?? '', headers['x-forwarded-for'], isTrusted)
-    },
-    get publicUrl() {
-      const peer = socket.remoteAddress ?? ''
-      const input = { peer, headers, isEncrypted: 'encrypted' in socket, target: url as string }
-      return publicUrl(input, isTrusted, options.publicBase)
-    },
-    ...(encoding !== null && {
-      inflate: (bytesMax: number, isVerified: boolean) =>
-        inflaters[isVerified ? 'verified' : 'strangers'](encoding, body, bytesMax),
-    }),
-  })
+  ): IntakeRequest => new Described(request, target, body, encoding)
 
   const tell = (response: ServerResponse, received: Received) => {
     const own = 'handshake' in received ? received.handshake : received.answer
