@@ -38,8 +38,7 @@ export default defineConfig({
           hookTimeout: 60_000,
         },
       },
-      // After all others: these start servers and kill processes, and wait more than they work, so that two at a time fit a small
-      // machine; each has folders and ports of its own.
+      // After all others and one file at a time: these start servers, kill processes and measure.
       {
         test: {
           name: 'slow',
@@ -47,7 +46,7 @@ export default defineConfig({
           include: slow,
           exclude: pages,
           pool: 'forks',
-          maxWorkers: 2,
+          fileParallelism: false,
           sequence: { groupOrder: 1 },
           testTimeout: 300_000,
           hookTimeout: 120_000,
