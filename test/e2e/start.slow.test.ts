@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import { beforeAll, expect, test } from 'vitest'
 import { listEvents, report, settled } from '../support/account.ts'
 import { makeDelivery } from '../support/load.ts'
-import { buildDist, project, SECRET, startNode } from '../support/node-process.ts'
+import { buildDist, type NodeProcess, project, SECRET, startNode } from '../support/node-process.ts'
 import { makeWorkspace } from '../support/workspace.ts'
 
 beforeAll(buildDist)
@@ -73,15 +73,21 @@ test('npm start: the banner says where everything is, its link signs in, and its
   expect(await node.exited).toMatchObject({ code: 0, signal: null, stderr: '' })
 })
 
+const control = (node: NodeProcess, verb: 'pause' | 'resume') =>
+  node.post(`/v1/definitions/Route/issue_to_ticket/${verb}`, {})
+
 test('work of the demo that a crash left knows the address of the next start', async () => {
   await using workspace = makeWorkspace()
   const first = await startNode({ workspace })
+  // Paused, so that the crash leaves the work untouched: a call under way would be in doubt, and be parked.
+  await control(first, 'pause')
   const { body, headers } = makeDelivery()
   const answer = await fetch(`${first.url}/in/default/github`, { method: 'POST', body, headers })
   first.kill('SIGKILL')
   expect(answer.status).toBe(202)
   await first.exited
   const second = await startNode({ workspace })
+  await control(second, 'resume')
   await settled(second)
   const events = await listEvents(second, 'source=github')
   expect(events).toMatchObject([{ consumers: [{ name: 'issue_to_ticket', state: 'done' }] }])
