@@ -1,12 +1,13 @@
 // Secrets of the vault in a whole node: they verify webhooks, survive a change of the master key, and are nowhere to be
 // found, whether one asks the API, reads the log, or takes the files of the data folder apart.
 
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { type App, startApp } from '../../src/app.ts'
 import { resolveConfig } from '../../src/config/index.ts'
 import { signRequest } from '../../src/core/source/index.ts'
+import { readFiles, spellings } from '../support/find-values.ts'
 import { makeWorkspace, type Workspace } from '../support/workspace.ts'
 
 const VALUE = 'wk-7f3c9a-nobody-may-find-me'
@@ -72,25 +73,6 @@ function makeCaller(app: App) {
     return hear(await fetch(app.url + path, init))
   }
   return { heard, send, ask }
-}
-
-function readFiles(folder: string): readonly { readonly path: string; readonly bytes: Buffer }[] {
-  return readdirSync(folder).flatMap((name) => {
-    const path = join(folder, name)
-    return statSync(path).isDirectory() ? readFiles(path) : [{ path, bytes: readFileSync(path) }]
-  })
-}
-
-/** As it is, and as somebody might have written it. */
-function spellings(value: string): readonly Buffer[] {
-  const bytes = Buffer.from(value)
-  return [
-    bytes,
-    Buffer.from(bytes.toString('hex')),
-    // Without the last characters, which depend on what follows.
-    Buffer.from(bytes.toString('base64').slice(0, 24)),
-    Buffer.from(value, 'utf16le'),
-  ]
 }
 
 test('[N11] [VA4] no value is found in an answer, the log, the store or its files; a new master key opens them', async () => {

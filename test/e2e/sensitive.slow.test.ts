@@ -1,7 +1,7 @@
 // Sensitive data in a whole node: it reaches vendors and functions, and is nowhere to be found, whether a viewer asks the API,
 // somebody reads the log, or takes the files of the data folder apart.
 
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -10,6 +10,7 @@ import { type App, startApp } from '../../src/app.ts'
 import { resolveConfig } from '../../src/config/index.ts'
 import type { Change } from '../../src/engine/index.ts'
 import { TerminalError } from '../../src/sdk/errors.ts'
+import { readFiles, spellings } from '../support/find-values.ts'
 import { makeWorkspace, type Workspace } from '../support/workspace.ts'
 
 const EMAIL = 'ada.lovelace+nobody@example.com'
@@ -178,24 +179,6 @@ async function askEverything(ask: ReturnType<typeof makeCaller>['ask'], event: s
   const computed = await ask('POST', '/v1/try/expression', { expression: 'payload', as: 'pick', event })
   const body = await ask('GET', `/v1/events/${event}/body`)
   return { events, explained, tried, computed, body }
-}
-
-function readFiles(folder: string): readonly { readonly path: string; readonly bytes: Buffer }[] {
-  return readdirSync(folder).flatMap((name) => {
-    const path = join(folder, name)
-    return statSync(path).isDirectory() ? readFiles(path) : [{ path, bytes: readFileSync(path) }]
-  })
-}
-
-/** As it is, and as somebody might have written it. */
-function spellings(value: string): readonly Buffer[] {
-  const bytes = Buffer.from(value)
-  return [
-    bytes,
-    Buffer.from(bytes.toString('hex')),
-    Buffer.from(bytes.toString('base64').slice(0, 24)),
-    Buffer.from(value, 'utf16le'),
-  ]
 }
 
 function expectNowhere(workspace: Workspace, texts: readonly string[]): void {

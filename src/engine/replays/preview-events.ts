@@ -12,7 +12,7 @@ import { findDispatched } from '../intake-items.ts'
 import { type DispatchedEvent, intakeConsumer, matchEvent, receiverOf } from '../matching.ts'
 import { findRoutes, receivedEvent } from '../plan.ts'
 import { findEvents, findRefusal } from './events.ts'
-import { type Judged, judgeRun, type PreviewDeps, VERDICTS, type Verdict } from './preview.ts'
+import { addUp, type Judged, judgeRun, type PreviewDeps, type Verdict } from './preview.ts'
 import type { EventFilter } from './record.ts'
 
 export interface PreviewedConsumer {
@@ -65,17 +65,12 @@ export async function previewEvents(
     })
     seen.push(...(await Promise.all(looked)))
   }
-  const totals = Object.fromEntries(VERDICTS.map((verdict) => [verdict, 0])) as Record<Verdict, number>
-  const calls: Record<string, number> = {}
-  for (const { verdict, host } of seen.flatMap(({ consumers }) => consumers)) {
-    totals[verdict] += 1
-    if (host !== null) calls[host] = (calls[host] ?? 0) + 1
-  }
+  const sums = addUp(seen.flatMap(({ consumers }) => consumers))
   const items = seen.map(({ consumers, ...event }) => ({
     ...event,
     consumers: consumers.map(({ host: _host, ...consumer }) => consumer),
   }))
-  return { items, totals, calls, matched: found.length, isCapped: found.length > shown.length }
+  return { items, ...sums, matched: found.length, isCapped: found.length > shown.length }
 }
 
 async function look(deps: PreviewDeps, event: StoredEvent): Promise<readonly Seen[]> {

@@ -69,19 +69,25 @@ export async function previewReplay(
     const some = letters.slice(start, start + AT_ONCE)
     seen.push(...(await Promise.all(some.map((letter) => look(deps, tenant, letter, force)))))
   }
+  return {
+    items: seen.map(({ host: _host, ...item }) => item),
+    ...addUp(seen),
+    matched: count,
+    isCapped: isCapped || count > seen.length,
+  }
+}
+
+/** How many of each verdict, and how many calls to each host. */
+export function addUp(
+  seen: readonly { readonly verdict: Verdict; readonly host: string | null }[],
+): Pick<Preview, 'totals' | 'calls'> {
   const totals = Object.fromEntries(VERDICTS.map((verdict) => [verdict, 0])) as Record<Verdict, number>
   const calls: Record<string, number> = {}
   for (const { verdict, host } of seen) {
     totals[verdict] += 1
     if (host !== null) calls[host] = (calls[host] ?? 0) + 1
   }
-  return {
-    items: seen.map(({ host: _host, ...item }) => item),
-    totals,
-    calls,
-    matched: count,
-    isCapped: isCapped || count > seen.length,
-  }
+  return { totals, calls }
 }
 
 async function firstLetters(
