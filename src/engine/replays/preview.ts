@@ -18,7 +18,7 @@ import type { StoreTime } from '../store-time.ts'
 import { countLetters, readLetters } from './letters.ts'
 import type { ReplayFilter } from './record.ts'
 
-export const VERDICTS = ['would-skip', 'would-call', 'would-differ', 'would-wait', 'would-fail'] as const
+const VERDICTS = ['would-skip', 'would-call', 'would-differ', 'would-wait', 'would-fail'] as const
 export type Verdict = (typeof VERDICTS)[number]
 
 export interface PreviewedLetter {
