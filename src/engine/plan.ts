@@ -158,6 +158,12 @@ export function bornRow(plan: EventPlan, work: NewWork, owner: Incarnation, at: 
     expiresAt: at + work.expiresInMs,
     processedAt: null,
     replayOf: work.replayOf,
+    element: work.element ?? null,
+    lane: work.lane?.key ?? null,
+    hasPlace: work.lane !== undefined,
+    isFrozen: false,
+    into: null,
+    generation: work.generation ?? 1,
   }
 }
 

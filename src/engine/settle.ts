@@ -172,6 +172,8 @@ export function newLetter(
     readonly error: string
     readonly attempts: number
     readonly key: string | null
+    /** How far it came. */
+    readonly step?: string
   },
 ): NewDeadLetter {
   return {
@@ -191,6 +193,7 @@ export function newLetter(
     payloadHash: event.payloadHash,
     runbook: route?.document.deadLetter.runbook ?? null,
     severity: route?.document.deadLetter.severity ?? 'medium',
+    step: died.step ?? null,
   }
 }
 

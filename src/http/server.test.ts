@@ -204,6 +204,7 @@ const letter = (id: string, workId: string, eventId: string, over: Partial<NewDe
     payloadHash: 'hash-1',
     runbook: 'docs/runbooks/book.md',
     severity: 'high',
+    step: null,
     ...over,
   },
 })
@@ -517,6 +518,7 @@ describe('dead letters', () => {
         reason: 'rejected',
         reportedAs: 'DATA_QUALITY',
         severity: 'high',
+        step: null,
         consumer: { kind: 'route', name: 'book' },
         eventId: 'evt_1',
         workId: 'wrk_1',

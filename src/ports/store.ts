@@ -21,9 +21,19 @@ import type {
   LetterGroup,
   NewDeadLetter,
 } from '../core/dead-letter/index.ts'
+import type { Escalation, EscalationState, NewEscalation } from '../core/escalation/index.ts'
 import type { EventSummary, NewEvent, StoredEvent } from '../core/event/index.ts'
-import type { FailureClass } from '../core/failure/index.ts'
-import type { DeadLetterId, EventId, Incarnation, NodeId, TenantId, WorkId } from '../core/ids/index.ts'
+import type { Failure, FailureClass, FailureState, NewFailure } from '../core/failure/index.ts'
+import type {
+  DeadLetterId,
+  EscalationId,
+  EventId,
+  FailureId,
+  Incarnation,
+  NodeId,
+  TenantId,
+  WorkId,
+} from '../core/ids/index.ts'
 import type { LedgerEntry, LedgerProof, LedgerState, NewLedgerEntry } from '../core/ledger/index.ts'
 import type { Pruned, PruneRequest } from '../core/retention/index.ts'
 import type { Instant } from '../core/time/index.ts'
@@ -53,6 +63,9 @@ export type RecordKind =
   | 'replay'
   | 'rejection'
   | 'schedule'
+  | 'drain'
+  | 'bucket'
+  | 'circuit'
 
 /** All guards of a commit are checked, in order, before any of its writes. */
 export type Guard =
@@ -75,7 +88,7 @@ export type Guard =
   /** Holds while the row has this version; 0 means that it is absent. */
   | {
       readonly g: 'version'
-      readonly of: RecordKind | 'deadLetter'
+      readonly of: RecordKind | 'deadLetter' | 'escalation'
       readonly key: string
       readonly version: number
     }
@@ -90,28 +103,48 @@ export type Write =
   /**
    * Nothing happens if its event is gone. `lease` asks for birth in the hands of that owner, at epoch 1; the store grants it while the owner is alive, and
    * otherwise the item is born ready. It is due after `delayMs`.
+   *
+   * With a lane it takes a place while one is free and nobody waits for it; otherwise it is born waiting, whatever `lease` asks
+   * for. `inPlaceOf` names an item of the same lane: if that one has a place, it hands it over.
    */
   | {
       readonly w: 'work.add'
       readonly work: NewWork
       readonly lease: Incarnation | null
       readonly delayMs: number
+      readonly inPlaceOf?: WorkId
     }
-  /** `processedAt` becomes the commit's instant; the owner is dropped. */
+  /**
+   * `processedAt` becomes the commit's instant; the owner is dropped. Its place in the lane, if it has one, is given up, and the
+   * eldest that waits gets it: ready, due at the later of now and its own time. `place: 'keep'`: it holds on to it. `{ to }`:
+   * that waiting item gets it, ready, due now and frozen.
+   */
   | {
       readonly w: 'work.settle'
       readonly work: WorkId
       readonly to: SettledState
       readonly counters: Counters
       readonly note: Note
+      readonly place?: 'keep' | { readonly to: WorkId }
+      /** The lane remembers that it is at this version by now. */
+      readonly laneVersion?: string
+      /** With `merged`: the batch. */
+      readonly into?: WorkId
     }
-  /** Back to ready, due after `delayMs`; the owner is dropped, and the item no longer counts as lost by a crash. */
+  /** Gives its place up, as settling does. Nothing happens if it has none. */
+  | { readonly w: 'lane.leave'; readonly work: WorkId }
+  /**
+   * Back to ready, due after `delayMs`; the owner is dropped, and the item no longer counts as lost by a crash. It keeps its
+   * place, and is no longer merged into anything.
+   */
   | {
       readonly w: 'work.again'
       readonly work: WorkId
       readonly delayMs: number
       readonly counters: Counters
       readonly note: Note
+      /** Its time begins anew: it may be tried for so long from now. Left out: its end stays. */
+      readonly expiresInMs?: number
     }
   /** Also a second one of the same number. */
   | { readonly w: 'attempt.append'; readonly work: WorkId; readonly attempt: Attempt }
@@ -138,6 +171,17 @@ export type Write =
   /** What a stale owner saw. Needs no lease and changes no state; nothing happens if the key has no entry. */
   | { readonly w: 'ledger.observe'; readonly key: string; readonly evidence: string }
   | { readonly w: 'deadLetter.put'; readonly row: NewDeadLetter }
+  /** The failure of a work item, new or as it is by now. */
+  | { readonly w: 'failure.put'; readonly row: NewFailure }
+  /** Counts one more on the raised escalation of the same cause, which takes over what is said of the latest; or raises one. */
+  | { readonly w: 'escalation.raise'; readonly row: NewEscalation }
+  /** Nothing happens if it is gone. */
+  | {
+      readonly w: 'escalation.change'
+      readonly id: EscalationId
+      readonly announced?: true
+      readonly acknowledged?: { readonly by: string; readonly note: string | null }
+    }
   | {
       readonly w: 'record.put'
       readonly kind: RecordKind
@@ -185,7 +229,13 @@ export type CommitResult =
 export interface ClaimRequest {
   readonly owner: Incarnation
   /** Free slots, most urgent consumer first. */
-  readonly slots: readonly { readonly tenant: TenantId; readonly consumer: string; readonly max: number }[]
+  readonly slots: readonly {
+    readonly tenant: TenantId
+    readonly consumer: string
+    readonly max: number
+    /** No more than this many of the consumer's items may be leased at once, by whomever. */
+    readonly limit?: number
+  }[]
   /** At most this many items in all. */
   readonly max: number
   /** At most this many items that a crash left behind (they run one at a time). */
@@ -236,12 +286,28 @@ export interface StoredRecord {
   readonly body: string
 }
 
+/** Where a lane stands. */
+export interface LaneRow {
+  readonly consumer: string
+  readonly key: string
+  /** As the last item that told one; null: none did. */
+  readonly version: string | null
+  /** Items that have a place. */
+  readonly places: number
+  readonly waiting: number
+  readonly updatedAt: Instant
+}
+
 export interface OverviewCounts {
   readonly ready: number
   readonly leased: number
   readonly parked: number
   /** In the state `open`. */
   readonly openDeadLetters: number
+  /** In the state `raised`. */
+  readonly raisedEscalations: number
+  /** In the state `open`: somebody tries again. */
+  readonly openFailures: number
   readonly unmatched: number
 }
 
@@ -294,9 +360,20 @@ export interface TenantReads {
       readonly class?: FailureClass
     },
   ): Promise<Page<WorkRow>>
+  /** The members of a batch, by birth. */
+  workMerged(into: WorkId): Promise<readonly WorkRow[]>
+  lane(consumer: string, key: string): Promise<LaneRow | null>
+  /** Those that wait for a place, the eldest first. */
+  laneWaiting(consumer: string, key: string, limit: number): Promise<readonly WorkRow[]>
+  /** Items that are parked or dead and hold their lane up. */
+  laneHolders(query: PageRequest): Promise<Page<WorkRow>>
   attempts(id: WorkId): Promise<readonly Attempt[]>
   ledger(key: string): Promise<LedgerEntry | null>
-  ledgerList(query: PageRequest & { readonly state?: LedgerState }): Promise<Page<LedgerEntry>>
+  /** All generations of the key, the first one first. */
+  ledgerHistory(key: string): Promise<readonly LedgerEntry[]>
+  ledgerList(
+    query: PageRequest & { readonly state?: LedgerState; readonly consumer?: string },
+  ): Promise<Page<LedgerEntry>>
   /** The entries that the work item holds and that are open, reserved or unknown: oldest first, at equal ages by key. */
   ledgerOfWork(id: WorkId): Promise<readonly LedgerEntry[]>
   deadLetter(id: DeadLetterId): Promise<DeadLetter | null>
@@ -315,6 +392,24 @@ export interface TenantReads {
   deadLetterGroups(query: {
     readonly state: DeadLetterState
   }): Promise<{ readonly groups: readonly LetterGroup[]; readonly isCapped: boolean }>
+  failure(id: FailureId): Promise<Failure | null>
+  failures(
+    query: PageRequest & {
+      readonly state?: FailureState
+      readonly consumer?: string
+      readonly class?: FailureClass
+      readonly cause?: string
+    },
+  ): Promise<Page<Failure>>
+  escalation(id: EscalationId): Promise<Escalation | null>
+  escalations(
+    query: PageRequest & {
+      readonly state?: EscalationState
+      readonly consumer?: string
+      /** Only those whose event is not out. */
+      readonly unannounced?: true
+    },
+  ): Promise<Page<Escalation>>
   record(kind: RecordKind, key: string): Promise<{ readonly version: number; readonly body: string } | null>
   /** Ordered by the bytes of the key. `prefix` is taken letter by letter; a key that holds U+0000 may be left out. */
   records(
@@ -332,6 +427,9 @@ export interface StoreDump {
   readonly attempts: readonly (Attempt & { readonly work: WorkId })[]
   readonly ledger: readonly LedgerEntry[]
   readonly deadLetters: readonly DeadLetter[]
+  readonly failures: readonly Failure[]
+  readonly escalations: readonly Escalation[]
+  readonly lanes: readonly (LaneRow & { readonly tenant: TenantId })[]
   readonly records: readonly {
     readonly tenant: TenantId
     readonly kind: RecordKind

@@ -72,6 +72,12 @@ export function toWork(row: Row, tenant: TenantId): WorkRow {
     expiresAt: row.expires_at as number,
     processedAt: row.processed_at as number | null,
     replayOf: row.replay_of as WorkRow['replayOf'],
+    element: null,
+    lane: null,
+    hasPlace: false,
+    isFrozen: false,
+    into: null,
+    generation: 1,
   }
 }
 

@@ -48,6 +48,12 @@ export function bearWork(
     expiresAt: after(work.expiresInMs),
     processedAt: null,
     replayOf: work.replayOf,
+    element: work.element ?? null,
+    lane: work.lane?.key ?? null,
+    hasPlace: false,
+    isFrozen: false,
+    into: null,
+    generation: work.generation ?? 1,
   }
 }
 
@@ -163,6 +169,7 @@ export function putLetter(
     payloadHash: row.payloadHash,
     runbook: row.runbook,
     severity: row.severity,
+    step: row.step,
     createdAt: before?.createdAt ?? now,
     updatedAt: now,
   }

@@ -15,6 +15,8 @@ export const DEAD_LETTER_REASONS = [
   'rejected',
   'definition_missing',
   'config_missing',
+  'ambiguous_routes',
+  'too_many_elements',
 ] as const
 export type DeadLetterReason = (typeof DEAD_LETTER_REASONS)[number]
 
@@ -37,6 +39,8 @@ export interface NewDeadLetter {
   readonly payloadHash: string
   readonly runbook: string | null
   readonly severity: string
+  /** How far it came: `match`, `key`, `call`, `probe`, `function`, `effect <name>`, `batch`, `find` …; null: not known. */
+  readonly step: string | null
 }
 
 export interface DeadLetter extends NewDeadLetter {

@@ -28,6 +28,7 @@ const rowOf = (known: Partial<NewDeadLetter>): NewDeadLetter => ({
   payloadHash: 'sha256:0',
   runbook: null,
   severity: 'high',
+  step: null,
   ...known,
 })
 

@@ -152,7 +152,72 @@ export interface EmitActionDocument {
   readonly data: JsonValue
 }
 
-export type ActionDocument = HttpActionDocument | FunctionActionDocument | EmitActionDocument
+/** One object at the other side per external reference: found and updated, or created with the reference on it. */
+export interface UpsertActionDocument {
+  readonly type: 'upsert'
+  /** A template, rendered in url mode; paths are put behind it. */
+  readonly baseUrl: string
+  /** For all its requests. */
+  readonly headers: Readonly<Record<string, string>>
+  /** A template. */
+  readonly extRef: string
+  readonly find: {
+    readonly method: string
+    /** A template, rendered in url mode. */
+    readonly path: string
+    /** Over `result`: whether the object is there. */
+    readonly found: string
+    /** Over `result`: what `update` calls it (`found.id` there); null: it needs no id. */
+    readonly id: string | null
+    /** How long after a doubtful call the vendor may still be applying it. */
+    readonly afterMs: number
+  }
+  readonly create: UpsertCallDocument
+  /** null: what is there is left alone. */
+  readonly update: UpsertCallDocument | null
+  /** `single`: one item at a time per reference, over all routes to the same host. */
+  readonly lock: 'single' | 'none'
+  readonly timeoutMs: number
+  readonly classify: Readonly<Record<string, FailureClass | 'done'>>
+}
+
+export interface UpsertCallDocument {
+  readonly method: string
+  readonly path: string
+  readonly body: JsonValue
+  readonly idempotent: boolean
+  readonly keyTtlMs: number | null
+}
+
+export type ActionDocument =
+  | HttpActionDocument
+  | FunctionActionDocument
+  | EmitActionDocument
+  | UpsertActionDocument
+
+/** When a route's work is taken up: every so often, so many at a time, so many times. */
+export interface DrainPolicy {
+  readonly profile: string | null
+  readonly everyMs: number
+  readonly events: number
+  readonly cycles: number
+}
+
+export interface RatePolicy {
+  readonly profile: string | null
+  readonly perMinute: number
+  readonly burst: number
+}
+
+/** When a route pauses itself. */
+export interface CircuitPolicy {
+  /** So many failures one after another; or `ratio` of `of` within a minute. */
+  readonly consecutive: number
+  readonly ratio: number
+  readonly of: number
+  /** How long until it tries one. */
+  readonly openMs: number
+}
 
 export interface RouteDocument {
   readonly kind: 'Route'
@@ -169,13 +234,59 @@ export interface RouteDocument {
   readonly maxWaitMs: number
   readonly deadLetter: { readonly severity: string; readonly runbook: string | null }
   readonly do: ActionDocument
+
+  // What is left out was not written, and means the default.
+
+  /** One work item and one key per element of a list; expressions see it under the name `as`. */
+  readonly each?: { readonly of: string; readonly as: string; readonly max: number }
+  /** Left out: `all` that match do. */
+  readonly fanOut?: 'first' | 'one'
+  /** Left out: `normal`. */
+  readonly priority?: 'high' | 'low'
+  /** Left out: at once. */
+  readonly drain?: DrainPolicy
+  readonly rateLimit?: RatePolicy
+  /** At once; with `by` so many per value of it. */
+  readonly concurrency?: { readonly limit: number; readonly by?: string }
+  readonly order?: {
+    readonly by: string
+    readonly version?: string
+    /** Of an item whose version the lane is past. Left out: it runs all the same. */
+    readonly stale?: 'skip'
+    /** Of the others while one is dead or parked. Left out: they are held up. */
+    readonly onBlocked?: 'skip'
+  }
+  readonly debounce?: {
+    readonly by: string
+    readonly windowMs: number
+    readonly maxWaitMs: number
+    /** Left out: the last one stands for all. */
+    readonly keep?: 'first'
+  }
+  readonly batch?: {
+    readonly size: number
+    readonly maxWaitMs: number
+    /** Over `result`: the list of what became of each. Left out: all share the outcome. */
+    readonly results?: string
+    /** Over `item`, one of `results`: whose it is, and whether it went well. */
+    readonly item?: { readonly key: string; readonly ok: string }
+  }
+  /** Left out: the usual thresholds. */
+  readonly circuit?: 'off' | CircuitPolicy
+  /** How long the ledger remembers its keys. Left out: for as long as they may come again, and at least 90 days. */
+  readonly ledgerKeepMs?: number
+  /** Why another formula is safe: what is written under `from` was in force before. */
+  readonly keyMigration?: { readonly from: string; readonly note: string }
 }
 
 export interface ProfileDocument {
   readonly kind: 'Profile'
   readonly name: string
   readonly description: string | null
-  readonly retry: RetryPolicy
+  // One of these.
+  readonly retry?: RetryPolicy
+  readonly rate?: RatePolicy
+  readonly drain?: DrainPolicy
 }
 
 export type DefinitionDocument = SourceDocument | RouteDocument | ProfileDocument

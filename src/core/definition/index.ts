@@ -3,18 +3,23 @@ export type {
   ActionDocument,
   AnswerDocument,
   CatalogDocument,
+  CircuitPolicy,
   ConditionDocument,
   DefinitionDocument,
   DispatchDocument,
+  DrainPolicy,
   EmitActionDocument,
   FunctionActionDocument,
   HandshakeDocument,
   HttpActionDocument,
   ProfileDocument,
+  RatePolicy,
   RetryPolicy,
   RouteDocument,
   ScheduleDocument,
   SourceDocument,
+  UpsertActionDocument,
+  UpsertCallDocument,
 } from './documents.ts'
 export { RETENTION_MS } from './documents.ts'
 export { hashDocument, hashText } from './hash.ts'

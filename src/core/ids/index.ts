@@ -9,6 +9,8 @@ export type TenantId = Brand<'TenantId'>
 export type EventId = Brand<'EventId'>
 export type WorkId = Brand<'WorkId'>
 export type DeadLetterId = Brand<'DeadLetterId'>
+export type FailureId = Brand<'FailureId'>
+export type EscalationId = Brand<'EscalationId'>
 /** A node's name; it stays over restarts. */
 export type NodeId = Brand<'NodeId'>
 /** One life of a node: given by the store, only grows. */
@@ -20,6 +22,7 @@ export interface Ids {
   event(): EventId
   work(): WorkId
   deadLetter(): DeadLetterId
+  escalation(): EscalationId
   /** A bare UUIDv7 for correlation and trace ids. */
   uuid(): string
 }
@@ -117,11 +120,13 @@ export function makeIds(deps: { now(): Instant; bytes(length: number): Uint8Arra
     return text
   }
   const [events, works] = [new UuidWriter('evt_'), new UuidWriter('wrk_')]
-  const [deadLetters, bare] = [new UuidWriter('dlq_'), new UuidWriter('')]
+  const [deadLetters, escalations] = [new UuidWriter('dlq_'), new UuidWriter('esc_')]
+  const bare = new UuidWriter('')
   return {
     event: () => next(events) as EventId,
     work: () => next(works) as WorkId,
     deadLetter: () => next(deadLetters) as DeadLetterId,
+    escalation: () => next(escalations) as EscalationId,
     uuid: () => next(bare),
   }
 }

@@ -25,10 +25,13 @@ export interface NewLedgerEntry {
   readonly objectId: string | null
   readonly payloadHash: string
   readonly correlationId: string
+  /** Left out: the one that the key is at, 1 at first. A higher one is a new row; the earlier ones stay as they are. */
+  readonly generation?: number
 }
 
 export interface LedgerEntry extends NewLedgerEntry {
   readonly tenant: TenantId
+  /** How often the effect was wanted on purpose: 1, and one more each time a person forced a repetition. */
   readonly generation: number
   readonly state: LedgerState
   readonly proof: LedgerProof | null

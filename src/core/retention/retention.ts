@@ -9,8 +9,8 @@ import type { LedgerState } from '../ledger/index.ts'
 import type { Instant } from '../time/index.ts'
 import type { WorkState } from '../work/index.ts'
 
-/** Nobody will touch these again: not an owner, and not a person without saying so. `parked` waits for one. */
-export const FINAL_WORK: readonly WorkState[] = ['done', 'skipped', 'merged', 'dead', 'cancelled']
+/** Nobody will touch these again: not an owner, and not a person without saying so. `parked` waits for one, `merged` for its batch. */
+export const FINAL_WORK: readonly WorkState[] = ['done', 'skipped', 'dead', 'cancelled']
 export const CLOSED_LETTERS: readonly DeadLetterState[] = ['resolved', 'discarded']
 /** An effect under way or in doubt: whoever settles it wants to see the event. */
 export const OPEN_ENTRIES: readonly LedgerState[] = ['reserved', 'unknown']
@@ -52,6 +52,11 @@ export interface PruneRequest extends KeepTimes {
   readonly after: string | null
   /** How many events one call looks at. */
   readonly scanMax: number
+  /**
+   * How long the ledger remembers, by consumer. An entry goes when it is done or released, older than that, and its event is
+   * gone; left out: the ledger stays.
+   */
+  readonly ledger?: KeepTimes
 }
 
 /** What went, and where to go on; `next` is null at the end of the walk. */
@@ -61,5 +66,12 @@ export interface Pruned {
   readonly attempts: number
   readonly deadLetters: number
   readonly dedup: number
+  /** With their event: resolved failures. */
+  readonly failures: number
+  readonly ledger: number
+  /** Lanes that nobody is in, untouched for as long as events are kept. */
+  readonly lanes: number
+  /** Acknowledged, untouched for as long as events are kept. */
+  readonly escalations: number
   readonly next: string | null
 }

@@ -91,7 +91,7 @@ export function decideExhausted(inDoubt: boolean, reason: DeadLetterReason): Fai
 /** Which states may follow which (ready after ready: a person makes it due at once); a settled item moves only by a person's hand or by late evidence. */
 export const WORK_STEPS: Readonly<Record<WorkState | 'absent', readonly WorkState[]>> = {
   absent: ['ready', 'leased', 'waiting'],
-  waiting: ['ready', 'cancelled'],
+  waiting: ['ready', 'cancelled', 'skipped'],
   // Dead at once: an event that is quarantined at the door.
   ready: ['leased', 'ready', 'cancelled', 'skipped', 'dead'],
   leased: ['done', 'ready', 'skipped', 'merged', 'parked', 'dead', 'cancelled'],
@@ -99,7 +99,8 @@ export const WORK_STEPS: Readonly<Record<WorkState | 'absent', readonly WorkStat
   dead: [],
   done: [],
   skipped: [],
-  merged: [],
+  // Its batch tells it what became of it.
+  merged: ['done', 'ready', 'skipped', 'parked', 'dead', 'cancelled', 'merged'],
   // Of several effects in doubt it names the next.
   cancelled: ['cancelled'],
 }

@@ -50,8 +50,18 @@ export const EMPTY_NOTE: Note = {
   durationMs: null,
 }
 
-/** `route`: do what a route says about an event. `intake`: match an event that was kept unmatched, or that is replayed. */
-export type WorkKind = 'route' | 'intake'
+/**
+ * `route`: do what a route says about an event. `intake`: match an event that was kept unmatched, or that is replayed. `batch`:
+ * one call for several items of a route, which are `merged` into it for as long as it lives.
+ */
+export type WorkKind = 'route' | 'intake' | 'batch'
+
+/** Items of one consumer with the same lane share its places, in the order of their birth. */
+export interface Lane {
+  readonly key: string
+  /** How many may have a place at once; the others wait. 1: one after another. */
+  readonly width: number
+}
 
 export interface NewWork {
   readonly id: WorkId
@@ -67,6 +77,14 @@ export interface NewWork {
   readonly expiresInMs: number
   /** The dead letter that it replays, or its event, when that was replayed as a whole. */
   readonly replayOf: DeadLetterId | EventId | null
+
+  // What is left out is not so.
+
+  /** Which element of its route's `each` it is about. */
+  readonly element?: number
+  readonly lane?: Lane
+  /** Above 1: a deliberate repetition, which makes the effect of its key once more. */
+  readonly generation?: number
 }
 
 export interface WorkRow extends Counters, Note {
@@ -89,6 +107,17 @@ export interface WorkRow extends Counters, Note {
   /** When it was settled. */
   readonly processedAt: Instant | null
   readonly replayOf: DeadLetterId | EventId | null
+  /** null: it is about the whole event. */
+  readonly element: number | null
+  /** The key of its lane. */
+  readonly lane: string | null
+  /** Whether it has one of its lane's places; also a dead or parked one may, which then holds the others up. */
+  readonly hasPlace: boolean
+  /** Chosen to stand for others that came close to it: it waits for no more of them. */
+  readonly isFrozen: boolean
+  /** The batch that it is merged into. */
+  readonly into: WorkId | null
+  readonly generation: number
 }
 
 /** One try, append-only. A first try that succeeds lives on the work row alone. */

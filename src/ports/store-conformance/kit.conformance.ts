@@ -207,6 +207,7 @@ function makeRows(ids: Ids): Pick<Kit, 'event' | 'work' | 'entry' | 'deadLetter'
       payloadHash: 'a'.repeat(64),
       runbook: null,
       severity: 'high',
+      step: null,
       ...fields,
     }),
     attempt: (number, fields = {}) => ({

@@ -1,0 +1,2 @@
+export type { Escalation, EscalationState, NewEscalation } from './escalation.ts'
+export { ESCALATION_STATES } from './escalation.ts'
