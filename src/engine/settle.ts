@@ -9,7 +9,7 @@ import {
 } from '../core/dead-letter/index.ts'
 import { assert } from '../core/errors/index.ts'
 import type { NewEvent } from '../core/event/index.ts'
-import type { FailureClass } from '../core/failure/index.ts'
+import { type FailureClass, failureId } from '../core/failure/index.ts'
 import type { Ids } from '../core/ids/index.ts'
 import { toStorable } from '../core/json/index.ts'
 import type { Route } from '../core/route/index.ts'
@@ -194,6 +194,7 @@ export function newLetter(
     runbook: route?.document.deadLetter.runbook ?? null,
     severity: route?.document.deadLetter.severity ?? 'medium',
     step: died.step ?? null,
+    failureId: failureId(work.id),
   }
 }
 

@@ -205,6 +205,7 @@ const letter = (id: string, workId: string, eventId: string, over: Partial<NewDe
     runbook: 'docs/runbooks/book.md',
     severity: 'high',
     step: null,
+    failureId: null,
     ...over,
   },
 })

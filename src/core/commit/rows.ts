@@ -170,6 +170,7 @@ export function putLetter(
     runbook: row.runbook,
     severity: row.severity,
     step: row.step,
+    failureId: row.failureId,
     createdAt: before?.createdAt ?? now,
     updatedAt: now,
   }

@@ -1,7 +1,7 @@
 // A dead letter: work that will not be retried by itself, kept until somebody replays or discards it.
 
 import type { FailureClass } from '../failure/index.ts'
-import type { DeadLetterId, EventId, TenantId, WorkId } from '../ids/index.ts'
+import type { DeadLetterId, EventId, FailureId, TenantId, WorkId } from '../ids/index.ts'
 import type { Instant } from '../time/index.ts'
 
 export const DEAD_LETTER_STATES = ['open', 'ready_to_replay', 'replaying', 'resolved', 'discarded'] as const
@@ -41,6 +41,8 @@ export interface NewDeadLetter {
   readonly severity: string
   /** How far it came: `match`, `key`, `call`, `probe`, `function`, `effect <name>`, `batch`, `find` …; null: not known. */
   readonly step: string | null
+  /** The failure that it stands for, which its replays go on with; null: from before failures were kept. */
+  readonly failureId: FailureId | null
 }
 
 export interface DeadLetter extends NewDeadLetter {

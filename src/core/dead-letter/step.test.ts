@@ -29,6 +29,7 @@ const rowOf = (known: Partial<NewDeadLetter>): NewDeadLetter => ({
   runbook: null,
   severity: 'high',
   step: null,
+  failureId: null,
   ...known,
 })
 

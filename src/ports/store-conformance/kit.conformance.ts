@@ -208,6 +208,7 @@ function makeRows(ids: Ids): Pick<Kit, 'event' | 'work' | 'entry' | 'deadLetter'
       runbook: null,
       severity: 'high',
       step: null,
+      failureId: null,
       ...fields,
     }),
     attempt: (number, fields = {}) => ({
