@@ -11,11 +11,10 @@ import { parseArgs } from 'node:util'
 import type { Browser, Page } from 'playwright-core'
 import { Pool } from 'undici'
 import { launchBrowser, signedIn } from '../test/support/browser.ts'
-import { dataFile, preloadedCopy } from './preload.ts'
-import { SECRET, sampleBody } from './sample.ts'
+import { copyPast, dataFile } from './preload.ts'
+import { ADMIN_KEY, SECRET, sampleBody } from './sample.ts'
 import { startServer } from './scenario.ts'
 
-const ADMIN_KEY = 'bench-admin-key'
 const EVENTS_PER_SECOND = 2_000
 const TICK_MS = 10
 const PALETTE_EVERY_MS = 1_000
@@ -187,9 +186,9 @@ const root = fileURLToPath(new URL('../.cache/bench', import.meta.url))
 await mkdir(root, { recursive: true })
 const folder = await mkdtemp(join(root, 'console-'))
 try {
-  await preloadedCopy(dataFile(folder), say)
+  await copyPast('settled', dataFile(folder), say)
   const flows = fileURLToPath(new URL('flows/end-to-end', import.meta.url))
-  const server = await startServer('serve-node.mjs', [folder, flows, SECRET])
+  const server = await startServer('serve-node.mjs', [folder, flows, SECRET, ADMIN_KEY])
   const browser = await launchBrowser()
   try {
     say('first page …')

@@ -1,19 +1,23 @@
-// npm run bench [-- --quick] [-- --json]: measures, in one run on one machine, what a node does per second beside what
-// bare Fastify does with the same request. Quick: one round on an empty store, within a minute.
+// npm run bench [-- --quick] [-- --json] [-- --only name,name] [-- --rounds n]: measures, in one run on one machine, what a
+// node does per second beside what bare Fastify does with the same request, and what one thing costs beside another.
+// Quick: one round on empty stores.
 
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { dataFile, preloadedCopy } from './preload.ts'
-import { makeReport, renderReport, type Scenario } from './report.ts'
-import { realSample, SECRET, SMALL, wrkScript } from './sample.ts'
-import { type Measurement, measure, type ScenarioOptions } from './scenario.ts'
+import { BARE, LONG_PLANS, PLANS, type Plan } from './plans.ts'
+import { copyPast, dataFile, PAST } from './preload.ts'
+import { measureReplay } from './replay.ts'
+import { makeReport, renderReport } from './report.ts'
+import { ADMIN_KEY, realSample, SECRET, SMALL, wrkScript } from './sample.ts'
+import { type Measurement, measure, startServer } from './scenario.ts'
 
 const { values } = parseArgs({
   options: {
     quick: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
+    only: { type: 'string' },
     rounds: { type: 'string' },
   },
 })
@@ -21,6 +25,17 @@ const rounds = Number(values.rounds ?? (values.quick ? 1 : 5))
 const seconds = values.quick ? 6 : 10
 const warmUpSeconds = values.quick ? 3 : 4
 const BARE_SECONDS = 4
+
+const all = [...PLANS, ...LONG_PLANS]
+const only = values.only?.split(',')
+const unknown = only?.filter((name) => !all.some((plan) => plan.name === name)) ?? []
+if (unknown.length > 0) {
+  process.stderr.write(
+    `No scenario ${unknown.join(', ')}. There are: ${all.map(({ name }) => name).join(', ')}.\n`,
+  )
+  process.exit(2)
+}
+const plans = only ? all.filter(({ name }) => only.includes(name)) : values.quick ? PLANS : all
 
 const root = fileURLToPath(new URL('../.cache/bench', import.meta.url))
 await mkdir(root, { recursive: true })
@@ -40,32 +55,8 @@ interface Paired {
   readonly ratio: number
 }
 
-interface Plan {
-  readonly name: string
-  readonly store: Scenario['store']
-  readonly flows: 'ingest' | 'end-to-end' | 'signed' | null
-  readonly body: keyof typeof scripts
-  /** What it is a share of; bare Fastify unless said. */
-  readonly yardstick?: Plan
-}
-
-const BARE: Plan = { name: 'bareFastify', store: 'none', flows: null, body: 'small' }
-const REAL: Plan = { name: 'ingest20k', store: 'empty', flows: 'ingest', body: 'real' }
 /** It is what others are measured by. */
-const YARDSTICK = { ratio: 1, of: null }
-const plans: readonly Plan[] = [
-  { name: 'ingest', store: 'empty', flows: 'ingest', body: 'small' },
-  { name: 'endToEnd', store: 'empty', flows: 'end-to-end', body: 'small' },
-  { name: 'ingestSigned', store: 'empty', flows: 'signed', body: 'small' },
-  // What verifying costs, of a payload as GitHub sends them: the same without verification is its yardstick.
-  { name: 'ingest20kSigned', store: 'empty', flows: 'signed', body: 'real', yardstick: REAL },
-  ...(values.quick
-    ? []
-    : ([
-        { name: 'ingest300k', store: 'preloaded', flows: 'ingest', body: 'small' },
-        { name: 'endToEnd300k', store: 'preloaded', flows: 'end-to-end', body: 'small' },
-      ] as const)),
-]
+const YARDSTICK = { ratio: 1, of: null, asked: null, isCost: false }
 
 try {
   const yardsticks = new Map<Plan, Measurement[]>()
@@ -75,25 +66,32 @@ try {
       say(`${plan.name}${rounds > 1 ? ` (${round + 1} of ${rounds})` : ''} …`)
       // The yardstick right before each: on a shared machine the same code runs at half its speed a minute later.
       const { yardstick = BARE } = plan
+      const base = plan.costBeyond === undefined ? null : await run(plan.costBeyond, round)
       const beside = await run(yardstick, round)
       const measurement = await run(plan, round)
       yardsticks.set(yardstick, [...(yardsticks.get(yardstick) ?? []), beside])
-      const paired = { measurement, ratio: measurement.perSecond / beside.perSecond }
-      results.set(plan.name, [...(results.get(plan.name) ?? []), paired])
+      const ratio =
+        base === null
+          ? measurement.perSecond / beside.perSecond
+          : (measurement.cpuUsPerEvent - base.cpuUsPerEvent) / (beside.cpuUsPerEvent - base.cpuUsPerEvent)
+      results.set(plan.name, [...(results.get(plan.name) ?? []), { measurement, ratio }])
     }
   }
   const report = makeReport(
     [
-      ...[...yardsticks].map(([{ name, store }, all]) => ({
-        name,
-        store,
-        runs: all.length,
-        ...YARDSTICK,
-        ...median(all, (one) => one.perSecond),
-      })),
-      ...plans.map(({ name, store, yardstick = BARE }) => {
+      ...[...yardsticks]
+        .filter(([{ name }]) => !results.has(name))
+        .map(([{ name, past }, measured]) => ({
+          name,
+          past,
+          runs: measured.length,
+          ...YARDSTICK,
+          ...median(measured, (one) => one.perSecond),
+        })),
+      ...plans.map(({ name, past, asked, costBeyond, yardstick = BARE }) => {
         const { measurement, ratio } = median(results.get(name) ?? [], (one) => one.ratio)
-        return { name, store, runs: rounds, ratio, of: yardstick.name, ...measurement }
+        const isCost = costBeyond !== undefined
+        return { name, past, runs: rounds, ratio, of: yardstick.name, asked, isCost, ...measurement }
       }),
     ],
     seconds,
@@ -106,20 +104,27 @@ try {
 async function run(plan: Plan, round: number): Promise<Measurement> {
   const folder = join(scratch, `${plan.name}-${round}`)
   await mkdir(folder, { recursive: true })
-  if (plan.store === 'preloaded') await preloadedCopy(dataFile(folder), say)
-  const flows = plan.flows === null ? '' : fileURLToPath(new URL(`flows/${plan.flows}`, import.meta.url))
-  const options: ScenarioOptions = {
-    entry: plan.flows === null ? 'serve-bare.mjs' : 'serve-node.mjs',
-    args: plan.flows === null ? [] : [folder, flows, SECRET],
-    script: scripts[plan.body],
-    warmUpSeconds: plan === BARE ? 2 : warmUpSeconds,
-    seconds: plan === BARE ? BARE_SECONDS : seconds,
-    seed: 1_000 + round * 10,
-    countDone: plan.flows === 'end-to-end',
+  if (plan.past !== null) await copyPast(plan.past, dataFile(folder), say)
+  const vendor = plan.flows?.calls === true ? await startServer('serve-vendor.mjs', []) : null
+  try {
+    const flows = plan.flows === null ? null : await plan.flows.make(folder, vendor?.url ?? '')
+    const server = {
+      entry: flows === null ? ('serve-bare.mjs' as const) : ('serve-node.mjs' as const),
+      args: flows === null ? [] : [folder, flows, SECRET, ADMIN_KEY],
+    }
+    if (plan.count === 'replayed') return await measureReplay(server, PAST.dead)
+    return await measure({
+      ...server,
+      script: scripts[plan.body],
+      warmUpSeconds: plan === BARE ? 2 : warmUpSeconds,
+      seconds: plan === BARE ? BARE_SECONDS : seconds,
+      seed: 1_000 + round * 10,
+      countDone: plan.count === 'completions',
+    })
+  } finally {
+    await vendor?.stop()
+    await rm(folder, { recursive: true, force: true })
   }
-  const measurement = await measure(options)
-  await rm(folder, { recursive: true, force: true })
-  return measurement
 }
 
 /** The run in the middle, whole: its latencies belong to it. */

@@ -1,5 +1,7 @@
-// A store with history: 300,000 events, each with its settled work item and ledger entry, random keys. Made once by the
-// store itself and kept in the cache; each run gets a copy.
+// Stores with a past: made once by the store itself and kept in the cache; each run gets a copy.
+//
+// `settled`: 300,000 events, each with its done work item and ledger entry. `waiting`: 1,000,000 items of the route that are
+// due. `dead`: 100,000 dead letters of it. Keys are random in all of them.
 
 import { createHash, randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
@@ -7,128 +9,209 @@ import { copyFile, mkdir, readFile, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { openSqliteStore } from '../src/adapters/store-sqlite/index.ts'
-import { DEFAULT_TENANT, makeIds, type NodeId } from '../src/core/ids/index.ts'
+import { DEFAULT_TENANT, type Incarnation, makeIds, type NodeId } from '../src/core/ids/index.ts'
 import { EMPTY_NOTE } from '../src/core/work/index.ts'
-import { sampleBody } from './sample.ts'
+import type { Store, Write } from '../src/ports/store.ts'
+import { keptFlows } from './flows.ts'
+import { ADMIN_KEY, SECRET, sampleBody } from './sample.ts'
+import { startServer } from './scenario.ts'
 
-const PRELOADED_EVENTS = 300_000
-const BATCH = 2_000
+export type Past = 'settled' | 'waiting' | 'dead'
 
-export async function preloadedCopy(to: string, progress: (text: string) => void): Promise<void> {
-  const cached = await cachedFile(progress)
+export const PAST: Readonly<Record<Past, number>> = { settled: 300_000, waiting: 1_000_000, dead: 100_000 }
+const IN_FLIGHT = 2_000
+
+export function dataFile(folder: string): string {
+  return join(folder, 'millrace.db')
+}
+
+export async function copyPast(past: Past, to: string, progress: (text: string) => void): Promise<void> {
+  const cached = await cachedFile(past, progress)
   await mkdir(dirname(to), { recursive: true })
   await copyFile(cached, to)
 }
 
-async function cachedFile(progress: (text: string) => void): Promise<string> {
-  const migrations = new URL('../src/adapters/store-sqlite/migrations.ts', import.meta.url)
-  const version = createHash('sha256')
-    .update(await readFile(migrations))
-    .digest('hex')
-    .slice(0, 12)
-  const file = fileURLToPath(new URL(`../.cache/bench/preloaded-${version}.db`, import.meta.url))
+async function cachedFile(past: Past, progress: (text: string) => void): Promise<string> {
+  const hash = createHash('sha256')
+  for (const file of [
+    '../src/adapters/store-sqlite/migrations.ts',
+    './preload.ts',
+    './flows/end-to-end/route.yaml',
+  ])
+    hash.update(await readFile(new URL(file, import.meta.url)))
+  const version = hash.digest('hex').slice(0, 12)
+  const file = fileURLToPath(new URL(`../.cache/bench/${past}-${version}.db`, import.meta.url))
   if (existsSync(file)) return file
   const making = `${file}.making-${process.pid}`
-  await mkdir(dirname(file), { recursive: true })
+  await mkdir(making, { recursive: true })
   try {
-    await fill(making, progress)
-    await rename(making, file)
+    const definition = await applyRoute(making)
+    await fill(dataFile(making), past, definition, progress)
+    await rename(dataFile(making), file)
   } finally {
-    for (const suffix of ['', '-wal', '-shm', '.lock']) await rm(making + suffix, { force: true })
+    await rm(making, { recursive: true, force: true })
   }
   return file
 }
 
-async function fill(file: string, progress: (text: string) => void): Promise<void> {
-  const store = await openSqliteStore({ file, groupMax: BATCH })
-  const ids = makeIds({ now: () => Date.now(), bytes: (length) => randomBytes(length) })
-  const { owner } = await store.join('preload' as NodeId, 600_000)
-  const data = sampleBody()
-  for (let count = 0; count < PRELOADED_EVENTS; count += BATCH) {
-    if (count % 50_000 === 0) progress(`filling a store: ${count} of ${PRELOADED_EVENTS} events`)
-    await Promise.all(Array.from({ length: BATCH }, () => addOne()))
-  }
-  await store[Symbol.asyncDispose]()
+/** A node starts on the folder once, so that the definition which the items stand on is in the store; answers its hash. */
+async function applyRoute(folder: string): Promise<string> {
+  const server = await startServer('serve-node.mjs', [folder, keptFlows('end-to-end'), SECRET, ADMIN_KEY])
+  await server.stop()
+  await using store = await openSqliteStore({ file: dataFile(folder) })
+  const { items } = await store
+    .forTenant(DEFAULT_TENANT)
+    .records({ kind: 'definition', cursor: null, limit: 10 })
+  const route = items.find(({ body }) => (JSON.parse(body) as { kind: string }).kind === 'Route')
+  if (route === undefined) throw new Error('the route of the flows is not in the store')
+  return route.key
+}
 
-  async function addOne(): Promise<void> {
-    const key = randomBytes(12).toString('hex')
-    const event = { id: ids.event(), work: ids.work(), correlationId: ids.uuid() }
-    const common = {
-      payloadHash: `sha256:${'0'.repeat(64)}`,
-      correlationId: event.correlationId,
-      objectId: '42',
-    }
-    await store.commit({
-      tenant: DEFAULT_TENANT,
-      guards: [],
-      writes: [
-        {
-          w: 'event.append',
-          dedupForMs: 604_800_000,
-          event: {
-            ...common,
-            id: event.id,
-            tenant: DEFAULT_TENANT,
-            source: 'github',
-            subject: 'github.events.issues.opened',
-            objectType: 'repository',
-            occurredAt: null,
-            causationId: null,
-            traceId: event.correlationId.replaceAll('-', ''),
-            dedupKey: key,
-            headers: '{"content-type":"application/json","x-github-event":"issues"}',
-            data,
-            raw: null,
-            sensitive: [],
-            matched: 1,
-          },
-        },
-        {
-          w: 'work.add',
-          lease: owner,
-          delayMs: 0,
-          work: {
-            id: event.work,
-            kind: 'route',
-            consumer: 'route:count',
-            definition: `sha256:${'0'.repeat(64)}`,
-            codeHash: null,
-            eventId: event.id,
-            expiresInMs: 86_400_000,
-            replayOf: null,
-          },
-        },
-      ],
-    })
-    await store.commit({
-      tenant: DEFAULT_TENANT,
-      guards: [],
-      writes: [
-        {
-          w: 'work.settle',
-          work: event.work,
-          to: 'done',
-          counters: { attempts: 1, waits: 0, losses: 0 },
-          note: { ...EMPTY_NOTE, key: `COUNT:${key}`, durationMs: 0 },
-        },
-        {
-          w: 'ledger.done',
-          effectRef: null,
-          result: '1',
-          entry: {
-            ...common,
-            key: `COUNT:${key}`,
-            work: event.work,
-            epoch: 1,
-            consumer: 'route:count',
-            eventId: event.id,
-          },
-        },
-      ],
-    })
+async function fill(
+  file: string,
+  past: Past,
+  definition: string,
+  progress: (text: string) => void,
+): Promise<void> {
+  await using store = await openSqliteStore({ file, groupMax: IN_FLIGHT })
+  const { owner } = await store.join('preload' as NodeId, 600_000)
+  const total = PAST[past]
+  const write = WRITERS[past]
+  for (let count = 0; count < total; count += IN_FLIGHT) {
+    if (count % 50_000 === 0) progress(`filling a store: ${count} of ${total} ${past}`)
+    await Promise.all(Array.from({ length: IN_FLIGHT }, () => write({ store, owner, definition })))
   }
 }
 
-export function dataFile(folder: string): string {
-  return join(folder, 'millrace.db')
+interface Filling {
+  readonly store: Store
+  readonly owner: Incarnation
+  readonly definition: string
+}
+
+const ids = makeIds({ now: () => Date.now(), bytes: (length) => randomBytes(length) })
+const data = sampleBody()
+/** What waits by the million is small: the queue is measured, not the disk. */
+const SMALL_DATA = '{"action":"opened","issue":{"number":7},"repository":{"id":42,"full_name":"acme/mill"}}'
+const NO_COUNTERS = { attempts: 0, waits: 0, losses: 0 }
+const HASH = `sha256:${'0'.repeat(64)}`
+
+const WRITERS: Readonly<Record<Past, (filling: Filling) => Promise<void>>> = {
+  async settled({ store, owner, definition }) {
+    const { key, event, work, writes } = birth(definition, owner, data)
+    await put(store, writes)
+    await put(store, [
+      {
+        w: 'work.settle',
+        work,
+        to: 'done',
+        counters: { ...NO_COUNTERS, attempts: 1 },
+        note: { ...EMPTY_NOTE, key: `COUNT:${key}`, durationMs: 0 },
+      },
+      {
+        w: 'ledger.done',
+        effectRef: null,
+        result: '1',
+        entry: {
+          key: `COUNT:${key}`,
+          work,
+          epoch: 1,
+          consumer: 'route:count',
+          eventId: event,
+          objectId: '42',
+          payloadHash: HASH,
+          correlationId: event.slice(4),
+        },
+      },
+    ])
+  },
+  async waiting({ store, definition }) {
+    await put(store, birth(definition, null, SMALL_DATA).writes)
+  },
+  async dead({ store, definition }) {
+    const { key, event, work, writes } = birth(definition, null, data)
+    const died = { key: `COUNT:${key}`, class: 'config', lastError: 'answered 404' } as const
+    await put(store, [
+      ...writes,
+      {
+        w: 'work.settle',
+        work,
+        to: 'dead',
+        counters: { ...NO_COUNTERS, attempts: 1 },
+        note: { ...EMPTY_NOTE, ...died },
+      },
+      {
+        w: 'deadLetter.put',
+        row: {
+          ...died,
+          id: ids.deadLetter(),
+          version: 1,
+          state: 'open',
+          reason: 'rejected',
+          consumer: 'route:count',
+          eventId: event,
+          workId: work,
+          attempts: 1,
+          replays: 0,
+          correlationId: event.slice(4),
+          payloadHash: HASH,
+          runbook: null,
+          severity: 'medium',
+          step: 'call',
+        },
+      },
+    ])
+  },
+}
+
+function birth(definition: string, lease: Incarnation | null, body: string) {
+  const key = randomBytes(12).toString('hex')
+  const event = ids.event()
+  const work = ids.work()
+  const writes: readonly Write[] = [
+    {
+      w: 'event.append',
+      dedupForMs: 604_800_000,
+      event: {
+        id: event,
+        tenant: DEFAULT_TENANT,
+        source: 'github',
+        subject: 'github.events.issues.opened',
+        objectType: 'repository',
+        objectId: '42',
+        occurredAt: null,
+        correlationId: event.slice(4),
+        causationId: null,
+        traceId: event.slice(4).replaceAll('-', ''),
+        dedupKey: key,
+        payloadHash: HASH,
+        headers: `{"content-type":"application/json","x-github-event":"issues","x-github-delivery":"${key}"}`,
+        data: body,
+        raw: null,
+        sensitive: [],
+        matched: 1,
+      },
+    },
+    {
+      w: 'work.add',
+      lease,
+      delayMs: 0,
+      work: {
+        id: work,
+        kind: 'route',
+        consumer: 'route:count',
+        definition,
+        codeHash: null,
+        eventId: event,
+        expiresInMs: 30 * 86_400_000,
+        replayOf: null,
+      },
+    },
+  ]
+  return { key, event, work, writes }
+}
+
+async function put(store: Store, writes: readonly Write[]): Promise<void> {
+  const result = await store.commit({ tenant: DEFAULT_TENANT, guards: [], writes })
+  if (!result.ok) throw new Error('a commit without guards was refused')
 }

@@ -2,17 +2,23 @@
 
 import { readFileSync } from 'node:fs'
 import { cpus, totalmem } from 'node:os'
+import type { Past } from './preload.ts'
 import type { Measurement } from './scenario.ts'
 import { CONNECTIONS } from './wrk.ts'
 
 export interface Scenario extends Measurement {
   readonly name: string
-  readonly store: 'none' | 'empty' | 'preloaded'
+  /** What the store held before; null: nothing, or there is none. */
+  readonly past: Past | null
   readonly runs: number
   /** Of the yardstick measured right before it: the median over the runs. */
   readonly ratio: number
   /** The yardstick's name; null: it is one. */
   readonly of: string | null
+  /** What is asked of the ratio: at least this, at most this of a cost. */
+  readonly asked: number | null
+  /** The ratio is of what an event costs beyond its accept, in CPU time. */
+  readonly isCost: boolean
 }
 
 export interface Report {
@@ -51,6 +57,7 @@ export function renderReport(report: Report): string {
     'events/s',
     'share',
     'of',
+    'asked',
     'p50 ms',
     'p99 ms',
     'completed p50/p99',
@@ -62,7 +69,8 @@ export function renderReport(report: Report): string {
     scenario.name,
     Math.round(scenario.perSecond).toLocaleString('en-US'),
     `${Math.round(scenario.ratio * 100)} %`,
-    scenario.of ?? '',
+    scenario.of === null ? '' : `${scenario.isCost ? 'cost of ' : ''}${scenario.of}`,
+    scenario.asked === null ? '' : `${scenario.isCost ? '≤' : '≥'} ${Math.round(scenario.asked * 100)} %`,
     scenario.p50Ms.toFixed(1),
     scenario.p99Ms.toFixed(1),
     scenario.completionP50Ms === null ? '' : `${scenario.completionP50Ms} / ${scenario.completionP99Ms}`,

@@ -8,6 +8,7 @@ import { signRequest } from '../src/core/source/index.ts'
 const require = createRequire(import.meta.url)
 
 export const SECRET = 'bench-secret'
+export const ADMIN_KEY = 'bench-admin-key'
 const PATH = '/in/default/github'
 const BODY_BYTES = 1_024
 const REAL_BYTES = 20 * 1_024

@@ -5,13 +5,13 @@ import { startApp } from '../dist/app.js'
 import { resolveConfig } from '../dist/config/index.js'
 import { serve } from './serve.mjs'
 
-const [folder, flows, secret] = process.argv.slice(2)
+const [folder, flows, secret, adminKey] = process.argv.slice(2)
 const resolved = resolveConfig({
   MILLRACE_ENV: 'DEV',
   MILLRACE_PORT: '0',
   MILLRACE_DATA: folder,
   MILLRACE_FLOWS: flows,
-  MILLRACE_ADMIN_KEY: 'bench-admin-key',
+  MILLRACE_ADMIN_KEY: adminKey,
 })
 if (!resolved.ok) throw new Error(JSON.stringify(resolved.findings))
 let counter = 0
@@ -43,7 +43,10 @@ async function completionMs() {
 
 serve({
   url: app.url,
-  done: async () => (await app.store.system('health').workCounts()).done,
+  done: async () => {
+    const { done, skipped } = await app.store.system('health').workCounts()
+    return done + skipped
+  },
   completionMs,
   close: async () => {
     await app.close()

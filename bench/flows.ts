@@ -1,0 +1,51 @@
+// The definitions that the scenarios run on. Those that name a port or come by the thousand are written for the run.
+
+import { cp, mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+export const STRANGERS = 1_000
+
+export function keptFlows(name: 'ingest' | 'end-to-end' | 'signed'): string {
+  return fileURLToPath(new URL(`flows/${name}`, import.meta.url))
+}
+
+/** A call to a vendor for each event; with `key` all events mean the same effect. */
+export async function effectFlows(folder: string, vendor: string, key?: string): Promise<string> {
+  await startFrom('ingest', folder)
+  await writeFile(
+    join(folder, 'route.yaml'),
+    [
+      'kind: Route',
+      'name: book',
+      'on: [github.events.issues.*]',
+      `key: ${JSON.stringify(key ?? "'BOOK:' + header.x-github-delivery")}`,
+      'do:',
+      `  http: { method: POST, url: "${vendor}/book", body: { issue: "{{ payload.issue.number }}" } }`,
+      '',
+    ].join('\n'),
+  )
+  return folder
+}
+
+/** End to end, beside a thousand routes that want other things. */
+export async function crowdedFlows(folder: string): Promise<string> {
+  await startFrom('end-to-end', folder)
+  const strangers = Array.from({ length: STRANGERS }, (_, index) =>
+    [
+      'kind: Route',
+      `name: stranger-${index}`,
+      // Half of them by another subject, half by the same first words.
+      `on: [${index % 2 === 0 ? `gitlab.events.kind${index}.opened` : `github.events.kind${index}.>`}]`,
+      `key: "'STRANGER-${index}:' + header.x-github-delivery"`,
+      'do: { function: count }',
+    ].join('\n'),
+  )
+  await writeFile(join(folder, 'strangers.yaml'), strangers.join('\n---\n'))
+  return folder
+}
+
+async function startFrom(name: 'ingest' | 'end-to-end', folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true })
+  await cp(keptFlows(name), folder, { recursive: true })
+}

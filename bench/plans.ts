@@ -1,0 +1,99 @@
+// What is measured, and what each is a share of.
+
+import { join } from 'node:path'
+import { crowdedFlows, effectFlows, keptFlows } from './flows.ts'
+import type { Past } from './preload.ts'
+
+export interface Flows {
+  /** Makes them in the folder if they are not kept; `vendor` is where calls may go. */
+  make(folder: string, vendor: string): Promise<string>
+  readonly calls: boolean
+}
+
+export interface Plan {
+  readonly name: string
+  readonly past: Past | null
+  /** null: no node, bare Fastify. */
+  readonly flows: Flows | null
+  readonly body: 'small' | 'real'
+  /** What is counted: answers, durable completions, or dead letters replayed until they are done. */
+  readonly count: 'answers' | 'completions' | 'replayed'
+  /** What it is a share of; bare Fastify unless said. */
+  readonly yardstick?: Plan
+  /** Compared by what an event costs beyond its accept, which that plan measures, and not by events per second. */
+  readonly costBeyond?: Plan
+  /** What is asked of the ratio: at least, or at most of a cost. */
+  readonly asked: number | null
+}
+
+const kept = (name: Parameters<typeof keptFlows>[0]): Flows => ({
+  make: async () => keptFlows(name),
+  calls: false,
+})
+
+export const BARE: Plan = {
+  name: 'bareFastify',
+  past: null,
+  flows: null,
+  body: 'small',
+  count: 'answers',
+  asked: null,
+}
+const INGEST: Plan = { ...BARE, name: 'ingest', flows: kept('ingest'), asked: 0.6 }
+const END_TO_END: Plan = {
+  ...BARE,
+  name: 'endToEnd',
+  flows: kept('end-to-end'),
+  count: 'completions',
+  asked: 0.42,
+}
+const REAL: Plan = { ...INGEST, name: 'ingest20k', body: 'real', asked: null }
+const EFFECT: Plan = {
+  ...END_TO_END,
+  name: 'effect',
+  flows: { make: (folder, vendor) => effectFlows(join(folder, 'flows'), vendor), calls: true },
+  asked: null,
+}
+
+/** In the order in which they are run. */
+export const PLANS: readonly Plan[] = [
+  INGEST,
+  END_TO_END,
+  { ...INGEST, name: 'ingestSigned', flows: kept('signed'), asked: null },
+  // What verifying costs, of a payload as GitHub sends them: the same without verification is its yardstick.
+  { ...REAL, name: 'ingest20kSigned', flows: kept('signed'), yardstick: REAL, asked: 0.8 },
+  {
+    ...END_TO_END,
+    name: 'endToEnd1000Routes',
+    flows: { make: (folder) => crowdedFlows(join(folder, 'flows')), calls: false },
+    yardstick: END_TO_END,
+    asked: 0.95,
+  },
+  // All events mean the same effect: the first is called, the others find it in the ledger.
+  {
+    ...EFFECT,
+    name: 'dedupeHit',
+    flows: {
+      make: (folder, vendor) => effectFlows(join(folder, 'flows'), vendor, "'BOOK:' + payload.issue.number"),
+      calls: true,
+    },
+    yardstick: EFFECT,
+    costBeyond: INGEST,
+    asked: 0.333,
+  },
+]
+
+/** On stores with a past: only in a full run. */
+export const LONG_PLANS: readonly Plan[] = [
+  { ...INGEST, name: 'ingest300k', past: 'settled', asked: null },
+  { ...END_TO_END, name: 'endToEnd300k', past: 'settled', asked: null },
+  { ...END_TO_END, name: 'endToEndMillionWaiting', past: 'waiting', yardstick: END_TO_END, asked: 0.85 },
+  {
+    ...END_TO_END,
+    name: 'replay100kDeadLetters',
+    past: 'dead',
+    count: 'replayed',
+    yardstick: END_TO_END,
+    asked: 0.5,
+  },
+]
