@@ -1,2 +1,5 @@
+export type { Elements } from './elements.ts'
+export type { Chosen } from './fan-out.ts'
+export { chooseRoutes } from './fan-out.ts'
 export type { Route, Vars } from './route.ts'
-export { compileRoute, routeScope } from './route.ts'
+export { compileRoute, itemScope, routeScope } from './route.ts'

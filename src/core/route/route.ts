@@ -5,6 +5,8 @@ import { type DefinitionStatus, hashDocument, type RouteDocument } from '../defi
 import type { Envelope } from '../event/index.ts'
 import { compileCondition, compileExpression, ExpressionError, type Scope } from '../expression/index.ts'
 import { isStorable, type JsonValue } from '../json/index.ts'
+import { compileLane, type RouteLane } from '../lane/index.ts'
+import { compileElements, type Elements } from './elements.ts'
 
 export interface Route {
   readonly document: RouteDocument
@@ -16,9 +18,15 @@ export interface Route {
   readonly action: Action
   /** How long an item may be tried and wait, all in all. */
   readonly expiresInMs: number
+  /** What its items are about, where there is one per element; null: one per event. */
+  readonly each: Elements | null
+  /** null: its items wait for none of their own. */
+  readonly lane: RouteLane | null
+  /** Whether an item may run at its birth: nothing says that it waits, or for whom. */
+  readonly isImmediate: boolean
   wants(scope: Scope): boolean
-  /** Throws ExpressionError when the formula gives no key. */
-  keyOf(scope: Scope): string
+  /** Of an item's own scope. Throws ExpressionError when the formula gives no key. */
+  keyOf(scope: Scope, element?: number | null): string
 }
 
 /** What differs between environments: addresses, names. Never secrets. */
@@ -30,6 +38,14 @@ export type Vars = Readonly<Record<string, JsonValue>>
  */
 export function routeScope(event: Envelope, payload: JsonValue, header: JsonValue, vars: Vars): Scope {
   return { event: envelopeOf(event), payload, header, source: event.source, tenant: event.tenant, vars }
+}
+
+/**
+ * What expressions of one item see: what its route sees of the event, and the element that it is about. This is the one place
+ * that says so, for whoever runs it, asks about it or tries it out. Throws ExpressionError where the event has no such element.
+ */
+export function itemScope({ each }: Pick<Route, 'each'>, scope: Scope, element: number | null): Scope {
+  return each === null || element === null ? scope : { ...scope, [each.as]: each.at(scope, element) }
 }
 
 function envelopeOf(event: Envelope): Envelope {
@@ -61,12 +77,20 @@ export function compileRoute(document: RouteDocument): Route {
     consumer: `route:${document.name}`,
     action: compileAction(document.do),
     expiresInMs: document.maxWaitMs + Math.ceil(span * 1.2),
+    each: document.each === undefined ? null : compileElements(document.each),
+    lane: compileLane(document),
+    isImmediate: isImmediate(document),
     wants: (scope) => condition === null || condition.test(scope),
-    keyOf(scope) {
-      if (key === null) return `${document.name}:${(scope.event as Envelope).id}`
-      return keyText(key.evaluate(scope))
+    keyOf(scope, element = null) {
+      if (key !== null) return keyText(key.evaluate(scope))
+      const whole = `${document.name}:${(scope.event as Envelope).id}`
+      return element === null ? whole : `${whole}:${element}`
     },
   }
+}
+
+function isImmediate({ order, concurrency, debounce, drain, rateLimit, batch }: RouteDocument): boolean {
+  return [order, concurrency, debounce, drain, rateLimit, batch].every((policy) => policy === undefined)
 }
 
 const KEY_LENGTH_MAX = 1_024

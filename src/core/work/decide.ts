@@ -95,7 +95,8 @@ export const WORK_STEPS: Readonly<Record<WorkState | 'absent', readonly WorkStat
   // Dead at once: an event that is quarantined at the door.
   ready: ['leased', 'ready', 'cancelled', 'skipped', 'dead'],
   leased: ['done', 'ready', 'skipped', 'merged', 'parked', 'dead', 'cancelled'],
-  parked: ['done', 'ready', 'cancelled'],
+  // To waiting: its lane went on without it.
+  parked: ['done', 'ready', 'waiting', 'cancelled'],
   dead: [],
   done: [],
   skipped: [],

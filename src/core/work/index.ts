@@ -3,6 +3,7 @@ export { decideExhausted, decideFailure, LOSSES_MAX, WORK_STEPS } from './decide
 export type {
   Attempt,
   Counters,
+  Lane,
   NewWork,
   Note,
   SettledState,
@@ -10,4 +11,4 @@ export type {
   WorkRow,
   WorkState,
 } from './work.ts'
-export { EMPTY_NOTE, letterOf, WORK_STATES } from './work.ts'
+export { EMPTY_NOTE, isUntried, letterOf, WORK_STATES } from './work.ts'

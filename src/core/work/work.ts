@@ -135,3 +135,8 @@ export interface Attempt {
 export function letterOf({ replayOf }: Pick<NewWork, 'replayOf'>): DeadLetterId | null {
   return replayOf?.startsWith('dlq_') === true ? (replayOf as DeadLetterId) : null
 }
+
+/** Whether nobody has tried it so far, or said that it should wait: its time has not begun. */
+export function isUntried({ attempts, waits, losses }: Counters): boolean {
+  return attempts === 0 && waits === 0 && losses === 0
+}

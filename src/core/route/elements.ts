@@ -1,0 +1,38 @@
+// `each`: the elements of a list in the event, each of which is an item of its own.
+
+import { must } from '../action/index.ts'
+import type { RouteDocument } from '../definition/index.ts'
+import { compileExpression, ExpressionError, type Scope } from '../expression/index.ts'
+import type { JsonValue } from '../json/index.ts'
+
+export interface Elements {
+  /** The name under which expressions see the element. */
+  readonly as: string
+  readonly max: number
+  /** How many there are. Throws ExpressionError where there is no list. */
+  count(scope: Scope): number
+  /** Throws ExpressionError where there is none. */
+  at(scope: Scope, index: number): JsonValue
+}
+
+export function compileElements({ of, as, max }: NonNullable<RouteDocument['each']>): Elements {
+  const { expression } = must(compileExpression(of))
+  const listOf = (scope: Scope): readonly JsonValue[] => {
+    const value = expression.evaluate(scope)
+    if (Array.isArray(value)) return value
+    const valueType = value === null ? 'null' : typeof value === 'object' ? 'map' : typeof value
+    throw new ExpressionError('type', 'what `each` goes through is not a list', 'each.of', valueType)
+  }
+  return {
+    as,
+    max,
+    count: (scope) => listOf(scope).length,
+    at(scope, index) {
+      const list = listOf(scope)
+      const element = list[index]
+      if (element !== undefined) return element
+      const message = `the list of \`each\` has ${list.length} elements, and none at ${index}`
+      throw new ExpressionError('missing', message, 'each.of', 'list')
+    },
+  }
+}

@@ -1,0 +1,28 @@
+// `fanOut`: which of the routes that want an event run.
+//
+// Invariants: FO1 a `one` beside any other is ambiguous, and then none of them runs. FO2 of those that say `first` only the
+// first written runs. What is disabled takes no part: it is listed, and nobody gives way to it.
+
+import type { Route } from './route.ts'
+
+export type Chosen =
+  | { readonly ok: true; readonly routes: readonly Route[] }
+  /** The names of all that want it. */
+  | { readonly ok: false; readonly names: readonly string[] }
+
+/** `wanting`: in the order written. */
+export function chooseRoutes(wanting: readonly Route[]): Chosen {
+  // The way of nearly all events: one route, or several that know nothing of each other.
+  if (wanting.length < 2 || wanting.every(isForAll)) return { ok: true, routes: wanting }
+  const taking = wanting.filter(({ status }) => status !== 'disabled')
+  if (taking.length > 1 && taking.some(({ document }) => document.fanOut === 'one'))
+    return { ok: false, names: taking.map(({ document }) => document.name) }
+  const first = taking.find(({ document }) => document.fanOut === 'first')
+  const isChosen = (route: Route): boolean =>
+    route === first || route.document.fanOut !== 'first' || route.status === 'disabled'
+  return { ok: true, routes: wanting.filter(isChosen) }
+}
+
+function isForAll({ document }: Route): boolean {
+  return document.fanOut === undefined
+}
