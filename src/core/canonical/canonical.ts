@@ -1,0 +1,116 @@
+// Canonical events: what the state machines of this system tell, as events that anybody may route. Their subjects, the names
+// that other documents know them by (the `type` of a CloudEvent), and what is in them.
+
+import type { JsonValue } from '../json/index.ts'
+
+/** No definition can have it: `check` keeps the name. */
+export const CANONICAL_SOURCE = 'millrace'
+
+/** On every canonical event and on all that follows from one; no sender may say it. */
+export const CANONICAL_HEADER = 'millrace-canonical'
+
+export interface CanonicalKind {
+  /** The `type` of its CloudEvent. */
+  readonly type: string
+  readonly description: string
+  readonly example: JsonValue
+}
+
+const FAILED = {
+  failureId: 'fail_0197c3f0-6c00-7000-8000-0097bf2f1e4d',
+  workId: 'wrk_0197c3f0-6c00-7000-8000-0097bf2f1e4d',
+  eventId: 'evt_0197c3f0-6bff-7000-8000-0097bf2f1e4d',
+  consumer: 'route:book_order',
+  route: 'book_order',
+  severity: 'high',
+}
+const ESCALATED = {
+  escalationId: 'esc_0197c3f0-6c10-7000-8000-0097bf2f1e4d',
+  cause: 'sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
+  consumer: 'route:book_order',
+  route: 'book_order',
+  class: 'config',
+  reason: 'rejected',
+  severity: 'high',
+  runbook: null,
+  count: 1,
+  error: 'answered 404',
+}
+
+export const CANONICAL_EVENTS = {
+  'integration.failed': {
+    type: 'IntegrationFailed',
+    description: 'A try failed. `terminal`: nobody tries again by himself.',
+    example: {
+      ...FAILED,
+      class: 'transient',
+      reason: null,
+      attempts: 1,
+      terminal: false,
+      willRetryAt: '2026-01-01T00:01:00.000Z',
+      error: 'answered 503',
+      cause: null,
+    },
+  },
+  'integration.failure.resolved': {
+    type: 'IntegrationFailureResolved',
+    description: 'What had failed succeeded, or a person ended it: `how` says which.',
+    example: { ...FAILED, how: 'succeeded', attempts: 2 },
+  },
+  'integration.escalation.raised': {
+    type: 'EscalationRaised',
+    description: 'Failures of a cause that somebody should look at. Told once, however many there are.',
+    example: ESCALATED,
+  },
+  'integration.escalation.acknowledged': {
+    type: 'EscalationAcknowledged',
+    description: 'A person has taken an escalation over.',
+    example: { ...ESCALATED, acknowledgedBy: 'key:ops', note: 'the address changed; mended' },
+  },
+  'integration.route.paused': {
+    type: 'IntegrationRoutePaused',
+    description: 'A route fails so often that it stops calling for a while. Its work waits.',
+    example: { route: 'book_order' },
+  },
+  'integration.route.resumed': {
+    type: 'IntegrationRouteResumed',
+    description: 'A route that had paused itself calls again.',
+    example: { route: 'book_order' },
+  },
+  'integration.lane.blocked': {
+    type: 'IntegrationLaneBlocked',
+    description: 'An item that is dead or parked holds up those behind it in its lane.',
+    example: { route: 'book_order', lane: 'order-1', workId: FAILED.workId },
+  },
+} as const satisfies Readonly<Record<string, CanonicalKind>>
+
+export type CanonicalSubject = keyof typeof CANONICAL_EVENTS
+
+export function isCanonicalSource(source: string): boolean {
+  return source === CANONICAL_SOURCE
+}
+
+/** null: it is not one of ours. */
+export function canonicalType({
+  source,
+  subject,
+}: {
+  readonly source: string
+  readonly subject: string
+}): string | null {
+  if (!isCanonicalSource(source) || !Object.hasOwn(CANONICAL_EVENTS, subject)) return null
+  return CANONICAL_EVENTS[subject as CanonicalSubject].type
+}
+
+/** Whether an event tells of this system, or follows from one that does: what fails of it is not told again. */
+export function isCanonical(event: { readonly source: string; readonly headers: string }): boolean {
+  // Headers are JSON text; only those that may have it are read.
+  if (isCanonicalSource(event.source)) return true
+  if (!event.headers.includes(CANONICAL_HEADER)) return false
+  try {
+    const headers = JSON.parse(event.headers) as unknown
+    return typeof headers === 'object' && headers !== null && Object.hasOwn(headers, CANONICAL_HEADER)
+  } catch {
+    return false
+  }
+}

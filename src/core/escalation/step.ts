@@ -1,0 +1,17 @@
+// The life of an escalation: raised, until a person acknowledges it. What fails of the same cause afterwards raises another one.
+//
+// Invariant: ES1 acknowledged is final.
+
+import type { EscalationState } from './escalation.ts'
+
+export type EscalationEvent = 'acknowledge'
+
+const STEPS: Readonly<Record<EscalationState, Readonly<Record<EscalationEvent, EscalationState | null>>>> = {
+  raised: { acknowledge: 'acknowledged' },
+  acknowledged: { acknowledge: null },
+}
+
+/** null: not from this state. */
+export function stepEscalation(state: EscalationState, event: EscalationEvent): EscalationState | null {
+  return STEPS[state][event]
+}
