@@ -12,7 +12,7 @@ import { DECISIONS, type Decisions } from './decisions.ts'
 import { type Definitions, followDefinitions, makeDefinitions } from './definitions/index.ts'
 import type { EngineConfig, EngineDeps } from './deps.ts'
 import { makeDuplicates } from './duplicates.ts'
-import { makeEffects } from './effect.ts'
+import { FREE_PACE, makeEffects } from './effects/index.ts'
 import { type Feed, makeFeed } from './feed.ts'
 import { makeFunctionEffects } from './function-effects.ts'
 import { makeFunctionEnds } from './function-end.ts'
@@ -156,6 +156,7 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
       lease,
       decisions,
       witness,
+      pace: FREE_PACE,
     },
     config,
   )

@@ -10,14 +10,16 @@ import type { Instant } from '../core/time/index.ts'
 import { type Attempt, type Counters, EMPTY_NOTE, type FailureStep, type Note } from '../core/work/index.ts'
 import type { HttpOutcome } from '../ports/http-client.ts'
 import type { Guard, Write } from '../ports/store.ts'
+import type { Variation } from './effects/hooks.ts'
 import type { Item } from './item.ts'
 
-export interface Call {
+export interface Call extends Variation {
   readonly item: Item
   readonly route: Route
-  readonly action: HttpAction
+  readonly action: Pick<HttpAction, 'policy' | 'abilities' | 'probe'>
   readonly key: string
   readonly scope: Scope
+  /** The one that is logged, and sent unless the call performs otherwise. */
   readonly request: RenderedRequest
 }
 
@@ -44,6 +46,10 @@ export function reserveGuard({ work }: Item, key: string): Guard {
  */
 export function isFresh({ work }: Item): boolean {
   return work.attempts === 0 && work.waits === 0 && work.key === null && !work.alone && work.replayOf === null
+}
+
+export function unreservedGuard(key: string): Guard {
+  return { g: 'unreserved', key }
 }
 
 export function ledgerGuard(entry: LedgerEntry): Guard {

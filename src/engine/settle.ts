@@ -35,6 +35,8 @@ export interface DecisionBase {
   /** Besides the item and its dead letter: ledger, emitted events, follow-up work. */
   readonly writes: readonly Write[]
   readonly attempt: Attempt | null
+  /** What the action gave: those that end with the item are told by it. */
+  readonly said?: unknown
 }
 
 export type Decision = DecisionBase &

@@ -1,8 +1,8 @@
 // The interleavings of reserve, send, settle and evidence. Every call is answered by hand, time passes by hand.
 import { describe, expect, test } from 'vitest'
-import type { HttpActionDocument, RouteDocument } from '../core/definition/index.ts'
-import { DEFAULT_TENANT, type EventId } from '../core/ids/index.ts'
-import { type CommitResult, StoreError } from '../ports/store.ts'
+import type { HttpActionDocument, RouteDocument } from '../../core/definition/index.ts'
+import { DEFAULT_TENANT, type EventId } from '../../core/ids/index.ts'
+import { type CommitResult, StoreError } from '../../ports/store.ts'
 import {
   accept,
   answered,
@@ -17,7 +17,7 @@ import {
   SOURCE,
   type World,
   workOf,
-} from './world.fixture.ts'
+} from '../world.fixture.ts'
 
 const LEASE_MS = 30_000
 const unavailable = () => Promise.reject(new StoreError('unavailable', 'gone'))

@@ -1,0 +1,166 @@
+// A call to somebody else's system, under the ledger: what to do by what the ledger knows of the key. Decisions are the
+// core's (`decideEffect`); the call itself is send.ts, how it ends is ends.ts.
+//
+// Invariants: N3 no call without an open reserve of this item and epoch. N4 done only on an acknowledgement, a probe or
+// evidence. N5 a stale owner writes evidence and nothing else.
+
+import { acknowledgedRef, isProved, type LedgerEntry } from '../../core/ledger/index.ts'
+import type { Commits } from '../commits.ts'
+import { type Decisions, SHORT_WAIT_MS } from '../decisions.ts'
+import type { EngineConfig, EngineDeps } from '../deps.ts'
+import type { Lease } from '../lease.ts'
+import { type Call, countersOf, isFresh, leaseGuard, ledgerGuard, noteOf, settleLedger } from '../outcome.ts'
+import { askProbe, type ProbeAnswer } from '../probe.ts'
+import { scrubOrNull } from '../sensitive.ts'
+import type { Settler } from '../settle.ts'
+import type { StoreTime } from '../store-time.ts'
+import type { Witness } from '../witness.ts'
+import { makeEnds, roundAfter } from './ends.ts'
+import type { Pace, Round } from './hooks.ts'
+import { makeSend } from './send.ts'
+
+export interface Effects {
+  run(call: Call): Promise<void>
+  /** An item that took its node down too often: dead, or parked when its effect may be there. */
+  poison(call: Call): Promise<void>
+}
+
+const ROUNDS_MAX = 6
+const CANNOT_ASK = 'the outcome is unknown and cannot be asked for'
+
+export function makeEffects(
+  deps: Pick<EngineDeps, 'store' | 'clock' | 'random' | 'http' | 'log' | 'seal'> & {
+    readonly commits: Commits
+    readonly settler: Settler
+    readonly lease: Lease
+    readonly time: StoreTime
+    readonly decisions: Decisions
+    readonly witness: Witness
+    readonly pace: Pace
+  },
+  config: Pick<EngineConfig, 'sendWithinMs' | 'responseBytesMax' | 'resultBytesMax'>,
+): Effects {
+  const { store, http, commits, time, decisions } = deps
+  const ends = makeEnds(deps)
+  const reserveAndSend = makeSend({ ...deps, ends }, config)
+
+  /** Until the item is out of our hands: one that stays leased and is not run would be lost for as long as we live. */
+  const inRounds = async (
+    call: Call,
+    first: LedgerEntry | null,
+    step: (entry: LedgerEntry | null) => Promise<Round>,
+  ): Promise<void> => {
+    let entry = first
+    for (let round = 0; round < ROUNDS_MAX; round += 1) {
+      const next = await step(entry)
+      if (next === 'finished') return
+      entry = next.entry
+    }
+    await ends.stepAside(call, SHORT_WAIT_MS, 'the ledger entry keeps changing')
+  }
+
+  const stepOnce = async (call: Call, entry: LedgerEntry | null): Promise<Round> => {
+    if (entry === null) return reserveAndSend(call, null)
+    const { item, action } = call
+    const step = decisions.decideEffect({
+      entry,
+      work: item.work.id,
+      epoch: item.work.epoch,
+      consumer: item.work.consumer,
+      waits: item.work.waits,
+      abilities: action.abilities,
+      now: time.now(),
+    })
+    switch (step.step) {
+      case 'reserve':
+        return reserveAndSend(call, entry)
+      case 'hit':
+        return ends.finishKnown(call, entry, step.own)
+      case 'believe':
+        return ends.finishProved(call, entry, 'acknowledged', acknowledgedRef(entry))
+      case 'doubt':
+        return declareDoubt(call, entry)
+      case 'probe':
+        return probe(call, entry)
+      case 'wait': {
+        const why = step.for === 'other' ? 'another item holds the key' : 'not yet time to ask'
+        return ends.waitAgain(call, entry, step.delayMs, why)
+      }
+      case 'park':
+        return ends.park(call, entry, CANNOT_ASK)
+    }
+  }
+
+  /** A crash left our own reserve: the call may have been made. It counts as one, and is looked at afresh. */
+  const declareDoubt = async (call: Call, entry: LedgerEntry): Promise<Round> => {
+    const counters = { ...countersOf(call.item), attempts: call.item.work.attempts + 1 }
+    const error = 'the node stopped between reserve and answer; the call may have been made'
+    const settlement = await ends.finish(call, 'UNKNOWN', {
+      to: 'again',
+      delayMs: 0,
+      counters,
+      note: noteOf(call, { class: 'unknown', lastError: error }),
+      guards: [ledgerGuard(entry)],
+      writes: [settleLedger(call.key, 'unknown', 'crash', null, null)],
+      attempt: {
+        number: counters.attempts,
+        startedAt: time.now(),
+        durationMs: 0,
+        outcome: 'unknown',
+        class: 'unknown',
+        httpStatus: null,
+        error,
+      },
+    })
+    return roundAfter(settlement)
+  }
+
+  const ask = async (call: Call, entry: LedgerEntry): Promise<ProbeAnswer | null> => {
+    const { action, scope } = call
+    if (call.ask !== undefined) return call.ask(entry)
+    if (action.probe === null) return null
+    const { timeoutMs } = action.abilities
+    return askProbe(action.probe, scope, { http, timeoutMs, maxResponseBytes: config.responseBytesMax })
+  }
+
+  const probe = async (call: Call, entry: LedgerEntry): Promise<Round> => {
+    const { item, key } = call
+    const answer = await ask(call, entry)
+    if (answer === null) return ends.park(call, entry, CANNOT_ASK)
+    if (answer.effect === 'found') {
+      return ends.finishProved(call, entry, 'probe', scrubOrNull(item.event, answer.effectRef))
+    }
+    if (answer.effect === 'absent') {
+      const result = await commits.firmly(
+        item.work.tenant,
+        [leaseGuard(call.item), ledgerGuard(entry)],
+        [settleLedger(key, 'released', 'probe', null, null)],
+      )
+      if (result.ok) return { entry: { ...entry, state: 'released', proof: 'probe' } }
+      if (result.guard === 0) return 'finished'
+      return { entry: result.found?.f === 'ledger' ? result.found.entry : null }
+    }
+    return ends.waitAgain(call, entry, SHORT_WAIT_MS * 2 ** Math.min(item.work.waits, 8), answer.error)
+  }
+
+  return {
+    /** Steps through what the ledger says until the item is settled or put back. */
+    async run(call) {
+      const { item, key } = call
+      const entry = isFresh(item) ? null : await store.forTenant(item.work.tenant).ledger(key)
+      await inRounds(call, entry, (found) =>
+        // What is known to be there is told, however late.
+        time.now() >= item.work.expiresAt && !isProved(found)
+          ? ends.exhausted(call, found, 'expired')
+          : stepOnce(call, found),
+      )
+    },
+    async poison(call) {
+      const { work } = call.item
+      const entry = await store.forTenant(work.tenant).ledger(call.key)
+      await inRounds(call, entry, (found) =>
+        isProved(found) ? stepOnce(call, found) : ends.exhausted(call, found, 'crash_loop'),
+      )
+    },
+  }
+}

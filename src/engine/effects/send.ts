@@ -1,0 +1,230 @@
+// The call itself: reserve, send, and settle what came of it.
+//
+// Invariants: N3 no call without an open reserve of this item and epoch. N4 done only on an acknowledgement.
+
+import { effectRefOf, parseResponse, type RenderedRequest } from '../../core/action/index.ts'
+import type { CallVerdict } from '../../core/failure/index.ts'
+import type { LedgerEntry } from '../../core/ledger/index.ts'
+import type { Instant } from '../../core/time/index.ts'
+import type { Counters } from '../../core/work/index.ts'
+import type { Guard, Write } from '../../ports/store.ts'
+import type { Commits } from '../commits.ts'
+import { type Decisions, SETTLE_MARGIN_MS, SHORT_WAIT_MS } from '../decisions.ts'
+import type { EngineConfig, EngineDeps } from '../deps.ts'
+import type { Lease } from '../lease.ts'
+import {
+  attemptOf,
+  type Call,
+  countersOf,
+  errorTextInFull,
+  factsOf,
+  hostOf,
+  leaseGuard,
+  ledgerGuard,
+  measured,
+  neverSent,
+  newEntry,
+  noteOf,
+  outcomeWord,
+  reserveGuard,
+  resultText,
+  settleLedger,
+  traced,
+  unreservedGuard,
+} from '../outcome.ts'
+import { scrubOrNull, sealResult } from '../sensitive.ts'
+import type { StoreTime } from '../store-time.ts'
+import type { Witness } from '../witness.ts'
+import type { Ends } from './ends.ts'
+import type { Pace, Performed, Round } from './hooks.ts'
+
+export type Send = (call: Call, over: LedgerEntry | null) => Promise<Round>
+
+export function makeSend(
+  deps: Pick<EngineDeps, 'clock' | 'random' | 'http' | 'seal'> & {
+    readonly commits: Commits
+    readonly lease: Lease
+    readonly time: StoreTime
+    readonly decisions: Decisions
+    readonly witness: Witness
+    readonly ends: Ends
+    readonly pace: Pace
+  },
+  config: Pick<EngineConfig, 'sendWithinMs' | 'responseBytesMax' | 'resultBytesMax'>,
+): Send {
+  const { clock, random, http, commits, lease, time, decisions, ends, pace } = deps
+
+  const reserveAndSend: Send = async (call, over) => {
+    const { item, action, route } = call
+    if (item.work.attempts >= route.document.retry.attempts) {
+      return ends.exhausted(call, over, 'cap_reached')
+    }
+    if (call.instead !== undefined) return call.instead(over)
+    const host = hostOf(call.request.url)
+    const closed = pace.mayCall(item, route, host)
+    if (closed !== null) return ends.waitAgain(call, over, closed.delayMs, closed.why)
+    let isMade = false
+    try {
+      // Reserve last: everything that could still stop the call has been asked by now.
+      const reserved = await reserve(call, over)
+      if (reserved !== null) return reserved
+      isMade = true
+      const startedAt = time.now()
+      const performed = await (call.perform?.() ?? sendOne(call, action.abilities.timeoutMs))
+      tell(call, host, performed.verdict)
+      await settleCall(call, performed, startedAt, over)
+      return 'finished'
+    } finally {
+      if (!isMade) pace.unused(item, route, host)
+    }
+  }
+
+  /** null: the reserve is ours, and there is time enough for the call. */
+  const reserve = async (call: Call, over: LedgerEntry | null): Promise<Round | null> => {
+    const { item, action, key } = call
+    const neededMs = config.sendWithinMs + action.abilities.timeoutMs + SETTLE_MARGIN_MS
+    if (!(await lease.covers(item.owner, neededMs))) {
+      await ends.stepAside(call, SHORT_WAIT_MS, 'the lease could not be made long enough for the call')
+      return 'finished'
+    }
+    const beside = call.beside === undefined ? null : await call.beside()
+    if (beside?.ok === false) return ends.waitAgain(call, over, beside.delayMs, beside.why)
+    const askedAt = clock.monotonic()
+    const held: Guard = over === null ? unreservedGuard(key) : ledgerGuard(over)
+    const result = await commits.firmly(
+      item.work.tenant,
+      [leaseGuard(call.item), held, ...(beside?.guards ?? [])],
+      [
+        { w: 'ledger.reserve', entry: newEntry(call.item, key), sendWithinMs: config.sendWithinMs },
+        ...(beside?.writes ?? []),
+      ],
+    )
+    if (!result.ok) {
+      if (result.guard === 0) return 'finished'
+      // What is beside it was taken meanwhile: it is looked at again.
+      if (result.guard > 1) return { entry: over }
+      const found = result.found?.f === 'ledger' ? result.found.entry : null
+      // Refused by its own first try, whose answer was lost: nothing was sent yet. Without such a try the reserve is one
+      // that we forgot, and its call may have been made.
+      const ours =
+        result.isRepeat === true &&
+        found?.state === 'reserved' &&
+        found.work === item.work.id &&
+        found.epoch === item.work.epoch
+      if (!ours) return { entry: found }
+    }
+    const isLate = clock.monotonic() - askedAt > config.sendWithinMs || result.at >= item.work.expiresAt
+    if (!isLate && !isForgetting(call, over, result.at)) return null
+    await release(call, over)
+    return 'finished'
+  }
+
+  /** The key that a repeat relies on would not outlive the call: time passed since that was decided. */
+  const isForgetting = ({ action }: Call, over: LedgerEntry | null, at: Instant): boolean => {
+    const { idempotent, keyTtlMs, timeoutMs } = action.abilities
+    if (over?.state !== 'unknown' || idempotent || keyTtlMs === null) return false
+    return at + config.sendWithinMs + timeoutMs >= over.createdAt + keyTtlMs
+  }
+
+  const sendOne = async (call: Call, timeoutMs: number): Promise<Performed> => {
+    const request: RenderedRequest = traced(call)
+    const outcome = await http.send({ ...request, timeoutMs, maxResponseBytes: config.responseBytesMax })
+    return { outcome, verdict: decisions.classifyCall(factsOf(outcome, clock.now()), call.action.policy) }
+  }
+
+  const tell = ({ item, route }: Call, host: string | null, verdict: CallVerdict) => {
+    const isDone = verdict.as === 'done'
+    const retryAfterMs = isDone ? null : verdict.retryAfterMs
+    pace.told({ item, route, host, class: isDone ? 'done' : verdict.class, retryAfterMs })
+  }
+
+  /** Too late to send: proof that nothing was sent now. */
+  const release = async (call: Call, over: LedgerEntry | null) => {
+    const { item } = call
+    await ends.finish(call, 'RETRY', {
+      to: 'again',
+      delayMs: SHORT_WAIT_MS,
+      counters: { ...countersOf(item), waits: item.work.waits + 1 },
+      note: noteOf(call, { class: 'transient', lastError: 'the reserve took too long; nothing was sent' }),
+      guards: [reserveGuard(call.item, call.key)],
+      writes: [settleNothing(call, over, 'never-sent')],
+      attempt: null,
+    })
+  }
+
+  /** This call had no effect. That says nothing of an earlier one which it repeats: that one stays in doubt. */
+  const settleNothing = (call: Call, over: LedgerEntry | null, proof: 'never-sent' | 'not-applied'): Write =>
+    repeatsDoubt(call, over)
+      ? settleLedger(call.key, 'unknown', 'no-answer', null, null)
+      : settleLedger(call.key, 'released', proof, null, null)
+
+  const repeatsDoubt = ({ action }: Call, over: LedgerEntry | null): boolean =>
+    over?.state === 'unknown' && !action.policy.idempotent
+
+  const settleCall = async (
+    call: Call,
+    performed: Performed,
+    startedAt: Instant,
+    over: LedgerEntry | null,
+  ) => {
+    const { item, key } = call
+    const { outcome, verdict } = performed
+    const counters = { ...countersOf(item), attempts: item.work.attempts + 1 }
+    if (verdict.as === 'failed') return settleFailure(call, performed, verdict, counters, startedAt, over)
+    const response = outcome.kind === 'response' ? parseResponse(outcome) : null
+    const named = performed.effectRef ?? (response === null ? null : effectRefOf(response))
+    const effectRef = scrubOrNull(item.event, named)
+    const text = response === null ? null : resultText(response, config.resultBytesMax)
+    const result = sealResult(deps.seal, item, key, text)
+    const first = counters.attempts === 1 && over === null
+    const settlement = await ends.finish(call, 'DONE', {
+      to: 'done',
+      counters,
+      note: noteOf(call, { effectRef, ...measured(outcome) }),
+      guards: [reserveGuard(item, key)],
+      writes: [settleLedger(key, 'done', 'acknowledged', effectRef, result)],
+      attempt: first ? null : attemptOf(counters.attempts, startedAt, outcome, 'done', null, null),
+      ...(response === null ? {} : { said: response }),
+    })
+    if (!settlement.ok) await deps.witness.bear(call, key, effectRef, result)
+  }
+
+  const settleFailure = async (
+    call: Call,
+    { outcome, error = errorTextInFull(outcome) }: Performed,
+    verdict: Extract<CallVerdict, { as: 'failed' }>,
+    counters: Counters,
+    startedAt: Instant,
+    over: LedgerEntry | null,
+  ) => {
+    const { item, route, action, key } = call
+    const step = decisions.decideFailure({
+      class: verdict.class,
+      effect: repeatsDoubt(call, over) ? 'maybe' : verdict.effect,
+      idempotent: action.policy.idempotent,
+      canRepeat: action.abilities.keyTtlMs !== null,
+      probeAfterMs: action.abilities.probeAfterMs,
+      counters,
+      policy: route.document.retry,
+      retryAfterMs: verdict.retryAfterMs,
+      jitter: random.unit(),
+      now: time.now(),
+      expiresAt: item.work.expiresAt,
+    })
+    const ledger =
+      verdict.effect === 'none'
+        ? settleNothing(call, over, neverSent(outcome) ? 'never-sent' : 'not-applied')
+        : settleLedger(key, 'unknown', 'no-answer', null, null)
+    const shown =
+      step.step === 'again' && step.counters.attempts < counters.attempts ? 'waited' : outcomeWord(step)
+    await ends.carryOut(call, step, {
+      counters,
+      note: noteOf(call, { class: verdict.class, lastError: error, ...measured(outcome) }),
+      guards: [reserveGuard(item, key)],
+      writes: [ledger],
+      attempt: attemptOf(counters.attempts, startedAt, outcome, shown, verdict.class, error),
+    })
+  }
+
+  return reserveAndSend
+}
