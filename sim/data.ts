@@ -5,7 +5,7 @@ import { DatabaseSync } from '@photostructure/sqlite'
 import { claimWork } from '../src/adapters/store-memory/claim.ts'
 import { executeCommits } from '../src/adapters/store-memory/executor.ts'
 import { joinNode, reclaimWork, renewIncarnation } from '../src/adapters/store-memory/leases.ts'
-import { pruneEvents } from '../src/adapters/store-memory/prune.ts'
+import { pruneRows } from '../src/adapters/store-memory/prune.ts'
 import { dumpState, makeSystemReads, makeTenantReads } from '../src/adapters/store-memory/reads.ts'
 import { joinKey, type MemoryState, makeMemoryState } from '../src/adapters/store-memory/state.ts'
 import {
@@ -81,7 +81,7 @@ function makeMemoryData(): Data {
     join: (now, node, ttlMs) => joinNode(state, now, node, ttlMs),
     renew: (now, owner, ttlMs) => renewIncarnation(state, now, owner, ttlMs),
     reclaim: (now, limit) => reclaimWork(state, now, limit),
-    prune: (now, request) => pruneEvents(state, now, request),
+    prune: (now, request) => pruneRows(state, now, request),
     reads: (tenant) => makeTenantReads(state, tenant, open),
     system: () => makeSystemReads(state, open),
     event: (tenant, id) => ownOrNull(state.events.get(id), tenant),

@@ -59,7 +59,17 @@ describe('events whose time is up', () => {
 })
 
 describe('the walk', () => {
-  const NONE = { events: 0, work: 0, attempts: 0, deadLetters: 0, dedup: 0 }
+  const NONE = {
+    events: 0,
+    work: 0,
+    attempts: 0,
+    deadLetters: 0,
+    dedup: 0,
+    failures: 0,
+    ledger: 0,
+    lanes: 0,
+    escalations: 0,
+  }
 
   function makeWalk(answers: (Partial<Pruned> | Error)[]) {
     const asked: PruneRequest[] = []

@@ -45,7 +45,7 @@ export function makeRetention(
   let gone = none()
 
   const report = (tenant: TenantId) => {
-    if (gone.events > 0) log.info('retention.pruned', { tenant, ...gone })
+    if (Object.values(gone).some((count) => count > 0)) log.info('retention.pruned', { tenant, ...gone })
     gone = none()
   }
 
@@ -100,7 +100,17 @@ export function makeRetention(
 
 type Gone = Omit<Pruned, 'next'>
 
-const none = (): Gone => ({ events: 0, work: 0, attempts: 0, deadLetters: 0, dedup: 0 })
+const none = (): Gone => ({
+  events: 0,
+  work: 0,
+  attempts: 0,
+  deadLetters: 0,
+  dedup: 0,
+  failures: 0,
+  ledger: 0,
+  lanes: 0,
+  escalations: 0,
+})
 
 function add(a: Gone, b: Gone): Gone {
   return {
@@ -109,6 +119,10 @@ function add(a: Gone, b: Gone): Gone {
     attempts: a.attempts + b.attempts,
     deadLetters: a.deadLetters + b.deadLetters,
     dedup: a.dedup + b.dedup,
+    failures: a.failures + b.failures,
+    ledger: a.ledger + b.ledger,
+    lanes: a.lanes + b.lanes,
+    escalations: a.escalations + b.escalations,
   }
 }
 

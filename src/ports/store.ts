@@ -135,7 +135,8 @@ export type Write =
   | { readonly w: 'lane.leave'; readonly work: WorkId }
   /**
    * Back to ready, due after `delayMs`; the owner is dropped, and the item no longer counts as lost by a crash. It keeps its
-   * place, and is no longer merged into anything.
+   * place, and is no longer merged into anything. One of a lane that has no place (any more) comes in anew: it takes a free one
+   * if nobody waits, and waits otherwise.
    */
   | {
       readonly w: 'work.again'
@@ -173,9 +174,12 @@ export type Write =
   | { readonly w: 'deadLetter.put'; readonly row: NewDeadLetter }
   /** The failure of a work item, new or as it is by now. */
   | { readonly w: 'failure.put'; readonly row: NewFailure }
-  /** Counts one more on the raised escalation of the same cause, which takes over what is said of the latest; or raises one. */
+  /**
+   * Counts one more on the raised escalation of the same cause, which takes over what is said of the latest; or raises one, at
+   * version 1. Counting is no change of version. May come several times in a commit.
+   */
   | { readonly w: 'escalation.raise'; readonly row: NewEscalation }
-  /** Nothing happens if it is gone. */
+  /** Its version grows by one. Nothing happens if it is gone. */
   | {
       readonly w: 'escalation.change'
       readonly id: EscalationId
@@ -290,6 +294,8 @@ export interface StoredRecord {
 export interface LaneRow {
   readonly consumer: string
   readonly key: string
+  /** As the item that came last has it. */
+  readonly width: number
   /** As the last item that told one; null: none did. */
   readonly version: string | null
   /** Items that have a place. */
@@ -464,9 +470,10 @@ export interface Store extends AsyncDisposable {
   reclaim(limit: number): Promise<readonly WorkId[]>
   /**
    * Walks the tenant's events by id and deletes those that are older than their source's time, whose dedup window is over, and
-   * that nothing needs any more: all their work is final, their dead letters are resolved or discarded, and their work holds no
-   * ledger entry that is reserved or unknown. Their work, its attempts, their duplicates, dead letters and dedup entries go
-   * with them; the ledger stays. Looks at `scanMax` events at most; may be called by several nodes at once, and again.
+   * that nothing needs any more: all their work is final and holds no place in a lane, their dead letters are resolved or
+   * discarded, and their work holds no ledger entry that is reserved or unknown. Their work, its attempts and failures, their
+   * duplicates, dead letters and dedup entries go with them. After the events come the ledger, the lanes and the escalations.
+   * Looks at `scanMax` rows at most; may be called by several nodes at once, and again.
    */
   prune(request: PruneRequest): Promise<Pruned>
   forTenant(tenant: TenantId): TenantReads

@@ -14,10 +14,13 @@ export function claimWork(state: MemoryState, now: Instant, request: ClaimReques
   let aloneCount = 0
   let nextDueAt: Instant | null = null
   for (const slot of request.slots) {
+    const consumer = joinKey(slot.tenant, slot.consumer)
+    const leasedCount = state.leasedOf.get(consumer)?.size ?? 0
+    const slotMax = Math.min(slot.max, (slot.limit ?? Number.POSITIVE_INFINITY) - leasedCount)
     let slotCount = 0
-    for (const row of readyRows(state, joinKey(slot.tenant, slot.consumer), hashes)) {
+    for (const row of readyRows(state, consumer, hashes)) {
       const hasRoom =
-        slotCount < slot.max && items.length < request.max && (!row.alone || aloneCount < request.maxAlone)
+        slotCount < slotMax && items.length < request.max && (!row.alone || aloneCount < request.maxAlone)
       if (row.dueAt > now || !hasRoom) {
         nextDueAt = Math.min(nextDueAt ?? row.dueAt, row.dueAt)
         continue

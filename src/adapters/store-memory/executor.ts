@@ -6,7 +6,8 @@ import type { Instant } from '../../core/time/index.ts'
 import type { Commit, CommitResult } from '../../ports/store.ts'
 import { checkGuard } from './guards.ts'
 import type { MemoryState } from './state.ts'
-import { applyWrite, type Transaction } from './writes.ts'
+import type { Transaction } from './transaction.ts'
+import { applyWrite } from './writes.ts'
 
 /** A commit that no store could apply, such as one that adds an id twice. It wrote nothing. */
 export interface BrokenCommit {

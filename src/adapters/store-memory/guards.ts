@@ -41,16 +41,23 @@ export function checkGuard(state: MemoryState, now: Instant, tenant: TenantId, g
       return holds ? null : { found: foundLedger(entry) }
     }
     case 'version': {
-      const row =
-        guard.of === 'deadLetter'
-          ? state.deadLetters.get(joinKey(tenant, guard.key))
-          : state.records.get(joinKey(tenant, guard.of, guard.key))
+      const row = versioned(state, tenant, guard)
       if ((row?.version ?? 0) === guard.version) return null
       return { found: row === undefined ? null : { f: 'version', version: row.version } }
     }
     default:
       return unreachable(guard)
   }
+}
+
+function versioned(
+  state: MemoryState,
+  tenant: TenantId,
+  { of, key }: Extract<Guard, { g: 'version' }>,
+): { readonly version: number } | undefined {
+  if (of === 'deadLetter') return state.deadLetters.get(joinKey(tenant, key))
+  if (of === 'escalation') return state.escalations.get(joinKey(tenant, key))
+  return state.records.get(joinKey(tenant, of, key))
 }
 
 function foundWork(state: MemoryState, tenant: TenantId, id: WorkId): Found | null {

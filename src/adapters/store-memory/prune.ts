@@ -1,56 +1,171 @@
-// Retention: events that nothing needs any more go, with everything that hangs on them.
+// Retention: events that nothing needs any more go, with everything that hangs on them; then entries of the ledger, lanes and
+// escalations that are older than what they are kept for.
 
 import type { StoredEvent } from '../../core/event/index.ts'
-import type { EventId, WorkId } from '../../core/ids/index.ts'
+import type { EventId, TenantId, WorkId } from '../../core/ids/index.ts'
+import type { LedgerEntry } from '../../core/ledger/index.ts'
 import type { Pruned, PruneRequest } from '../../core/retention/index.ts'
 import {
   CLOSED_LETTERS,
   FINAL_WORK,
   keeperOf,
   keepMsOf,
+  longestKeepMs,
   OPEN_ENTRIES,
   pruneEnd,
 } from '../../core/retention/index.ts'
 import type { Instant } from '../../core/time/index.ts'
 import { ownRows } from './pages.ts'
+import { ownEntries } from './reads.ts'
 import { compareText, joinKey, type MemoryState, putWork } from './state.ts'
 
-export function pruneEvents(state: MemoryState, now: Instant, request: PruneRequest): Pruned {
-  const end = pruneEnd(request, now)
-  const { after } = request
-  const rest = ownRows(state.events, request.tenant)
-    .filter((row) => (after === null || compareText(row.id, after) > 0) && compareText(row.id, end) < 0)
-    .sort((a, b) => compareText(a.id, b.id))
-  const seen = rest.slice(0, request.scanMax)
-  const gone = { events: 0, work: 0, attempts: 0, deadLetters: 0, dedup: 0 }
-  for (const event of seen) {
-    if (event.receivedAt + keepMsOf(request, event.source) > now || isNeeded(state, now, event)) continue
-    gone.events += 1
-    for (const work of state.workOfEvent.get(event.id) ?? []) {
-      gone.work += 1
-      gone.attempts += state.attempts.get(work)?.length ?? 0
-      state.attempts.delete(work)
-      putWork(state, work, null)
-    }
-    state.workOfEvent.delete(event.id)
-    for (const key of letterKeys(state, event)) {
-      gone.deadLetters += 1
-      state.deadLetters.delete(key)
-    }
-    const key = joinKey(event.tenant, event.source, event.dedupKey)
-    if (state.dedup.get(key)?.event === event.id) {
-      gone.dedup += 1
-      state.dedup.delete(key)
-    }
-    state.events.delete(event.id)
+type Gone = { -readonly [Name in keyof Omit<Pruned, 'next'>]: number }
+
+/** What is walked, in this order. A cursor is the name of the walk and where it stands; among the events, their id alone. */
+const WALKS = ['events', 'ledger', 'lanes', 'escalations'] as const
+type Walk = (typeof WALKS)[number]
+
+export function pruneRows(state: MemoryState, now: Instant, request: PruneRequest): Pruned {
+  const gone: Gone = {
+    events: 0,
+    work: 0,
+    attempts: 0,
+    deadLetters: 0,
+    dedup: 0,
+    failures: 0,
+    ledger: 0,
+    lanes: 0,
+    escalations: 0,
   }
-  return { ...gone, next: rest.length > seen.length ? (seen.at(-1)?.id ?? null) : null }
+  let [walk, after] = parsePosition(request.after)
+  let left = request.scanMax
+  for (;;) {
+    const rows = walkRows(state, now, request, walk).filter(
+      ([position]) => after === null || compareText(position, after) > 0,
+    )
+    const seen = rows.slice(0, left)
+    for (const [, prune] of seen) prune(gone)
+    left -= seen.length
+    const last = seen.at(-1)?.[0] ?? after
+    if (rows.length > seen.length)
+      return { ...gone, next: walk === 'events' ? last : `${walk} ${last ?? ''}` }
+    const next = WALKS[WALKS.indexOf(walk) + 1]
+    if (next === undefined) return { ...gone, next: null }
+    walk = next
+    after = null
+  }
 }
 
-function letterKeys(state: MemoryState, { tenant, id }: StoredEvent): string[] {
-  return [...state.deadLetters]
-    .filter(([, letter]) => letter.tenant === tenant && letter.eventId === id)
-    .map(([key]) => key)
+function parsePosition(after: string | null): [Walk, string | null] {
+  const at = after?.indexOf(' ') ?? -1
+  if (after === null || at < 0) return ['events', after]
+  return [after.slice(0, at) as Walk, after.slice(at + 1)]
+}
+
+/** The rows of a walk in its order: where each stands, and what lets go of it if its time is up. */
+function walkRows(
+  state: MemoryState,
+  now: Instant,
+  request: PruneRequest,
+  walk: Walk,
+): (readonly [position: string, prune: (gone: Gone) => void])[] {
+  const { tenant } = request
+  const untouchedSince = now - longestKeepMs(request)
+  switch (walk) {
+    case 'events': {
+      const end = pruneEnd(request, now)
+      return ownRows(state.events, tenant)
+        .filter((row) => compareText(row.id, end) < 0)
+        .sort((a, b) => compareText(a.id, b.id))
+        .map((row) => [row.id, (gone) => pruneEvent(state, now, request, row, gone)] as const)
+    }
+    case 'ledger': {
+      const { ledger } = request
+      if (ledger === undefined) return []
+      return ownRows(state.ledger, tenant)
+        .sort((a, b) => compareText(a.key, b.key))
+        .map((row) => [row.key, (gone) => pruneKey(state, now, ledger, row, gone)] as const)
+    }
+    case 'lanes':
+      return [...state.lanes]
+        .filter(([, row]) => row.tenant === tenant)
+        .sort(([a], [b]) => compareText(a, b))
+        .map(([key, row]) => {
+          const isIdle = row.places === 0 && row.waiting === 0 && row.updatedAt <= untouchedSince
+          const prune = (gone: Gone) => {
+            if (isIdle && state.lanes.delete(key)) gone.lanes += 1
+          }
+          return [key, prune] as const
+        })
+    case 'escalations':
+      return [...state.escalations]
+        .filter(([, row]) => row.tenant === tenant)
+        .sort(([a], [b]) => compareText(a, b))
+        .map(([key, row]) => {
+          const isOver = row.state === 'acknowledged' && row.updatedAt <= untouchedSince
+          const prune = (gone: Gone) => {
+            if (isOver && state.escalations.delete(key)) gone.escalations += 1
+          }
+          return [key, prune] as const
+        })
+  }
+}
+
+function pruneEvent(
+  state: MemoryState,
+  now: Instant,
+  request: PruneRequest,
+  event: StoredEvent,
+  gone: Gone,
+): void {
+  if (event.receivedAt + keepMsOf(request, event.source) > now || isNeeded(state, now, event)) return
+  gone.events += 1
+  for (const work of state.workOfEvent.get(event.id) ?? []) {
+    gone.work += 1
+    gone.attempts += state.attempts.get(work)?.length ?? 0
+    state.attempts.delete(work)
+    putWork(state, work, null)
+  }
+  state.workOfEvent.delete(event.id)
+  for (const key of keysOfEvent(state.deadLetters, event)) {
+    gone.deadLetters += 1
+    state.deadLetters.delete(key)
+  }
+  for (const key of keysOfEvent(state.failures, event)) {
+    gone.failures += 1
+    state.failures.delete(key)
+  }
+  const key = joinKey(event.tenant, event.source, event.dedupKey)
+  if (state.dedup.get(key)?.event === event.id) {
+    gone.dedup += 1
+    state.dedup.delete(key)
+  }
+  state.events.delete(event.id)
+}
+
+/** A key goes whole, by its latest generation: were that one alone to go, an earlier one would speak for the key. */
+function pruneKey(
+  state: MemoryState,
+  now: Instant,
+  keep: NonNullable<PruneRequest['ledger']>,
+  latest: LedgerEntry,
+  gone: Gone,
+): void {
+  const joined = joinKey(latest.tenant, latest.key)
+  const all = [...(state.ledgerBefore.get(joined) ?? []), latest]
+  if (all.some((entry) => OPEN_ENTRIES.includes(entry.state))) return
+  if ((latest.settledAt ?? latest.createdAt) + keepMsOf(keep, latest.consumer) > now) return
+  if (state.events.get(latest.eventId)?.tenant === latest.tenant) return
+  gone.ledger += all.length
+  state.ledger.delete(joined)
+  state.ledgerBefore.delete(joined)
+}
+
+function keysOfEvent(
+  table: ReadonlyMap<string, { readonly tenant: TenantId; readonly eventId: EventId }>,
+  { tenant, id }: StoredEvent,
+): string[] {
+  return [...table].filter(([, row]) => row.tenant === tenant && row.eventId === id).map(([key]) => key)
 }
 
 function isNeeded(state: MemoryState, now: Instant, event: StoredEvent): boolean {
@@ -61,7 +176,7 @@ function isNeeded(state: MemoryState, now: Instant, event: StoredEvent): boolean
   const work = state.workOfEvent.get(event.id) ?? []
   if (work.some((id) => !isFinal(state, id))) return true
   if (
-    letterKeys(state, event).some((key) => {
+    keysOfEvent(state.deadLetters, event).some((key) => {
       const letter = state.deadLetters.get(key)
       return letter !== undefined && !CLOSED_LETTERS.includes(letter.state)
     })
@@ -70,13 +185,14 @@ function isNeeded(state: MemoryState, now: Instant, event: StoredEvent): boolean
   }
   return (
     work.length > 0 &&
-    ownRows(state.ledger, event.tenant).some(
+    ownEntries(state, event.tenant).some(
       (entry) => OPEN_ENTRIES.includes(entry.state) && work.includes(entry.work),
     )
   )
 }
 
+/** One that holds a place holds others up: somebody has to say what becomes of it. */
 function isFinal(state: MemoryState, id: WorkId): boolean {
   const row = state.work.get(id)
-  return row === undefined || FINAL_WORK.includes(row.state)
+  return row === undefined || (FINAL_WORK.includes(row.state) && !row.hasPlace)
 }

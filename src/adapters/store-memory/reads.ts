@@ -3,13 +3,15 @@
 import type { DeadLetter } from '../../core/dead-letter/index.ts'
 import { groupByCause } from '../../core/dead-letter/index.ts'
 import type { EventId, TenantId, WorkId } from '../../core/ids/index.ts'
+import type { LedgerEntry } from '../../core/ledger/index.ts'
 import type { WorkRow, WorkState } from '../../core/work/index.ts'
 import { WORK_STATES } from '../../core/work/index.ts'
 import type { StoreDump, StoreOverview, SystemReads, TenantReads } from '../../ports/store.ts'
 import { GROUPED_LETTERS_MAX, GROUPS_MAX, OVERVIEW_COUNT_MAX } from '../../ports/store.ts'
+import { waitingRows } from './lanes.ts'
 import { byId, ownRows, page } from './pages.ts'
 import { searchEvents, toSummary } from './search.ts'
-import { compareText, findWork, joinKey, type MemoryState } from './state.ts'
+import { compareText, findWork, joinKey, laneKey, type MemoryState } from './state.ts'
 
 type Open = () => void
 
@@ -51,6 +53,29 @@ export function makeTenantReads(state: MemoryState, tenant: TenantId, assertOpen
         (query.class === undefined || row.class === query.class)
       return page('work', query, ownRows(state.work, tenant).filter(isWanted), byId)
     },
+    async workMerged(into) {
+      assertOpen()
+      const rows = ownRows(state.work, tenant).filter((row) => row.into === into)
+      return rows.sort((a, b) => a.createdAt - b.createdAt || compareText(a.id, b.id))
+    },
+    async lane(consumer, key) {
+      assertOpen()
+      const row = state.lanes.get(laneKey(tenant, consumer, key))
+      if (row === undefined) return null
+      const { tenant: _, ...lane } = row
+      return lane
+    },
+    async laneWaiting(consumer, key, limit) {
+      assertOpen()
+      return waitingRows(state, laneKey(tenant, consumer, key)).slice(0, limit)
+    },
+    async laneHolders(query) {
+      assertOpen()
+      const holders = ownRows(state.work, tenant).filter(
+        (row) => row.hasPlace && (row.state === 'parked' || row.state === 'dead'),
+      )
+      return page('laneHolders', query, holders, byId)
+    },
     async attempts(id) {
       assertOpen()
       return findWork(state, tenant, id) ? attemptsOf(state, id) : []
@@ -59,19 +84,27 @@ export function makeTenantReads(state: MemoryState, tenant: TenantId, assertOpen
       assertOpen()
       return state.ledger.get(joinKey(tenant, key)) ?? null
     },
+    async ledgerHistory(key) {
+      assertOpen()
+      const joined = joinKey(tenant, key)
+      const latest = state.ledger.get(joined)
+      return latest === undefined ? [] : [...(state.ledgerBefore.get(joined) ?? []), latest]
+    },
     async ledgerList(query) {
       assertOpen()
-      const rows = ownRows(state.ledger, tenant).filter(
-        (row) => query.state === undefined || row.state === query.state,
+      const rows = ownEntries(state, tenant).filter(
+        (row) =>
+          (query.state === undefined || row.state === query.state) &&
+          (query.consumer === undefined || row.consumer === query.consumer),
       )
-      return page('ledger', query, rows, (row) => [row.createdAt, row.key])
+      return page('ledger', query, rows, (row) => [row.createdAt, generationText(row)])
     },
     async ledgerOfWork(id) {
       assertOpen()
-      const rows = ownRows(state.ledger, tenant).filter(
+      const rows = ownEntries(state, tenant).filter(
         (row) => row.work === id && (row.state === 'reserved' || row.state === 'unknown'),
       )
-      return [...rows].sort((a, b) => a.createdAt - b.createdAt || compareText(a.key, b.key))
+      return rows.sort((a, b) => a.createdAt - b.createdAt || compareText(a.key, b.key))
     },
     async deadLetter(id) {
       assertOpen()
@@ -93,6 +126,35 @@ export function makeTenantReads(state: MemoryState, tenant: TenantId, assertOpen
     async deadLetterGroups(query) {
       assertOpen()
       return groupLetters(ownRows(state.deadLetters, tenant).filter((row) => row.state === query.state))
+    },
+    async failure(id) {
+      assertOpen()
+      return state.failures.get(joinKey(tenant, id)) ?? null
+    },
+    async failures(query) {
+      assertOpen()
+      const rows = ownRows(state.failures, tenant).filter(
+        (row) =>
+          (query.state === undefined || row.state === query.state) &&
+          (query.consumer === undefined || row.consumer === query.consumer) &&
+          (query.class === undefined || row.class === query.class) &&
+          (query.cause === undefined || row.cause === query.cause),
+      )
+      return page('failures', query, rows, byId)
+    },
+    async escalation(id) {
+      assertOpen()
+      return state.escalations.get(joinKey(tenant, id)) ?? null
+    },
+    async escalations(query) {
+      assertOpen()
+      const rows = ownRows(state.escalations, tenant).filter(
+        (row) =>
+          (query.state === undefined || row.state === query.state) &&
+          (query.consumer === undefined || row.consumer === query.consumer) &&
+          (query.unannounced === undefined || !row.isAnnounced),
+      )
+      return page('escalations', query, rows, byId)
     },
     async record(kind, key) {
       assertOpen()
@@ -148,8 +210,11 @@ export function dumpState(state: MemoryState): StoreDump {
     attempts: work.flatMap((row) =>
       attemptsOf(state, row.id).map((attempt) => ({ ...attempt, work: row.id })),
     ),
-    ledger: sortedBy([...state.ledger.values()], (row) => [row.tenant, row.key]),
+    ledger: sortedBy(allEntries(state), (row) => [row.tenant, row.key]),
     deadLetters: sortedBy([...state.deadLetters.values()], (row) => [row.tenant, row.id]),
+    failures: sortedBy([...state.failures.values()], (row) => [row.tenant, row.id]),
+    escalations: sortedBy([...state.escalations.values()], (row) => [row.tenant, row.id]),
+    lanes: sortedBy([...state.lanes.values()], (row) => [row.tenant, row.consumer, row.key]),
     records: sortedBy([...state.records.values()], (row) => [row.tenant, row.kind, row.key]),
   }
 }
@@ -186,6 +251,10 @@ function overview(state: MemoryState, tenant: TenantId): StoreOverview {
       leased: upTo(inState('leased').length),
       parked: upTo(inState('parked').length),
       openDeadLetters: upTo(ownRows(state.deadLetters, tenant).filter((row) => row.state === 'open').length),
+      raisedEscalations: upTo(
+        ownRows(state.escalations, tenant).filter((row) => row.state === 'raised').length,
+      ),
+      openFailures: upTo(ownRows(state.failures, tenant).filter((row) => row.state === 'open').length),
       unmatched: upTo(ownRows(state.events, tenant).filter((row) => row.matched === 0).length),
     },
     cappedAt: OVERVIEW_COUNT_MAX,
@@ -196,6 +265,20 @@ function overview(state: MemoryState, tenant: TenantId): StoreOverview {
 function workOfEvent(state: MemoryState, tenant: TenantId, id: EventId): readonly WorkRow[] {
   const rows = (state.workOfEvent.get(id) ?? []).flatMap((work) => findWork(state, tenant, work) ?? [])
   return rows.sort((a, b) => compareText(a.id, b.id))
+}
+
+/** Every generation, those of one key together and in their order. */
+export function allEntries(state: MemoryState): LedgerEntry[] {
+  return [...state.ledger].flatMap(([key, latest]) => [...(state.ledgerBefore.get(key) ?? []), latest])
+}
+
+export function ownEntries(state: MemoryState, tenant: TenantId): LedgerEntry[] {
+  return allEntries(state).filter((row) => row.tenant === tenant)
+}
+
+/** Sorts as the key and then the generation do. */
+function generationText({ key, generation }: LedgerEntry): string {
+  return `${key}\u0000${String(generation).padStart(12, '0')}`
 }
 
 function attemptsOf(state: MemoryState, id: WorkId) {

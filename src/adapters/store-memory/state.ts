@@ -4,7 +4,9 @@
 // that what a reader was given stays as it was.
 
 import type { DeadLetter } from '../../core/dead-letter/index.ts'
+import type { Escalation } from '../../core/escalation/index.ts'
 import type { StoredEvent } from '../../core/event/index.ts'
+import type { Failure } from '../../core/failure/index.ts'
 import type { EventId, Incarnation, NodeId, TenantId, WorkId } from '../../core/ids/index.ts'
 import type { LedgerEntry } from '../../core/ledger/index.ts'
 import type { Instant } from '../../core/time/index.ts'
@@ -18,6 +20,7 @@ export interface IncarnationRow {
 }
 
 export type RecordRow = StoreDump['records'][number]
+export type LaneState = StoreDump['lanes'][number]
 
 export interface MemoryState {
   lastIncarnation: number
@@ -28,16 +31,28 @@ export interface MemoryState {
   readonly work: Map<WorkId, WorkRow>
   readonly workOfEvent: Map<EventId, readonly WorkId[]>
   readonly attempts: Map<WorkId, readonly Attempt[]>
-  /** By `joinKey(tenant, key)`. */
+  /** The latest generation, by `joinKey(tenant, key)`. */
   readonly ledger: Map<string, LedgerEntry>
+  /** The earlier generations, the first one first, by `joinKey(tenant, key)`. */
+  readonly ledgerBefore: Map<string, readonly LedgerEntry[]>
   /** By `joinKey(tenant, id)`. */
   readonly deadLetters: Map<string, DeadLetter>
+  /** By `joinKey(tenant, id)`. */
+  readonly failures: Map<string, Failure>
+  /** By `joinKey(tenant, id)`. */
+  readonly escalations: Map<string, Escalation>
+  /** By `laneKey`. */
+  readonly lanes: Map<string, LaneState>
   /** By `joinKey(tenant, kind, key)`. */
   readonly records: Map<string, RecordRow>
   /** Index: ready items by `joinKey(tenant, consumer)`. */
   readonly ready: Map<string, Set<WorkId>>
   /** Index: leased items by owner. */
   readonly leased: Map<Incarnation, Set<WorkId>>
+  /** Index: leased items by `joinKey(tenant, consumer)`. */
+  readonly leasedOf: Map<string, Set<WorkId>>
+  /** Index: waiting items by `laneKey`. */
+  readonly waiting: Map<string, Set<WorkId>>
 }
 
 export function makeMemoryState(): MemoryState {
@@ -50,10 +65,16 @@ export function makeMemoryState(): MemoryState {
     workOfEvent: new Map(),
     attempts: new Map(),
     ledger: new Map(),
+    ledgerBefore: new Map(),
     deadLetters: new Map(),
+    failures: new Map(),
+    escalations: new Map(),
+    lanes: new Map(),
     records: new Map(),
     ready: new Map(),
     leased: new Map(),
+    leasedOf: new Map(),
+    waiting: new Map(),
   }
 }
 
@@ -62,6 +83,10 @@ export function joinKey(...parts: readonly string[]): string {
   let joined = ''
   for (const part of parts) joined += `${part.length}:${part}`
   return joined
+}
+
+export function laneKey(tenant: TenantId, consumer: string, key: string): string {
+  return joinKey(tenant, consumer, key)
 }
 
 /** Order of the UTF-8 bytes, as databases sort text: UTF-16 units, except that surrogates come last. */
@@ -99,22 +124,38 @@ export function putWork(state: MemoryState, id: WorkId, row: WorkRow | null): vo
     return
   }
   state.work.set(id, Object.freeze(row))
-  if (row.state === 'ready') addTo(state.ready, joinKey(row.tenant, row.consumer), id)
-  if (row.state === 'leased' && row.owner !== null) addTo(state.leased, row.owner, id)
+  for (const [index, key] of indexesOf(state, row)) addTo(index, key, id)
 }
 
 function unindexWork(state: MemoryState, row: WorkRow): void {
-  if (row.state === 'ready') removeFrom(state.ready, joinKey(row.tenant, row.consumer), row.id)
-  if (row.state === 'leased' && row.owner !== null) removeFrom(state.leased, row.owner, row.id)
+  for (const [index, key] of indexesOf(state, row)) removeFrom(index, key, row.id)
 }
 
-function addTo<Key>(index: Map<Key, Set<WorkId>>, key: Key, id: WorkId): void {
+type Index = Map<unknown, Set<WorkId>>
+
+function indexesOf(state: MemoryState, row: WorkRow): readonly (readonly [Index, unknown])[] {
+  switch (row.state) {
+    case 'ready':
+      return [[state.ready as Index, joinKey(row.tenant, row.consumer)]]
+    case 'leased':
+      return [
+        [state.leased as Index, row.owner],
+        [state.leasedOf as Index, joinKey(row.tenant, row.consumer)],
+      ]
+    case 'waiting':
+      return [[state.waiting as Index, laneKey(row.tenant, row.consumer, row.lane ?? '')]]
+    default:
+      return []
+  }
+}
+
+function addTo(index: Index, key: unknown, id: WorkId): void {
   const ids = index.get(key)
   if (ids) ids.add(id)
   else index.set(key, new Set([id]))
 }
 
-function removeFrom<Key>(index: Map<Key, Set<WorkId>>, key: Key, id: WorkId): void {
+function removeFrom(index: Index, key: unknown, id: WorkId): void {
   const ids = index.get(key)
   if (ids?.delete(id) && ids.size === 0) index.delete(key)
 }

@@ -9,7 +9,7 @@ import { StoreError } from '../../ports/store.ts'
 import { claimWork } from './claim.ts'
 import { type BrokenCommit, executeCommits } from './executor.ts'
 import { joinNode, reclaimWork, renewIncarnation } from './leases.ts'
-import { pruneEvents } from './prune.ts'
+import { pruneRows } from './prune.ts'
 import { makeSystemReads, makeTenantReads } from './reads.ts'
 import { type MemoryState, makeMemoryState } from './state.ts'
 
@@ -62,7 +62,7 @@ export function makeMemoryStore(options: MemoryStoreOptions): Store {
     },
     async prune(request) {
       assertOpen()
-      return pruneEvents(state, options.now(), request)
+      return pruneRows(state, options.now(), request)
     },
     forTenant: (tenant) => makeTenantReads(state, tenant, assertOpen),
     system: () => makeSystemReads(state, assertOpen),

@@ -4,32 +4,28 @@
 import {
   againWork,
   bearWork,
+  changeEscalation,
   doneEntry,
   type Moment,
   observeEntry,
+  putFailure,
   putLetter,
+  raiseEscalation,
   reserveEntry,
   settleEntry,
   settleWork,
 } from '../../core/commit/index.ts'
 import { assert, unreachable } from '../../core/errors/index.ts'
+import type { NewEscalation } from '../../core/escalation/index.ts'
 import type { StoredEvent } from '../../core/event/index.ts'
-import type { EventId, TenantId, WorkId } from '../../core/ids/index.ts'
+import type { EventId, WorkId } from '../../core/ids/index.ts'
 import type { LedgerEntry } from '../../core/ledger/index.ts'
-import type { Instant } from '../../core/time/index.ts'
-import type { Attempt, WorkRow } from '../../core/work/index.ts'
+import type { Attempt } from '../../core/work/index.ts'
 import type { Write } from '../../ports/store.ts'
-import { findWork, isAlive, joinKey, type MemoryState, putWork } from './state.ts'
-
-export interface Transaction {
-  readonly state: MemoryState
-  readonly now: Instant
-  readonly tenant: TenantId
-  /** Ways back, in the order of the writes. */
-  readonly undo: (() => void)[]
-  /** Items that were born leased. */
-  readonly leased: WorkId[]
-}
+import { comeBack, comeIn, goOut, isLaned, noteVersion } from './lanes.ts'
+import { ownRows } from './pages.ts'
+import { findWork, isAlive, joinKey } from './state.ts'
+import { put, putWorkRow, remove, type Transaction } from './transaction.ts'
 
 export function applyWrite(tx: Transaction, write: Write): void {
   const { state, tenant } = tx
@@ -52,11 +48,24 @@ export function applyWrite(tx: Transaction, write: Write): void {
       addWork(tx, write)
       break
     case 'work.settle':
-      changeWork(tx, write.work, (row) => settleWork(moment, row, write))
+      settle(tx, write)
       break
-    case 'work.again':
-      changeWork(tx, write.work, (row) => againWork(moment, row, write))
+    case 'lane.leave': {
+      const row = findWork(state, tenant, write.work)
+      if (row?.hasPlace && isLaned(row)) {
+        putWorkRow(tx, { ...row, hasPlace: false })
+        goOut(tx, row, undefined)
+      }
       break
+    }
+    case 'work.again': {
+      const row = findWork(state, tenant, write.work)
+      if (row === undefined) break
+      const again = againWork(moment, row, write)
+      if (isLaned(row) && !row.hasPlace) comeBack(tx, row, again)
+      else putWorkRow(tx, again)
+      break
+    }
     case 'attempt.append':
       appendAttempt(tx, write.work, write.attempt)
       break
@@ -78,6 +87,20 @@ export function applyWrite(tx: Transaction, write: Write): void {
       put(tx, state.deadLetters, key, Object.freeze(letter))
       break
     }
+    case 'failure.put': {
+      const key = joinKey(tenant, write.row.id)
+      put(tx, state.failures, key, Object.freeze(putFailure(moment, state.failures.get(key), write.row)))
+      break
+    }
+    case 'escalation.raise':
+      raise(tx, write.row)
+      break
+    case 'escalation.change': {
+      const key = joinKey(tenant, write.id)
+      const row = state.escalations.get(key)
+      if (row) put(tx, state.escalations, key, Object.freeze(changeEscalation(moment, row, write)))
+      break
+    }
     case 'record.put': {
       const { kind, key, version, body } = write
       const row = Object.freeze({ tenant, kind, key, version, body })
@@ -90,25 +113,6 @@ export function applyWrite(tx: Transaction, write: Write): void {
     default:
       unreachable(write)
   }
-}
-
-function put<Key, Row>(tx: Transaction, table: Map<Key, Row>, key: Key, row: Row): void {
-  const before = table.get(key)
-  tx.undo.push(before === undefined ? () => table.delete(key) : () => table.set(key, before))
-  table.set(key, row)
-}
-
-function remove<Key, Row>(tx: Transaction, table: Map<Key, Row>, key: Key): void {
-  const before = table.get(key)
-  if (before === undefined) return
-  tx.undo.push(() => table.set(key, before))
-  table.delete(key)
-}
-
-function putWorkRow(tx: Transaction, row: WorkRow): void {
-  const before = tx.state.work.get(row.id) ?? null
-  tx.undo.push(() => putWork(tx.state, row.id, before))
-  putWork(tx.state, row.id, row)
 }
 
 const NONE: readonly string[] = Object.freeze([])
@@ -154,9 +158,11 @@ function addWork(tx: Transaction, write: Extract<Write, { w: 'work.add' }>): voi
   const { work, lease } = write
   if (state.events.get(work.eventId)?.tenant !== tx.tenant) return
   assert(!state.work.has(work.id), `work ${work.id} exists already`)
-  const isLeased = lease !== null && isAlive(state, lease, now)
+  const { place, settle } = comeIn(tx, work, write.inPlaceOf)
+  const isLeased = place !== 'waits' && lease !== null && isAlive(state, lease, now)
   if (isLeased) tx.leased.push(work.id)
-  putWorkRow(tx, bearWork(momentOf(tx), work, write.delayMs, isLeased ? lease : null))
+  putWorkRow(tx, bearWork(momentOf(tx), work, write.delayMs, isLeased ? lease : null, place))
+  settle()
   put(tx, state.workOfEvent, work.eventId, [...(state.workOfEvent.get(work.eventId) ?? []), work.id])
 }
 
@@ -164,9 +170,24 @@ function momentOf({ tenant, now }: Transaction): Moment {
   return { tenant, now, after: (delayMs) => now + delayMs }
 }
 
-function changeWork(tx: Transaction, id: WorkId, change: (row: WorkRow) => WorkRow): void {
-  const row = findWork(tx.state, tx.tenant, id)
-  if (row) putWorkRow(tx, change(row))
+function settle(tx: Transaction, write: Extract<Write, { w: 'work.settle' }>): void {
+  const row = findWork(tx.state, tx.tenant, write.work)
+  if (row === undefined) return
+  const keeps = write.place === 'keep' && row.hasPlace
+  putWorkRow(tx, { ...settleWork(momentOf(tx), row, write), hasPlace: keeps })
+  if (!isLaned(row)) return
+  goOut(tx, row, write.place)
+  if (write.laneVersion !== undefined) noteVersion(tx, row, write.laneVersion)
+}
+
+function raise(tx: Transaction, row: NewEscalation): void {
+  const { escalations } = tx.state
+  const before = ownRows(escalations, tx.tenant).find(
+    ({ state, cause }) => state === 'raised' && cause === row.cause,
+  )
+  const key = joinKey(tx.tenant, before?.id ?? row.id)
+  assert(before !== undefined || !escalations.has(key), `escalation ${row.id} exists already`)
+  put(tx, escalations, key, Object.freeze(raiseEscalation(momentOf(tx), before, row)))
 }
 
 function appendAttempt(tx: Transaction, work: WorkId, attempt: Attempt): void {
@@ -190,7 +211,12 @@ function putEntry(
   key: string,
   change: (before: LedgerEntry | undefined) => LedgerEntry | undefined,
 ): void {
+  const { ledger, ledgerBefore } = tx.state
   const joined = joinKey(tx.tenant, key)
-  const entry = change(tx.state.ledger.get(joined))
-  if (entry) put(tx, tx.state.ledger, joined, Object.freeze(entry))
+  const before = ledger.get(joined)
+  const entry = change(before)
+  if (entry === undefined) return
+  if (before && entry.generation > before.generation)
+    put(tx, ledgerBefore, joined, [...(ledgerBefore.get(joined) ?? []), before])
+  put(tx, ledger, joined, Object.freeze(entry))
 }

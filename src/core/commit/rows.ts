@@ -3,7 +3,9 @@
 // Rows are made field by field: what a caller hands over may carry more than the port names.
 
 import type { DeadLetter, NewDeadLetter } from '../dead-letter/index.ts'
-import type { Incarnation, TenantId } from '../ids/index.ts'
+import type { Escalation, NewEscalation } from '../escalation/index.ts'
+import type { Failure, NewFailure } from '../failure/index.ts'
+import type { Incarnation, TenantId, WorkId } from '../ids/index.ts'
 import type { LedgerEntry, NewLedgerEntry } from '../ledger/index.ts'
 import type { Instant } from '../time/index.ts'
 import { type Counters, EMPTY_NOTE, type NewWork, type Note, type WorkRow } from '../work/index.ts'
@@ -20,13 +22,15 @@ type Progress = { readonly counters: Counters; readonly note: Note }
 type Settled = Pick<LedgerEntry, 'proof' | 'effectRef' | 'result'> & { readonly to: LedgerEntry['state'] }
 type Kept = Pick<LedgerEntry, 'generation' | 'evidence' | 'createdAt'>
 
-/** `lease` is the owner that gets it at birth, if that one is alive. */
+/** `lease` is the owner that gets it at birth, if that one is alive; one that waits for a place in its lane goes to nobody. */
 export function bearWork(
   { tenant, now, after }: Moment,
   work: NewWork,
   delayMs: number,
   lease: Incarnation | null,
+  place: 'none' | 'has' | 'waits' = 'none',
 ): WorkRow {
+  const owner = place === 'waits' ? null : lease
   return {
     id: work.id,
     tenant,
@@ -35,10 +39,10 @@ export function bearWork(
     definition: work.definition,
     codeHash: work.codeHash,
     eventId: work.eventId,
-    state: lease === null ? 'ready' : 'leased',
+    state: place === 'waits' ? 'waiting' : owner === null ? 'ready' : 'leased',
     dueAt: after(delayMs),
-    owner: lease,
-    epoch: lease === null ? 0 : 1,
+    owner,
+    epoch: owner === null ? 0 : 1,
     alone: false,
     attempts: 0,
     waits: 0,
@@ -50,25 +54,27 @@ export function bearWork(
     replayOf: work.replayOf,
     element: work.element ?? null,
     lane: work.lane?.key ?? null,
-    hasPlace: false,
+    hasPlace: place === 'has',
     isFrozen: false,
     into: null,
     generation: work.generation ?? 1,
   }
 }
 
-export function settleWork<Row extends object, To extends WorkRow['state']>(
+/** What becomes of its place is in lanes.ts. */
+export function settleWork<Row extends Pick<WorkRow, 'into'>, To extends WorkRow['state']>(
   { now }: Moment,
   row: Row,
-  write: Progress & { readonly to: To },
+  write: Progress & { readonly to: To; readonly into?: WorkId },
 ) {
-  return { ...row, ...pickProgress(write), state: write.to, owner: null, processedAt: now }
+  const into = write.into ?? row.into
+  return { ...row, ...pickProgress(write), state: write.to, owner: null, processedAt: now, into }
 }
 
-export function againWork<Row extends object>(
+export function againWork<Row extends Pick<WorkRow, 'expiresAt'>>(
   { after }: Moment,
   row: Row,
-  write: Progress & { readonly delayMs: number },
+  write: Progress & { readonly delayMs: number; readonly expiresInMs?: number },
 ) {
   return {
     ...row,
@@ -78,6 +84,8 @@ export function againWork<Row extends object>(
     dueAt: after(write.delayMs),
     alone: false,
     processedAt: null,
+    expiresAt: write.expiresInMs === undefined ? row.expiresAt : after(write.expiresInMs),
+    into: null,
   }
 }
 
@@ -113,8 +121,14 @@ export function doneEntry(
   return settleEntry(moment, opened, { to: 'done', proof: 'acknowledged', effectRef, result })
 }
 
+/** Whether the entry is a new row of a key that has one: a deliberate repetition. The earlier row stays as it is. */
+export function isNewGeneration(before: Pick<LedgerEntry, 'generation'> | undefined, entry: NewLedgerEntry) {
+  return before !== undefined && (entry.generation ?? before.generation) > before.generation
+}
+
 /** A new entry, or one that is taken up again: then generation, evidence and birth stay. */
-function openEntry({ tenant, now }: Moment, before: Kept | undefined, entry: NewLedgerEntry): LedgerEntry {
+function openEntry({ tenant, now }: Moment, latest: Kept | undefined, entry: NewLedgerEntry): LedgerEntry {
+  const before = isNewGeneration(latest, entry) ? undefined : latest
   return {
     key: entry.key,
     tenant,
@@ -125,7 +139,7 @@ function openEntry({ tenant, now }: Moment, before: Kept | undefined, entry: New
     objectId: entry.objectId,
     payloadHash: entry.payloadHash,
     correlationId: entry.correlationId,
-    generation: before?.generation ?? 1,
+    generation: before?.generation ?? entry.generation ?? 1,
     state: 'reserved',
     proof: null,
     sendBy: null,
@@ -172,6 +186,80 @@ export function putLetter(
     step: row.step,
     failureId: row.failureId,
     createdAt: before?.createdAt ?? now,
+    updatedAt: now,
+  }
+}
+
+export function putFailure(
+  { tenant, now, after }: Moment,
+  before: Pick<Failure, 'createdAt'> | undefined,
+  row: NewFailure,
+): Failure {
+  return {
+    id: row.id,
+    tenant,
+    state: row.state,
+    workId: row.workId,
+    consumer: row.consumer,
+    eventId: row.eventId,
+    class: row.class,
+    reason: row.reason,
+    key: row.key,
+    attempts: row.attempts,
+    lastError: row.lastError,
+    willRetryAt: row.retryInMs === null ? null : after(row.retryInMs),
+    correlationId: row.correlationId,
+    severity: row.severity,
+    cause: row.cause,
+    createdAt: before?.createdAt ?? now,
+    updatedAt: now,
+  }
+}
+
+/** `before` is the raised one of the same cause: it keeps its id and version, and takes over what is said of the latest. */
+export function raiseEscalation(
+  { tenant, now }: Moment,
+  before: Escalation | undefined,
+  row: NewEscalation,
+): Escalation {
+  return {
+    id: before?.id ?? row.id,
+    tenant,
+    version: before?.version ?? 1,
+    state: 'raised',
+    cause: row.cause,
+    consumer: row.consumer,
+    class: row.class,
+    reason: row.reason,
+    severity: row.severity,
+    runbook: row.runbook,
+    lastError: row.lastError,
+    workId: row.workId,
+    count: (before?.count ?? 0) + 1,
+    isAnnounced: before?.isAnnounced ?? false,
+    acknowledgedBy: null,
+    note: null,
+    createdAt: before?.createdAt ?? now,
+    updatedAt: now,
+  }
+}
+
+export function changeEscalation(
+  { now }: Moment,
+  row: Escalation,
+  change: {
+    readonly announced?: true
+    readonly acknowledged?: { readonly by: string; readonly note: string | null }
+  },
+): Escalation {
+  const { announced, acknowledged } = change
+  return {
+    ...row,
+    version: row.version + 1,
+    isAnnounced: announced ?? row.isAnnounced,
+    state: acknowledged === undefined ? row.state : 'acknowledged',
+    acknowledgedBy: acknowledged === undefined ? row.acknowledgedBy : acknowledged.by,
+    note: acknowledged === undefined ? row.note : acknowledged.note,
     updatedAt: now,
   }
 }

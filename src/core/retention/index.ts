@@ -4,8 +4,10 @@ export {
   type KeepTimes,
   keeperOf,
   keepMsOf,
+  longestKeepMs,
   OPEN_ENTRIES,
   type Pruned,
   type PruneRequest,
   pruneEnd,
+  youngestEntry,
 } from './retention.ts'

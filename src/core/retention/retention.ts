@@ -32,6 +32,16 @@ export function pruneEnd({ keepMs, otherwiseMs }: KeepTimes, now: Instant): Even
   return eventIdAt(now - shortestMs + CLOCK_MARGIN_MS)
 }
 
+/** No event is kept longer: what only events need may go after it. */
+export function longestKeepMs({ keepMs, otherwiseMs }: KeepTimes): number {
+  return Math.max(otherwiseMs, ...Object.values(keepMs))
+}
+
+/** Entries of a younger age stay, whoever's they are: a walk by age ends there. */
+export function youngestEntry({ keepMs, otherwiseMs }: KeepTimes, now: Instant): Instant {
+  return now - Math.min(otherwiseMs, ...Object.values(keepMs))
+}
+
 /**
  * The event that one must not outlive, or null. What the rules of a source made of an event goes with it or later: were it
  * missing, a replay would make it again under another id, and its routes would not know it.
@@ -48,13 +58,13 @@ export function keeperOf({
 
 export interface PruneRequest extends KeepTimes {
   readonly tenant: TenantId
-  /** Where the walk goes on: `next` of the call before; null from the start. */
+  /** Where the walk goes on: `next` of the call before, which only the store understands; null from the start. */
   readonly after: string | null
-  /** How many events one call looks at. */
+  /** How many events, entries, lanes and escalations one call looks at. */
   readonly scanMax: number
   /**
-   * How long the ledger remembers, by consumer. An entry goes when it is done or released, older than that, and its event is
-   * gone; left out: the ledger stays.
+   * How long the ledger remembers, by consumer. An entry goes when it is done or released, was settled longer ago than that, and
+   * its event is gone; an earlier generation goes with the one that followed it. Left out: the ledger stays.
    */
   readonly ledger?: KeepTimes
 }
@@ -66,7 +76,7 @@ export interface Pruned {
   readonly attempts: number
   readonly deadLetters: number
   readonly dedup: number
-  /** With their event: resolved failures. */
+  /** With their event. */
   readonly failures: number
   readonly ledger: number
   /** Lanes that nobody is in, untouched for as long as events are kept. */

@@ -345,7 +345,7 @@ test('[W10] the table of the specification is the table of the code', () => {
 test('[W10] every decision about a failure leads from leased to where the table allows', () => {
   const next = { again: 'ready', dead: 'dead', park: 'parked' } as const
   for (const to of Object.values(next)) expect(WORK_STEPS.leased).toContain(to)
-  for (const settled of ['done', 'dead', 'skipped', 'merged'] as const) {
+  for (const settled of ['done', 'dead', 'skipped'] as const) {
     expect(WORK_STEPS[settled]).toEqual([])
   }
   expect(WORK_STEPS.cancelled).toEqual(['cancelled'])

@@ -3,6 +3,7 @@
 // fair chance to hold.
 
 import type { NewEvent } from '../../core/event/index.ts'
+import { failureId } from '../../core/failure/index.ts'
 import type {
   DeadLetterId,
   EventId,
@@ -323,6 +324,8 @@ function makeLetter(
     payloadHash: `hash-${pick(5)}`,
     runbook: rarely(pick, 3) ? 'https://example.com' : null,
     severity: oneOf(pick, ['high', 'low']),
+    step: oneOf(pick, [null, 'call']),
+    failureId: rarely(pick, 2) ? failureId(work.id) : null,
   }
 }
 

@@ -9,7 +9,18 @@ import type { Write } from '../store.ts'
 import { type Added, type Kit, OTHER, TENANT } from './kit.conformance.ts'
 
 const COUNTERS = { attempts: 1, waits: 0, losses: 0 }
-const NOTHING = { events: 0, work: 0, attempts: 0, deadLetters: 0, dedup: 0, next: null }
+const NOTHING = {
+  events: 0,
+  work: 0,
+  attempts: 0,
+  deadLetters: 0,
+  dedup: 0,
+  failures: 0,
+  ledger: 0,
+  lanes: 0,
+  escalations: 0,
+  next: null,
+}
 
 export function retentionRules(kit: () => Kit): void {
   const reads = (tenant: TenantId = TENANT) => kit().store.forTenant(tenant)

@@ -63,6 +63,12 @@ export function writeRules(kit: () => Kit): void {
         expiresAt: START + 9_000,
         processedAt: null,
         replayOf,
+        element: null,
+        lane: null,
+        hasPlace: false,
+        isFrozen: false,
+        into: null,
+        generation: 1,
       } satisfies WorkRow)
     })
 

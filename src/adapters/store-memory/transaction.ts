@@ -1,0 +1,35 @@
+// One commit under way, with the way back of everything that it put.
+
+import type { TenantId, WorkId } from '../../core/ids/index.ts'
+import type { Instant } from '../../core/time/index.ts'
+import type { WorkRow } from '../../core/work/index.ts'
+import { type MemoryState, putWork } from './state.ts'
+
+export interface Transaction {
+  readonly state: MemoryState
+  readonly now: Instant
+  readonly tenant: TenantId
+  /** Ways back, in the order of the writes. */
+  readonly undo: (() => void)[]
+  /** Items that were born leased. */
+  readonly leased: WorkId[]
+}
+
+export function put<Key, Row>(tx: Transaction, table: Map<Key, Row>, key: Key, row: Row): void {
+  const before = table.get(key)
+  tx.undo.push(before === undefined ? () => table.delete(key) : () => table.set(key, before))
+  table.set(key, row)
+}
+
+export function remove<Key, Row>(tx: Transaction, table: Map<Key, Row>, key: Key): void {
+  const before = table.get(key)
+  if (before === undefined) return
+  tx.undo.push(() => table.set(key, before))
+  table.delete(key)
+}
+
+export function putWorkRow(tx: Transaction, row: WorkRow): void {
+  const before = tx.state.work.get(row.id) ?? null
+  tx.undo.push(() => putWork(tx.state, row.id, before))
+  putWork(tx.state, row.id, row)
+}
