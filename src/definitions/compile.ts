@@ -1,9 +1,10 @@
 // One way in: from files to checked documents, with every finding at once.
 
-import type { Authored, DefinitionDocument, ProfileDocument, RetryPolicy } from '../core/definition/index.ts'
+import type { Authored, DefinitionDocument, ProfileDocument } from '../core/definition/index.ts'
 import { tellUnpublished } from './catalog.ts'
 import { compareFindings, type Finding, type Remark } from './finding.ts'
 import { checkShape, missing } from './issues.ts'
+import { knownProfiles } from './profiles.ts'
 import { type ReadDocument, readDocuments } from './read.ts'
 import { checkRelations } from './relations.ts'
 import { type Known, resolveProfile, resolveRoute, resolveSource } from './resolve.ts'
@@ -25,7 +26,7 @@ export interface CompileDeps {
   /** How long a function says that it may take, or null. */
   readonly timeouts?: (name: string) => number | null
   /** Profiles that are in force beside the files; one of the files of the same name goes first. */
-  readonly profiles?: ReadonlyMap<string, RetryPolicy>
+  readonly profiles?: ReadonlyMap<string, ProfileDocument>
   /** Whether the vault has a secret now; without it nobody is told what is not set. */
   readonly secrets?: (name: string) => boolean
   /** False where the environment is somebody else's: `{ env }` is refused then. */
@@ -119,15 +120,15 @@ export function checkDocuments(
   const sound: Sound[] = []
   let isSourceLost = false
   const first = new Map<string, Finding>()
-  const written = documents.map(({ value }) => (value.kind === 'Profile' ? value.name : null))
-  const profiles = [...written.filter((name) => typeof name === 'string'), ...(deps.profiles?.keys() ?? [])]
+  const values = documents.map(({ value }) => value)
+  const profiles = knownProfiles(values, deps.profiles ?? new Map())
   const { functions, secrets = () => true, hasEnvironment = true } = deps
   const around = {
     functions,
     profiles,
     secrets,
     hasEnvironment,
-    sensitive: sensitiveSources(documents.map(({ value }) => value)),
+    sensitive: sensitiveSources(values),
   }
   for (const document of documents) {
     const kind = kindOf(document)
@@ -180,9 +181,9 @@ function duplicate(document: ReadDocument, first: Map<string, Finding>): readonl
   return []
 }
 
-function profilesOf(sound: readonly Sound[]): ReadonlyMap<string, RetryPolicy> {
+function profilesOf(sound: readonly Sound[]): ReadonlyMap<string, ProfileDocument> {
   const profiles = sound.filter(({ kind }) => kind === 'Profile').map(({ document }) => profileOf(document))
-  return new Map(profiles.map((profile) => [profile.name, profile.retry]))
+  return new Map(profiles.map((profile) => [profile.name, profile]))
 }
 
 function profileOf(document: ReadDocument): ProfileDocument {

@@ -59,14 +59,56 @@ const BASES: Readonly<Record<string, () => Tree>> = {
     name: 'a',
     on: 'a.b',
     deadLetter: {},
+    key: 'payload.id + element.id',
+    each: { of: 'payload.list' },
+    order: { by: 'payload.id' },
+    debounce: { by: 'payload.id', window: '1s' },
+    circuit: {},
     do: { http: { url: 'https://a.example', probe: { url: 'https://a.example', found: 'true' } } },
   }),
+  'Route.batch': () => ({
+    kind: 'Route',
+    name: 'a',
+    on: 'a.b',
+    batch: { size: 2 },
+    do: { function: 'work' },
+  }),
+  'Route.do.upsert': () => ({
+    kind: 'Route',
+    name: 'a',
+    on: 'a.b',
+    do: {
+      upsert: {
+        baseUrl: 'https://a.example',
+        extRef: '{{ key }}',
+        find: { path: '/a', found: 'true' },
+        create: { path: '/a', body: { ref: '{{ extRef }}' } },
+        update: { path: '/a' },
+      },
+    },
+  }),
+  'Route.do.upsert.update': () => {
+    const route = BASES['Route.do.upsert']?.() as { do: { upsert: { update?: unknown } } } & Tree
+    delete route.do.upsert.update
+    return route
+  },
+  'Route.do.upsert.update.method': () => BASES['Route.do.upsert']?.() as Tree,
+  'Route.drain.cycles': () => ({
+    kind: 'Route',
+    name: 'a',
+    on: 'a.b',
+    drain: { every: '1m', events: 5 },
+    do: { function: 'work' },
+  }),
+  'Profile.drain': () => ({ kind: 'Profile', name: 'a', drain: { every: '1m', events: 5 } }),
   Profile: () => ({ kind: 'Profile', name: 'a', retry: { attempts: 1 } }),
 }
 
 function hashOf(document: Tree): string {
   const text = JSON.stringify(document)
-  const { documents, findings } = compileDefinitions([{ path: 'a.json', text }], { functions: () => null })
+  const { documents, findings } = compileDefinitions([{ path: 'a.json', text }], {
+    functions: () => 'sha256:0',
+  })
   expect(findings.filter(({ severity }) => severity === 'error')).toEqual([])
   return hashDocument(documents[0] as Parameters<typeof hashDocument>[0])
 }
@@ -78,7 +120,8 @@ const withDefault = fields.flatMap(({ kind, path }) => {
 
 test.each(withDefault)('$kind.$path left out is the same as $value', ({ kind, path, value }) => {
   const names = path.split('.')
-  const base = BASES[`${kind}.${names[0]}`] ?? (BASES[kind] as () => Tree)
+  const within = names.map((_, index) => `${kind}.${names.slice(0, names.length - index).join('.')}`)
+  const base = BASES[within.find((name) => Object.hasOwn(BASES, name)) ?? kind] as () => Tree
   const document = base()
   const parent = names.slice(0, -1).reduce<Tree>((node, name) => node[name] as Tree, document)
   parent[names.at(-1) as string] = value

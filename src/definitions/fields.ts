@@ -18,6 +18,7 @@ import type { JsonValue } from '../core/json/index.ts'
 import { isSecretName, SECRET_NAME } from '../core/secret/index.ts'
 import { parsePattern, parseSubject } from '../core/subject/index.ts'
 import type { FieldPath, Remark, RuleName } from './finding.ts'
+import { ELEMENT_NAME, isReserved } from './roots.ts'
 
 export type StringMeaning = 'pick' | 'send' | 'name' | 'path'
 
@@ -35,7 +36,17 @@ function tell(context: Refinement, message: string, params: IssueParams, path: F
 }
 
 /** Roots of the language that this version does not have there. */
-const OTHER_ROOTS = ['vars', 'extRef', 'batch', 'item']
+const OTHER_ROOTS = ['vars']
+
+/** Where the names are that a route brings by what else it says. */
+const ELSEWHERE: Readonly<Record<string, string>> = {
+  key: 'inside `do`',
+  extRef: 'inside `upsert`; as a function it is `extRef(source, route, objectType, id)`',
+  found: 'in `update` of an `upsert`',
+  batch: 'in `do` of a route with `batch`',
+  item: 'in `batch.item`',
+  result: 'where an answer is looked at: `found`, `id`, `results`',
+}
 
 function tellProblem(
   context: Refinement,
@@ -55,6 +66,11 @@ function tellProblem(
     return
   }
   const { offset, length, suggestion } = problem
+  const elsewhere = root === undefined ? undefined : whereIs(root, problem.message)
+  if (elsewhere !== undefined) {
+    tell(context, elsewhere, { rule, offset }, path)
+    return
+  }
   const suggestedText =
     suggestion === undefined
       ? {}
@@ -62,6 +78,17 @@ function tellProblem(
   const place = offset === 0 && length === 0 ? {} : { offset }
   const isCut = /not closed|ends too early/.test(problem.message)
   tell(context, problem.message, { rule, isCut, ...place, ...suggestedText }, path)
+}
+
+function whereIs(root: string, message: string): string | undefined {
+  // The names in scope are listed at the end of the message.
+  const isBatched = message.includes('in scope: `batch`')
+  if (isBatched && ['event', 'payload', 'header', 'source'].includes(root)) {
+    return `\`${root}\` is of one item, and a batch has many: write \`batch[*].${root}\`, or \`batch.map(b, …)\``
+  }
+  return Object.hasOwn(ELSEWHERE, root)
+    ? `\`${root}\` is not in scope here: it is there ${ELSEWHERE[root]}`
+    : undefined
 }
 
 function stringOf(
@@ -128,6 +155,25 @@ function nameLike(text: string): string {
     .split(/[^a-z0-9]+/)
   const name = words.filter((word) => word !== '').join(text.includes('-') && !text.includes('_') ? '-' : '_')
   return NAME.test(name) ? name : ''
+}
+
+/** What an element of a list is called in expressions. */
+export function elementName() {
+  const check = (text: string, context: Refinement) => {
+    if (refuseTemplate(text, context)) return
+    const isName = ELEMENT_NAME.test(text) && compileExpression(text, { roots: [text] }).ok
+    if (!isName) {
+      tell(context, 'this is a name for expressions: letters, digits and `_`', { rule: 'name' })
+    } else if (isReserved(text)) {
+      tell(context, `\`${text}\` means something else already: take another name`, { rule: 'name' })
+    }
+  }
+  return stringOf('name', check, { pattern: ELEMENT_NAME.source })
+}
+
+/** The text of a formula that is compared and never computed. */
+export function formula() {
+  return stringOf('name', () => {}, { minLength: 1 })
 }
 
 /** A reference to something with a name: a profile or a function. */
@@ -335,6 +381,18 @@ export function url(roots: readonly string[]) {
     else if (parsed.username !== '' || parsed.password !== '') {
       tell(context, 'an address holds no user or password: definitions are read by many', { rule: 'url' })
     }
+  })
+}
+
+/** What stands behind a base address. */
+export function requestPath(roots: readonly string[]) {
+  return stringOf('send', (text, context) => {
+    if (!checkTemplate(text, roots, context)) return
+    if (/^[/?]/.test(text) || text === '') return
+    tell(context, 'this stands behind `baseUrl`: it begins with `/` or `?`', {
+      rule: 'url',
+      ...(/^https?:/i.test(text) ? {} : { suggestedText: `/${text}` }),
+    })
   })
 }
 

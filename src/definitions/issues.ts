@@ -4,14 +4,14 @@ import { z } from 'zod'
 import type { JsonValue } from '../core/json/index.ts'
 import { type IssueParams, UNITS } from './fields.ts'
 import type { FieldPath, Remark } from './finding.ts'
-import { type Kind, OTHER_FIELDS, OTHER_VALUES, SCHEMAS } from './schema.ts'
+import { type Kind, OTHER_FIELDS, SCHEMAS, schemaFor } from './schema.ts'
 import { closest, listed } from './suggest.ts'
 
 type Issue = z.core.$ZodIssue
 type Value = { readonly [key: string]: JsonValue }
 
 export function checkShape(kind: Kind, value: Value): readonly Remark[] {
-  const parsed = SCHEMAS[kind].safeParse(value)
+  const parsed = schemaFor(kind, value).safeParse(value)
   if (parsed.success) return []
   return parsed.error.issues.flatMap((issue) => remarksOf(issue, [], { kind, value }))
 }
@@ -79,8 +79,9 @@ function unknownField(path: FieldPath, place: Place): Remark {
   }
   const fields = Object.keys(fieldsAt(parent, place))
   const common = { rule: 'unknownField', path, onKey: true } as const
-  if (owner === 'Route.do.http' && (name === 'timeout' || name === 'classify')) {
-    return { ...common, message: `\`${name}\` stands beside \`http\`, not in it` }
+  const action = parent.at(-1)
+  if (/^Route\.do\.(?:http|upsert)$/.test(owner) && (name === 'timeout' || name === 'classify')) {
+    return { ...common, message: `\`${name}\` stands beside \`${action}\`, not in it` }
   }
   const near = closest(name, fields)
   const other = near === undefined ? closest(name, OTHER_FIELDS[owner] ?? []) : undefined
@@ -98,16 +99,8 @@ function unknownField(path: FieldPath, place: Place): Remark {
 function wrongValue(path: FieldPath, values: readonly string[], place: Place): Remark {
   const value = valueAt(place.value, path)
   if (value === undefined) return missing(path)
-  const name = [place.kind, ...path].join('.')
   const choice = values.length === 1 ? listed(values) : `one of ${listed(values)}`
   if (typeof value !== 'string') return { rule: 'type', message: `this is ${choice}`, path }
-  if (OTHER_VALUES[name]?.includes(value)) {
-    return {
-      rule: 'notAvailable',
-      message: `\`${path.at(-1)}: ${value}\` is not available in this version`,
-      path,
-    }
-  }
   const near = closest(value, values) ?? (values.length === 1 ? values[0] : undefined)
   const rule = path.length === 1 && path[0] === 'apiVersion' ? 'apiVersion' : 'value'
   return { rule, message: `this is ${choice}`, path, ...(near === undefined ? {} : { suggestedText: near }) }
@@ -252,6 +245,6 @@ function enter(schema: z.ZodType | undefined, value: JsonValue | undefined): z.Z
       ? option instanceof z.ZodArray
       : typeof value === 'object'
         ? option instanceof z.ZodObject
-        : option instanceof z.ZodString,
+        : option instanceof z.ZodString || option instanceof z.ZodEnum,
   )
 }

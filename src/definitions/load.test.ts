@@ -36,7 +36,9 @@ test('each document of a file comes with its own text, comments and all', async 
 })
 
 test('a route may name a profile that is in force already, and the file’s own goes first', () => {
-  const known = new Map([['gentle', { profile: 'gentle', attempts: 2, delaysMs: [7] }]])
+  const retry = { profile: 'gentle', attempts: 2, delaysMs: [7] }
+  const gentle = { kind: 'Profile', name: 'gentle', description: null, retry } as const
+  const known = new Map([['gentle', gentle]])
   const files = [{ path: 'book.yaml', text: ROUTE }]
   const alone = compileDefinitions(files, { functions: () => null })
   expect([hasErrors(alone.findings), alone.documents]).toEqual([true, []])

@@ -3,21 +3,20 @@
 
 import { compileTemplate } from '../core/expression/index.ts'
 import type { JsonValue } from '../core/json/index.ts'
-import { RETRY_PROFILES } from '../core/retry/index.ts'
 import { isSecretName } from '../core/secret/index.ts'
 import { matchesPattern, parsePattern, parseSubject } from '../core/subject/index.ts'
 import { checkCatalog } from './catalog.ts'
 import type { FieldPath, Remark } from './finding.ts'
 import { checkGuards } from './guards.ts'
-import { isIdempotentMethod } from './resolve.ts'
+import { checkProfileName, checkProfileSort, type KnownProfile } from './profiles.ts'
+import { isIdempotentMethod } from './resolve-actions.ts'
 import { checkSchedule } from './schedule.ts'
 import { type Kind, OTHER_FIELDS } from './schema.ts'
 import { checkSensitiveRoute, checkSensitiveSource, type SensitiveSource } from './sensitive.ts'
 import { closest, listed } from './suggest.ts'
 
 export interface Surroundings {
-  /** Names of the Profile documents, sound or not. */
-  readonly profiles: readonly string[]
+  readonly profiles: readonly KnownProfile[]
   /** The hash of the code that has the function, or null. */
   functions(name: string): string | null
   /** Whether the vault has the secret. */
@@ -45,11 +44,13 @@ export function checkRelations(kind: Kind, value: Fields, around: Surroundings):
     case 'Route':
       return [
         ...checkRetry(value.retry, around),
+        ...checkProfileName(value.drain, 'drain', ['drain'], around.profiles),
+        ...checkProfileName(value.rateLimit, 'rate', ['rateLimit'], around.profiles),
         ...checkAction(value, around),
         ...checkSensitiveRoute(value, around.sensitive),
       ]
     case 'Profile':
-      return checkRetry(value.retry, around)
+      return [...checkProfileSort(value), ...checkRetry(value.retry, around)]
   }
 }
 
@@ -164,7 +165,7 @@ function checkTimestamp(verify: Fields): readonly Remark[] {
 // --- Retries
 
 function checkRetry(retry: JsonValue | undefined, around: Surroundings): readonly Remark[] {
-  if (typeof retry === 'string') return checkProfile(retry, around)
+  if (typeof retry === 'string') return checkProfileName(retry, 'retry', ['retry'], around.profiles)
   const { attempts, delays } = fieldsOf(retry)
   const count = delays === undefined ? 0 : Array.isArray(delays) ? delays.length : null
   if (typeof attempts !== 'number' || attempts < 1 || count === null || attempts - 1 === count) return []
@@ -173,19 +174,9 @@ function checkRetry(retry: JsonValue | undefined, around: Surroundings): readonl
   return [{ rule: 'delays', message, path, suggestion: `attempts: ${count + 1}` }]
 }
 
-function checkProfile(name: string, around: Surroundings): readonly Remark[] {
-  const known = [...Object.keys(RETRY_PROFILES), ...around.profiles]
-  if (known.includes(name) || name.includes('{{')) return []
-  const near = closest(name, known)
-  const message = `there is no retry profile \`${name}\`, but ${listed(known)}`
-  return [
-    { rule: 'profile', message, path: ['retry'], ...(near === undefined ? {} : { suggestedText: near }) },
-  ]
-}
-
 // --- Actions
 
-const ACTIONS = ['http', 'function', 'emit']
+const ACTIONS = ['http', 'upsert', 'function', 'emit']
 
 function checkAction(route: Fields, around: Surroundings): readonly Remark[] {
   if (!isMap(route.do)) return []
@@ -215,8 +206,8 @@ function checkAction(route: Fields, around: Surroundings): readonly Remark[] {
 const BELONGS: Readonly<Record<string, readonly string[]>> = {
   with: ['function'],
   data: ['emit'],
-  timeout: ['http', 'function'],
-  classify: ['http'],
+  timeout: ['http', 'upsert', 'function'],
+  classify: ['http', 'upsert'],
 }
 
 function checkCompany(chosen: string, names: readonly string[]): readonly Remark[] {

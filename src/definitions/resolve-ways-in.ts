@@ -1,7 +1,7 @@
 // The normal form of what a source may say beyond its verification and its names. What is not written is left out, so that
 // a document of an older release has the hash that it had.
 
-import { RETENTION_MS, type SourceDocument } from '../core/definition/index.ts'
+import { RETENTION_MS, type SourceDocument, usualBurst } from '../core/definition/index.ts'
 import { parseDuration } from '../core/expression/index.ts'
 import type { JsonValue } from '../core/json/index.ts'
 import type { SourceInput } from './schema.ts'
@@ -58,13 +58,10 @@ function resolveDispatch(
   }
 }
 
-/** Without a burst: what may come in ten seconds, and at least one. */
-const BURST_SHARE = 6
-
 function resolveRateLimit(
   input: NonNullable<SourceInput['rateLimit']>,
 ): NonNullable<SourceDocument['rateLimit']> {
-  const { perMinute, burst = Math.max(1, Math.ceil(perMinute / BURST_SHARE)) } = input
+  const { perMinute, burst = usualBurst(perMinute) } = input
   return { perMinute, burst }
 }
 

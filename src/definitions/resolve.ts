@@ -1,8 +1,6 @@
 // From a sound document as written to its normal form: defaults filled in, units resolved, profiles looked up.
 
 import type {
-  ActionDocument,
-  HttpActionDocument,
   ProfileDocument,
   RetryPolicy,
   RouteDocument,
@@ -15,29 +13,22 @@ import { parseDuration, parseSize } from '../core/expression/index.ts'
 import type { JsonValue } from '../core/json/index.ts'
 import { RETRY_PROFILES } from '../core/retry/index.ts'
 import { MAPPINGS } from '../core/source/index.ts'
-import { DAY, HOUR, MINUTE, SECOND } from '../core/time/index.ts'
+import { DAY, HOUR, MINUTE } from '../core/time/index.ts'
+import { type KnownFunctions, resolveAction } from './resolve-actions.ts'
+import { type Profiles, resolveBuffers, resolveDrainInline, resolveRateInline } from './resolve-buffers.ts'
 import { resolveWaysIn } from './resolve-ways-in.ts'
-import type { ActionInput, ProfileInput, RetryInput, RouteInput, SecretInput, SourceInput } from './schema.ts'
+import type { ProfileInput, RetryInput, RouteInput, SecretInput, SourceInput } from './schema.ts'
 
 const BODY_BYTES = 1024 * 1024
 const DEPTH = 64
 const DEDUP_WINDOW_MS = 7 * DAY
 const TOLERANCE_MS = 5 * MINUTE
 const MAX_WAIT_MS = 24 * HOUR
-const TIMEOUT_MS = 10 * SECOND
-const PROBE_AFTER_MS = 30 * SECOND
 
 const NO_MAPPING = {
   subject: null,
   event: { id: null, objectType: null, objectId: null, occurredAt: null },
 } as const
-
-/** By RFC 9110: repeating the request is meant to be harmless. */
-const IDEMPOTENT_METHODS = ['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE']
-
-export function isIdempotentMethod(method: string): boolean {
-  return IDEMPOTENT_METHODS.includes(method)
-}
 
 export function resolveSource(input: SourceInput): SourceDocument {
   const mapping = input.subjects === undefined ? NO_MAPPING : MAPPINGS[input.subjects]
@@ -118,11 +109,14 @@ function resolveSecrets(input: SecretInput): readonly SecretRef[] {
 }
 
 export function resolveProfile(input: ProfileInput): ProfileDocument {
+  const { name, retry, rate, drain } = input
   return {
     kind: 'Profile',
-    name: input.name,
+    name,
     description: input.description ?? null,
-    retry: resolveRetryInline(input.retry, input.name),
+    ...(retry === undefined ? {} : { retry: resolveRetryInline(retry, name) }),
+    ...(rate === undefined ? {} : { rate: resolveRateInline(rate, name) }),
+    ...(drain === undefined ? {} : { drain: resolveDrainInline(drain, name) }),
   }
 }
 
@@ -134,17 +128,15 @@ function resolveRetryInline(input: RetryInput, profile: string | null): RetryPol
   }
 }
 
-export interface Known {
-  readonly profiles: ReadonlyMap<string, RetryPolicy>
-  functions(name: string): string | null
-  /** What a function says of itself. */
-  timeouts(name: string): number | null
+export interface Known extends KnownFunctions {
+  readonly profiles: Profiles
 }
 
 /** null: it names a profile that is not sound. */
 export function resolveRoute(input: RouteInput, known: Known): RouteDocument | null {
   const retry = resolveRetry(input.retry, known)
-  if (retry === null) return null
+  const buffers = resolveBuffers(input, known.profiles)
+  if (retry === null || buffers === null) return null
   return {
     kind: 'Route',
     name: input.name,
@@ -160,7 +152,8 @@ export function resolveRoute(input: RouteInput, known: Known): RouteDocument | n
       severity: input.deadLetter?.severity ?? 'medium',
       runbook: input.deadLetter?.runbook ?? null,
     },
-    do: resolveAction(input.do, known),
+    do: resolveAction(input.do, input.batch !== undefined, known),
+    ...buffers,
   }
 }
 
@@ -168,59 +161,9 @@ function resolveRetry(input: RouteInput['retry'], known: Known): RetryPolicy | n
   if (input === undefined) return RETRY_PROFILES.STANDARD
   if (typeof input !== 'string') return resolveRetryInline(input, null)
   const named: Readonly<Record<string, RetryPolicy>> = RETRY_PROFILES
-  return known.profiles.get(input) ?? named[input] ?? null
-}
-
-function resolveAction(input: ActionInput, known: Known): ActionDocument {
-  const timeoutMs = milliseconds(input.timeout, TIMEOUT_MS)
-  if (input.http !== undefined) return resolveHttp(input.http, input.classify ?? {}, timeoutMs)
-  if (input.function !== undefined) {
-    const codeHash = known.functions(input.function)
-    assert(codeHash !== null, 'the function was looked up before')
-    return {
-      type: 'function',
-      name: input.function,
-      codeHash,
-      with: (input.with ?? null) as JsonValue,
-      timeoutMs: milliseconds(input.timeout, known.timeouts(input.function) ?? TIMEOUT_MS),
-    }
-  }
-  assert(input.emit !== undefined, 'a route has one action')
-  // As with functions: what is not said is the payload.
-  return { type: 'emit', subject: input.emit, data: (input.data ?? '{{ payload }}') as JsonValue }
-}
-
-function resolveHttp(
-  input: NonNullable<ActionInput['http']>,
-  classify: HttpActionDocument['classify'],
-  timeoutMs: number,
-): HttpActionDocument {
-  const method = input.method ?? 'POST'
-  return {
-    type: 'http',
-    method,
-    url: input.url,
-    headers: lowerCased(input.headers),
-    body: (input.body ?? null) as JsonValue,
-    idempotent: input.idempotent ?? isIdempotentMethod(method),
-    keyTtlMs: input.keyTtl === undefined ? null : milliseconds(input.keyTtl, 0),
-    probe:
-      input.probe === undefined
-        ? null
-        : {
-            method: input.probe.method ?? 'GET',
-            url: input.probe.url,
-            headers: lowerCased(input.probe.headers),
-            found: input.probe.found,
-            afterMs: milliseconds(input.probe.after, PROBE_AFTER_MS),
-          },
-    timeoutMs,
-    classify,
-  }
-}
-
-function lowerCased(headers: Readonly<Record<string, string>> | undefined): Readonly<Record<string, string>> {
-  return Object.fromEntries(Object.entries(headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]))
+  const own = known.profiles.get(input)
+  if (own !== undefined) return own.retry ?? null
+  return Object.hasOwn(named, input) ? (named[input] ?? null) : null
 }
 
 function milliseconds(text: string | undefined, otherwise: number): number {

@@ -4,9 +4,9 @@
 import { z } from 'zod'
 import { DAY, HOUR } from '../core/time/index.ts'
 import { condition, duration, json, literal, oneOf, path, send, sends, subjectSend } from './fields.ts'
+import { EVENT_ROOTS, REQUEST_ROOTS } from './roots.ts'
+import { ratePolicy } from './schema-buffers.ts'
 
-const REQUEST_ROOTS = ['payload', 'header', 'source', 'tenant'] as const
-const EVENT_ROOTS = ['event', ...REQUEST_ROOTS] as const
 const HANDSHAKE_ROOTS = [...REQUEST_ROOTS, 'query'] as const
 
 const RULES_MAX = 100
@@ -14,11 +14,6 @@ const SUBJECTS_MAX = 2_000
 const PATHS_MAX = 100
 
 const status = () => z.number().int().min(200).max(299)
-
-const rateLimit = z.strictObject({
-  perMinute: z.number().int().min(1).max(1_000_000),
-  burst: z.number().int().min(1).max(1_000_000).optional(),
-})
 
 const dispatch = z.strictObject({
   mode: oneOf('first', 'all').optional(),
@@ -82,7 +77,7 @@ export const waysIn = {
         .max(1_000),
     ])
     .optional(),
-  rateLimit: rateLimit.optional(),
+  rateLimit: ratePolicy.optional(),
   sensitive: z.array(path()).min(1).max(PATHS_MAX).optional(),
   retention: duration(HOUR, 3_650 * DAY).optional(),
   unmatched: oneOf('keep', 'deadLetter').optional(),

@@ -8,9 +8,9 @@ import {
   TIMED_ADDRESSED_SCHEMES,
   TIMED_SCHEMES,
 } from '../core/definition/index.ts'
-import { FAILURE_CLASSES } from '../core/failure/index.ts'
+import type { JsonValue } from '../core/json/index.ts'
 import { MAPPING_NAMES } from '../core/source/index.ts'
-import { DAY, HOUR, MINUTE, SECOND } from '../core/time/index.ts'
+import { DAY, SECOND } from '../core/time/index.ts'
 import {
   address,
   condition,
@@ -25,21 +25,15 @@ import {
   pick,
   reference,
   send,
-  sends,
   size,
-  statusCode,
   subjectSend,
-  url,
   username,
   vaultEntry,
 } from './fields.ts'
+import { EVENT_ROOTS, itemRoots, PLAIN_SCOPE, REQUEST_ROOTS, type RouteScope, scopeOf } from './roots.ts'
+import { makeAction } from './schema-actions.ts'
+import { drainPolicy, makeBuffers, ratePolicy } from './schema-buffers.ts'
 import { waysIn } from './schema-ways-in.ts'
-
-const REQUEST_ROOTS = ['payload', 'header', 'source', 'tenant'] as const
-const EVENT_ROOTS = ['event', ...REQUEST_ROOTS] as const
-// Keys and conditions may not depend on the environment; what is sent may.
-const ACTION_ROOTS = [...EVENT_ROOTS, 'key', 'vars'] as const
-const RESULT_ROOTS = [...ACTION_ROOTS, 'result'] as const
 
 const envelope = {
   apiVersion: constant('millrace/v1').optional(),
@@ -134,77 +128,74 @@ const retryInline = z.strictObject({
     .optional(),
 })
 
-const method = () => oneOf('GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS').optional()
-const headers = () => z.record(headerName(true), send(ACTION_ROOTS)).optional()
-
-const http = z.strictObject({
-  method: method(),
-  url: url(ACTION_ROOTS),
-  headers: headers(),
-  body: sends(ACTION_ROOTS).optional(),
-  idempotent: z.boolean().optional(),
-  keyTtl: duration(SECOND, 90 * DAY).optional(),
-  probe: z
+function makeRoute(scope: RouteScope) {
+  return z
     .strictObject({
-      method: method(),
-      url: url(ACTION_ROOTS),
-      headers: headers(),
-      found: pick(RESULT_ROOTS),
-      after: duration(0, HOUR).optional(),
+      kind: constant('Route'),
+      ...envelope,
+      on: z.union([pattern(), z.array(pattern()).min(1).max(100)]),
+      where: condition(EVENT_ROOTS).optional(),
+      status,
+      key: pick(itemRoots(scope)).optional(),
+      uniqueness: oneOf('operation', 'record').optional(),
+      retry: z.union([reference(), retryInline]).optional(),
+      maxWait: duration(SECOND, 30 * DAY).optional(),
+      deadLetter: z
+        .strictObject({
+          severity: oneOf('low', 'medium', 'high', 'critical').optional(),
+          runbook: literal().optional(),
+        })
+        .optional(),
+      ...makeBuffers(scope),
+      do: makeAction(scope),
     })
-    .optional(),
-})
+    .meta({ title: 'Route' })
+}
 
-const action = z
-  .strictObject({
-    http: http.optional(),
-    function: reference().optional(),
-    with: sends(ACTION_ROOTS).optional(),
-    emit: subjectSend(ACTION_ROOTS).optional(),
-    data: sends(ACTION_ROOTS).optional(),
-    timeout: duration(1, 10 * MINUTE).optional(),
-    classify: z.record(statusCode(), oneOf('done', ...FAILURE_CLASSES)).optional(),
-  })
-  .meta({ oneOf: [{ required: ['http'] }, { required: ['function'] }, { required: ['emit'] }] })
-
-const routeSchema = z
-  .strictObject({
-    kind: constant('Route'),
-    ...envelope,
-    on: z.union([pattern(), z.array(pattern()).min(1).max(100)]),
-    where: condition(EVENT_ROOTS).optional(),
-    status,
-    key: pick(EVENT_ROOTS).optional(),
-    uniqueness: oneOf('operation', 'record').optional(),
-    retry: z.union([reference(), retryInline]).optional(),
-    maxWait: duration(SECOND, 30 * DAY).optional(),
-    deadLetter: z
-      .strictObject({
-        severity: oneOf('low', 'medium', 'high', 'critical').optional(),
-        runbook: literal().optional(),
-      })
-      .optional(),
-    fanOut: oneOf('all').optional(),
-    do: action,
-  })
-  .meta({ title: 'Route' })
+const routeSchema = makeRoute(PLAIN_SCOPE)
 
 // --- Profile
 
 const profileSchema = z
-  .strictObject({ kind: constant('Profile'), ...envelope, retry: retryInline })
-  .meta({ title: 'Profile' })
+  .strictObject({
+    kind: constant('Profile'),
+    ...envelope,
+    retry: retryInline.optional(),
+    rate: ratePolicy.optional(),
+    drain: drainPolicy.optional(),
+  })
+  .meta({
+    title: 'Profile',
+    oneOf: [{ required: ['retry'] }, { required: ['rate'] }, { required: ['drain'] }],
+  })
 
 export const SCHEMAS = { Source: sourceSchema, Route: routeSchema, Profile: profileSchema } as const
 export const languageSchema = z.discriminatedUnion('kind', [sourceSchema, routeSchema, profileSchema])
 
 export type Kind = keyof typeof SCHEMAS
+
+/** Making one takes a few milliseconds, and a folder names few elements. */
+const SCOPED_MAX = 100
+const scoped = new Map<string, typeof routeSchema>()
+
+/** The schema that a document is checked by: that of a route knows the names which its `each` and `batch` bring. */
+export function schemaFor(kind: Kind, value: { readonly [key: string]: JsonValue }): z.ZodType {
+  const scope = kind === 'Route' ? scopeOf(value) : PLAIN_SCOPE
+  if (scope.element === null && !scope.isBatched) return SCHEMAS[kind]
+  const id = `${scope.element} ${scope.isBatched}`
+  const known = scoped.get(id)
+  if (known !== undefined) return known
+  const made = makeRoute(scope)
+  if (scoped.size >= SCOPED_MAX) scoped.clear()
+  scoped.set(id, made)
+  return made
+}
+
 export type SourceInput = z.infer<typeof sourceSchema>
 export type RouteInput = z.infer<typeof routeSchema>
 export type ProfileInput = z.infer<typeof profileSchema>
 export type SecretInput = z.infer<typeof secret>
 export type RetryInput = z.infer<typeof retryInline>
-export type ActionInput = z.infer<typeof action>
 
 // --- What the language has and this version has not
 
@@ -221,13 +212,7 @@ export const OTHER_KINDS = [
 
 /** By the path of what they belong to. */
 export const OTHER_FIELDS: Readonly<Record<string, readonly string[]>> = {
-  Route: ['each', 'drain', 'rateLimit', 'concurrency', 'order', 'debounce', 'batch'],
-  'Route.do': ['operation', 'upsert', 'start', 'schedule', 'unschedule', 'agent', 'connection', 'wait'],
+  'Route.do': ['operation', 'start', 'schedule', 'unschedule', 'agent', 'connection', 'wait'],
   'Route.do.http': ['connection'],
-  Profile: ['rate', 'drain'],
-}
-
-/** Values of fields that are here. */
-export const OTHER_VALUES: Readonly<Record<string, readonly string[]>> = {
-  'Route.fanOut': ['first', 'one'],
+  'Route.do.upsert': ['connection'],
 }

@@ -2,7 +2,7 @@
 // what runs in the node is the node's own.
 
 import { setImmediate } from 'node:timers/promises'
-import type { RetryPolicy } from '../core/definition/index.ts'
+import type { ProfileDocument } from '../core/definition/index.ts'
 import { AppError } from '../core/errors/index.ts'
 import { DEFAULT_TENANT, type TenantId } from '../core/ids/index.ts'
 import {
@@ -56,10 +56,10 @@ async function compileFiles(
     // What else the node has to do comes first.
     await setImmediate()
   }
-  const profiles = new Map<string, RetryPolicy>()
+  const profiles = new Map<string, ProfileDocument>()
   const inForce = (await api.definitions.list(tenant)).map(({ document }) => document)
   for (const document of inForce) {
-    if (document.kind === 'Profile') profiles.set(document.name, document.retry)
+    if (document.kind === 'Profile') profiles.set(document.name, document)
   }
   const names = await api.secrets.names(tenant)
   const deps = {

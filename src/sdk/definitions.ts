@@ -269,7 +269,65 @@ export interface EmitActionDefinition {
   readonly data?: Sent
 }
 
-export type ActionDefinition = HttpActionDefinition | FunctionActionDefinition | EmitActionDefinition
+interface UpsertCallDefinition {
+  /** `POST` of `create`, `PUT` of `update` when left out. */
+  readonly method?: Method
+  /** Behind `baseUrl`. */
+  readonly path: Template
+  readonly body?: Sent
+  /** Repeating the call is harmless. */
+  readonly idempotent?: boolean
+  /** How long the vendor remembers the `Idempotency-Key`. */
+  readonly keyTtl?: DurationText
+}
+
+export interface UpsertDefinition {
+  readonly baseUrl: Template
+  readonly headers?: Readonly<Record<string, Template>>
+  /** The external reference of the object; `extRef` in what follows. */
+  readonly extRef: Template
+  readonly find: {
+    readonly method?: Method
+    readonly path: Template
+    /** True when it is there: an expression over `result`. */
+    readonly found: Expression
+    /** What `update` calls it, as `found.id`. */
+    readonly id?: Expression
+    /** How long a doubtful call may still take effect; `30s` when left out. */
+    readonly after?: DurationText
+  }
+  readonly create: UpsertCallDefinition
+  /** `none` when left out: what is there is left alone. */
+  readonly update?: UpsertCallDefinition | 'none'
+  /** `single` when left out: one item at a time for a reference. */
+  readonly lock?: 'single' | 'none'
+}
+
+export interface UpsertActionDefinition {
+  readonly upsert: UpsertDefinition
+  /** Per attempt; `10s` when left out. */
+  readonly timeout?: DurationText
+  readonly classify?: Readonly<Record<number, 'done' | FailureName>>
+}
+
+export type ActionDefinition =
+  | HttpActionDefinition
+  | UpsertActionDefinition
+  | FunctionActionDefinition
+  | EmitActionDefinition
+
+export interface RateDefinition {
+  readonly perMinute: number
+  /** A sixth of a minute's when left out. */
+  readonly burst?: number
+}
+
+export interface DrainDefinition {
+  readonly every: DurationText
+  readonly events: number
+  /** 1 when left out. */
+  readonly cycles?: number
+}
 
 /** Sends matching events to one action. */
 export interface RouteDefinition extends Described {
@@ -279,22 +337,79 @@ export interface RouteDefinition extends Described {
   readonly where?: Condition
   /** `paused` keeps what arrives, `disabled` skips it. */
   readonly status?: 'active' | 'paused' | 'disabled'
+  /** One work item, one key and one effect for each element of a list. */
+  readonly each?: {
+    readonly of: Expression
+    /** `element` when left out. */
+    readonly as?: string
+    /** 500 when left out. */
+    readonly max?: number
+  }
   /** Events with one key have one effect; one per event when left out. */
   readonly key?: Expression
+  /** `operation` when left out: an effect per version of an object. */
   readonly uniqueness?: 'operation' | 'record'
+  /** Says that another formula of `key` is meant. */
+  readonly keyMigration?: { readonly from: string; readonly note: string }
+  /** How long the ledger remembers its keys. */
+  readonly ledger?: { readonly keep: DurationText }
   /** A profile's name, or the retries themselves; `STANDARD` when left out. */
   readonly retry?: string | RetryDefinition
   /** How long it waits for rate, circuit or another item's key; `24h` when left out. */
   readonly maxWait?: DurationText
+  /** `normal` when left out. */
+  readonly priority?: 'high' | 'normal' | 'low'
+  /** A profile's name, or the policy itself; at once when left out. */
+  readonly drain?: string | DrainDefinition
+  /** Calls: the policy itself, or a profile's name. */
+  readonly rateLimit?: string | RateDefinition
+  readonly concurrency?: { readonly limit: number; readonly by?: Expression }
+  readonly order?: {
+    readonly by: Expression
+    readonly version?: Expression
+    /** `run` when left out. */
+    readonly stale?: 'run' | 'skip'
+    /** `hold` when left out. */
+    readonly onBlocked?: 'hold' | 'skip'
+  }
+  readonly debounce?: {
+    readonly by: Expression
+    readonly window: DurationText
+    /** Ten windows when left out. */
+    readonly maxWait?: DurationText
+    /** `last` when left out. */
+    readonly keep?: 'last' | 'first'
+  }
+  readonly batch?: {
+    readonly size: number
+    /** `5s` when left out. */
+    readonly maxWait?: DurationText
+    /** The list of what became of each: an expression over `result`. */
+    readonly results?: Expression
+    /** Over `item`, one of `results`. */
+    readonly item?: { readonly key: Expression; readonly ok: Expression }
+  }
+  /** 5 failures one after another, or half of 20 within a minute, when left out. */
+  readonly circuit?:
+    | 'off'
+    | {
+        readonly failures?: number
+        readonly ratio?: number
+        readonly of?: number
+        readonly openFor?: DurationText
+      }
   readonly deadLetter?: {
     readonly severity?: 'low' | 'medium' | 'high' | 'critical'
     readonly runbook?: string
   }
-  readonly fanOut?: 'all'
+  /** `all` when left out. */
+  readonly fanOut?: 'all' | 'first' | 'one'
   readonly do: ActionDefinition
 }
 
-/** Named retries. */
+/** Named retries, rates or drains: one of them. */
 export interface ProfileDefinition extends Described {
-  readonly retry: RetryDefinition
+  readonly retry?: RetryDefinition
+  readonly rate?: RateDefinition
+  readonly drain?: DrainDefinition
 }

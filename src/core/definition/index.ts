@@ -39,6 +39,7 @@ export {
   type ManagedBy,
   mergeEntries,
 } from './in-force.ts'
+export { DRAIN_PROFILES, USUAL_CIRCUIT, usualBurst } from './policies.ts'
 export type {
   ApiKeyVerify,
   BasicVerify,

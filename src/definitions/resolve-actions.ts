@@ -1,0 +1,125 @@
+// The normal form of what a route does.
+
+import type {
+  ActionDocument,
+  HttpActionDocument,
+  UpsertActionDocument,
+  UpsertCallDocument,
+} from '../core/definition/index.ts'
+import { assert } from '../core/errors/index.ts'
+import { parseDuration } from '../core/expression/index.ts'
+import type { JsonValue } from '../core/json/index.ts'
+import { SECOND } from '../core/time/index.ts'
+import type { ActionInput, HttpInput, UpsertInput } from './schema-actions.ts'
+
+const TIMEOUT_MS = 10 * SECOND
+const PROBE_AFTER_MS = 30 * SECOND
+
+/** By RFC 9110: repeating the request is meant to be harmless. */
+const IDEMPOTENT_METHODS = ['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE']
+
+export function isIdempotentMethod(method: string): boolean {
+  return IDEMPOTENT_METHODS.includes(method)
+}
+
+export interface KnownFunctions {
+  functions(name: string): string | null
+  /** What a function says of itself. */
+  timeouts(name: string): number | null
+}
+
+export function resolveAction(input: ActionInput, isBatched: boolean, known: KnownFunctions): ActionDocument {
+  const timeoutMs = milliseconds(input.timeout, TIMEOUT_MS)
+  if (input.http !== undefined) return resolveHttp(input.http, input.classify ?? {}, timeoutMs)
+  if (input.upsert !== undefined) return resolveUpsert(input.upsert, input.classify ?? {}, timeoutMs)
+  if (input.function !== undefined) {
+    const codeHash = known.functions(input.function)
+    assert(codeHash !== null, 'the function was looked up before')
+    // Without `with` it gets the payload; a batch has none of its own.
+    const otherwise = isBatched ? '{{ batch }}' : null
+    return {
+      type: 'function',
+      name: input.function,
+      codeHash,
+      with: (input.with ?? otherwise) as JsonValue,
+      timeoutMs: milliseconds(input.timeout, known.timeouts(input.function) ?? TIMEOUT_MS),
+    }
+  }
+  assert(input.emit !== undefined, 'a route has one action')
+  // As with functions: what is not said is the payload.
+  return { type: 'emit', subject: input.emit, data: (input.data ?? '{{ payload }}') as JsonValue }
+}
+
+function resolveHttp(
+  input: HttpInput,
+  classify: HttpActionDocument['classify'],
+  timeoutMs: number,
+): HttpActionDocument {
+  const method = input.method ?? 'POST'
+  return {
+    type: 'http',
+    method,
+    url: input.url,
+    headers: lowerCased(input.headers),
+    body: (input.body ?? null) as JsonValue,
+    idempotent: input.idempotent ?? isIdempotentMethod(method),
+    keyTtlMs: input.keyTtl === undefined ? null : milliseconds(input.keyTtl, 0),
+    probe:
+      input.probe === undefined
+        ? null
+        : {
+            method: input.probe.method ?? 'GET',
+            url: input.probe.url,
+            headers: lowerCased(input.probe.headers),
+            found: input.probe.found,
+            afterMs: milliseconds(input.probe.after, PROBE_AFTER_MS),
+          },
+    timeoutMs,
+    classify,
+  }
+}
+
+function resolveUpsert(
+  input: UpsertInput,
+  classify: UpsertActionDocument['classify'],
+  timeoutMs: number,
+): UpsertActionDocument {
+  const { baseUrl, extRef, find, create, update = 'none', lock = 'single' } = input
+  return {
+    type: 'upsert',
+    baseUrl,
+    headers: lowerCased(input.headers),
+    extRef,
+    find: {
+      method: find.method ?? 'GET',
+      path: find.path,
+      found: find.found,
+      id: find.id ?? null,
+      afterMs: milliseconds(find.after, PROBE_AFTER_MS),
+    },
+    create: resolveCall(create, 'POST'),
+    update: update === 'none' ? null : resolveCall(update, 'PUT'),
+    lock,
+    timeoutMs,
+    classify,
+  }
+}
+
+function resolveCall(input: UpsertInput['create'], otherwise: string): UpsertCallDocument {
+  const method = input.method ?? otherwise
+  return {
+    method,
+    path: input.path,
+    body: (input.body ?? null) as JsonValue,
+    idempotent: input.idempotent ?? isIdempotentMethod(method),
+    keyTtlMs: input.keyTtl === undefined ? null : milliseconds(input.keyTtl, 0),
+  }
+}
+
+function lowerCased(headers: Readonly<Record<string, string>> | undefined): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]))
+}
+
+function milliseconds(text: string | undefined, otherwise: number): number {
+  return text === undefined ? otherwise : (parseDuration(text) ?? otherwise)
+}

@@ -1,0 +1,64 @@
+// Which names expressions see, by place. What `each` and `batch` bring depends on the route: its schema is made for them.
+
+import type { JsonValue } from '../core/json/index.ts'
+
+export const REQUEST_ROOTS = ['payload', 'header', 'source', 'tenant'] as const
+export const EVENT_ROOTS = ['event', ...REQUEST_ROOTS] as const
+
+/** Names that mean something somewhere in a route: no element may be called by one. */
+export const RESERVED_ROOTS = [
+  ...EVENT_ROOTS,
+  'key',
+  'vars',
+  'result',
+  'extRef',
+  'found',
+  'batch',
+  'item',
+  'body',
+  'query',
+  'data',
+  'metadata',
+  'instance',
+  'steps',
+  'input',
+  'actor',
+] as const
+
+export const ELEMENT_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/
+/** What an element is called where `each` does not say. */
+export const USUAL_ELEMENT = 'element'
+
+/** What a route adds to the usual names. */
+export interface RouteScope {
+  /** The name of an element of `each`. */
+  readonly element: string | null
+  readonly isBatched: boolean
+}
+
+export const PLAIN_SCOPE: RouteScope = { element: null, isBatched: false }
+
+/** As written, sound or not. */
+export function scopeOf(route: { readonly [key: string]: JsonValue }): RouteScope {
+  const { each, batch } = route
+  const isEach = typeof each === 'object' && each !== null && !Array.isArray(each)
+  const as = isEach ? ((each as { readonly as?: JsonValue }).as ?? USUAL_ELEMENT) : null
+  return {
+    element: typeof as === 'string' && ELEMENT_NAME.test(as) && !isReserved(as) ? as : null,
+    isBatched: batch !== undefined && batch !== null,
+  }
+}
+
+export function isReserved(name: string): boolean {
+  return (RESERVED_ROOTS as readonly string[]).includes(name)
+}
+
+/** Of one item: its key, its lane. Nothing that differs between environments. */
+export function itemRoots({ element }: RouteScope): readonly string[] {
+  return element === null ? EVENT_ROOTS : [...EVENT_ROOTS, element]
+}
+
+/** Of an action: of one item, or of a batch that has many. */
+export function actionRoots(scope: RouteScope): readonly string[] {
+  return scope.isBatched ? ['batch', 'key', 'tenant', 'vars'] : [...itemRoots(scope), 'key', 'vars']
+}

@@ -1,0 +1,99 @@
+// What a route may do, as it is written. Made for a route's own names in scope (roots.ts).
+
+import { z } from 'zod'
+import { FAILURE_CLASSES } from '../core/failure/index.ts'
+import { DAY, HOUR, MINUTE, SECOND } from '../core/time/index.ts'
+import {
+  duration,
+  headerName,
+  oneOf,
+  pick,
+  reference,
+  requestPath,
+  send,
+  sends,
+  statusCode,
+  subjectSend,
+  url,
+} from './fields.ts'
+import { actionRoots, type RouteScope } from './roots.ts'
+
+const method = () => oneOf('GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS').optional()
+const headers = (roots: readonly string[]) => z.record(headerName(true), send(roots)).optional()
+const keyTtl = () => duration(SECOND, 90 * DAY).optional()
+const after = () => duration(0, HOUR).optional()
+
+function makeHttp(roots: readonly string[]) {
+  return z.strictObject({
+    method: method(),
+    url: url(roots),
+    headers: headers(roots),
+    body: sends(roots).optional(),
+    idempotent: z.boolean().optional(),
+    keyTtl: keyTtl(),
+    probe: z
+      .strictObject({
+        method: method(),
+        url: url(roots),
+        headers: headers(roots),
+        found: pick([...roots, 'result']),
+        after: after(),
+      })
+      .optional(),
+  })
+}
+
+function makeUpsert(outer: readonly string[]) {
+  const roots = [...outer, 'extRef']
+  const call = (names: readonly string[]) =>
+    z.strictObject({
+      method: method(),
+      path: requestPath(names),
+      body: sends(names).optional(),
+      idempotent: z.boolean().optional(),
+      keyTtl: keyTtl(),
+    })
+  return z.strictObject({
+    baseUrl: url(outer),
+    headers: headers(roots),
+    extRef: send(outer),
+    find: z.strictObject({
+      method: method(),
+      path: requestPath(roots),
+      found: pick([...roots, 'result']),
+      id: pick([...roots, 'result']).optional(),
+      after: after(),
+    }),
+    create: call(roots),
+    // The map first: what is wrong in one is told, rather than that it is no `none`.
+    update: z.union([call([...roots, 'found']), oneOf('none')]).optional(),
+    lock: oneOf('single', 'none').optional(),
+  })
+}
+
+export function makeAction(scope: RouteScope) {
+  const roots = actionRoots(scope)
+  return z
+    .strictObject({
+      http: makeHttp(roots).optional(),
+      upsert: makeUpsert(roots).optional(),
+      function: reference().optional(),
+      with: sends(roots).optional(),
+      emit: subjectSend(roots).optional(),
+      data: sends(roots).optional(),
+      timeout: duration(1, 10 * MINUTE).optional(),
+      classify: z.record(statusCode(), oneOf('done', ...FAILURE_CLASSES)).optional(),
+    })
+    .meta({
+      oneOf: [
+        { required: ['http'] },
+        { required: ['upsert'] },
+        { required: ['function'] },
+        { required: ['emit'] },
+      ],
+    })
+}
+
+export type ActionInput = z.infer<ReturnType<typeof makeAction>>
+export type HttpInput = NonNullable<ActionInput['http']>
+export type UpsertInput = NonNullable<ActionInput['upsert']>

@@ -1,0 +1,76 @@
+// What a route may say about how much of its work is done, when, in which order and how much of it at once. Spread into the
+// schema of a Route; profiles share the policies.
+
+import { z } from 'zod'
+import { DAY, HOUR, SECOND } from '../core/time/index.ts'
+import { duration, elementName, formula, literal, oneOf, pick, reference } from './fields.ts'
+import { actionRoots, EVENT_ROOTS, itemRoots, type RouteScope } from './roots.ts'
+
+const count = (max: number) => z.number().int().min(1).max(max)
+
+export const ratePolicy = z.strictObject({
+  perMinute: count(1_000_000),
+  burst: count(1_000_000).optional(),
+})
+
+export const drainPolicy = z.strictObject({
+  every: duration(SECOND, DAY),
+  events: count(10_000),
+  cycles: count(1_000).optional(),
+})
+
+const circuit = z.strictObject({
+  failures: count(1_000).optional(),
+  ratio: z.number().min(0.01).max(1).optional(),
+  of: count(1_000).optional(),
+  openFor: duration(SECOND, DAY).optional(),
+})
+
+export function makeBuffers(scope: RouteScope) {
+  const roots = itemRoots(scope)
+  return {
+    each: z
+      .strictObject({
+        of: pick(EVENT_ROOTS),
+        as: elementName().optional(),
+        max: count(5_000).optional(),
+      })
+      .optional(),
+    fanOut: oneOf('all', 'first', 'one').optional(),
+    priority: oneOf('high', 'normal', 'low').optional(),
+    drain: z.union([reference(), drainPolicy]).optional(),
+    rateLimit: z.union([reference(), ratePolicy]).optional(),
+    concurrency: z.strictObject({ limit: count(10_000), by: pick(roots).optional() }).optional(),
+    order: z
+      .strictObject({
+        by: pick(roots),
+        version: pick(roots).optional(),
+        stale: oneOf('run', 'skip').optional(),
+        onBlocked: oneOf('hold', 'skip').optional(),
+      })
+      .optional(),
+    debounce: z
+      .strictObject({
+        by: pick(roots),
+        window: duration(100, DAY),
+        maxWait: duration(100, 7 * DAY).optional(),
+        keep: oneOf('last', 'first').optional(),
+      })
+      .optional(),
+    batch: z
+      .strictObject({
+        size: count(1_000),
+        maxWait: duration(10, HOUR).optional(),
+        results: pick([...actionRoots(scope), 'result']).optional(),
+        item: z.strictObject({ key: pick(['item']), ok: pick(['item']) }).optional(),
+      })
+      .optional(),
+    // The map first: what is wrong in one is told, rather than that it is not `off`.
+    circuit: z.union([circuit, oneOf('off')]).optional(),
+    ledger: z.strictObject({ keep: duration(DAY, 3_650 * DAY) }).optional(),
+    keyMigration: z.strictObject({ from: formula(), note: literal({ minLength: 1 }) }).optional(),
+  }
+}
+
+export type RateInput = z.infer<typeof ratePolicy>
+export type DrainInput = z.infer<typeof drainPolicy>
