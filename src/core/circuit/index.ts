@@ -1,0 +1,2 @@
+export type { BrokenCircuit, Circuit, CircuitEvent, CircuitStep, ClosedCircuit } from './circuit.ts'
+export { CLOSED, circuitOutcome, stepCircuit } from './circuit.ts'

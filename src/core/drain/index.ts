@@ -1,0 +1,2 @@
+export type { DrainCycle, DrainRecord, DrainStep } from './drain.ts'
+export { decideDrain, slotOf } from './drain.ts'

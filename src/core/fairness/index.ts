@@ -1,0 +1,2 @@
+export type { Contender, Crowd, Priority } from './fairness.ts'
+export { PRIORITIES, shareOf, shareSlots } from './fairness.ts'
