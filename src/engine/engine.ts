@@ -5,6 +5,7 @@ import type { DefinitionDocument } from '../core/definition/index.ts'
 import { makeIds, type TenantId } from '../core/ids/index.ts'
 import type { CommitResult } from '../ports/store.ts'
 import { makeAcceptor } from './acceptor.ts'
+import { makeActions } from './actions.ts'
 import { type IntakeRequest, makeAdmission } from './admission.ts'
 import { type Claims, makeClaims } from './claims.ts'
 import { makeCommits } from './commits.ts'
@@ -115,8 +116,7 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
     settler: wakingSettler(),
     decisions,
     vars: config.vars,
-    effects: () => effects,
-    internal: () => internal,
+    actions: () => actionsOfRoutes,
     intakeItems: () => intakeItems,
   })
   const pool = makePool({
@@ -184,6 +184,7 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
     },
     config,
   )
+  const actionsOfRoutes = makeActions({ time, effects, internal, bury: runner.buryRoute })
   const intakeItems = makeIntakeItems({
     store,
     log,

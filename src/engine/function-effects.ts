@@ -7,7 +7,12 @@
 import { keyForHeader } from '../core/action/index.ts'
 import { messageOf } from '../core/errors/index.ts'
 import { outcomeOfError } from '../core/function/index.ts'
-import { acknowledgedRef, acknowledgedResult, type LedgerEntry } from '../core/ledger/index.ts'
+import {
+  acknowledgedRef,
+  acknowledgedResult,
+  keyOfGeneration,
+  type LedgerEntry,
+} from '../core/ledger/index.ts'
 import type { Instant } from '../core/time/index.ts'
 import type { EffectOptions } from '../ports/code.ts'
 import type { Write } from '../ports/store.ts'
@@ -106,6 +111,7 @@ export function makeFunctionEffects(
       epoch: work.epoch,
       consumer: work.consumer,
       waits: work.waits,
+      generation: work.generation,
       abilities: effect.abilities,
       now: time.now(),
     })
@@ -190,7 +196,7 @@ export function makeFunctionEffects(
     effect.phase = 'called'
     let value: unknown
     try {
-      value = await body(keyForHeader(effect.key), run.signal)
+      value = await body(keySent(run, effect), run.signal)
     } catch (error) {
       if (isLeft(effect)) throw error
       effect.phase = 'ledger'
@@ -272,7 +278,7 @@ export function makeFunctionEffects(
     effect.phase = 'probed'
     let value: unknown
     try {
-      value = await options.probe?.(keyForHeader(effect.key))
+      value = await options.probe?.(keySent(run, effect))
     } catch (error) {
       if (isLeft(effect)) throw error
       effect.phase = 'ledger'
@@ -368,6 +374,10 @@ export function makeFunctionEffects(
   }
 
   return { perform, abandon }
+}
+
+function keySent(run: FunctionRun, effect: OpenEffect): string {
+  return keyForHeader(keyOfGeneration(effect.key, run.call.item.work.generation))
 }
 
 function isLeft(effect: OpenEffect): boolean {

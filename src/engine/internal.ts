@@ -7,7 +7,7 @@ import type { FailureClass } from '../core/failure/index.ts'
 import { failedFunction, findJsonFault, tellFailure } from '../core/function/index.ts'
 import { DEFAULT_TENANT, type Ids } from '../core/ids/index.ts'
 import { type JsonValue, parseJson, stringifyJson } from '../core/json/index.ts'
-import type { LedgerEntry } from '../core/ledger/index.ts'
+import { keyOfGeneration, type LedgerEntry } from '../core/ledger/index.ts'
 import { EMPTY_NOTE } from '../core/work/index.ts'
 import type { FunctionOutcome } from '../ports/code.ts'
 import type { Guard, Write } from '../ports/store.ts'
@@ -78,7 +78,8 @@ export function makeInternalActions(
     const settlement = await completeOver(call, result, startedAt, extra, { g: 'unreserved', key: call.key })
     if (settlement.ok || settlement.why === 'stale' || settlement.found?.f !== 'ledger') return settlement
     const { entry } = settlement.found
-    if (entry.state !== 'released') return settlement
+    const isFree = entry.state === 'released' || (entry.state === 'done' && isRepetition(call, entry))
+    if (!isFree) return settlement
     return completeOver(call, result, startedAt, extra, ledgerGuard(entry))
   }
 
@@ -148,7 +149,7 @@ export function makeInternalActions(
   const endKnown: InternalActions['endKnown'] = async (call) => {
     if (isFresh(call.item)) return false
     const entry = await store.forTenant(call.item.work.tenant).ledger(call.key)
-    if (entry?.state !== 'done') return false
+    if (entry?.state !== 'done' || isRepetition(call, entry)) return false
     await settleKnown(call, { ok: false, why: 'guard', index: 0, found: { f: 'ledger', entry } })
     return true
   }
@@ -252,7 +253,7 @@ export function makeInternalActions(
     let settlement: Settlement | null = null
     try {
       for (const [index, emitted] of run.emitted.entries()) {
-        plans.push(planEmitted(deps, call.item, emitted, `${call.key}#${index}`))
+        plans.push(planEmitted(deps, call.item, emitted, `${keySent(call)}#${index}`))
       }
       settlement = await complete(call, result, startedAt, {
         guards: plans.map(({ event }) => ({ g: 'dedup', source: event.source, key: event.dedupKey })),
@@ -299,7 +300,8 @@ export function makeInternalActions(
   }
 
   const runEmit: InternalActions['runEmit'] = async (call, action) => {
-    const { item, scope, key } = call
+    const { item, scope } = call
+    const key = keySent(call)
     const startedAt = clock.monotonic()
     const { subject, data } = action.render(scope)
     const fault = findEmitFault(item, subject)
@@ -318,6 +320,15 @@ export function makeInternalActions(
   }
 
   return { endKnown, parkDoubt: ends.parkDoubt, runFunction, runEmit }
+}
+
+/** The item is to make an effect once more that the ledger has. */
+function isRepetition({ item }: InternalCall, entry: LedgerEntry): boolean {
+  return entry.generation < item.work.generation
+}
+
+function keySent({ item, key }: InternalCall): string {
+  return keyOfGeneration(key, item.work.generation)
 }
 
 const NOTHING: Extra = { guards: [], writes: [] }

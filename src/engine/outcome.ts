@@ -77,6 +77,7 @@ export function newEntry(item: Item, key: string): Extract<Write, { w: 'ledger.r
     objectId: event.objectId,
     payloadHash: event.payloadHash,
     correlationId: event.correlationId,
+    ...(work.generation > 1 ? { generation: work.generation } : {}),
   }
 }
 

@@ -1,20 +1,18 @@
 // Runs one work item: finds its definition, makes its key, does its action, and settles every way that can fail.
 
-import type { DeadLetterReason } from '../core/dead-letter/index.ts'
 import { messageOf } from '../core/errors/index.ts'
 import { ExpressionError, type Scope } from '../core/expression/index.ts'
-import type { FailureClass } from '../core/failure/index.ts'
 import { JsonError } from '../core/json/index.ts'
-import type { LedgerEntry } from '../core/ledger/index.ts'
+import { keyOfGeneration, type LedgerEntry } from '../core/ledger/index.ts'
 import { type Route, routeScope, type Vars } from '../core/route/index.ts'
-import { EMPTY_NOTE, LOSSES_MAX, letterOf } from '../core/work/index.ts'
+import { EMPTY_NOTE, letterOf } from '../core/work/index.ts'
 import { StoreError } from '../ports/store.ts'
+import type { Actions, BuryRoute } from './actions.ts'
 import type { Decisions } from './decisions.ts'
 import type { EngineDeps } from './deps.ts'
 import { byAge, findEarlierKey } from './earlier-key.ts'
-import type { Effects } from './effects/index.ts'
 import type { Bury, IntakeItems } from './intake-items.ts'
-import type { InternalActions, InternalFailure } from './internal.ts'
+import type { InternalFailure } from './internal.ts'
 import type { Item } from './item.ts'
 import { lineOf } from './lines.ts'
 import { countersOf, describe, type InternalCall } from './outcome.ts'
@@ -27,6 +25,7 @@ export interface Runner {
   run(item: Item): Promise<void>
   fail(call: InternalCall, failure: InternalFailure): Promise<void>
   hold(call: InternalCall, entry: LedgerEntry): Promise<void>
+  readonly buryRoute: BuryRoute
   /** Of an intake item. */
   readonly bury: Bury
 }
@@ -43,8 +42,7 @@ export function makeRunner(
     readonly settler: Settler
     readonly decisions: Decisions
     readonly vars: Vars
-    effects(): Effects
-    internal(): InternalActions
+    actions(): Actions
     intakeItems(): IntakeItems
   },
 ): Runner {
@@ -106,23 +104,8 @@ export function makeRunner(
       const scope = routeScope(item.event, item.payload(), item.header(), deps.vars)
       if (!route.wants(scope)) throw new ExpressionError('type', 'the condition no longer holds', 'where')
       key = (await keyOfReplayed(item, scope)) ?? route.keyOf(scope)
-      const inner = { ...scope, key }
-      const call = { item, route, key, scope: inner }
-      const { action } = route
-      if (action.type === 'http') {
-        const full = { ...call, action, request: action.render(inner, key) }
-        if (item.work.losses >= LOSSES_MAX) return await deps.effects().poison(full)
-        return await deps.effects().run(full)
-      }
-      const isFunction = action.type === 'function'
-      if (isFunction && (await deps.internal().endKnown(call))) return
-      const end = findEnd(item)
-      if (end !== null) {
-        if (isFunction && (await deps.internal().parkDoubt(call, end.error))) return
-        return await bury(item, route, key, end.class, end.reason, end.error)
-      }
-      if (action.type === 'function') await deps.internal().runFunction(call, action)
-      else await deps.internal().runEmit(call, action)
+      const inner = { ...scope, key: keyOfGeneration(key, item.work.generation) }
+      await deps.actions().perform({ item, route, key, scope: inner })
     } catch (error) {
       if (error instanceof ExpressionError) {
         return await bury(item, route, key, 'validation', 'rejected', describe(error))
@@ -134,26 +117,7 @@ export function makeRunner(
     }
   }
 
-  /** Why an item may not run again. */
-  const findEnd = ({
-    work,
-  }: Item): { class: FailureClass; reason: DeadLetterReason; error: string } | null => {
-    if (work.losses >= LOSSES_MAX) {
-      const error = 'the node stopped each time while this item ran alone'
-      return { class: 'poison', reason: 'crash_loop', error }
-    }
-    if (time.now() < work.expiresAt) return null
-    return { class: work.class ?? 'transient', reason: 'expired', error: 'it waited longer than it may' }
-  }
-
-  const bury = async (
-    item: Item,
-    route: Route | null,
-    key: string | null,
-    failureClass: FailureClass,
-    reason: DeadLetterReason,
-    error: string,
-  ): Promise<void> => {
+  const bury: BuryRoute = async (item, route, key, failureClass, reason, error) => {
     const settlement = await settler.settle(item, route, {
       to: 'dead',
       class: failureClass,
@@ -262,6 +226,7 @@ export function makeRunner(
     run,
     fail,
     hold,
+    buryRoute: bury,
     bury: (item, failureClass, reason, error) => bury(item, null, null, failureClass, reason, error),
   }
 }

@@ -46,6 +46,8 @@ export interface EffectQuestion {
   readonly consumer: string
   /** Times that this item waited already. */
   readonly waits: number
+  /** Which repetition the item is; left out: the first. */
+  readonly generation?: number
   readonly abilities: EffectAbilities
   readonly now: Instant
 }
@@ -53,6 +55,7 @@ export interface EffectQuestion {
 export function decideEffect(question: EffectQuestion): EffectStep {
   const { entry, work } = question
   const own = entry.work === work
+  if (entry.generation < (question.generation ?? 1)) return decideRepetition(question)
   switch (entry.state) {
     case 'done':
       return { step: 'hit', own }
@@ -66,6 +69,12 @@ export function decideEffect(question: EffectQuestion): EffectStep {
       if (hasAcknowledgement(entry)) return { step: 'believe' }
       return resolveUnknown(question, own)
   }
+}
+
+/** A person wants the effect once more: only over one that is settled, so that two calls are never in doubt under one key. */
+function decideRepetition({ entry, waits }: EffectQuestion): EffectStep {
+  const isSettled = entry.state === 'done' || entry.state === 'released'
+  return isSettled ? { step: 'reserve' } : waitForOther(waits)
 }
 
 function resolveUnknown(question: EffectQuestion, own: boolean): EffectStep {
@@ -95,6 +104,11 @@ function waitForOther(waits: number): EffectStep {
     delayMs: Math.min(WAIT_LAST_MS, WAIT_FIRST_MS * 2 ** Math.min(waits, 20)),
     for: 'other',
   }
+}
+
+/** The key as the vendor and expressions see it: each repetition on purpose is an effect of its own to them. */
+export function keyOfGeneration(key: string, generation: number): string {
+  return generation > 1 ? `${key}#${generation}` : key
 }
 
 /** What a stale owner leaves in the ledger: the answer came, where the effect is, and what it gave where that is kept. */
@@ -128,10 +142,9 @@ function acknowledgedField(entry: LedgerEntry, field: 'effectRef' | 'result'): s
 }
 
 /** The effect is there, by the ledger or by evidence in it. */
-export function isProved(entry: LedgerEntry | null): boolean {
-  return (
-    entry !== null && (entry.state === 'done' || (entry.state !== 'released' && hasAcknowledgement(entry)))
-  )
+export function isProved(entry: LedgerEntry | null, generation = 1): boolean {
+  if (entry === null || entry.generation < generation) return false
+  return entry.state === 'done' || (entry.state !== 'released' && hasAcknowledgement(entry))
 }
 
 function hasAcknowledgement(entry: LedgerEntry): boolean {

@@ -6,6 +6,7 @@ export {
   decideEffect,
   EVIDENCE_ACKNOWLEDGED,
   isProved,
+  keyOfGeneration,
   LEDGER_STEPS,
 } from './decide.ts'
 export type { LedgerEntry, LedgerProof, LedgerState, NewLedgerEntry } from './ledger.ts'

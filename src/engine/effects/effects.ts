@@ -68,6 +68,7 @@ export function makeEffects(
       epoch: item.work.epoch,
       consumer: item.work.consumer,
       waits: item.work.waits,
+      generation: item.work.generation,
       abilities: action.abilities,
       now: time.now(),
     })
@@ -150,7 +151,7 @@ export function makeEffects(
       const entry = isFresh(item) ? null : await store.forTenant(item.work.tenant).ledger(key)
       await inRounds(call, entry, (found) =>
         // What is known to be there is told, however late.
-        time.now() >= item.work.expiresAt && !isProved(found)
+        time.now() >= item.work.expiresAt && !isProved(found, item.work.generation)
           ? ends.exhausted(call, found, 'expired')
           : stepOnce(call, found),
       )
@@ -159,7 +160,7 @@ export function makeEffects(
       const { work } = call.item
       const entry = await store.forTenant(work.tenant).ledger(call.key)
       await inRounds(call, entry, (found) =>
-        isProved(found) ? stepOnce(call, found) : ends.exhausted(call, found, 'crash_loop'),
+        isProved(found, work.generation) ? stepOnce(call, found) : ends.exhausted(call, found, 'crash_loop'),
       )
     },
   }

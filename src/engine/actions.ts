@@ -1,0 +1,83 @@
+// What an item's action is carried out by: a call outward, a function, an emitted event.
+
+import type { DeadLetterReason } from '../core/dead-letter/index.ts'
+import { unreachable } from '../core/errors/index.ts'
+import type { FailureClass } from '../core/failure/index.ts'
+import { keyOfGeneration } from '../core/ledger/index.ts'
+import type { Route } from '../core/route/index.ts'
+import { LOSSES_MAX } from '../core/work/index.ts'
+import type { Effects } from './effects/index.ts'
+import type { InternalActions } from './internal.ts'
+import type { Item } from './item.ts'
+import type { Call, InternalCall } from './outcome.ts'
+import type { StoreTime } from './store-time.ts'
+
+export type BuryRoute = (
+  item: Item,
+  route: Route | null,
+  key: string | null,
+  failureClass: FailureClass,
+  reason: DeadLetterReason,
+  error: string,
+) => Promise<void>
+
+export interface Actions {
+  /** Throws ExpressionError where the item's event does not give what the action needs. */
+  perform(call: InternalCall): Promise<void>
+}
+
+export function makeActions(deps: {
+  readonly time: StoreTime
+  readonly effects: Effects
+  readonly internal: InternalActions
+  readonly bury: BuryRoute
+}): Actions {
+  const { time, effects, internal, bury } = deps
+
+  const callOut = (call: Call): Promise<void> =>
+    call.item.work.losses >= LOSSES_MAX ? effects.poison(call) : effects.run(call)
+
+  /** Why an item may not run again. */
+  const findEnd = ({
+    work,
+  }: Item): { class: FailureClass; reason: DeadLetterReason; error: string } | null => {
+    if (work.losses >= LOSSES_MAX) {
+      const error = 'the node stopped each time while this item ran alone'
+      return { class: 'poison', reason: 'crash_loop', error }
+    }
+    if (time.now() < work.expiresAt) return null
+    return { class: work.class ?? 'transient', reason: 'expired', error: 'it waited longer than it may' }
+  }
+
+  /** True: the item may not run again, and is settled. */
+  const isOver = async (call: InternalCall, isFunction: boolean): Promise<boolean> => {
+    const { item, route, key } = call
+    const end = findEnd(item)
+    if (end === null) return false
+    if (isFunction && (await internal.parkDoubt(call, end.error))) return true
+    await bury(item, route, key, end.class, end.reason, end.error)
+    return true
+  }
+
+  return {
+    async perform(call) {
+      const { item, route, key, scope } = call
+      const { action } = route
+      switch (action.type) {
+        case 'http': {
+          const sent = keyOfGeneration(key, item.work.generation)
+          return callOut({ ...call, action, request: action.render(scope, sent) })
+        }
+        case 'function':
+          if (await internal.endKnown(call)) return
+          if (await isOver(call, true)) return
+          return internal.runFunction(call, action)
+        case 'emit':
+          if (await isOver(call, false)) return
+          return internal.runEmit(call, action)
+        default:
+          return unreachable(action)
+      }
+    },
+  }
+}
