@@ -8,13 +8,12 @@ import type { NewEvent } from '../core/event/index.ts'
 import type { Ids } from '../core/ids/index.ts'
 import { type JsonValue, stringifyJson } from '../core/json/index.ts'
 import type { Source } from '../core/source/index.ts'
-import { DAY } from '../core/time/index.ts'
-import { EMPTY_NOTE, type NewWork } from '../core/work/index.ts'
 import type { Write } from '../ports/store.ts'
 import { draftDispatched } from './emit.ts'
-import { intakeConsumer, matchEvent, type Refusal } from './matching.ts'
-import { type Draft, type EventPlan, NO_COUNTERS, type PlanDeps, planEvent, planWork } from './plan.ts'
-import { newLetter, storableError } from './settle.ts'
+import { intakeConsumer, newIntake, type Refusal } from './intake-work.ts'
+import { matchEvent } from './matching.ts'
+import { type Draft, type EventPlan, failedAtDoor, type PlanDeps, planEvent, planWork } from './plan.ts'
+import { storableError } from './settle.ts'
 
 export interface Acceptance {
   readonly event: NewEvent
@@ -28,27 +27,6 @@ export interface Acceptance {
 
 /** Says how the payload differs from its schema; senders cannot say it. */
 const MISMATCH_HEADER = 'millrace-mismatch'
-
-/** A kept event waits for as long as its source is paused: this is only a bound that nobody meets. */
-const INTAKE_EXPIRES_IN_MS = 3_650 * DAY
-
-export function newIntake(
-  ids: Ids,
-  event: Pick<NewEvent, 'id' | 'source'>,
-  definition: string,
-  replayOf: NewWork['replayOf'] = null,
-): NewWork {
-  return {
-    id: ids.work(),
-    kind: 'intake',
-    consumer: intakeConsumer(event),
-    definition,
-    codeHash: null,
-    eventId: event.id,
-    expiresInMs: INTAKE_EXPIRES_IN_MS,
-    replayOf,
-  }
-}
 
 export function planAcceptance(
   deps: PlanDeps,
@@ -65,12 +43,13 @@ export function planAcceptance(
   // The way of nearly all events: nothing stands between them and their routes.
   if (isPlain && source.status === 'active') {
     const plan = planEvent(deps, draft, payload, header, dedupForMs)
-    const { event, writes } = plan
+    const { event, writes, letter } = plan
     return {
       event,
       writes,
       plans: [plan],
-      action: event.matched === 0 ? 'UNMATCHED' : 'ACCEPTED',
+      action: letter !== null ? 'QUARANTINED' : event.matched === 0 ? 'UNMATCHED' : 'ACCEPTED',
+      // Told with its plan.
       letter: null,
     }
   }
@@ -79,7 +58,7 @@ export function planAcceptance(
   const tagged = tag === null ? draft : { ...draft, headers: stringifyJson(kept) }
   if (source.status === 'paused') return keep(deps.ids, source, tagged, dedupForMs)
   const matching = matchEvent(deps, source, tagged, payload, kept)
-  if (!matching.ok) return quarantine(deps.ids, source, tagged, dedupForMs, matching)
+  if (!matching.ok) return quarantine(deps, source, tagged, dedupForMs, matching)
   const { routes, dispatched } = matching
   const event: NewEvent = { ...tagged, matched: routes.length + dispatched.length }
   const plans = [
@@ -104,26 +83,18 @@ function keep(ids: Ids, source: Source, draft: Draft, dedupForMs: number): Accep
 }
 
 function quarantine(
-  ids: Ids,
+  deps: PlanDeps,
   source: Source,
   draft: Draft,
   dedupForMs: number,
   refusal: Refusal,
 ): Acceptance {
   const event: NewEvent = { ...draft, matched: 1 }
-  const work = newIntake(ids, event, source.hash)
-  const error = storableError(draft, refusal.error)
-  const note = { ...EMPTY_NOTE, class: refusal.class, lastError: error }
-  const letter = newLetter(ids, work, event, null, { ...refusal, error, attempts: 0, key: null })
+  const { writes, letter, beside } = failedAtDoor(deps, event, source.hash, refusal)
   return {
     event,
-    writes: [
-      { w: 'event.append', event, dedupForMs },
-      { w: 'work.add', work, lease: null, delayMs: 0 },
-      { w: 'work.settle', work: work.id, to: 'dead', counters: NO_COUNTERS, note },
-      { w: 'deadLetter.put', row: letter },
-    ],
-    plans: [],
+    writes: [{ w: 'event.append', event, dedupForMs }, ...writes],
+    plans: beside,
     action: 'QUARANTINED',
     letter,
   }

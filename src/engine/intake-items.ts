@@ -15,11 +15,12 @@ import { EMPTY_NOTE, LOSSES_MAX } from '../core/work/index.ts'
 import type { CommitResult, Guard, Store, Write } from '../ports/store.ts'
 import type { EngineDeps } from './deps.ts'
 import { type DispatchedDraft, dispatchKey, draftDispatched } from './emit.ts'
+import { intakeConsumer, receiverOf } from './intake-work.ts'
 import type { Item } from './item.ts'
 import { lineOf } from './lines.ts'
-import { type DispatchedEvent, intakeConsumer, matchEvent, receiverOf } from './matching.ts'
+import { type DispatchedEvent, matchEvent } from './matching.ts'
 import { countersOf } from './outcome.ts'
-import { type EventPlan, findRoutes, type PlanDeps, planEvent, planWork } from './plan.ts'
+import { type EventPlan, findRoutes, type PlanDeps, planEvent, planRefused, planWork } from './plan.ts'
 import type { Settlement, Settler } from './settle.ts'
 
 export interface IntakeItems {
@@ -154,10 +155,11 @@ export function makeIntakeItems(
   const planKnown = (child: StoredEvent): EventPlan => {
     const payload = parsePayload(child.data)
     const header = parsePayload(child.headers)
-    const routes = findRoutes(planning, child, payload, header)
-    const about = { event: child, stored: child, payload, header, dedupForMs: 0 }
-    const plan = planWork(planning, about, routes, child.id)
-    return { ...plan, writes: [...plan.writes, ...matches(child, routes.length, true)] }
+    const found = findRoutes(planning, child, payload, header)
+    const about = { stored: child, payload, header, dedupForMs: 0 }
+    if (!found.ok) return planRefused(planning, { ...about, draft: child }, found)
+    const plan = planWork(planning, { ...about, event: child }, found.routes, child.id)
+    return { ...plan, writes: [...plan.writes, ...matches(child, found.routes.length, true)] }
   }
 
   const draftOf = (event: StoredEvent, header: JsonValue, one: DispatchedEvent): DispatchedDraft =>

@@ -1,14 +1,13 @@
 // What becomes of an event when it is matched, at the door or later: the routes that want it and the internal events that its
 // source dispatches of it; or why it cannot be matched, and then nothing of it is done.
 
-import type { DeadLetterReason } from '../core/dead-letter/index.ts'
-import type { Envelope, NewEvent } from '../core/event/index.ts'
+import type { Envelope } from '../core/event/index.ts'
 import { ExpressionError } from '../core/expression/index.ts'
-import type { FailureClass } from '../core/failure/index.ts'
 import type { JsonValue } from '../core/json/index.ts'
 import { type Route, routeScope, type Vars } from '../core/route/index.ts'
 import type { Source } from '../core/source/index.ts'
 import { type Emitted, findHopsFault, makeEmitted } from './emit.ts'
+import { type Refusal, refuse } from './intake-work.ts'
 import { describe } from './outcome.ts'
 import { findRoutes } from './plan.ts'
 import type { Registry } from './registry.ts'
@@ -16,13 +15,6 @@ import type { Registry } from './registry.ts'
 export interface DispatchedEvent extends Emitted {
   /** What it is called among all that is made of its event, now and later. */
   readonly name: string
-}
-
-export interface Refusal {
-  readonly ok: false
-  readonly class: FailureClass
-  readonly reason: DeadLetterReason
-  readonly error: string
 }
 
 export type Matching =
@@ -40,7 +32,10 @@ export function matchEvent(
   payload: JsonValue,
   header: JsonValue,
 ): Matching {
-  if (source === null) return { ok: true, routes: findRoutes(deps, event, payload, header), dispatched: [] }
+  if (source === null) {
+    const found = findRoutes(deps, event, payload, header)
+    return found.ok ? { ...found, dispatched: [] } : found
+  }
   const { catalog, unmatched } = source.document
   if (catalog?.mismatch === 'quarantine') {
     const problem = source.mismatch?.(event.subject, payload) ?? null
@@ -70,22 +65,10 @@ export function matchEvent(
         `its dispatch makes more than ${DISPATCHED_LENGTH_MAX} characters`,
       )
   }
-  const routes = findRoutes(deps, event, payload, header)
+  const found = findRoutes(deps, event, payload, header)
+  if (!found.ok) return found
+  const { routes } = found
   if (unmatched === 'deadLetter' && routes.length === 0 && dispatched.length === 0)
     return refuse('config', 'config_missing', `nothing in force wants ${event.subject}`)
   return { ok: true, routes, dispatched }
-}
-
-function refuse(failureClass: FailureClass, reason: DeadLetterReason, error: string): Refusal {
-  return { ok: false, class: failureClass, reason, error }
-}
-
-/** The source that received it from outside; null: it was made inside. */
-export function receiverOf({ source }: Pick<NewEvent, 'source'>): string | null {
-  return source.includes(':') ? null : source
-}
-
-/** Whose slot the intake of an event takes: its source's, also where it was dispatched; else one named after who made it. */
-export function intakeConsumer({ source }: Pick<NewEvent, 'source'>): string {
-  return source.startsWith('source:') ? source : `source:${source}`
 }

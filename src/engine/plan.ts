@@ -1,39 +1,29 @@
-// From an event to the writes that accept it: the event itself and one work item per route that wants it.
+// From an event to the writes that accept it: the event itself and the work of every route that wants it, one item each or one
+// per element, in its lane.
+//
+// Invariant: FO10 only routes whose pattern fits are asked, and a route pays for nothing that it does not say.
 //
 // Used for what comes in, for what actions emit and for what is matched later, so that all are kept, matched and counted alike.
 
+import { isCanonicalSource } from '../core/canonical/index.ts'
 import type { Envelope, NewEvent, StoredEvent } from '../core/event/index.ts'
 import { ExpressionError, type Scope } from '../core/expression/index.ts'
 import type { EventId, Ids, Incarnation } from '../core/ids/index.ts'
 import type { JsonValue } from '../core/json/index.ts'
-import { type Route, routeScope, type Vars } from '../core/route/index.ts'
+import { chooseRoutes, itemScope, type Route, routeScope, type Vars } from '../core/route/index.ts'
 import type { Instant } from '../core/time/index.ts'
-import { EMPTY_NOTE, type NewWork, type WorkRow } from '../core/work/index.ts'
+import { EMPTY_NOTE, letterOf, type NewWork, type WorkRow } from '../core/work/index.ts'
 import type { Code } from '../ports/code.ts'
 import type { Write } from '../ports/store.ts'
+import type { Birth, Draft, EventPlan, PlanEvent } from './event-plan.ts'
+import { failAtTheDoor } from './failures/index.ts'
+import { type Refusal, receiverOf, refuse, refusedWork } from './intake-work.ts'
 import type { Pool } from './pool.ts'
 import type { Registry } from './registry.ts'
 
-export interface Birth {
-  readonly work: NewWork
-  readonly route: Route
-}
+export type { Birth, Draft, EventPlan }
 
-export interface EventPlan {
-  readonly event: NewEvent
-  /** Its row, where it was kept before. */
-  readonly stored: StoredEvent | null
-  readonly payload: JsonValue
-  readonly header: JsonValue
-  readonly writes: readonly Write[]
-  /** How many items it adds that are to run. */
-  readonly adds: number
-  /** Items asked to be born in this node's hands; their slots are taken until `settleBirths`. */
-  readonly births: readonly Birth[]
-  readonly owner: Incarnation | null
-}
-
-export const NO_COUNTERS = { attempts: 0, waits: 0, losses: 0 }
+const NO_COUNTERS = { attempts: 0, waits: 0, losses: 0 }
 
 export interface PlanDeps {
   readonly registry: Registry
@@ -44,9 +34,6 @@ export interface PlanDeps {
   owner(): Incarnation | null
 }
 
-/** An event that is yet to be matched. */
-export type Draft = Omit<NewEvent, 'matched'>
-
 export function planEvent(
   deps: PlanDeps,
   draft: Draft,
@@ -54,21 +41,79 @@ export function planEvent(
   header: JsonValue,
   dedupForMs: number,
 ): EventPlan {
-  const routes = findRoutes(deps, draft, payload, header)
-  const event: NewEvent = { ...draft, matched: routes.length }
-  return planWork(deps, { event, stored: null, payload, header, dedupForMs }, routes, null)
+  const found = findRoutes(deps, draft, payload, header)
+  if (!found.ok) return planRefused(deps, { draft, stored: null, payload, header, dedupForMs }, found)
+  const event: NewEvent = { ...draft, matched: found.routes.length || unwanted(draft) }
+  return planWork(deps, { event, stored: null, payload, header, dedupForMs }, found.routes, null)
 }
 
-/** The routes in force that want it, in the order written. */
+/** What this system tells is for whoever wants it: with nobody it is not shown as unmatched. */
+function unwanted({ source }: Draft): number {
+  return isCanonicalSource(source) ? 1 : 0
+}
+
+/** The routes in force that want it and may run, in the order written; or why none of them may. */
 export function findRoutes(
   deps: Pick<PlanDeps, 'registry' | 'vars'>,
   event: Envelope,
   payload: JsonValue,
   header: JsonValue,
-): readonly Route[] {
+): { readonly ok: true; readonly routes: readonly Route[] } | Refusal {
   const candidates = deps.registry.candidates(event.tenant, event.subject)
-  if (candidates.length === 0) return candidates
-  return wanting(candidates, routeScope(event, payload, header, deps.vars))
+  if (candidates.length === 0) return { ok: true, routes: candidates }
+  const chosen = chooseRoutes(wanting(candidates, routeScope(event, payload, header, deps.vars)))
+  if (chosen.ok) return chosen
+  const error = `a route that says \`fanOut: one\` is not the only one that wants it: ${chosen.names.join(', ')}`
+  return refuse('config', 'ambiguous_routes', error)
+}
+
+/** An event of which nothing can be made, with the letter that says why. */
+export function planRefused(
+  deps: PlanDeps,
+  about: Pick<EventPlan, 'stored' | 'payload' | 'header'> & {
+    readonly draft: Draft
+    readonly dedupForMs: number
+  },
+  refusal: Refusal,
+): EventPlan {
+  const { draft, stored, payload, header, dedupForMs } = about
+  const event: NewEvent = { ...draft, matched: 1 }
+  const name = receiverOf(event)
+  const source = name === null ? null : deps.registry.source(event.tenant, name)
+  const refused = failedAtDoor(deps, event, source?.hash ?? '', refusal)
+  const append: readonly Write[] = stored === null ? [{ w: 'event.append', event, dedupForMs }] : []
+  const { letter, beside } = refused
+  const writes = [...append, ...refused.writes]
+  return {
+    event,
+    stored,
+    payload,
+    header,
+    writes,
+    adds: 0,
+    births: [],
+    owner: null,
+    letter,
+    disabled: [],
+    beside,
+  }
+}
+
+/** Its item is dead at once: with its letter, its failure, and what tells of it. `beside`: plans to be settled. */
+export function failedAtDoor(
+  deps: PlanDeps,
+  event: NewEvent,
+  definition: string,
+  refusal: Refusal,
+): {
+  readonly writes: readonly Write[]
+  readonly letter: NewDeadLetter
+  readonly beside: readonly EventPlan[]
+} {
+  const { work, letter, writes } = refusedWork(deps.ids, event, definition, refusal)
+  const plan: PlanEvent = (...args) => planEvent(deps, ...args)
+  const failed = failAtTheDoor({ ids: deps.ids, plan }, event.tenant, work, event, letter)
+  return { writes: [...writes, ...failed.writes], letter, beside: failed.plans }
 }
 
 /** Appends the event if it is new. `replayOf`: its routes have had work of it before. */
@@ -81,21 +126,33 @@ export function planWork(
   const { event, stored, payload, header, dedupForMs } = about
   const writes: Write[] = stored === null ? [{ w: 'event.append', event, dedupForMs }] : []
   const births: Birth[] = []
+  const disabled: Birth[] = []
   const owner = routes.length === 0 ? null : deps.owner()
   let adds = 0
   for (const route of routes) {
-    const work = newWork(deps.ids, route, event, replayOf)
-    // What this node cannot run is left to one that can.
-    const isHere = work.codeHash === null || deps.code.has(work.codeHash)
-    const born = owner !== null && isHere && route.status === 'active' && deps.pool.take(work.id)
-    writes.push({ w: 'work.add', work, lease: born ? owner : null, delayMs: 0 })
-    if (born) births.push({ work, route })
     if (route.status === 'disabled') {
+      const work = newWork(deps.ids, route, event, replayOf)
       const note = { ...EMPTY_NOTE, lastError: 'DISABLED' }
+      writes.push({ w: 'work.add', work, lease: null, delayMs: 0 })
       writes.push({ w: 'work.settle', work: work.id, to: 'skipped', counters: NO_COUNTERS, note })
-    } else adds += 1
+      disabled.push({ work, route })
+      continue
+    }
+    const isPlain = route.each === null && route.lane === null
+    const made = isPlain
+      ? [newWork(deps.ids, route, event, replayOf)]
+      : newItems(deps.ids, route, event, routeScope(event, payload, header, deps.vars), replayOf)
+    for (const work of made) {
+      // What this node cannot run is left to one that can.
+      const isHere = work.codeHash === null || deps.code.has(work.codeHash)
+      const canRun = owner !== null && isHere && route.status === 'active' && route.isImmediate
+      const born = canRun && deps.pool.take(work.id)
+      writes.push({ w: 'work.add', work, lease: born ? owner : null, delayMs: delayOf(route, work) })
+      if (born) births.push({ work, route })
+      adds += 1
+    }
   }
-  return { event, stored, payload, header, writes, adds, births, owner }
+  return { event, stored, payload, header, writes, adds, births, owner, letter: null, disabled }
 }
 
 function wanting(candidates: readonly Route[], scope: Scope): readonly Route[] {
@@ -108,6 +165,55 @@ function wanting(candidates: readonly Route[], scope: Scope): readonly Route[] {
       throw error
     }
   })
+}
+
+/**
+ * One item, or one per element. Where the list cannot be gone through, one item stands for it: it runs, fails, and is seen. It
+ * is the same with a lane that has no key.
+ */
+export function newItems(
+  ids: Ids,
+  route: Route,
+  event: Pick<NewEvent, 'id'>,
+  scope: Scope,
+  replayOf: NewWork['replayOf'],
+): readonly NewWork[] {
+  const count = route.each === null ? null : countOf(route.each, scope)
+  if (count === null) return [inLane(route, scope, newWork(ids, route, event, replayOf))]
+  return Array.from({ length: count }, (_, element) =>
+    inLane(route, scope, { ...newWork(ids, route, event, replayOf), element }),
+  )
+}
+
+/** How many items a list makes; null: one stands for all of it. */
+function countOf(each: NonNullable<Route['each']>, scope: Scope): number | null {
+  try {
+    const count = each.count(scope)
+    return count === 0 || count > each.max ? null : count
+  } catch (error) {
+    if (error instanceof ExpressionError) return null
+    throw error
+  }
+}
+
+/** `scope`: of its event. */
+export function inLane(route: Route, scope: Scope, work: NewWork): NewWork {
+  if (route.lane === null) return work
+  const { element = null } = work
+  // One that stands for a whole list is about none of its elements.
+  if (route.each !== null && element === null) return work
+  try {
+    return { ...work, lane: route.lane.of(itemScope(route, scope, element)) }
+  } catch (error) {
+    if (error instanceof ExpressionError) return work
+    throw error
+  }
+}
+
+/** What is debounced waits for others first, but for the replay of a dead letter, which somebody asked for. */
+export function delayOf({ lane }: Route, work: NewWork): number {
+  const isGathered = work.lane !== undefined && letterOf(work) === null
+  return isGathered && lane?.debounce != null ? lane.debounce.windowMs : 0
 }
 
 export function newWork(

@@ -28,8 +28,9 @@ export interface RouteLane {
 type LaneDocument = Pick<RouteDocument, 'order' | 'concurrency' | 'debounce'>
 
 /** null: its items have no order and wait for none of their own. */
-export function compileLane({ order, concurrency, debounce }: LaneDocument): RouteLane | null {
-  const choice = choose({ order, concurrency, debounce })
+export function compileLane(document: LaneDocument): RouteLane | null {
+  const { order, debounce } = document
+  const choice = choose(document)
   if (choice === null) return null
   const by = compiled(choice.by)
   const version = order?.version === undefined ? null : compiled(order.version)

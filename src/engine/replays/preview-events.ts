@@ -9,7 +9,8 @@ import { parsePayload } from '../../core/sensitive/index.ts'
 import type { Source } from '../../core/source/index.ts'
 import { draftDispatched } from '../emit.ts'
 import { findDispatched } from '../intake-items.ts'
-import { type DispatchedEvent, intakeConsumer, matchEvent, receiverOf } from '../matching.ts'
+import { intakeConsumer, receiverOf } from '../intake-work.ts'
+import { type DispatchedEvent, matchEvent } from '../matching.ts'
 import { findRoutes, receivedEvent } from '../plan.ts'
 import { findEvents, findRefusal } from './events.ts'
 import { addUp, type Judged, judgeRun, type PreviewDeps, type Verdict } from './preview.ts'
@@ -99,14 +100,14 @@ async function look(deps: PreviewDeps, event: StoredEvent): Promise<readonly See
 }
 
 async function lookAtChild(deps: PreviewDeps, name: string, child: StoredEvent): Promise<readonly Seen[]> {
-  let routes: readonly Route[]
+  let found: ReturnType<typeof findRoutes>
   try {
-    routes = findRoutes(deps, child, parsePayload(child.data), parseJson(child.headers))
+    found = findRoutes(deps, child, parsePayload(child.data), parseJson(child.headers))
   } catch (error) {
     if (error instanceof JsonError) return [fail(name, error.message)]
     throw error
   }
-  return lookAtRoutes(deps, child, routes)
+  return found.ok ? lookAtRoutes(deps, child, found.routes) : [fail(name, found.error)]
 }
 
 function heldBy({ status, document }: Source): readonly Seen[] {

@@ -1,0 +1,54 @@
+// The letter of work that died, and the texts in it.
+
+import type { DeadLetterReason, NewDeadLetter } from '../core/dead-letter/index.ts'
+import type { NewEvent } from '../core/event/index.ts'
+import { type FailureClass, failureId } from '../core/failure/index.ts'
+import type { Ids } from '../core/ids/index.ts'
+import { toStorable } from '../core/json/index.ts'
+import type { Route } from '../core/route/index.ts'
+import type { NewWork } from '../core/work/index.ts'
+import { scrubOf } from './sensitive.ts'
+
+const ERROR_LENGTH_MAX = 2_000
+
+export function storableError(about: Pick<NewEvent, 'sensitive' | 'data' | 'headers'>, text: string): string {
+  return toStorable(scrubOf(about)(text), ERROR_LENGTH_MAX)
+}
+
+/** The letter of work that died. */
+export function newLetter(
+  ids: Ids,
+  work: Pick<NewWork, 'id' | 'consumer'>,
+  event: Pick<NewEvent, 'id' | 'correlationId' | 'payloadHash'>,
+  route: Route | null,
+  died: {
+    readonly class: FailureClass
+    readonly reason: DeadLetterReason
+    readonly error: string
+    readonly attempts: number
+    readonly key: string | null
+    /** How far it came. */
+    readonly step?: string
+  },
+): NewDeadLetter {
+  return {
+    id: ids.deadLetter(),
+    version: 1,
+    state: 'open',
+    class: died.class,
+    reason: died.reason,
+    consumer: work.consumer,
+    eventId: event.id,
+    workId: work.id,
+    attempts: died.attempts,
+    replays: 0,
+    lastError: died.error,
+    key: died.key,
+    correlationId: event.correlationId,
+    payloadHash: event.payloadHash,
+    runbook: route?.document.deadLetter.runbook ?? null,
+    severity: route?.document.deadLetter.severity ?? 'medium',
+    step: died.step ?? null,
+    failureId: failureId(work.id),
+  }
+}
