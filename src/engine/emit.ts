@@ -2,14 +2,15 @@
 // matched and counted alike. They are written with the end of the item that made them or with the event that caused them, or
 // not at all.
 
+import { CANONICAL_HEADER } from '../core/canonical/index.ts'
 import { hashText } from '../core/definition/index.ts'
 import type { NewEvent } from '../core/event/index.ts'
 import type { Ids } from '../core/ids/index.ts'
 import { type JsonValue, stringifyJson } from '../core/json/index.ts'
 import { parseSubject } from '../core/subject/index.ts'
 import { DAY } from '../core/time/index.ts'
+import type { EventPlan, PlanEvent } from './event-plan.ts'
 import type { Item } from './item.ts'
-import type { EventPlan } from './plan.ts'
 import { sensitiveOfCaused } from './sensitive.ts'
 
 export interface Emitted {
@@ -18,13 +19,6 @@ export interface Emitted {
   /** The data as it will be kept. */
   readonly text: string
 }
-
-export type PlanEvent = (
-  draft: Omit<NewEvent, 'matched'>,
-  payload: JsonValue,
-  header: JsonValue,
-  dedupForMs: number,
-) => EventPlan
 
 /** An event that causes itself, directly or around a circle, is stopped after this many steps. */
 const HOPS_MAX = 32
@@ -97,8 +91,12 @@ export function draftDispatched(
   }
 }
 
-function nextHeader(header: JsonValue): Readonly<Record<string, string>> {
-  return { [HOPS_HEADER]: String(hopsOf(header) + 1) }
+/** One step further; what follows from a canonical event says so. */
+export function nextHeader(header: JsonValue): Readonly<Record<string, string>> {
+  const hops = { [HOPS_HEADER]: String(hopsOf(header) + 1) }
+  return isRecord(header) && Object.hasOwn(header, CANONICAL_HEADER)
+    ? { ...hops, [CANONICAL_HEADER]: '1' }
+    : hops
 }
 
 function draftCaused(
@@ -125,8 +123,12 @@ function draftCaused(
   }
 }
 
+function isRecord(value: JsonValue): value is Readonly<Record<string, JsonValue>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
 function hopsOf(header: JsonValue): number {
-  if (typeof header !== 'object' || header === null || Array.isArray(header)) return 0
-  const hops = Number((header as Readonly<Record<string, JsonValue>>)[HOPS_HEADER] ?? 0)
+  if (!isRecord(header)) return 0
+  const hops = Number(header[HOPS_HEADER] ?? 0)
   return Number.isInteger(hops) && hops > 0 ? hops : 0
 }

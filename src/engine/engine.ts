@@ -14,6 +14,7 @@ import { type Definitions, followDefinitions, makeDefinitions } from './definiti
 import type { EngineConfig, EngineDeps } from './deps.ts'
 import { makeDuplicates } from './duplicates.ts'
 import { FREE_PACE, makeEffects } from './effects/index.ts'
+import { makeFailures } from './failures/index.ts'
 import { type Feed, makeFeed } from './feed.ts'
 import { makeFunctionEffects } from './function-effects.ts'
 import { makeFunctionEnds } from './function-end.ts'
@@ -25,6 +26,7 @@ import { makeItem } from './item.ts'
 import { makeLease } from './lease.ts'
 import { type Meter, makeMeter } from './meter.ts'
 import { bornRow, type EventPlan, type PlanDeps, planEvent, receivedEvent } from './plan.ts'
+import { tellPlan } from './plan-told.ts'
 import { makePool } from './pool.ts'
 import { makePublisher, type Publisher } from './publish.ts'
 import { makeRegistry } from './registry.ts'
@@ -97,7 +99,14 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
     },
   })
   const registry = makeRegistry({ store })
-  const settler = makeSettler({ store, commits, ids })
+  const failures = makeFailures({
+    store,
+    commits,
+    ids,
+    now: () => time.now(),
+    plan: (...args) => plan(...args),
+  })
+  const settler = makeSettler({ store, commits, ids, failures, settleBirths })
   let open = false
   let claims: Claims | null = null
   const wake = (delayMs = 0) => claims?.wake(delayMs)
@@ -257,6 +266,7 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
     replayer,
     wake,
     expect: (tenant, consumer) => claims?.expect(tenant, consumer),
+    isBehind: () => claims?.isBehind() ?? false,
   })
   const actions = makeWorkActions({ store, log, http, registry, commits, settler, time, wake }, config)
 
@@ -303,6 +313,8 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
       pool.start(makeItem(planned.owner, row, event, { payload, header, route }))
     }
     if (outcome.ok && planned.adds > started) wake()
+    for (const beside of planned.beside ?? []) settleBirths(beside, outcome, result)
+    if (outcome.ok) tellPlan(log, planned)
   }
 
   return {

@@ -3,6 +3,7 @@
 // Invariants: N1 nobody is answered before the commit is durable. A refusal changes nothing. A duplicate is answered with
 // the first event's id, whichever node or group of commits it is in.
 
+import { CANONICAL_HEADER } from '../core/canonical/index.ts'
 import { hashText } from '../core/definition/index.ts'
 import { AppError, assert } from '../core/errors/index.ts'
 import { ExpressionError } from '../core/expression/index.ts'
@@ -50,6 +51,7 @@ const DROPPED_HEADERS = new Set([
   'x-api-key',
   'millrace-hops',
   'millrace-mismatch',
+  CANONICAL_HEADER,
 ])
 
 const TRACEPARENT = /^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}$/

@@ -6,6 +6,7 @@
 // Used for what comes in, for what actions emit and for what is matched later, so that all are kept, matched and counted alike.
 
 import { isCanonicalSource } from '../core/canonical/index.ts'
+import type { NewDeadLetter } from '../core/dead-letter/index.ts'
 import type { Envelope, NewEvent, StoredEvent } from '../core/event/index.ts'
 import { ExpressionError, type Scope } from '../core/expression/index.ts'
 import type { EventId, Ids, Incarnation } from '../core/ids/index.ts'

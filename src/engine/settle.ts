@@ -1,9 +1,8 @@
-// One commit per decision: the item, its ledger entry, its dead letter and what it caused, together or not at all.
+// One commit per decision: the item, its ledger entry, its failure, its dead letter and what it caused, together or not at all.
 
 import {
   type DeadLetter,
   type DeadLetterEvent,
-  type DeadLetterReason,
   type NewDeadLetter,
   stepDeadLetter,
 } from '../core/dead-letter/index.ts'
@@ -11,55 +10,25 @@ import { assert } from '../core/errors/index.ts'
 import type { NewEvent } from '../core/event/index.ts'
 import { type FailureClass, failureId } from '../core/failure/index.ts'
 import type { Ids } from '../core/ids/index.ts'
-import { toStorable } from '../core/json/index.ts'
 import type { Route } from '../core/route/index.ts'
-import {
-  type Attempt,
-  type Counters,
-  letterOf,
-  type NewWork,
-  type Note,
-  type SettledState,
-} from '../core/work/index.ts'
+import { letterOf } from '../core/work/index.ts'
 import type { CommitResult, Found, Guard, Store, Write } from '../ports/store.ts'
 import type { Commits } from './commits.ts'
+import type { Decision, DecisionBase, Held } from './decision.ts'
+import type { EventPlan } from './event-plan.ts'
+import { concerns, type Failures, NO_FAILURE_CHANGE } from './failures/index.ts'
 import type { Item } from './item.ts'
-import { scrubOf } from './sensitive.ts'
+import { newLetter, storableError } from './letters.ts'
 
-/** What every decision says of the item. */
-export interface DecisionBase {
-  readonly counters: Counters
-  readonly note: Note
-  /** Besides the lease. */
-  readonly guards: readonly Guard[]
-  /** Besides the item and its dead letter: ledger, emitted events, follow-up work. */
-  readonly writes: readonly Write[]
-  readonly attempt: Attempt | null
-  /** What the action gave: those that end with the item are told by it. */
-  readonly said?: unknown
-}
-
-export type Decision = DecisionBase &
-  (
-    | { readonly to: Exclude<SettledState, 'dead'> }
-    | { readonly to: 'again'; readonly delayMs: number }
-    | {
-        readonly to: 'dead'
-        readonly class: FailureClass
-        readonly reason: DeadLetterReason
-        readonly error: string
-      }
-  )
+export type { Decision, DecisionBase, Held }
+export { newLetter, storableError }
 
 export type Settlement =
   | { readonly ok: true; readonly result: Extract<CommitResult, { ok: true }> }
   /** Somebody else owns the item now, or it is settled. */
   | { readonly ok: false; readonly why: 'stale'; readonly found: Found | null }
-  /** One of the decision's own guards; `index` counts within them. */
+  /** One of the decision's own guards, or of those that end with it; `index` counts within them, in their order. */
   | { readonly ok: false; readonly why: 'guard'; readonly index: number; readonly found: Found | null }
-
-/** What a decision is about; `owner` is needed only to hold it by a lease. */
-export type Held = Pick<Item, 'work' | 'event'>
 
 export interface Settler {
   settle(item: Item, route: Route | null, decision: Decision): Promise<Settlement>
@@ -69,28 +38,70 @@ export interface Settler {
 
 const VERSION_RACES_MAX = 5
 
+/** What ends one item, besides the guards of its decision. */
+interface Parts {
+  /** Of its dead letter. */
+  readonly guards: readonly Guard[]
+  readonly writes: readonly Write[]
+  readonly plans: readonly EventPlan[]
+}
+
 export function makeSettler(deps: {
   readonly store: Store
   readonly commits: Commits
   readonly ids: Ids
+  readonly failures: Failures
+  settleBirths(plan: EventPlan, outcome: Pick<Settlement, 'ok'>, result: CommitResult | null): void
 }): Settler {
-  const { store, commits, ids } = deps
+  const { store, commits, ids, failures } = deps
+
+  const partsOf = async (held: Held, route: Route | null, decision: Decision): Promise<Parts> => {
+    const letterId = letterOf(held.work)
+    const isConcerned = concerns(held, decision)
+    const ends = decision.to !== 'again' && decision.to !== 'parked'
+    const letter =
+      letterId === null || !(ends || isConcerned)
+        ? null
+        : await commits.stubbornly(() => store.forTenant(held.work.tenant).deadLetter(letterId))
+    const letterChange = changeLetter(held, route, decision, ends ? letter : null, ids)
+    const { writes, plans } = isConcerned
+      ? await failures.change(held, route, decision, letter)
+      : NO_FAILURE_CHANGE
+    return {
+      guards: letterChange.guards,
+      writes: [...itemWrites(held, decision), ...decision.writes, ...letterChange.writes, ...writes],
+      plans,
+    }
+  }
+
   const settleUnheld: Settler['settleUnheld'] = async (held, route, asDecided, hold) => {
-    const { work, event } = held
-    const decision = withStorableTexts(asDecided, event)
-    const letterId = letterOf(work)
+    const decision = asKept(asDecided, held)
+    const others = (decision.others ?? []).map((one) => ({
+      ...one,
+      decision: asKept(one.decision, one.held),
+    }))
+    const own = [
+      ...decision.guards,
+      ...others.flatMap((one) =>
+        one.hold === null ? one.decision.guards : [one.hold, ...one.decision.guards],
+      ),
+    ]
     for (let race = 0; race < VERSION_RACES_MAX; race += 1) {
-      const letter =
-        letterId === null || decision.to === 'again' || decision.to === 'parked'
-          ? null
-          : await commits.stubbornly(() => store.forTenant(work.tenant).deadLetter(letterId))
-      const letterChange = changeLetter(held, route, decision, letter, ids)
-      const guards = [hold, ...decision.guards, ...letterChange.guards]
-      const writes = [...itemWrites(held, decision), ...decision.writes, ...letterChange.writes]
-      const result = await commits.firmly(event.tenant, guards, writes, held)
+      const parts = [await partsOf(held, route, decision)]
+      for (const one of others) parts.push(await partsOf(one.held, one.route, one.decision))
+      const guards = [hold, ...own, ...parts.flatMap((one) => one.guards)]
+      const writes = parts.length === 1 ? (parts[0] as Parts).writes : parts.flatMap((one) => one.writes)
+      let result: CommitResult | null = null
+      try {
+        result = await commits.firmly(held.event.tenant, guards, writes, held)
+      } finally {
+        for (const { plans } of parts) {
+          for (const plan of plans) deps.settleBirths(plan, { ok: result?.ok === true }, result)
+        }
+      }
       if (result.ok) return { ok: true, result }
       if (result.guard === 0) return { ok: false, why: 'stale', found: result.found }
-      if (result.guard <= decision.guards.length) {
+      if (result.guard <= own.length) {
         return { ok: false, why: 'guard', index: result.guard - 1, found: result.found }
       }
     }
@@ -108,6 +119,18 @@ export function makeSettler(deps: {
   }
 }
 
+function asKept(decision: Decision, { work, event }: Held): Decision {
+  return withClass(withStorableTexts(decision, event), work.class)
+}
+
+/** An item that failed once keeps the class on its way to the end: by it a success is known to be one after a failure. */
+function withClass(decision: Decision, known: FailureClass | null): Decision {
+  const { to, note } = decision
+  if (known === null || note.class !== null) return decision
+  if (to !== 'again' && to !== 'merged' && to !== 'parked') return decision
+  return { ...decision, note: { ...note, class: known } }
+}
+
 /**
  * Error texts come from vendors and functions. They may hold what no store takes: the decision must not fail on them. And they
  * may quote what is sensitive in the event, which is not kept with them.
@@ -122,12 +145,6 @@ function withStorableTexts(decision: Decision, event: NewEvent): Decision {
     attempt: attempt?.error == null ? attempt : { ...attempt, error: kept(attempt.error) },
   }
   return cleaned.to === 'dead' ? { ...cleaned, error: kept(cleaned.error) } : cleaned
-}
-
-const ERROR_LENGTH_MAX = 2_000
-
-export function storableError(about: Pick<NewEvent, 'sensitive' | 'data' | 'headers'>, text: string): string {
-  return toStorable(scrubOf(about)(text), ERROR_LENGTH_MAX)
 }
 
 function itemWrites({ work }: Held, decision: Decision): readonly Write[] {
@@ -154,54 +171,23 @@ function changeLetter(
   replayed: DeadLetter | null,
   ids: Ids,
 ): LetterChange {
-  if (replayed !== null) return stepReplayed(replayed, decision)
+  if (replayed !== null) return stepReplayed(replayed, held.work, decision)
   if (decision.to !== 'dead') return NO_CHANGE
-  const { class: failureClass, reason, error, counters, note } = decision
-  const died = { class: failureClass, reason, error, attempts: counters.attempts, key: note.key }
+  const { class: failureClass, reason, error, counters, note, step } = decision
+  const died = {
+    class: failureClass,
+    reason,
+    error,
+    attempts: counters.attempts,
+    key: note.key,
+    ...(step === undefined ? {} : { step }),
+  }
   const row = newLetter(ids, held.work, held.event, route, died)
   return { guards: [], writes: [{ w: 'deadLetter.put', row }] }
 }
 
-/** The letter of work that died. */
-export function newLetter(
-  ids: Ids,
-  work: Pick<NewWork, 'id' | 'consumer'>,
-  event: Pick<NewEvent, 'id' | 'correlationId' | 'payloadHash'>,
-  route: Route | null,
-  died: {
-    readonly class: FailureClass
-    readonly reason: DeadLetterReason
-    readonly error: string
-    readonly attempts: number
-    readonly key: string | null
-    /** How far it came. */
-    readonly step?: string
-  },
-): NewDeadLetter {
-  return {
-    id: ids.deadLetter(),
-    version: 1,
-    state: 'open',
-    class: died.class,
-    reason: died.reason,
-    consumer: work.consumer,
-    eventId: event.id,
-    workId: work.id,
-    attempts: died.attempts,
-    replays: 0,
-    lastError: died.error,
-    key: died.key,
-    correlationId: event.correlationId,
-    payloadHash: event.payloadHash,
-    runbook: route?.document.deadLetter.runbook ?? null,
-    severity: route?.document.deadLetter.severity ?? 'medium',
-    step: died.step ?? null,
-    failureId: failureId(work.id),
-  }
-}
-
 /** A replay ends its dead letter, or opens it again: it never makes a second one. */
-function stepReplayed(letter: DeadLetter, decision: Decision): LetterChange {
+function stepReplayed(letter: DeadLetter, work: Held['work'], decision: Decision): LetterChange {
   if (letter.state !== 'replaying') return NO_CHANGE
   const event: DeadLetterEvent =
     decision.to === 'dead'
@@ -220,6 +206,13 @@ function stepReplayed(letter: DeadLetter, decision: Decision): LetterChange {
   assert(step.ok, 'a replaying dead letter can end')
   return {
     guards: [{ g: 'version', of: 'deadLetter', key: letter.id, version: letter.version }],
-    writes: [{ w: 'deadLetter.put', row: step.row }],
+    // A letter from before failures were kept gets that of its first replay that fails.
+    writes: [
+      { w: 'deadLetter.put', row: { ...step.row, failureId: letter.failureId ?? failureOf(work, decision) } },
+    ],
   }
+}
+
+function failureOf(work: Held['work'], { to }: Decision): NewDeadLetter['failureId'] {
+  return to === 'dead' ? failureId(work.id) : null
 }

@@ -1,0 +1,48 @@
+// What is decided about a work item: plain data, which src/engine/settle.ts turns into one commit.
+
+import type { DeadLetterReason } from '../core/dead-letter/index.ts'
+import type { FailureClass } from '../core/failure/index.ts'
+import type { Route } from '../core/route/index.ts'
+import type { Attempt, Counters, Note, SettledState } from '../core/work/index.ts'
+import type { Guard, Write } from '../ports/store.ts'
+import type { Item } from './item.ts'
+
+/** What a decision is about; `owner` is needed only to hold it by a lease. */
+export type Held = Pick<Item, 'work' | 'event'>
+
+/** What every decision says of the item. */
+export interface DecisionBase {
+  readonly counters: Counters
+  readonly note: Note
+  /** Besides the lease. */
+  readonly guards: readonly Guard[]
+  /** Besides the item, its failure and its dead letter: ledger, emitted events, follow-up work. */
+  readonly writes: readonly Write[]
+  readonly attempt: Attempt | null
+  /** What the action gave: those that end with the item are told by it. */
+  readonly said?: unknown
+  /** Items that end in the same commit, each with its own failure and dead letter. */
+  readonly others?: readonly OtherEnd[]
+}
+
+export type Decision = DecisionBase &
+  (
+    | { readonly to: Exclude<SettledState, 'dead'> }
+    | { readonly to: 'again'; readonly delayMs: number }
+    | {
+        readonly to: 'dead'
+        readonly class: FailureClass
+        readonly reason: DeadLetterReason
+        readonly error: string
+        /** How far it came. */
+        readonly step?: string
+      }
+  )
+
+export interface OtherEnd {
+  readonly held: Held
+  readonly route: Route | null
+  readonly decision: Decision
+  /** What must still be true of it; null: nothing but its own guards. */
+  readonly hold: Guard | null
+}

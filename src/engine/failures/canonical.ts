@@ -1,0 +1,69 @@
+// Events that tell what this system itself did: planned and matched like any event, and kept in the commit of what they tell.
+
+import { CANONICAL_HEADER, CANONICAL_SOURCE, type CanonicalSubject } from '../../core/canonical/index.ts'
+import { hashText } from '../../core/definition/index.ts'
+import type { NewEvent } from '../../core/event/index.ts'
+import type { Ids, TenantId } from '../../core/ids/index.ts'
+import { type JsonValue, parseJson, stringifyJson } from '../../core/json/index.ts'
+import { nextHeader } from '../emit.ts'
+import type { EventPlan, PlanEvent } from '../event-plan.ts'
+
+/** What it follows from; the whole of it is known by its correlation id. */
+export type CanonicalParent = Pick<
+  NewEvent,
+  'id' | 'objectType' | 'objectId' | 'correlationId' | 'traceId' | 'headers'
+>
+
+export interface CanonicalDraft {
+  readonly tenant: TenantId
+  readonly subject: CanonicalSubject
+  /** Nothing that is sensitive: it is kept and sent as it is. */
+  readonly data: { readonly [name: string]: JsonValue }
+  /** Names the very transition. */
+  readonly key: string
+  /** null: it follows from no event; then `object` says what it is about. */
+  readonly parent: CanonicalParent | null
+  readonly object?: { readonly type: string; readonly id: string }
+}
+
+/**
+ * Takes slots for what it matches: `writes` belong into the commit, and whoever made it settles the births of the plan
+ * (`settleBirths`), whatever came of it. Who may call it for work asks `isCanonical` of the work's event first.
+ */
+export function canonicalEvent(
+  deps: { readonly ids: Ids; readonly plan: PlanEvent },
+  { tenant, subject, data, key, parent, object }: CanonicalDraft,
+): EventPlan {
+  const text = stringifyJson(data)
+  const header = { ...nextHeader(headerOf(parent)), [CANONICAL_HEADER]: '1' }
+  const draft = {
+    id: deps.ids.event(),
+    tenant,
+    source: CANONICAL_SOURCE,
+    subject,
+    objectType: object?.type ?? parent?.objectType ?? null,
+    objectId: object?.id ?? parent?.objectId ?? null,
+    occurredAt: null,
+    correlationId: parent?.correlationId ?? deps.ids.uuid(),
+    causationId: parent?.id ?? null,
+    traceId: parent?.traceId ?? deps.ids.uuid().replaceAll('-', ''),
+    dedupKey: `${subject}:${key}`,
+    payloadHash: hashText(text),
+    headers: stringifyJson(header),
+    data: text,
+    raw: null,
+    sensitive: [],
+  }
+  // It is made once, with the transition: nothing can bring it again.
+  return deps.plan(draft, data, header, 0)
+}
+
+function headerOf(parent: CanonicalParent | null): JsonValue {
+  if (parent === null) return {}
+  try {
+    return parseJson(parent.headers)
+  } catch {
+    // Of an event that cannot be read here, nobody knows how far it came.
+    return {}
+  }
+}
