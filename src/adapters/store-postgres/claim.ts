@@ -28,7 +28,7 @@ const EVENT_NAMES = [...Object.keys(EVENT.columns), 'duplicates', 'lastDuplicate
 export function claimSql(schema: string): string {
   return (
     `SELECT c.now, c.next_due_at AS "nextDueAt", ${itemColumns(schema, '(c.item)', '(c.event)')} FROM ${schema}.claim(` +
-    '$1::uuid, $2::int8, $3::text[], $4::text[], $5::int8[], $6::int8, $7::int8, $8::text[]) AS c'
+    '$1::uuid, $2::int8, $3::text[], $4::text[], $5::int8[], $6::int8[], $7::int8, $8::int8, $9::text[]) AS c'
   )
 }
 
@@ -81,6 +81,10 @@ export function makeLeases(deps: GroupDeps): Leases {
       makeArray(
         'int8',
         slots.map(({ max }) => Math.max(0, max)),
+      ),
+      makeArray(
+        'int8',
+        slots.map(({ limit }) => limit),
       ),
       Math.max(0, request.max),
       Math.max(0, request.maxAlone),

@@ -6,60 +6,37 @@
 import {
   againWork,
   bearWork,
+  changeEscalation,
   doneEntry,
   type Moment,
   observeEntry,
+  putFailure,
   putLetter,
+  raiseEscalation,
   reserveEntry,
   settleEntry,
   settleWork,
 } from '../../core/commit/index.ts'
-import type { DeadLetter } from '../../core/dead-letter/index.ts'
-import { unreachable } from '../../core/errors/index.ts'
-import type { StoredEvent } from '../../core/event/index.ts'
-import type { EventId, Incarnation, TenantId, WorkId } from '../../core/ids/index.ts'
+import { assert, unreachable } from '../../core/errors/index.ts'
+import type { NewEscalation } from '../../core/escalation/index.ts'
+import type { TenantId, WorkId } from '../../core/ids/index.ts'
 import type { LedgerEntry } from '../../core/ledger/index.ts'
 import type { Instant } from '../../core/time/index.ts'
-import type { Attempt, Counters, Note, WorkRow } from '../../core/work/index.ts'
-import type { Commit, CommitResult, Found, Guard, StoreDump, Write } from '../../ports/store.ts'
+import type { Commit, CommitResult, Write } from '../../ports/store.ts'
+import {
+  type Changes,
+  findEscalation,
+  findRaised,
+  findWork,
+  type Loaded,
+  makeView,
+  putNewWork,
+  putWork,
+  type View,
+} from './changes.ts'
+import { checkGuard } from './guards.ts'
 import { joinKey } from './keys.ts'
-
-/** The part of a work row that a decision needs; every change gives the rest. */
-export type WorkHead = Pick<
-  WorkRow,
-  'tenant' | 'id' | 'state' | 'owner' | 'epoch' | 'dueAt' | 'alone' | 'processedAt'
->
-type ChangedWork = WorkHead & Counters & Note
-export type DedupRow = { readonly event: EventId; readonly until: Instant }
-type RecordRow = StoreDump['records'][number]
-
-/** The rows as they are under the group's locks, by `joinKey` of their keys. */
-export interface Loaded {
-  readonly now: Instant
-  readonly owners: ReadonlyMap<Incarnation, { readonly until: Instant; readonly fenced: boolean }>
-  readonly work: ReadonlyMap<string, WorkHead>
-  /** Those that are there. */
-  readonly events: ReadonlySet<string>
-  readonly dedup: ReadonlyMap<string, DedupRow>
-  readonly ledger: ReadonlyMap<string, LedgerEntry>
-  readonly deadLetters: ReadonlyMap<string, Pick<DeadLetter, 'version' | 'createdAt'>>
-  readonly records: ReadonlyMap<string, Pick<RecordRow, 'version'>>
-}
-
-/** The rows as they shall be. */
-export interface Changes {
-  readonly events: Omit<StoredEvent, 'duplicates' | 'lastDuplicateAt'>[]
-  readonly repeats: Map<string, { readonly event: EventId; readonly count: number; readonly lastAt: Instant }>
-  readonly matches: Map<string, Pick<StoredEvent, 'tenant' | 'id' | 'matched'>>
-  readonly dedup: Map<string, DedupRow>
-  readonly newWork: Map<string, WorkRow>
-  readonly work: Map<string, ChangedWork>
-  readonly attempts: (Attempt & { readonly tenant: TenantId; readonly work: WorkId })[]
-  readonly ledger: Map<string, LedgerEntry>
-  readonly deadLetters: Map<string, DeadLetter>
-  /** `body` null: the record goes. */
-  readonly records: Map<string, Omit<RecordRow, 'body'> & { readonly body: string | null }>
-}
+import { comeBack, comeIn, goOut, isLaned, noteVersion } from './lanes.ts'
 
 interface Decision {
   readonly results: readonly CommitResult[]
@@ -67,86 +44,21 @@ interface Decision {
 }
 
 export function decideGroup(commits: readonly Commit[], loaded: Loaded): Decision {
-  const changes: Changes = {
-    events: [],
-    repeats: new Map(),
-    matches: new Map(),
-    dedup: new Map(),
-    newWork: new Map(),
-    work: new Map(),
-    attempts: [],
-    ledger: new Map(),
-    deadLetters: new Map(),
-    records: new Map(),
-  }
+  const view = makeView(loaded)
   const results = commits.map((commit): CommitResult => {
     for (const [index, guard] of commit.guards.entries()) {
-      const refusal = checkGuard(loaded, commit.tenant, guard)
+      const refusal = checkGuard(view, commit.tenant, guard)
       if (refusal) return { ok: false, at: loaded.now, guard: index, found: refusal.found }
     }
     const leased: WorkId[] = []
-    const writing = { loaded, changes, leased, tenant: commit.tenant, born: new Set<string>() }
+    const writing = { ...view, leased, tenant: commit.tenant, born: new Set<string>() }
     for (const write of commit.writes) applyWrite(writing, write)
     return { ok: true, at: loaded.now, leased }
   })
-  return { results, changes }
+  return { results, changes: view.changes }
 }
 
-export function hasChanges(changes: Changes): boolean {
-  return Object.values(changes).some(
-    (rows: { size?: number; length?: number }) => (rows.size ?? rows.length) !== 0,
-  )
-}
-
-function checkGuard(loaded: Loaded, tenant: TenantId, guard: Guard): { readonly found: Found | null } | null {
-  switch (guard.g) {
-    case 'lease': {
-      const row = loaded.work.get(joinKey(tenant, guard.work))
-      const holds =
-        row?.state === 'leased' &&
-        row.owner === guard.owner &&
-        row.epoch === guard.epoch &&
-        loaded.owners.get(guard.owner)?.fenced === false
-      return holds ? null : { found: foundWork(row) }
-    }
-    case 'work': {
-      const row = loaded.work.get(joinKey(tenant, guard.work))
-      return row?.state === guard.state && row.epoch === guard.epoch ? null : { found: foundWork(row) }
-    }
-    case 'dedup': {
-      const row = loaded.dedup.get(joinKey(tenant, guard.source, guard.key))
-      return row === undefined || row.until <= loaded.now ? null : { found: { f: 'event', id: row.event } }
-    }
-    case 'unreserved': {
-      const entry = loaded.ledger.get(joinKey(tenant, guard.key))
-      return entry === undefined ? null : { found: { f: 'ledger', entry } }
-    }
-    case 'ledger': {
-      const entry = loaded.ledger.get(joinKey(tenant, guard.key))
-      const holds = entry?.state === guard.state && entry.work === guard.work && entry.epoch === guard.epoch
-      if (holds) return null
-      return { found: entry === undefined ? null : { f: 'ledger', entry } }
-    }
-    case 'version': {
-      const row =
-        guard.of === 'deadLetter'
-          ? loaded.deadLetters.get(joinKey(tenant, guard.key))
-          : loaded.records.get(joinKey(tenant, guard.of, guard.key))
-      if ((row?.version ?? 0) === guard.version) return null
-      return { found: row === undefined ? null : { f: 'version', version: row.version } }
-    }
-    default:
-      return unreachable(guard)
-  }
-}
-
-function foundWork(row: WorkHead | undefined): Found | null {
-  return row === undefined ? null : { f: 'work', state: row.state, owner: row.owner, epoch: row.epoch }
-}
-
-interface Writing {
-  readonly loaded: Loaded
-  readonly changes: Changes
+interface Writing extends View {
   readonly leased: WorkId[]
   readonly tenant: TenantId
   /** The events that the commit itself appends. */
@@ -163,8 +75,8 @@ function momentOf({ tenant, loaded: { now } }: Writing): Moment {
 }
 
 function applyWrite(writing: Writing, write: Write): void {
-  const { changes, tenant } = writing
-  const { now } = writing.loaded
+  const { changes, loaded, tenant } = writing
+  const { now } = loaded
   const moment = momentOf(writing)
   switch (write.w) {
     case 'event.append': {
@@ -179,14 +91,14 @@ function applyWrite(writing: Writing, write: Write): void {
     }
     case 'event.repeat': {
       const key = joinKey(tenant, write.event)
-      if (!writing.loaded.events.has(key)) break
+      if (!loaded.events.has(key)) break
       const before = changes.repeats.get(key)?.count ?? 0
       changes.repeats.set(key, { event: write.event, count: before + write.count, lastAt: now })
       break
     }
     case 'event.match': {
       const key = joinKey(tenant, write.event)
-      if (!writing.loaded.events.has(key)) break
+      if (!loaded.events.has(key)) break
       changes.matches.set(key, { tenant, id: write.event, matched: write.matched })
       break
     }
@@ -194,13 +106,25 @@ function applyWrite(writing: Writing, write: Write): void {
       addWork(writing, write)
       break
     case 'work.settle':
-      changeWork(writing, write.work, (row) => settleWork(moment, row, write))
+      settle(writing, write)
       break
-    case 'work.again':
-      changeWork(writing, write.work, (row) => againWork(moment, row, write))
+    case 'work.again': {
+      const row = findWork(writing, tenant, write.work)
+      if (row === undefined) break
+      const again = againWork(moment, row, write)
+      if (isLaned(row) && !row.hasPlace) comeBack(writing, row, again)
+      else putWork(writing, again)
       break
+    }
+    case 'lane.leave': {
+      const row = findWork(writing, tenant, write.work)
+      if (!row?.hasPlace || !isLaned(row)) break
+      putWork(writing, { ...row, hasPlace: false })
+      goOut(writing, row, undefined)
+      break
+    }
     case 'attempt.append':
-      if (findWork(writing, joinKey(tenant, write.work)) !== undefined) {
+      if (findWork(writing, tenant, write.work) !== undefined) {
         changes.attempts.push({ ...write.attempt, tenant, work: write.work })
       }
       break
@@ -218,8 +142,23 @@ function applyWrite(writing: Writing, write: Write): void {
       break
     case 'deadLetter.put': {
       const key = joinKey(tenant, write.row.id)
-      const before = changes.deadLetters.get(key) ?? writing.loaded.deadLetters.get(key)
+      const before = changes.deadLetters.get(key) ?? loaded.deadLetters.get(key)
       changes.deadLetters.set(key, putLetter(moment, before, write.row))
+      break
+    }
+    case 'failure.put': {
+      const key = joinKey(tenant, write.row.id)
+      const before = changes.failures.get(key) ?? loaded.failures.get(key)
+      changes.failures.set(key, putFailure(moment, before, write.row))
+      break
+    }
+    case 'escalation.raise':
+      raise(writing, write.row)
+      break
+    case 'escalation.change': {
+      const key = joinKey(tenant, write.id)
+      const row = findEscalation(writing, key)
+      if (row) changes.escalations.set(key, changeEscalation(moment, row, write))
       break
     }
     case 'record.put': {
@@ -230,7 +169,7 @@ function applyWrite(writing: Writing, write: Write): void {
     case 'record.delete': {
       const { kind, key } = write
       const joined = joinKey(tenant, kind, key)
-      if (writing.loaded.records.has(joined)) {
+      if (loaded.records.has(joined)) {
         changes.records.set(joined, { tenant, kind, key, version: 0, body: null })
       }
       break
@@ -241,37 +180,34 @@ function applyWrite(writing: Writing, write: Write): void {
 }
 
 function addWork(writing: Writing, write: Extract<Write, { w: 'work.add' }>): void {
-  const { changes, leased, tenant } = writing
-  const { now, owners } = writing.loaded
+  const { leased, tenant, loaded } = writing
   const { work, lease } = write
-  if (!writing.born.has(work.eventId) && !writing.loaded.events.has(joinKey(tenant, work.eventId))) return
-  const owner = lease === null ? undefined : owners.get(lease)
-  const isLeased = owner !== undefined && !owner.fenced && now < owner.until
+  if (!writing.born.has(work.eventId) && !loaded.events.has(joinKey(tenant, work.eventId))) return
+  const { place, settle } = comeIn(writing, tenant, work, write.inPlaceOf)
+  const owner = lease === null ? undefined : loaded.owners.get(lease)
+  const isLeased = place !== 'waits' && owner !== undefined && !owner.fenced && loaded.now < owner.until
   if (isLeased) leased.push(work.id)
-  const key = joinKey(tenant, work.id)
-  // Two of one id in one commit: the second shall meet the first in the table, and the commit be refused.
-  const row = bearWork(momentOf(writing), work, write.delayMs, isLeased ? lease : null)
-  changes.newWork.set(changes.newWork.has(key) ? `${key} again` : key, row)
+  putNewWork(writing, bearWork(momentOf(writing), work, write.delayMs, isLeased ? lease : null, place))
+  settle()
 }
 
-function findWork({ changes, loaded }: Writing, key: string): WorkHead | undefined {
-  return changes.newWork.get(key) ?? changes.work.get(key) ?? loaded.work.get(key)
+function settle(writing: Writing, write: Extract<Write, { w: 'work.settle' }>): void {
+  const row = findWork(writing, writing.tenant, write.work)
+  if (row === undefined) return
+  const keeps = write.place === 'keep' && row.hasPlace
+  putWork(writing, { ...settleWork(momentOf(writing), row, write), hasPlace: keeps })
+  if (!isLaned(row)) return
+  goOut(writing, row, write.place)
+  if (write.laneVersion !== undefined) noteVersion(writing, row, write.laneVersion)
 }
 
-function changeWork(
-  writing: Writing,
-  id: WorkId,
-  change: <Row extends WorkHead>(row: Row) => Row & ChangedWork,
-): void {
-  const { changes, loaded, tenant } = writing
-  const key = joinKey(tenant, id)
-  const born = changes.newWork.get(key)
-  if (born !== undefined) {
-    changes.newWork.set(key, change(born))
-    return
-  }
-  const row = changes.work.get(key) ?? loaded.work.get(key)
-  if (row !== undefined) changes.work.set(key, change(row))
+function raise(writing: Writing, row: NewEscalation): void {
+  const { changes, tenant } = writing
+  const before = findRaised(writing, tenant, row.cause)
+  const key = joinKey(tenant, before?.id ?? row.id)
+  const isNew = findEscalation(writing, key) === undefined
+  assert(before !== undefined || isNew, `escalation ${row.id} exists already`)
+  changes.escalations.set(key, raiseEscalation(momentOf(writing), before, row))
 }
 
 function putEntry(
@@ -280,6 +216,11 @@ function putEntry(
   change: (before: LedgerEntry | undefined) => LedgerEntry | undefined,
 ): void {
   const joined = joinKey(tenant, key)
-  const entry = change(changes.ledger.get(joined) ?? loaded.ledger.get(joined))
-  if (entry !== undefined) changes.ledger.set(joined, entry)
+  const before = changes.ledger.get(joined) ?? loaded.ledger.get(joined)
+  const entry = change(before)
+  if (entry === undefined) return
+  if (before !== undefined && entry.generation > before.generation) {
+    changes.pastLedger.set(`${joined} ${before.generation}`, before)
+  }
+  changes.ledger.set(joined, entry)
 }

@@ -38,14 +38,20 @@ const FAILURES: Readonly<Record<string, Failure>> = {
 }
 
 /** Ids are the caller's own: one that exists already is not a race. */
-const OWN_KEYS: readonly (string | undefined)[] = ['event_pkey', 'work_pkey']
+const OWN_KEYS: readonly (string | undefined)[] = ['event_pkey', 'work_pkey', 'escalation_pkey']
 
 /** What a caller handed over cannot be written: nothing was sent. */
 export class Unwritable extends Error {
   override readonly name = 'Unwritable'
 }
 
+/** A row is there that was not when the group took its locks: nothing was sent. */
+export class Overtaken extends Error {
+  override readonly name = 'Overtaken'
+}
+
 export function classifyError(error: unknown): Failure {
+  if (error instanceof Overtaken) return 'again'
   if (error instanceof Unwritable) return 'refused'
   if (!(error instanceof pg.DatabaseError)) return 'lost'
   if (OWN_KEYS.includes(error.constraint)) return 'refused'

@@ -2,8 +2,9 @@
 //   1. BEGIN, lock and read every row that the group names, read the clock;
 //   2. write the rows that the decision changed, the group's id, COMMIT.
 //
-// Locks are taken in one order (owners, then table by table, each in the order of its keys), and rows are inserted in
-// one order too, so groups of several nodes wait for each other but never in a circle. Rows that are absent cannot be
+// Locks are taken in one order (owners, lanes, then table by table, each in the order of its keys), and rows are inserted in
+// one order too, so groups of several nodes wait for each other but never in a circle. Which lane an item is in never changes,
+// so lanes are found by the rows of the items before those are locked, and whoever has a lane knows who waits in it. Rows that are absent cannot be
 // locked: an insert that meets one after all fails the transaction, and the group is done anew.
 //
 // A connection lost before COMMIT was sent applied nothing. One lost after it is settled by the group's id: inserting
@@ -14,9 +15,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { PoolClient, QueryResult } from 'pg'
 import { assert } from '../../core/errors/index.ts'
 import type { Commit, CommitResult } from '../../ports/store.ts'
+import { hasChanges } from './changes.ts'
 import { type Pool, prepare, type Statement, sendAll } from './connection.ts'
-import { decideGroup, hasChanges } from './decide.ts'
-import { classifyError, toStoreError, Unwritable } from './errors.ts'
+import { decideGroup } from './decide.ts'
+import { classifyError, Overtaken, toStoreError, Unwritable } from './errors.ts'
 import { collectKeys } from './keys.ts'
 import { type GroupSql, loadStatements, makeGroupSql, readLoaded, storeStatements } from './rows.ts'
 
@@ -92,6 +94,7 @@ async function tryGroup(deps: GroupDeps, sql: GroupSql, commits: readonly Commit
     if (hasChanges(decision.changes)) statements = storeStatements(sql, groupId, loaded, decision.changes)
   } catch (error) {
     await release(client, null)
+    if (error instanceof Overtaken) return { results: null, error }
     return { results: null, error: new Unwritable(String(error), { cause: error }) }
   }
   if (statements.length === 0) {

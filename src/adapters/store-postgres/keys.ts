@@ -16,6 +16,10 @@ export function joinKey(...parts: readonly string[]): string {
   return joined
 }
 
+export function laneKey(tenant: TenantId, consumer: string, key: string): string {
+  return joinKey(tenant, consumer, key)
+}
+
 /** 16 bytes of SHA-256. The ledger compares the whole key on a hit; for a dedup window 2^64 keys are far away. */
 export function hashKey(joined: string): Buffer {
   return createHash('sha256').update(joined).digest().subarray(0, 16)
@@ -29,9 +33,17 @@ export interface RowKeys {
   readonly dedup: Set<string>
   readonly ledger: Set<string>
   readonly deadLetters: Map<string, { readonly tenant: TenantId; readonly id: string }>
+  readonly failures: Map<string, { readonly tenant: TenantId; readonly id: string }>
+  readonly escalations: Map<string, { readonly tenant: TenantId; readonly id: string }>
+  /** Causes of which the raised escalation is wanted. */
+  readonly causes: Map<string, { readonly tenant: TenantId; readonly cause: string }>
   readonly records: Map<string, { readonly tenant: TenantId; readonly kind: string; readonly key: string }>
-  /** Made by the group itself: touched, but not there yet. */
-  readonly born: Set<string>
+  /** Items that may come into their lane or leave it; which lane that is, only their rows say. */
+  readonly movers: Map<string, { readonly tenant: TenantId; readonly id: string }>
+  /** Lanes that new items come into or leave, as often as they do: each time somebody who waits may get a place. */
+  readonly laneSteps: string[]
+  /** Made by the group itself: touched, but not there yet. With the lane, if it has one. */
+  readonly born: Map<string, string | null>
   readonly bornEvents: Set<string>
 }
 
@@ -42,8 +54,13 @@ const makeRowKeys = (): RowKeys => ({
   dedup: new Set(),
   ledger: new Set(),
   deadLetters: new Map(),
+  failures: new Map(),
+  escalations: new Map(),
+  causes: new Map(),
   records: new Map(),
-  born: new Set(),
+  movers: new Map(),
+  laneSteps: [],
+  born: new Map(),
   bornEvents: new Set(),
 })
 
@@ -57,17 +74,21 @@ export function collectKeys(commits: readonly Commit[]): RowKeys {
   return keys
 }
 
-/** The same as texts, for the gatherer. Owners are left out: commits only look at them. */
+/**
+ * The same as texts, for the gatherer. Owners are left out: commits only look at them. So are lanes and escalations, which many
+ * commits of one group share: those are done one after the other (decide.ts).
+ */
 export function touchesOf(commit: Commit): readonly string[] {
   const keys = collectKeys([commit])
   const touches: string[] = []
   for (const key of keys.work.keys()) touches.push(`work ${key}`)
-  for (const key of keys.born) if (!keys.work.has(key)) touches.push(`work ${key}`)
+  for (const key of keys.born.keys()) if (!keys.work.has(key)) touches.push(`work ${key}`)
   for (const key of keys.events.keys()) touches.push(`event ${key}`)
   for (const key of keys.bornEvents) touches.push(`event ${key}`)
   for (const key of keys.dedup) touches.push(`dedup ${key}`)
   for (const key of keys.ledger) touches.push(`ledger ${key}`)
   for (const key of keys.deadLetters.keys()) touches.push(`deadLetter ${key}`)
+  for (const key of keys.failures.keys()) touches.push(`failure ${key}`)
   for (const key of keys.records.keys()) touches.push(`record ${key}`)
   return touches
 }
@@ -75,6 +96,16 @@ export function touchesOf(commit: Commit): readonly string[] {
 function addWork(keys: RowKeys, tenant: TenantId, id: string): void {
   const key = joinKey(tenant, id)
   if (!keys.born.has(key)) keys.work.set(key, { tenant, id })
+}
+
+/** One that is settled, tried again or moved in its lane. */
+function addMover(keys: RowKeys, tenant: TenantId, id: string): void {
+  const key = joinKey(tenant, id)
+  const lane = keys.born.get(key)
+  if (lane != null) keys.laneSteps.push(lane)
+  if (lane !== undefined) return
+  keys.work.set(key, { tenant, id })
+  keys.movers.set(key, { tenant, id })
 }
 
 function addEvent(keys: RowKeys, tenant: TenantId, id: string): void {
@@ -105,6 +136,8 @@ function addGuard(keys: RowKeys, tenant: TenantId, guard: Guard): void {
     case 'version':
       if (guard.of === 'deadLetter')
         keys.deadLetters.set(joinKey(tenant, guard.key), { tenant, id: guard.key })
+      else if (guard.of === 'escalation')
+        keys.escalations.set(joinKey(tenant, guard.key), { tenant, id: guard.key })
       else addRecord(keys, tenant, guard.of, guard.key)
       break
     default:
@@ -123,12 +156,16 @@ function addWrite(keys: RowKeys, tenant: TenantId, write: Write): void {
       addEvent(keys, tenant, write.event)
       break
     case 'work.add':
-      if (write.lease !== null) keys.owners.add(write.lease)
-      keys.born.add(joinKey(tenant, write.work.id))
-      addEvent(keys, tenant, write.work.eventId)
+      addNewWork(keys, tenant, write)
       break
     case 'work.settle':
+      addMover(keys, tenant, write.work)
+      if (typeof write.place === 'object') addMover(keys, tenant, write.place.to)
+      break
     case 'work.again':
+    case 'lane.leave':
+      addMover(keys, tenant, write.work)
+      break
     case 'attempt.append':
       addWork(keys, tenant, write.work)
       break
@@ -143,6 +180,17 @@ function addWrite(keys: RowKeys, tenant: TenantId, write: Write): void {
     case 'deadLetter.put':
       keys.deadLetters.set(joinKey(tenant, write.row.id), { tenant, id: write.row.id })
       break
+    case 'failure.put':
+      keys.failures.set(joinKey(tenant, write.row.id), { tenant, id: write.row.id })
+      break
+    case 'escalation.raise': {
+      const { cause } = write.row
+      keys.causes.set(joinKey(tenant, cause), { tenant, cause })
+      break
+    }
+    case 'escalation.change':
+      keys.escalations.set(joinKey(tenant, write.id), { tenant, id: write.id })
+      break
     case 'record.put':
     case 'record.delete':
       addRecord(keys, tenant, write.kind, write.key)
@@ -150,4 +198,15 @@ function addWrite(keys: RowKeys, tenant: TenantId, write: Write): void {
     default:
       unreachable(write)
   }
+}
+
+function addNewWork(keys: RowKeys, tenant: TenantId, write: Extract<Write, { w: 'work.add' }>): void {
+  const { work, lease, inPlaceOf } = write
+  if (lease !== null) keys.owners.add(lease)
+  const lane = work.lane === undefined ? null : laneKey(tenant, work.consumer, work.lane.key)
+  keys.born.set(joinKey(tenant, work.id), lane)
+  addEvent(keys, tenant, work.eventId)
+  if (lane === null) return
+  keys.laneSteps.push(lane)
+  if (inPlaceOf !== undefined) addMover(keys, tenant, inPlaceOf)
 }

@@ -4,6 +4,8 @@
 // order of the bytes on every server. Keys made by somebody's payload (dedup, ledger) are looked up by a 16-byte hash:
 // their order is random by nature, and a short key keeps the index small.
 
+import { LANES } from './lanes-migration.ts'
+
 export interface Migration {
   readonly number: number
   readonly name: string
@@ -350,4 +352,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 2, name: 'follow-ups and dead letters by state', sql: SECOND },
   { number: 3, name: 'open entries by their work', sql: THIRD },
   { number: 4, name: 'bodies that are not JSON, and duplicates', sql: FOURTH },
+  { number: 5, name: 'lanes, generations, failures, escalations', sql: LANES },
 ]

@@ -1,40 +1,33 @@
-// Retention: events that nothing needs any more go, with everything that hangs on them.
+// Retention: one call goes on with the walk where the call before ended, over events, then entries of the ledger, then lanes and
+// escalations.
 //
-// What is about to go is locked first, and whatever somebody else holds is passed over: this never waits, so it stands in
-// nobody's way. New work for an event needs the event's row, so once that is locked the rest can be counted on.
+// What is about to go is locked without waiting, and looked at once more under its lock; what somebody holds is for the next walk.
 
-import type { QueryResult } from 'pg'
 import type { Pruned, PruneRequest } from '../../core/retention/index.ts'
-import {
-  CLOSED_LETTERS,
-  FINAL_WORK,
-  keeperOf,
-  keepMsOf,
-  OPEN_ENTRIES,
-  pruneEnd,
-} from '../../core/retention/index.ts'
+import { keepMsOf, longestKeepMs, OPEN_ENTRIES, youngestEntry } from '../../core/retention/index.ts'
 import type { Instant } from '../../core/time/index.ts'
-import { type Pool, prepare, sendAll } from './connection.ts'
+import { type Pool, prepare } from './connection.ts'
 import { classifyError, toStoreError } from './errors.ts'
-import { hashKey, joinKey } from './keys.ts'
 import { escapeText, makeArray } from './parameters.ts'
+import { pruneEvents } from './prune-events.ts'
 
-interface OldEvent {
-  readonly id: string
-  readonly keeper: string | null
-  readonly hash: Buffer
+type Gone = { -readonly [Name in keyof Omit<Pruned, 'next'>]: number }
+
+interface Walking {
+  readonly pool: Pool
+  readonly schema: string
+  readonly request: PruneRequest
+  readonly now: Instant
 }
 
-type Gone = Omit<Pruned, 'next'>
-
-const NONE: Gone = { events: 0, work: 0, attempts: 0, deadLetters: 0, dedup: 0 }
 const TRIES = 3
 
 /** Deleting twice is deleting once, so a lost answer is asked for again. */
-export async function pruneEvents(pool: Pool, schema: string, request: PruneRequest): Promise<Pruned> {
+export async function pruneRows(pool: Pool, schema: string, request: PruneRequest): Promise<Pruned> {
   for (let tried = 1; ; tried += 1) {
     try {
-      return await tryPrune(pool, schema, request)
+      const [clock] = (await pool.query(prepare(`SELECT ${schema}.now_ms() AS now`))).rows
+      return await walk({ pool, schema, request, now: clock.now })
     } catch (error) {
       const failure = classifyError(error)
       if (tried >= TRIES || (failure !== 'lost' && failure !== 'again')) throw toStoreError(error)
@@ -42,177 +35,136 @@ export async function pruneEvents(pool: Pool, schema: string, request: PruneRequ
   }
 }
 
-async function tryPrune(pool: Pool, schema: string, request: PruneRequest): Promise<Pruned> {
-  const { tenant, after, scanMax } = request
-  const [clock] = (await pool.query(prepare(`SELECT ${schema}.now_ms() AS now`))).rows
-  const now: Instant = clock.now
+/** A position is an event's id, or the name of another walk and where it stands. */
+async function walk(walking: Walking): Promise<Pruned> {
+  const { request } = walking
+  const gone: Gone = {
+    ...{ events: 0, work: 0, attempts: 0, deadLetters: 0, dedup: 0, failures: 0 },
+    ...{ ledger: 0, lanes: 0, escalations: 0 },
+  }
+  const [, name = 'events', place = request.after ?? ''] =
+    /^(ledger|lanes|escalations) (.*)$/s.exec(request.after ?? '') ?? []
+  let left = request.scanMax
+  if (name === 'events') {
+    const events = await pruneEvents(walking.pool, walking.schema, request, {
+      now: walking.now,
+      after: place,
+      max: left,
+    })
+    Object.assign(gone, events.gone)
+    left -= events.seen
+    if (events.last !== null) return { ...gone, next: events.last === '' ? null : events.last }
+  }
+  if (name === 'events' || name === 'ledger') {
+    const entries = await pruneLedger(walking, name === 'ledger' ? place : '', left)
+    gone.ledger = entries.gone
+    left -= entries.seen
+    if (entries.last !== null) return { ...gone, next: `ledger ${entries.last}` }
+  }
+  for (const kind of ['lanes', 'escalations'] as const) {
+    if (kind === 'lanes' && name === 'escalations') continue
+    const idle = await pruneIdle(walking, kind, left)
+    gone[kind] = idle.gone
+    left -= idle.gone
+    if (idle.isMore) return { ...gone, next: `${kind} ` }
+  }
+  return { ...gone, next: null }
+}
+
+/** By age. A key goes whole, by its latest generation: were that one alone to go, an earlier one would speak for the key. */
+async function pruneLedger(
+  { pool, schema, request, now }: Walking,
+  place: string,
+  max: number,
+): Promise<{ readonly gone: number; readonly seen: number; readonly last: string | null }> {
+  const keep = request.ledger
+  if (keep === undefined) return { gone: 0, seen: 0, last: null }
+  const [, at = '-1', key = ''] = /^(\d+) (.*)$/s.exec(place) ?? []
   const { rows } = await pool.query(
     prepare(
-      'SELECT t.id, t.source, t.causation_id AS "causationId", t.dedup_key AS "dedupKey", t.received_at AS "receivedAt" ' +
-        `FROM ${schema}.event AS t WHERE t.tenant = $1::text AND t.id > $2::text AND t.id < $3::text ` +
-        'ORDER BY t.id LIMIT $4::int8',
-      [escapeText(tenant), escapeText(after ?? ''), pruneEnd(request, now), scanMax + 1],
+      'SELECT t.hash, t.key, t.consumer, t.state, t.created_at AS "createdAt", t.settled_at AS "settledAt" ' +
+        `FROM ${schema}.ledger AS t WHERE t.tenant = $1::text AND t.created_at <= $2::int8 ` +
+        'AND t.created_at >= $3::int8 AND (t.created_at, t.key) > ($3::int8, $4::text) ' +
+        'ORDER BY t.created_at, t.key LIMIT $5::int8',
+      [escapeText(request.tenant), youngestEntry(keep, now), at, escapeText(key), max + 1],
     ),
   )
-  const seen = rows.slice(0, scanMax)
-  const old = seen
-    .filter((row) => row.receivedAt + keepMsOf(request, row.source) <= now)
-    .map((row) => ({
-      id: row.id,
-      keeper: keeperOf(row),
-      hash: hashKey(joinKey(tenant, row.source, row.dedupKey)),
-    }))
-  const gone = old.length === 0 ? NONE : await deleteOld(pool, schema, tenant, now, old)
-  return { ...gone, next: rows.length > seen.length ? (seen.at(-1)?.id ?? null) : null }
+  const seen = rows.slice(0, max)
+  const old = seen.filter(
+    (row) =>
+      !OPEN_ENTRIES.includes(row.state) &&
+      (row.settledAt ?? row.createdAt) + keepMsOf(keep, row.consumer) <= now,
+  )
+  const last = seen.at(-1)
+  return {
+    gone: old.length === 0 ? 0 : await deleteEntries(pool, schema, old),
+    seen: seen.length,
+    last: rows.length > seen.length ? (last === undefined ? place : `${last.createdAt} ${last.key}`) : null,
+  }
 }
 
-async function deleteOld(
-  pool: Pool,
-  schema: string,
-  tenant: string,
-  now: Instant,
-  old: readonly OldEvent[],
-): Promise<Gone> {
-  const ids = [
-    escapeText(tenant),
-    makeArray(
-      'text',
-      old.map(({ id }) => id),
-    ),
-  ]
-  const keepers = makeArray(
-    'text',
-    old.flatMap(({ keeper }) => keeper ?? []),
-  )
-  const hashes = makeArray(
-    'uuid',
-    old.map(({ hash }) => hash),
-  )
-  const locked = (what: string, table: string) =>
+interface OldEntry {
+  readonly hash: string
+  readonly settledAt: Instant | null
+}
+
+/** As they were seen, and their event gone. */
+async function deleteEntries(pool: Pool, schema: string, old: readonly OldEntry[]): Promise<number> {
+  const open = OPEN_ENTRIES.map((state) => `'${state}'`).join(', ')
+  const { rows } = await pool.query(
     prepare(
-      `SELECT ${what} FROM ${schema}.${table} AS t WHERE t.tenant = $1::text AND t.event_id = ANY ($2::text[]) ` +
-        'ORDER BY t.id FOR UPDATE SKIP LOCKED',
-      ids,
-    )
-  const counted = (table: string) =>
-    prepare(
-      `SELECT t.event_id AS event, count(*) AS count FROM ${schema}.${table} AS t ` +
-        'WHERE t.tenant = $1::text AND t.event_id = ANY ($2::text[]) GROUP BY t.event_id',
-      ids,
-    )
-  const client = await pool.connect()
-  try {
-    const [, causes, events, known, dedup, work, workCounts, letters, letterCounts, entries] = await sendAll(
-      client,
+      `WITH going AS MATERIALIZED (
+         SELECT t.hash FROM unnest($1::uuid[], $2::int8[]) AS k(hash, settled_at)
+         JOIN ${schema}.ledger AS t ON t.hash = k.hash
+         WHERE t.state NOT IN (${open}) AND t.settled_at IS NOT DISTINCT FROM k.settled_at
+           AND NOT EXISTS (SELECT FROM ${schema}.event AS e WHERE e.tenant = t.tenant AND e.id = t.event_id COLLATE "C")
+           AND NOT EXISTS (SELECT FROM ${schema}.ledger_past AS p WHERE p.hash = t.hash AND p.state IN (${open}))
+         FOR UPDATE OF t SKIP LOCKED
+       ), past AS (
+         DELETE FROM ${schema}.ledger_past AS p USING going AS g WHERE p.hash = g.hash RETURNING p.hash
+       ), latest AS (
+         DELETE FROM ${schema}.ledger AS l USING going AS g WHERE l.hash = g.hash RETURNING l.hash
+       )
+       SELECT (SELECT count(*) FROM past) + (SELECT count(*) FROM latest) AS count`,
       [
-        prepare('BEGIN'),
-        prepare(
-          `SELECT t.id FROM ${schema}.event AS t WHERE t.tenant = $1::text AND t.id = ANY ($2::text[])`,
-          [escapeText(tenant), keepers],
-        ),
-        prepare(
-          `SELECT t.id FROM ${schema}.event AS t WHERE t.tenant = $1::text AND t.id = ANY ($2::text[]) ` +
-            'ORDER BY t.id FOR UPDATE SKIP LOCKED',
-          ids,
-        ),
-        prepare(`SELECT t.hash, t.event FROM ${schema}.dedup AS t WHERE t.hash = ANY ($1::uuid[])`, [hashes]),
-        prepare(
-          `SELECT t.hash, t.event, t.until FROM ${schema}.dedup AS t WHERE t.hash = ANY ($1::uuid[]) ` +
-            'ORDER BY t.hash FOR UPDATE SKIP LOCKED',
-          [hashes],
-        ),
-        locked('t.id, t.event_id AS event, t.state', 'work'),
-        counted('work'),
-        locked('t.id, t.event_id AS event, t.state', 'dead_letter'),
-        counted('dead_letter'),
-        prepare(
-          `SELECT DISTINCT t.event_id AS event FROM ${schema}.work AS t JOIN ${schema}.ledger AS l ` +
-            `ON l.work = t.id COLLATE "default" AND l.tenant = t.tenant AND l.state IN (${quoted(OPEN_ENTRIES)}) ` +
-            'WHERE t.tenant = $1::text AND t.event_id = ANY ($2::text[])',
-          ids,
-        ),
-      ],
-    )
-    const windows = byHash(rowsOf(dedup))
-    const owned = byHash(rowsOf(known))
-    const own = new Set(rowsOf(events).map((row) => row.id))
-    const open = new Set([
-      ...rowsOf(entries).map((row) => row.event),
-      ...openOnes(rowsOf(work), rowsOf(workCounts), FINAL_WORK),
-      ...openOnes(rowsOf(letters), rowsOf(letterCounts), CLOSED_LETTERS),
-    ])
-    const there = new Set(rowsOf(causes).map((row) => row.id))
-    // By id: a cause is before what it caused, and goes with it if it can.
-    const going = old.filter(({ id, keeper, hash }) => {
-      const key = hash.toString('hex')
-      // A key of its own that somebody else holds is being looked at right now: it may be a duplicate that arrives.
-      const isFree = owned.get(key)?.event !== id || (windows.get(key)?.until ?? now + 1) <= now
-      const isGoing = own.has(id) && !open.has(id) && isFree && !(keeper !== null && there.has(keeper))
-      if (isGoing) there.delete(id)
-      return isGoing
-    })
-    const goingIds = new Set(going.map(({ id }) => id))
-    const idsOf = (rows: QueryResult['rows']) =>
-      makeArray(
-        'text',
-        rows.filter((row) => goingIds.has(row.event)).map((row) => row.id),
-      )
-    const gone = makeArray(
-      'text',
-      going.map(({ id }) => id),
-    )
-    const workIds = idsOf(rowsOf(work))
-    const drop = (table: string, where: string, values: readonly (string | Buffer)[]) =>
-      prepare(`DELETE FROM ${schema}.${table} WHERE ${where}`, [...values])
-    const answers = await sendAll(client, [
-      drop('attempt', 'tenant = $1::text AND work = ANY ($2::text[])', [escapeText(tenant), workIds]),
-      drop('work', 'id = ANY ($1::text[])', [workIds]),
-      drop('dead_letter', 'tenant = $1::text AND id = ANY ($2::text[])', [
-        escapeText(tenant),
-        idsOf(rowsOf(letters)),
-      ]),
-      drop('dedup', 'hash = ANY ($1::uuid[]) AND event = ANY ($2::text[])', [
         makeArray(
           'uuid',
-          going.map(({ hash }) => hash),
+          old.map(({ hash }) => Buffer.from(hash.replaceAll('-', ''), 'hex')),
         ),
-        gone,
-      ]),
-      drop('event_repeat', 'event = ANY ($1::text[])', [gone]),
-      drop('event', 'id = ANY ($1::text[])', [gone]),
-      prepare('COMMIT'),
-    ])
-    client.release()
-    const [attempts, works, deadLetters, keys, , deleted] = answers.map(({ rowCount }) => rowCount ?? 0)
-    return {
-      events: deleted ?? 0,
-      work: works ?? 0,
-      attempts: attempts ?? 0,
-      deadLetters: deadLetters ?? 0,
-      dedup: keys ?? 0,
-    }
-  } catch (error) {
-    // The transaction may be open still: the server ends it with the connection.
-    client.release(true)
-    throw error
-  }
+        makeArray(
+          'int8',
+          old.map(({ settledAt }) => settledAt),
+        ),
+      ],
+    ),
+  )
+  return rows[0].count
 }
 
-const rowsOf = (answer: QueryResult | undefined): QueryResult['rows'] => answer?.rows ?? []
+const IDLE = {
+  lanes: { table: 'lane', key: 'hash', where: 't.places = 0 AND t.waiting = 0', order: 't.consumer, t.key' },
+  escalations: { table: 'escalation', key: 'id', where: "t.state = 'acknowledged'", order: 't.id' },
+} as const
 
-const byHash = (rows: QueryResult['rows']) => new Map(rows.map((row) => [row.hash.replaceAll('-', ''), row]))
-
-const quoted = (names: readonly string[]) => names.map((name) => `'${name}'`).join(', ')
-
-/** Events with a row that is not closed, or that somebody else holds. */
-function openOnes(
-  rows: QueryResult['rows'],
-  counts: QueryResult['rows'],
-  closed: readonly string[],
-): string[] {
-  const left = new Map<string, number>(counts.map((row) => [row.event, row.count]))
-  for (const { event, state } of rows) {
-    if (closed.includes(state)) left.set(event, (left.get(event) ?? 0) - 1)
-  }
-  return [...left].filter(([, count]) => count !== 0).map(([event]) => event)
+/** What nobody has touched for as long as any event is kept, by age: all of it goes. */
+async function pruneIdle(
+  { pool, schema, request, now }: Walking,
+  kind: keyof typeof IDLE,
+  max: number,
+): Promise<{ readonly gone: number; readonly isMore: boolean }> {
+  const { table, key, where, order } = IDLE[kind]
+  const idle = `FROM ${schema}.${table} AS t WHERE t.tenant = $1::text AND ${where} AND t.updated_at <= $2::int8`
+  const values = [escapeText(request.tenant), now - longestKeepMs(request)]
+  const { rowCount } = await pool.query(
+    prepare(
+      `WITH going AS MATERIALIZED (SELECT t.tenant, t.${key} ${idle} ORDER BY t.updated_at, ${order} ` +
+        `LIMIT $3::int8 FOR UPDATE SKIP LOCKED) DELETE FROM ${schema}.${table} AS d USING going AS g ` +
+        `WHERE d.tenant = g.tenant AND d.${key} = g.${key}`,
+      [...values, max],
+    ),
+  )
+  const gone = rowCount ?? 0
+  if (gone < max) return { gone, isMore: false }
+  const { rows } = await pool.query(prepare(`SELECT EXISTS (SELECT ${idle}) AS "isMore"`, values))
+  return { gone, isMore: rows[0].isMore }
 }

@@ -6,7 +6,7 @@ import type { Page, PageRequest, StoreDump, SystemReads, TenantReads } from '../
 import { prepare, type Query, type Statement } from './connection.ts'
 import { decodeCursor, encodeCursor, type Value } from './cursor.ts'
 import { searchEvents } from './event-search.ts'
-import { hashKey, joinKey } from './keys.ts'
+import { hashKey, joinKey, laneKey } from './keys.ts'
 import { type ColumnType, escapeText, makeArray } from './parameters.ts'
 import { listRecords } from './records.ts'
 import { readLedgerEntry } from './rows.ts'
@@ -14,9 +14,13 @@ import { groupLetters, readOverview } from './summaries.ts'
 import {
   ATTEMPT,
   DEAD_LETTER,
+  ESCALATION,
   eventList,
   eventSummaryList,
+  FAILURE,
+  LANE,
   LEDGER,
+  LEDGER_ALL,
   RECORD,
   readEvent,
   selectList,
@@ -26,7 +30,9 @@ import {
 } from './tables.ts'
 
 const all = (table: Table) => selectList('t', Object.keys(table.columns))
-const ATTEMPT_FIELDS = Object.keys(ATTEMPT.columns).filter((name) => name !== 'tenant' && name !== 'work')
+const fieldsBut = (table: Table, names: readonly string[]) =>
+  Object.keys(table.columns).filter((name) => !names.includes(name))
+const ATTEMPT_FIELDS = fieldsBut(ATTEMPT, ['tenant', 'work'])
 
 type Filters = Readonly<Record<string, string | undefined>>
 
@@ -37,6 +43,8 @@ export function makeTenantReads(query: Query, schema: string, tenant: TenantId):
     return rows[0] ?? null
   }
 
+  const laneHash = (consumer: string, key: string) => hashKey(laneKey(tenant, consumer, key)).toString('hex')
+
   /** Newest first. `order` names the columns of the place in the list; the last one is unique. */
   const page = async <Row>(
     table: Table,
@@ -45,20 +53,24 @@ export function makeTenantReads(query: Query, schema: string, tenant: TenantId):
     options: {
       order?: readonly string[]
       olderThan?: string | undefined
+      /** What else the rows must be, in SQL; the list then has a name of its own. */
+      only?: { readonly list: string; readonly where: string } | undefined
       read?: (row: Record<string, unknown>) => Row
     } = {},
   ): Promise<Page<Row>> => {
     const order = options.order ?? ['id']
+    const list = options.only?.list ?? table.name
     const values: Value[] = [escapeText(tenant)]
     const parameter = (value: Value, type: string) => `$${values.push(value)}::${type}`
     const where = ['t.tenant = $1::text']
     for (const [name, value] of Object.entries(filters)) {
       if (value !== undefined) where.push(`t."${toColumn(name)}" = ${parameter(escapeText(value), 'text')}`)
     }
+    if (options.only !== undefined) where.push(options.only.where)
     if (options.olderThan !== undefined)
       where.push(`t.id < ${parameter(escapeText(options.olderThan), 'text')}`)
     if (request.cursor !== null) {
-      const place = decodeCursor(table.name, typesOf(table, order), request.cursor).map((value, index) =>
+      const place = decodeCursor(list, typesOf(table, order), request.cursor).map((value, index) =>
         parameter(
           typeof value === 'string' ? escapeText(value) : value,
           table.columns[order[index] as string] as string,
@@ -78,7 +90,7 @@ export function makeTenantReads(query: Query, schema: string, tenant: TenantId):
       nextCursor:
         last !== undefined && isMore
           ? encodeCursor(
-              table.name,
+              list,
               order.map((name) => last[name]),
             )
           : null,
@@ -122,6 +134,35 @@ export function makeTenantReads(query: Query, schema: string, tenant: TenantId):
       ),
     workList: ({ state, consumer, class: failure, ...request }) =>
       page(WORK, request, { state, consumer, class: failure }),
+    workMerged: (into) =>
+      query(
+        prepare(
+          `SELECT ${all(WORK)} FROM ${schema}.work AS t WHERE t.tenant = $1::text AND t."into" = $2::text ` +
+            'ORDER BY t.created_at, t.id',
+          [tenant, into].map(escapeText),
+        ),
+      ),
+    async lane(consumer, key) {
+      const fields = selectList('t', fieldsBut(LANE, ['hash', 'tenant']))
+      const sql = `SELECT ${fields} FROM ${schema}.lane AS t WHERE t.hash = $1::uuid AND t.tenant = $2::text`
+      const [row] = await query(prepare(sql, [laneHash(consumer, key), escapeText(tenant)]))
+      return row ?? null
+    },
+    laneWaiting: (consumer, key, limit) =>
+      query(
+        prepare(
+          `SELECT ${all(WORK)} FROM ${schema}.work AS t WHERE t.lane_hash = $1::uuid AND t.tenant = $2::text ` +
+            "AND t.state = 'waiting' ORDER BY t.created_at, t.id LIMIT $3::int8",
+          [laneHash(consumer, key), escapeText(tenant), limit],
+        ),
+      ),
+    laneHolders: (request) =>
+      page(
+        WORK,
+        request,
+        {},
+        { only: { list: 'holders', where: "t.has_place AND t.state IN ('parked', 'dead')" } },
+      ),
     attempts: (id) =>
       query(
         prepare(
@@ -135,13 +176,28 @@ export function makeTenantReads(query: Query, schema: string, tenant: TenantId):
       const row = await one(LEDGER, 't.hash = $2::uuid AND t.key = $3::text', [hash, key])
       return row === null ? null : readLedgerEntry(row)
     },
-    ledgerList: ({ state, ...request }) =>
-      page(LEDGER, request, { state }, { order: ['createdAt', 'key'], read: readLedgerEntry }),
+    async ledgerHistory(key) {
+      const rows = await query(
+        prepare(
+          `SELECT ${all(LEDGER_ALL)} FROM ${schema}.ledger_all AS t WHERE t.hash = $1::uuid AND t.tenant = $2::text ` +
+            'ORDER BY t.generation',
+          [hashKey(joinKey(tenant, key)).toString('hex'), escapeText(tenant)],
+        ),
+      )
+      return rows.map(readLedgerEntry)
+    },
+    ledgerList: ({ state, consumer, ...request }) =>
+      page(
+        LEDGER_ALL,
+        request,
+        { state, consumer },
+        { order: ['createdAt', 'key', 'generation'], read: readLedgerEntry },
+      ),
     async ledgerOfWork(id) {
       const rows = await query(
         prepare(
-          `SELECT ${all(LEDGER)} FROM ${schema}.ledger AS t WHERE t.tenant = $1::text AND t.work = $2::text ` +
-            "AND t.state IN ('reserved', 'unknown') ORDER BY t.created_at, t.key",
+          `SELECT ${all(LEDGER_ALL)} FROM ${schema}.ledger_all AS t WHERE t.tenant = $1::text AND t.work = $2::text ` +
+            "AND t.state IN ('reserved', 'unknown') ORDER BY t.created_at, t.key, t.generation",
           [tenant, id].map(escapeText),
         ),
       )
@@ -151,6 +207,17 @@ export function makeTenantReads(query: Query, schema: string, tenant: TenantId):
     deadLetters: ({ state, consumer, class: failure, reason, eventId, olderThan, ...request }) =>
       page(DEAD_LETTER, request, { state, consumer, class: failure, reason, eventId }, { olderThan }),
     deadLetterGroups: ({ state }) => groupLetters(query, schema, tenant, state),
+    failure: (id) => one(FAILURE, 't.id = $2::text', [id]),
+    failures: ({ state, consumer, class: failure, cause, ...request }) =>
+      page(FAILURE, request, { state, consumer, class: failure, cause }),
+    escalation: (id) => one(ESCALATION, 't.id = $2::text', [id]),
+    escalations: ({ state, consumer, unannounced, ...request }) =>
+      page(
+        ESCALATION,
+        request,
+        { state, consumer },
+        { only: unannounced && { list: ESCALATION.name, where: 'NOT t.is_announced' } },
+      ),
     async record(kind, key) {
       const row = await one(RECORD, 't.kind = $2::text AND t.key = $3::text', [kind, key])
       return row === null ? null : { version: row.version, body: row.body }
@@ -190,20 +257,27 @@ export function makeSystemReads(query: Query, snapshot: Snapshot, schema: string
       return counts
     },
     async dump(): Promise<StoreDump> {
-      const [events, work, attempts, ledger, deadLetters, records] = await snapshot([
-        prepare(`SELECT ${eventList(schema, 't')} FROM ${schema}.event AS t ORDER BY t.tenant, t.id`),
-        ordered(WORK, 't.tenant, t.id'),
-        ordered(ATTEMPT, 't.tenant, t.work, t.number, t.sequence', [...ATTEMPT_FIELDS, 'work']),
-        ordered(LEDGER, 't.tenant, t.key'),
-        ordered(DEAD_LETTER, 't.tenant, t.id'),
-        ordered(RECORD, 't.tenant, t.kind, t.key'),
-      ])
+      const [events, work, attempts, ledger, deadLetters, failures, escalations, lanes, records] =
+        await snapshot([
+          prepare(`SELECT ${eventList(schema, 't')} FROM ${schema}.event AS t ORDER BY t.tenant, t.id`),
+          ordered(WORK, 't.tenant, t.id'),
+          ordered(ATTEMPT, 't.tenant, t.work, t.number, t.sequence', [...ATTEMPT_FIELDS, 'work']),
+          ordered(LEDGER_ALL, 't.tenant, t.key, t.generation'),
+          ordered(DEAD_LETTER, 't.tenant, t.id'),
+          ordered(FAILURE, 't.tenant, t.id'),
+          ordered(ESCALATION, 't.tenant, t.id'),
+          ordered(LANE, 't.tenant, t.consumer, t.key', fieldsBut(LANE, ['hash'])),
+          ordered(RECORD, 't.tenant, t.kind, t.key'),
+        ])
       return {
         events: events.map(readEvent),
         work,
         attempts,
         ledger: ledger.map(readLedgerEntry),
         deadLetters,
+        failures,
+        escalations,
+        lanes,
         records,
       }
     },

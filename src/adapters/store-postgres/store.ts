@@ -20,7 +20,7 @@ import { classifyError, toStoreError } from './errors.ts'
 import { type BrokenCommit, makeGroupRunner } from './group.ts'
 import { touchesOf } from './keys.ts'
 import { migrate } from './migrate.ts'
-import { pruneEvents } from './prune.ts'
+import { pruneRows } from './prune.ts'
 import { makeSystemReads, makeTenantReads } from './reads.ts'
 
 export interface PostgresStoreOptions {
@@ -144,7 +144,7 @@ function makeStore(options: Resolved, writers: Pool, readers: Pool): Store {
     },
     async prune(request) {
       assertOpen()
-      return pruneEvents(writers, schema, request)
+      return pruneRows(writers, schema, request)
     },
     forTenant: (tenant) => makeTenantReads(read, schema, tenant),
     system: () => makeSystemReads(read, readSnapshot, schema),

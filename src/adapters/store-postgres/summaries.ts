@@ -41,6 +41,8 @@ const COUNTED = {
   leased: "work WHERE state = 'leased' AND tenant = $1::text",
   parked: "work WHERE state = 'parked' AND tenant = $1::text",
   openDeadLetters: "dead_letter WHERE state = 'open' AND tenant = $1::text",
+  raisedEscalations: "escalation WHERE state = 'raised' AND tenant = $1::text",
+  openFailures: "failure WHERE state = 'open' AND tenant = $1::text",
   unmatched: 'event WHERE matched = 0 AND tenant = $1::text',
 } as const
 

@@ -58,7 +58,14 @@ export const WORK_CHANGES = {
   httpStatus: 'int8',
   durationMs: 'float8',
   processedAt: 'int8',
+  expiresAt: 'int8',
+  hasPlace: 'bool',
+  isFrozen: 'bool',
+  into: 'text',
 } as const satisfies Columns
+
+/** What a step of its lane alone changes. */
+export const WORK_MOVES = { state: 'text', dueAt: 'int8', hasPlace: 'bool', isFrozen: 'bool' } as const
 
 export const WORK = makeTable('work', {
   tenant: 'text',
@@ -70,9 +77,27 @@ export const WORK = makeTable('work', {
   eventId: 'text',
   epoch: 'int8',
   createdAt: 'int8',
-  expiresAt: 'int8',
   replayOf: 'text',
+  element: 'int8',
+  lane: 'text',
+  generation: 'int8',
   ...WORK_CHANGES,
+})
+
+/** `laneHash` stands for the lane; no reader is shown it. */
+export const NEW_WORK = makeTable('work', { ...WORK.columns, laneHash: 'uuid' })
+
+/** `hash` stands for tenant, consumer and key. */
+export const LANE = makeTable('lane', {
+  hash: 'uuid',
+  tenant: 'text',
+  consumer: 'text',
+  key: 'text',
+  width: 'int8',
+  version: 'text',
+  places: 'int8',
+  waiting: 'int8',
+  updatedAt: 'int8',
 })
 
 export const ATTEMPT = makeTable('attempt', {
@@ -113,6 +138,10 @@ export const LEDGER = makeTable('ledger', {
   settledAt: 'int8',
 })
 
+/** The generations before the present one, and all of them. */
+export const LEDGER_PAST = makeTable('ledger_past', LEDGER.columns)
+export const LEDGER_ALL = makeTable('ledger_all', LEDGER.columns)
+
 export const DEAD_LETTER = makeTable('dead_letter', {
   tenant: 'text',
   id: 'text',
@@ -131,6 +160,49 @@ export const DEAD_LETTER = makeTable('dead_letter', {
   payloadHash: 'text',
   runbook: 'text',
   severity: 'text',
+  step: 'text',
+  failureId: 'text',
+  createdAt: 'int8',
+  updatedAt: 'int8',
+})
+
+export const FAILURE = makeTable('failure', {
+  tenant: 'text',
+  id: 'text',
+  state: 'text',
+  workId: 'text',
+  consumer: 'text',
+  eventId: 'text',
+  class: 'text',
+  reason: 'text',
+  key: 'text',
+  attempts: 'int8',
+  lastError: 'text',
+  willRetryAt: 'int8',
+  correlationId: 'text',
+  severity: 'text',
+  cause: 'text',
+  createdAt: 'int8',
+  updatedAt: 'int8',
+})
+
+export const ESCALATION = makeTable('escalation', {
+  tenant: 'text',
+  id: 'text',
+  cause: 'text',
+  consumer: 'text',
+  class: 'text',
+  reason: 'text',
+  severity: 'text',
+  runbook: 'text',
+  lastError: 'text',
+  workId: 'text',
+  version: 'int8',
+  state: 'text',
+  count: 'int8',
+  isAnnounced: 'bool',
+  acknowledgedBy: 'text',
+  note: 'text',
   createdAt: 'int8',
   updatedAt: 'int8',
 })
@@ -238,5 +310,50 @@ export function lockSql(
     `SELECT ${selectList('t', properties)} FROM ${unnest(types)} AS k(${columns.join(', ')}) ` +
     `JOIN ${schema}.${table.name} AS t ON ${columns.map((column) => `t.${column} = k.${column}`).join(' AND ')} ` +
     `ORDER BY ${columns.map((column) => `t.${column}`).join(', ')} FOR UPDATE OF t`
+  )
+}
+
+/** The lanes of the given items (tenants, ids) and those that new items come into (hashes). */
+export function lockLanesSql(schema: string): string {
+  return (
+    `SELECT ${selectList('t', Object.keys(LANE.columns))} FROM (${lanesOfMovers(schema, 1)} ` +
+    `UNION SELECT s.hash FROM unnest($3::uuid[]) AS s(hash)) AS k JOIN ${schema}.lane AS t ON t.hash = k.hash ` +
+    'ORDER BY t.hash FOR UPDATE OF t'
+  )
+}
+
+const lanesOfMovers = (schema: string, first: number) =>
+  `SELECT w.lane_hash AS hash FROM unnest($${first}::text[], $${first + 1}::text[]) AS m(tenant, id) ` +
+  `JOIN ${schema}.work AS w ON w.tenant = m.tenant AND w.id = m.id WHERE w.lane_hash IS NOT NULL`
+
+/**
+ * The named items (tenants, ids), and of each lane that items (tenants, ids) or new ones (hashes) come into or leave, the eldest
+ * that wait: as many as may get a place, which is one a step. The lanes are locked by then, so it is known who waits.
+ */
+export function lockWorkInLanesSql(schema: string, properties: readonly string[]): string {
+  return (
+    'WITH steps AS MATERIALIZED (SELECT s.hash, count(*) AS count FROM (' +
+    `${lanesOfMovers(schema, 3)} UNION ALL SELECT n.hash FROM unnest($5::uuid[]) AS n(hash)) AS s GROUP BY s.hash), ` +
+    'wanted AS MATERIALIZED (SELECT k.tenant, k.id FROM unnest($1::text[], $2::text[]) AS k(tenant, id) ' +
+    'UNION SELECT e.tenant, e.id FROM steps AS s CROSS JOIN LATERAL (' +
+    `SELECT w.tenant, w.id FROM ${schema}.work AS w WHERE w.lane_hash = s.hash AND w.state = 'waiting' ` +
+    'ORDER BY w.created_at, w.id LIMIT s.count) AS e) ' +
+    `SELECT ${selectList('t', properties)} FROM wanted AS k JOIN ${schema}.work AS t ` +
+    'ON t.tenant = k.tenant AND t.id = k.id ORDER BY t.tenant, t.id FOR UPDATE OF t'
+  )
+}
+
+/**
+ * The named escalations (tenants, ids) and the raised ones of causes (tenants, causes), in one order. Whoever waited for one may
+ * find that it is not raised any more; its state says so.
+ */
+export function lockEscalationsSql(schema: string): string {
+  const raised =
+    'SELECT e.tenant, e.id FROM unnest($3::text[], $4::text[]) AS c(tenant, cause) ' +
+    `JOIN ${schema}.escalation AS e ON e.tenant = c.tenant AND e.cause = c.cause AND e.state = 'raised'`
+  return (
+    `SELECT ${selectList('t', Object.keys(ESCALATION.columns))} FROM ` +
+    `(SELECT k.tenant, k.id FROM unnest($1::text[], $2::text[]) AS k(tenant, id) UNION ${raised}) AS k ` +
+    `JOIN ${schema}.escalation AS t ON t.tenant = k.tenant AND t.id = k.id ORDER BY t.tenant, t.id FOR UPDATE OF t`
   )
 }
