@@ -545,7 +545,7 @@ function makeApi(
     meter: engine.meter,
     reads: (tenant) => store.forTenant(tenant),
     deadLetters: behind(gate, pick(engine, ['ready', 'discard', 'edit', 'replay'])),
-    work: behind(gate, pick(engine, ['resolve', 'probe', 'retry', 'cancel'])),
+    work: behind(gate, pick(engine, ['resolve', 'probe', 'retry', 'cancel', 'allowed'])),
     replays: behind(gate, engine.replays),
     async health() {
       if (!gate.isOpen) return { ready: false, reasons: ['the node is starting'] }

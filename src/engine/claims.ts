@@ -22,6 +22,8 @@ export interface Claims {
   expect(tenant: TenantId, consumer: string): void
   /** A slot is free again: what was left for want of it can be claimed. */
   freed(alone: boolean): void
+  /** Whether work was due, when it last looked, that this node had no slot for. */
+  isBehind(): boolean
   /** No further claims; settles when the one under way is over. */
   stop(): Promise<void>
 }
@@ -153,6 +155,7 @@ export function makeClaims(
       schedule(0)
     },
     wake: (delayMs = 0) => schedule(delayMs),
+    isBehind: () => left === 'no-slot',
     expect(tenant, consumer) {
       const expected = { tenant, consumer }
       const isListed = leftovers.some((one) => one.tenant === tenant && one.consumer === consumer)

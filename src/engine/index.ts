@@ -7,5 +7,11 @@ export type { Accepted, Received } from './intake.ts'
 export type { Meter, Stats } from './meter.ts'
 export type { RejectionPage, Rejections } from './rejections.ts'
 export type { DeadLetterActions } from './replay.ts'
-export type { BulkReplay, BulkReplays, EventFilter, ReplayFilter } from './replays/index.ts'
+export {
+  type BulkReplay,
+  type BulkReplays,
+  type EventFilter,
+  listLetters,
+  type ReplayFilter,
+} from './replays/index.ts'
 export type { WorkActions } from './work-actions.ts'

@@ -17,11 +17,12 @@ import { type JsonValue, stringifyJson } from '../core/json/index.ts'
 import type { Route } from '../core/route/index.ts'
 import type { NewWork } from '../core/work/index.ts'
 import type { Guard, Write } from '../ports/store.ts'
-import { newIntake } from './intake-work.ts'
 import type { Commits } from './commits.ts'
 import { type Decided, decidedText } from './decided.ts'
 import type { EngineDeps } from './deps.ts'
+import { newIntake } from './intake-work.ts'
 import { lineOf } from './lines.ts'
+import { ledgerGuard } from './outcome.ts'
 import { newWork } from './plan.ts'
 import type { Registry } from './registry.ts'
 
@@ -40,8 +41,15 @@ export interface DeadLetterActions {
   replay(
     tenant: TenantId,
     id: DeadLetterId,
-    options: Decided & { readonly force: boolean },
+    options: Decided & ReplayOptions,
   ): Promise<{ readonly workId: WorkId }>
+}
+
+export interface ReplayOptions {
+  /** Also after replays in vain. */
+  readonly force: boolean
+  /** An effect that is there is made once more, on purpose. Needs a reason. */
+  readonly again?: boolean
 }
 
 /** A replay that has only to be committed; several may share a commit with what else belongs to it. */
@@ -55,7 +63,7 @@ export interface PreparedReplay {
 
 export interface Replayer extends DeadLetterActions {
   /** Throws AppError where the letter cannot be replayed. */
-  prepare(tenant: TenantId, letter: DeadLetter, force: boolean): Promise<PreparedReplay>
+  prepare(tenant: TenantId, letter: DeadLetter, options: ReplayOptions): Promise<PreparedReplay>
 }
 
 /** As much as a request of the API may hold. */
@@ -127,12 +135,26 @@ export function makeReplayer(
     throw new AppError('conflict', why)
   }
 
-  const prepare: Replayer['prepare'] = async (tenant, letter, force) => {
+  /** The effect of its key is made once more. Only one that is known to be there can be repeated. */
+  const repetitionOf = async (letter: DeadLetter): Promise<Repetition> => {
+    const entry = letter.key === null ? null : await store.forTenant(letter.tenant).ledger(letter.key)
+    if (entry === null || entry.state === 'released') return NO_REPETITION
+    if (entry.state !== 'done') {
+      const why = `the outcome of ${entry.key} is ${entry.state}; say what became of it before you repeat it`
+      throw new AppError('conflict', why)
+    }
+    return { generation: entry.generation + 1, guards: [ledgerGuard(entry)] }
+  }
+
+  const prepare: Replayer['prepare'] = async (tenant, letter, { force, again = false }) => {
     const event = await eventOf(letter)
-    const work = isIntake(letter) ? await intakeOf(letter, event) : routeWork(tenant, letter, event)
+    const { generation, guards } = again ? await repetitionOf(letter) : NO_REPETITION
+    const made = isIntake(letter) ? await intakeOf(letter, event) : routeWork(tenant, letter, event)
+    const work = generation === null ? made : { ...made, generation }
     const row = stepped(letter, { type: 'replay', work: work.id, force })
+    const action = generation === null ? 'REPLAYED' : 'REPEATED'
     return {
-      guards: [guardOf(letter)],
+      guards: [guardOf(letter), ...guards],
       writes: [
         { w: 'deadLetter.put', row },
         { w: 'work.add', work, lease: null, delayMs: 0 },
@@ -140,7 +162,7 @@ export function makeReplayer(
       work,
       told(decided) {
         const facts = { route: routeOf(letter), work: work.id, key: letter.key, attempt: row.replays }
-        log.control(lineOf('replay', 'REPLAYED', event, { ...facts, message: decidedText(decided) }))
+        log.control(lineOf('replay', action, event, { ...facts, message: decidedText(decided) }))
       },
     }
   }
@@ -168,12 +190,14 @@ export function makeReplayer(
           { w: 'deadLetter.put', row },
         ],
       )
-      tell('EDITED', letter, original, decided)
+      const change = `${letter.payloadHash} became ${copy.payloadHash}, of ${copy.id}`
+      tell('EDITED', letter, original, { ...decided, reason: `${decided.reason} (payload ${change})` })
       return { eventId: copy.id }
     },
 
-    async replay(tenant, id, { force, ...decided }) {
-      const prepared = await prepare(tenant, await find(tenant, id), force)
+    async replay(tenant, id, { force, again = false, ...decided }) {
+      mustSayWhy(again, decided)
+      const prepared = await prepare(tenant, await find(tenant, id), { force, again })
       const result = await commits.once(tenant, prepared.guards, prepared.writes)
       if (!result.ok) throw new AppError('conflict', 'the dead letter changed meanwhile')
       prepared.told(decided)
@@ -181,6 +205,20 @@ export function makeReplayer(
       return { workId: prepared.work.id }
     },
   }
+}
+
+interface Repetition {
+  /** null: as any other replay. */
+  readonly generation: number | null
+  readonly guards: readonly Guard[]
+}
+
+const NO_REPETITION: Repetition = { generation: null, guards: [] }
+
+/** A second effect on purpose is somebody's decision, whatever the environment. */
+export function mustSayWhy(again: boolean, { reason }: Decided): void {
+  if (again && reason == null)
+    throw new AppError('reason_required', 'a deliberate second effect needs a reason')
 }
 
 /** Its event could not be matched: no route has anything to do with it. */

@@ -20,6 +20,7 @@ import {
   type WorkState,
 } from '../core/work/index.ts'
 import type { Guard } from '../ports/store.ts'
+import { type AllowedAct, allowedActs, goesOn } from './allowed.ts'
 import type { Commits } from './commits.ts'
 import { type Decided, decidedText } from './decided.ts'
 import type { EngineConfig, EngineDeps } from './deps.ts'
@@ -48,6 +49,8 @@ export interface WorkActions {
   /** A ready item is due at once; a parked one looks again at what is known. */
   retry(tenant: TenantId, id: WorkId, decided: Decided): Promise<void>
   cancel(tenant: TenantId, id: WorkId, decided: Decided & { readonly reason: string }): Promise<void>
+  /** What may be done about an item, and about an effect of it, as they are. */
+  allowed(work: WorkRow, entry: LedgerEntry | null): Promise<readonly AllowedAct[]>
 }
 
 /** A person's word is a new start: the item has all its attempts again. */
@@ -102,6 +105,11 @@ export function makeWorkActions(
   }
 
   return {
+    async allowed(work, entry) {
+      const route = work.kind === 'intake' ? null : await registry.pinned(work.tenant, work.definition)
+      return allowedActs(work, route, entry)
+    },
+
     async resolve(tenant, id, { as, key, ...decided }) {
       const found = await find(tenant, id)
       const { work } = found
@@ -132,8 +140,8 @@ export function makeWorkActions(
       }
       // Another item has settled the doubt meanwhile: the ledger stands, and the person's word is about the item alone.
       // A function is parked over one of its effects: it goes on, with that settled or looking at it again.
-      const goesOn = found.route?.action.type === 'function'
-      if (!isWaiting && as === 'done' && entry.state !== 'done' && !goesOn) {
+      const isFunction = goesOn(found.route)
+      if (!isWaiting && as === 'done' && entry.state !== 'done' && !isFunction) {
         throw new AppError(
           'conflict',
           `the ledger entry is ${entry.state}; say released, and the item looks again`,
@@ -148,7 +156,7 @@ export function makeWorkActions(
       const base = { note, guards: [ledgerGuard(entry)], writes: isWaiting ? [word] : [], attempt: null }
       await settle(
         found,
-        as === 'done' && !goesOn
+        as === 'done' && !isFunction
           ? { ...base, to: 'done', counters: countersOf(work) }
           : { ...base, to: 'again', delayMs: 0, counters: AFRESH },
         action,

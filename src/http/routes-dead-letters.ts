@@ -2,13 +2,15 @@
 // discard.
 
 import type { FastifyInstance } from 'fastify'
-import { causeOf, type DeadLetterReason, type DeadLetterState } from '../core/dead-letter/index.ts'
+import type { DeadLetterReason, DeadLetterState } from '../core/dead-letter/index.ts'
 import { AppError } from '../core/errors/index.ts'
 import type { FailureClass } from '../core/failure/index.ts'
 import type { DeadLetterId, TenantId } from '../core/ids/index.ts'
 import type { JsonValue } from '../core/json/index.ts'
+import { listLetters } from '../engine/index.ts'
 import type { Log } from '../ports/log.ts'
 import type { HttpApi } from './api.ts'
+import { mustSayWhy } from './reasons.ts'
 import {
   deadLetterGroupsQuery,
   deadLettersQuery,
@@ -16,6 +18,7 @@ import {
   idParams,
   neededReasonBody,
   type PageQuery,
+  readTimes,
   reasonBody,
   replayBody,
   splitQuery,
@@ -27,7 +30,7 @@ import { showAttempt, showDeadLetter, showEnvelope, showLetterGroup, withJsonMem
 
 export function addDeadLetterRoutes(
   app: FastifyInstance,
-  api: Pick<HttpApi, 'reads' | 'deadLetters'>,
+  api: Pick<HttpApi, 'reads' | 'deadLetters' | 'about'>,
   limits: { readonly eventBodyLimit: number },
   log: Pick<Log, 'info'>,
 ): void {
@@ -37,6 +40,11 @@ export function addDeadLetterRoutes(
     readonly class?: FailureClass
     readonly reason?: DeadLetterReason
     readonly cause?: string
+    readonly key?: string
+    readonly correlationId?: string
+    readonly severity?: string
+    readonly from?: string
+    readonly to?: string
   }
   app.get<{ Querystring: ListQuery }>(
     '/dead-letters',
@@ -50,12 +58,10 @@ export function addDeadLetterRoutes(
       },
     },
     async (request) => {
-      const { consumer, cause, ...query } = splitQuery(request.query)
+      const { consumer, ...query } = readTimes(splitQuery(request.query))
       const filter = consumer === undefined ? query : { ...query, consumer: toConsumer(consumer) }
-      const { items, nextCursor } = await api.reads(request.caller.tenant).deadLetters(filter)
-      const found =
-        cause === undefined ? items : items.filter(({ lastError }) => causeOf(lastError) === cause)
-      return { items: found.map(showDeadLetter), nextCursor }
+      const { items, nextCursor } = await listLetters(api.reads(request.caller.tenant), filter)
+      return { items: items.map(showDeadLetter), nextCursor }
     },
   )
 
@@ -114,7 +120,7 @@ export function addDeadLetterRoutes(
     },
   )
 
-  app.post<{ Params: { id: DeadLetterId }; Body: { force: boolean; reason?: string } }>(
+  app.post<{ Params: { id: DeadLetterId }; Body: { force: boolean; again: boolean; reason?: string } }>(
     '/dead-letters/:id/replay',
     {
       config: { role: 'operator' },
@@ -131,8 +137,10 @@ export function addDeadLetterRoutes(
     },
     async (request, reply) => {
       const { tenant, actor } = request.caller
-      const { force, reason = null } = request.body
-      const { workId } = await api.deadLetters.replay(tenant, request.params.id, { force, reason, actor })
+      const { force, again, reason = null } = request.body
+      mustSayWhy(api.about, reason)
+      const options = { force, again, reason, actor }
+      const { workId } = await api.deadLetters.replay(tenant, request.params.id, options)
       reply.code(202)
       return { replayId: workId, accepted: 1, workId }
     },

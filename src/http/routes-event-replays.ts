@@ -7,6 +7,7 @@ import type { EventFilter } from '../engine/index.ts'
 import type { Log } from '../ports/log.ts'
 import type { HttpApi } from './api.ts'
 import { BODY_BYTES_MAX } from './body-limits.ts'
+import { mustSayWhy } from './reasons.ts'
 import { eventReplayBody, idParams, readTimes } from './schemas.ts'
 import { answer, integer, ref, shape, string } from './schemas-answers.ts'
 import { readBodies } from './sensitive.ts'
@@ -19,11 +20,12 @@ interface Body {
   }
   readonly dryRun: boolean
   readonly reason?: string
+  readonly perSecond?: number
 }
 
 export function addEventReplayRoutes(
   app: FastifyInstance,
-  api: Pick<HttpApi, 'reads' | 'replays'>,
+  api: Pick<HttpApi, 'reads' | 'replays' | 'about'>,
   log: Pick<Log, 'info'>,
 ): void {
   app.post<{ Body: Body }>(
@@ -46,10 +48,12 @@ export function addEventReplayRoutes(
     },
     async (request, reply) => {
       const { tenant, actor } = request.caller
-      const { dryRun, reason = null } = request.body
+      const { dryRun, perSecond, reason = null } = request.body
       const filter = readFilter(request.body)
       if (dryRun) return api.replays.previewEvents(tenant, filter)
-      const { id, total } = await api.replays.beginEvents(tenant, filter, { reason, actor })
+      mustSayWhy(api.about, reason)
+      const paced = perSecond === undefined ? {} : { perSecond }
+      const { id, total } = await api.replays.beginEvents(tenant, filter, { reason, actor, ...paced })
       reply.code(202)
       return { replayId: id, accepted: total }
     },

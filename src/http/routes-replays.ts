@@ -6,12 +6,14 @@ import { AppError } from '../core/errors/index.ts'
 import type { ReplayFilter } from '../engine/index.ts'
 import type { HttpApi } from './api.ts'
 import { BODY_BYTES_MAX } from './body-limits.ts'
+import { mustSayWhy } from './reasons.ts'
 import {
   bulkReplayBody,
   fields,
   idParams,
   type PageQuery,
   page,
+  readTimes,
   reasonBody,
   splitQuery,
   toConsumer,
@@ -19,14 +21,18 @@ import {
 import { answer, integer, pageOf, ref, shape, string } from './schemas-answers.ts'
 import { showReplay } from './shapes.ts'
 
+type AskedFilter = Omit<ReplayFilter, 'from' | 'to'> & { readonly from?: string; readonly to?: string }
+
 interface BulkBody {
-  readonly filter: ReplayFilter
+  readonly filter: AskedFilter
   readonly dryRun: boolean
   readonly force: boolean
+  readonly again: boolean
+  readonly perSecond?: number
   readonly reason?: string
 }
 
-export function addReplayRoutes(app: FastifyInstance, api: Pick<HttpApi, 'replays'>): void {
+export function addReplayRoutes(app: FastifyInstance, api: Pick<HttpApi, 'replays' | 'about'>): void {
   app.post<{ Body: BulkBody }>(
     '/dead-letters/replay',
     {
@@ -45,10 +51,18 @@ export function addReplayRoutes(app: FastifyInstance, api: Pick<HttpApi, 'replay
     },
     async (request, reply) => {
       const { tenant, actor } = request.caller
-      const { dryRun, force, reason = null } = request.body
+      const { dryRun, force, again, perSecond, reason = null } = request.body
       const filter = readFilter(request.body.filter)
-      if (dryRun) return api.replays.preview(tenant, filter, { force })
-      const { id, total } = await api.replays.begin(tenant, filter, { force, reason, actor })
+      if (dryRun) return api.replays.preview(tenant, filter, { force, again })
+      mustSayWhy(api.about, reason)
+      const paced = perSecond === undefined ? {} : { perSecond }
+      const { id, total } = await api.replays.begin(tenant, filter, {
+        force,
+        again,
+        reason,
+        actor,
+        ...paced,
+      })
       reply.code(202)
       return { replayId: id, accepted: total }
     },
@@ -110,7 +124,8 @@ export function addReplayRoutes(app: FastifyInstance, api: Pick<HttpApi, 'replay
   )
 }
 
-function readFilter({ consumer, ...filter }: ReplayFilter): ReplayFilter {
+function readFilter({ consumer, ...asked }: AskedFilter): ReplayFilter {
+  const filter = readTimes(asked)
   const others = Object.keys({ ...filter, ...(consumer !== undefined && { consumer }) })
   if (filter.ids !== undefined && others.length > 1) {
     const message = 'name letters or describe them, not both'

@@ -1,15 +1,13 @@
-// GET /v1/work, /v1/work/{id} and /v1/ledger; POST /v1/work/{id}/resolve, probe, retry and cancel: what people decide.
+// GET /v1/work and /v1/work/{id}; POST /v1/work/{id}/resolve, probe, retry and cancel: what people decide.
 
 import type { FastifyInstance } from 'fastify'
 import { AppError } from '../core/errors/index.ts'
 import type { FailureClass } from '../core/failure/index.ts'
 import type { TenantId, WorkId } from '../core/ids/index.ts'
-import type { LedgerState } from '../core/ledger/index.ts'
 import type { WorkState } from '../core/work/index.ts'
 import type { HttpApi } from './api.ts'
 import {
   idParams,
-  ledgerQuery,
   neededReasonBody,
   type PageQuery,
   reasonBody,
@@ -19,7 +17,7 @@ import {
   workQuery,
 } from './schemas.ts'
 import { answer, pageOf, ref } from './schemas-answers.ts'
-import { showLedgerEntry, showWork } from './shapes.ts'
+import { showWork } from './shapes.ts'
 import { readStory } from './story.ts'
 
 export function addWorkRoutes(app: FastifyInstance, api: Pick<HttpApi, 'reads' | 'work'>): void {
@@ -128,31 +126,6 @@ export function addWorkRoutes(app: FastifyInstance, api: Pick<HttpApi, 'reads' |
       const { tenant, actor } = request.caller
       await api.work.cancel(tenant, request.params.id, { actor, reason: request.body.reason })
       return showAgain(tenant, request.params.id)
-    },
-  )
-
-  type LedgerQuery = PageQuery & { state?: LedgerState; key?: string }
-  app.get<{ Querystring: LedgerQuery }>(
-    '/ledger',
-    {
-      schema: {
-        operationId: 'listLedger',
-        tags: ['ledger'],
-        summary: 'Effects by idempotency key, newest first; never a payload',
-        querystring: ledgerQuery,
-        response: { 200: answer('A page', pageOf(ref('LedgerEntry'))) },
-      },
-    },
-    async (request) => {
-      const reads = api.reads(request.caller.tenant)
-      const { key, ...query } = splitQuery(request.query)
-      if (key === undefined) {
-        const { items, nextCursor } = await reads.ledgerList(query)
-        return { items: items.map(showLedgerEntry), nextCursor }
-      }
-      const entry = await reads.ledger(key)
-      const matches = entry !== null && (query.state === undefined || query.state === entry.state)
-      return { items: matches ? [showLedgerEntry(entry)] : [], nextCursor: null }
     },
   )
 }

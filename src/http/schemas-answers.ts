@@ -159,8 +159,51 @@ const deadLetter = {
   updatedAt: instant,
   key: string,
   runbook: string,
+  step: {
+    ...string,
+    description: 'How far it came: `match`, `key`, `call`, `probe`, `function`, `effect <name>`, `batch` …',
+  },
 } as const
-const deadLetterOptional = ['key', 'runbook']
+const deadLetterOptional = ['key', 'runbook', 'step']
+const verdicts = ['would-skip', 'would-call', 'would-differ', 'would-wait', 'would-fail'] as const
+/** What a preview says of one letter, or of one route about an event. */
+const judged = {
+  verdict: oneOf(verdicts),
+  reason: string,
+  diff: {
+    ...listOf(
+      shape({
+        of: oneOf(['definition', 'code', 'payload']),
+        changes: {
+          ...listOf(
+            shape({
+              path: { ...string, description: 'Empty: all of it.' },
+              before: { ...nullable(string), description: 'As JSON text; null: it was not there.' },
+              after: { ...nullable(string), description: 'As JSON text; null: it is not there any more.' },
+            }),
+          ),
+          description: 'The first 50; none where what was before is not in the store any more.',
+        },
+      }),
+    ),
+    description: 'What is other than when it was tried before. Sensitive values are hidden.',
+  },
+  effect: {
+    ...shape({ key: string, generation: integer, workId: string, effectRef: nullable(string) }),
+    description: 'With would-skip: the effect that is there.',
+  },
+} as const
+const judgedOptional = ['diff', 'effect']
+const totals = shape(Object.fromEntries(verdicts.map((verdict) => [verdict, integer])))
+const cost = listOf(
+  shape({
+    host: string,
+    route: string,
+    calls: integer,
+    perMinute: { ...nullable(integer), description: 'The route’s rate limit; null: it has none.' },
+    minutes: { ...nullable({ type: 'number' }), description: 'How long the calls take at that rate.' },
+  }),
+)
 
 /** The shapes known by name, for `ref`. */
 /** As the specification of CloudEvents has it; what else stands there are extensions. */
@@ -315,8 +358,17 @@ export const SHARED: Readonly<Record<string, Schema>> = {
         createdAt: instant,
         proof: string,
         settledAt: instant,
+        work: {
+          ...nullable(shape({ id: string, state: oneOf(WORK_STATES), key: nullable(string) })),
+          description: 'In lists: the work item that made the effect, as it is now; null: it is gone.',
+        },
+        actions: {
+          ...listOf(oneOf(['done', 'released', 'probe', 'retry', 'cancel'])),
+          description:
+            'In lists: what may be done about `work` now. `done` and `released` are `resolve` with that word.',
+        },
       },
-      ['proof', 'settledAt'],
+      ['proof', 'settledAt', 'work', 'actions'],
     ),
     description: 'An idempotency key and what became of its effect.',
   },
@@ -359,6 +411,11 @@ export const SHARED: Readonly<Record<string, Schema>> = {
       },
       filter: { type: 'object', additionalProperties: true },
       force: boolean,
+      again: { ...boolean, description: 'Effects that are there are made once more.' },
+      perSecond: {
+        ...nullable({ type: 'number' }),
+        description: 'null: as quickly as the nodes take them up.',
+      },
       by: string,
       reason: nullable(string),
       createdAt: instant,
@@ -377,11 +434,9 @@ export const SHARED: Readonly<Record<string, Schema>> = {
               shape(
                 {
                   name: { ...string, description: 'A route, or the source where the event is in the way.' },
-                  verdict: oneOf(['would-skip', 'would-call', 'would-differ', 'would-wait', 'would-fail']),
-                  reason: string,
-                  diff: listOf(string),
+                  ...judged,
                 },
-                ['diff'],
+                judgedOptional,
               ),
             ),
           }),
@@ -389,13 +444,7 @@ export const SHARED: Readonly<Record<string, Schema>> = {
         description: 'The oldest of them.',
       },
       totals: {
-        ...shape({
-          'would-skip': integer,
-          'would-call': integer,
-          'would-differ': integer,
-          'would-wait': integer,
-          'would-fail': integer,
-        }),
+        ...totals,
         description: 'Of the consumers in `items`.',
       },
       calls: {
@@ -403,6 +452,7 @@ export const SHARED: Readonly<Record<string, Schema>> = {
         additionalProperties: integer,
         description: 'How many calls each host would get, for `items`.',
       },
+      cost: { ...cost, description: 'What these calls take of the rate limits.' },
       matched: { ...integer, description: 'How many events the filter finds in all.' },
       isCapped: { ...boolean, description: 'There are more events than `items`.' },
     }),
@@ -410,25 +460,9 @@ export const SHARED: Readonly<Record<string, Schema>> = {
   },
   ReplayPreview: {
     ...shape({
-      items: listOf(
-        shape(
-          {
-            id: string,
-            verdict: oneOf(['would-skip', 'would-call', 'would-differ', 'would-wait', 'would-fail']),
-            reason: string,
-            diff: listOf(string),
-          },
-          ['diff'],
-        ),
-      ),
+      items: listOf(shape({ id: string, ...judged }, judgedOptional)),
       totals: {
-        ...shape({
-          'would-skip': integer,
-          'would-call': integer,
-          'would-differ': integer,
-          'would-wait': integer,
-          'would-fail': integer,
-        }),
+        ...totals,
         description: 'Of the letters in `items`.',
       },
       calls: {
@@ -436,6 +470,7 @@ export const SHARED: Readonly<Record<string, Schema>> = {
         additionalProperties: integer,
         description: 'Calls by host, for the letters in `items`.',
       },
+      cost: { ...cost, description: 'What these calls take of the rate limits.' },
       matched: { ...integer, description: 'How many letters the filter finds in all.' },
       isCapped: { ...boolean, description: 'There are more letters than `items`.' },
     }),
@@ -462,6 +497,12 @@ export const SHARED: Readonly<Record<string, Schema>> = {
         class: nullable(oneOf(FAILURE_CLASSES)),
       }),
       shape({ type: { const: 'deadLetter' }, id: string, state: oneOf(DEAD_LETTER_STATES) }),
+      shape({ type: { const: 'failure' }, id: string, state: oneOf(FAILURE_STATES) }),
+      shape({
+        type: { const: 'escalation' },
+        id: { ...nullable(string), description: 'null: of whichever is raised for the cause.' },
+        cause: nullable(string),
+      }),
       shape({ type: { const: 'definitions' }, version: integer }),
       shape({ type: { const: 'replay' }, id: string }),
     ],

@@ -45,21 +45,34 @@ export const workQuery = fields({
   consumer: text,
   class: oneOf(FAILURE_CLASSES),
 })
+const ledgerKey = { ...text, maxLength: 2_048 } as const
 export const ledgerQuery = fields({
   ...page,
-  state: oneOf(LEDGER_STATES),
-  key: { ...text, maxLength: 2_048 },
+  state: { ...oneOf(LEDGER_STATES), description: '`unknown` are the outcomes that wait for a person.' },
+  consumer: text,
+  key: ledgerKey,
 })
+export const ledgerHistoryQuery = fields({ key: ledgerKey }, ['key'])
+/** What is not indexed: the newest ten thousand letters are looked at for one page. */
+const letterConditions = {
+  cause: { ...text, description: 'As the groups of dead letters tell it.' },
+  key: { ...ledgerKey, description: 'Under this idempotency key.' },
+  correlationId: { ...text, description: 'Of this chain of causes.' },
+  severity: text,
+  from: { ...instantText, description: 'Died at this instant or later.' },
+  to: { ...instantText, description: 'Died before this instant.' },
+} as const
 export const deadLettersQuery = fields({
   ...page,
   state: oneOf(DEAD_LETTER_STATES),
   consumer: text,
   class: oneOf(FAILURE_CLASSES),
   reason: oneOf(DEAD_LETTER_REASONS),
+  ...letterConditions,
   cause: {
     ...text,
     description:
-      'As the groups tell it. A page may then hold fewer items than asked while `nextCursor` is not null.',
+      'As the groups tell it. A page by this or what follows may hold fewer items than asked while `nextCursor` is not null.',
   },
 })
 export const deadLetterGroupsQuery = fields({ state: { ...oneOf(DEAD_LETTER_STATES), default: 'open' } })
@@ -78,7 +91,24 @@ export const line = (maxLength: number) =>
 export const reason = line(1_000)
 export const reasonBody = fields({ reason })
 export const neededReasonBody = fields({ reason }, ['reason'])
-export const replayBody = fields({ force: { type: 'boolean', default: false }, reason })
+const replayOptions = {
+  force: { type: 'boolean', default: false, description: 'Also what was replayed in vain three times.' },
+  again: {
+    type: 'boolean',
+    default: false,
+    description:
+      'An effect that is there already is made once more, as another generation of its key. Needs a `reason`.',
+  },
+  reason: { ...reason, description: 'Why; it is kept. Needed in the environment PROD.' },
+} as const
+const perSecond = {
+  type: 'number',
+  minimum: 0.01,
+  maximum: 100_000,
+  description:
+    'No more than so many a second. Left out: as quickly as the nodes take them up. Letters of a route with a rate limit never go quicker than that.',
+} as const
+export const replayBody = fields(replayOptions)
 export const editBody = fields(
   { data: { description: 'The payload of the copy: any JSON value.' }, reason },
   ['data', 'reason'],
@@ -99,11 +129,11 @@ export const bulkReplayBody = fields(
       consumer: text,
       class: oneOf(FAILURE_CLASSES),
       reason: oneOf(DEAD_LETTER_REASONS),
-      cause: { ...text, description: 'As the groups of dead letters tell it.' },
+      ...letterConditions,
     }),
     dryRun: { type: 'boolean', default: false, description: 'Only say what would happen.' },
-    force: { type: 'boolean', default: false },
-    reason,
+    ...replayOptions,
+    perSecond,
   },
   ['filter'],
 )
@@ -125,7 +155,8 @@ export const eventReplayBody = fields({
     unmatched: { type: 'boolean', description: '`true`: only those that nobody wanted.' },
   }),
   dryRun: { type: 'boolean', default: false, description: 'Only say what would happen.' },
-  reason,
+  reason: replayOptions.reason,
+  perSecond,
 })
 export const resolveBody = fields(
   {

@@ -70,6 +70,7 @@ function makeWorld(over: Partial<HttpApi> = {}, closeMs = 1_000) {
       probe: async (...args) => void calls.push(['probe', ...args]),
       retry: async (...args) => void calls.push(['retry', ...args]),
       cancel: async (...args) => void calls.push(['cancel', ...args]),
+      allowed: async () => ['retry'],
     },
     replays: {} as HttpApi['replays'],
     access: makeAccess({ store, clock, random, log, adminKey: KEY }),

@@ -31,6 +31,7 @@ import { addEventReplayRoutes } from './routes-event-replays.ts'
 import { addEventRoutes } from './routes-events.ts'
 import { addHealthRoutes } from './routes-health.ts'
 import { addKeyRoutes, addTenantRoutes } from './routes-keys.ts'
+import { addLedgerRoutes } from './routes-ledger.ts'
 import { addOverviewRoutes } from './routes-overview.ts'
 import { addPublishRoutes } from './routes-publish.ts'
 import { addRejectionRoutes } from './routes-rejections.ts'
@@ -162,6 +163,7 @@ export function makeHttpServer(api: HttpApi, options: HttpServerOptions): HttpSe
       addWorkRoutes(scope, api)
       addDeadLetterRoutes(scope, api, limits, log)
       addReplayRoutes(scope, api)
+      addLedgerRoutes(scope, api)
       addEventReplayRoutes(scope, api, log)
       addOverviewRoutes(scope, api)
       addStreamRoutes(scope, api)

@@ -7,7 +7,7 @@ import { REPORTED_AS } from '../core/failure/index.ts'
 import type { LedgerEntry } from '../core/ledger/index.ts'
 import type { Instant } from '../core/time/index.ts'
 import type { Attempt, WorkRow } from '../core/work/index.ts'
-import type { BulkReplay, Change, EventFilter, ReplayFilter } from '../engine/index.ts'
+import type { BulkReplay, Change, ReplayFilter } from '../engine/index.ts'
 
 export function iso(at: Instant): string {
   return new Date(at).toISOString()
@@ -152,7 +152,7 @@ export function showDeadLetter(letter: DeadLetter) {
     payloadHash: letter.payloadHash,
     createdAt: iso(letter.createdAt),
     updatedAt: iso(letter.updatedAt),
-    ...present({ key: letter.key, runbook: letter.runbook }),
+    ...present({ key: letter.key, runbook: letter.runbook, step: letter.step }),
   }
 }
 
@@ -190,8 +190,10 @@ export function showReplay(replay: BulkReplay) {
     replayed: replay.replayed,
     refused: replay.refused,
     refusals: replay.refusals,
-    filter: replay.of === 'events' ? showEventFilter(replay.filter) : showLetterFilter(replay.filter),
+    filter: replay.of === 'events' ? withTimes(replay.filter) : showLetterFilter(replay.filter),
     force: replay.force,
+    again: replay.again,
+    perSecond: replay.perSecond,
     by: replay.by,
     reason: replay.reason,
     createdAt: iso(replay.createdAt),
@@ -200,10 +202,15 @@ export function showReplay(replay: BulkReplay) {
 }
 
 function showLetterFilter({ consumer, ...filter }: ReplayFilter) {
-  return consumer === undefined ? filter : { ...filter, consumer: splitConsumer(consumer).name }
+  const shown = withTimes(filter)
+  return consumer === undefined ? shown : { ...shown, consumer: splitConsumer(consumer).name }
 }
 
-function showEventFilter({ from, to, ...filter }: EventFilter) {
+function withTimes<Filter extends { readonly from?: Instant; readonly to?: Instant }>({
+  from,
+  to,
+  ...filter
+}: Filter) {
   return {
     ...filter,
     ...(from === undefined ? {} : { from: iso(from) }),

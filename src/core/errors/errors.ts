@@ -202,6 +202,12 @@ export const ERRORS = {
     title: 'Three replays were in vain',
     next: 'Mend the cause first; then replay with `force: true`.',
   },
+  reason_required: {
+    kind: 'invalid',
+    status: 400,
+    title: 'A reason is needed',
+    next: 'Say in `reason` why you do it; it is kept. In the environment PROD every replay needs one, and a deliberate second effect everywhere.',
+  },
   definition_missing: {
     kind: 'conflict',
     status: 409,

@@ -1,3 +1,4 @@
+export { diffJson, type JsonChange, type JsonPlace, placeText } from './diff.ts'
 export { type JsonLimits, parseJson } from './parse.ts'
 export { canonicalJson, stringifyJson } from './stringify.ts'
 export { isStorable, toStorable } from './text.ts'

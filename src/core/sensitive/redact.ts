@@ -23,6 +23,25 @@ export function redactHeader(value: JsonValue, paths: readonly string[]): JsonVa
   return Object.fromEntries(Object.keys(value).map((name) => [name, HIDDEN]))
 }
 
+/** Whether what stands at this place of the payload, or anything below it, is sensitive. */
+export function isHiddenAt(place: readonly (string | number)[], paths: readonly string[]): boolean {
+  let trees = [compileSensitive(paths).payload]
+  for (const step of place) {
+    const below: (HidingTree | null)[] = []
+    for (const tree of trees) {
+      if (tree === null) continue
+      if (tree.isWhole) return true
+      // Another shape than the path says is hidden whole, as `redact` does it.
+      if (typeof step === 'string' ? tree.each !== null || tree.positions.size > 0 : tree.fields.size > 0)
+        return true
+      if (typeof step === 'string') below.push(tree.fields.get(step) ?? null)
+      else below.push(tree.positions.get(step) ?? null, tree.each)
+    }
+    trees = below
+  }
+  return trees.some((tree) => tree !== null)
+}
+
 function redactBy(value: JsonValue, tree: HidingTree | null): JsonValue {
   if (tree === null) return value
   if (tree.isWhole) return HIDDEN

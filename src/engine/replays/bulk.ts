@@ -1,22 +1,23 @@
-// Replaying many dead letters or events: a durable record that nodes work off, a few at a time.
+// Replaying many dead letters or events: a durable record that nodes work off, piece by piece (docs/adr/0029).
 //
-// What replays one of them and the record's progress are one commit, guarded by the record's version (and the letter's): two nodes
-// never count one twice, and a crash between two loses nothing. Whoever starts next goes on where the record stands.
+// What replays some of them and the record's progress are one commit (piece.ts). Whoever starts next goes on where the record
+// stands. How quickly is said by the record (pace.ts), and by how far behind this node is: what comes in goes first.
 
-import type { DeadLetter } from '../../core/dead-letter/index.ts'
 import { AppError, messageOf } from '../../core/errors/index.ts'
-import type { StoredEvent } from '../../core/event/index.ts'
-import type { DeadLetterId, EventId, Ids, TenantId } from '../../core/ids/index.ts'
+import type { EventId, Ids, TenantId } from '../../core/ids/index.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Log } from '../../ports/log.ts'
-import { type Page, type PageRequest, StoreError, type TenantReads } from '../../ports/store.ts'
+import { type Page, type PageRequest, StoreError } from '../../ports/store.ts'
 import type { Commits } from '../commits.ts'
 import type { Decided } from '../decided.ts'
-import type { PreparedReplay, Replayer } from '../replay.ts'
+import { mustSayWhy, type Replayer, type ReplayOptions } from '../replay.ts'
 import type { StoreTime } from '../store-time.ts'
 import { findEvents, prepareEvent } from './events.ts'
-import { countLetters, readLetters } from './letters.ts'
-import { type Preview, type PreviewDeps, previewReplay } from './preview.ts'
+import type { PreviewDeps } from './judge.ts'
+import { countLetters } from './letters.ts'
+import { nextPieceAt, PIECE_MAX, sizePiece } from './pace.ts'
+import { type Row, readRows, replayPiece } from './piece.ts'
+import { type Preview, previewReplay } from './preview.ts'
 import { type EventsPreview, previewEvents } from './preview-events.ts'
 import {
   type BulkReplay,
@@ -29,24 +30,18 @@ import {
   piecesOf,
   type ReplayFilter,
   RUNNING_PREFIX,
-  readList,
   readReplay,
   type StoredReplay,
-  withRefusal,
   writesOf,
 } from './record.ts'
 
 export interface BulkReplays {
-  preview(tenant: TenantId, filter: ReplayFilter, options: { readonly force: boolean }): Promise<Preview>
+  preview(tenant: TenantId, filter: ReplayFilter, options: ReplayOptions): Promise<Preview>
   /** Keeps what is to be done, and begins. */
-  begin(
-    tenant: TenantId,
-    filter: ReplayFilter,
-    options: Decided & { readonly force: boolean },
-  ): Promise<BulkReplay>
+  begin(tenant: TenantId, filter: ReplayFilter, options: Decided & ReplayOptions & Paced): Promise<BulkReplay>
   previewEvents(tenant: TenantId, filter: EventFilter): Promise<EventsPreview>
   /** Keeps which events are to be matched again, and begins, the oldest first. */
-  beginEvents(tenant: TenantId, filter: EventFilter, decided: Decided): Promise<BulkReplay>
+  beginEvents(tenant: TenantId, filter: EventFilter, decided: Decided & Paced): Promise<BulkReplay>
   find(tenant: TenantId, id: string): Promise<BulkReplay | null>
   /** Newest first. */
   list(tenant: TenantId, request: PageRequest): Promise<Page<BulkReplay>>
@@ -54,30 +49,28 @@ export interface BulkReplays {
   cancel(tenant: TenantId, id: string, decided: Decided): Promise<BulkReplay>
 }
 
+interface Paced {
+  /** Left out: as quickly as the nodes take it up. */
+  readonly perSecond?: number
+}
+
 export interface BulkReplayer extends BulkReplays {
   start(): void
   stop(): Promise<void>
 }
 
-/** Fifty a second and replay: a vendor that has just come back is not run over. */
-const STEP_ROWS = 10
-const STEP_MS = 200
 /** How often a node looks for replays that others began and left. */
 const LOOK_MS = 5_000
-const PAGE = 100
-const PAGES_PER_STEP = 10
 const RUNNING_MAX = 20
 const CANCEL_RACES_MAX = 20
-type Row = DeadLetter | StoredEvent
-type RowId = DeadLetterId | EventId
+/** As much is put into the queue of a node that is behind with its work; then a replay waits, but for a piece now and then. */
+const AHEAD_MAX = 2_000
+const BEHIND_MS = 25
+const BEHIND_PIECE_MS = 1_000
+
 type Asked =
   | { readonly of: 'deadLetters'; readonly filter: ReplayFilter }
   | { readonly of: 'events'; readonly filter: EventFilter; readonly pieces: number }
-
-/** Whether what it replays was named when it began. */
-function isListed(replay: BulkReplay): boolean {
-  return replay.of === 'events' || replay.filter.ids !== undefined
-}
 
 const NO_EVENT_FITS = 'List events with the same filter: GET /v1/events.'
 const NONE_FITS =
@@ -94,9 +87,11 @@ export function makeBulkReplays(
     wake(): void
     /** Intake of this consumer was added. */
     expect(tenant: TenantId, consumer: string): void
+    /** Whether work is due that this node has no slot for. */
+    isBehind(): boolean
   },
 ): BulkReplayer {
-  const { store, clock, time, log, ids, commits, replayer } = deps
+  const { store, clock, time, log, ids, commits, registry, replayer } = deps
   let isOpen = false
   let cancelTimer = () => {}
   let passing: Promise<void> | null = null
@@ -107,126 +102,85 @@ export function makeBulkReplays(
     return record === null ? null : { replay: readReplay(record.body), version: record.version }
   }
 
-  /** The record after its next step; `lost`: somebody else moved it; `row`: somebody else moved what is replayed. */
+  /** The record after a step that is about nothing but itself; `lost`: somebody else moved it. */
   const keep = async (
     tenant: TenantId,
     { version }: StoredReplay,
     replay: BulkReplay,
-    beside: Pick<PreparedReplay, 'guards' | 'writes'> = { guards: [], writes: [] },
-  ): Promise<StoredReplay | 'lost' | 'row'> => {
-    const next = { replay, version }
-    const result = await commits.once(
-      tenant,
-      [guardOf(next), ...beside.guards],
-      [...beside.writes, ...writesOf(next)],
-    )
-    if (result.ok) return { replay, version: version + 1 }
-    return result.guard === 0 ? 'lost' : 'row'
-  }
-
-  const replayOne = async (
-    tenant: TenantId,
-    stored: StoredReplay,
-    row: Row | RowId,
   ): Promise<StoredReplay | 'lost'> => {
+    const next = { replay, version }
+    const result = await commits.once(tenant, [guardOf(next)], writesOf(next))
+    return result.ok ? { replay, version: version + 1 } : 'lost'
+  }
+
+  const prepare = ({ force, again }: BulkReplay, row: Row) =>
+    'dedupKey' in row ? prepareEvent(deps, row) : replayer.prepare(row.tenant, row, { force, again })
+
+  /** Null: it may call as often as it likes, or what it will call is not known yet. */
+  const perMinuteOf = (tenant: TenantId, row: Row | string): number | null => {
+    if (typeof row === 'string' || 'dedupKey' in row) return null
+    return registry.route(tenant, row.consumer)?.document.rateLimit?.perMinute ?? null
+  }
+
+  /** What was put into the queue since this node was last seen to be level with its work. */
+  let ahead = 0
+  let behindAt = 0
+
+  /** How long to let others go first. */
+  const yieldMs = (): number => {
+    if (!deps.isBehind()) ahead = 0
+    if (ahead < AHEAD_MAX) return 0
+    if (clock.monotonic() - behindAt < BEHIND_PIECE_MS) return BEHIND_MS
+    return 0
+  }
+
+  /** One piece further; answers how long until the next, or null: there is nothing to do for now. */
+  const advance = async (tenant: TenantId, id: string): Promise<number | null> => {
+    const stored = await find(tenant, id)
+    if (stored?.replay.state !== 'running') return null
     const { replay } = stored
-    const id = typeof row === 'string' ? row : row.id
-    const after = isListed(replay) ? null : (id as DeadLetterId)
-    const seen = { ...replay, after }
-    const refuse = async (code: AppError['code']): Promise<StoredReplay | 'lost'> => {
-      const kept = await keep(tenant, stored, withRefusal(seen, id, code))
-      return kept === 'row' ? 'lost' : kept
+    const now = time.now()
+    if (replay.nextAt > now) return replay.nextAt - now
+    const others = yieldMs()
+    if (others > 0) return others
+    const next = await readRows(store.forTenant(tenant), replay, PIECE_MAX)
+    const { count, waitMs } = sizePiece(
+      replay.perSecond,
+      next.rows.map((row) => perMinuteOf(tenant, row)),
+    )
+    const part =
+      count === next.rows.length ? next : { rows: next.rows.slice(0, count), after: null, isLast: false }
+    const piece = await replayPiece({ commits, prepare }, tenant, stored, part, {
+      nextAt: nextPieceAt(time.now(), waitMs),
+      finishedAt: time.now(),
+    })
+    if (piece === 'lost') return null
+    const decided = { actor: replay.by, reason: replay.reason ?? `replay ${replay.id}` }
+    for (const one of piece.replayed) {
+      one.told(decided)
+      if (one.work.kind === 'intake') deps.expect(tenant, one.work.consumer)
     }
-    if (typeof row === 'string') return refuse('not_found')
-    try {
-      const prepared =
-        'dedupKey' in row ? await prepareEvent(deps, row) : await replayer.prepare(tenant, row, replay.force)
-      const kept = await keep(tenant, stored, { ...seen, replayed: replay.replayed + 1 }, prepared)
-      if (kept === 'row') return await refuse('conflict')
-      if (kept !== 'lost') {
-        prepared.told({ actor: replay.by, reason: replay.reason ?? `replay ${replay.id}` })
-        if (prepared.work.kind === 'intake') deps.expect(tenant, prepared.work.consumer)
-      }
-      return kept
-    } catch (error) {
-      if (error instanceof AppError) return refuse(error.code)
-      throw error
-    }
-  }
-
-  const finish = async (tenant: TenantId, stored: StoredReplay) => {
-    const kept = await keep(tenant, stored, { ...stored.replay, state: 'done', finishedAt: time.now() })
-    if (typeof kept === 'string') return
-    const { id, total, replayed, refused } = kept.replay
+    ahead += piece.replayed.length
+    behindAt = clock.monotonic()
+    if (piece.replayed.length > 0) deps.wake()
+    const { state, total, replayed, refused } = piece.stored.replay
+    if (state === 'running') return waitMs
     log.info('replay.done', { tenant, replay: id, total, replayed, refused })
+    return null
   }
 
-  /** The next of a list that was settled when the replay began. */
-  const readListed = async (
-    reads: TenantReads,
-    replay: BulkReplay,
-    max: number,
-  ): Promise<readonly (Row | RowId)[]> => {
-    const from = replay.replayed + replay.refused
-    if (replay.of === 'events') {
-      const ids = await readList(reads, replay.id, from, max)
-      return Promise.all(ids.map(async (id) => (await reads.event(id)) ?? id))
-    }
-    const ids = replay.filter.ids?.slice(from, from + max) ?? []
-    return Promise.all(ids.map(async (id) => (await reads.deadLetter(id)) ?? id))
-  }
-
-  /** Some rows further; answers whether there is more to do at once. */
-  const advance = async (tenant: TenantId, id: string): Promise<boolean> => {
-    const reads = store.forTenant(tenant)
-    let stored = await find(tenant, id)
-    if (stored?.replay.state !== 'running') return false
-    let left = STEP_ROWS
-    for (let pages = 0; pages < PAGES_PER_STEP && left > 0; pages += 1) {
-      const { replay }: StoredReplay = stored
-      let rows: readonly (Row | RowId)[]
-      let isLast: boolean
-      let end: DeadLetterId | null = null
-      if (replay.of === 'events' || isListed(replay)) {
-        rows = await readListed(reads, replay, left)
-        isLast = rows.length === 0 || replay.replayed + replay.refused + rows.length >= replay.total
-      } else {
-        const page = await readLetters(reads, replay.filter, replay.after, PAGE)
-        rows = page.letters
-        end = page.after
-        isLast = page.after === null
-      }
-      const some = rows.slice(0, left)
-      for (const row of some) {
-        if (!isOpen) return true
-        const next: StoredReplay | 'lost' = await replayOne(tenant, stored, row)
-        if (next === 'lost') return false
-        stored = next
-        left -= 1
-      }
-      deps.wake()
-      if (some.length < rows.length) return true
-      if (isLast) {
-        await finish(tenant, stored)
-        return false
-      }
-      if (end !== null) stored = { ...stored, replay: { ...stored.replay, after: end } }
-    }
-    // Nothing may have fitted so far: the next step must not look at the same rows again.
-    await keep(tenant, stored, stored.replay)
-    return true
-  }
-
-  const pass = async (): Promise<boolean> => {
-    let isMore = false
+  /** A piece of each, in turn; answers how long until the next. */
+  const pass = async (): Promise<number> => {
+    let soonestMs = LOOK_MS
     for (const tenant of await store.system('definitions').tenants()) {
       const query = { kind: 'replay', prefix: RUNNING_PREFIX, cursor: null, limit: RUNNING_MAX } as const
       for (const { key } of (await store.forTenant(tenant).records(query)).items) {
-        if (!isOpen) return false
-        if (await advance(tenant, key.slice(RUNNING_PREFIX.length))) isMore = true
+        if (!isOpen) return LOOK_MS
+        const delayMs = await advance(tenant, key.slice(RUNNING_PREFIX.length))
+        if (delayMs !== null) soonestMs = Math.min(soonestMs, delayMs)
       }
     }
-    return isMore
+    return soonestMs
   }
 
   const run = (): void => {
@@ -241,12 +195,12 @@ export function makeBulkReplays(
       .catch((error: unknown) => {
         if (error instanceof StoreError) log.warn('replay.interrupted', { error: messageOf(error) })
         else log.error('replay.broken', { error: messageOf(error) })
-        return false
+        return LOOK_MS
       })
-      .then((isMore) => {
+      .then((delayMs) => {
         passing = null
         if (!isOpen) return
-        cancelTimer = clock.after(isMore || isAskedAgain ? STEP_MS : LOOK_MS, run)
+        cancelTimer = clock.after(isAskedAgain ? 0 : delayMs, run)
       })
   }
 
@@ -254,8 +208,8 @@ export function makeBulkReplays(
     tenant: TenantId,
     what: Asked,
     total: number,
-    force: boolean,
-    { actor = 'the engine’s owner', reason = null }: Decided,
+    { force, again = false }: ReplayOptions,
+    { actor = 'the engine’s owner', reason = null, perSecond }: Decided & Paced,
     events: readonly EventId[] = [],
   ): Promise<BulkReplay> => {
     const query = { kind: 'replay', prefix: RUNNING_PREFIX, cursor: null, limit: RUNNING_MAX } as const
@@ -267,6 +221,9 @@ export function makeBulkReplays(
       state: 'running',
       ...what,
       force,
+      again,
+      perSecond: perSecond ?? null,
+      nextAt: 0,
       total,
       replayed: 0,
       refused: 0,
@@ -281,18 +238,19 @@ export function makeBulkReplays(
     const writes = [...writesOf(stored, true), ...listWrites(replay.id, events)]
     const result = await commits.once(tenant, [guardOf(stored)], writes)
     if (!result.ok) throw new AppError('conflict', 'another replay began in this very moment')
-    log.info('replay.begun', { tenant, replay: replay.id, of: replay.of, total, by: actor, reason })
+    log.info('replay.begun', { tenant, replay: replay.id, of: replay.of, total, again, by: actor, reason })
     run()
     return replay
   }
 
   return {
-    preview: (tenant, filter, { force }) => previewReplay(deps, tenant, filter, force),
+    preview: (tenant, filter, options) => previewReplay(deps, tenant, filter, options),
 
-    async begin(tenant, filter, { force, ...decided }) {
+    async begin(tenant, filter, { force, again = false, ...decided }) {
+      mustSayWhy(again, decided)
       const { count } = await countLetters(store.forTenant(tenant), filter)
       if (count === 0) throw new AppError('not_found', 'no dead letter fits the filter', { next: NONE_FITS })
-      return beginAs(tenant, { of: 'deadLetters', filter }, count, force, decided)
+      return beginAs(tenant, { of: 'deadLetters', filter }, count, { force, again }, decided)
     },
     previewEvents: (tenant, filter) => previewEvents(deps, tenant, filter),
     async beginEvents(tenant, filter, decided) {
@@ -305,7 +263,7 @@ export function makeBulkReplays(
       if (events.length === 0)
         throw new AppError('not_found', 'no event fits the filter', { next: NO_EVENT_FITS })
       const what = { of: 'events', filter, pieces: piecesOf(events.length) } as const
-      return beginAs(tenant, what, events.length, false, decided, events)
+      return beginAs(tenant, what, events.length, { force: false }, decided, events)
     },
 
     async find(tenant, id) {
@@ -326,7 +284,7 @@ export function makeBulkReplays(
         const { replay } = stored
         if (replay.state !== 'running') throw new AppError('conflict', `the replay is ${replay.state}`)
         const kept = await keep(tenant, stored, { ...replay, state: 'cancelled', finishedAt: time.now() })
-        if (typeof kept === 'string') continue
+        if (kept === 'lost') continue
         log.info('replay.cancelled', { tenant, replay: id, by: decided.actor, reason: decided.reason })
         return kept.replay
       }

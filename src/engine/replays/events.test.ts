@@ -43,8 +43,14 @@ async function acceptMany(world: World, node: Node, count: number): Promise<read
   return ids
 }
 
-const begin = (world: World, node: Node, filter: EventFilter) =>
-  settle(world, node.engine.replays.beginEvents(DEFAULT_TENANT, filter, { actor: 'mona' }))
+const begin = (world: World, node: Node, filter: EventFilter, perSecond?: number) =>
+  settle(
+    world,
+    node.engine.replays.beginEvents(DEFAULT_TENANT, filter, {
+      actor: 'mona',
+      ...(perSecond === undefined ? {} : { perSecond }),
+    }),
+  )
 
 const states = async (world: World, id: EventId) =>
   (await world.reads.workOfEvent(id)).map(
@@ -345,7 +351,7 @@ describe('[IN17] a replay of many', () => {
   test('goes on where it stood after a crash, and replays none twice', async () => {
     const { world, node: first } = await start()
     const ids = await acceptMany(world, first, 25)
-    const { id } = await begin(world, first, {})
+    const { id } = await begin(world, first, {}, 50)
     await world.pass(100)
     first.crash()
     const second = await world.node()
@@ -366,7 +372,7 @@ describe('[IN17] a replay of many', () => {
   test('is bounded in its pace, and goes no further when it is cancelled', async () => {
     const { world, node } = await start()
     await acceptMany(world, node, 25)
-    const { id } = await begin(world, node, {})
+    const { id } = await begin(world, node, {}, 50)
     await world.pass(100)
     const cancelled = await settle(world, node.engine.replays.cancel(DEFAULT_TENANT, id, {}))
     expect(cancelled).toMatchObject({ state: 'cancelled', replayed: 10, total: 25 })
@@ -399,7 +405,12 @@ describe('[IN18] a preview', () => {
           id,
           subject: 'shop.events.paid',
           consumers: [
-            { name: 'book', verdict: 'would-skip', reason: 'the effect of BOOK:o1 is there already' },
+            {
+              name: 'book',
+              verdict: 'would-skip',
+              reason: 'the effect of BOOK:o1 is there already',
+              effect: { key: 'BOOK:o1', generation: 1, workId: expect.any(String), effectRef: 'v1' },
+            },
             { name: 'mail', verdict: 'would-call', reason: 'calls vendor.example' },
             { name: 'off', verdict: 'would-skip', reason: 'the route is disabled' },
           ],
@@ -412,6 +423,10 @@ describe('[IN18] a preview', () => {
       ],
       totals: { 'would-skip': 2, 'would-call': 2, 'would-differ': 0, 'would-wait': 0, 'would-fail': 0 },
       calls: { 'vendor.example': 2 },
+      cost: [
+        { host: 'vendor.example', route: 'mail', calls: 1, perMinute: null, minutes: null },
+        { host: 'vendor.example', route: 'late', calls: 1, perMinute: null, minutes: null },
+      ],
       matched: 2,
       isCapped: false,
     })
@@ -427,7 +442,11 @@ describe('[IN18] a preview', () => {
     await settle(world, node.engine.apply(DEFAULT_TENANT, [SOURCE, changed]))
     const { items } = await settle(world, node.engine.replays.previewEvents(DEFAULT_TENANT, { ids: [id] }))
     expect(items[0]?.consumers).toMatchObject([
-      { name: 'book', verdict: 'would-differ', diff: ['definition: maxWaitMs'] },
+      {
+        name: 'book',
+        verdict: 'would-differ',
+        diff: [{ of: 'definition', changes: [{ path: 'maxWaitMs', before: '600000', after: '1000000' }] }],
+      },
     ])
   })
 

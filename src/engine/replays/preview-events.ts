@@ -13,15 +13,12 @@ import { intakeConsumer, receiverOf } from '../intake-work.ts'
 import { type DispatchedEvent, matchEvent } from '../matching.ts'
 import { findRoutes, receivedEvent } from '../plan.ts'
 import { findEvents, findRefusal } from './events.ts'
-import { addUp, type Judged, judgeRun, type PreviewDeps, type Verdict } from './preview.ts'
+import { addUp, type Judged, judgedToFail, judgeRun, type PreviewDeps, type Sums } from './judge.ts'
 import type { EventFilter } from './record.ts'
 
-export interface PreviewedConsumer {
+export interface PreviewedConsumer extends Omit<Judged, 'call'> {
   /** A route, or the source where the event itself is in the way. */
   readonly name: string
-  readonly verdict: Verdict
-  readonly reason: string
-  readonly diff?: readonly string[]
 }
 
 export interface PreviewedEvent {
@@ -31,13 +28,10 @@ export interface PreviewedEvent {
   readonly consumers: readonly PreviewedConsumer[]
 }
 
-export interface EventsPreview {
+/** The sums are of the consumers of `items`. */
+export interface EventsPreview extends Sums {
   /** The first of them, the oldest first. */
   readonly items: readonly PreviewedEvent[]
-  /** Of the consumers of `items`. */
-  readonly totals: Readonly<Record<Verdict, number>>
-  /** By host, of `items`. */
-  readonly calls: Readonly<Record<string, number>>
   /** How many events the filter finds in all. */
   readonly matched: number
   readonly isCapped: boolean
@@ -46,7 +40,7 @@ export interface EventsPreview {
 const ITEMS_MAX = 100
 const AT_ONCE = 5
 
-type Seen = PreviewedConsumer & { readonly host: string | null }
+type Seen = Judged & { readonly name: string }
 
 export async function previewEvents(
   deps: PreviewDeps,
@@ -69,7 +63,7 @@ export async function previewEvents(
   const sums = addUp(seen.flatMap(({ consumers }) => consumers))
   const items = seen.map(({ consumers, ...event }) => ({
     ...event,
-    consumers: consumers.map(({ host: _host, ...consumer }) => consumer),
+    consumers: consumers.map(({ call: _call, ...consumer }) => consumer),
   }))
   return { items, ...sums, matched: found.length, isCapped: found.length > shown.length }
 }
@@ -113,7 +107,7 @@ async function lookAtChild(deps: PreviewDeps, name: string, child: StoredEvent):
 function heldBy({ status, document }: Source): readonly Seen[] {
   if (status === 'active') return []
   const reason = `its source is ${status}: it is matched when that goes on`
-  return [{ name: document.name, verdict: 'would-wait', reason, host: null }]
+  return [{ name: document.name, verdict: 'would-wait', reason, call: null }]
 }
 
 async function lookAtRoutes(
@@ -126,10 +120,10 @@ async function lookAtRoutes(
     routes.map(async (route): Promise<Seen> => {
       const { name } = route.document
       if (route.status === 'disabled') {
-        return { name, verdict: 'would-skip', reason: 'the route is disabled', host: null }
+        return { name, verdict: 'would-skip', reason: 'the route is disabled', call: null }
       }
       const before = work.filter(({ consumer }) => consumer === route.consumer)
-      const judged: Judged = await judgeRun(deps, route, event, { key: null, before })
+      const judged: Judged = await judgeRun(deps, route, event, { key: null, before, again: false })
       if (route.status !== 'paused' || judged.verdict === 'would-fail') return { name, ...judged }
       return { name, ...judged, reason: `${judged.reason}, once the route goes on` }
     }),
@@ -147,5 +141,5 @@ function imagined(event: StoredEvent, dispatched: DispatchedEvent): StoredEvent 
 }
 
 function fail(name: string, reason: string): Seen {
-  return { name, verdict: 'would-fail', reason, host: null }
+  return { name, ...judgedToFail(reason) }
 }

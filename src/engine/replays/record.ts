@@ -23,6 +23,12 @@ export interface ReplayFilter {
   readonly reason?: DeadLetterReason
   /** As `causeOf` gives it. */
   readonly cause?: string
+  readonly key?: string
+  readonly correlationId?: string
+  readonly severity?: string
+  /** When they died: from this instant on, and before that one. */
+  readonly from?: Instant
+  readonly to?: Instant
 }
 
 /** Which events: those named, or all that fit. */
@@ -47,6 +53,12 @@ interface ReplayProgress {
   readonly id: string
   readonly state: 'running' | 'done' | 'cancelled'
   readonly force: boolean
+  /** Each effect is made once more, on purpose. */
+  readonly again: boolean
+  /** null: as quickly as the nodes take it up. */
+  readonly perSecond: number | null
+  /** Before this instant nothing more of it is replayed; 0: at once. */
+  readonly nextAt: Instant
   /** How many letters or events there were when it began. */
   readonly total: number
   readonly replayed: number
@@ -83,10 +95,11 @@ export function isReplayId(text: string): boolean {
   return /^rpl_[0-9a-f]{24}$/.test(text)
 }
 
-/** An older form has no `of`: it was of dead letters. */
+/** What older forms do not say: all were of dead letters, at fifty a second. */
+const OLDER = { of: 'deadLetters', again: false, perSecond: 50, nextAt: 0 } as const
+
 export function readReplay(body: string): BulkReplay {
-  const kept = JSON.parse(body) as BulkReplay
-  return 'of' in kept ? kept : { ...(kept as BulkReplay & { of: 'deadLetters' }), of: 'deadLetters' }
+  return { ...OLDER, ...(JSON.parse(body) as BulkReplay) }
 }
 
 const PIECE = 500
@@ -144,10 +157,14 @@ export function writesOf({ replay, version }: StoredReplay, isNew = false): read
   return isNew ? [put, { w: 'record.put', ...marker, version: 1, body: '{}' }] : [put]
 }
 
-export function withRefusal(replay: BulkReplay, id: DeadLetterId | EventId, code: ErrorCode): BulkReplay {
+export function withRefusals(
+  replay: BulkReplay,
+  more: readonly { readonly id: DeadLetterId | EventId; readonly code: ErrorCode }[],
+): BulkReplay {
+  if (more.length === 0) return replay
   return {
     ...replay,
-    refused: replay.refused + 1,
-    refusals: [...replay.refusals, { id, code }].slice(-REFUSALS_KEPT),
+    refused: replay.refused + more.length,
+    refusals: [...replay.refusals, ...more].slice(-REFUSALS_KEPT),
   }
 }

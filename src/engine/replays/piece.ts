@@ -1,0 +1,123 @@
+// One piece of a replay of many: some letters or events and the replay's progress, in one commit.
+//
+// The commit is guarded by the replay's version and by that of each letter: two nodes never replay one twice, a crash loses
+// nothing, and a replay that was cancelled goes no further. A letter that somebody else changed meanwhile is left out and
+// counted as refused; the others are not held up by it.
+
+import type { DeadLetter } from '../../core/dead-letter/index.ts'
+import { AppError, type ErrorCode } from '../../core/errors/index.ts'
+import type { StoredEvent } from '../../core/event/index.ts'
+import type { DeadLetterId, EventId, TenantId } from '../../core/ids/index.ts'
+import type { TenantReads } from '../../ports/store.ts'
+import type { Commits } from '../commits.ts'
+import type { PreparedReplay } from '../replay.ts'
+import { readLetters } from './letters.ts'
+import { type BulkReplay, guardOf, readList, type StoredReplay, withRefusals, writesOf } from './record.ts'
+
+export type Row = DeadLetter | StoredEvent
+type RowId = DeadLetterId | EventId
+
+export interface NextRows {
+  /** Those that are gone are told by their ids. */
+  readonly rows: readonly (Row | RowId)[]
+  /** The last one looked at, fitting or not; null where the replay goes by its list, or there are no more. */
+  readonly after: DeadLetterId | null
+  /** Nothing comes behind them. */
+  readonly isLast: boolean
+}
+
+/** Whether what it replays was named when it began. */
+function isListed(replay: BulkReplay): boolean {
+  return replay.of === 'events' || replay.filter.ids !== undefined
+}
+
+export async function readRows(reads: TenantReads, replay: BulkReplay, max: number): Promise<NextRows> {
+  if (replay.of === 'deadLetters' && replay.filter.ids === undefined) {
+    const page = await readLetters(reads, replay.filter, replay.after, max)
+    return { rows: page.letters, after: page.after, isLast: page.after === null }
+  }
+  const from = replay.replayed + replay.refused
+  const rows = await (replay.of === 'events'
+    ? readEvents(reads, await readList(reads, replay.id, from, max))
+    : readNamed(reads, replay.filter.ids?.slice(from, from + max) ?? []))
+  return { rows, after: null, isLast: rows.length === 0 || from + rows.length >= replay.total }
+}
+
+function readNamed(reads: TenantReads, ids: readonly DeadLetterId[]): Promise<readonly (Row | RowId)[]> {
+  return Promise.all(ids.map(async (id) => (await reads.deadLetter(id)) ?? id))
+}
+
+function readEvents(reads: TenantReads, ids: readonly EventId[]): Promise<readonly (Row | RowId)[]> {
+  return Promise.all(ids.map(async (id) => (await reads.event(id)) ?? id))
+}
+
+interface Refusal {
+  readonly id: RowId
+  readonly code: ErrorCode
+}
+
+type Prepared = { readonly id: RowId; readonly replay: PreparedReplay } | Refusal
+
+export interface Piece {
+  readonly stored: StoredReplay
+  readonly replayed: readonly PreparedReplay[]
+}
+
+export async function replayPiece(
+  deps: {
+    readonly commits: Commits
+    /** Throws AppError where it cannot be replayed. */
+    prepare(replay: BulkReplay, row: Row): Promise<PreparedReplay>
+  },
+  tenant: TenantId,
+  { replay, version }: StoredReplay,
+  { rows, after, isLast }: NextRows,
+  then: { readonly nextAt: number; readonly finishedAt: number },
+): Promise<Piece | 'lost'> {
+  const prepared = await Promise.all(rows.map((row) => prepareOne(deps, replay, row)))
+  const last = rows.at(-1)
+  const lastId = last === undefined ? null : ((typeof last === 'string' ? last : last.id) as DeadLetterId)
+  const base: BulkReplay = {
+    ...replay,
+    nextAt: then.nextAt,
+    after: isListed(replay) ? null : (after ?? lastId ?? replay.after),
+    ...(isLast && { state: 'done', finishedAt: then.finishedAt }),
+  }
+  let good = prepared.flatMap((one) => ('replay' in one ? [one] : []))
+  let refused = prepared.flatMap((one) => ('code' in one ? [one] : []))
+  for (;;) {
+    const next = {
+      replay: withRefusals({ ...base, replayed: base.replayed + good.length }, refused),
+      version,
+    }
+    // Which of them a refused guard belongs to.
+    const owners = good.flatMap((one) => one.replay.guards.map(() => one))
+    const result = await deps.commits.once(
+      tenant,
+      [guardOf(next), ...good.flatMap((one) => one.replay.guards)],
+      [...good.flatMap((one) => one.replay.writes), ...writesOf(next)],
+    )
+    if (result.ok) {
+      const stored = { replay: next.replay, version: version + 1 }
+      return { stored, replayed: good.map((one) => one.replay) }
+    }
+    const changed = owners[result.guard - 1]
+    if (changed === undefined) return 'lost'
+    good = good.filter((one) => one !== changed)
+    refused = [...refused, { id: changed.id, code: 'conflict' }]
+  }
+}
+
+async function prepareOne(
+  { prepare }: { prepare(replay: BulkReplay, row: Row): Promise<PreparedReplay> },
+  replay: BulkReplay,
+  row: Row | RowId,
+): Promise<Prepared> {
+  if (typeof row === 'string') return { id: row, code: 'not_found' }
+  try {
+    return { id: row.id, replay: await prepare(replay, row) }
+  } catch (error) {
+    if (error instanceof AppError) return { id: row.id, code: error.code }
+    throw error
+  }
+}

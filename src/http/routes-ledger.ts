@@ -1,0 +1,89 @@
+// GET /v1/ledger and /v1/ledger/history: what was done to the outside, and what may be done about outcomes that nobody knows.
+
+import type { FastifyInstance } from 'fastify'
+import type { WorkId } from '../core/ids/index.ts'
+import type { LedgerEntry, LedgerState } from '../core/ledger/index.ts'
+import type { TenantReads } from '../ports/store.ts'
+import type { HttpApi } from './api.ts'
+import { ledgerHistoryQuery, ledgerQuery, type PageQuery, splitQuery, toConsumer } from './schemas.ts'
+import { answer, listOf, pageOf, ref, shape } from './schemas-answers.ts'
+import { showLedgerEntry } from './shapes.ts'
+
+export function addLedgerRoutes(app: FastifyInstance, api: Pick<HttpApi, 'reads' | 'work'>): void {
+  type LedgerQuery = PageQuery & { state?: LedgerState; consumer?: string; key?: string }
+  app.get<{ Querystring: LedgerQuery }>(
+    '/ledger',
+    {
+      schema: {
+        operationId: 'listLedger',
+        tags: ['ledger'],
+        summary: 'Effects by idempotency key, newest first; never a payload',
+        description:
+          'With `state=unknown` the outcomes that nobody knows. `actions` says what may be done about each now: `probe`, `retry` and `cancel` of its work item, `done` and `released` as the word of `resolve`.',
+        querystring: ledgerQuery,
+        response: { 200: answer('A page', pageOf(ref('LedgerEntry'))) },
+      },
+    },
+    async (request) => {
+      const reads = api.reads(request.caller.tenant)
+      const { key, consumer, ...query } = splitQuery(request.query)
+      const filter = consumer === undefined ? query : { ...query, consumer: toConsumer(consumer) }
+      if (key === undefined) {
+        const { items, nextCursor } = await reads.ledgerList(filter)
+        return { items: await showEntries(api, reads, items), nextCursor }
+      }
+      const entry = await reads.ledger(key)
+      const matches =
+        entry !== null &&
+        (filter.state === undefined || filter.state === entry.state) &&
+        (!('consumer' in filter) || filter.consumer === entry.consumer)
+      return { items: matches ? await showEntries(api, reads, [entry]) : [], nextCursor: null }
+    },
+  )
+
+  app.get<{ Querystring: { key: string } }>(
+    '/ledger/history',
+    {
+      schema: {
+        operationId: 'listLedgerHistory',
+        tags: ['ledger'],
+        summary: 'All generations of a key, the first one first: each is an effect that somebody wanted',
+        querystring: ledgerHistoryQuery,
+        response: {
+          200: answer(
+            'The generations, all at once; none where the ledger does not know the key',
+            shape({ items: listOf(ref('LedgerEntry')), nextCursor: { type: 'null' } }),
+          ),
+        },
+      },
+    },
+    async (request) => {
+      const reads = api.reads(request.caller.tenant)
+      const entries = await reads.ledgerHistory(request.query.key)
+      return { items: await showEntries(api, reads, entries), nextCursor: null }
+    },
+  )
+}
+
+const AT_ONCE = 20
+
+/** With the work item of each as it is now. Many entries may be of one item: it is read once. */
+async function showEntries(api: Pick<HttpApi, 'work'>, reads: TenantReads, entries: readonly LedgerEntry[]) {
+  const ids = [...new Set(entries.map(({ work }) => work))]
+  const items = new Map<WorkId, Awaited<ReturnType<TenantReads['work']>>>()
+  for (let at = 0; at < ids.length; at += AT_ONCE) {
+    const some = ids.slice(at, at + AT_ONCE)
+    const rows = await Promise.all(some.map((id) => reads.work(id)))
+    for (const [index, row] of rows.entries()) items.set(some[index] as WorkId, row)
+  }
+  return Promise.all(
+    entries.map(async (entry) => {
+      const work = items.get(entry.work) ?? null
+      return {
+        ...showLedgerEntry(entry),
+        work: work === null ? null : { id: work.id, state: work.state, key: work.key },
+        actions: work === null ? [] : await api.work.allowed(work, entry),
+      }
+    }),
+  )
+}
