@@ -6,6 +6,7 @@ import { makeMemoryStore } from '../adapters/store-memory/index.ts'
 import { commitRules } from './store-conformance/commits.conformance.ts'
 import { guardRules } from './store-conformance/guards.conformance.ts'
 import { type Kit, type MakeStoreHarness, openKit, START } from './store-conformance/kit.conformance.ts'
+import { laneRules } from './store-conformance/lanes.conformance.ts'
 import { laterRules } from './store-conformance/later.conformance.ts'
 import { claimRules, leaseRules } from './store-conformance/leases.conformance.ts'
 import { lookupRules } from './store-conformance/lookups.conformance.ts'
@@ -16,6 +17,7 @@ import {
   perform,
   type Subject,
 } from './store-conformance/operations.conformance.ts'
+import { outcomeRules } from './store-conformance/outcomes.conformance.ts'
 import { readRules } from './store-conformance/reads.conformance.ts'
 import { retentionRules } from './store-conformance/retention.conformance.ts'
 import { writeRules } from './store-conformance/writes.conformance.ts'
@@ -59,6 +61,8 @@ export function storeConformance(
       lookupRules(kit)
       laterRules(kit)
       retentionRules(kit)
+      laneRules(kit)
+      outcomeRules(kit)
     })
 
     test('[ST70] random operations do what they do in memory', async () => {

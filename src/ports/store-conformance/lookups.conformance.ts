@@ -309,7 +309,15 @@ export function lookupRules(kit: () => Kit): void {
 
   describe('summaries', () => {
     test('[ST83] an overview counts what waits, and knows since when', async () => {
-      const empty = { ready: 0, leased: 0, parked: 0, openDeadLetters: 0, unmatched: 0 }
+      const empty = {
+        ready: 0,
+        leased: 0,
+        parked: 0,
+        openDeadLetters: 0,
+        unmatched: 0,
+        raisedEscalations: 0,
+        openFailures: 0,
+      }
       expect(await reads().overview()).toEqual({ counts: empty, cappedAt: 10_000, oldestReadyAt: null })
       const owner = await kit().join()
       await kit().add({ delayMs: 5_000, work: { consumer: 'route:a' } })
@@ -326,7 +334,7 @@ export function lookupRules(kit: () => Kit): void {
         { w: 'deadLetter.put', row: kit().deadLetter(work, { state: 'resolved' }) },
       ])
       expect(await reads().overview()).toEqual({
-        counts: { ready: 3, leased: 1, parked: 1, openDeadLetters: 1, unmatched: 1 },
+        counts: { ...empty, ready: 3, leased: 1, parked: 1, openDeadLetters: 1, unmatched: 1 },
         cappedAt: 10_000,
         oldestReadyAt: kit().now() + 2_000,
       })
