@@ -3,7 +3,7 @@
 // fair chance to hold.
 
 import type { NewEvent } from '../../core/event/index.ts'
-import { failureId } from '../../core/failure/index.ts'
+import { type FailureClass, failureId, type NewFailure } from '../../core/failure/index.ts'
 import type {
   DeadLetterId,
   EventId,
@@ -14,7 +14,7 @@ import type {
   WorkId,
 } from '../../core/ids/index.ts'
 import type { LedgerEntry, NewLedgerEntry } from '../../core/ledger/index.ts'
-import type { PruneRequest } from '../../core/retention/index.ts'
+import type { Pruned, PruneRequest } from '../../core/retention/index.ts'
 import type { Instant } from '../../core/time/index.ts'
 import type { NewWork, Note, WorkRow } from '../../core/work/index.ts'
 import type { ClaimRequest, ClaimResult, Commit, CommitResult, Guard, Page, Store, Write } from '../store.ts'
@@ -149,6 +149,7 @@ function makeClaim({ book, pick }: Turn): ClaimRequest {
       tenant: tenantOf(pick),
       consumer: CONSUMERS[(first + step) % 3] as string,
       max: pick(4),
+      ...(rarely(pick, 4) ? { limit: 1 + pick(4) } : {}),
     })),
     max: pick(8),
     maxAlone: pick(3),
@@ -163,6 +164,7 @@ function makePrune({ book, pick }: Turn): PruneRequest {
     otherwiseMs: oneOf(pick, [30_000, 5_000]),
     after: rarely(pick, 3) ? (oneOf(pick, book.events)?.id ?? null) : null,
     scanMax: oneOf(pick, [100, 5, 1]),
+    ...(rarely(pick, 2) ? { ledger: { keepMs: { 'route:a': 2_000 }, otherwiseMs: 6_000 } } : {}),
   }
 }
 
@@ -192,8 +194,17 @@ function makeAddition({ book, pick }: Turn, eventId: EventId): Write {
     eventId,
     expiresInMs: 1_000 * (1 + pick(100)),
     replayOf: null,
+    ...makeOptions(pick),
   }
-  return { w: 'work.add', work, lease: pick(2) === 0 ? null : recentOwner(book, pick), delayMs: 0 }
+  const lease = pick(2) === 0 ? null : recentOwner(book, pick)
+  const before = rarely(pick, 3) ? oneOf(pick, book.works.slice(-30)) : undefined
+  return { w: 'work.add', work, lease, delayMs: 0, ...(before ? { inPlaceOf: before.id } : {}) }
+}
+
+/** Half of the items go by a lane, of few: they are to meet. */
+function makeOptions(pick: Pick): Partial<NewWork> {
+  if (pick(2) === 0) return rarely(pick, 4) ? { element: pick(3), generation: 1 + pick(2) } : {}
+  return { lane: { key: oneOf(pick, ['a', 'ü', 'c']), width: oneOf(pick, [1, 1, 2, 3]) } }
 }
 
 function makeAccept(turn: Turn): Commit {
@@ -215,6 +226,7 @@ function makeAccept(turn: Turn): Commit {
         eventId: event.id,
         expiresInMs: 1_000 * (1 + pick(100)),
         replayOf: rarely(pick, 10) ? book.ids.deadLetter() : null,
+        ...makeOptions(pick),
       },
       lease: pick(2) === 0 ? null : recentOwner(book, pick),
       delayMs: oneOf(pick, [0, 0, 50, 2_000]),
@@ -250,7 +262,11 @@ function makeEvent({ book, pick }: Turn, tenant: TenantId): NewEvent {
 /** Something about a row that exists, mostly guarded so that it holds. */
 async function makeDecision(turn: Turn): Promise<Commit> {
   const { book, pick, store } = turn
-  switch (pick(10)) {
+  switch (pick(12)) {
+    case 10:
+      return makeEscalation(turn)
+    case 11:
+      return makeLeave(turn)
     case 3:
     case 4:
       return makeAfterthought(turn)
@@ -329,6 +345,49 @@ function makeLetter(
   }
 }
 
+async function makeEscalation(turn: Turn): Promise<Commit> {
+  const { book, pick, store } = turn
+  const tenant = tenantOf(pick)
+  const { items } = await store.forTenant(tenant).escalations({ cursor: null, limit: 20 })
+  const found = oneOf(pick, items)
+  if (found === undefined || pick(2) === 0) return makeCommit(tenant, [], [makeRaise(turn)])
+  const version = found.version + (rarely(pick, 5) ? 1 : 0)
+  const change = oneOf(pick, [
+    { announced: true as const },
+    { acknowledged: { by: 'ada', note: oneOf(pick, [null, 'known']) } },
+  ])
+  return makeCommit(
+    tenant,
+    [{ g: 'version', of: 'escalation', key: found.id, version }],
+    [{ w: 'escalation.change', id: rarely(pick, 9) ? book.ids.escalation() : found.id, ...change }],
+  )
+}
+
+function makeRaise({ book, pick }: Turn): Write {
+  const cause = oneOf(pick, ['cause-a', 'cause-b', 'cause-c'])
+  return {
+    w: 'escalation.raise',
+    row: {
+      id: book.ids.escalation(),
+      cause,
+      consumer: oneOf(pick, CONSUMERS),
+      class: 'config',
+      reason: 'rejected',
+      severity: oneOf(pick, ['high', 'low']),
+      runbook: null,
+      lastError: `error ${pick(5)}`,
+      workId: oneOf(pick, book.works)?.id ?? null,
+    },
+  }
+}
+
+async function makeLeave({ book, pick, store }: Turn): Promise<Commit> {
+  const tenant = tenantOf(pick)
+  const { items } = await store.forTenant(tenant).laneHolders({ cursor: null, limit: 5 })
+  const work = oneOf(pick, items)?.id ?? oneOf(pick, book.works)?.id ?? book.ids.work()
+  return makeCommit(tenant, [], [{ w: 'lane.leave', work }])
+}
+
 function makeObservation(turn: Turn): Commit {
   const { pick } = turn
   const evidence = JSON.stringify({ seen: pick(100) })
@@ -348,7 +407,7 @@ async function makeWorkDecision(turn: Turn, row: WorkRow): Promise<Commit> {
   const key = row.key ?? ledgerKeyOf(pick)
   const entry = await store.forTenant(row.tenant).ledger(key)
   const effect = makeEffect(turn, row, key, entry)
-  const fate = makeFate(turn, row, key)
+  const fate = await makeFate(turn, row, key)
   const parts = oneOf(pick, [[fate], [effect], [effect, fate]])
   return makeCommit(
     tenant,
@@ -363,8 +422,8 @@ interface Part {
 }
 
 /** What becomes of the item. */
-function makeFate(turn: Turn, row: WorkRow, key: string): Part {
-  const { book, pick } = turn
+async function makeFate(turn: Turn, row: WorkRow, key: string): Promise<Part> {
+  const { book, pick, store } = turn
   const note: Note = {
     key: rarely(pick, 3) ? null : key,
     class: oneOf(pick, [null, 'transient', 'config'] as const),
@@ -386,14 +445,51 @@ function makeFate(turn: Turn, row: WorkRow, key: string): Part {
   const to = oneOf(pick, FATES)
   if (to === 'again') {
     const delayMs = oneOf(pick, [0, 100, 3_000])
-    writes.push({ w: 'work.again', work: row.id, delayMs, counters: COUNTERS, note })
+    const expires = rarely(pick, 3) ? { expiresInMs: 1_000 * pick(50) } : {}
+    writes.push({ w: 'work.again', work: row.id, delayMs, counters: COUNTERS, note, ...expires })
   } else {
-    writes.push({ w: 'work.settle', work: row.id, to, counters: COUNTERS, note })
+    const waiting =
+      row.lane === null ? [] : await store.forTenant(row.tenant).laneWaiting(row.consumer, row.lane, 3)
+    const next = oneOf(pick, waiting)?.id ?? oneOf(pick, book.works)?.id ?? row.id
+    const place = oneOf(pick, [{}, {}, { place: 'keep' as const }, { place: { to: next } }])
+    const version = rarely(pick, 3) ? { laneVersion: `v${pick(9)}` } : {}
+    const into = to === 'merged' ? { into: oneOf(pick, book.works)?.id ?? row.id } : {}
+    writes.push({
+      w: 'work.settle',
+      work: row.id,
+      to,
+      counters: COUNTERS,
+      note,
+      ...place,
+      ...version,
+      ...into,
+    })
   }
+  if (note.class !== null) writes.push({ w: 'failure.put', row: makeFailure(turn, row, note.class) })
   if (to === 'dead') {
     writes.push({ w: 'deadLetter.put', row: makeLetter(turn, book.ids.deadLetter(), 1, row) })
+    writes.push(makeRaise(turn))
   }
   return { guards: [], writes }
+}
+
+function makeFailure({ book, pick }: Turn, row: WorkRow, failure: FailureClass): NewFailure {
+  return {
+    id: failureId(row.id),
+    state: oneOf(pick, ['open', 'resolved', 'escalated'] as const),
+    workId: row.id,
+    consumer: row.consumer,
+    eventId: row.eventId,
+    class: failure,
+    reason: oneOf(pick, [null, 'cap_reached']),
+    key: row.key,
+    attempts: pick(5),
+    lastError: `error ${pick(5)}`,
+    retryInMs: oneOf(pick, [null, 100 * pick(9)]),
+    correlationId: book.ids.uuid(),
+    severity: 'high',
+    cause: oneOf(pick, [null, 'cause-a']),
+  }
 }
 
 /** What becomes of the key. */
@@ -408,6 +504,7 @@ function makeEffect(turn: Turn, row: WorkRow, key: string, found: LedgerEntry | 
     objectId: rarely(pick, 2) ? `object-${pick(9)}` : null,
     payloadHash: `hash-${pick(5)}`,
     correlationId: book.ids.uuid(),
+    ...(rarely(pick, 4) ? { generation: 1 + pick(4) } : {}),
   }
   const isOpen = found === null || rarely(pick, 10)
   if (isOpen) {
@@ -418,6 +515,9 @@ function makeEffect(turn: Turn, row: WorkRow, key: string, found: LedgerEntry | 
   }
   const state = rarely(pick, 8) ? 'unknown' : found.state
   const guards: Guard[] = [{ g: 'ledger', key, state, work: found.work, epoch: found.epoch }]
+  if (found.state === 'done' && rarely(pick, 2)) {
+    return { guards, writes: [{ w: 'ledger.done', entry, effectRef: `ref-${pick(9)}`, result: null }] }
+  }
   if (found.state === 'released' || (found.state === 'unknown' && pick(2) === 0)) {
     return { guards, writes: [{ w: 'ledger.reserve', entry, sendWithinMs: 100 * pick(50) }] }
   }
@@ -449,13 +549,27 @@ export async function perform(subject: Subject, operation: Operation): Promise<u
     case 'reclaim':
       return store.reclaim(operation.limit)
     case 'prune':
-      return store.prune(operation.request)
+      return pruneOn(store, operation.request)
     case 'advance':
       await subject.advance(operation.ms)
       return null
     case 'read':
       return readSome(store, operation)
   }
+}
+
+/** Behind the events stores walk in their own order: they are compared by what is gone at the end. */
+async function pruneOn(store: Store, request: PruneRequest): Promise<unknown> {
+  const first = await store.prune(request)
+  if (first.next === null || first.next.startsWith('evt_')) return first
+  const total: Record<string, unknown> = { ...first }
+  let next: string | null = first.next
+  while (next !== null) {
+    const { next: after, ...gone }: Pruned = await store.prune({ ...request, after: next, scanMax: 100 })
+    for (const [name, count] of Object.entries(gone)) total[name] = (total[name] as number) + count
+    next = after
+  }
+  return { ...total, next }
 }
 
 async function readSome(store: Store, { tenant, event, limit }: Extract<Operation, { op: 'read' }>) {
@@ -483,6 +597,18 @@ async function readSome(store: Store, { tenant, event, limit }: Extract<Operatio
     letters: await twice((cursor) => reads.deadLetters({ cursor, limit })),
     consumers: await store.system('verification').readyConsumers(),
     counts: await store.system('verification').workCounts(),
+    lanes: await Promise.all(['a', 'ü'].map((key) => reads.lane('route:a', key))),
+    waiting: await reads.laneWaiting('route:b', 'a', limit),
+    holders: await twice((cursor) => reads.laneHolders({ cursor, limit })),
+    merged: await Promise.all(
+      (await reads.workOfEvent(event)).map(async ({ id }) =>
+        (await reads.workMerged(id)).map((row) => row.id),
+      ),
+    ),
+    history: await Promise.all(['key-1', 'key-2'].map((key) => reads.ledgerHistory(key))),
+    entries: await twice((cursor) => reads.ledgerList({ cursor, limit, consumer: 'route:a' })),
+    failures: await twice((cursor) => reads.failures({ cursor, limit, state: 'open' })),
+    escalations: await twice((cursor) => reads.escalations({ cursor, limit })),
   }
 }
 
