@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { type PostgresServer, startPostgres, type TestDatabase } from '../../../test/support/postgres.ts'
-import type { EventId, Incarnation, NodeId, TenantId, WorkId } from '../../core/ids/index.ts'
+import type { DeadLetterId, EventId, Incarnation, NodeId, TenantId, WorkId } from '../../core/ids/index.ts'
 import { makeIds } from '../../core/ids/index.ts'
 import { DAY } from '../../core/time/index.ts'
 import { EMPTY_NOTE } from '../../core/work/index.ts'
@@ -12,6 +12,7 @@ import type { Commit, CommitResult, Guard, Store, Write } from '../../ports/stor
 import { StoreError } from '../../ports/store.ts'
 import { claimSql } from './claim.ts'
 import { openPostgresStore, type PostgresStoreOptions } from './index.ts'
+import { hashKey, joinKey } from './keys.ts'
 import { migrate } from './migrate.ts'
 import { MIGRATIONS } from './migrations.ts'
 import { type BreakingProxy, type Cut, startProxy } from './proxy.fixture.ts'
@@ -252,6 +253,32 @@ describe('round trips', () => {
     const results = await commitAll(store, commits)
     expect(results.map((result) => result.ok && result.leased)).toEqual(commits.map((one) => [workOf(one)]))
     expect(counter.turns()).toBe(2)
+  })
+
+  test('also one that settles, in lanes or not, needs two', async () => {
+    const { store, proxy } = await openBehindProxy()
+    const accepts = Array.from({ length: 20 }, (_, index) => {
+      const lane = index % 2 === 0 ? { lane: { key: `lane-${index % 4}`, width: 1 } } : {}
+      const accept = makeAccept(`order-${index}`)
+      const writes = accept.writes.map((write) =>
+        write.w === 'work.add' ? { ...write, work: { ...write.work, ...lane } } : write,
+      )
+      return { ...accept, writes }
+    })
+    await commitAll(store, accepts)
+    const counters = { attempts: 1, waits: 0, losses: 0 }
+    const settle = (work: WorkId): Write => ({
+      ...{ w: 'work.settle', work, to: 'done', counters, note: EMPTY_NOTE },
+    })
+    const [first, ...rest] = accepts.map((accept) => commitOf([], [settle(workOf(accept))]))
+    await store.commit(first as Commit)
+    const counter = proxy.countTurns()
+    await commitAll(store, rest)
+    expect(counter.turns()).toBe(2)
+    expect((await dumpOf(store)).lanes).toMatchObject([
+      { key: 'lane-0', places: 0, waiting: 0 },
+      { key: 'lane-2', places: 0, waiting: 0 },
+    ])
   })
 })
 
@@ -513,7 +540,7 @@ describe('several nodes on one database', () => {
 
 describe('migrations', () => {
   /** What a release has brought never changes. */
-  const RELEASED = ['13635fe1e13e0b5f', 'a4f49dc654a34ce3', 'a91433f70475b03d']
+  const RELEASED = ['13635fe1e13e0b5f', 'a4f49dc654a34ce3', 'a91433f70475b03d', '70ca033937fe5772']
   const readMigrations = (url: string) =>
     server.query(url, 'SELECT number, checksum FROM millrace.migration ORDER BY number')
 
@@ -528,7 +555,7 @@ describe('migrations', () => {
     const { url } = await makeDatabase({ empty: true })
     const pool = new pg.Pool({ connectionString: url })
     const client = await pool.connect()
-    await migrate(client, 'millrace', MIGRATIONS.slice(0, 3))
+    await migrate(client, 'millrace', MIGRATIONS.slice(0, RELEASED.length))
     client.release()
     await pool.end()
     const sums = (await readMigrations(url)).map(({ checksum }) => String(checksum).slice(0, 16))
@@ -542,14 +569,27 @@ describe('migrations', () => {
        INSERT INTO millrace.work (tenant, id, kind, consumer, definition, event_id, epoch, created_at, expires_at, state,
          due_at, alone, attempts, waits, losses)
        VALUES ('acme', '${ids.work()}', 'route', '${ROUTE}', 'd', '${event}', 0, 1750000000000, 9750000000000, 'ready',
-         1750000000000, false, 0, 0, 0)`,
+         1750000000000, false, 0, 0, 0);
+       INSERT INTO millrace.ledger (hash, tenant, key, work, epoch, consumer, event_id, payload_hash, correlation_id,
+         generation, state, evidence, created_at)
+       VALUES ('${hashKey(joinKey(TENANT, 'K')).toString('hex')}', 'acme', 'K', '${ids.work()}', 1, '${ROUTE}', '${event}', 'h',
+         'c', 1, 'done', '[]', 1750000000000);
+       INSERT INTO millrace.dead_letter (tenant, id, version, state, class, reason, consumer, event_id, work_id, attempts,
+         replays, last_error, correlation_id, payload_hash, severity, created_at, updated_at)
+       VALUES ('acme', 'dlq_1', 1, 'open', 'config', 'rejected', '${ROUTE}', '${event}', '${ids.work()}', 1, 0, 'e', 'c', 'h',
+         'high', 1750000000000, 1750000000000)`,
     )
     const store = await open(url)
     await store.commit(commitOf([], [{ w: 'event.repeat', event, count: 2 }]))
     const { owner } = await store.join(NODE, 30_000)
     const { items } = await claimAll(store, owner)
     expect(items).toMatchObject([{ event: { id: event, raw: null, data: '{"id":1}', duplicates: 2 } }])
-    expect(await store.forTenant(TENANT).event(event)).toMatchObject({ raw: null, duplicates: 2 })
+    const old = { lane: null, hasPlace: false, isFrozen: false, into: null, element: null, generation: 1 }
+    expect(items[0]?.work).toMatchObject(old)
+    const reads = store.forTenant(TENANT)
+    expect(await reads.event(event)).toMatchObject({ raw: null, duplicates: 2 })
+    expect(await reads.ledgerHistory('K')).toMatchObject([{ key: 'K', generation: 1, state: 'done' }])
+    expect(await reads.deadLetter('dlq_1' as DeadLetterId)).toMatchObject({ step: null, failureId: null })
   })
 
   test('a database of a newer version is left as it is', async () => {
