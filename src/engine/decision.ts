@@ -2,6 +2,7 @@
 
 import type { DeadLetterReason } from '../core/dead-letter/index.ts'
 import type { FailureClass } from '../core/failure/index.ts'
+import type { WorkId } from '../core/ids/index.ts'
 import type { Route } from '../core/route/index.ts'
 import type { Attempt, Counters, Note, SettledState } from '../core/work/index.ts'
 import type { Guard, Write } from '../ports/store.ts'
@@ -19,6 +20,8 @@ export interface DecisionBase {
   /** Besides the item, its failure and its dead letter: ledger, emitted events, follow-up work. */
   readonly writes: readonly Write[]
   readonly attempt: Attempt | null
+  /** Who gets its place in its lane. Left out: as the route says. */
+  readonly place?: 'keep' | { readonly to: WorkId }
   /** What the action gave: those that end with the item are told by it. */
   readonly said?: unknown
   /** Items that end in the same commit, each with its own failure and dead letter. */

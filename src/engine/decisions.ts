@@ -2,6 +2,7 @@
 // that every way of carrying them out shares.
 
 import { classifyCall } from '../core/failure/index.ts'
+import { decideDebounce, isStale, keepsPlace } from '../core/lane/index.ts'
 import { decideEffect } from '../core/ledger/index.ts'
 import { decideFailure } from '../core/work/index.ts'
 import { decideStop } from './function-stop.ts'
@@ -11,9 +12,20 @@ export interface Decisions {
   readonly classifyCall: typeof classifyCall
   readonly decideFailure: typeof decideFailure
   readonly decideStop: typeof decideStop
+  readonly decideDebounce: typeof decideDebounce
+  readonly isStale: typeof isStale
+  readonly keepsPlace: typeof keepsPlace
 }
 
-export const DECISIONS: Decisions = { decideEffect, classifyCall, decideFailure, decideStop }
+export const DECISIONS: Decisions = {
+  decideEffect,
+  classifyCall,
+  decideFailure,
+  decideStop,
+  decideDebounce,
+  isStale,
+  keepsPlace,
+}
 
 /** Lease that must be left beyond a call's own limit, for the commit after it. */
 export const SETTLE_MARGIN_MS = 1_000

@@ -10,19 +10,22 @@ import type { Registry } from './registry.ts'
 /** In these its row names the item's own key; in others it may name what a function is in doubt about. */
 const NAMES_ITSELF: readonly WorkState[] = ['done', 'dead']
 
-/** `before`: the route's earlier items of the event, in any order. null: none of them has done anything. */
+/**
+ * `before`: the route's earlier items of the event and the same element, in any order; `scope`: of the item. null: none of them
+ * has done anything.
+ */
 export async function findEarlierKey(
   registry: Pick<Registry, 'pinned'>,
   scope: Scope,
   before: readonly WorkRow[],
 ): Promise<string | null> {
-  for (const { tenant, state, key, definition } of before.toSorted(byAge)) {
-    // What was skipped is another's effect, or none: the formula in force may see it otherwise.
-    if (state === 'skipped') continue
+  for (const { tenant, kind, state, key, definition, element } of before.toSorted(byAge)) {
+    // What was skipped is another's effect, or none: the formula in force may see it otherwise. A batch's key is nobody's.
+    if (state === 'skipped' || kind === 'batch') continue
     if (NAMES_ITSELF.includes(state) && key !== null) return key
     const route = await registry.pinned(tenant, definition)
     try {
-      if (route !== null) return route.keyOf(scope)
+      if (route !== null) return route.keyOf(scope, element)
     } catch (error) {
       // Without a key it has done nothing.
       if (!(error instanceof ExpressionError)) throw error

@@ -23,6 +23,7 @@ import { type Accepted, type Intake, makeIntake, type Received } from './intake.
 import { makeIntakeItems } from './intake-items.ts'
 import { makeInternalActions } from './internal.ts'
 import { makeItem } from './item.ts'
+import { type LaneActions, makeLaneActions, makeTurns } from './lanes/index.ts'
 import { makeLease } from './lease.ts'
 import { type Meter, makeMeter } from './meter.ts'
 import { bornRow, type EventPlan, type PlanDeps, planEvent, receivedEvent } from './plan.ts'
@@ -37,6 +38,7 @@ import { keepTimesOf, makeRetention } from './retention.ts'
 import { makeRunner } from './runner.ts'
 import { makeSchedules, type Schedules } from './schedules.ts'
 import { makeSettler, type Settlement } from './settle.ts'
+import { makeSpread } from './spread.ts'
 import { makeStoreTime } from './store-time.ts'
 import { makeStrays } from './strays.ts'
 import { makeWitness } from './witness.ts'
@@ -55,6 +57,8 @@ export interface Engine extends DeadLetterActions, WorkActions {
   readonly replays: BulkReplays
   /** Load or apply before `start`, so that recovered work finds them. */
   readonly definitions: Definitions
+  /** Who holds others up, and letting them go on. */
+  readonly lanes: LaneActions
   /** What would happen, and why something did. */
   readonly inspect: Inspect
   /** Puts a tenant's definitions in force as its folder's, all of them: what is not among them goes. */
@@ -106,7 +110,13 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
     now: () => time.now(),
     plan: (...args) => plan(...args),
   })
-  const settler = makeSettler({ store, commits, ids, failures, settleBirths })
+  const lanes = {
+    ids,
+    decisions,
+    vars: config.vars,
+    plan: (...args: Parameters<typeof plan>) => plan(...args),
+  }
+  const settler = makeSettler({ store, commits, ids, failures, lanes, settleBirths })
   let open = false
   let claims: Claims | null = null
   const wake = (delayMs = 0) => claims?.wake(delayMs)
@@ -127,7 +137,11 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
     vars: config.vars,
     actions: () => actionsOfRoutes,
     intakeItems: () => intakeItems,
+    turns: () => turns,
+    spread: () => spread,
   })
+  const turns = makeTurns({ store, log, settler: wakingSettler(), commits, decisions, time, wake })
+  const spread = makeSpread({ ids, settler: wakingSettler(), log, bury: runner.buryRoute, wake })
   const pool = makePool({
     concurrency: config.concurrency,
     run: (item) => runner.run(item),
@@ -252,8 +266,8 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
     },
     config,
   )
-  const replayer = makeReplayer({ store, log, registry, ids, commits, wake })
   const { vars } = config
+  const replayer = makeReplayer({ store, log, registry, ids, vars, commits, wake })
   const bulk = makeBulkReplays({
     store,
     clock,
@@ -283,9 +297,10 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
       settleUnheld: settler.settleUnheld,
       async settle(item, route, decision) {
         const settling = settler.settle(item, route, decision)
-        if (decision.to !== 'again') return settling
+        // Its end may be the turn of the next in its lane.
+        if (decision.to !== 'again' && item.work.lane === null) return settling
         const settlement = await settling
-        if (settlement.ok) wake(decision.delayMs)
+        if (settlement.ok) wake(decision.to === 'again' ? decision.delayMs : 0)
         return settlement
       },
     }
@@ -324,6 +339,7 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
     replay: replayer.replay,
     ...actions,
     replays: bulk,
+    lanes: makeLaneActions({ store, log, commits, wake }),
     definitions,
     inspect,
     apply: (tenant, documents) =>

@@ -14,8 +14,8 @@ import { AppError } from '../core/errors/index.ts'
 import type { NewEvent, StoredEvent } from '../core/event/index.ts'
 import type { DeadLetterId, EventId, Ids, TenantId, WorkId } from '../core/ids/index.ts'
 import { type JsonValue, stringifyJson } from '../core/json/index.ts'
-import type { Route } from '../core/route/index.ts'
-import type { NewWork } from '../core/work/index.ts'
+import type { Route, Vars } from '../core/route/index.ts'
+import type { NewWork, WorkRow } from '../core/work/index.ts'
 import type { Guard, Write } from '../ports/store.ts'
 import type { Commits } from './commits.ts'
 import { type Decided, decidedText } from './decided.ts'
@@ -23,8 +23,8 @@ import type { EngineDeps } from './deps.ts'
 import { newIntake } from './intake-work.ts'
 import { lineOf } from './lines.ts'
 import { ledgerGuard } from './outcome.ts'
-import { newWork } from './plan.ts'
 import type { Registry } from './registry.ts'
+import { addReplay, replayedWork } from './replay-work.ts'
 
 export interface DeadLetterActions {
   /** Somebody mended what was wrong: it may be replayed. */
@@ -73,6 +73,7 @@ export function makeReplayer(
   deps: Pick<EngineDeps, 'store' | 'log'> & {
     readonly registry: Registry
     readonly ids: Ids
+    readonly vars: Vars
     readonly commits: Commits
     wake(): void
   },
@@ -108,21 +109,23 @@ export function makeReplayer(
     const letter = await find(tenant, id)
     const row = stepped(letter, step)
     const event = await eventOf(letter)
-    await commit(letter, [guardOf(letter)], [{ w: 'deadLetter.put', row }])
+    // Nobody will do anything about it: whoever waits behind it goes on.
+    const left: readonly Write[] = step.type === 'discard' ? [{ w: 'lane.leave', work: letter.workId }] : []
+    await commit(letter, [guardOf(letter)], [{ w: 'deadLetter.put', row }, ...left])
     tell(action, letter, event, decided)
+    if (left.length > 0) deps.wake()
   }
 
-  const routeWork = (tenant: TenantId, letter: DeadLetter, event: StoredEvent): NewWork => {
-    const route: Route | null = registry.route(tenant, letter.consumer)
+  const routeWork = (letter: DeadLetter, event: StoredEvent, died: WorkRow | null): NewWork => {
+    const route: Route | null = registry.route(letter.tenant, letter.consumer)
     if (route === null) throw new AppError('definition_missing', `${letter.consumer} is not defined any more`)
-    return newWork(ids, route, event, letter.id)
+    return replayedWork(deps, route, letter, event, died)
   }
 
   /** What its source was is known by the item that died, where it is gone. */
-  const intakeOf = async (letter: DeadLetter, event: StoredEvent): Promise<NewWork> => {
+  const intakeOf = (letter: DeadLetter, event: StoredEvent, died: WorkRow | null): NewWork => {
     const source = registry.source(letter.tenant, event.source)
-    const hash = source?.hash ?? (await store.forTenant(letter.tenant).work(letter.workId))?.definition ?? ''
-    return newIntake(ids, event, hash, letter.id)
+    return newIntake(ids, event, source?.hash ?? died?.definition ?? '', letter.id)
   }
 
   /** An edited event is matched under its own id: what was done for the original, or is about to be, would be done again. */
@@ -149,16 +152,14 @@ export function makeReplayer(
   const prepare: Replayer['prepare'] = async (tenant, letter, { force, again = false }) => {
     const event = await eventOf(letter)
     const { generation, guards } = again ? await repetitionOf(letter) : NO_REPETITION
-    const made = isIntake(letter) ? await intakeOf(letter, event) : routeWork(tenant, letter, event)
+    const died = await store.forTenant(tenant).work(letter.workId)
+    const made = (isIntake(letter) ? intakeOf : routeWork)(letter, event, died)
     const work = generation === null ? made : { ...made, generation }
     const row = stepped(letter, { type: 'replay', work: work.id, force })
     const action = generation === null ? 'REPLAYED' : 'REPEATED'
     return {
       guards: [guardOf(letter), ...guards],
-      writes: [
-        { w: 'deadLetter.put', row },
-        { w: 'work.add', work, lease: null, delayMs: 0 },
-      ],
+      writes: [{ w: 'deadLetter.put', row }, ...addReplay(work, died)],
       work,
       told(decided) {
         const facts = { route: routeOf(letter), work: work.id, key: letter.key, attempt: row.replays }

@@ -4,8 +4,8 @@ import { messageOf } from '../core/errors/index.ts'
 import { ExpressionError, type Scope } from '../core/expression/index.ts'
 import { JsonError } from '../core/json/index.ts'
 import { keyOfGeneration, type LedgerEntry } from '../core/ledger/index.ts'
-import { type Route, routeScope, type Vars } from '../core/route/index.ts'
-import { EMPTY_NOTE, letterOf } from '../core/work/index.ts'
+import { itemScope, type Route, routeScope, type Vars } from '../core/route/index.ts'
+import { EMPTY_NOTE, isUntried, letterOf, type WorkRow } from '../core/work/index.ts'
 import { StoreError } from '../ports/store.ts'
 import type { Actions, BuryRoute } from './actions.ts'
 import type { Decisions } from './decisions.ts'
@@ -14,11 +14,13 @@ import { byAge, findEarlierKey } from './earlier-key.ts'
 import type { Bury, IntakeItems } from './intake-items.ts'
 import type { InternalFailure } from './internal.ts'
 import type { Item } from './item.ts'
+import type { Turns } from './lanes/index.ts'
 import { lineOf } from './lines.ts'
 import { countersOf, describe, type InternalCall } from './outcome.ts'
 import type { Registry } from './registry.ts'
 import { scrubOf } from './sensitive.ts'
 import type { Settler } from './settle.ts'
+import type { Spread } from './spread.ts'
 import type { StoreTime } from './store-time.ts'
 
 export interface Runner {
@@ -34,6 +36,8 @@ const INTERRUPTED_FIRST_MS = 1_000
 const INTERRUPTED_LAST_MS = 60_000
 /** Behind an entry that somebody is about to settle. */
 const HELD_MS = 1_000
+/** What is run so soon after its birth has lain nowhere. */
+const AT_ONCE_MS = 1_000
 
 export function makeRunner(
   deps: Pick<EngineDeps, 'store' | 'random' | 'log'> & {
@@ -44,6 +48,8 @@ export function makeRunner(
     readonly vars: Vars
     actions(): Actions
     intakeItems(): IntakeItems
+    turns(): Turns
+    spread(): Spread
   },
 ): Runner {
   const { time, random, log, registry, settler } = deps
@@ -94,16 +100,31 @@ export function makeRunner(
     const id = letterOf(work)
     if (id !== null) return (await reads.deadLetter(id))?.key ?? null
     const items = await reads.workOfEvent(work.eventId)
-    const before = items.filter((one) => one.consumer === work.consumer && byAge(one, work) < 0)
+    const isEarlier = (one: WorkRow) =>
+      one.consumer === work.consumer && one.element === work.element && byAge(one, work) < 0
+    const before = items.filter(isEarlier)
     return findEarlierKey(registry, scope, before)
   }
 
-  const runRoute = async (item: Item, route: Route): Promise<void> => {
+  /** Its time begins with its first try. What runs at its birth has all of it anyway. */
+  const begin = (item: Item, route: Route): Item => {
+    const { work } = item
+    const now = time.now()
+    if (now - work.createdAt < AT_ONCE_MS || !isUntried(work)) return item
+    return { ...item, work: { ...work, expiresAt: Math.max(work.expiresAt, now + route.expiresInMs) } }
+  }
+
+  const runRoute = async (claimed: Item, route: Route): Promise<void> => {
+    const item = begin(claimed, route)
     let key: string | null = null
     try {
-      const scope = routeScope(item.event, item.payload(), item.header(), deps.vars)
-      if (!route.wants(scope)) throw new ExpressionError('type', 'the condition no longer holds', 'where')
-      key = (await keyOfReplayed(item, scope)) ?? route.keyOf(scope)
+      const whole = routeScope(item.event, item.payload(), item.header(), deps.vars)
+      if (!route.wants(whole)) throw new ExpressionError('type', 'the condition no longer holds', 'where')
+      const { element } = item.work
+      if (route.each !== null && element === null) return await deps.spread().run(item, route, whole)
+      const scope = itemScope(route, whole, element)
+      if (route.lane !== null && !(await deps.turns().take(item, route, scope))) return
+      key = (await keyOfReplayed(item, scope)) ?? route.keyOf(scope, element)
       const inner = { ...scope, key: keyOfGeneration(key, item.work.generation) }
       await deps.actions().perform({ item, route, key, scope: inner })
     } catch (error) {

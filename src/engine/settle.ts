@@ -11,7 +11,7 @@ import type { NewEvent } from '../core/event/index.ts'
 import { type FailureClass, failureId } from '../core/failure/index.ts'
 import type { Ids } from '../core/ids/index.ts'
 import type { Route } from '../core/route/index.ts'
-import { letterOf } from '../core/work/index.ts'
+import { type Counters, isUntried, letterOf } from '../core/work/index.ts'
 import type { CommitResult, Found, Guard, Store, Write } from '../ports/store.ts'
 import type { Commits } from './commits.ts'
 import type { Decision, DecisionBase, Held } from './decision.ts'
@@ -19,6 +19,7 @@ import type { EventPlan } from './event-plan.ts'
 import { concerns, type Failures, NO_FAILURE_CHANGE } from './failures/index.ts'
 import type { Item } from './item.ts'
 import { newLetter, storableError } from './letters.ts'
+import { changeLane, type LaneChange, type LaneDeps } from './places.ts'
 
 export type { Decision, DecisionBase, Held }
 export { newLetter, storableError }
@@ -51,6 +52,7 @@ export function makeSettler(deps: {
   readonly commits: Commits
   readonly ids: Ids
   readonly failures: Failures
+  readonly lanes: LaneDeps
   settleBirths(plan: EventPlan, outcome: Pick<Settlement, 'ok'>, result: CommitResult | null): void
 }): Settler {
   const { store, commits, ids, failures } = deps
@@ -67,10 +69,17 @@ export function makeSettler(deps: {
     const { writes, plans } = isConcerned
       ? await failures.change(held, route, decision, letter)
       : NO_FAILURE_CHANGE
+    const lane = changeLane(deps.lanes, held, route, decision)
     return {
       guards: letterChange.guards,
-      writes: [...itemWrites(held, decision), ...decision.writes, ...letterChange.writes, ...writes],
-      plans,
+      writes: [
+        ...itemWrites(held, route, decision, lane.end),
+        ...decision.writes,
+        ...letterChange.writes,
+        ...writes,
+        ...lane.writes,
+      ],
+      plans: lane.plans.length === 0 ? plans : [...plans, ...lane.plans],
     }
   }
 
@@ -147,14 +156,44 @@ function withStorableTexts(decision: Decision, event: NewEvent): Decision {
   return cleaned.to === 'dead' ? { ...cleaned, error: kept(cleaned.error) } : cleaned
 }
 
-function itemWrites({ work }: Held, decision: Decision): readonly Write[] {
-  const { counters, note } = decision
+function itemWrites(
+  { work }: Held,
+  route: Route | null,
+  decision: Decision,
+  lane: LaneChange['end'],
+): readonly Write[] {
+  const { counters, note, place } = decision
   const settled: Write =
     decision.to === 'again'
-      ? { w: 'work.again', work: work.id, delayMs: decision.delayMs, counters, note }
-      : { w: 'work.settle', work: work.id, to: decision.to, counters, note }
+      ? {
+          w: 'work.again',
+          work: work.id,
+          delayMs: decision.delayMs,
+          counters,
+          note,
+          ...beginning(work, route, counters),
+        }
+      : {
+          w: 'work.settle',
+          work: work.id,
+          to: decision.to,
+          counters,
+          note,
+          ...lane,
+          ...(place === undefined ? {} : { place }),
+        }
   if (decision.attempt === null) return [settled]
   return [settled, { w: 'attempt.append', work: work.id, attempt: decision.attempt }]
+}
+
+/** The time of an item begins with its first try: until then it may have lain behind others, or in a route that is paused. */
+function beginning(
+  work: Held['work'],
+  route: Route | null,
+  counters: Counters,
+): { readonly expiresInMs?: number } {
+  if (!isUntried(work) || isUntried(counters)) return {}
+  return { expiresInMs: route?.expiresInMs ?? work.expiresAt - work.createdAt }
 }
 
 interface LetterChange {
