@@ -7,7 +7,7 @@ import type { Instant } from '../../core/time/index.ts'
 import type { ClaimedWork, ClaimRequest, ClaimResult } from '../../ports/store.ts'
 import { type Row, toEvent, toWork } from './rows.ts'
 import { isAlive, knowLease, type Session } from './session.ts'
-import { toStored } from './text.ts'
+import { isSameText, type Stored, toStored } from './text.ts'
 
 interface Candidate {
   readonly row: Row
@@ -44,11 +44,12 @@ function findCandidates(
   for (const slot of request.slots) {
     const no = session.tenants.get(slot.tenant)
     if (no === undefined) continue
+    const slotMax = slot.limit === undefined ? slot.max : roomOf(session, slot.limit, slot, no, found)
     let slotCount = 0
     for (const row of session.sql.readyWork.iterate(no, toStored(slot.consumer))) {
       if (taken.has(row.seq) || (row.code_hash !== null && !hashes.has(row.code_hash))) continue
       const hasRoom =
-        slotCount < slot.max &&
+        slotCount < slotMax &&
         found.length < request.max &&
         (row.alone === 0 || aloneCount < request.maxAlone)
       if (row.due_at <= now && hasRoom) {
@@ -61,11 +62,25 @@ function findCandidates(
       // Rows come by due time: the first that is left is the earliest of its slot. Only an item that has to run
       // alone is passed over for those behind it.
       nextDueAt = Math.min(nextDueAt ?? row.due_at, row.due_at)
-      const isFull = slotCount >= slot.max || found.length >= request.max
+      const isFull = slotCount >= slotMax || found.length >= request.max
       if (row.due_at > now || isFull) break
     }
   }
   return { found, nextDueAt }
+}
+
+/** How many more of the consumer may be leased, by its limit and by what it asks for. */
+function roomOf(
+  session: Session,
+  limit: number,
+  slot: ClaimRequest['slots'][number],
+  no: number,
+  found: readonly Candidate[],
+): number {
+  const consumer = toStored(slot.consumer)
+  const leased: number = session.sql.leasedCount.get(no, consumer).n
+  const taken = found.filter((one) => one.no === no && isSameText(one.row.consumer as Stored, slot.consumer))
+  return Math.min(slot.max, limit - leased - taken.length)
 }
 
 function lease(session: Session, request: ClaimRequest, { row, tenant, no }: Candidate): ClaimedWork {
@@ -74,6 +89,12 @@ function lease(session: Session, request: ClaimRequest, { row, tenant, no }: Can
   const epoch = work.epoch + 1
   const event = session.sql.event.get(no, work.eventId)
   assert(event, `event ${work.eventId} of work ${work.id} is absent`)
-  knowLease(session, work.id, { seq: row.seq as number, tenant: no, owner: request.owner, epoch })
+  knowLease(session, work.id, {
+    seq: row.seq as number,
+    tenant: no,
+    owner: request.owner,
+    epoch,
+    isLaned: work.lane !== null,
+  })
   return { work: { ...work, epoch }, event: toEvent(event, tenant) }
 }

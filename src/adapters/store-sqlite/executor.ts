@@ -17,8 +17,8 @@ import { isSyncFailure, toStoreError } from './errors.ts'
 import { checkGuard } from './guards.ts'
 import { FOLD_AT } from './key-index.ts'
 import { fenceAll, joinNode, reclaimWork, renewIncarnation } from './leases.ts'
-import { readLedger } from './ledger.ts'
-import { pruneEvents } from './prune.ts'
+import { readLedger, readLedgerHistory } from './ledger.ts'
+import { pruneRows } from './prune.ts'
 import { makeSession, recall, recallKeys, type Session } from './session.ts'
 import { applyWrite } from './writes.ts'
 
@@ -47,6 +47,7 @@ export interface Executor {
   reclaim(now: Instant, limit: number): readonly WorkId[]
   prune(now: Instant, request: PruneRequest): Pruned
   ledger(tenant: TenantId, key: string): LedgerEntry | null
+  ledgerHistory(tenant: TenantId, key: string): readonly LedgerEntry[]
   /** Ends every life: for who knows that nobody else has the database open. */
   fenceAll(now: Instant): void
 }
@@ -139,8 +140,9 @@ export function makeExecutor(db: DatabaseSyncInstance, options: ExecutorOptions 
       answer(() => transactAgain(now, () => renewIncarnation(session, now, owner, ttlMs))),
     reclaim: (now, limit) => answer(() => transactAgain(now, () => reclaimWork(session, now, limit))),
     prune: (now, request) =>
-      answer(() => pruneEvents(session, now, request, (work) => transactAgain(now, work))),
+      answer(() => pruneRows(session, now, request, (work) => transactAgain(now, work))),
     ledger: (tenant, key) => answer(() => readLedger(session, tenant, key)),
+    ledgerHistory: (tenant, key) => answer(() => readLedgerHistory(session, tenant, key)),
     fenceAll: (now) => answer(() => transactAgain(now, () => fenceAll(session))),
   }
 }

@@ -50,16 +50,23 @@ export function checkGuard(session: Session, now: Instant, tenant: TenantId, gua
       return holds ? null : { found: { f: 'ledger', entry: readLedgerEntry(session, row, tenant) } }
     }
     case 'version': {
-      const row =
-        guard.of === 'deadLetter'
-          ? session.sql.deadLetterVersion.get(no, guard.key)
-          : session.sql.recordVersion.get(no, guard.of, toStored(guard.key))
+      const row = versioned(session, no, guard)
       if ((row?.version ?? 0) === guard.version) return null
       return { found: row === undefined ? null : { f: 'version', version: row.version } }
     }
     default:
       return unreachable(guard)
   }
+}
+
+function versioned(
+  { sql }: Session,
+  tenant: number,
+  { of, key }: Extract<Guard, { g: 'version' }>,
+): { readonly version: number } | undefined {
+  if (of === 'deadLetter') return sql.deadLetterVersion.get(tenant, key)
+  if (of === 'escalation') return sql.escalationVersion.get(tenant, key)
+  return sql.recordVersion.get(tenant, of, toStored(key))
 }
 
 function foundWork(row: { state: number; owner: number | null; epoch: number }): Refusal {

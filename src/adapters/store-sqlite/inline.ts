@@ -25,7 +25,11 @@ export interface InlineOptions extends ExecutorOptions {
 export function makeSqliteStoreInline(db: DatabaseSyncInstance, options: InlineOptions): Store {
   migrate(db, db.location() ?? 'the database in memory')
   const executor = makeExecutor(db, options)
-  const reads: Reads = { ...makeReads(db), ledger: executor.ledger }
+  const reads: Reads = {
+    ...makeReads(db),
+    ledger: executor.ledger,
+    ledgerHistory: executor.ledgerHistory,
+  }
   let isClosed = false
   let last = executor.lastAt
   const now = (): Instant => {

@@ -73,20 +73,28 @@ export function findOwnHash(
   }
 }
 
-/** The ledger's row for a key, with its columns. */
+/** The ledger's latest row for a key, with its columns. */
 export function findLedger(session: Session, tenant: number, key: string): Row | null {
+  const { row, hash } = locateLedger(session, tenant, key)
+  if (row === null) session.ledgerSlot = { text: ledgerText(tenant, key), hash }
+  return row
+}
+
+/** The row, and the hash under which it is; or the one under which it can be noted. */
+export function locateLedger(
+  session: Session,
+  tenant: number,
+  key: string,
+): { readonly row: Row | null; readonly hash: string } {
   const text = ledgerText(tenant, key)
   let free: string | null = null
   for (let turn = 0; ; turn += 1) {
     const hash = hashKey(text, turn)
     const seq = session.keys.find(hash)
-    if (seq === undefined) {
-      session.ledgerSlot = { text, hash: free ?? hash }
-      return null
-    }
+    if (seq === undefined) return { row: null, hash: free ?? hash }
     const row: Row | undefined = session.sql.ledger.get(seq)
     if (row === undefined) free ??= hash
-    else if (row.tenant === tenant && isSameText(row.key as Stored, key)) return row
+    else if (row.tenant === tenant && isSameText(row.key as Stored, key)) return { row, hash }
   }
 }
 

@@ -14,3 +14,19 @@ export function readLedger(session: Session, tenant: TenantId, key: string): Led
   const row = findLedger(session, session.tenants.get(tenant) ?? 0, key)
   return row === null ? null : readLedgerEntry(session, row, tenant)
 }
+
+/** All generations, the first one first: each row names the one before it. */
+export function readLedgerHistory(session: Session, tenant: TenantId, key: string): readonly LedgerEntry[] {
+  const rows = generationsOf(session, findLedger(session, session.tenants.get(tenant) ?? 0, key))
+  return rows.map((row) => readLedgerEntry(session, row, tenant)).reverse()
+}
+
+/** From the latest back to the first. */
+export function generationsOf(session: Session, latest: Row | null): readonly Row[] {
+  const rows: Row[] = []
+  for (let row = latest; row !== null; ) {
+    rows.push(row)
+    row = row.previous === null ? null : (session.sql.ledger.get(row.previous) ?? null)
+  }
+  return rows
+}

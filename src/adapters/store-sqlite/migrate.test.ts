@@ -2,12 +2,13 @@
 
 import { DatabaseSync } from '@photostructure/sqlite'
 import { expect, test } from 'vitest'
-import type { EventId, TenantId } from '../../core/ids/index.ts'
+import type { EventId, TenantId, WorkId } from '../../core/ids/index.ts'
 import { DAY } from '../../core/time/index.ts'
 import { makeSqliteStoreInline } from './inline.ts'
 import { migrate } from './migrate.ts'
 import { MIGRATIONS, type Migration } from './migrations.ts'
 import { ROWS_OF_STEP_3 } from './schema-3.fixture.ts'
+import { ROWS_OF_STEP_4 } from './schema-4.fixture.ts'
 
 const first: Migration = { number: 1, name: 'one', sql: 'CREATE TABLE a (x)' }
 const second: Migration = { number: 2, name: 'two', sql: 'CREATE TABLE b (x); INSERT INTO a VALUES (1)' }
@@ -66,28 +67,36 @@ test('a step that was changed after it was applied is refused, unchanged', () =>
 
 test('the steps that were released are what they were', () => {
   const db = new DatabaseSync(':memory:')
-  migrate(db, 'data.db', MIGRATIONS.slice(0, 3))
+  migrate(db, 'data.db', MIGRATIONS.slice(0, 4))
   const sums = db.prepare('SELECT checksum FROM migration ORDER BY number').all()
   expect(sums.map((row) => String(row.checksum).slice(0, 16))).toEqual([
     '243d788612d109d7',
     '65c1f002fa4871d3',
     '8376a7ce3fd653d8',
+    '61468cfce720cce4',
   ])
 })
 
-test('a database of the release before keeps all it had, and takes what is new', async () => {
+test('a database of an earlier release keeps all it had, and takes what is new', async () => {
   const db = new DatabaseSync(':memory:')
   migrate(db, 'data.db', MIGRATIONS.slice(0, 3))
   db.exec(ROWS_OF_STEP_3)
   const rows = (table: string) => db.prepare(`SELECT * FROM ${table} ORDER BY 1`).all()
   const kept = ['work', 'attempt', 'ledger', 'evidence', 'dead_letter', 'record', 'key_log']
   const before = kept.map(rows)
+  // As it was: what is new comes last in a row, and is empty.
+  const after = () =>
+    kept.map((table, index) =>
+      rows(table).map((row, at) =>
+        Object.fromEntries(Object.keys(before[index]![at] as object).map((name) => [name, row[name]])),
+      ),
+    )
   let now = 1_750_000_010_000
   const store = makeSqliteStoreInline(db, {
     now: () => now,
     defer: (callback) => void setImmediate(callback),
   })
-  expect(kept.map(rows)).toEqual(before)
+  expect(after()).toEqual(before)
   const tenant = 'acme' as TenantId
   const reads = store.forTenant(tenant)
   const { items } = await reads.events({ cursor: null, limit: 9 })
@@ -116,4 +125,52 @@ test('a database of the release before keeps all it had, and takes what is new',
     { dedupKey: 'delivery-2' },
   ])
   expect(await reads.ledger('crm:4711')).toMatchObject({ state: 'done', evidence: ['{"seen":1}'] })
+})
+
+test('items, letters and entries of step 4 are what they were, and lanes and generations begin with them', async () => {
+  const db = new DatabaseSync(':memory:')
+  migrate(db, 'data.db', MIGRATIONS.slice(0, 4))
+  db.exec(ROWS_OF_STEP_4)
+  let now = 1_750_000_010_000
+  const store = makeSqliteStoreInline(db, {
+    now: () => now,
+    defer: (callback) => void setImmediate(callback),
+  })
+  const tenant = 'acme' as TenantId
+  const reads = store.forTenant(tenant)
+  const { work, deadLetters, ledger } = await store.system('verification').dump()
+  const empty = { element: null, lane: null, hasPlace: false, isFrozen: false, into: null, generation: 1 }
+  expect(work.map(({ state }) => state)).toEqual(['done', 'dead', 'ready', 'merged'])
+  for (const row of work) expect(row).toMatchObject(empty)
+  expect(deadLetters).toMatchObject([{ state: 'resolved', step: null, failureId: null }])
+  expect(ledger).toMatchObject([
+    { key: 'crm:1', generation: 1 },
+    { key: 'crm:4', generation: 1 },
+  ])
+  const [first, , ready] = work
+  const entry = { ...ledger[0]!, generation: 2 }
+  const lane = { key: 'a', width: 1 }
+  const added = (id: string) => ({ ...ready!, id: id as WorkId, expiresInMs: DAY, lane })
+  await store.commit({
+    tenant,
+    guards: [],
+    writes: [
+      { w: 'ledger.done', entry, effectRef: 'again', result: null },
+      { w: 'work.add', work: { ...added('wrk_1'), element: 0 }, lease: null, delayMs: 0 },
+      { w: 'work.add', work: { ...added('wrk_2'), element: 1 }, lease: null, delayMs: 0 },
+    ],
+  })
+  expect((await reads.ledgerHistory('crm:1')).map(({ effectRef }) => effectRef)).toEqual([
+    'contact-1',
+    'again',
+  ])
+  expect(await reads.lane('route:crm', 'a')).toMatchObject({ places: 1, waiting: 1 })
+  now += 2 * DAY
+  const request = { tenant, keepMs: {}, otherwiseMs: DAY, after: null, scanMax: 100 }
+  expect(await store.prune({ ...request, ledger: { keepMs: {}, otherwiseMs: DAY } })).toMatchObject({
+    events: 2,
+    ledger: 2,
+  })
+  expect(await reads.event(first!.eventId)).toBeNull()
+  expect(await reads.ledger('crm:4')).toMatchObject({ state: 'reserved' })
 })

@@ -221,4 +221,88 @@ CREATE TABLE event_repeat (
 );
 `,
   },
+  {
+    number: 5,
+    name: 'lanes, batches, generations, failures and escalations',
+    sql: `
+-- Nothing in them for most items: a byte each. place and frozen: 1 or nothing; generation: nothing is 1.
+ALTER TABLE work ADD COLUMN lane TEXT;
+ALTER TABLE work ADD COLUMN place INTEGER;
+ALTER TABLE work ADD COLUMN frozen INTEGER;
+ALTER TABLE work ADD COLUMN element INTEGER;
+ALTER TABLE work ADD COLUMN generation INTEGER;
+ALTER TABLE work ADD COLUMN into_work TEXT;
+CREATE INDEX work_waiting ON work (tenant, consumer, lane, created_at, id) WHERE state = 3;
+CREATE INDEX work_holder ON work (tenant, id) WHERE place = 1 AND state IN (6, 7);
+CREATE INDEX work_into ON work (into_work) WHERE into_work IS NOT NULL;
+
+CREATE TABLE lane (
+  tenant INTEGER NOT NULL,
+  consumer TEXT NOT NULL,
+  key TEXT NOT NULL,
+  width INTEGER NOT NULL,
+  places INTEGER NOT NULL,
+  waiting INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL,
+  version TEXT,
+  PRIMARY KEY (tenant, consumer, key)
+) WITHOUT ROWID;
+
+-- The row of the generation before: the key's hash names the latest alone.
+ALTER TABLE ledger ADD COLUMN previous INTEGER;
+
+ALTER TABLE dead_letter ADD COLUMN step TEXT;
+ALTER TABLE dead_letter ADD COLUMN failure_id TEXT;
+
+CREATE TABLE failure (
+  seq INTEGER PRIMARY KEY,
+  tenant INTEGER NOT NULL,
+  id TEXT NOT NULL,
+  state TEXT NOT NULL,
+  work_id TEXT NOT NULL,
+  consumer TEXT NOT NULL,
+  event_id TEXT NOT NULL,
+  class TEXT NOT NULL,
+  reason TEXT,
+  key TEXT,
+  attempts INTEGER NOT NULL,
+  last_error TEXT NOT NULL,
+  will_retry_at INTEGER,
+  correlation_id TEXT NOT NULL,
+  severity TEXT NOT NULL,
+  cause TEXT,
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL
+);
+CREATE UNIQUE INDEX failure_id ON failure (tenant, id);
+CREATE INDEX failure_event ON failure (event_id);
+CREATE INDEX failure_state ON failure (tenant, state, id) WHERE state <> 'resolved';
+CREATE INDEX failure_cause ON failure (tenant, cause, id) WHERE cause IS NOT NULL;
+
+CREATE TABLE escalation (
+  seq INTEGER PRIMARY KEY,
+  tenant INTEGER NOT NULL,
+  id TEXT NOT NULL,
+  version INTEGER NOT NULL,
+  state TEXT NOT NULL,
+  cause TEXT NOT NULL,
+  consumer TEXT NOT NULL,
+  class TEXT NOT NULL,
+  reason TEXT NOT NULL,
+  severity TEXT NOT NULL,
+  runbook TEXT,
+  last_error TEXT NOT NULL,
+  work_id TEXT,
+  count INTEGER NOT NULL,
+  announced INTEGER NOT NULL,
+  acknowledged_by TEXT,
+  note TEXT,
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL
+);
+CREATE UNIQUE INDEX escalation_id ON escalation (tenant, id);
+CREATE UNIQUE INDEX escalation_raised ON escalation (tenant, cause) WHERE state = 'raised';
+CREATE INDEX escalation_unannounced ON escalation (tenant, id) WHERE announced = 0;
+`,
+  },
 ]

@@ -58,21 +58,37 @@ function encodeWrite(flat: Flat, write: Write): void {
     }
     case 'work.add': {
       const { work } = write
+      if (isOdd(write)) {
+        flat.push(WRITE.other, write)
+        break
+      }
       flat.push(WRITE.add, write.lease, write.delayMs, work.id, work.kind, work.consumer, work.definition)
       flat.push(work.codeHash, work.eventId, work.expiresInMs, work.replayOf)
       break
     }
     case 'work.settle': {
       const { counters, note } = write
+      if (write.place !== undefined || write.laneVersion !== undefined || write.into !== undefined) {
+        flat.push(WRITE.other, write)
+        break
+      }
       flat.push(WRITE.settle, write.work, write.to, counters.attempts, counters.waits, counters.losses)
       flat.push(note.key, note.class, note.lastError, note.effectRef, note.httpStatus, note.durationMs)
       break
     }
     case 'ledger.done':
+      if (write.entry.generation !== undefined) {
+        flat.push(WRITE.other, write)
+        break
+      }
       flat.push(WRITE.done, write.effectRef, write.result)
       encodeEntry(flat, write.entry)
       break
     case 'ledger.reserve':
+      if (write.entry.generation !== undefined) {
+        flat.push(WRITE.other, write)
+        break
+      }
       flat.push(WRITE.reserve, write.sendWithinMs)
       encodeEntry(flat, write.entry)
       break
@@ -82,6 +98,16 @@ function encodeWrite(flat: Flat, write: Write): void {
     default:
       flat.push(WRITE.other, write)
   }
+}
+
+/** Whether the item says more than most do. */
+export function isOdd({ work, inPlaceOf }: Extract<Write, { w: 'work.add' }>): boolean {
+  return (
+    work.lane !== undefined ||
+    work.element !== undefined ||
+    (work.generation ?? 1) !== 1 ||
+    inPlaceOf !== undefined
+  )
 }
 
 function encodeEntry(flat: Flat, entry: Extract<Write, { w: 'ledger.done' }>['entry']): void {

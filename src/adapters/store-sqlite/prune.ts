@@ -1,10 +1,11 @@
-// Retention: events that nothing needs any more go, with everything that hangs on them. Looking needs no transaction (nobody
-// else writes), so a look that finds nothing costs no flush.
+// Retention: events that nothing needs any more go, with everything that hangs on them; behind them come the ledger, the lanes
+// and the escalations. Looking needs no transaction (nobody else writes), so a look that finds nothing costs no flush.
 
 import type { Pruned, PruneRequest } from '../../core/retention/index.ts'
 import { keeperOf, keepMsOf, pruneEnd } from '../../core/retention/index.ts'
 import type { Instant } from '../../core/time/index.ts'
 import { findOwnHash } from './keys.ts'
+import { type Gone, none, type Piece, walkEntries, walkEscalations, walkLanes } from './prune-others.ts'
 import type { Session } from './session.ts'
 import { fromStored, type Stored } from './text.ts'
 
@@ -18,9 +19,11 @@ interface OldEvent {
   readonly dedup_key: Stored
 }
 
-type Gone = { -readonly [Name in Exclude<keyof Pruned, 'next'>]: number }
+/** In this order. A cursor is the name of the walk and where it stands; among the events, their id alone. */
+const WALKS = { events: walkEvents, ledger: walkEntries, lanes: walkLanes, escalations: walkEscalations }
+const NAMES = Object.keys(WALKS) as (keyof typeof WALKS)[]
 
-export function pruneEvents(
+export function pruneRows(
   session: Session,
   now: Instant,
   request: PruneRequest,
@@ -28,13 +31,48 @@ export function pruneEvents(
 ): Pruned {
   const tenant = session.tenants.get(request.tenant)
   if (tenant === undefined) return { ...none(), next: null }
-  const seen: OldEvent[] = session.sql.oldEvents.all(
-    tenant,
-    request.after ?? '',
-    pruneEnd(request, now),
-    request.scanMax + 1,
-  )
-  const isMore = seen.length > request.scanMax
+  let { name, after } = parseCursor(request.after)
+  let left = request.scanMax
+  let gone = none()
+  for (;;) {
+    const piece = WALKS[name](session, now, tenant, request, after, left)
+    // Before the next walk looks: an entry may go once its event has.
+    if (piece.isAny) gone = transact(() => remove(session, piece, gone))
+    left -= piece.seen
+    if (piece.next !== null)
+      return { ...gone, next: name === 'events' ? piece.next : `${name} ${piece.next}` }
+    const following = NAMES[NAMES.indexOf(name) + 1]
+    if (following === undefined) return { ...gone, next: null }
+    name = following
+    after = ''
+  }
+}
+
+/** Counts on a copy: a transaction may be done again. */
+function remove(session: Session, piece: Piece, before: Gone): Gone {
+  session.isDirty = true
+  const gone = { ...before }
+  piece.remove(gone)
+  return gone
+}
+
+function parseCursor(cursor: string | null): { name: keyof typeof WALKS; after: string } {
+  const at = cursor?.indexOf(' ') ?? -1
+  if (cursor === null || at < 0) return { name: 'events', after: cursor ?? '' }
+  const name = NAMES.find((known) => known === cursor.slice(0, at)) ?? 'events'
+  return { name, after: cursor.slice(at + 1) }
+}
+
+function walkEvents(
+  session: Session,
+  now: Instant,
+  tenant: number,
+  request: PruneRequest,
+  after: string,
+  scanMax: number,
+): Piece {
+  const seen: OldEvent[] = session.sql.oldEvents.all(tenant, after, pruneEnd(request, now), scanMax + 1)
+  const isMore = seen.length > scanMax
   if (isMore) seen.pop()
   const going = new Set<string>()
   const isOver = (row: OldEvent) =>
@@ -47,11 +85,13 @@ export function pruneEvents(
     going.add(row.id)
     return true
   })
-  const gone = old.length === 0 ? none() : transact(() => deleteEvents(session, tenant, old))
-  return { ...gone, next: isMore ? (seen.at(-1)?.id ?? null) : null }
+  return {
+    seen: seen.length,
+    isAny: old.length > 0,
+    remove: (gone) => deleteEvents(session, tenant, old, gone),
+    next: isMore ? (seen.at(-1)?.id ?? after) : null,
+  }
 }
-
-const none = (): Gone => ({ events: 0, work: 0, attempts: 0, deadLetters: 0, dedup: 0 })
 
 function isNeeded({ sql }: Session, tenant: number, id: string): boolean {
   return [sql.openWork, sql.openLetter, sql.openEntry].some(
@@ -69,15 +109,14 @@ function hashOf(session: Session, tenant: number, { seq, source, dedup_key }: Ol
   return findOwnHash(session, tenant, fromStored(source), fromStored(dedup_key), seq)
 }
 
-function deleteEvents(session: Session, tenant: number, old: readonly OldEvent[]): Gone {
+function deleteEvents(session: Session, tenant: number, old: readonly OldEvent[], gone: Gone): void {
   const { sql } = session
-  session.isDirty = true
-  const gone = none()
   for (const event of old) {
     const { seq, id } = event
     gone.attempts += Number(sql.pruneAttempts.run(tenant, id).changes)
     gone.work += Number(sql.pruneWork.run(tenant, id).changes)
     gone.deadLetters += Number(sql.pruneLetters.run(tenant, id).changes)
+    gone.failures += Number(sql.pruneFailures.run(tenant, id).changes)
     const hash = hashOf(session, tenant, event)
     if (hash !== null) {
       gone.dedup += 1
@@ -86,5 +125,4 @@ function deleteEvents(session: Session, tenant: number, old: readonly OldEvent[]
     sql.pruneRepeats.run(seq)
     gone.events += Number(sql.pruneEvent.run(seq).changes)
   }
-  return gone
 }

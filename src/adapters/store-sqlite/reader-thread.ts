@@ -14,7 +14,7 @@ export function runReader(port: MessagePort, { file }: ThreadData): void {
     return {
       calls: {
         // One snapshot per read, also for those of several statements.
-        read: ([name, ...args]: [Exclude<ReadName, 'ledger'>, ...unknown[]]) => {
+        read: ([name, ...args]: [Exclude<ReadName, 'ledger' | 'ledgerHistory'>, ...unknown[]]) => {
           begin.run()
           try {
             return (reads[name] as (...args: unknown[]) => unknown)(...args)

@@ -4,12 +4,22 @@
 import { Buffer } from 'node:buffer'
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
 import type { DeadLetter } from '../../core/dead-letter/index.ts'
+import type { Escalation } from '../../core/escalation/index.ts'
 import type { EventSummary, StoredEvent } from '../../core/event/index.ts'
-import type { DeadLetterId, EventId, TenantId, WorkId } from '../../core/ids/index.ts'
+import type { Failure } from '../../core/failure/index.ts'
+import type {
+  DeadLetterId,
+  EscalationId,
+  EventId,
+  FailureId,
+  TenantId,
+  WorkId,
+} from '../../core/ids/index.ts'
 import type { LedgerEntry } from '../../core/ledger/index.ts'
 import { endOfPrefix } from '../../core/text/index.ts'
 import type { Attempt, WorkRow, WorkState } from '../../core/work/index.ts'
 import type {
+  LaneRow,
   Page,
   PageRequest,
   RecordKind,
@@ -22,7 +32,18 @@ import { makeReadAccess, type Value } from './access.ts'
 import { LEDGER_CODE, WORK_CODE, WORK_STATE_OF } from './codes.ts'
 import { decodeCursor, encodeCursor, type Position } from './cursor.ts'
 import { searchEvents } from './event-search.ts'
-import { type Row, toAttempt, toDeadLetter, toEvent, toEventSummary, toLedgerEntry, toWork } from './rows.ts'
+import {
+  type Row,
+  toAttempt,
+  toDeadLetter,
+  toEscalation,
+  toEvent,
+  toEventSummary,
+  toFailure,
+  toLane,
+  toLedgerEntry,
+  toWork,
+} from './rows.ts'
 import { EVENT_COLUMNS, EVENT_SUMMARY_COLUMNS, LEDGER_COLUMNS, WORK_COLUMNS } from './statements.ts'
 import { groupLetters, readOverview } from './summaries.ts'
 import { fromStored, type Stored, toStored } from './text.ts'
@@ -37,12 +58,21 @@ export interface Reads {
   workOfEvent(tenant: TenantId, id: EventId): readonly WorkRow[]
   workOfEvents(tenant: TenantId, ids: readonly EventId[]): readonly WorkRow[]
   workList(tenant: TenantId, query: Query<'workList'>): Page<WorkRow>
+  workMerged(tenant: TenantId, into: WorkId): readonly WorkRow[]
+  lane(tenant: TenantId, consumer: string, key: string): LaneRow | null
+  laneWaiting(tenant: TenantId, consumer: string, key: string, limit: number): readonly WorkRow[]
+  laneHolders(tenant: TenantId, query: Query<'laneHolders'>): Page<WorkRow>
   attempts(tenant: TenantId, id: WorkId): readonly Attempt[]
   ledger(tenant: TenantId, key: string): LedgerEntry | null
+  ledgerHistory(tenant: TenantId, key: string): readonly LedgerEntry[]
   ledgerList(tenant: TenantId, query: Query<'ledgerList'>): Page<LedgerEntry>
   ledgerOfWork(tenant: TenantId, id: WorkId): readonly LedgerEntry[]
   deadLetter(tenant: TenantId, id: DeadLetterId): DeadLetter | null
   deadLetters(tenant: TenantId, query: Query<'deadLetters'>): Page<DeadLetter>
+  failure(tenant: TenantId, id: FailureId): Failure | null
+  failures(tenant: TenantId, query: Query<'failures'>): Page<Failure>
+  escalation(tenant: TenantId, id: EscalationId): Escalation | null
+  escalations(tenant: TenantId, query: Query<'escalations'>): Page<Escalation>
   record(
     tenant: TenantId,
     kind: RecordKind,
@@ -82,10 +112,16 @@ function inState(state: WorkState): string {
   return code > 2 ? `state = ${code} AND state > 2` : `state = ${code}`
 }
 
+/** The key and the generation, as they order entries of one age. */
+function splitPosition(id: string): readonly [Stored, number] {
+  const at = id.indexOf(' ')
+  return [toStored(id.slice(at + 1)), Number(id.slice(0, at))]
+}
+
 const byId = (item: { readonly id: string }): Position => [0, item.id]
 
-/** All but `ledger`: the newest keys are known to the writing side alone. */
-export function makeReads(db: DatabaseSyncInstance): Omit<Reads, 'ledger'> {
+/** All but `ledger` and `ledgerHistory`: the newest keys are known to the writing side alone. */
+export function makeReads(db: DatabaseSyncInstance): Omit<Reads, 'ledger' | 'ledgerHistory'> {
   const access = makeReadAccess(db)
   const { sql, get, all, tenantNumber } = access
 
@@ -113,8 +149,8 @@ export function makeReads(db: DatabaseSyncInstance): Omit<Reads, 'ledger'> {
     name: 'ledger',
     columns: LEDGER_COLUMNS,
     table: 'ledger',
-    order: ['created_at', 'key'],
-    positionOf: (entry) => [entry.createdAt, entry.key],
+    order: ['created_at', 'key', 'generation'],
+    positionOf: (entry) => [entry.createdAt, `${entry.generation} ${entry.key}`],
     toItem: toEntry,
   }
   const letters: List<DeadLetter> = {
@@ -124,6 +160,22 @@ export function makeReads(db: DatabaseSyncInstance): Omit<Reads, 'ledger'> {
     order: ['id'],
     positionOf: byId,
     toItem: toDeadLetter,
+  }
+
+  const holders: List<WorkRow> = { ...works, name: 'laneHolders', table: 'work INDEXED BY work_holder' }
+  const failures: List<Failure> = {
+    ...letters,
+    name: 'failures',
+    table: 'failure',
+    positionOf: byId,
+    toItem: toFailure,
+  }
+  const escalations: List<Escalation> = {
+    ...letters,
+    name: 'escalations',
+    table: 'escalation',
+    positionOf: byId,
+    toItem: toEscalation,
   }
 
   const page = <T>(
@@ -137,7 +189,7 @@ export function makeReads(db: DatabaseSyncInstance): Omit<Reads, 'ledger'> {
     if (after !== null) {
       const [rank, id] = after
       if (list.order.length === 1) conditions.push(['id < ?', id])
-      else conditions.push([`(${list.order.join(', ')}) < (?, ?)`, rank, toStored(id)])
+      else conditions.push([`(${list.order.join(', ')}) < (?, ?, ?)`, rank, ...splitPosition(id)])
     }
     const where = conditions.map(([condition]) => condition).join(' AND ')
     const order = list.order.map((column) => `${column} DESC`).join(', ')
@@ -197,6 +249,26 @@ export function makeReads(db: DatabaseSyncInstance): Omit<Reads, 'ledger'> {
       if (query.class !== undefined) wheres.push(['class = ?', query.class])
       return page((query.state && worksIn[query.state]) ?? works, tenant, query, wheres)
     },
+    workMerged(tenant, into) {
+      const text =
+        `SELECT ${WORK_COLUMNS} FROM work WHERE into_work = ?2 AND into_work IS NOT NULL AND +tenant = ?1` +
+        ' ORDER BY created_at, id'
+      return all(text, tenantNumber(tenant), into).map((row) => toWork(row, tenant))
+    },
+    lane(tenant, consumer, key) {
+      const text = 'SELECT * FROM lane WHERE tenant = ? AND consumer = ? AND key = ?'
+      const row = get(text, tenantNumber(tenant), toStored(consumer), toStored(key))
+      return row === undefined ? null : toLane(row)
+    },
+    laneWaiting(tenant, consumer, key, limit) {
+      const text =
+        `SELECT ${WORK_COLUMNS} FROM work WHERE state = 3 AND tenant = ? AND consumer = ? AND lane = ?` +
+        ' ORDER BY created_at, id LIMIT ?'
+      return all(text, tenantNumber(tenant), toStored(consumer), toStored(key), limit).map((row) =>
+        toWork(row, tenant),
+      )
+    },
+    laneHolders: (tenant, query) => page(holders, tenant, query, [['place = 1 AND state IN (6, 7)']]),
     attempts(tenant, id) {
       const text =
         'SELECT attempt.* FROM work JOIN attempt ON attempt.work = work.seq WHERE work.id = ?2 AND work.tenant = ?1' +
@@ -209,6 +281,7 @@ export function makeReads(db: DatabaseSyncInstance): Omit<Reads, 'ledger'> {
         const code = LEDGER_CODE[query.state]
         wheres.push([code > 0 ? `state = ${code} AND state > 0` : 'state = 0'])
       }
+      if (query.consumer !== undefined) wheres.push(['consumer = ?', toStored(query.consumer)])
       return page(entries, tenant, query, wheres)
     },
     ledgerOfWork(tenant, id) {
@@ -231,6 +304,31 @@ export function makeReads(db: DatabaseSyncInstance): Omit<Reads, 'ledger'> {
       if (query.eventId !== undefined) wheres.push(['event_id = ?', query.eventId])
       if (query.olderThan !== undefined) wheres.push(['id < ?', query.olderThan])
       return page(letters, tenant, query, wheres)
+    },
+    failure(tenant, id) {
+      const row = get('SELECT * FROM failure WHERE tenant = ? AND id = ?', tenantNumber(tenant), id)
+      return row === undefined ? null : toFailure(row, tenant)
+    },
+    failures(tenant, query) {
+      const wheres: Where[] = []
+      // In the words of the partial indexes, so that the planner sees which one holds them.
+      if (query.state === 'resolved') wheres.push(["state = 'resolved'"])
+      else if (query.state !== undefined) wheres.push([`state = '${query.state}' AND state <> 'resolved'`])
+      if (query.consumer !== undefined) wheres.push(['consumer = ?', toStored(query.consumer)])
+      if (query.class !== undefined) wheres.push(['class = ?', query.class])
+      if (query.cause !== undefined) wheres.push(['cause = ? AND cause IS NOT NULL', toStored(query.cause)])
+      return page(failures, tenant, query, wheres)
+    },
+    escalation(tenant, id) {
+      const row = get('SELECT * FROM escalation WHERE tenant = ? AND id = ?', tenantNumber(tenant), id)
+      return row === undefined ? null : toEscalation(row, tenant)
+    },
+    escalations(tenant, query) {
+      const wheres: Where[] = []
+      if (query.state !== undefined) wheres.push(['state = ?', query.state])
+      if (query.consumer !== undefined) wheres.push(['consumer = ?', toStored(query.consumer)])
+      if (query.unannounced) wheres.push(['announced = 0'])
+      return page(escalations, tenant, query, wheres)
     },
     record(tenant, kind, key) {
       const text = 'SELECT version, body FROM record WHERE tenant = ? AND kind = ? AND key = ?'
@@ -328,12 +426,20 @@ export function makeReads(db: DatabaseSyncInstance): Omit<Reads, 'ledger'> {
           'SELECT attempt.*, work.id AS work_id FROM attempt JOIN work ON work.seq = attempt.work' +
             ' JOIN tenant ON tenant.no = work.tenant ORDER BY tenant.name, work.id, attempt.number, attempt.seq',
         ).map((row) => ({ ...toAttempt(row), work: row.work_id as WorkId })),
-        ledger: table(qualified(LEDGER_COLUMNS, 'ledger'), 'ledger', 'ledger.key').map((row) =>
-          toEntry(row, nameOf(row)),
+        ledger: table(qualified(LEDGER_COLUMNS, 'ledger'), 'ledger', 'ledger.key, ledger.generation').map(
+          (row) => toEntry(row, nameOf(row)),
         ),
         deadLetters: table('dead_letter.*', 'dead_letter', 'dead_letter.id').map((row) =>
           toDeadLetter(row, nameOf(row)),
         ),
+        failures: table('failure.*', 'failure', 'failure.id').map((row) => toFailure(row, nameOf(row))),
+        escalations: table('escalation.*', 'escalation', 'escalation.id').map((row) =>
+          toEscalation(row, nameOf(row)),
+        ),
+        lanes: table('lane.*', 'lane', 'lane.consumer, lane.key').map((row) => ({
+          tenant: nameOf(row),
+          ...toLane(row),
+        })),
         records: table('record.*', 'record', 'record.kind, record.key').map((row) => ({
           tenant: nameOf(row),
           kind: row.kind as RecordKind,

@@ -1,10 +1,13 @@
 // Rows of the database as the shapes of the core.
 
 import type { DeadLetter } from '../../core/dead-letter/index.ts'
+import type { Escalation } from '../../core/escalation/index.ts'
 import type { EventSummary, StoredEvent } from '../../core/event/index.ts'
+import type { Failure } from '../../core/failure/index.ts'
 import type { Incarnation, TenantId, WorkId } from '../../core/ids/index.ts'
 import type { LedgerEntry, LedgerProof } from '../../core/ledger/index.ts'
 import type { Attempt, WorkRow } from '../../core/work/index.ts'
+import type { LaneRow } from '../../ports/store.ts'
 import { LEDGER_STATE_OF, WORK_STATE_OF } from './codes.ts'
 import { fromStored, fromStoredOrNull, type Stored } from './text.ts'
 
@@ -72,12 +75,12 @@ export function toWork(row: Row, tenant: TenantId): WorkRow {
     expiresAt: row.expires_at as number,
     processedAt: row.processed_at as number | null,
     replayOf: row.replay_of as WorkRow['replayOf'],
-    element: null,
-    lane: null,
-    hasPlace: false,
-    isFrozen: false,
-    into: null,
-    generation: 1,
+    element: row.element as number | null,
+    lane: textOrNull(row.lane),
+    hasPlace: row.place === 1,
+    isFrozen: row.frozen === 1,
+    into: row.into_work as WorkId | null,
+    generation: (row.generation ?? 1) as number,
   }
 }
 
@@ -135,6 +138,65 @@ export function toDeadLetter(row: Row, tenant: TenantId): DeadLetter {
     payloadHash: row.payload_hash as string,
     runbook: textOrNull(row.runbook),
     severity: text(row.severity),
+    step: textOrNull(row.step),
+    failureId: row.failure_id as DeadLetter['failureId'],
+    createdAt: row.created_at as number,
+    updatedAt: row.updated_at as number,
+  }
+}
+
+export function toLane(row: Row): LaneRow {
+  return {
+    consumer: text(row.consumer),
+    key: text(row.key),
+    width: row.width as number,
+    version: textOrNull(row.version),
+    places: row.places as number,
+    waiting: row.waiting as number,
+    updatedAt: row.updated_at as number,
+  }
+}
+
+export function toFailure(row: Row, tenant: TenantId): Failure {
+  return {
+    id: row.id as Failure['id'],
+    tenant,
+    state: row.state as Failure['state'],
+    workId: row.work_id as WorkId,
+    consumer: text(row.consumer),
+    eventId: row.event_id as Failure['eventId'],
+    class: row.class as Failure['class'],
+    reason: textOrNull(row.reason),
+    key: textOrNull(row.key),
+    attempts: row.attempts as number,
+    lastError: text(row.last_error),
+    willRetryAt: row.will_retry_at as number | null,
+    correlationId: text(row.correlation_id),
+    severity: text(row.severity),
+    cause: textOrNull(row.cause),
+    createdAt: row.created_at as number,
+    updatedAt: row.updated_at as number,
+  }
+}
+
+export function toEscalation(row: Row, tenant: TenantId): Escalation {
+  return {
+    id: row.id as Escalation['id'],
+    tenant,
+    version: row.version as number,
+    state: row.state as Escalation['state'],
+    cause: text(row.cause),
+    consumer: text(row.consumer),
+    class: row.class as Escalation['class'],
+    reason: text(row.reason),
+    severity: text(row.severity),
+    runbook: textOrNull(row.runbook),
+    lastError: text(row.last_error),
+    workId: row.work_id as WorkId | null,
+    count: row.count as number,
+    isAnnounced: row.announced === 1,
+    acknowledgedBy: textOrNull(row.acknowledged_by),
+    note: textOrNull(row.note),
     createdAt: row.created_at as number,
     updatedAt: row.updated_at as number,
   }

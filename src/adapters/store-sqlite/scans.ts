@@ -3,7 +3,7 @@
 import { readWholeId } from '../../core/ids/index.ts'
 import type { ReadName, Reads } from './reads.ts'
 
-type Lists = 'events' | 'workList' | 'deadLetters'
+type Lists = 'events' | 'workList' | 'deadLetters' | 'ledgerList' | 'failures'
 
 const SCANS: ReadonlySet<ReadName> = new Set([
   'dump',
@@ -24,6 +24,9 @@ const FILTERED: { readonly [Name in Lists]: (query: Parameters<Reads[Name]>[1]) 
   deadLetters: (query) =>
     query.eventId === undefined &&
     (query.consumer !== undefined || query.class !== undefined || query.reason !== undefined),
+  ledgerList: (query) => query.consumer !== undefined || query.state === 'done',
+  failures: (query) =>
+    query.consumer !== undefined || query.class !== undefined || query.state === 'resolved',
 }
 
 export function isScan<Name extends ReadName>(name: Name, args: Parameters<Reads[Name]>): boolean {

@@ -13,6 +13,7 @@ export interface KnownLease {
   readonly tenant: number
   readonly owner: Incarnation
   readonly epoch: number
+  readonly isLaned: boolean
 }
 
 /** Beyond this many the oldest knowledge is dropped; it is only a short cut past a look-up. */

@@ -15,11 +15,12 @@ export const EVENT_COLUMNS = `${EVENT_SUMMARY_COLUMNS}, event.headers, event.dat
 
 export const WORK_COLUMNS =
   'id, state, due_at, owner, epoch, alone, attempts, waits, losses, created_at, expires_at, processed_at, consumer,' +
-  ' event_id, kind, definition, code_hash, replay_of, key, class, last_error, effect_ref, http_status, duration_ms'
+  ' event_id, kind, definition, code_hash, replay_of, key, class, last_error, effect_ref, http_status, duration_ms,' +
+  ' element, lane, place, frozen, into_work, generation'
 
 export const LEDGER_COLUMNS =
   'seq, key, generation, state, proof, work, epoch, send_by, created_at, settled_at, consumer, event_id, object_id,' +
-  ' payload_hash, correlation_id, effect_ref, result'
+  ' payload_hash, correlation_id, effect_ref, result, previous'
 
 export type Statements = ReturnType<typeof prepareStatements>
 
@@ -55,7 +56,14 @@ export function prepareStatements(db: DatabaseSyncInstance) {
         ' expires_at, consumer, event_id, kind, definition, code_hash, replay_of)' +
         ' VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0, 0, 0, ?, ?, ?, ?, ?, ?, ?, ?)',
     ),
-    work: db.prepare('SELECT seq, state, owner, epoch FROM work WHERE id = ?2 AND tenant = ?1'),
+    addOddWork: db.prepare(
+      'INSERT INTO work (seq, tenant, id, state, due_at, owner, epoch, alone, attempts, waits, losses, created_at,' +
+        ' expires_at, consumer, event_id, kind, definition, code_hash, replay_of, lane, place, element, generation)' +
+        ' VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0, 0, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+    ),
+    work: db.prepare(
+      'SELECT seq, state, owner, epoch, lane, into_work FROM work WHERE id = ?2 AND tenant = ?1',
+    ),
     settleWork: db.prepare(
       'UPDATE work SET state = ?, owner = NULL, processed_at = ?, attempts = ?, waits = ?, losses = ?, key = ?,' +
         ' class = ?, last_error = ?, effect_ref = ?, http_status = ?, duration_ms = ? WHERE seq = ?',
@@ -64,12 +72,39 @@ export function prepareStatements(db: DatabaseSyncInstance) {
       'UPDATE work SET state = 2, owner = NULL, alone = 0, processed_at = NULL, due_at = ?, attempts = ?, waits = ?,' +
         ' losses = ?, key = ?, class = ?, last_error = ?, effect_ref = ?, http_status = ?, duration_ms = ? WHERE seq = ?',
     ),
+    mergeWork: db.prepare('UPDATE work SET into_work = ? WHERE seq = ?'),
+    expireWork: db.prepare('UPDATE work SET expires_at = ? WHERE seq = ?'),
+
+    lanedWork: db.prepare(
+      'SELECT seq, state, consumer, lane, place FROM work WHERE id = ?2 AND tenant = ?1 AND lane IS NOT NULL',
+    ),
+    dropPlace: db.prepare('UPDATE work SET place = NULL WHERE seq = ?'),
+    takePlace: db.prepare('UPDATE work SET place = 1 WHERE seq = ?'),
+    waitWork: db.prepare('UPDATE work SET state = 3 WHERE seq = ?'),
+    eldestWaiting: db.prepare(
+      'SELECT seq FROM work WHERE state = 3 AND tenant = ? AND consumer = ? AND lane = ? ORDER BY created_at, id LIMIT 1',
+    ),
+    promoteWork: db.prepare('UPDATE work SET state = 2, place = 1, due_at = max(due_at, ?) WHERE seq = ?'),
+    chooseWork: db.prepare('UPDATE work SET state = 2, place = 1, frozen = 1, due_at = ? WHERE seq = ?'),
+    lane: db.prepare('SELECT width, places, waiting FROM lane WHERE tenant = ? AND consumer = ? AND key = ?'),
+    putLane: db.prepare(
+      'INSERT INTO lane (tenant, consumer, key, width, places, waiting, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?)' +
+        ' ON CONFLICT DO UPDATE SET width = excluded.width, places = excluded.places,' +
+        ' waiting = excluded.waiting, updated_at = excluded.updated_at',
+    ),
+    versionLane: db.prepare(
+      'UPDATE lane SET version = ?, updated_at = ? WHERE tenant = ? AND consumer = ? AND key = ?',
+    ),
     leaseWork: db.prepare('UPDATE work SET state = 1, owner = ?, epoch = epoch + 1 WHERE seq = ?'),
     giveBack: db.prepare(
       'UPDATE work SET state = 2, owner = NULL, due_at = ?, losses = losses + alone, alone = 1 WHERE seq = ?',
     ),
     readyWork: db.prepare(
       `SELECT seq, ${WORK_COLUMNS} FROM work WHERE state = 2 AND tenant = ? AND consumer = ? ORDER BY due_at, id`,
+    ),
+    // Leased items are as many as nodes have hands: a look at each of them costs less than one more index for all.
+    leasedCount: db.prepare(
+      'SELECT count(*) AS n FROM work INDEXED BY work_leased WHERE state = 1 AND tenant = ? AND consumer = ?',
     ),
     lostWork: db.prepare(
       'SELECT seq, id FROM work WHERE state = 1 AND owner IN (SELECT owner FROM incarnation WHERE fenced = 1)' +
@@ -86,6 +121,11 @@ export function prepareStatements(db: DatabaseSyncInstance) {
         ' consumer, event_id, object_id, payload_hash, correlation_id, effect_ref, result)' +
         ' VALUES (?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
     ),
+    addGeneration: db.prepare(
+      'INSERT INTO ledger (seq, tenant, key, state, proof, work, epoch, send_by, created_at, settled_at, consumer,' +
+        ' event_id, object_id, payload_hash, correlation_id, effect_ref, result, generation, previous)' +
+        ' VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+    ),
     reopenLedger: db.prepare(
       'UPDATE ledger SET state = ?, proof = ?, work = ?, epoch = ?, send_by = ?, settled_at = ?, consumer = ?,' +
         ' event_id = ?, object_id = ?, payload_hash = ?, correlation_id = ?, effect_ref = ?, result = ? WHERE seq = ?',
@@ -100,14 +140,43 @@ export function prepareStatements(db: DatabaseSyncInstance) {
     deadLetterVersion: db.prepare('SELECT version FROM dead_letter WHERE tenant = ? AND id = ?'),
     putDeadLetter: db.prepare(
       'INSERT INTO dead_letter (tenant, id, version, state, class, reason, consumer, event_id, work_id, attempts,' +
-        ' replays, last_error, key, correlation_id, payload_hash, runbook, severity, created_at, updated_at)' +
-        ' VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)' +
+        ' replays, last_error, key, correlation_id, payload_hash, runbook, severity, step, failure_id, created_at,' +
+        ' updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)' +
         ' ON CONFLICT (tenant, id) DO UPDATE SET version = excluded.version, state = excluded.state,' +
         ' class = excluded.class, reason = excluded.reason, consumer = excluded.consumer,' +
         ' event_id = excluded.event_id, work_id = excluded.work_id, attempts = excluded.attempts,' +
         ' replays = excluded.replays, last_error = excluded.last_error, key = excluded.key,' +
         ' correlation_id = excluded.correlation_id, payload_hash = excluded.payload_hash,' +
-        ' runbook = excluded.runbook, severity = excluded.severity, updated_at = excluded.updated_at',
+        ' runbook = excluded.runbook, severity = excluded.severity, step = excluded.step,' +
+        ' failure_id = excluded.failure_id, updated_at = excluded.updated_at',
+    ),
+    putFailure: db.prepare(
+      'INSERT INTO failure (tenant, id, state, work_id, consumer, event_id, class, reason, key, attempts, last_error,' +
+        ' will_retry_at, correlation_id, severity, cause, created_at, updated_at)' +
+        ' VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)' +
+        ' ON CONFLICT (tenant, id) DO UPDATE SET state = excluded.state, work_id = excluded.work_id,' +
+        ' consumer = excluded.consumer, event_id = excluded.event_id, class = excluded.class,' +
+        ' reason = excluded.reason, key = excluded.key, attempts = excluded.attempts,' +
+        ' last_error = excluded.last_error, will_retry_at = excluded.will_retry_at,' +
+        ' correlation_id = excluded.correlation_id, severity = excluded.severity, cause = excluded.cause,' +
+        ' updated_at = excluded.updated_at',
+    ),
+    escalationVersion: db.prepare('SELECT version FROM escalation WHERE tenant = ? AND id = ?'),
+    countEscalation: db.prepare(
+      'UPDATE escalation SET count = count + 1, consumer = ?, class = ?, reason = ?, severity = ?, runbook = ?,' +
+        " last_error = ?, work_id = ?, updated_at = ? WHERE tenant = ? AND cause = ? AND state = 'raised'",
+    ),
+    addEscalation: db.prepare(
+      'INSERT INTO escalation (tenant, id, version, state, cause, consumer, class, reason, severity, runbook,' +
+        ' last_error, work_id, count, announced, created_at, updated_at)' +
+        " VALUES (?, ?, 1, 'raised', ?, ?, ?, ?, ?, ?, ?, ?, 1, 0, ?, ?)",
+    ),
+    announceEscalation: db.prepare('UPDATE escalation SET announced = 1 WHERE tenant = ? AND id = ?'),
+    acknowledgeEscalation: db.prepare(
+      "UPDATE escalation SET state = 'acknowledged', acknowledged_by = ?, note = ? WHERE tenant = ? AND id = ?",
+    ),
+    touchEscalation: db.prepare(
+      'UPDATE escalation SET version = version + 1, updated_at = ? WHERE tenant = ? AND id = ?',
     ),
     recordVersion: db.prepare('SELECT version FROM record WHERE tenant = ? AND kind = ? AND key = ?'),
     putRecord: db.prepare(
@@ -120,9 +189,9 @@ export function prepareStatements(db: DatabaseSyncInstance) {
       'SELECT seq, id, source, causation_id, received_at, dedup_until, dedup_key FROM event' +
         ' WHERE tenant = ? AND id > ? AND id < ? ORDER BY id LIMIT ?',
     ),
-    // In the numbers of codes.ts: leased, ready, waiting, parked; and the ledger's reserved and unknown.
+    // In the numbers of codes.ts: leased, ready, waiting, merged, parked; and the ledger's reserved and unknown.
     openWork: db.prepare(
-      'SELECT 1 FROM work WHERE event_id = ?2 AND +tenant = ?1 AND +state IN (1, 2, 3, 6) LIMIT 1',
+      'SELECT 1 FROM work WHERE event_id = ?2 AND +tenant = ?1 AND (+state IN (1, 2, 3, 5, 6) OR +place = 1) LIMIT 1',
     ),
     openLetter: db.prepare(
       "SELECT 1 FROM dead_letter WHERE event_id = ?2 AND +tenant = ?1 AND +state NOT IN ('resolved', 'discarded') LIMIT 1",
@@ -136,8 +205,25 @@ export function prepareStatements(db: DatabaseSyncInstance) {
     ),
     pruneWork: db.prepare('DELETE FROM work WHERE event_id = ?2 AND +tenant = ?1'),
     pruneLetters: db.prepare('DELETE FROM dead_letter WHERE event_id = ?2 AND +tenant = ?1'),
+    pruneFailures: db.prepare('DELETE FROM failure WHERE event_id = ?2 AND +tenant = ?1'),
     pruneRepeats: db.prepare('DELETE FROM event_repeat WHERE seq = ?'),
     pruneEvent: db.prepare('DELETE FROM event WHERE seq = ?'),
+
+    oldEntries: db.prepare(
+      `SELECT ${LEDGER_COLUMNS} FROM ledger INDEXED BY ledger_recent WHERE tenant = ? AND (created_at, seq) > (?, ?)` +
+        ' AND created_at <= ? ORDER BY created_at, seq LIMIT ?',
+    ),
+    pruneEvidence: db.prepare('DELETE FROM evidence WHERE entry = ?'),
+    pruneEntry: db.prepare('DELETE FROM ledger WHERE seq = ?'),
+    someLanes: db.prepare(
+      'SELECT consumer, key, places, waiting, updated_at FROM lane WHERE tenant = ? AND (consumer, key) > (?, ?)' +
+        ' ORDER BY consumer, key LIMIT ?',
+    ),
+    pruneLane: db.prepare('DELETE FROM lane WHERE tenant = ? AND consumer = ? AND key = ?'),
+    someEscalations: db.prepare(
+      'SELECT seq, id, state, updated_at FROM escalation WHERE tenant = ? AND id > ? ORDER BY id LIMIT ?',
+    ),
+    pruneEscalation: db.prepare('DELETE FROM escalation WHERE seq = ?'),
 
     incarnations: db.prepare('SELECT owner, until FROM incarnation WHERE fenced = 0'),
     addIncarnation: db.prepare('INSERT INTO incarnation (node, until, fenced) VALUES (?, ?, 0)'),

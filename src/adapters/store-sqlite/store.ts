@@ -74,7 +74,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
   }
   const ask: Ask = async (name, ...args) => {
     assertOpen()
-    if (name === 'ledger') return await writer.call('ledger', args)
+    if (name === 'ledger' || name === 'ledgerHistory') return await writer.call(name, args)
     return await (await openReader(isScan(name, args) ? 'scanner' : 'reader')).call('read', [name, ...args])
   }
   /** A reader that could not start or broke is opened anew: it holds nothing that could be lost. */

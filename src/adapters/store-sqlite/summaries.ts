@@ -54,6 +54,8 @@ const COUNTED = {
   leased: 'work INDEXED BY work_leased WHERE state = 1 AND tenant = ?',
   parked: 'work WHERE state = 6 AND state > 2 AND tenant = ?',
   openDeadLetters: "dead_letter WHERE state = 'open' AND tenant = ?",
+  raisedEscalations: "escalation WHERE state = 'raised' AND tenant = ?",
+  openFailures: "failure WHERE state = 'open' AND state <> 'resolved' AND tenant = ?",
   unmatched: 'event WHERE matched = 0 AND tenant = ?',
 } as const
 
@@ -76,6 +78,8 @@ export function readOverview({ get, sql, tenantNumber }: ReadAccess, tenant: Ten
       leased: count('leased'),
       parked: count('parked'),
       openDeadLetters: count('openDeadLetters'),
+      raisedEscalations: count('raisedEscalations'),
+      openFailures: count('openFailures'),
       unmatched: count('unmatched'),
     },
     cappedAt: OVERVIEW_COUNT_MAX,

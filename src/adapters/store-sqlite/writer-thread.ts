@@ -35,6 +35,7 @@ export function runWriter(port: MessagePort, { file, clock }: ThreadData): void 
         reclaim: (limit: number) => executor.reclaim(now(), limit),
         prune: (request: PruneRequest) => executor.prune(now(), request),
         ledger: ([tenant, key]: [TenantId, string]) => executor.ledger(tenant, key),
+        ledgerHistory: ([tenant, key]: [TenantId, string]) => executor.ledgerHistory(tenant, key),
         checkpoint: () => db.prepare('PRAGMA wal_checkpoint(PASSIVE)').get(),
       },
       close() {

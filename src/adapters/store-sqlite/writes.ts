@@ -2,12 +2,15 @@
 // that no store could apply (an id added twice) throws.
 
 import { unreachable } from '../../core/errors/index.ts'
-import type { TenantId, WorkId } from '../../core/ids/index.ts'
+import type { Incarnation, TenantId, WorkId } from '../../core/ids/index.ts'
 import type { LedgerProof, LedgerState, NewLedgerEntry } from '../../core/ledger/index.ts'
 import type { Instant } from '../../core/time/index.ts'
 import type { Write } from '../../ports/store.ts'
 import { LEDGER_CODE, WORK_CODE } from './codes.ts'
-import { findLedger, isKnownAbsent, noteDedup, noteLedger } from './keys.ts'
+import { changeEscalation, putFailure, raiseEscalation } from './failures.ts'
+import { findLedger, isKnownAbsent, locateLedger, noteDedup, noteLedger } from './keys.ts'
+import { comeBack, comeIn, findLaned, goOut, noteVersion } from './lanes.ts'
+import { isOdd } from './protocol.ts'
 import { isAlive, knowLease, type Session, tenantNumber } from './session.ts'
 import { toStored, toStoredOrNull } from './text.ts'
 
@@ -33,8 +36,11 @@ export function applyWrite(
       addWork(session, now, no, write, leased)
       return
     case 'work.settle': {
-      const seq = findWork(session, no, write.work)
-      if (seq === null) return
+      const found = findWork(session, no, write.work)
+      if (found === null) return
+      const { seq } = found
+      const at = { session, now, tenant: no }
+      const laned = found.isLaned ? findLaned(at, write.work) : null
       session.leases.delete(write.work)
       const { counters, note } = write
       session.sql.settleWork.run(
@@ -51,11 +57,24 @@ export function applyWrite(
         note.durationMs,
         seq,
       )
+      if (write.into !== undefined) session.sql.mergeWork.run(write.into, seq)
+      if (laned === null) return
+      goOut(at, laned, write.place)
+      if (write.laneVersion !== undefined) noteVersion(at, laned, write.laneVersion)
+      return
+    }
+    case 'lane.leave': {
+      const at = { session, now, tenant: no }
+      const laned = findLaned(at, write.work)
+      if (laned?.place === 1) goOut(at, laned, undefined)
       return
     }
     case 'work.again': {
-      const seq = findWork(session, no, write.work)
-      if (seq === null) return
+      const found = findWork(session, no, write.work)
+      if (found === null) return
+      const { seq } = found
+      const at = { session, now, tenant: no }
+      const laned = found.isLaned ? findLaned(at, write.work) : null
       session.leases.delete(write.work)
       const { counters, note } = write
       session.sql.againWork.run(
@@ -71,14 +90,17 @@ export function applyWrite(
         note.durationMs,
         seq,
       )
+      if (found.isMerged) session.sql.mergeWork.run(null, seq)
+      if (write.expiresInMs !== undefined) session.sql.expireWork.run(now + write.expiresInMs, seq)
+      if (laned !== null) comeBack(at, laned)
       return
     }
     case 'attempt.append': {
-      const seq = findWork(session, no, write.work)
-      if (seq === null) return
+      const found = findWork(session, no, write.work)
+      if (found === null) return
       const { attempt } = write
       session.sql.addAttempt.run(
-        seq,
+        found.seq,
         attempt.number,
         attempt.startedAt,
         attempt.durationMs,
@@ -130,6 +152,15 @@ export function applyWrite(
     case 'deadLetter.put':
       putDeadLetter(session, now, no, write)
       return
+    case 'failure.put':
+      putFailure(session, now, no, write.row)
+      return
+    case 'escalation.raise':
+      raiseEscalation(session, now, no, write.row)
+      return
+    case 'escalation.change':
+      changeEscalation(session, now, no, write)
+      return
     case 'record.put':
       session.sql.putRecord.run(no, write.kind, toStored(write.key), write.version, toStored(write.body))
       return
@@ -141,10 +172,21 @@ export function applyWrite(
   }
 }
 
-function findWork(session: Session, tenant: number, work: WorkId): number | null {
+interface FoundWork {
+  readonly seq: number
+  readonly isLaned: boolean
+  readonly isMerged: boolean
+}
+
+function findWork(session: Session, tenant: number, work: WorkId): FoundWork | null {
   const known = session.leases.get(work)
-  if (known !== undefined && known.tenant === tenant) return known.seq
-  return session.sql.work.get(tenant, work)?.seq ?? null
+  // Whoever got hold of it took it out of its batch first.
+  if (known !== undefined && known.tenant === tenant) {
+    return { seq: known.seq, isLaned: known.isLaned, isMerged: false }
+  }
+  const row = session.sql.work.get(tenant, work)
+  if (row === undefined) return null
+  return { seq: row.seq, isLaned: row.lane !== null, isMerged: row.into_work !== null }
 }
 
 function appendEvent(
@@ -192,6 +234,10 @@ function addWork(
   const isThere = work.eventId === session.bornEvent || session.sql.hasEvent.get(tenant, work.eventId)
   if (!isThere) return
   const owner = write.lease !== null && isAlive(session, write.lease, now) ? write.lease : null
+  if (isOdd(write)) {
+    addOddWork(session, now, tenant, write, owner, leased)
+    return
+  }
   session.lastWork += 1
   session.sql.addWork.run(
     session.lastWork,
@@ -212,7 +258,51 @@ function addWork(
   )
   if (owner === null) return
   leased.push(work.id)
-  knowLease(session, work.id, { seq: session.lastWork, tenant, owner, epoch: 1 })
+  knowLease(session, work.id, { seq: session.lastWork, tenant, owner, epoch: 1, isLaned: false })
+}
+
+/** One of a lane, of an element, or of a later generation. */
+function addOddWork(
+  session: Session,
+  now: Instant,
+  tenant: number,
+  write: Extract<Write, { w: 'work.add' }>,
+  wanted: Incarnation | null,
+  leased: WorkId[],
+): void {
+  const { work } = write
+  const { lane } = work
+  const entry = lane && comeIn({ session, now, tenant }, work.consumer, lane, write.inPlaceOf)
+  const isWaiting = entry?.hasPlace === false
+  const owner = isWaiting ? null : wanted
+  session.lastWork += 1
+  session.sql.addOddWork.run(
+    session.lastWork,
+    tenant,
+    work.id,
+    isWaiting ? WORK_CODE.waiting : owner === null ? WORK_CODE.ready : WORK_CODE.leased,
+    now + write.delayMs,
+    owner,
+    owner === null ? 0 : 1,
+    now,
+    now + work.expiresInMs,
+    toStored(work.consumer),
+    work.eventId,
+    work.kind,
+    work.definition,
+    work.codeHash,
+    work.replayOf,
+    lane === undefined ? null : toStored(lane.key),
+    entry?.hasPlace === true ? 1 : null,
+    work.element ?? null,
+    work.generation ?? null,
+  )
+  if (owner !== null) {
+    leased.push(work.id)
+    const isLaned = lane !== undefined
+    knowLease(session, work.id, { seq: session.lastWork, tenant, owner, epoch: 1, isLaned })
+  }
+  entry?.finish()
 }
 
 interface Opening {
@@ -224,7 +314,7 @@ interface Opening {
   readonly result: string | null
 }
 
-/** A new entry, or one taken up again: then generation, evidence and birth stay. */
+/** A new entry, one taken up again (then generation, evidence and birth stay), or the key's next generation. */
 function openEntry(
   session: Session,
   now: Instant,
@@ -233,8 +323,14 @@ function openEntry(
   opening: Opening,
 ): void {
   const before = isKnownAbsent(session, tenant, entry.key) ? null : findLedger(session, tenant, entry.key)
+  const generation = entry.generation ?? 1
   if (before !== null) {
-    reopenEntry(session, before, entry, opening)
+    if (generation > (before.generation as number)) addGeneration(session, now, tenant, entry, opening)
+    else reopenEntry(session, before, entry, opening)
+    return
+  }
+  if (generation > 1) {
+    addGeneration(session, now, tenant, entry, opening)
     return
   }
   session.lastLedger += 1
@@ -257,6 +353,41 @@ function openEntry(
     toStored(entry.correlationId),
     toStoredOrNull(opening.effectRef),
     toStoredOrNull(opening.result),
+  )
+}
+
+/** The key points to the new row from now on, and that to the one before. */
+function addGeneration(
+  session: Session,
+  now: Instant,
+  tenant: number,
+  entry: NewLedgerEntry,
+  opening: Opening,
+): void {
+  const { row, hash } = locateLedger(session, tenant, entry.key)
+  session.lastLedger += 1
+  session.keys.note(hash, session.lastLedger)
+  session.ledgerSlot = null
+  session.sql.addGeneration.run(
+    session.lastLedger,
+    tenant,
+    toStored(entry.key),
+    LEDGER_CODE[opening.state],
+    opening.proof,
+    entry.work,
+    entry.epoch,
+    opening.sendBy,
+    now,
+    opening.settledAt,
+    toStored(entry.consumer),
+    entry.eventId,
+    toStoredOrNull(entry.objectId),
+    entry.payloadHash,
+    toStored(entry.correlationId),
+    toStoredOrNull(opening.effectRef),
+    toStoredOrNull(opening.result),
+    entry.generation,
+    row?.seq ?? null,
   )
 }
 
@@ -308,6 +439,8 @@ function putDeadLetter(
     row.payloadHash,
     toStoredOrNull(row.runbook),
     toStored(row.severity),
+    toStoredOrNull(row.step),
+    row.failureId,
     now,
     now,
   )
