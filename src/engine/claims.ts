@@ -1,14 +1,17 @@
-// The claim loop: takes due work from the store while slots are free.
+// The claim loop: takes due work from the store while slots are free, as far as the pace of each consumer and the shares of
+// tenants allow (src/engine/pace, src/core/fairness).
 //
 // It sleeps until something is known to be due, until somebody wakes it, or for `pollMs`, whichever is first. One claim
 // is under way at a time.
 
 import { messageOf } from '../core/errors/index.ts'
+import { type Contender, shareSlots } from '../core/fairness/index.ts'
 import type { Incarnation, TenantId } from '../core/ids/index.ts'
 import type { Instant } from '../core/time/index.ts'
-import { StoreError } from '../ports/store.ts'
+import { type ClaimResult, StoreError } from '../ports/store.ts'
 import type { EngineConfig, EngineDeps } from './deps.ts'
 import { type Item, makeItem } from './item.ts'
+import { nameOf, type Pace } from './pace/index.ts'
 import type { Pool } from './pool.ts'
 import type { Registry } from './registry.ts'
 import type { StoreTime } from './store-time.ts'
@@ -21,9 +24,11 @@ export interface Claims {
   /** Work of this consumer was added here: one that nobody defines is looked for at once. */
   expect(tenant: TenantId, consumer: string): void
   /** A slot is free again: what was left for want of it can be claimed. */
-  freed(alone: boolean): void
+  freed(item: Item | null): void
   /** Whether work was due, when it last looked, that this node had no slot for. */
   isBehind(): boolean
+  /** Tenants of which more was due than was claimed. */
+  hungry(): ReadonlySet<TenantId>
   /** No further claims; settles when the one under way is over. */
   stop(): Promise<void>
 }
@@ -32,19 +37,33 @@ const CLAIM_MAX = 64
 /** How often the store is asked for work of consumers that are no longer defined. */
 const LEFTOVERS_EVERY_MS = 30_000
 
+interface Consumer {
+  readonly tenant: TenantId
+  readonly consumer: string
+}
+
+interface Candidate extends Consumer, Contender {
+  readonly tenant: TenantId
+  readonly limit: number | undefined
+}
+
+/** Why due work was left at the last claim. */
+type Left = 'nothing' | 'no-slot' | 'paced' | 'runs-alone'
+
 export function makeClaims(
   deps: Pick<EngineDeps, 'store' | 'clock' | 'code' | 'log'> & {
     readonly registry: Registry
     readonly pool: Pool
+    readonly pace: Pace
     readonly time: StoreTime
     readonly strays: Strays
     owner(): Incarnation | null
     /** Looks whether another node changed the definitions of a tenant. */
     refresh(tenant: TenantId): Promise<void>
   },
-  config: Pick<EngineConfig, 'pollMs'>,
+  config: Pick<EngineConfig, 'pollMs' | 'concurrency'>,
 ): Claims {
-  const { store, clock, code, log, registry, pool, time, strays } = deps
+  const { store, clock, code, log, registry, pool, pace, time, strays } = deps
   let started = false
   let stopped = false
   let active: Promise<void> | null = null
@@ -52,10 +71,14 @@ export function makeClaims(
   let turn = 0
   let cancel: () => void = () => {}
   let wakeAt = Number.POSITIVE_INFINITY
-  /** Why due work was left at the last claim. */
-  let left: 'nothing' | 'no-slot' | 'runs-alone' = 'nothing'
-  let leftovers: readonly { readonly tenant: TenantId; readonly consumer: string }[] = []
+  let left: Left = 'nothing'
+  let leftovers: readonly Consumer[] = []
   let leftoversAt = Number.NEGATIVE_INFINITY
+  /** Consumers, and their tenants, of which more was due than was claimed. */
+  let hungry: ReadonlySet<string> = new Set()
+  let hungryTenants: ReadonlySet<TenantId> = new Set()
+  /** Tenants that had their share when they were last asked. */
+  let sated: ReadonlySet<TenantId> = new Set()
 
   const schedule = (delayMs: number) => {
     if (stopped || !started) return
@@ -86,9 +109,9 @@ export function makeClaims(
     })
   }
 
-  const isUnknown = ({ tenant, consumer }: (typeof leftovers)[number]) => !registry.knows(tenant, consumer)
+  const isUnknown = ({ tenant, consumer }: Consumer) => !registry.knows(tenant, consumer)
 
-  const slots = async () => {
+  const findConsumers = async (): Promise<readonly Consumer[]> => {
     if (clock.monotonic() - leftoversAt >= LEFTOVERS_EVERY_MS) {
       leftoversAt = clock.monotonic()
       leftovers = (await store.system('recovery').readyConsumers()).filter(isUnknown)
@@ -100,10 +123,75 @@ export function makeClaims(
     return [...active, ...leftovers.filter(isUnknown)]
   }
 
-  /** Another consumer is first each time, so that nobody's backlog keeps the others waiting. */
-  const inTurn = <Consumer>(consumers: readonly Consumer[]): readonly Consumer[] => {
-    turn = consumers.length === 0 ? 0 : (turn + 1) % consumers.length
-    return [...consumers.slice(turn), ...consumers.slice(0, turn)]
+  const ask = (
+    owner: Incarnation,
+    slots: readonly (Consumer & { max: number; limit?: number | undefined })[],
+    max: number,
+  ) =>
+    store.claim({
+      owner,
+      slots: slots.map(({ tenant, consumer, max, limit }) =>
+        limit === undefined ? { tenant, consumer, max } : { tenant, consumer, max, limit },
+      ),
+      max,
+      maxAlone: pool.canRunAlone() ? 1 : 0,
+      codeHashes: code.hashes(),
+    })
+
+  /**
+   * Those that must write something down before they claim (a drain's cycle, a circuit's try) do so only when something is due:
+   * waiting costs no write. Answers those that may be claimed by now; `next` hears when something of the others will be due.
+   */
+  const begin = async (owner: Incarnation, asking: readonly Consumer[], next: (at: Instant) => void) => {
+    const look = (consumers: readonly Consumer[]) =>
+      ask(
+        owner,
+        consumers.map(({ tenant, consumer }) => ({ tenant, consumer, max: 0 })),
+        0,
+      )
+    const isDue = ({ nextDueAt, now }: ClaimResult) => nextDueAt !== null && nextDueAt <= now
+    const begun: Consumer[] = []
+    if (asking.length === 0) return begun
+    const all = await look(asking)
+    time.heard(all.now)
+    for (const one of asking) {
+      const found = asking.length === 1 || !isDue(all) ? all : await look([one])
+      if (!isDue(found)) {
+        pace.skip(one.tenant, one.consumer)
+        if (found.nextDueAt !== null) next(found.nextDueAt)
+      } else if (await pace.begin(one.tenant, one.consumer, owner)) begun.push(one)
+    }
+    return begun
+  }
+
+  const candidateOf = (
+    { tenant, consumer }: Consumer,
+    max: number,
+    limit: number | undefined,
+  ): Candidate => ({
+    tenant,
+    consumer,
+    max,
+    limit,
+    priority: registry.route(tenant, consumer)?.document.priority ?? 'normal',
+    isHungry: hungry.has(nameOf(tenant, consumer)),
+  })
+
+  /** Who may be claimed from; `next` hears when others may. */
+  const findCandidates = async (owner: Incarnation, next: (at: Instant) => void) => {
+    const candidates: Candidate[] = []
+    const asking: Consumer[] = []
+    for (const one of await findConsumers()) {
+      const offer = pace.offer(one.tenant, one.consumer)
+      if (offer.is === 'open') candidates.push(candidateOf(one, offer.max, offer.limit))
+      else if (offer.is === 'ask') asking.push(one)
+      else if (offer.untilAt !== null) next(offer.untilAt)
+    }
+    for (const one of await begin(owner, asking, next)) {
+      const offer = pace.offer(one.tenant, one.consumer)
+      if (offer.is === 'open') candidates.push(candidateOf(one, offer.max, offer.limit))
+    }
+    return candidates
   }
 
   /** Answers how long to sleep. */
@@ -117,19 +205,46 @@ export function makeClaims(
         if (!item.work.alone || pool.canRunAlone()) launch(item)
         else strays.suspect()
       }
-      const consumers = await slots()
-      const result = await store.claim({
-        owner,
-        slots: inTurn(consumers).map(({ tenant, consumer }) => ({ tenant, consumer, max: free })),
-        max: free,
-        maxAlone: pool.canRunAlone() ? 1 : 0,
-        codeHashes: code.hashes(),
+      let nextAt = Number.POSITIVE_INFINITY
+      const candidates = await findCandidates(owner, (at) => {
+        nextAt = Math.min(nextAt, at)
       })
+      turn = (turn + 1) % Number.MAX_SAFE_INTEGER
+      const tenants = new Set(candidates.map(({ tenant }) => tenant))
+      const crowd = {
+        concurrency: config.concurrency,
+        tenants: registry.tenantCount(),
+        running: pool.tenants(),
+        hungry: hungryTenants,
+      }
+      const slots = shareSlots(candidates, crowd, free, turn)
+      const asked = new Set(slots.map(({ tenant }) => tenant))
+      sated = new Set([...tenants].filter((tenant) => !asked.has(tenant)))
+      const result = await ask(
+        owner,
+        slots.map(({ tenant, consumer, room, limit }) => ({ tenant, consumer, max: room, limit })),
+        free,
+      )
       time.heard(result.now)
-      for (const { work, event } of result.items) launch(makeItem(owner, work, event))
+      const counts = new Map<string, number>()
+      for (const { work, event } of result.items) {
+        const name = nameOf(work.tenant, work.consumer)
+        counts.set(name, (counts.get(name) ?? 0) + 1)
+        launch(makeItem(owner, work, event))
+      }
+      const isFull = result.items.length >= free
+      const full = slots.filter(
+        ({ tenant, consumer, room }) => (counts.get(nameOf(tenant, consumer)) ?? 0) >= room,
+      )
+      for (const { tenant, consumer, room } of slots) {
+        const count = counts.get(nameOf(tenant, consumer)) ?? 0
+        pace.took(tenant, consumer, count, !isFull && count < room && pool.canRunAlone())
+      }
       const due = result.nextDueAt !== null && result.nextDueAt <= result.now
-      left = !due ? 'nothing' : result.items.length >= free ? 'no-slot' : 'runs-alone'
-      return sleepFor(result.nextDueAt, result.now)
+      hungry = new Set(due ? full.map(({ tenant, consumer }) => nameOf(tenant, consumer)) : [])
+      hungryTenants = new Set(due ? full.map(({ tenant }) => tenant) : [])
+      left = !due ? 'nothing' : isFull ? 'no-slot' : full.length > 0 ? 'paced' : 'runs-alone'
+      return Math.min(sleepFor(result), Math.max(0, nextAt - time.now()))
     } catch (error) {
       if (error instanceof StoreError && error.applied === 'indeterminate') strays.suspect()
       log.warn('claims.failed', { error: messageOf(error) })
@@ -140,10 +255,13 @@ export function makeClaims(
   const launch = (item: Item) => {
     // Births may have taken the slots meanwhile: claimed work runs all the same, and the next claim waits.
     pool.takeAnyway()
+    pace.claimed(item)
     pool.start(item)
   }
 
-  const sleepFor = (nextDueAt: Instant | null, now: Instant): number => {
+  const sleepFor = ({ nextDueAt, now }: ClaimResult): number => {
+    // Who took all that it might is not asked the next time: then it is seen when the others are due.
+    if (left === 'paced') return 0
     if (nextDueAt === null || nextDueAt <= now)
       return left === 'no-slot' && pool.free() > 0 ? 0 : config.pollMs
     return Math.min(config.pollMs, nextDueAt - now)
@@ -156,14 +274,18 @@ export function makeClaims(
     },
     wake: (delayMs = 0) => schedule(delayMs),
     isBehind: () => left === 'no-slot',
+    hungry: () => hungryTenants,
     expect(tenant, consumer) {
       const expected = { tenant, consumer }
       const isListed = leftovers.some((one) => one.tenant === tenant && one.consumer === consumer)
       if (!isListed && isUnknown(expected)) leftovers = [...leftovers, expected]
       schedule(0)
     },
-    freed(alone) {
-      if (left === 'no-slot' || (left === 'runs-alone' && alone)) schedule(0)
+    freed(item) {
+      const isMore = item !== null && pace.finished(item)
+      const isSated = item !== null && sated.has(item.work.tenant)
+      const isAlone = left === 'runs-alone' && item?.work.alone === true
+      if (left === 'no-slot' || isAlone || isMore || isSated) schedule(0)
     },
     async stop() {
       stopped = true

@@ -2,19 +2,23 @@
 // left, and stops by finishing what runs.
 
 import type { DefinitionDocument } from '../core/definition/index.ts'
+import { shareOf } from '../core/fairness/index.ts'
 import { makeIds, type TenantId } from '../core/ids/index.ts'
+import type { Route } from '../core/route/index.ts'
 import type { CommitResult } from '../ports/store.ts'
 import { makeAcceptor } from './acceptor.ts'
 import { makeActions } from './actions.ts'
 import { type IntakeRequest, makeAdmission } from './admission.ts'
+import { endBatches, makeBatches, makeFreeze, makeGathering } from './batches/index.ts'
 import { type Claims, makeClaims } from './claims.ts'
 import { makeCommits } from './commits.ts'
+import type { Decision } from './decision.ts'
 import { DECISIONS, type Decisions } from './decisions.ts'
 import { type Definitions, followDefinitions, makeDefinitions } from './definitions/index.ts'
 import type { EngineConfig, EngineDeps } from './deps.ts'
 import { makeDuplicates } from './duplicates.ts'
-import { FREE_PACE, makeEffects } from './effects/index.ts'
-import { makeFailures } from './failures/index.ts'
+import { makeEffects } from './effects/index.ts'
+import { type EscalationActions, makeEscalations, makeFailureSweep, makeFailures } from './failures/index.ts'
 import { type Feed, makeFeed } from './feed.ts'
 import { makeFunctionEffects } from './function-effects.ts'
 import { makeFunctionEnds } from './function-end.ts'
@@ -22,10 +26,11 @@ import { type Inspect, makeInspect } from './inspect/index.ts'
 import { type Accepted, type Intake, makeIntake, type Received } from './intake.ts'
 import { makeIntakeItems } from './intake-items.ts'
 import { makeInternalActions } from './internal.ts'
-import { makeItem } from './item.ts'
+import { type Item, makeItem } from './item.ts'
 import { type LaneActions, makeLaneActions, makeTurns } from './lanes/index.ts'
 import { makeLease } from './lease.ts'
 import { type Meter, makeMeter } from './meter.ts'
+import { followPace, makePace } from './pace/index.ts'
 import { bornRow, type EventPlan, type PlanDeps, planEvent, receivedEvent } from './plan.ts'
 import { tellPlan } from './plan-told.ts'
 import { makePool } from './pool.ts'
@@ -34,7 +39,7 @@ import { makeRegistry } from './registry.ts'
 import { makeRejections, type Rejections } from './rejections.ts'
 import { type DeadLetterActions, makeReplayer } from './replay.ts'
 import { type BulkReplays, makeBulkReplays } from './replays/index.ts'
-import { keepTimesOf, makeRetention } from './retention.ts'
+import { keepTimesOf, ledgerKeepTimesOf, makeRetention } from './retention.ts'
 import { makeRunner } from './runner.ts'
 import { makeSchedules, type Schedules } from './schedules.ts'
 import { makeSettler, type Settlement } from './settle.ts'
@@ -55,6 +60,8 @@ export interface EngineHealth {
 export interface Engine extends DeadLetterActions, WorkActions {
   /** Dead letters by the many. */
   readonly replays: BulkReplays
+  /** What people do about failures that they were told of. */
+  readonly escalations: EscalationActions
   /** Load or apply before `start`, so that recovered work finds them. */
   readonly definitions: Definitions
   /** Who holds others up, and letting them go on. */
@@ -85,6 +92,8 @@ export interface Engine extends DeadLetterActions, WorkActions {
   readonly meter: Omit<Meter, 'applied'>
 }
 
+const NOBODY: ReadonlySet<string> = new Set()
+
 export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: Decisions = DECISIONS): Engine {
   const { store, clock, random, http, vault, log, code, seal } = deps
   const ids = makeIds({ now: () => clock.now(), bytes: (length) => random.bytes(length) })
@@ -100,6 +109,7 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
     onApplied(commit, result, about) {
       meter.applied(commit, result.at, about)
       feed.applied(commit, result, about)
+      if (commit.writes.some(({ w }) => w === 'escalation.raise')) sweep.wake()
     },
   })
   const registry = makeRegistry({ store })
@@ -116,7 +126,18 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
     vars: config.vars,
     plan: (...args: Parameters<typeof plan>) => plan(...args),
   }
-  const settler = makeSettler({ store, commits, ids, failures, lanes, settleBirths })
+  const settler = endBatches(makeSettler({ store, commits, ids, failures, lanes, settleBirths }), {
+    store,
+    commits,
+    seal,
+    ids,
+    random,
+    time,
+    log,
+    decisions,
+    vars: config.vars,
+    wake: () => wake(),
+  })
   let open = false
   let claims: Claims | null = null
   const wake = (delayMs = 0) => claims?.wake(delayMs)
@@ -125,6 +146,7 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
   definitions.onChange(({ tenant, version }) => feed.announce(tenant, { type: 'definitions', version }))
   const inspect = makeInspect({ store, registry, definitions, vars: config.vars, log, now: () => time.now() })
   let unfollow = () => {}
+  let unfollowPace = () => {}
 
   const runner = makeRunner({
     store,
@@ -145,17 +167,49 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
   const pool = makePool({
     concurrency: config.concurrency,
     run: (item) => runner.run(item),
-    onFree: (alone) => claims?.freed(alone),
+    share: (tenant) => shareAtBirth(tenant),
+    onFree: (item) => claims?.freed(item),
   })
+  const gathering = makeGathering({
+    clock,
+    time,
+    stepAside: (tenant) => pool.lend(tenant),
+    freeze: makeFreeze(
+      {
+        store,
+        commits,
+        ids,
+        pool,
+        owner: () => lease.owner(),
+        remember: (batch, members) => batches.remember(batch, members),
+        wake,
+      },
+      config,
+    ),
+  })
+  const batches = makeBatches({ store, settler: wakingSettler(), gathering, effects: () => effects }, config)
   const strays = makeStrays({
     store,
     log,
     pool,
     tenants: () => [...new Set(registry.consumers().map(({ tenant }) => tenant))],
   })
+  const pace = makePace({
+    store,
+    log,
+    random,
+    registry,
+    time,
+    ids,
+    commits,
+    plan: (...args) => plan(...args),
+    settleBirths: (planned, result) => settleBirths(planned, { ok: result?.ok === true }, result),
+    wake,
+  })
   const planning: PlanDeps = {
     registry,
     pool,
+    bears: pace.bears,
     code,
     ids,
     vars: config.vars,
@@ -179,7 +233,7 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
       lease,
       decisions,
       witness,
-      pace: FREE_PACE,
+      pace,
     },
     config,
   )
@@ -207,7 +261,7 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
     },
     config,
   )
-  const actionsOfRoutes = makeActions({ time, effects, internal, bury: runner.buryRoute })
+  const actionsOfRoutes = makeActions({ time, effects, internal, batches, bury: runner.buryRoute })
   const intakeItems = makeIntakeItems({
     store,
     log,
@@ -215,6 +269,28 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
     settler: wakingSettler(),
     bury: runner.bury,
     refresh: (tenant) => definitions.refresh(tenant),
+    settleBirths,
+  })
+  const sweep = makeFailureSweep(
+    {
+      store,
+      clock,
+      log,
+      time,
+      commits,
+      ids,
+      plan: (...args) => plan(...args),
+      tenants: () => registry.tenants(),
+      settleBirths,
+    },
+    config,
+  )
+  const escalations = makeEscalations({
+    store,
+    log,
+    commits,
+    ids,
+    plan: (...args) => plan(...args),
     settleBirths,
   })
   const rejections = makeRejections({
@@ -226,16 +302,24 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
     isSource: (tenant, source) => registry.source(tenant, source) !== null,
   })
   const duplicates = makeDuplicates({ store, clock, log })
+  const keepTimes = (tenant: TenantId) =>
+    keepTimesOf(
+      registry.sources(tenant).map(({ document }) => document),
+      config.retentionMs,
+      config.canonicalRetentionMs,
+    )
   const retention = makeRetention(
     {
       store,
       clock,
       log,
       tenants: () => registry.tenants(),
-      keepTimes: (tenant) =>
-        keepTimesOf(
-          registry.sources(tenant).map(({ document }) => document),
-          config.retentionMs,
+      keepTimes,
+      ledgerKeepTimes: (tenant) =>
+        ledgerKeepTimesOf(
+          registry.routes(tenant).map(({ document }) => document),
+          keepTimes(tenant),
+          config.ledgerRetentionMs,
         ),
     },
     config,
@@ -267,21 +351,24 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
     config,
   )
   const { vars } = config
-  const replayer = makeReplayer({ store, log, registry, ids, vars, commits, wake })
-  const bulk = makeBulkReplays({
-    store,
-    clock,
-    time,
-    log,
-    registry,
-    vars,
-    ids,
-    commits,
-    replayer,
-    wake,
-    expect: (tenant, consumer) => claims?.expect(tenant, consumer),
-    isBehind: () => claims?.isBehind() ?? false,
-  })
+  const replayer = makeReplayer({ store, log, registry, ids, vars, commits, failures, settleBirths, wake })
+  const bulk = makeBulkReplays(
+    {
+      store,
+      clock,
+      time,
+      log,
+      registry,
+      vars,
+      ids,
+      commits,
+      replayer,
+      wake,
+      expect: (tenant, consumer) => claims?.expect(tenant, consumer),
+      isBehind: () => claims?.isBehind() ?? false,
+    },
+    config,
+  )
   const actions = makeWorkActions({ store, log, http, registry, commits, settler, time, wake }, config)
 
   /** The claim loop looks for what the lost answer may have put into our hands. */
@@ -291,12 +378,22 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
     wake()
   }
 
+  /** What ran inside the process has nobody else to tell how it went. */
+  function tellInside(item: Item, route: Route | null, decision: Decision): void {
+    const type = route?.action.type
+    if (route === null || (type !== 'function' && type !== 'emit')) return
+    const isRun = decision.to === 'done' || decision.attempt !== null
+    if (isRun)
+      pace.told({ item, route, host: null, class: decision.note.class ?? 'done', retryAfterMs: null })
+  }
+
   /** Items put back are due later: the claim loop must know when. */
   function wakingSettler(): ReturnType<typeof makeSettler> {
     return {
       settleUnheld: settler.settleUnheld,
       async settle(item, route, decision) {
         const settling = settler.settle(item, route, decision)
+        tellInside(item, route, decision)
         // Its end may be the turn of the next in its lane.
         if (decision.to !== 'again' && item.work.lane === null) return settling
         const settlement = await settling
@@ -304,6 +401,18 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
         return settlement
       },
     }
+  }
+
+  /** While work is due that waits for a slot, births leave half of them to it. */
+  function shareAtBirth(tenant: TenantId): number {
+    const crowd = {
+      concurrency: config.concurrency,
+      tenants: registry.tenantCount(),
+      running: pool.tenants(),
+      hungry: claims?.hungry() ?? NOBODY,
+    }
+    const share = shareOf(tenant, crowd)
+    return claims?.isBehind() === true ? Math.min(share, Math.ceil(config.concurrency / 2)) : share
   }
 
   function settleBirths(
@@ -338,6 +447,7 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
     edit: replayer.edit,
     replay: replayer.replay,
     ...actions,
+    escalations,
     replays: bulk,
     lanes: makeLaneActions({ store, log, commits, wake }),
     definitions,
@@ -352,6 +462,7 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
       }),
     async start() {
       await lease.start()
+      for (const tenant of registry.tenants()) await pace.learn(tenant)
       claims = makeClaims(
         {
           store,
@@ -361,6 +472,7 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
           log,
           registry,
           pool,
+          pace,
           strays,
           owner: () => lease.owner(),
           refresh: (tenant) => definitions.refresh(tenant),
@@ -372,6 +484,8 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
       bulk.start()
       schedules.start()
       retention.start()
+      sweep.start()
+      unfollowPace = followPace({ pace, log, clock, tenants: () => registry.tenants() })
       unfollow = followDefinitions({
         definitions,
         store,
@@ -388,6 +502,8 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
     async drain(withinMs) {
       open = false
       unfollow()
+      unfollowPace()
+      gathering.flush()
       let cancel: () => void = () => {}
       const late = new Promise<void>((resolve) => {
         cancel = clock.after(withinMs, resolve)
@@ -401,12 +517,14 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
         await rejections.flush()
         await duplicates.flush()
         await retention.stop()
+        await sweep.stop()
       }
       await Promise.race([idle(), late])
       cancel()
       rejections.stop()
       duplicates.stop()
       void retention.stop()
+      void sweep.stop()
       lease.stop()
       return { left: pool.running() }
     },

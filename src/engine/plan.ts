@@ -9,7 +9,7 @@ import { isCanonicalSource } from '../core/canonical/index.ts'
 import type { NewDeadLetter } from '../core/dead-letter/index.ts'
 import type { Envelope, NewEvent, StoredEvent } from '../core/event/index.ts'
 import { ExpressionError, type Scope } from '../core/expression/index.ts'
-import type { EventId, Ids, Incarnation } from '../core/ids/index.ts'
+import type { EventId, Ids, Incarnation, TenantId } from '../core/ids/index.ts'
 import type { JsonValue } from '../core/json/index.ts'
 import { chooseRoutes, itemScope, type Route, routeScope, type Vars } from '../core/route/index.ts'
 import type { Instant } from '../core/time/index.ts'
@@ -29,6 +29,8 @@ const NO_COUNTERS = { attempts: 0, waits: 0, losses: 0 }
 export interface PlanDeps {
   readonly registry: Registry
   readonly pool: Pool
+  /** Whether work of the route may run at once: neither it nor whom it calls is paused by failures or refusals. */
+  bears(tenant: TenantId, route: Route): boolean
   readonly code: Pick<Code, 'has'>
   readonly ids: Ids
   readonly vars: Vars
@@ -147,7 +149,7 @@ export function planWork(
       // What this node cannot run is left to one that can.
       const isHere = work.codeHash === null || deps.code.has(work.codeHash)
       const canRun = owner !== null && isHere && route.status === 'active' && route.isImmediate
-      const born = canRun && deps.pool.take(work.id)
+      const born = canRun && deps.bears(event.tenant, route) && deps.pool.take(work.id, event.tenant)
       writes.push({ w: 'work.add', work, lease: born ? owner : null, delayMs: delayOf(route, work) })
       if (born) births.push({ work, route })
       adds += 1

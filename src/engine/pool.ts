@@ -1,17 +1,22 @@
 // The slots of this node: how many items run at once, and what happens when one is free again.
 //
 // Invariants: O1 no more items are taken while the slots are full. O2 at most one item that a crash left behind runs at a time,
-// so that a loss can be told from bad company.
+// so that a loss can be told from bad company. O3 a birth takes no slot beyond the share of its tenant.
 
-import type { WorkId } from '../core/ids/index.ts'
+import type { TenantId, WorkId } from '../core/ids/index.ts'
 import type { WorkRow } from '../core/work/index.ts'
 import type { Item } from './item.ts'
 
 export interface Pool {
-  /** Takes a slot for an item about to be born; false when none is free. */
-  take(id: WorkId): boolean
-  /** Takes a slot for an item that is in our hands already, even beyond the concurrency. */
-  takeAnyway(): void
+  /** Takes a slot for an item about to be born; false when none is free for its tenant. */
+  take(id: WorkId, tenant: TenantId): boolean
+  /**
+   * Takes a slot for an item that is in our hands already, even beyond the concurrency; or, by its id, for one that is about to
+   * be born of such.
+   */
+  takeAnyway(id?: WorkId): void
+  /** An item that only waits lends its slot to others. Answers how to take it back. */
+  lend(tenant: TenantId): () => void
   free(): number
   canRunAlone(): boolean
   /** Gives back a slot that was taken for a birth and not used. */
@@ -23,6 +28,8 @@ export interface Pool {
   /** Settles when nothing runs. */
   idle(): Promise<void>
   running(): number
+  /** Slots that each tenant has; those without any are not there. */
+  tenants(): ReadonlyMap<TenantId, number>
 }
 
 /** Items born leased begin with this one. */
@@ -31,20 +38,29 @@ const BIRTH_EPOCH = 1
 export function makePool(config: {
   readonly concurrency: number
   run(item: Item): Promise<void>
-  /** A slot is free again; `alone`: the item was one that a crash left behind. */
-  onFree(alone: boolean): void
+  /** How many slots of this node births of a tenant may have. */
+  share(tenant: TenantId): number
+  /** A slot is free again. null: it was lent, or not used. */
+  onFree(item: Item | null): void
 }): Pool {
   let taken = 0
   const running = new Set<Item>()
   /** Asked to be born in our hands; not yet known whether they were. */
-  const expected = new Set<WorkId>()
+  const expected = new Map<WorkId, TenantId | null>()
+  const tenants = new Map<TenantId, number>()
   const watchers = new Set<Set<string>>()
   let alonesRunning = 0
   let idlers: (() => void)[] = []
 
-  const release = (alone: boolean) => {
+  const count = (tenant: TenantId, by: 1 | -1) => {
+    const now = (tenants.get(tenant) ?? 0) + by
+    if (now > 0) tenants.set(tenant, now)
+    else tenants.delete(tenant)
+  }
+
+  const release = (item: Item | null) => {
     taken -= 1
-    config.onFree(alone)
+    config.onFree(item)
   }
 
   const note = (id: WorkId, epoch: number) => {
@@ -54,7 +70,8 @@ export function makePool(config: {
   const finish = (item: Item) => {
     running.delete(item)
     if (item.work.alone) alonesRunning -= 1
-    release(item.work.alone)
+    count(item.work.tenant, -1)
+    release(item)
     if (running.size > 0) return
     const woken = idlers
     idlers = []
@@ -62,25 +79,39 @@ export function makePool(config: {
   }
 
   return {
-    take(id) {
-      if (taken >= config.concurrency) return false
+    take(id, tenant) {
+      if (taken >= config.concurrency || (tenants.get(tenant) ?? 0) >= config.share(tenant)) return false
       taken += 1
-      expected.add(id)
+      expected.set(id, tenant)
+      count(tenant, 1)
       note(id, BIRTH_EPOCH)
       return true
     },
-    takeAnyway() {
+    takeAnyway(id) {
       taken += 1
+      if (id === undefined) return
+      expected.set(id, null)
+      note(id, BIRTH_EPOCH)
+    },
+    lend(tenant) {
+      count(tenant, -1)
+      release(null)
+      return () => {
+        taken += 1
+        count(tenant, 1)
+      }
     },
     free: () => config.concurrency - taken,
     canRunAlone: () => alonesRunning === 0,
     giveBack(id) {
+      const tenant = expected.get(id) ?? null
       expected.delete(id)
-      release(false)
+      if (tenant !== null) count(tenant, -1)
+      release(null)
     },
     watch() {
       const seen = new Set<string>()
-      for (const id of expected) seen.add(holdName(id, BIRTH_EPOCH))
+      for (const id of expected.keys()) seen.add(holdName(id, BIRTH_EPOCH))
       for (const { work } of running) seen.add(holdName(work.id, work.epoch))
       watchers.add(seen)
       return {
@@ -90,7 +121,9 @@ export function makePool(config: {
     },
     start(item) {
       running.add(item)
+      const counted = expected.get(item.work.id) ?? null
       expected.delete(item.work.id)
+      if (counted === null) count(item.work.tenant, 1)
       note(item.work.id, item.work.epoch)
       if (item.work.alone) alonesRunning += 1
       config.run(item).then(
@@ -100,6 +133,7 @@ export function makePool(config: {
     },
     idle: () => (running.size === 0 ? Promise.resolve() : new Promise((resolve) => idlers.push(resolve))),
     running: () => running.size,
+    tenants: () => tenants,
   }
 }
 

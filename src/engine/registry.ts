@@ -35,6 +35,7 @@ export interface Registry {
   isTenant(tenant: string): boolean
   /** Those that have definitions. */
   tenants(): readonly TenantId[]
+  tenantCount(): number
   source(tenant: string, name: string): Source | null
   sources(tenant: string): readonly Source[]
   /** Routes whose pattern fits, in the order written; their conditions are not yet tested. */
@@ -96,6 +97,7 @@ export function makeRegistry(deps: { readonly store: Store }): Registry {
     },
     isTenant: (tenant) => bundles.has(tenant),
     tenants: () => [...bundles.keys()] as TenantId[],
+    tenantCount: () => bundles.size,
     sources: (tenant) => [...(bundles.get(tenant)?.sources.values() ?? [])],
     source: (tenant, name) => bundles.get(tenant)?.sources.get(name) ?? null,
     candidates: (tenant, subject) => bundles.get(tenant)?.candidates(subject) ?? [],

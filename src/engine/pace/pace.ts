@@ -1,0 +1,297 @@
+// When work may run: what the claim loop may take now, what a birth may, and what is asked right before a call. It puts circuits,
+// closed hosts, rates, drains and limits together; the decisions are the core's.
+//
+// Invariants: PA4 what may not run is neither claimed nor born leased, and costs no write. PA7 a token that was taken is used by a
+// call or given back. PA14 a limit is counted by the store; what this node knows of it only saves a question.
+
+import type { Circuit } from '../../core/circuit/index.ts'
+import type { Ids, Incarnation, TenantId } from '../../core/ids/index.ts'
+import type { Route } from '../../core/route/index.ts'
+import type { Instant } from '../../core/time/index.ts'
+import type { CommitResult, StoredRecord } from '../../ports/store.ts'
+import type { Commits } from '../commits.ts'
+import { SHORT_WAIT_MS } from '../decisions.ts'
+import type { EngineDeps } from '../deps.ts'
+import type { Pace as CallPace } from '../effects/index.ts'
+import type { EventPlan, PlanEvent } from '../event-plan.ts'
+import type { Item } from '../item.ts'
+import type { Registry } from '../registry.ts'
+import type { StoreTime } from '../store-time.ts'
+import { makeCircuits } from './circuits.ts'
+import { makeDrains } from './drains.ts'
+import { makeHosts } from './hosts.ts'
+import { fixedHostOf, nameOf } from './names.ts'
+import { makeRates } from './rates.ts'
+
+export type Offer =
+  /** So many may be claimed; `limit`: while no more than that are leased anywhere. */
+  | { readonly is: 'open'; readonly max: number; readonly limit?: number }
+  /** Something must be written down first, if anything is due at all. */
+  | { readonly is: 'ask' }
+  /** null: until one of its own items is over. */
+  | { readonly is: 'closed'; readonly untilAt: Instant | null }
+
+export interface RoutePace {
+  readonly circuit: Circuit
+  readonly rate: { readonly perMinute: number; readonly burst: number; readonly tokens: number } | null
+  readonly host: { readonly name: string; readonly closedUntil: Instant | null } | null
+  readonly drain: { readonly nextAt: Instant; readonly left: number } | null
+  readonly limit: { readonly limit: number; readonly running: number } | null
+}
+
+export interface Pace extends CallPace {
+  offer(tenant: TenantId, consumer: string): Offer
+  /** After `ask`, when something is due. Answers whether it may be claimed by now. */
+  begin(tenant: TenantId, consumer: string, owner: Incarnation): Promise<boolean>
+  /** After `ask`, when nothing is due. */
+  skip(tenant: TenantId, consumer: string): void
+  /** `isDry`: all that was due was claimed. */
+  took(tenant: TenantId, consumer: string, count: number, isDry: boolean): void
+  /** Before it runs. */
+  claimed(item: Item): void
+  /** It is out of our hands. Answers whether its consumer may be offered more by that. */
+  finished(item: Item): boolean
+  /** Whether an item may be born in our hands. */
+  bears(tenant: TenantId, route: Route): boolean
+  /** Learns what is written down of a tenant. */
+  learn(tenant: TenantId): Promise<void>
+  view(tenant: TenantId, route: Route): RoutePace
+  closeCircuit(tenant: TenantId, route: Route): Promise<boolean>
+}
+
+/** What an item took when it was claimed. */
+interface Ticket {
+  readonly route: Route
+  /** Claimed: it counts for the limit and the cycle of its route. */
+  readonly isCounted: boolean
+  hasToken: boolean
+  isCalled: boolean
+}
+
+const FREE: Offer = { is: 'open', max: Number.POSITIVE_INFINITY }
+const RECORDS_PAGE = 200
+
+export function makePace(
+  deps: Pick<EngineDeps, 'store' | 'log' | 'random'> & {
+    readonly registry: Registry
+    readonly time: StoreTime
+    readonly ids: Ids
+    readonly commits: Commits
+    plan: PlanEvent
+    settleBirths(plan: EventPlan, result: CommitResult | null): void
+    wake(delayMs?: number): void
+  },
+): Pace {
+  const { store, registry, time } = deps
+  const circuits = makeCircuits(deps)
+  const hosts = makeHosts(deps)
+  const rates = makeRates(deps)
+  const drains = makeDrains(deps)
+  const tickets = new Map<Item, Ticket>()
+  /** Of routes with a limit. */
+  const running = new Map<string, number>()
+  /** Who asked a host that is not open. */
+  const entered = new Map<Item, string>()
+
+  const offer: Pace['offer'] = (tenant, consumer) => {
+    const route = registry.route(tenant, consumer)
+    if (route === null) return FREE
+    const gate = circuits.gate(tenant, consumer)
+    if (gate.is === 'open') return { is: 'closed', untilAt: gate.untilAt }
+    let max = gate.is === 'closed' ? Number.POSITIVE_INFINITY : 1
+    if (!hosts.isQuiet()) {
+      const host = fixedHostOf(route)
+      const allows = host === null ? 'all' : hosts.allows(tenant, host)
+      if (allows === 'none')
+        return { is: 'closed', untilAt: host === null ? null : hosts.opensAt(tenant, host) }
+      if (allows === 'one') max = 1
+    }
+    const { rateLimit, drain, batch } = route.document
+    if (rateLimit !== undefined) {
+      const room = rates.room(tenant, consumer, rateLimit)
+      if (room === 0) return { is: 'closed', untilAt: rates.nextAt(tenant, consumer, rateLimit) }
+      max = Math.min(max, room * (batch?.size ?? 1))
+    }
+    const limit = limitOf(route)
+    if (limit !== null) {
+      const left = limit - (running.get(nameOf(tenant, consumer)) ?? 0)
+      if (left <= 0) return { is: 'closed', untilAt: null }
+      max = Math.min(max, left)
+    }
+    if (drain !== undefined) {
+      const step = drains.step(tenant, route)
+      if (step.do === 'wait') return { is: 'closed', untilAt: step.forCycle ? null : step.untilAt }
+      if (step.do === 'begin') return { is: 'ask' }
+      max = Math.min(max, step.max)
+    }
+    if (gate.is === 'tryable') return { is: 'ask' }
+    const fence = limit ?? drain?.events
+    return fence === undefined ? { is: 'open', max } : { is: 'open', max, limit: fence }
+  }
+
+  const takeToken = (item: Item, route: Route, ticket: Ticket) => {
+    const { rateLimit } = route.document
+    if (rateLimit === undefined) return
+    rates.take(item.work.tenant, item.work.consumer, rateLimit)
+    ticket.hasToken = true
+  }
+
+  const readAll = async (tenant: TenantId, kind: 'circuit' | 'bucket'): Promise<readonly StoredRecord[]> => {
+    const found: StoredRecord[] = []
+    let cursor: string | null = null
+    do {
+      const page = await store.forTenant(tenant).records({ kind, cursor, limit: RECORDS_PAGE })
+      found.push(...page.items)
+      cursor = page.nextCursor
+    } while (cursor !== null)
+    return found
+  }
+
+  const mayCall: Pace['mayCall'] = (item, route, host) => {
+    const { tenant, consumer } = item.work
+    if (!circuits.isQuiet()) {
+      circuits.claimed(item)
+      const isFree = circuits.gate(tenant, consumer).is === 'closed' || circuits.isTry(item)
+      if (!isFree) return { delayMs: SHORT_WAIT_MS, why: 'too many calls of its route failed' }
+    }
+    const { rateLimit } = route.document
+    const ticket = tickets.get(item)
+    const needsToken =
+      rateLimit !== undefined && (ticket === undefined || !ticket.hasToken || ticket.isCalled)
+    if (needsToken && rates.room(tenant, consumer, rateLimit) === 0) {
+      const delayMs = Math.max(1, rates.nextAt(tenant, consumer, rateLimit) - time.now())
+      return { delayMs, why: 'the rate of its route is used up' }
+    }
+    if (host !== null && !hosts.isQuiet()) {
+      const name = host.toLowerCase()
+      if (!hosts.enter(item, name)) {
+        // Where the host is known beforehand nobody claims it until then.
+        const opensAt = hosts.opensAt(tenant, name)
+        const delayMs = Math.max(SHORT_WAIT_MS, (opensAt ?? 0) - time.now())
+        return { delayMs, why: `${name} asked to be left alone for a while` }
+      }
+      entered.set(item, name)
+    }
+    if (needsToken) {
+      const own: Ticket = ticket ?? { route, isCounted: false, hasToken: false, isCalled: false }
+      own.isCalled = false
+      takeToken(item, route, own)
+      tickets.set(item, own)
+    }
+    return null
+  }
+
+  const leaveHost = (item: Item) => {
+    const host = entered.get(item)
+    if (host === undefined) return
+    entered.delete(item)
+    hosts.leave(item, host)
+  }
+
+  return {
+    offer,
+    async begin(tenant, consumer, owner) {
+      const route = registry.route(tenant, consumer)
+      if (route === null) return true
+      if (route.document.drain !== undefined && drains.step(tenant, route).do === 'begin') {
+        if (!(await drains.begin(tenant, route, owner))) return false
+      }
+      if (circuits.gate(tenant, consumer).is === 'tryable') await circuits.begin(tenant, route)
+      return offer(tenant, consumer).is === 'open'
+    },
+    skip(tenant, consumer) {
+      const route = registry.route(tenant, consumer)
+      if (route !== null && drains.step(tenant, route).do === 'begin') drains.skip(tenant, route)
+    },
+    took(tenant, consumer, count, isDry) {
+      const route = registry.route(tenant, consumer)
+      if (route?.document.drain !== undefined) drains.claimed(tenant, route, count, isDry)
+    },
+    claimed(item) {
+      const { tenant, consumer, kind } = item.work
+      if (!circuits.isQuiet()) circuits.claimed(item)
+      const route = kind === 'intake' ? null : registry.route(tenant, consumer)
+      if (route === null) return
+      const { rateLimit, drain, batch } = route.document
+      const limit = limitOf(route)
+      if (rateLimit === undefined && drain === undefined && limit === null) return
+      const ticket: Ticket = { route, isCounted: true, hasToken: false, isCalled: false }
+      tickets.set(item, ticket)
+      // Of a batch the call itself takes one, and not each of its members.
+      if (batch === undefined) takeToken(item, route, ticket)
+      const name = nameOf(tenant, consumer)
+      if (limit !== null) running.set(name, (running.get(name) ?? 0) + 1)
+    },
+    finished(item) {
+      const { tenant, consumer } = item.work
+      leaveHost(item)
+      circuits.finished(item)
+      const ticket = tickets.size === 0 ? undefined : tickets.get(item)
+      if (ticket === undefined) return false
+      tickets.delete(item)
+      const { rateLimit, drain } = ticket.route.document
+      let isFreed = false
+      if (rateLimit !== undefined && ticket.hasToken && !ticket.isCalled) {
+        rates.giveBack(tenant, consumer, rateLimit)
+        isFreed = true
+      }
+      if (!ticket.isCounted) return isFreed
+      const name = nameOf(tenant, consumer)
+      const count = running.get(name)
+      if (count !== undefined) {
+        if (count <= 1) running.delete(name)
+        else running.set(name, count - 1)
+        isFreed = true
+      }
+      if (drain !== undefined && drains.finished(tenant, consumer)) isFreed = true
+      return isFreed
+    },
+    bears(tenant, route) {
+      if (circuits.isQuiet() && hosts.isQuiet()) return true
+      if (circuits.gate(tenant, route.consumer).is !== 'closed') return false
+      const host = fixedHostOf(route)
+      return host === null || hosts.allows(tenant, host) === 'all'
+    },
+    mayCall,
+    unused: (item) => leaveHost(item),
+    told({ item, route, host, class: told, retryAfterMs }) {
+      const ticket = tickets.size === 0 ? undefined : tickets.get(item)
+      if (ticket !== undefined) ticket.isCalled = true
+      if (host !== null) {
+        const name = host.toLowerCase()
+        entered.delete(item)
+        if (told === 'rate_limited') hosts.limited(item, name, retryAfterMs)
+        else hosts.answered(item, name)
+      }
+      circuits.told(item, route, told === 'done' ? null : told)
+    },
+    async learn(tenant) {
+      const mark = circuits.mark()
+      circuits.adopt(tenant, await readAll(tenant, 'circuit'), mark)
+      hosts.adopt(tenant, await readAll(tenant, 'bucket'))
+    },
+    view(tenant, route) {
+      const { rateLimit } = route.document
+      const host = fixedHostOf(route)
+      const limit = limitOf(route)
+      const tokens = rateLimit === undefined ? 0 : rates.room(tenant, route.consumer, rateLimit)
+      return {
+        circuit: circuits.view(tenant, route.consumer),
+        rate:
+          rateLimit === undefined ? null : { perMinute: rateLimit.perMinute, burst: rateLimit.burst, tokens },
+        host: host === null ? null : { name: host, closedUntil: hosts.closedUntil(tenant, host) },
+        drain: drains.view(tenant, route),
+        limit: limit === null ? null : { limit, running: running.get(nameOf(tenant, route.consumer)) ?? 0 },
+      }
+    },
+    closeCircuit: (tenant, route) => circuits.reset(tenant, route),
+  }
+}
+
+/** Of items that are leased at once; null: none, or one per value, which is a lane's affair. */
+function limitOf({ document }: Route): number | null {
+  const { concurrency, batch } = document
+  if (concurrency === undefined || concurrency.by !== undefined) return null
+  // A batch holds its members until it is full.
+  return concurrency.limit * (batch?.size ?? 1)
+}
