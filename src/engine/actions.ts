@@ -6,6 +6,7 @@ import type { FailureClass } from '../core/failure/index.ts'
 import { keyOfGeneration } from '../core/ledger/index.ts'
 import type { Route } from '../core/route/index.ts'
 import { LOSSES_MAX } from '../core/work/index.ts'
+import type { Batches } from './batches/index.ts'
 import type { Effects } from './effects/index.ts'
 import type { InternalActions } from './internal.ts'
 import type { Item } from './item.ts'
@@ -24,15 +25,18 @@ export type BuryRoute = (
 export interface Actions {
   /** Throws ExpressionError where the item's event does not give what the action needs. */
   perform(call: InternalCall): Promise<void>
+  /** What a batch does, as one call; null: it is settled. */
+  callOfBatch(item: Item, route: Route): Promise<InternalCall | null>
 }
 
 export function makeActions(deps: {
   readonly time: StoreTime
   readonly effects: Effects
   readonly internal: InternalActions
+  readonly batches: Batches
   readonly bury: BuryRoute
 }): Actions {
-  const { time, effects, internal, bury } = deps
+  const { time, effects, internal, batches, bury } = deps
 
   const callOut = (call: Call): Promise<void> =>
     call.item.work.losses >= LOSSES_MAX ? effects.poison(call) : effects.run(call)
@@ -60,9 +64,11 @@ export function makeActions(deps: {
   }
 
   return {
+    callOfBatch: batches.callOf,
     async perform(call) {
       const { item, route, key, scope } = call
       const { action } = route
+      if (route.batch !== null && item.work.kind !== 'batch') return batches.join(call)
       switch (action.type) {
         case 'http': {
           const sent = keyOfGeneration(key, item.work.generation)

@@ -39,6 +39,8 @@ export interface InternalActions {
 interface Extra {
   readonly guards: readonly Guard[]
   readonly writes: readonly Write[]
+  /** What it gave. */
+  readonly said?: JsonValue
 }
 
 export interface InternalFailure {
@@ -106,6 +108,7 @@ export function makeInternalActions(
         { w: 'ledger.done', entry, effectRef: null, result: sealResult(deps.seal, item, key, result) },
         ...extra.writes,
       ],
+      ...(extra.said === undefined ? {} : { said: extra.said }),
       attempt: first
         ? null
         : {
@@ -248,7 +251,7 @@ export function makeInternalActions(
     const text = stringifyJson(outcome.value)
     const result = text.length > config.resultBytesMax ? null : text
     if (run.emitted === null) {
-      return settleKnown(call, await complete(call, result, startedAt, NOTHING))
+      return settleKnown(call, await complete(call, result, startedAt, { ...NOTHING, said: outcome.value }))
     }
     const plans: EventPlan[] = []
     let settlement: Settlement | null = null
@@ -259,6 +262,7 @@ export function makeInternalActions(
       settlement = await complete(call, result, startedAt, {
         guards: plans.map(({ event }) => ({ g: 'dedup', source: event.source, key: event.dedupKey })),
         writes: plans.flatMap(({ writes }) => writes),
+        said: outcome.value,
       })
     } finally {
       for (const plan of plans) deps.settleBirths(plan, settlement)

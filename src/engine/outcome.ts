@@ -116,7 +116,7 @@ export function errorTextInFull(outcome: HttpOutcome): string {
   return words === null ? errorText(outcome) : `${errorText(outcome)}${SAYING}${words}`
 }
 
-const SAYING = ', saying: '
+export const SAYING = ', saying: '
 
 /** What the log may have of such a text. */
 export function withoutWords(error: string): string {

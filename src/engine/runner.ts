@@ -118,6 +118,11 @@ export function makeRunner(
     const item = begin(claimed, route)
     let key: string | null = null
     try {
+      if (item.work.kind === 'batch') {
+        const call = await deps.actions().callOfBatch(item, route)
+        key = call?.key ?? null
+        return call === null ? undefined : await deps.actions().perform(call)
+      }
       const whole = routeScope(item.event, item.payload(), item.header(), deps.vars)
       if (!route.wants(whole)) throw new ExpressionError('type', 'the condition no longer holds', 'where')
       const { element } = item.work

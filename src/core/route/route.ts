@@ -1,6 +1,7 @@
 // A route, compiled: who it listens to, whether it wants an event, under which key, and what it does.
 
 import { type Action, compileAction, must } from '../action/index.ts'
+import { type BatchRules, compileBatch } from '../batch/index.ts'
 import { type DefinitionStatus, hashDocument, type RouteDocument } from '../definition/index.ts'
 import type { Envelope } from '../event/index.ts'
 import { compileCondition, compileExpression, ExpressionError, type Scope } from '../expression/index.ts'
@@ -22,6 +23,8 @@ export interface Route {
   readonly each: Elements | null
   /** null: its items wait for none of their own. */
   readonly lane: RouteLane | null
+  /** null: each of its items has a call of its own. */
+  readonly batch: BatchRules | null
   /** Whether an item may run at its birth: nothing says that it waits, or for whom. */
   readonly isImmediate: boolean
   wants(scope: Scope): boolean
@@ -79,6 +82,7 @@ export function compileRoute(document: RouteDocument): Route {
     expiresInMs: document.maxWaitMs + Math.ceil(span * 1.2),
     each: document.each === undefined ? null : compileElements(document.each),
     lane: compileLane(document),
+    batch: document.batch === undefined ? null : compileBatch(document.batch),
     isImmediate: isImmediate(document),
     wants: (scope) => condition === null || condition.test(scope),
     keyOf(scope, element = null) {

@@ -51,7 +51,7 @@ export type Beside =
 /** How a call differs from one request under one key. */
 export interface Variation {
   /** Joins others in place of a call of its own. Answers when the item is out of our hands, or what the ledger says by now. */
-  readonly instead?: (over: LedgerEntry | null) => Promise<Round>
+  readonly instead?: (over: LedgerEntry | null) => Promise<Joined>
   readonly beside?: () => Promise<Beside>
   /** Several requests in place of one. */
   readonly perform?: () => Promise<Performed>
@@ -61,3 +61,6 @@ export interface Variation {
 
 /** The item is settled or put back, or the ledger says something new and the item is looked at again. */
 export type Round = 'finished' | { readonly entry: LedgerEntry | null }
+
+/** Or it cannot join now, and waits. */
+export type Joined = Round | { readonly delayMs: number; readonly why: string }

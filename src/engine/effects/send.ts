@@ -59,8 +59,14 @@ export function makeSend(
     if (item.work.attempts >= route.document.retry.attempts) {
       return ends.exhausted(call, over, 'cap_reached')
     }
-    if (call.instead !== undefined) return call.instead(over)
     const host = hostOf(call.request.url)
+    if (call.instead !== undefined) {
+      pace.unused(item, route, host)
+      const joined = await call.instead(over)
+      return joined === 'finished' || 'entry' in joined
+        ? joined
+        : ends.waitAgain(call, over, joined.delayMs, joined.why)
+    }
     const closed = pace.mayCall(item, route, host)
     if (closed !== null) return ends.waitAgain(call, over, closed.delayMs, closed.why)
     let isMade = false

@@ -1,0 +1,92 @@
+// Gathering: items of one route wait in this node's memory until they are as many as a batch may hold, or until the eldest has
+// waited long enough. Nothing is written for the waiting; a crash before the freeze leaves items as any other crash does.
+//
+// Invariant: BA4 no two members of one batch have the same key; the second waits for the first as for anybody's.
+
+import type { TenantId } from '../../core/ids/index.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { Joined } from '../effects/hooks.ts'
+import type { InternalCall } from '../outcome.ts'
+import type { StoreTime } from '../store-time.ts'
+import type { Gathered } from './members.ts'
+
+export interface Gathering {
+  /** Settles when the item is frozen into a batch, or when the ledger says something else of its key. */
+  add(call: InternalCall, over: Gathered['over']): Promise<Joined>
+  /** Freezes what is there: no more will come. */
+  flush(): void
+}
+
+/** What became of each that was to be frozen. */
+export type Freeze = (call: InternalCall, members: readonly Gathered[]) => Promise<readonly Joined[]>
+
+interface Open {
+  readonly call: InternalCall
+  readonly members: Gathered[]
+  readonly hands: { give(joined: Joined): void; fail(error: unknown): void }[]
+  cancel(): void
+}
+
+const HELD_MS = 1_000
+
+export function makeGathering(deps: {
+  readonly clock: Clock
+  readonly time: StoreTime
+  readonly freeze: Freeze
+  /** The item waits and does nothing: others may run in its place. Answers how to come back. */
+  stepAside(tenant: TenantId): () => void
+}): Gathering {
+  const { clock, time } = deps
+  const open = new Map<string, Open>()
+  let isOver = false
+
+  const close = (name: string, gathered: Open): void => {
+    if (open.get(name) === gathered) open.delete(name)
+    gathered.cancel()
+    deps.freeze(gathered.call, gathered.members).then(
+      (joined) => {
+        for (const [index, hand] of gathered.hands.entries()) hand.give(joined[index] ?? 'finished')
+      },
+      (error) => {
+        for (const hand of gathered.hands) hand.fail(error)
+      },
+    )
+  }
+
+  const begin = (name: string, call: InternalCall, firstAt: number, maxWaitMs: number): Open => {
+    let cancel: () => void = () => {}
+    const gathered: Open = { call, members: [], hands: [], cancel: () => cancel() }
+    const delayMs = Math.max(0, firstAt + maxWaitMs - time.now())
+    cancel = clock.after(delayMs, () => close(name, gathered))
+    open.set(name, gathered)
+    return gathered
+  }
+
+  return {
+    async add(call, over) {
+      const { item, route, key, scope } = call
+      const { work, event } = item
+      const rules = route.batch
+      if (rules === null) throw new Error('assertion failed: only routes with a batch gather')
+      // What a crash left behind is nobody's company.
+      const name = work.alone ? work.id : `${work.tenant} ${work.definition}`
+      const gathered = open.get(name) ?? begin(name, call, work.createdAt, rules.maxWaitMs)
+      if (gathered.members.some((member) => member.key === key)) {
+        return { delayMs: HELD_MS, why: 'another item holds the key' }
+      }
+      const comeBack = deps.stepAside(call.item.work.tenant)
+      const frozen = new Promise<Joined>((give, fail) => gathered.hands.push({ give, fail }))
+      gathered.members.push({ item, work, event, key, scope, over })
+      if (gathered.members.length >= rules.size || work.alone || isOver) close(name, gathered)
+      try {
+        return await frozen
+      } finally {
+        comeBack()
+      }
+    },
+    flush() {
+      isOver = true
+      for (const [name, gathered] of [...open]) close(name, gathered)
+    },
+  }
+}
