@@ -158,6 +158,7 @@ const WRITERS: Readonly<Record<Past, (filling: Filling) => Promise<void>>> = {
           runbook: null,
           severity: 'medium',
           step: 'call',
+          failureId: null,
         },
       },
     ])
