@@ -29,6 +29,8 @@ describe('an empty environment', () => {
       logLevel: 'info',
       leaseMs: 30_000,
       concurrency: 256,
+      ledgerRetentionMs: 31_536_000_000,
+      replayReadyPerMinute: 0,
       bodyBytesMax: 8_388_608,
       trustedProxies: [],
       publicUrl: null,

@@ -28,6 +28,9 @@ export interface Config {
   readonly logLevel: Value<'logLevel'>
   readonly leaseMs: number
   readonly concurrency: number
+  readonly ledgerRetentionMs: number
+  /** 0: none. */
+  readonly replayReadyPerMinute: number
   readonly bodyBytesMax: number
   /** Networks in CIDR notation. */
   readonly trustedProxies: readonly string[]
@@ -82,6 +85,8 @@ export function resolveConfig(env: Readonly<Record<string, string | undefined>>)
     logLevel: read('logLevel', context) as Config['logLevel'],
     leaseMs: read('leaseMs', context) as number,
     concurrency: read('concurrency', context) as number,
+    ledgerRetentionMs: read('ledgerRetentionMs', context) as number,
+    replayReadyPerMinute: read('replayReadyPerMinute', context) as number,
     bodyBytesMax: read('bodyBytesMax', context) as number,
     trustedProxies: Object.freeze(read('trustedProxies', context) ?? []),
     publicUrl: read('publicUrl', context),

@@ -171,6 +171,22 @@ export const SETTINGS = {
     description: 'How many work items a node has in hand at once.',
     parse: (text) => parseWhole(text, 1, 10_000),
   }),
+  ledgerRetentionMs: setting<number>({
+    env: 'MILLRACE_LEDGER_RETENTION',
+    type: 'a duration of 30d to 3650d',
+    defaultText: '365d',
+    description:
+      'How long the ledger remembers effects of routes that are not defined any more. A route that is defined says it itself, or keeps them for as long as its events may come again, and at least 90 days.',
+    parse: (text) => parseBounded(text, parseDuration, '30d', '3650d', 'a duration such as 365d'),
+  }),
+  replayReadyPerMinute: setting<number>({
+    env: 'MILLRACE_REPLAY_READY',
+    type: 'a whole number, 0 to 60000',
+    defaultText: '0',
+    description:
+      'How many dead letters a minute are replayed by themselves once somebody has marked them ready. 0: none, a person replays them.',
+    parse: (text) => parseWhole(text, 0, 60_000),
+  }),
   bodyBytesMax: setting<number>({
     env: 'MILLRACE_BODY_LIMIT',
     type: 'a size of 1KiB to 64MiB',

@@ -197,11 +197,23 @@ export function makeFunctionEnds(
       case 'park':
         return { ...base, to: 'parked' }
       default:
-        return { ...base, to: 'dead', class: failureClass, reason: chosen.reason, error }
+        return {
+          ...base,
+          to: 'dead',
+          class: failureClass,
+          reason: chosen.reason,
+          error,
+          step: stepOf(call.key, chosen.key),
+        }
     }
   }
 
   return { endStopped, parkDoubt }
+}
+
+/** The effect that stopped the function, where it was one. */
+function stepOf(own: string, key: string | null): string {
+  return key === null || key === own ? 'function' : `effect ${key.slice(key.lastIndexOf('#') + 1)}`
 }
 
 function wordOf({ step, inDoubt }: Obstacle): Attempt['outcome'] {

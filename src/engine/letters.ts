@@ -15,6 +15,34 @@ export function storableError(about: Pick<NewEvent, 'sensitive' | 'data' | 'head
   return toStorable(scrubOf(about)(text), ERROR_LENGTH_MAX)
 }
 
+/** How far an item came, as far as its end itself tells; whoever ends it may know better. */
+export function stepReached(
+  work: Pick<NewWork, 'kind'>,
+  route: Route | null,
+  {
+    reason,
+    class: failureClass,
+    key,
+    attempts,
+  }: {
+    readonly reason: DeadLetterReason
+    readonly class: FailureClass
+    readonly key: string | null
+    readonly attempts: number
+  },
+): string {
+  if (work.kind === 'intake') return 'match'
+  if (work.kind === 'batch') return 'batch'
+  if (reason === 'definition_missing' || route === null) return 'definition'
+  if (reason === 'too_many_elements') return 'each'
+  if (reason === 'unparseable') return 'read'
+  if (key === null) return 'key'
+  const { type } = route.action
+  if (type !== 'http') return type
+  if (attempts === 0) return reason === 'rejected' ? 'request' : 'wait'
+  return failureClass === 'unknown' ? 'probe' : 'call'
+}
+
 /** The letter of work that died. */
 export function newLetter(
   ids: Ids,
@@ -27,7 +55,7 @@ export function newLetter(
     readonly error: string
     readonly attempts: number
     readonly key: string | null
-    /** How far it came. */
+    /** How far it came; left out: it was never matched. */
     readonly step?: string
   },
 ): NewDeadLetter {
@@ -48,7 +76,7 @@ export function newLetter(
     payloadHash: event.payloadHash,
     runbook: route?.document.deadLetter.runbook ?? null,
     severity: route?.document.deadLetter.severity ?? 'medium',
-    step: died.step ?? null,
+    step: died.step ?? 'match',
     failureId: failureId(work.id),
   }
 }

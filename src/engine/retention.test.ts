@@ -99,6 +99,7 @@ describe('the walk', () => {
         },
         tenants: () => ['a', 'b'] as TenantId[],
         keepTimes: (tenant) => keepTimesOf([], tenant === 'a' ? 1 : 2),
+        ledgerKeepTimes: (tenant) => ({ keepMs: {}, otherwiseMs: tenant === 'a' ? 3 : 4 }),
       },
       { retentionEveryMs: 1_000 },
     )

@@ -39,7 +39,7 @@ const EVENTS: readonly DeadLetterEvent[] = [
   { type: 'edit', eventId: 'evt_2' as EventId, payloadHash: 'sha256:1' },
   REPLAY,
   { type: 'succeeded' },
-  { type: 'failed', class: 'validation', reason: 'rejected', lastError: 'answered 422', attempts: 2 },
+  { type: 'failed', class: 'validation', reason: 'rejected', lastError: 'answered 422', attempts: 2, step: 'call' },
   { type: 'cancelled', attempts: 1 },
   { type: 'discard' },
 ]
@@ -107,6 +107,7 @@ describe('replaying', () => {
       reason: 'rejected',
       lastError: 'answered 422',
       attempts: 2,
+      step: 'probe',
     } as const
     expect(stepDeadLetter(rowOf({ state: 'replaying', version: 4, replays: 1 }), event)).toEqual({
       ok: true,
@@ -117,6 +118,7 @@ describe('replaying', () => {
         class: 'validation',
         reason: 'rejected',
         lastError: 'answered 422',
+        step: 'probe',
         attempts: 8,
       }),
     })

@@ -17,6 +17,7 @@ export type DeadLetterEvent =
       readonly reason: DeadLetterReason
       readonly lastError: string
       readonly attempts: number
+      readonly step: string | null
     }
   /** Its replay was cancelled before it came to an end. */
   | { readonly type: 'cancelled'; readonly attempts: number }
@@ -60,13 +61,14 @@ function apply(row: NewDeadLetter, event: DeadLetterEvent): NewDeadLetter {
     case 'succeeded':
       return { ...row, state: 'resolved' }
     case 'failed': {
-      const { class: failureClass, reason, lastError, attempts } = event
+      const { class: failureClass, reason, lastError, attempts, step } = event
       return {
         ...row,
         state: 'open',
         class: failureClass,
         reason,
         lastError,
+        step,
         attempts: row.attempts + attempts,
       }
     }

@@ -10,6 +10,7 @@ import type { Log } from '../../ports/log.ts'
 import { type Page, type PageRequest, StoreError } from '../../ports/store.ts'
 import type { Commits } from '../commits.ts'
 import type { Decided } from '../decided.ts'
+import type { EngineConfig } from '../deps.ts'
 import { mustSayWhy, type Replayer, type ReplayOptions } from '../replay.ts'
 import type { StoreTime } from '../store-time.ts'
 import { findEvents, prepareEvent } from './events.ts'
@@ -68,6 +69,11 @@ const AHEAD_MAX = 2_000
 const BEHIND_MS = 25
 const BEHIND_PIECE_MS = 1_000
 
+/** How often a node looks for letters that were marked ready. */
+const READY_EVERY_MS = 60_000
+const READY = 'ready_to_replay'
+const READY_ACTOR = 'the replay of what is ready'
+
 type Asked =
   | { readonly of: 'deadLetters'; readonly filter: ReplayFilter }
   | { readonly of: 'events'; readonly filter: EventFilter; readonly pieces: number }
@@ -90,6 +96,7 @@ export function makeBulkReplays(
     /** Whether work is due that this node has no slot for. */
     isBehind(): boolean
   },
+  config: Pick<EngineConfig, 'replayReadyPerMinute'>,
 ): BulkReplayer {
   const { store, clock, time, log, ids, commits, registry, replayer } = deps
   let isOpen = false
@@ -169,12 +176,32 @@ export function makeBulkReplays(
     return null
   }
 
+  let readyAt = Number.NEGATIVE_INFINITY
+
+  /** Begins a replay of what people marked ready, where the settings say so, unless something is replayed already. */
+  const takeReady = async (tenant: TenantId): Promise<void> => {
+    const { items } = await store.forTenant(tenant).deadLetters({ state: READY, cursor: null, limit: 1 })
+    if (items.length === 0) return
+    const decided = {
+      actor: READY_ACTOR,
+      reason: 'marked ready',
+      perSecond: config.replayReadyPerMinute / 60,
+    }
+    const filter = { state: READY } as const
+    const { count } = await countLetters(store.forTenant(tenant), filter)
+    await beginAs(tenant, { of: 'deadLetters', filter }, count, { force: false }, decided)
+  }
+
   /** A piece of each, in turn; answers how long until the next. */
   const pass = async (): Promise<number> => {
     let soonestMs = LOOK_MS
+    const isTime = config.replayReadyPerMinute > 0 && clock.monotonic() - readyAt >= READY_EVERY_MS
+    if (isTime) readyAt = clock.monotonic()
     for (const tenant of await store.system('definitions').tenants()) {
       const query = { kind: 'replay', prefix: RUNNING_PREFIX, cursor: null, limit: RUNNING_MAX } as const
-      for (const { key } of (await store.forTenant(tenant).records(query)).items) {
+      const { items } = await store.forTenant(tenant).records(query)
+      if (isTime && items.length === 0) await takeReady(tenant)
+      for (const { key } of items) {
         if (!isOpen) return LOOK_MS
         const delayMs = await advance(tenant, key.slice(RUNNING_PREFIX.length))
         if (delayMs !== null) soonestMs = Math.min(soonestMs, delayMs)

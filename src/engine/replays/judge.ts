@@ -62,8 +62,8 @@ export async function judgeRun(
   try {
     const ofEvent = routeScope(event, parsePayload(event.data), parseJson(event.headers), deps.vars)
     const scope = itemScope(route, ofEvent, element)
-    const key =
-      asked.key ?? (await findEarlierKey(deps.registry, ofEvent, asked.before)) ?? route.keyOf(scope, element)
+    const same = asked.before.filter((one) => one.element === element)
+    const key = asked.key ?? (await findEarlierKey(deps.registry, scope, same)) ?? route.keyOf(scope, element)
     // A replay is an item of its own: what the one before it holds is another's.
     const said = await judgeLedger(reads, route, key, { own: null, before }, deps.time.now())
     const repeats = asked.again && said.entry?.state === 'done' ? said.entry : null

@@ -58,6 +58,9 @@ interface Refusal {
 
 type Prepared = { readonly id: RowId; readonly replay: PreparedReplay } | Refusal
 
+/** Each of them reads its event, which may be large. */
+const AT_ONCE = 50
+
 export interface Piece {
   readonly stored: StoredReplay
   readonly replayed: readonly PreparedReplay[]
@@ -74,7 +77,11 @@ export async function replayPiece(
   { rows, after, isLast }: NextRows,
   then: { readonly nextAt: number; readonly finishedAt: number },
 ): Promise<Piece | 'lost'> {
-  const prepared = await Promise.all(rows.map((row) => prepareOne(deps, replay, row)))
+  const prepared: Prepared[] = []
+  for (let at = 0; at < rows.length; at += AT_ONCE) {
+    const some = rows.slice(at, at + AT_ONCE)
+    prepared.push(...(await Promise.all(some.map((row) => prepareOne(deps, replay, row)))))
+  }
   const last = rows.at(-1)
   const lastId = last === undefined ? null : ((typeof last === 'string' ? last : last.id) as DeadLetterId)
   const base: BulkReplay = {
