@@ -3,7 +3,7 @@
 import { RETENTION_MS } from '../core/definition/index.ts'
 import type { NodeId } from '../core/ids/index.ts'
 import type { Vars } from '../core/route/index.ts'
-import { MINUTE } from '../core/time/index.ts'
+import { DAY, MINUTE } from '../core/time/index.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Code } from '../ports/code.ts'
 import type { HttpClient } from '../ports/http-client.ts'
@@ -46,6 +46,16 @@ export interface EngineConfig {
   readonly retentionEveryMs: number
   /** How long events are kept whose source does not say. */
   readonly retentionMs: number
+  /** How long the ledger remembers effects of routes that are gone. */
+  readonly ledgerRetentionMs: number
+  /** Dead letters that were marked ready and are replayed by themselves; 0: none. */
+  readonly replayReadyPerMinute: number
+  /** How long events are kept by which this system tells of itself. */
+  readonly canonicalRetentionMs: number
+  /** From the end of one sweep over failures and escalations to the next; 0: never. */
+  readonly sweepEveryMs: number
+  /** A failure that is open for longer is escalated. */
+  readonly escalateAfterMs: number
 }
 
 export const ENGINE_DEFAULTS = {
@@ -59,4 +69,9 @@ export const ENGINE_DEFAULTS = {
   resultBytesMax: 16_384,
   retentionEveryMs: 10 * MINUTE,
   retentionMs: RETENTION_MS,
+  ledgerRetentionMs: 365 * DAY,
+  replayReadyPerMinute: 0,
+  canonicalRetentionMs: 7 * DAY,
+  sweepEveryMs: 1 * MINUTE,
+  escalateAfterMs: 1 * DAY,
 } as const satisfies Omit<EngineConfig, 'node'>

@@ -4,8 +4,8 @@
 // Invariant: FD1 a change is told only after its commit is durable.
 
 import type { DeadLetterState } from '../core/dead-letter/index.ts'
-import type { FailureClass } from '../core/failure/index.ts'
-import type { DeadLetterId, EventId, TenantId, WorkId } from '../core/ids/index.ts'
+import type { FailureClass, FailureState } from '../core/failure/index.ts'
+import type { DeadLetterId, EscalationId, EventId, FailureId, TenantId, WorkId } from '../core/ids/index.ts'
 import type { Instant } from '../core/time/index.ts'
 import type { WorkState } from '../core/work/index.ts'
 import type { Commit, CommitResult } from '../ports/store.ts'
@@ -33,6 +33,9 @@ export type Change =
       readonly class: FailureClass | null
     }
   | { readonly type: 'deadLetter'; readonly id: DeadLetterId; readonly state: DeadLetterState }
+  | { readonly type: 'failure'; readonly id: FailureId; readonly state: FailureState }
+  /** Raised, counted or acknowledged; a commit does not say which of a cause it counts on. */
+  | { readonly type: 'escalation'; readonly id: EscalationId | null; readonly cause: string | null }
   | { readonly type: 'definitions'; readonly version: number }
   | { readonly type: 'replay'; readonly id: string }
 
@@ -113,6 +116,15 @@ function changesOf(
       }
       case 'deadLetter.put':
         changes.push({ type: 'deadLetter', id: write.row.id, state: write.row.state })
+        break
+      case 'failure.put':
+        changes.push({ type: 'failure', id: write.row.id, state: write.row.state })
+        break
+      case 'escalation.raise':
+        changes.push({ type: 'escalation', id: null, cause: write.row.cause })
+        break
+      case 'escalation.change':
+        changes.push({ type: 'escalation', id: write.id, cause: null })
         break
       case 'record.put':
         // Beside a replay lies its marker, which is nobody's business.

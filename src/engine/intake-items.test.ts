@@ -341,7 +341,7 @@ describe('dispatch', () => {
     const node = await world.node({ documents })
     const id = await accept(world, node)
     expect(await states(world, id)).toEqual(['source:shop dead'])
-    expect(await world.reads.causedBy(id, 10)).toEqual([])
+    expect((await world.reads.causedBy(id, 10)).map(({ subject }) => subject)).toEqual(['integration.failed'])
     const letter = await theLetter(world)
     expect(letter).toMatchObject({
       class: 'validation',

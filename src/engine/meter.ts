@@ -4,6 +4,7 @@
 // Counting an event takes a few array writes; memory is taken for a name and for a while that are new. When there is none
 // left, what is counted goes on being counted, and what is new waits until another has been idle for as long as is shown.
 
+import { isCanonicalSource } from '../core/canonical/index.ts'
 import type { TenantId } from '../core/ids/index.ts'
 import type { Instant } from '../core/time/index.ts'
 import type { Clock } from '../ports/clock.ts'
@@ -149,6 +150,8 @@ export function makeMeter({ clock }: { readonly clock: Pick<Clock, 'now'> }): Me
     applied({ tenant, writes }, at, about) {
       for (const write of writes) {
         if (write.w === 'event.append') {
+          // What this system tells of itself is nothing that anybody sent.
+          if (isCanonicalSource(write.event.source)) continue
           const now = clock.now()
           const all = tenants.at(tenant, now)
           if (all === null) continue

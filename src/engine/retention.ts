@@ -4,9 +4,11 @@
 //
 // Invariants: N2 only what is final goes; the store looks again at what it deletes, in the transaction that deletes it.
 
+import { CANONICAL_SOURCE } from '../core/canonical/index.ts'
+import type { RouteDocument } from '../core/definition/index.ts'
 import { messageOf } from '../core/errors/index.ts'
 import type { TenantId } from '../core/ids/index.ts'
-import type { KeepTimes, Pruned } from '../core/retention/index.ts'
+import { type KeepTimes, ledgerKeepMsOf, type Pruned } from '../core/retention/index.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Log } from '../ports/log.ts'
 import type { Store } from '../ports/store.ts'
@@ -33,6 +35,8 @@ export function makeRetention(
     readonly log: Log
     tenants(): readonly TenantId[]
     keepTimes(tenant: TenantId): KeepTimes
+    /** Of the ledger, by consumer. */
+    ledgerKeepTimes(tenant: TenantId): KeepTimes
   },
   config: RetentionConfig,
 ): Retention {
@@ -59,6 +63,7 @@ export function makeRetention(
     const { next, ...counts } = await store.prune({
       tenant,
       ...deps.keepTimes(tenant),
+      ledger: deps.ledgerKeepTimes(tenant),
       after,
       scanMax: SCAN_MAX,
     })
@@ -130,12 +135,28 @@ function add(a: Gone, b: Gone): Gone {
 export function keepTimesOf(
   sources: readonly { readonly name: string; readonly retentionMs?: number }[],
   otherwiseMs: number,
+  canonicalMs: number = otherwiseMs,
 ): KeepTimes {
-  const keepMs: Record<string, number> = {}
+  const keepMs: Record<string, number> =
+    canonicalMs === otherwiseMs ? {} : { [CANONICAL_SOURCE]: canonicalMs }
   for (const { name, retentionMs } of sources) {
     if (retentionMs === undefined) continue
     keepMs[name] = retentionMs
     keepMs[`source:${name}`] = retentionMs
   }
   return { keepMs, otherwiseMs }
+}
+
+/**
+ * By consumer, as each route says or needs; for routes that are gone as the setting says. Events come from any source, so that the
+ * one that is kept longest says for how long something can come again.
+ */
+export function ledgerKeepTimesOf(
+  routes: readonly RouteDocument[],
+  { keepMs, otherwiseMs }: KeepTimes,
+  goneMs: number,
+): KeepTimes {
+  const horizonMs = Math.max(otherwiseMs, ...Object.values(keepMs))
+  const byConsumer = routes.map((route) => [`route:${route.name}`, ledgerKeepMsOf(route, horizonMs)] as const)
+  return { keepMs: Object.fromEntries(byConsumer), otherwiseMs: goneMs }
 }

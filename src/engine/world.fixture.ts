@@ -201,7 +201,7 @@ export function makeWorld(
         log,
         code,
       },
-      { ...ENGINE_DEFAULTS, retentionEveryMs: 0, node: name as NodeId, ...options.config },
+      { ...ENGINE_DEFAULTS, retentionEveryMs: 0, sweepEveryMs: 0, node: name as NodeId, ...options.config },
     )
     const documents = (options.documents ?? [SOURCE, ROUTE]).map((document) =>
       document.kind === 'Route' && document.do.type === 'function' && document.do.codeHash === ''

@@ -3,7 +3,7 @@
 
 import { DEAD_LETTER_REASONS, DEAD_LETTER_STATES } from '../core/dead-letter/index.ts'
 import { ERRORS } from '../core/errors/index.ts'
-import { FAILURE_CLASSES, REPORTED_AS } from '../core/failure/index.ts'
+import { FAILURE_CLASSES, FAILURE_STATES, REPORTED_AS } from '../core/failure/index.ts'
 import { LEDGER_STATES } from '../core/ledger/index.ts'
 import { WORK_STATES } from '../core/work/index.ts'
 import { oneOf } from './schemas.ts'

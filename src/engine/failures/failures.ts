@@ -50,6 +50,8 @@ export interface Failures {
     decision: Decision,
     letter: DeadLetter | null,
   ): Promise<FailureChange>
+  /** A person discards the dead letter, and with it the failure. */
+  discard(letter: DeadLetter, event: NewEvent): Promise<FailureChange>
 }
 
 /** Whether the decision has to do with a failure. The way of nearly all items ends here. */
@@ -114,6 +116,23 @@ export function makeFailures(
       })
       return { writes: [...writes, ...plan.writes], plans: [plan] }
     },
+
+    async discard({ tenant, failureId }, event) {
+      const known = failureId === null ? null : await store.forTenant(tenant).failure(failureId)
+      const closed = { type: 'closed', reason: 'discarded' } as const
+      const row = known === null ? null : stepFailure(toNew(known, deps.now()), closed)
+      if (row === null) return NO_FAILURE_CHANGE
+      const write: Write = { w: 'failure.put', row }
+      if (isCanonical(event)) return { writes: [write], plans: [] }
+      const plan = canonicalEvent(deps, {
+        tenant,
+        subject: 'integration.failure.resolved',
+        data: resolvedData(row),
+        key: `${row.workId}:discarded`,
+        parent: event,
+      })
+      return { writes: [write, ...plan.writes], plans: [plan] }
+    },
   }
 }
 
@@ -137,28 +156,6 @@ export function failAtTheDoor(
     subject: 'integration.failed',
     data: failedData(row, 0),
     key: `${work.id}:0`,
-    parent: event,
-  })
-  return { writes: [...writes, ...plan.writes], plans: [plan] }
-}
-
-/** A person ended it without the item: by discarding its dead letter. null: there is nothing to end. */
-export function closeFailure(
-  deps: TellDeps,
-  known: Failure | null,
-  event: NewEvent,
-  reason: string,
-  now: Instant,
-): FailureChange {
-  const row = known === null ? null : stepFailure(toNew(known, now), { type: 'closed', reason })
-  if (known === null || row === null) return NO_FAILURE_CHANGE
-  const writes: Write[] = [{ w: 'failure.put', row }]
-  if (isCanonical(event)) return { writes, plans: [] }
-  const plan = canonicalEvent(deps, {
-    tenant: known.tenant,
-    subject: 'integration.failure.resolved',
-    data: resolvedData(row),
-    key: `${row.workId}:${reason}`,
     parent: event,
   })
   return { writes: [...writes, ...plan.writes], plans: [plan] }

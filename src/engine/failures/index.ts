@@ -1,6 +1,6 @@
 export { type CanonicalDraft, type CanonicalParent, canonicalEvent } from './canonical.ts'
+export { type EscalationActions, makeEscalations } from './escalations.ts'
 export {
-  closeFailure,
   concerns,
   type FailureChange,
   type Failures,
@@ -8,3 +8,4 @@ export {
   makeFailures,
   NO_FAILURE_CHANGE,
 } from './failures.ts'
+export { makeFailureSweep } from './sweep.ts'
