@@ -16,10 +16,12 @@ import type { DeadLetterId, EventId, Ids, TenantId, WorkId } from '../core/ids/i
 import { type JsonValue, stringifyJson } from '../core/json/index.ts'
 import type { Route, Vars } from '../core/route/index.ts'
 import type { NewWork, WorkRow } from '../core/work/index.ts'
-import type { Guard, Write } from '../ports/store.ts'
+import type { CommitResult, Guard, Write } from '../ports/store.ts'
 import type { Commits } from './commits.ts'
 import { type Decided, decidedText } from './decided.ts'
 import type { EngineDeps } from './deps.ts'
+import type { EventPlan } from './event-plan.ts'
+import { type Failures, NO_FAILURE_CHANGE } from './failures/index.ts'
 import { newIntake } from './intake-work.ts'
 import { lineOf } from './lines.ts'
 import { ledgerGuard } from './outcome.ts'
@@ -75,6 +77,8 @@ export function makeReplayer(
     readonly ids: Ids
     readonly vars: Vars
     readonly commits: Commits
+    readonly failures: Pick<Failures, 'discard'>
+    settleBirths(plan: EventPlan, outcome: { readonly ok: boolean }, result: CommitResult | null): void
     wake(): void
   },
 ): Replayer {
@@ -93,6 +97,7 @@ export function makeReplayer(
   const commit = async (letter: DeadLetter, guards: readonly Guard[], writes: readonly Write[]) => {
     const result = await commits.once(letter.tenant, guards, writes)
     if (!result.ok) throw new AppError('conflict', 'the dead letter changed meanwhile')
+    return result
   }
   const tell = (action: string, letter: DeadLetter, event: StoredEvent, decided: Decided) => {
     const facts = { route: routeOf(letter), work: letter.workId, key: letter.key, class: letter.class }
@@ -109,9 +114,16 @@ export function makeReplayer(
     const letter = await find(tenant, id)
     const row = stepped(letter, step)
     const event = await eventOf(letter)
+    const failed = step.type === 'discard' ? await deps.failures.discard(letter, event) : NO_FAILURE_CHANGE
     // Nobody will do anything about it: whoever waits behind it goes on.
     const left: readonly Write[] = step.type === 'discard' ? [{ w: 'lane.leave', work: letter.workId }] : []
-    await commit(letter, [guardOf(letter)], [{ w: 'deadLetter.put', row }, ...left])
+    let result: CommitResult | null = null
+    try {
+      const writes: readonly Write[] = [{ w: 'deadLetter.put', row }, ...failed.writes, ...left]
+      result = await commit(letter, [guardOf(letter)], writes)
+    } finally {
+      for (const plan of failed.plans) deps.settleBirths(plan, { ok: result !== null }, result)
+    }
     tell(action, letter, event, decided)
     if (left.length > 0) deps.wake()
   }
@@ -150,21 +162,22 @@ export function makeReplayer(
   }
 
   const prepare: Replayer['prepare'] = async (tenant, letter, { force, again = false }) => {
-    const event = await eventOf(letter)
-    const { generation, guards } = again ? await repetitionOf(letter) : NO_REPETITION
-    const died = await store.forTenant(tenant).work(letter.workId)
+    const [event, died, { generation, guards }] = await Promise.all([
+      eventOf(letter),
+      store.forTenant(tenant).work(letter.workId),
+      again ? repetitionOf(letter) : NO_REPETITION,
+    ])
     const made = (isIntake(letter) ? intakeOf : routeWork)(letter, event, died)
     const work = generation === null ? made : { ...made, generation }
     const row = stepped(letter, { type: 'replay', work: work.id, force })
-    const action = generation === null ? 'REPLAYED' : 'REPEATED'
+    // Made now, so that nobody has to hold the event until it is told.
+    const facts = { route: routeOf(letter), work: work.id, key: letter.key, attempt: row.replays }
+    const line = lineOf('replay', generation === null ? 'REPLAYED' : 'REPEATED', event, facts)
     return {
       guards: [guardOf(letter), ...guards],
       writes: [{ w: 'deadLetter.put', row }, ...addReplay(work, died)],
       work,
-      told(decided) {
-        const facts = { route: routeOf(letter), work: work.id, key: letter.key, attempt: row.replays }
-        log.control(lineOf('replay', action, event, { ...facts, message: decidedText(decided) }))
-      },
+      told: (decided) => log.control({ ...line, message: decidedText(decided) }),
     }
   }
 
