@@ -16,7 +16,14 @@ import { makeLocalSeal } from './adapters/seal-local/index.ts'
 import { openSqliteStore } from './adapters/store-sqlite/index.ts'
 import { makeEnvVault } from './adapters/vault-env/index.ts'
 import { makeLocalVault } from './adapters/vault-local/index.ts'
-import { applyFolder, type FolderDeps, followFolder, goneLines, putBackLines } from './app/folder.ts'
+import {
+  applyFolder,
+  type FolderDeps,
+  findChangedKeys,
+  followFolder,
+  goneLines,
+  putBackLines,
+} from './app/folder.ts'
 import { noteQueueAges } from './app/queue-ages.ts'
 import type { Config } from './config/index.ts'
 import { messageOf } from './core/errors/index.ts'
@@ -28,6 +35,7 @@ import {
   type Finding,
   hasErrors,
   type LoadDeps,
+  type LoadedFolder,
   loadFolder,
 } from './definitions/index.ts'
 import { type Demo, makeDemoApi, startDemo } from './demo/index.ts'
@@ -196,6 +204,8 @@ export async function startApp(options: AppOptions): Promise<App> {
         node: nodeName(config, options.env) as NodeId,
         leaseMs: config.leaseMs,
         concurrency: config.concurrency,
+        ledgerRetentionMs: config.ledgerRetentionMs,
+        replayReadyPerMinute: config.replayReadyPerMinute,
       },
     )
     const adminKey = await resolveAdminKey(config)
@@ -249,6 +259,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       load,
       keepCode: (loaded) => code.keep(loaded),
     }
+    refuseErrors({ ...definitions, findings: await findChangedKeys(folder, definitions) })
     const { hash, version, putBack } = await applyFolder(folder, definitions)
     await access.start()
     const tenants = await access.tenants.all()
@@ -426,11 +437,19 @@ async function isDemoInForce(engine: Engine): Promise<boolean> {
   return items.some(({ document, managedBy }) => document.kind === 'Source' && managedBy === 'demo')
 }
 
+const NOTHING_LOADED: LoadedFolder = {
+  definitions: [],
+  findings: [],
+  files: [],
+  code: EMPTY_CODE_FOLDER,
+  changedKeys: () => [],
+}
+
 async function loadDefinitions(config: Config, builtIn: Code, code: BundleCode) {
   const folder = config.flowsFolder ?? (isDemo(config) ? demoFolder() : null)
   const loadedAt = Date.now()
   if (folder === null) {
-    return { folder, loadedAt, definitions: [], findings: [], files: [], code: EMPTY_CODE_FOLDER }
+    return { folder, loadedAt, ...NOTHING_LOADED }
   }
   const deps: LoadDeps = {
     functions: (name) => builtIn.find(name, DEFAULT_TENANT),
@@ -532,6 +551,8 @@ function makeApi(
     receive: (request) => gate.receive(request),
     refused: (request, error) => engine.refused(request, error),
     rejections: behind(gate, pick(engine.rejections, ['list'])),
+    lanes: behind(gate, engine.lanes),
+    pace: { list: engine.pace.list, ...behind(gate, pick(engine.pace, ['one', 'closeCircuit'])) },
     definitions: {
       ...behind(gate, engine.definitions),
       fires: (tenant, name) => engine.schedules.state(tenant, name),

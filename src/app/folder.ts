@@ -3,14 +3,21 @@
 import { type Change, definitionId } from '../core/definition/index.ts'
 import { AppError } from '../core/errors/index.ts'
 import { DEFAULT_TENANT } from '../core/ids/index.ts'
-import { formatFindings, hasErrors, type LoadedFolder, watchFolder } from '../definitions/index.ts'
+import {
+  compareFindings,
+  type Finding,
+  formatFindings,
+  hasErrors,
+  type LoadedFolder,
+  watchFolder,
+} from '../definitions/index.ts'
 import type { Applied, Definitions } from '../engine/definitions/index.ts'
 
 export interface FolderDeps {
   readonly owner: 'folder' | 'demo'
   /** Nobody else applies a folder to this store: without one here there is none. */
   readonly isAlone: boolean
-  readonly definitions: Pick<Definitions, 'apply' | 'goneFromFolder'>
+  readonly definitions: Pick<Definitions, 'apply' | 'goneFromFolder' | 'list'>
   /** Folders of the node itself, which may lie in the folder. */
   readonly ownFolders: readonly string[]
   load(): Promise<LoadedFolder>
@@ -38,6 +45,18 @@ export async function applyFolder(deps: FolderDeps, loaded: LoadedFolder): Promi
       if (!isLost || tries >= TRIES) throw error
     }
   }
+}
+
+/** What speaks against putting it in force: keys that are not those in force, without a word why. The demo is always its own. */
+export async function findChangedKeys(
+  { owner, definitions }: Pick<FolderDeps, 'owner' | 'definitions'>,
+  loaded: LoadedFolder,
+): Promise<readonly Finding[]> {
+  if (owner !== 'folder') return []
+  const items = await definitions.list(DEFAULT_TENANT)
+  // The demo goes when a folder comes, and what it did was for show.
+  const inForce = items.filter(({ managedBy }) => managedBy !== 'demo')
+  return loaded.changedKeys(inForce.map(({ document }) => document))
 }
 
 /** What was rolled back and is what the folder says again, as lines for a person. */
@@ -68,9 +87,10 @@ export function followFolder(
 
   const look = async () => {
     const loaded = await deps.load()
-    const findings = loaded.findings.length > 0 ? formatFindings(loaded.findings, loaded.files) : ''
+    const all = [...loaded.findings, ...(await findChangedKeys(deps, loaded))].sort(compareFindings)
+    const findings = all.length > 0 ? formatFindings(all, loaded.files) : ''
     if (findings !== '' && findings !== said) say(`\n${findings}`)
-    const isBroken = hasErrors(loaded.findings)
+    const isBroken = hasErrors(all)
     if (isBroken && findings !== said) say(`nothing was applied: version ${version} stays in force\n`)
     said = findings
     if (isBroken) return

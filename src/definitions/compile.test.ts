@@ -574,7 +574,14 @@ describe('rules', () => {
     const coded = [...code.matchAll(/^- \*\*(FN\d+)\*\*/gm)].map((match) => match[1])
     const ofCode = ids.filter((id) => id.startsWith('FN'))
     expect(ofCode).toEqual(coded.slice(0, ofCode.length))
-    const pages = { VA: 'secrets', CA: 'catalog', SE: 'sensitive', SV: 'sources' }
+    const pages = {
+      VA: 'secrets',
+      CA: 'catalog',
+      SE: 'sensitive',
+      SV: 'sources',
+      KY: 'keys',
+      DF: 'definitions',
+    }
     const others = Object.entries(pages).flatMap(([prefix, name]) => {
       const page = readFileSync(new URL(`../../docs/spec/${name}.md`, import.meta.url), 'utf8')
       const ofPage = ids.filter((id) => id.startsWith(prefix))

@@ -1,6 +1,7 @@
 // One way in: from files to checked documents, with every finding at once.
 
 import type { Authored, DefinitionDocument, ProfileDocument } from '../core/definition/index.ts'
+import { tellBundle, tellMigrations } from './bundle.ts'
 import { tellUnpublished } from './catalog.ts'
 import { compareFindings, type Finding, type Remark } from './finding.ts'
 import { checkShape, missing } from './issues.ts'
@@ -49,6 +50,8 @@ export interface Compiled {
   readonly definitions: readonly Definition[]
   /** By place. An error anywhere means that the whole must not be applied. */
   readonly findings: readonly Finding[]
+  /** Errors about formulas of keys that are not those in force; `findings` has them where `inForce` was given. */
+  changedKeys(inForce: readonly DefinitionDocument[]): readonly Finding[]
 }
 
 /** `coded` are documents that were not read from text. */
@@ -70,12 +73,17 @@ export function compileDefinitions(
     document,
     authored: { path, text },
   }))
-  const hasAllSources = !checked.isSourceLost
-  const waiting = hasAllSources ? findUnpublished(resolved, deps) : []
+  const findings: Finding[] = []
+  tellTogether(routesOf(resolved, findings), resolved, deps, !checked.isSourceLost)
   return {
     documents: definitions.map(({ document }) => document),
     definitions,
-    findings: [...read.findings, ...checked.findings, ...waiting].sort(compareFindings),
+    findings: [...read.findings, ...checked.findings, ...findings].sort(compareFindings),
+    changedKeys(inForce) {
+      const changed: Finding[] = []
+      tellMigrations(routesOf(resolved, changed), inForce)
+      return changed
+    },
   }
 }
 
@@ -84,21 +92,32 @@ interface Resolved {
   readonly read: ReadDocument
 }
 
-function findUnpublished(resolved: readonly Resolved[], deps: CompileDeps): readonly Finding[] {
-  const findings: Finding[] = []
-  const documents = resolved.map(({ document }) => document)
-  const written = new Set(documents.map(({ kind, name }) => `${kind}/${name}`))
-  const beside = (deps.inForce ?? []).filter(({ kind, name }) => !written.has(`${kind}/${name}`))
-  const routes = resolved.flatMap(({ document, read }) => {
+/** The routes among them, each with a way to tell of it. */
+function routesOf(resolved: readonly Resolved[], findings: Finding[]) {
+  return resolved.flatMap(({ document, read }) => {
     if (document.kind !== 'Route') return []
     const tell = (remark: Remark) => {
       const finding = read.locate(remark)
       if (finding !== null && findings.length < FINDINGS_MAX) findings.push(finding)
     }
-    return [{ on: document.on, isList: Array.isArray(read.value.on), tell }]
+    return [{ document, on: document.on, isList: Array.isArray(read.value.on), tell }]
   })
-  tellUnpublished(routes, [...documents, ...beside], deps.emits ?? [])
-  return findings
+}
+
+/** About documents that are sound by themselves. */
+function tellTogether(
+  routes: ReturnType<typeof routesOf>,
+  resolved: readonly Resolved[],
+  deps: CompileDeps,
+  hasAllSources: boolean,
+): void {
+  const own = resolved.map(({ document }) => document)
+  const written = new Set(own.map(({ kind, name }) => `${kind}/${name}`))
+  const { inForce = [], emits = [] } = deps
+  const documents = [...own, ...inForce.filter(({ kind, name }) => !written.has(`${kind}/${name}`))]
+  tellBundle(routes, documents, hasAllSources)
+  tellMigrations(routes, inForce)
+  if (hasAllSources) tellUnpublished(routes, documents, emits)
 }
 
 interface Sound {

@@ -41,7 +41,6 @@ const OTHER_ROOTS = ['vars']
 /** Where the names are that a route brings by what else it says. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
   key: 'inside `do`',
-  extRef: 'inside `upsert`; as a function it is `extRef(source, route, objectType, id)`',
   found: 'in `update` of an `upsert`',
   batch: 'in `do` of a route with `batch`',
   item: 'in `batch.item`',
@@ -67,8 +66,8 @@ function tellProblem(
   }
   const { offset, length, suggestion } = problem
   const elsewhere = root === undefined ? undefined : whereIs(root, problem.message)
-  if (elsewhere !== undefined) {
-    tell(context, elsewhere, { rule, offset }, path)
+  if (elsewhere?.isBatch === true) {
+    tell(context, elsewhere.message, { rule, offset }, path)
     return
   }
   const suggestedText =
@@ -77,18 +76,18 @@ function tellProblem(
       : { suggestedText: text.slice(0, offset) + suggestion + text.slice(offset + length) }
   const place = offset === 0 && length === 0 ? {} : { offset }
   const isCut = /not closed|ends too early/.test(problem.message)
-  tell(context, problem.message, { rule, isCut, ...place, ...suggestedText }, path)
+  tell(context, elsewhere?.message ?? problem.message, { rule, isCut, ...place, ...suggestedText }, path)
 }
 
-function whereIs(root: string, message: string): string | undefined {
+function whereIs(root: string, message: string): { message: string; isBatch: boolean } | undefined {
   // The names in scope are listed at the end of the message.
   const isBatched = message.includes('in scope: `batch`')
   if (isBatched && ['event', 'payload', 'header', 'source'].includes(root)) {
-    return `\`${root}\` is of one item, and a batch has many: write \`batch[*].${root}\`, or \`batch.map(b, …)\``
+    const instead = `write \`batch[*].${root}\`, or \`batch.map(b, …)\``
+    return { message: `\`${root}\` is of one item, and a batch has many: ${instead}`, isBatch: true }
   }
-  return Object.hasOwn(ELSEWHERE, root)
-    ? `\`${root}\` is not in scope here: it is there ${ELSEWHERE[root]}`
-    : undefined
+  if (!Object.hasOwn(ELSEWHERE, root)) return undefined
+  return { message: `\`${root}\` is not in scope here: it is there ${ELSEWHERE[root]}`, isBatch: false }
 }
 
 function stringOf(
@@ -161,8 +160,9 @@ function nameLike(text: string): string {
 export function elementName() {
   const check = (text: string, context: Refinement) => {
     if (refuseTemplate(text, context)) return
-    const isName = ELEMENT_NAME.test(text) && compileExpression(text, { roots: [text] }).ok
-    if (!isName) {
+    const compiled = ELEMENT_NAME.test(text) ? compileExpression(text) : null
+    // `true` and `null` are no names.
+    if (compiled?.ok !== true || compiled.expression.roots[0] !== text) {
       tell(context, 'this is a name for expressions: letters, digits and `_`', { rule: 'name' })
     } else if (isReserved(text)) {
       tell(context, `\`${text}\` means something else already: take another name`, { rule: 'name' })

@@ -2,7 +2,7 @@
 
 import { type CodeFolder, EMPTY_CODE_FOLDER } from '../core/function/index.ts'
 import { readCode } from './code.ts'
-import { type CompileDeps, compileDefinitions, type Definition } from './compile.ts'
+import { type CompileDeps, type Compiled, compileDefinitions, type Definition } from './compile.ts'
 import { compareFindings, type Finding } from './finding.ts'
 import { readCodeFiles, readFolder } from './folder.ts'
 import type { DefinitionFile } from './source-text.ts'
@@ -21,6 +21,8 @@ export interface LoadedFolder {
   readonly files: readonly DefinitionFile[]
   /** What its functions are; to be kept before the definitions that name them are applied. */
   readonly code: CodeFolder
+  /** Errors about formulas of keys that are not those in force: nothing may be applied then. */
+  changedKeys: Compiled['changedKeys']
 }
 
 /** Throws AppError when the folder exceeds a bound, and what the system says when it cannot be read. */
@@ -35,7 +37,7 @@ export async function loadFolder(folder: string, deps: LoadDeps): Promise<Loaded
   const functions = (name: string) => known(name)?.codeHash ?? deps.functions(name) ?? otherwise
   const timeouts = (name: string) => known(name)?.timeoutMs ?? deps.timeouts?.(name) ?? null
   const emits = [...(deps.emits ?? []), ...[...read.functions.values()].flatMap((one) => one.emits)]
-  const { definitions, findings } = compileDefinitions(
+  const { definitions, findings, changedKeys } = compileDefinitions(
     files,
     { ...deps, functions, timeouts, emits },
     read.documents,
@@ -45,6 +47,7 @@ export async function loadFolder(folder: string, deps: LoadDeps): Promise<Loaded
     findings: [...findings, ...read.findings].sort(compareFindings),
     files: [...files, ...codeFiles],
     code,
+    changedKeys,
   }
 }
 

@@ -5,15 +5,18 @@ import { compileTemplate } from '../core/expression/index.ts'
 import type { JsonValue } from '../core/json/index.ts'
 import { isSecretName } from '../core/secret/index.ts'
 import { matchesPattern, parsePattern, parseSubject } from '../core/subject/index.ts'
+import { checkBuffers } from './buffers.ts'
 import { checkCatalog } from './catalog.ts'
 import type { FieldPath, Remark } from './finding.ts'
 import { checkGuards } from './guards.ts'
+import { checkKey } from './keys.ts'
 import { checkProfileName, checkProfileSort, type KnownProfile } from './profiles.ts'
 import { isIdempotentMethod } from './resolve-actions.ts'
 import { checkSchedule } from './schedule.ts'
 import { type Kind, OTHER_FIELDS } from './schema.ts'
 import { checkSensitiveRoute, checkSensitiveSource, type SensitiveSource } from './sensitive.ts'
 import { closest, listed } from './suggest.ts'
+import { checkUpsert } from './upserts.ts'
 
 export interface Surroundings {
   readonly profiles: readonly KnownProfile[]
@@ -47,6 +50,9 @@ export function checkRelations(kind: Kind, value: Fields, around: Surroundings):
         ...checkProfileName(value.drain, 'drain', ['drain'], around.profiles),
         ...checkProfileName(value.rateLimit, 'rate', ['rateLimit'], around.profiles),
         ...checkAction(value, around),
+        ...checkKey(value),
+        ...checkBuffers(value),
+        ...checkUpsert(value),
         ...checkSensitiveRoute(value, around.sensitive),
       ]
     case 'Profile':

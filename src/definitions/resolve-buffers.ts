@@ -21,7 +21,7 @@ import type { DrainInput, RateInput } from './schema-buffers.ts'
 const EACH_MAX = 500
 const BATCH_WAIT_MS = 5 * SECOND
 /** How many windows a burst may go on before one of it is done all the same. */
-const DEBOUNCE_WINDOWS = 10
+export const DEBOUNCE_WINDOWS = 10
 
 type Buffers = Pick<
   RouteDocument,

@@ -23,7 +23,7 @@ const BODY_BYTES = 1024 * 1024
 const DEPTH = 64
 const DEDUP_WINDOW_MS = 7 * DAY
 const TOLERANCE_MS = 5 * MINUTE
-const MAX_WAIT_MS = 24 * HOUR
+export const MAX_WAIT_MS = 24 * HOUR
 
 const NO_MAPPING = {
   subject: null,

@@ -21,7 +21,9 @@ import { makeTurns } from './turns.ts'
 
 const CODE = /\.[cm]?[jt]sx?$/i
 
-export type CompileFiles = (tenant: TenantId, files: readonly DefinitionFile[]) => Promise<Compiled>
+type Checked = Omit<Compiled, 'changedKeys'>
+
+export type CompileFiles = (tenant: TenantId, files: readonly DefinitionFile[]) => Promise<Checked>
 
 const WAITING_MAX = 10
 
@@ -35,7 +37,7 @@ async function compileFiles(
   api: Pick<HttpApi, 'definitions' | 'secrets'>,
   tenant: TenantId,
   files: readonly DefinitionFile[],
-): Promise<Compiled> {
+): Promise<Checked> {
   const fields = files.flatMap(({ path }, index) =>
     CODE.test(path)
       ? [{ path: `/files/${index}/path`, message: 'is code: put it into the folder of the node' }]

@@ -13,6 +13,13 @@ export {
   compileExpression,
   type Expression,
 } from './expression.ts'
+export {
+  type Formula,
+  type FormulaRead,
+  type FormulaStart,
+  isSameFormula,
+  readFormula,
+} from './formula.ts'
 export type { Scope } from './frame.ts'
 export { compilePattern } from './helpers.ts'
 export { compilePath, looksLikePath, type Path, type PathStep } from './path.ts'

@@ -1,3 +1,4 @@
+export { ledgerKeepMsOf, ledgerNeeds, sumOf } from './ledger-keep.ts'
 export {
   CLOSED_LETTERS,
   FINAL_WORK,

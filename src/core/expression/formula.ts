@@ -1,0 +1,128 @@
+// core/expression/formula.ts — what a formula is made of, as far as its text alone tells: what every value of it begins with,
+// what it reads and through which functions, and whether two texts are the same formula. Nothing is computed here.
+
+import { childrenOf, type Node, staticPath } from './ast.ts'
+import { Fault } from './errors.ts'
+import { compileProgram } from './expression.ts'
+import { splitTemplate } from './template.ts'
+
+export interface FormulaRead {
+  /** `payload.items[*].id`, or the root alone where the rest is computed. */
+  readonly path: string
+  /** Functions that it goes through, outermost first. */
+  readonly through: readonly string[]
+  readonly offset: number
+}
+
+export interface FormulaStart {
+  readonly text: string
+  /** Nothing follows: it is the whole value. */
+  readonly isWhole: boolean
+}
+
+export interface Formula {
+  readonly reads: readonly FormulaRead[]
+  /** What its values begin with: several where it chooses; empty text where it is computed from the start. */
+  readonly starts: readonly FormulaStart[]
+  /** The most arguments that `extRef` is called with; 0 when it is not. */
+  readonly extRefParts: number
+}
+
+/** null for a text that does not compile. */
+export function readFormula(text: string, as: 'expression' | 'template' = 'expression'): Formula | null {
+  const nodes = nodesOf(text, as)
+  if (nodes === null) return null
+  const reads: FormulaRead[] = []
+  let extRefParts = 0
+  const walk = (node: Node, through: readonly string[], locals: readonly string[]) => {
+    const path = staticPath(node)
+    if (path !== undefined) {
+      const root = /^[A-Za-z_]\w*/.exec(path)?.[0]
+      if (root !== undefined && !locals.includes(root)) reads.push({ path, through, offset: node.at })
+      // The list of `[*]` and what follows it are one path; its index may read others.
+      return
+    }
+    if (node.kind === 'call' && node.name === 'extRef') extRefParts = Math.max(extRefParts, node.args.length)
+    const inside = node.kind === 'call' ? [...through, node.name] : through
+    const names = node.kind === 'macro' ? [...locals, node.variable] : locals
+    for (const child of childrenOf(node)) walk(child, inside, names)
+  }
+  for (const node of nodes) if (typeof node !== 'string') walk(node, [], [])
+  return { reads, starts: startsOf(nodes), extRefParts }
+}
+
+function nodesOf(text: string, as: 'expression' | 'template'): readonly (string | Node)[] | null {
+  try {
+    if (as === 'expression') return [compileProgram(text).node]
+    return splitTemplate(text).map((part) => (typeof part === 'string' ? part : part.node))
+  } catch (error) {
+    if (error instanceof Fault) return null
+    throw error
+  }
+}
+
+const STARTS_MAX = 16
+const COMPUTED: readonly FormulaStart[] = [{ text: '', isWhole: false }]
+
+/** Of parts that are written one after another. */
+function startsOf(parts: readonly (string | Node)[]): readonly FormulaStart[] {
+  let starts: readonly FormulaStart[] = [{ text: '', isWhole: true }]
+  for (const part of parts) {
+    const next = typeof part === 'string' ? [{ text: part, isWhole: true }] : startsOfNode(part)
+    starts = starts.flatMap((start) =>
+      start.isWhole ? next.map(({ text, isWhole }) => ({ text: start.text + text, isWhole })) : [start],
+    )
+    if (starts.length > STARTS_MAX) return COMPUTED
+    if (starts.every(({ isWhole }) => !isWhole)) break
+  }
+  return starts
+}
+
+function startsOfNode(node: Node): readonly FormulaStart[] {
+  switch (node.kind) {
+    case 'literal':
+      return typeof node.value === 'string' || typeof node.value === 'number'
+        ? [{ text: String(node.value), isWhole: true }]
+        : COMPUTED
+    case 'binary':
+      return node.operator === '+' ? startsOf([node.left, node.right]) : COMPUTED
+    case 'choice':
+      return [...startsOfNode(node.yes), ...startsOfNode(node.no)]
+    case 'call':
+      return startsOfCall(node)
+    default:
+      return COMPUTED
+  }
+}
+
+/** `extRef` and `join` put signs between their parts. */
+function startsOfCall(node: Node & { readonly kind: 'call' }): readonly FormulaStart[] {
+  if (node.name === 'extRef') return startsOf(between(node.args, ':'))
+  const [list, separator] = node.receiver === null ? node.args : [node.receiver, ...node.args]
+  if (node.name !== 'join' || list?.kind !== 'list') return COMPUTED
+  const sign = separator === undefined ? '' : separator.kind === 'literal' ? separator.value : null
+  return typeof sign === 'string' ? startsOf(between(list.items, sign)) : COMPUTED
+}
+
+function between(parts: readonly Node[], sign: string): readonly (string | Node)[] {
+  return parts.flatMap((part, index) => (index === 0 ? [part] : [sign, part]))
+}
+
+/** Spaces, quotes and needless brackets do not make another formula. A text that does not compile is only like itself. */
+export function isSameFormula(one: string, other: string): boolean {
+  if (one.trim() === other.trim()) return true
+  const [a, b] = [shapeOf(one), shapeOf(other)]
+  return a !== null && a === b
+}
+
+function shapeOf(text: string): string | null {
+  const nodes = nodesOf(text, 'expression')
+  if (nodes === null) return null
+  return JSON.stringify(nodes, (name, value: unknown) =>
+    name === 'at' || name === 'end' || name === 'nameAt'
+      ? undefined
+      : typeof value === 'bigint'
+        ? `${value}n`
+        : value,
+  )
+}

@@ -1,0 +1,148 @@
+// What `check` says about pace, order and gathering of one route: what excludes each other, and arithmetic that cannot come out.
+// Reads the route as it was written, sound or not.
+
+import { formatDuration, isSameFormula, parseDuration, readFormula } from '../core/expression/index.ts'
+import type { JsonValue } from '../core/json/index.ts'
+import type { Remark } from './finding.ts'
+import { changeOf, isTelling } from './key-words.ts'
+import { MAX_WAIT_MS } from './resolve.ts'
+import { DEBOUNCE_WINDOWS } from './resolve-buffers.ts'
+
+type Fields = { readonly [key: string]: JsonValue }
+
+export function checkBuffers(route: Fields): readonly Remark[] {
+  return [
+    ...checkLanes(route),
+    ...checkVersion(fieldsOf(route.order)),
+    ...checkGroups(route),
+    ...checkBatch(route),
+    ...checkDebounce(route),
+    ...checkNote(fieldsOf(route.keyMigration)),
+  ]
+}
+
+function fieldsOf(value: JsonValue | undefined): Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {}
+}
+
+function milliseconds(value: JsonValue | undefined): number | null {
+  return typeof value === 'string' ? parseDuration(value) : null
+}
+
+// --- Lanes: an item stands in one
+
+function checkLanes(route: Fields): readonly Remark[] {
+  const order = fieldsOf(route.order).by
+  const debounce = fieldsOf(route.debounce).by
+  const concurrency = fieldsOf(route.concurrency).by
+  const remarks: Remark[] = []
+  if (concurrency !== undefined && (order !== undefined || debounce !== undefined)) {
+    const other = order === undefined ? 'debounce' : 'order'
+    const message = `\`${other}\` lets one item of a value run at a time already: leave out \`concurrency.by\`, or \`${other}\``
+    remarks.push({ rule: 'lanes', message, path: ['concurrency', 'by'], onKey: true })
+  }
+  if (typeof order === 'string' && typeof debounce === 'string' && !isSameFormula(order, debounce)) {
+    const message = `an item stands in one lane: \`debounce.by\` is the same as \`order.by\`, \`${order}\``
+    remarks.push({ rule: 'lanes', message, path: ['debounce', 'by'], suggestedText: order })
+  }
+  return remarks
+}
+
+function checkVersion({ by, version, stale }: Fields): readonly Remark[] {
+  if (stale === 'skip' && version === undefined) {
+    const message = '`stale: skip` needs a `version` to tell what is older'
+    return [{ rule: 'stale', message, path: ['order', 'stale'], onKey: true }]
+  }
+  if (version === undefined || stale !== undefined || by === undefined) return []
+  const message = '`version` changes nothing without `stale: skip`: an older one runs all the same'
+  return [{ rule: 'stale', severity: 'warning', message, path: ['order', 'version'], onKey: true }]
+}
+
+/** What is alike for no two events, or for all of them, gathers nothing or everything. */
+function checkGroups(route: Fields): readonly Remark[] {
+  return ['order', 'debounce', 'concurrency'].flatMap((field): readonly Remark[] => {
+    const { by } = fieldsOf(route[field])
+    const formula = typeof by === 'string' ? readFormula(by) : null
+    if (formula === null) return []
+    const path = [field, 'by']
+    const own = formula.reads.find((read) => changeOf(read) !== null && changeOf(read) !== 'probably')
+    if (own !== undefined) {
+      const message = `\`${own.path}\` differs with every event, so that no two belong together: write what the events are about`
+      return [{ rule: 'groups', severity: 'warning', message, path }]
+    }
+    if (field !== 'debounce' || formula.reads.some(isTelling)) return []
+    const message =
+      'this is the same for every event: one of the whole route would stand for all. Add what the events are about'
+    return [{ rule: 'groups', severity: 'warning', message, path }]
+  })
+}
+
+// --- Batches
+
+function checkBatch(route: Fields): readonly Remark[] {
+  if (route.batch === undefined) return []
+  const { results, item } = fieldsOf(route.batch)
+  const action = fieldsOf(route.do)
+  const remarks: Remark[] = []
+  for (const name of ['emit', 'upsert']) {
+    if (action[name] === undefined) continue
+    const message =
+      name === 'emit'
+        ? '`emit` makes an event of each item: a batch saves nothing. Leave out `batch`'
+        : '`upsert` looks for one object at a time: leave out `batch`, or write a request for many with `http`'
+    remarks.push({ rule: 'batch', message, path: ['batch'], onKey: true })
+  }
+  if ((results === undefined) !== (item === undefined)) {
+    const message =
+      item === undefined
+        ? '`results` needs `item`, to know whose each is and whether it went well: `item: { key: item.ref, ok: item.ok }`'
+        : '`item` needs `results`, the list that it reads'
+    remarks.push({
+      rule: 'batch',
+      message,
+      path: ['batch', item === undefined ? 'results' : 'item'],
+      onKey: true,
+    })
+  }
+  const http = fieldsOf(action.http)
+  if (action.http !== undefined && ![http.body, http.url, http.headers].some((one) => reads(one, 'batch'))) {
+    const message =
+      'the call says nothing of the items that it stands for: write them with `batch`, as in `{{ batch[*].payload }}`'
+    remarks.push({ rule: 'batchSilent', severity: 'warning', message, path: ['do', 'http'], onKey: true })
+  }
+  return remarks
+}
+
+/** Whether a template anywhere in the tree reads a root. */
+export function reads(value: JsonValue | undefined, root: string): boolean {
+  if (typeof value === 'string') {
+    const formula = value.includes('{{') ? readFormula(value, 'template') : null
+    return formula?.reads.some(({ path }) => path === root || new RegExp(`^${root}\\b`).test(path)) ?? false
+  }
+  if (typeof value !== 'object' || value === null) return false
+  return Object.values(value).some((one) => reads(one as JsonValue, root))
+}
+
+// --- Times
+
+function checkDebounce(route: Fields): readonly Remark[] {
+  const { window, maxWait } = fieldsOf(route.debounce)
+  const [windowMs, maxWaitMs] = [milliseconds(window), milliseconds(maxWait)]
+  if (windowMs === null) return []
+  if (maxWaitMs !== null && maxWaitMs < windowMs) {
+    const message = `the window never ends by itself: after \`maxWait\` (${maxWait}) one is done, before it was quiet for ${window}. \`maxWait\` is at least the window`
+    return [{ rule: 'times', message, path: ['debounce', 'maxWait'], suggestedText: String(window) }]
+  }
+  const latestMs = maxWaitMs ?? DEBOUNCE_WINDOWS * windowMs
+  const routeWaitMs = milliseconds(route.maxWait) ?? MAX_WAIT_MS
+  if (latestMs <= routeWaitMs) return []
+  const message = `an item may be kept waiting for ${formatDuration(latestMs)}, longer than \`maxWait\` of the route (${formatDuration(routeWaitMs)}): people will look for it before it is due`
+  const path = ['debounce', maxWait === undefined ? 'window' : 'maxWait']
+  return [{ rule: 'times', severity: 'warning', message, path }]
+}
+
+function checkNote({ note }: Fields): readonly Remark[] {
+  if (typeof note !== 'string' || note.trim() !== '') return []
+  const message = 'say why no effect is repeated or lost by the change of the key'
+  return [{ rule: 'missing', message, path: ['keyMigration', 'note'] }]
+}

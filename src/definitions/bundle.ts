@@ -1,0 +1,238 @@
+// What `check` says about routes together, and against what is in force: keys that meet in the ledger, a formula that changed,
+// how long the ledger remembers, who must be alone. Works on sound documents.
+
+import { publishedBy } from '../core/catalog/index.ts'
+import { type DefinitionDocument, RETENTION_MS, type RouteDocument } from '../core/definition/index.ts'
+import { type FormulaStart, formatDuration, isSameFormula, readFormula } from '../core/expression/index.ts'
+import { ledgerNeeds, sumOf } from '../core/retention/index.ts'
+import { patternsMeet } from '../core/subject/index.ts'
+import { DAY, HOUR, MINUTE, SECOND } from '../core/time/index.ts'
+import type { Remark } from './finding.ts'
+
+/** A route of the files, and how to tell of it. */
+export interface BundleRoute {
+  readonly document: RouteDocument
+  tell(remark: Remark): void
+}
+
+/**
+ * `documents` are all that will be in force, those of the files included. `hasAllSources` is false while one that may be a
+ * source has an error: what can come again is not known then.
+ */
+export function tellBundle(
+  routes: readonly BundleRoute[],
+  documents: readonly DefinitionDocument[],
+  hasAllSources: boolean,
+): void {
+  tellCollisions(routes, documents)
+  tellAlone(routes, documents)
+  tellArithmetic(routes)
+  if (hasAllSources) tellLedger(routes, documents)
+}
+
+// --- Keys that meet
+
+interface Start extends FormulaStart {
+  readonly route: string
+}
+
+/** What the keys of a route begin with. */
+function startsOf({ name, key }: RouteDocument): readonly Start[] {
+  const starts = key === null ? [{ text: `${name}:`, isWhole: false }] : (readFormula(key)?.starts ?? [])
+  return starts.map((start) => ({ ...start, route: name }))
+}
+
+/** The ledger is the tenant's: two routes with one key share one effect. */
+function tellCollisions(routes: readonly BundleRoute[], documents: readonly DefinitionDocument[]): void {
+  const all = documents.filter((one) => one.kind === 'Route').flatMap(startsOf)
+  const own = new Set(routes.map(({ document }) => document.name))
+  const sorted = all.filter(({ text }) => text !== '').sort((a, b) => compare(a.text, b.text))
+  for (const { document, tell } of routes) {
+    if (document.key === null) continue
+    const starts = startsOf(document)
+    if (starts.some(({ text, isWhole }) => text === '' && !isWhole)) {
+      if (all.every(({ route }) => route === document.name)) continue
+      const message =
+        'the key begins with a value, not with words of its own: the ledger is one for all routes, and another that has the same value ' +
+        `would take it for done. Begin it with what is done, as in \`'${wordsFor(document.name)}:' + …\``
+      tell({ rule: 'keyCollision', severity: 'warning', message, path: ['key'] })
+      continue
+    }
+    const other = starts.flatMap((start) => meeting(start, sorted) ?? [])[0]
+    if (other === undefined) continue
+    // Of two routes of the files, the later one is told.
+    if (own.has(other.route) && isBefore(document.name, other.route, routes) && hasKey(other.route, routes))
+      continue
+    const message =
+      `the keys of \`${other.route}\` begin with \`${other.text}\`: the ledger is one for all routes, and where two keys are alike the second effect is not made. ` +
+      'Begin each with words of its own, unless they are to share one effect'
+    tell({ rule: 'keyCollision', severity: 'warning', message, path: ['key'] })
+  }
+}
+
+/** A start of another route that the values of both may have. */
+function meeting(start: Start, sorted: readonly Start[]): Start | undefined {
+  // Beginnings of this text, shortest first; then those that go on from it, which stand together behind it.
+  const shorter = sorted.find(
+    (other) => other.route !== start.route && start.text.startsWith(other.text) && canMeet(other, start),
+  )
+  if (shorter !== undefined) return shorter
+  return sorted.find(
+    (other) => other.route !== start.route && other.text.startsWith(start.text) && canMeet(start, other),
+  )
+}
+
+/** `short` is the beginning of `long`: they meet unless the shorter one ends there. */
+function canMeet(short: Start, long: Start): boolean {
+  return !short.isWhole || (long.text === short.text && long.isWhole)
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}
+
+function isBefore(one: string, other: string, routes: readonly BundleRoute[]): boolean {
+  const names = routes.map(({ document }) => document.name)
+  return names.indexOf(one) < names.indexOf(other)
+}
+
+function hasKey(name: string, routes: readonly BundleRoute[]): boolean {
+  return routes.some(({ document }) => document.name === name && document.key !== null)
+}
+
+function wordsFor(name: string): string {
+  return name.toUpperCase().replaceAll('-', '_')
+}
+
+// --- A formula that changed
+
+/** As it could be written; without one it goes by the event. */
+function formulaOf({ name, key, each }: Pick<RouteDocument, 'name' | 'key' | 'each'>): string {
+  return key ?? `'${name}:' + event.id${each === undefined ? '' : " + ':' + index"}`
+}
+
+export function tellMigrations(routes: readonly BundleRoute[], inForce: readonly DefinitionDocument[]): void {
+  const before = new Map(inForce.flatMap((one) => (one.kind === 'Route' ? [[one.name, one] as const] : [])))
+  for (const { document, tell } of routes) {
+    const old = before.get(document.name)
+    if (old === undefined) continue
+    const [was, is] = [formulaOf(old), formulaOf(document)]
+    const { keyMigration } = document
+    if (isSameFormula(was, is) || (keyMigration !== undefined && isSameFormula(keyMigration.from, was)))
+      continue
+    const wrong =
+      keyMigration === undefined
+        ? ''
+        : ` \`keyMigration.from\` is \`${keyMigration.from}\`, which is not in force.`
+    const message =
+      `the key was \`${was}\` and would be \`${is}\`: what is done under the old one would be done again under the new one.${wrong} ` +
+      'If that is safe, say so with `keyMigration`, the formula in force and a note why'
+    tell({
+      rule: 'keyMigration',
+      message,
+      path: keyMigration === undefined ? ['key'] : ['keyMigration', 'from'],
+      ...(keyMigration === undefined
+        ? {
+            suggestion: `keyMigration: { from: ${JSON.stringify(was)}, note: "why no effect is repeated or lost" }`,
+          }
+        : { suggestedText: was }),
+    })
+  }
+}
+
+// --- Who must be alone
+
+function tellAlone(routes: readonly BundleRoute[], documents: readonly DefinitionDocument[]): void {
+  for (const { document, tell } of routes) {
+    if (document.fanOut !== 'one' || document.where !== null || document.status === 'disabled') continue
+    const other = documents.find(
+      (one) =>
+        one.kind === 'Route' &&
+        one.name !== document.name &&
+        one.where === null &&
+        one.status !== 'disabled' &&
+        one.on.some((pattern) => document.on.includes(pattern)),
+    )
+    if (other === undefined) continue
+    const message = `\`${other.name}\` wants the same events, always: with \`fanOut: one\` neither would run, and each event be a dead letter. Tell them apart with \`where\``
+    tell({ rule: 'alone', severity: 'warning', message, path: ['fanOut'] })
+  }
+}
+
+// --- Arithmetic
+
+function tellArithmetic(routes: readonly BundleRoute[]): void {
+  for (const { document, tell } of routes) {
+    const { drain, rateLimit, batch } = document
+    if (drain === undefined) continue
+    const items = drain.events * drain.cycles
+    const calls = batch === undefined ? items : Math.ceil(items / batch.size)
+    const every = formatDuration(drain.everyMs)
+    if (rateLimit !== undefined) {
+      const allowed = Math.floor((rateLimit.perMinute * drain.everyMs) / MINUTE)
+      if (calls > allowed) {
+        const inBatches = batch === undefined ? '' : `, in batches of ${batch.size} ${calls} calls`
+        const message =
+          `this never drains: ${drain.events} × ${drain.cycles} = ${items} items every ${every}${inBatches}, ` +
+          `and the rate limit of ${rateLimit.perMinute} a minute allows ${allowed} calls in that time. Raise the limit, or drain less`
+        tell({ rule: 'neverDrains', severity: 'warning', message, path: ['rateLimit'] })
+      }
+    }
+    const retriesMs = document.retry.delaysMs.reduce((sum, delay) => sum + delay, 0)
+    if (document.retry.attempts > 1 && drain.everyMs > document.maxWaitMs + retriesMs) {
+      const message =
+        `an item that fails would expire before it is tried again: it has ${spelled(document.maxWaitMs + retriesMs)} ` +
+        `(\`maxWait\` and retries), and the next drain is after ${every}`
+      tell({ rule: 'slowDrain', severity: 'warning', message, path: ['drain'] })
+    }
+  }
+}
+
+/** The longest time for which an event that it may get can be replayed. */
+function replayHorizonMs(route: RouteDocument, documents: readonly DefinitionDocument[]): number {
+  let longestMs = 0
+  const seen = new Set<RouteDocument>()
+  const look = (one: RouteDocument) => {
+    if (seen.has(one)) return
+    seen.add(one)
+    for (const other of documents) {
+      if (other.kind === 'Profile') continue
+      const isHeard = publishedBy(other).some(({ subject }) =>
+        one.on.some((pattern) => patternsMeet(pattern, subject)),
+      )
+      if (!isHeard) continue
+      if (other.kind === 'Source') longestMs = Math.max(longestMs, other.retentionMs ?? RETENTION_MS)
+      else look(other)
+    }
+  }
+  look(route)
+  return longestMs === 0 ? RETENTION_MS : longestMs
+}
+
+function tellLedger(routes: readonly BundleRoute[], documents: readonly DefinitionDocument[]): void {
+  for (const { document, tell } of routes) {
+    const { ledgerKeepMs } = document
+    if (ledgerKeepMs === undefined) continue
+    const needs = ledgerNeeds(document, replayHorizonMs(document, documents))
+    const neededMs = sumOf(needs)
+    if (ledgerKeepMs >= neededMs) continue
+    const sum = needs.map(({ name, ms }) => `${spelled(ms)} ${name}`).join(' + ')
+    const message = `the ledger would forget what can come again: ${sum} = ${spelled(neededMs)}, and \`keep\` is ${spelled(ledgerKeepMs)}`
+    const days = `${Math.ceil(neededMs / DAY)}d`
+    tell({ rule: 'ledgerKeep', message, path: ['ledger', 'keep'], suggestedText: days })
+  }
+}
+
+/** A sum of durations rarely fits one unit. */
+function spelled(durationMs: number): string {
+  const rests = [DAY, HOUR, MINUTE, SECOND].map((unit, index, units) => {
+    const above = units[index - 1]
+    return Math.floor((above === undefined ? durationMs : durationMs % above) / unit) * unit
+  })
+  return (
+    rests
+      .filter((ms) => ms > 0)
+      .map(formatDuration)
+      .join(' ') || formatDuration(durationMs)
+  )
+}

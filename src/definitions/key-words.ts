@@ -1,0 +1,205 @@
+// What the names of fields, headers and subjects tell about a key: which of them differ from one delivery of an event to the
+// next, which with every version of an object, which name an operation. Words, not certainties: what only a name tells is a warning.
+
+import type { FormulaRead } from '../core/expression/index.ts'
+
+/** Of the envelope: what is minted anew whenever an event is accepted, or belongs to its way through the node. */
+const EVENT_CHANGING = [
+  'correlationId',
+  'traceId',
+  'receivedAt',
+  'attempt',
+  'attempts',
+  'runId',
+  'workId',
+  'headers',
+]
+const EVENT_FIELDS = [
+  'id',
+  'tenant',
+  'source',
+  'subject',
+  'objectType',
+  'objectId',
+  'occurredAt',
+  'correlationId',
+  'causationId',
+  'traceId',
+  'dedupKey',
+  'payloadHash',
+]
+
+/** Headers of the exchange, of proxies, of tracing and of signatures: another value with each delivery of the same event. */
+const HEADER_CHANGING = new Set([
+  'age',
+  'authorization',
+  'cf-connecting-ip',
+  'cf-ray',
+  'content-length',
+  'cookie',
+  'date',
+  'forwarded',
+  'host',
+  'linear-signature',
+  'paddle-signature',
+  'stripe-signature',
+  'traceparent',
+  'tracestate',
+  'true-client-ip',
+  'user-agent',
+  'via',
+  'webhook-signature',
+  'webhook-timestamp',
+  'x-amzn-trace-id',
+  'x-client-trace-id',
+  'x-cloud-trace-context',
+  'x-correlation-id',
+  'x-datadog-trace-id',
+  'x-forwarded-for',
+  'x-hub-signature',
+  'x-hub-signature-256',
+  'x-real-ip',
+  'x-request-id',
+  'x-request-start',
+  'x-signature',
+  'x-slack-request-timestamp',
+  'x-slack-retry-num',
+  'x-slack-retry-reason',
+  'x-slack-signature',
+  'x-timestamp',
+])
+const HEADER_CHANGING_FORM = /^x-b3-|^svix-(?:timestamp|signature)$|(?:^|-)(?:attempt|retry|nonce)(?:-|$)/
+
+/** Names in a payload that usually belong to the delivery, not to what it is about. */
+const DELIVERY_NAMES = new Set([
+  'attempt',
+  'attempts',
+  'correlationid',
+  'deliveredat',
+  'deliveryattempt',
+  'deliveryid',
+  'nonce',
+  'requestid',
+  'retrycount',
+  'sentat',
+  'traceid',
+])
+
+const VERSION_WORDS = new Set([
+  'after',
+  'changed',
+  'checksum',
+  'commit',
+  'digest',
+  'edited',
+  'etag',
+  'hash',
+  'modified',
+  'occurred',
+  'rev',
+  'revision',
+  'seq',
+  'sequence',
+  'sha',
+  'state',
+  'status',
+  'timestamp',
+  'updated',
+  'version',
+])
+/** Of these no object keeps one for life. */
+const LASTING = new Set([
+  'after',
+  'commit',
+  'occurred',
+  'sha',
+  'state',
+  'status',
+  'digest',
+  'hash',
+  'checksum',
+])
+
+const UPDATE_WORDS = new Set(['updated', 'update', 'changed', 'edited', 'edit', 'modified', 'modify'])
+const CREATE_WORDS = new Set(['created', 'create', 'added', 'inserted', 'opened', 'registered'])
+const OPERATION_NAMES = new Set(['action', 'operation', 'eventtype', 'event', 'verb', 'type'])
+
+/** `payload.entry.updatedAt` → payload, entry, updated, at. */
+function wordsOf(text: string): readonly string[] {
+  return text
+    .replaceAll(/([a-z0-9])([A-Z])/g, '$1 $2')
+    .toLowerCase()
+    .split(/[^a-z0-9]+/)
+    .filter((word) => word !== '')
+}
+
+function lastName(path: string): string {
+  return (/([A-Za-z_][\w-]*)(?:'\])?(?:\[[^\]]*\])*$/.exec(path)?.[1] ?? '')
+    .toLowerCase()
+    .replaceAll(/[_-]/g, '')
+}
+
+export type Change =
+  /** Another value each time. */
+  | 'always'
+  /** No such field: never any value. */
+  | 'never'
+  /** Minted once per accepted event. */
+  | 'event'
+  /** By its name, probably of the delivery. */
+  | 'probably'
+  | null
+
+/** How a read value differs between two deliveries of the same event. */
+export function changeOf({ path }: FormulaRead): Change {
+  if (path === 'event' || path === 'header') return 'always'
+  const header = /^header(?:\.|\[')([^'\]]+)/.exec(path)?.[1]?.toLowerCase()
+  if (header !== undefined) {
+    return HEADER_CHANGING.has(header) || HEADER_CHANGING_FORM.test(header) ? 'always' : null
+  }
+  const field = /^event\.(\w+)/.exec(path)?.[1]
+  if (field !== undefined) {
+    if (EVENT_CHANGING.includes(field)) return 'always'
+    if (!EVENT_FIELDS.includes(field)) return 'never'
+    return field === 'id' || field === 'causationId' ? 'event' : null
+  }
+  return DELIVERY_NAMES.has(lastName(path)) ? 'probably' : null
+}
+
+/** Whether it tells one version of an object from the next. */
+export function isVersionPart(read: FormulaRead): boolean {
+  const { path, through } = read
+  if (/^event\.(?:id|dedupKey|payloadHash|occurredAt)$/.test(path)) return true
+  if (through.includes('hash') && lastName(path) !== 'id') return true
+  return wordsOf(afterRoot(path)).some((word) => VERSION_WORDS.has(word))
+}
+
+/** Whether it differs between versions of one object, so that what is made once would be made again. */
+export function isChangingPart(read: FormulaRead): boolean {
+  const { path, through } = read
+  if (path === 'event.payloadHash' || (path === 'payload' && through.includes('hash'))) return true
+  return wordsOf(afterRoot(path)).some((word) => VERSION_WORDS.has(word) && !LASTING.has(word))
+}
+
+/** Whether it names what happened rather than what it happened to. */
+export function isOperationPart({ path }: FormulaRead): boolean {
+  if (path === 'event.subject' || /^header\.x-(?:github|gitlab)-event$/.test(path)) return true
+  return /^(?:payload|event)\b/.test(path) && OPERATION_NAMES.has(lastName(path)) && path !== 'event'
+}
+
+/** Whether it says anything about which event or object it is. */
+export function isTelling({ path }: FormulaRead): boolean {
+  return !/^(?:tenant|source|event\.(?:tenant|source|subject|objectType))$/.test(path)
+}
+
+function afterRoot(path: string): string {
+  return path.replace(/^\w+/, '')
+}
+
+/** What the subjects of a route are about; null where they do not say, or say both. */
+export function lifeOf(patterns: readonly string[]): 'update' | 'create' | null {
+  const words = patterns.map((pattern) => wordsOf(pattern))
+  if (words.some((one) => one.some((word) => UPDATE_WORDS.has(word)))) return 'update'
+  const isCreate = words.length > 0 && words.every((one) => one.some((word) => CREATE_WORDS.has(word)))
+  return isCreate ? 'create' : null
+}
