@@ -7,7 +7,7 @@ import { executeCommits } from '../src/adapters/store-memory/executor.ts'
 import { joinNode, reclaimWork, renewIncarnation } from '../src/adapters/store-memory/leases.ts'
 import { pruneRows } from '../src/adapters/store-memory/prune.ts'
 import { dumpState, makeSystemReads, makeTenantReads } from '../src/adapters/store-memory/reads.ts'
-import { joinKey, type MemoryState, makeMemoryState } from '../src/adapters/store-memory/state.ts'
+import { type MemoryState, makeMemoryState } from '../src/adapters/store-memory/state.ts'
 import {
   makeSystemReads as makeSqliteSystemReads,
   makeTenantReads as makeSqliteTenantReads,
@@ -19,6 +19,7 @@ import type { StoredEvent } from '../src/core/event/index.ts'
 import type { EventId, Incarnation, NodeId, TenantId, WorkId } from '../src/core/ids/index.ts'
 import type { LedgerEntry } from '../src/core/ledger/index.ts'
 import type { Pruned, PruneRequest } from '../src/core/retention/index.ts'
+import { joinKey } from '../src/core/text/index.ts'
 import type { Instant } from '../src/core/time/index.ts'
 import type { WorkRow } from '../src/core/work/index.ts'
 import type {

@@ -2,10 +2,11 @@
 
 import { assert } from '../../core/errors/index.ts'
 import type { Incarnation } from '../../core/ids/index.ts'
+import { joinKey } from '../../core/text/index.ts'
 import type { Instant } from '../../core/time/index.ts'
 import type { WorkRow } from '../../core/work/index.ts'
 import type { ClaimedWork, ClaimRequest, ClaimResult } from '../../ports/store.ts'
-import { compareText, isAlive, joinKey, type MemoryState, putWork } from './state.ts'
+import { compareText, isAlive, type MemoryState, putWork } from './state.ts'
 
 export function claimWork(state: MemoryState, now: Instant, request: ClaimRequest): ClaimResult {
   if (!isAlive(state, request.owner, now)) return { items: [], nextDueAt: null, now }

@@ -3,9 +3,10 @@
 import { unreachable } from '../../core/errors/index.ts'
 import type { TenantId, WorkId } from '../../core/ids/index.ts'
 import type { LedgerEntry } from '../../core/ledger/index.ts'
+import { joinKey } from '../../core/text/index.ts'
 import type { Instant } from '../../core/time/index.ts'
 import type { Found, Guard } from '../../ports/store.ts'
-import { findWork, joinKey, type MemoryState } from './state.ts'
+import { findWork, type MemoryState } from './state.ts'
 
 export interface Refusal {
   readonly found: Found | null

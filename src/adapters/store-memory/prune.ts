@@ -14,10 +14,11 @@ import {
   OPEN_ENTRIES,
   pruneEnd,
 } from '../../core/retention/index.ts'
+import { joinKey } from '../../core/text/index.ts'
 import type { Instant } from '../../core/time/index.ts'
 import { ownRows } from './pages.ts'
 import { ownEntries } from './reads.ts'
-import { compareText, joinKey, type MemoryState, putWork } from './state.ts'
+import { compareText, type MemoryState, putWork } from './state.ts'
 
 type Gone = { -readonly [Name in keyof Omit<Pruned, 'next'>]: number }
 

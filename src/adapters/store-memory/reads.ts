@@ -4,6 +4,7 @@ import type { DeadLetter } from '../../core/dead-letter/index.ts'
 import { groupByCause } from '../../core/dead-letter/index.ts'
 import type { EventId, TenantId, WorkId } from '../../core/ids/index.ts'
 import type { LedgerEntry } from '../../core/ledger/index.ts'
+import { joinKey } from '../../core/text/index.ts'
 import type { WorkRow, WorkState } from '../../core/work/index.ts'
 import { WORK_STATES } from '../../core/work/index.ts'
 import type { StoreDump, StoreOverview, SystemReads, TenantReads } from '../../ports/store.ts'
@@ -11,7 +12,7 @@ import { GROUPED_LETTERS_MAX, GROUPS_MAX, OVERVIEW_COUNT_MAX } from '../../ports
 import { waitingRows } from './lanes.ts'
 import { byId, ownRows, page } from './pages.ts'
 import { searchEvents, toSummary } from './search.ts'
-import { compareText, findWork, joinKey, laneKey, type MemoryState } from './state.ts'
+import { compareText, findWork, laneKey, type MemoryState } from './state.ts'
 
 type Open = () => void
 

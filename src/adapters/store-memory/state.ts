@@ -9,6 +9,7 @@ import type { StoredEvent } from '../../core/event/index.ts'
 import type { Failure } from '../../core/failure/index.ts'
 import type { EventId, Incarnation, NodeId, TenantId, WorkId } from '../../core/ids/index.ts'
 import type { LedgerEntry } from '../../core/ledger/index.ts'
+import { joinKey } from '../../core/text/index.ts'
 import type { Instant } from '../../core/time/index.ts'
 import type { Attempt, WorkRow } from '../../core/work/index.ts'
 import type { StoreDump } from '../../ports/store.ts'
@@ -76,13 +77,6 @@ export function makeMemoryState(): MemoryState {
     leasedOf: new Map(),
     waiting: new Map(),
   }
-}
-
-/** One text for several, such that different parts never give the same text. */
-export function joinKey(...parts: readonly string[]): string {
-  let joined = ''
-  for (const part of parts) joined += `${part.length}:${part}`
-  return joined
 }
 
 export function laneKey(tenant: TenantId, consumer: string, key: string): string {

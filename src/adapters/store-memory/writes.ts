@@ -2,29 +2,30 @@
 // row is in src/core/commit/rows.ts.
 
 import {
-  againWork,
+  againItem,
   bearWork,
+  changeEntry,
   changeEscalation,
-  doneEntry,
+  comeIn,
+  type LedgerWrite,
+  leaveItem,
+  ledgerKeyOf,
   type Moment,
-  observeEntry,
   putFailure,
   putLetter,
   raiseEscalation,
-  reserveEntry,
-  settleEntry,
-  settleWork,
+  settleItem,
 } from '../../core/commit/index.ts'
 import { assert, unreachable } from '../../core/errors/index.ts'
 import type { NewEscalation } from '../../core/escalation/index.ts'
 import type { StoredEvent } from '../../core/event/index.ts'
 import type { EventId, WorkId } from '../../core/ids/index.ts'
-import type { LedgerEntry } from '../../core/ledger/index.ts'
+import { joinKey } from '../../core/text/index.ts'
 import type { Attempt } from '../../core/work/index.ts'
 import type { Write } from '../../ports/store.ts'
-import { comeBack, comeIn, goOut, isLaned, noteVersion } from './lanes.ts'
+import { laneRows } from './lanes.ts'
 import { ownRows } from './pages.ts'
-import { findWork, isAlive, joinKey } from './state.ts'
+import { findWork, isAlive } from './state.ts'
 import { put, putWorkRow, remove, type Transaction } from './transaction.ts'
 
 export function applyWrite(tx: Transaction, write: Write): void {
@@ -48,38 +49,22 @@ export function applyWrite(tx: Transaction, write: Write): void {
       addWork(tx, write)
       break
     case 'work.settle':
-      settle(tx, write)
+      settleItem(laneRows(tx), moment, write)
       break
-    case 'lane.leave': {
-      const row = findWork(state, tenant, write.work)
-      if (row?.hasPlace && isLaned(row)) {
-        putWorkRow(tx, { ...row, hasPlace: false })
-        goOut(tx, row, undefined)
-      }
+    case 'work.again':
+      againItem(laneRows(tx), moment, write)
       break
-    }
-    case 'work.again': {
-      const row = findWork(state, tenant, write.work)
-      if (row === undefined) break
-      const again = againWork(moment, row, write)
-      if (isLaned(row) && !row.hasPlace) comeBack(tx, row, again)
-      else putWorkRow(tx, again)
+    case 'lane.leave':
+      leaveItem(laneRows(tx), moment, write.work)
       break
-    }
     case 'attempt.append':
       appendAttempt(tx, write.work, write.attempt)
       break
     case 'ledger.reserve':
-      putEntry(tx, write.entry.key, (before) => reserveEntry(moment, before, write))
-      break
     case 'ledger.done':
-      putEntry(tx, write.entry.key, (before) => doneEntry(moment, before, write))
-      break
     case 'ledger.settle':
-      putEntry(tx, write.key, (before) => before && settleEntry(moment, before, write))
-      break
     case 'ledger.observe':
-      putEntry(tx, write.key, (before) => before && observeEntry(before, write.evidence))
+      putEntry(tx, write)
       break
     case 'deadLetter.put': {
       const key = joinKey(tenant, write.row.id)
@@ -158,26 +143,17 @@ function addWork(tx: Transaction, write: Extract<Write, { w: 'work.add' }>): voi
   const { work, lease } = write
   if (state.events.get(work.eventId)?.tenant !== tx.tenant) return
   assert(!state.work.has(work.id), `work ${work.id} exists already`)
-  const { place, settle } = comeIn(tx, work, write.inPlaceOf)
+  const moment = momentOf(tx)
+  const { place, finish } = comeIn(laneRows(tx), moment, work, write.inPlaceOf)
   const isLeased = place !== 'waits' && lease !== null && isAlive(state, lease, now)
   if (isLeased) tx.leased.push(work.id)
-  putWorkRow(tx, bearWork(momentOf(tx), work, write.delayMs, isLeased ? lease : null, place))
-  settle()
+  putWorkRow(tx, bearWork(moment, work, write.delayMs, isLeased ? lease : null, place))
+  finish()
   put(tx, state.workOfEvent, work.eventId, [...(state.workOfEvent.get(work.eventId) ?? []), work.id])
 }
 
 function momentOf({ tenant, now }: Transaction): Moment {
   return { tenant, now, after: (delayMs) => now + delayMs }
-}
-
-function settle(tx: Transaction, write: Extract<Write, { w: 'work.settle' }>): void {
-  const row = findWork(tx.state, tx.tenant, write.work)
-  if (row === undefined) return
-  const keeps = write.place === 'keep' && row.hasPlace
-  putWorkRow(tx, { ...settleWork(momentOf(tx), row, write), hasPlace: keeps })
-  if (!isLaned(row)) return
-  goOut(tx, row, write.place)
-  if (write.laneVersion !== undefined) noteVersion(tx, row, write.laneVersion)
 }
 
 function raise(tx: Transaction, row: NewEscalation): void {
@@ -206,17 +182,13 @@ function appendAttempt(tx: Transaction, work: WorkId, attempt: Attempt): void {
   put(tx, tx.state.attempts, work, [...before, row])
 }
 
-function putEntry(
-  tx: Transaction,
-  key: string,
-  change: (before: LedgerEntry | undefined) => LedgerEntry | undefined,
-): void {
+function putEntry(tx: Transaction, write: LedgerWrite): void {
   const { ledger, ledgerBefore } = tx.state
-  const joined = joinKey(tx.tenant, key)
-  const before = ledger.get(joined)
-  const entry = change(before)
-  if (entry === undefined) return
-  if (before && entry.generation > before.generation)
-    put(tx, ledgerBefore, joined, [...(ledgerBefore.get(joined) ?? []), before])
-  put(tx, ledger, joined, Object.freeze(entry))
+  const joined = joinKey(tx.tenant, ledgerKeyOf(write))
+  const change = changeEntry(momentOf(tx), ledger.get(joined), write)
+  if (change === null) return
+  if (change.past !== null) {
+    put(tx, ledgerBefore, joined, [...(ledgerBefore.get(joined) ?? []), change.past])
+  }
+  put(tx, ledger, joined, Object.freeze(change.entry))
 }

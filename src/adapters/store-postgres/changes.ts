@@ -3,16 +3,18 @@
 // The commits of a group share lanes and escalations, and may share items that a lane moves; whoever asks for one of those gets
 // it as the commits before have left it.
 
+import type { LaneRows, LaneState } from '../../core/commit/index.ts'
 import type { DeadLetter } from '../../core/dead-letter/index.ts'
 import type { Escalation } from '../../core/escalation/index.ts'
 import type { StoredEvent } from '../../core/event/index.ts'
 import type { Failure } from '../../core/failure/index.ts'
 import type { EventId, Incarnation, TenantId, WorkId } from '../../core/ids/index.ts'
 import type { LedgerEntry } from '../../core/ledger/index.ts'
+import { joinKey } from '../../core/text/index.ts'
 import type { Instant } from '../../core/time/index.ts'
 import type { Attempt, Counters, Note, WorkRow } from '../../core/work/index.ts'
 import type { StoreDump } from '../../ports/store.ts'
-import { joinKey, laneKey } from './keys.ts'
+import { laneKey } from './keys.ts'
 
 /** The part of a work row that a decision needs; every change but a move in its lane gives the rest. */
 export type WorkHead = Pick<
@@ -36,7 +38,6 @@ export type WorkHead = Pick<
 type ChangedWork = WorkHead & Counters & Note
 type DedupRow = { readonly event: EventId; readonly until: Instant }
 type RecordRow = StoreDump['records'][number]
-export type LaneState = StoreDump['lanes'][number]
 
 /** The rows as they are under the group's locks, by `joinKey` of their keys. */
 export interface Loaded {
@@ -122,8 +123,22 @@ export function findWork({ changes, loaded }: View, tenant: TenantId, id: WorkId
   return changes.newWork.get(key) ?? changes.work.get(key) ?? changes.moves.get(key) ?? loaded.work.get(key)
 }
 
+/** The rows of lanes for src/core/commit/lane-rows.ts. */
+export function laneRows(view: View, tenant: TenantId): LaneRows<WorkHead> {
+  const { changes, loaded } = view
+  const keyOf = (consumer: string, key: string) => laneKey(tenant, consumer, key)
+  return {
+    findItem: (id) => findWork(view, tenant, id),
+    putItem: (item) => putWork(view, item),
+    findLane: (consumer, key) =>
+      changes.lanes.get(keyOf(consumer, key)) ?? loaded.lanes.get(keyOf(consumer, key)),
+    putLane: (lane) => void changes.lanes.set(keyOf(lane.consumer, lane.key), lane),
+    findEldestWaiting: (consumer, key) => findEldest(view, keyOf(consumer, key)),
+  }
+}
+
 /** Of one that was there: with its progress, or moved in its lane alone. */
-export function putWork(view: View, row: WorkHead | ChangedWork): void {
+function putWork(view: View, row: WorkHead | ChangedWork): void {
   const { changes } = view
   const key = joinKey(row.tenant, row.id)
   if (changes.newWork.has(key)) changes.newWork.set(key, row as WorkRow)
@@ -151,7 +166,7 @@ function noteWaiting({ waiting }: View, key: string, { state, tenant, consumer, 
 }
 
 /** The eldest of those that wait in the lane. */
-export function findEldest(view: View, lane: string): WorkHead | undefined {
+function findEldest(view: View, lane: string): WorkHead | undefined {
   const { changes, loaded } = view
   let eldest: WorkHead | undefined
   for (const key of view.waiting.get(lane) ?? []) {

@@ -4,23 +4,24 @@
 // insert that meets a row after all was overtaken by another node, and the group is done anew.
 
 import {
-  againWork,
+  againItem,
   bearWork,
+  changeEntry,
   changeEscalation,
-  doneEntry,
+  comeIn,
+  type LedgerWrite,
+  leaveItem,
+  ledgerKeyOf,
   type Moment,
-  observeEntry,
   putFailure,
   putLetter,
   raiseEscalation,
-  reserveEntry,
-  settleEntry,
-  settleWork,
+  settleItem,
 } from '../../core/commit/index.ts'
 import { assert, unreachable } from '../../core/errors/index.ts'
 import type { NewEscalation } from '../../core/escalation/index.ts'
 import type { TenantId, WorkId } from '../../core/ids/index.ts'
-import type { LedgerEntry } from '../../core/ledger/index.ts'
+import { joinKey } from '../../core/text/index.ts'
 import type { Instant } from '../../core/time/index.ts'
 import type { Commit, CommitResult, Write } from '../../ports/store.ts'
 import {
@@ -29,14 +30,12 @@ import {
   findRaised,
   findWork,
   type Loaded,
+  laneRows,
   makeView,
   putNewWork,
-  putWork,
   type View,
 } from './changes.ts'
 import { checkGuard } from './guards.ts'
-import { joinKey } from './keys.ts'
-import { comeBack, comeIn, goOut, isLaned, noteVersion } from './lanes.ts'
 
 interface Decision {
   readonly results: readonly CommitResult[]
@@ -106,39 +105,24 @@ function applyWrite(writing: Writing, write: Write): void {
       addWork(writing, write)
       break
     case 'work.settle':
-      settle(writing, write)
+      settleItem(laneRows(writing, tenant), moment, write)
       break
-    case 'work.again': {
-      const row = findWork(writing, tenant, write.work)
-      if (row === undefined) break
-      const again = againWork(moment, row, write)
-      if (isLaned(row) && !row.hasPlace) comeBack(writing, row, again)
-      else putWork(writing, again)
+    case 'work.again':
+      againItem(laneRows(writing, tenant), moment, write)
       break
-    }
-    case 'lane.leave': {
-      const row = findWork(writing, tenant, write.work)
-      if (!row?.hasPlace || !isLaned(row)) break
-      putWork(writing, { ...row, hasPlace: false })
-      goOut(writing, row, undefined)
+    case 'lane.leave':
+      leaveItem(laneRows(writing, tenant), moment, write.work)
       break
-    }
     case 'attempt.append':
       if (findWork(writing, tenant, write.work) !== undefined) {
         changes.attempts.push({ ...write.attempt, tenant, work: write.work })
       }
       break
     case 'ledger.reserve':
-      putEntry(writing, write.entry.key, (before) => reserveEntry(moment, before, write))
-      break
     case 'ledger.done':
-      putEntry(writing, write.entry.key, (before) => doneEntry(moment, before, write))
-      break
     case 'ledger.settle':
-      putEntry(writing, write.key, (before) => before && settleEntry(moment, before, write))
-      break
     case 'ledger.observe':
-      putEntry(writing, write.key, (before) => before && observeEntry(before, write.evidence))
+      putEntry(writing, write)
       break
     case 'deadLetter.put': {
       const key = joinKey(tenant, write.row.id)
@@ -183,22 +167,13 @@ function addWork(writing: Writing, write: Extract<Write, { w: 'work.add' }>): vo
   const { leased, tenant, loaded } = writing
   const { work, lease } = write
   if (!writing.born.has(work.eventId) && !loaded.events.has(joinKey(tenant, work.eventId))) return
-  const { place, settle } = comeIn(writing, tenant, work, write.inPlaceOf)
+  const moment = momentOf(writing)
+  const { place, finish } = comeIn(laneRows(writing, tenant), moment, work, write.inPlaceOf)
   const owner = lease === null ? undefined : loaded.owners.get(lease)
   const isLeased = place !== 'waits' && owner !== undefined && !owner.fenced && loaded.now < owner.until
   if (isLeased) leased.push(work.id)
-  putNewWork(writing, bearWork(momentOf(writing), work, write.delayMs, isLeased ? lease : null, place))
-  settle()
-}
-
-function settle(writing: Writing, write: Extract<Write, { w: 'work.settle' }>): void {
-  const row = findWork(writing, writing.tenant, write.work)
-  if (row === undefined) return
-  const keeps = write.place === 'keep' && row.hasPlace
-  putWork(writing, { ...settleWork(momentOf(writing), row, write), hasPlace: keeps })
-  if (!isLaned(row)) return
-  goOut(writing, row, write.place)
-  if (write.laneVersion !== undefined) noteVersion(writing, row, write.laneVersion)
+  putNewWork(writing, bearWork(moment, work, write.delayMs, isLeased ? lease : null, place))
+  finish()
 }
 
 function raise(writing: Writing, row: NewEscalation): void {
@@ -210,17 +185,12 @@ function raise(writing: Writing, row: NewEscalation): void {
   changes.escalations.set(key, raiseEscalation(momentOf(writing), before, row))
 }
 
-function putEntry(
-  { changes, loaded, tenant }: Writing,
-  key: string,
-  change: (before: LedgerEntry | undefined) => LedgerEntry | undefined,
-): void {
-  const joined = joinKey(tenant, key)
+function putEntry(writing: Writing, write: LedgerWrite): void {
+  const { changes, loaded, tenant } = writing
+  const joined = joinKey(tenant, ledgerKeyOf(write))
   const before = changes.ledger.get(joined) ?? loaded.ledger.get(joined)
-  const entry = change(before)
-  if (entry === undefined) return
-  if (before !== undefined && entry.generation > before.generation) {
-    changes.pastLedger.set(`${joined} ${before.generation}`, before)
-  }
-  changes.ledger.set(joined, entry)
+  const change = changeEntry(momentOf(writing), before, write)
+  if (change === null) return
+  if (change.past !== null) changes.pastLedger.set(`${joined} ${change.past.generation}`, change.past)
+  changes.ledger.set(joined, change.entry)
 }

@@ -2,9 +2,9 @@
 
 import { unreachable } from '../../core/errors/index.ts'
 import type { TenantId } from '../../core/ids/index.ts'
+import { joinKey } from '../../core/text/index.ts'
 import type { Found, Guard } from '../../ports/store.ts'
 import { findEscalation, findWork, type View, type WorkHead } from './changes.ts'
-import { joinKey } from './keys.ts'
 
 interface Refusal {
   readonly found: Found | null

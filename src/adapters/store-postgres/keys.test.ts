@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { DeadLetterId, EventId, Incarnation, TenantId, WorkId } from '../../core/ids/index.ts'
 import { EMPTY_NOTE } from '../../core/work/index.ts'
 import type { Commit, Guard, Write } from '../../ports/store.ts'
-import { joinKey, touchesOf } from './keys.ts'
+import { touchesOf } from './keys.ts'
 
 const owner = 1 as Incarnation
 const counters = { attempts: 0, waits: 0, losses: 0 }
@@ -15,11 +15,6 @@ const commitOf = (parts: Partial<Commit>): Commit => ({
 })
 const touchesOfGuard = (guard: Guard) => touchesOf(commitOf({ guards: [guard] }))
 const touchesOfWrite = (write: object) => touchesOf(commitOf({ writes: [write as Write] }))
-
-test('two keys never run into each other', () => {
-  expect(joinKey('a', 'b:c')).not.toBe(joinKey('a:b', 'c'))
-  expect(joinKey('1', '1:1')).not.toBe(joinKey('1:1', '1'))
-})
 
 test('what guards look at is touched, owners are not', () => {
   expect(touchesOfGuard({ g: 'lease', work: work('w'), owner, epoch: 1 })).toEqual(['work 1:a1:w'])

@@ -7,14 +7,8 @@ import type { Buffer } from 'node:buffer'
 import { createHash } from 'node:crypto'
 import { unreachable } from '../../core/errors/index.ts'
 import type { Incarnation, TenantId } from '../../core/ids/index.ts'
+import { joinKey } from '../../core/text/index.ts'
 import type { Commit, Guard, Write } from '../../ports/store.ts'
-
-/** One text for several, such that different parts never give the same text. */
-export function joinKey(...parts: readonly string[]): string {
-  let joined = ''
-  for (const part of parts) joined += `${part.length}:${part}`
-  return joined
-}
 
 export function laneKey(tenant: TenantId, consumer: string, key: string): string {
   return joinKey(tenant, consumer, key)

@@ -13,9 +13,10 @@ import {
   OPEN_ENTRIES,
   pruneEnd,
 } from '../../core/retention/index.ts'
+import { joinKey } from '../../core/text/index.ts'
 import type { Instant } from '../../core/time/index.ts'
 import { type Pool, prepare, sendAll } from './connection.ts'
-import { hashKey, joinKey } from './keys.ts'
+import { hashKey } from './keys.ts'
 import { escapeText, makeArray } from './parameters.ts'
 
 interface OldEvent {

@@ -1,12 +1,13 @@
 // Reads: a tenant's own rows by keyset pages, and the few reads that cross tenants, on connections that only read.
 
 import type { TenantId } from '../../core/ids/index.ts'
+import { joinKey } from '../../core/text/index.ts'
 import { WORK_STATES, type WorkState } from '../../core/work/index.ts'
 import type { Page, PageRequest, StoreDump, SystemReads, TenantReads } from '../../ports/store.ts'
 import { prepare, type Query, type Statement } from './connection.ts'
 import { decodeCursor, encodeCursor, type Value } from './cursor.ts'
 import { searchEvents } from './event-search.ts'
-import { hashKey, joinKey, laneKey } from './keys.ts'
+import { hashKey, laneKey } from './keys.ts'
 import { type ColumnType, escapeText, makeArray } from './parameters.ts'
 import { listRecords } from './records.ts'
 import { readLedgerEntry } from './rows.ts'

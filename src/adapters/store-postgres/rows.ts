@@ -4,10 +4,12 @@ import type { Buffer } from 'node:buffer'
 import type { QueryResult } from 'pg'
 import type { Incarnation } from '../../core/ids/index.ts'
 import type { LedgerEntry } from '../../core/ledger/index.ts'
+import { joinKey } from '../../core/text/index.ts'
 import type { WorkRow } from '../../core/work/index.ts'
 import type { Changes, Loaded } from './changes.ts'
 import { prepare, type Statement } from './connection.ts'
-import { hashKey, joinKey, laneKey, type RowKeys } from './keys.ts'
+import { Overtaken } from './errors.ts'
+import { hashKey, laneKey, type RowKeys } from './keys.ts'
 import { type ColumnType, makeArray } from './parameters.ts'
 import {
   ATTEMPT,
@@ -178,12 +180,21 @@ export function readLoaded(keys: RowKeys, answers: readonly QueryResult[]): Load
   const failures = rowsOf(keys.failures.size)
   const escalations = rowsOf(keys.escalations.size + keys.causes.size)
   const records = rowsOf(keys.records.size)
+  const lanesByKey = new Map(lanes.map((row) => [laneKey(row.tenant, row.consumer, row.key), row]))
+  const workByKey = new Map(work.map((row) => [joinKey(row.tenant, row.id), row]))
+  for (const key of keys.movers.keys()) {
+    const row = workByKey.get(key)
+    const isIn = row !== undefined && (row.hasPlace || row.state === 'waiting')
+    if (isIn && !lanesByKey.has(laneKey(row.tenant, row.consumer, row.lane))) {
+      throw new Overtaken('an item came into its lane after the lanes were locked')
+    }
+  }
   const dedupKeys = new Map([...keys.dedup].map((key) => [hashKey(key).toString('hex'), key]))
   return {
     now: answers[next]?.rows[0].now,
     owners: new Map(owners.map((row) => [row.id as Incarnation, row])),
-    work: new Map(work.map((row) => [joinKey(row.tenant, row.id), row])),
-    lanes: new Map(lanes.map((row) => [laneKey(row.tenant, row.consumer, row.key), row])),
+    work: workByKey,
+    lanes: lanesByKey,
     events: new Set(events.map((row) => joinKey(row.tenant, row.id))),
     dedup: new Map(dedup.map((row) => [dedupKeys.get(row.hash.replaceAll('-', '')) ?? '', row])),
     ledger: new Map(ledger.map((row) => [joinKey(row.tenant, row.key), readLedgerEntry(row)])),

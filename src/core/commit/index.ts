@@ -1,6 +1,15 @@
 export type { Gatherer, GatherOptions } from './gather.ts'
 export { makeGatherer } from './gather.ts'
 export {
+  againItem,
+  comeIn,
+  type LaneItem,
+  type LaneRows,
+  type LaneState,
+  leaveItem,
+  settleItem,
+} from './lane-rows.ts'
+export {
   chooseWork,
   EMPTY_LANE,
   enterLane,
@@ -11,17 +20,13 @@ export {
   stopWaiting,
 } from './lanes.ts'
 export {
-  againWork,
   bearWork,
+  changeEntry,
   changeEscalation,
-  doneEntry,
-  isNewGeneration,
+  type LedgerWrite,
+  ledgerKeyOf,
   type Moment,
-  observeEntry,
   putFailure,
   putLetter,
   raiseEscalation,
-  reserveEntry,
-  settleEntry,
-  settleWork,
 } from './rows.ts'

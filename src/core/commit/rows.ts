@@ -3,6 +3,7 @@
 // Rows are made field by field: what a caller hands over may carry more than the port names.
 
 import type { DeadLetter, NewDeadLetter } from '../dead-letter/index.ts'
+import { unreachable } from '../errors/index.ts'
 import type { Escalation, NewEscalation } from '../escalation/index.ts'
 import type { Failure, NewFailure } from '../failure/index.ts'
 import type { Incarnation, TenantId, WorkId } from '../ids/index.ts'
@@ -103,7 +104,7 @@ function pickProgress({ counters, note }: Progress): Counters & Note {
   }
 }
 
-export function reserveEntry(
+function reserveEntry(
   moment: Moment,
   before: Kept | undefined,
   write: { readonly entry: NewLedgerEntry; readonly sendWithinMs: number },
@@ -111,7 +112,7 @@ export function reserveEntry(
   return { ...openEntry(moment, before, write.entry), sendBy: moment.after(write.sendWithinMs) }
 }
 
-export function doneEntry(
+function doneEntry(
   moment: Moment,
   before: Kept | undefined,
   write: Pick<LedgerEntry, 'effectRef' | 'result'> & { readonly entry: NewLedgerEntry },
@@ -119,6 +120,49 @@ export function doneEntry(
   const { effectRef, result } = write
   const opened = openEntry(moment, before, write.entry)
   return settleEntry(moment, opened, { to: 'done', proof: 'acknowledged', effectRef, result })
+}
+
+export type LedgerWrite =
+  | { readonly w: 'ledger.reserve'; readonly entry: NewLedgerEntry; readonly sendWithinMs: number }
+  | ({ readonly w: 'ledger.done'; readonly entry: NewLedgerEntry } & Pick<
+      LedgerEntry,
+      'effectRef' | 'result'
+    >)
+  | ({ readonly w: 'ledger.settle'; readonly key: string } & Settled)
+  | { readonly w: 'ledger.observe'; readonly key: string; readonly evidence: string }
+
+export function ledgerKeyOf(write: LedgerWrite): string {
+  return 'entry' in write ? write.entry.key : write.key
+}
+
+/** `past`: the row before, when the new one is another generation; null: nothing happens. */
+export function changeEntry(
+  moment: Moment,
+  before: LedgerEntry | undefined,
+  write: LedgerWrite,
+): { readonly entry: LedgerEntry; readonly past: LedgerEntry | null } | null {
+  const entry = entryAfter(moment, before, write)
+  if (entry === undefined) return null
+  return { entry, past: before && entry.generation > before.generation ? before : null }
+}
+
+function entryAfter(
+  moment: Moment,
+  before: LedgerEntry | undefined,
+  write: LedgerWrite,
+): LedgerEntry | undefined {
+  switch (write.w) {
+    case 'ledger.reserve':
+      return reserveEntry(moment, before, write)
+    case 'ledger.done':
+      return doneEntry(moment, before, write)
+    case 'ledger.settle':
+      return before && settleEntry(moment, before, write)
+    case 'ledger.observe':
+      return before && observeEntry(before, write.evidence)
+    default:
+      return unreachable(write)
+  }
 }
 
 /** Whether the entry is a new row of a key that has one: a deliberate repetition. The earlier row stays as it is. */
@@ -151,12 +195,12 @@ function openEntry({ tenant, now }: Moment, latest: Kept | undefined, entry: New
   }
 }
 
-export function settleEntry({ now }: Moment, entry: LedgerEntry, write: Settled): LedgerEntry {
+function settleEntry({ now }: Moment, entry: LedgerEntry, write: Settled): LedgerEntry {
   const { to, proof, effectRef, result } = write
   return { ...entry, state: to, proof, effectRef, result, settledAt: now }
 }
 
-export function observeEntry(entry: LedgerEntry, evidence: string): LedgerEntry {
+function observeEntry(entry: LedgerEntry, evidence: string): LedgerEntry {
   return { ...entry, evidence: Object.freeze([...entry.evidence, evidence]) }
 }
 

@@ -1,1 +1,2 @@
+export { joinKey } from './join.ts'
 export { endOfPrefix } from './prefix.ts'
