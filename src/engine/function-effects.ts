@@ -366,6 +366,7 @@ export function makeFunctionEffects(
       lineOf(action === 'DEDUPE_HIT' ? 'dedupe' : 'effect', action, item.event, {
         route: route.document.name,
         work: item.work.id,
+        definition: item.work.definition,
         key: effect.key,
         attempt: run.attempt,
         durationMs,

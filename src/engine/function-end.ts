@@ -144,6 +144,7 @@ export function makeFunctionEnds(
       lineOf(decision.to === 'dead' ? 'dead-letter' : 'effect', action, item.event, {
         route: route.document.name,
         work: item.work.id,
+        definition: item.work.definition,
         key: note.key,
         attempt: counters.attempts,
         class: note.class,

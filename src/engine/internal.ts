@@ -127,7 +127,14 @@ export function makeInternalActions(
 
   const report = (call: InternalCall, action: string, attempt: number, durationMs: number | null) => {
     const { item, route, key } = call
-    const facts = { route: route.document.name, work: item.work.id, key, attempt, durationMs }
+    const facts = {
+      route: route.document.name,
+      work: item.work.id,
+      definition: item.work.definition,
+      key,
+      attempt,
+      durationMs,
+    }
     log.control(lineOf(action === 'DEDUPE_HIT' ? 'dedupe' : 'effect', action, item.event, facts))
   }
 

@@ -24,6 +24,8 @@ type EventFields = Pick<
 export interface LineFacts {
   readonly route?: string | null
   readonly work?: string | null
+  /** The hash of the definition that it is about. */
+  readonly definition?: string | null
   readonly target?: string | null
   readonly key?: string | null
   readonly attempt?: number | null
@@ -121,5 +123,6 @@ export function lineOf(
     message: scrubOrNull(event, facts.message || null) ?? '',
     payloadHash: event.payloadHash,
     piiRedacted: true,
+    configHash: facts.definition ?? null,
   }
 }

@@ -7,7 +7,14 @@ import type { EventPlan } from './plan.ts'
 export function tellPlan(log: Pick<Log, 'control'>, { event, disabled, letter }: EventPlan): void {
   for (const { work, route } of disabled) {
     const message = 'the route is disabled; replay the event once it is active'
-    log.control(lineOf('ingest', 'DISABLED', event, { route: route.document.name, work: work.id, message }))
+    log.control(
+      lineOf('ingest', 'DISABLED', event, {
+        route: route.document.name,
+        work: work.id,
+        definition: route.hash,
+        message,
+      }),
+    )
   }
   if (letter === null) return
   const { workId: work, class: failureClass, reason: errorCode, lastError: message } = letter

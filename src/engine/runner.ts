@@ -156,7 +156,14 @@ export function makeRunner(
       attempt: null,
     })
     if (!settlement.ok) return
-    const facts = { work: item.work.id, key, class: failureClass, message: error, errorCode: reason }
+    const facts = {
+      work: item.work.id,
+      definition: item.work.definition,
+      key,
+      class: failureClass,
+      message: error,
+      errorCode: reason,
+    }
     log.control(
       lineOf('dead-letter', 'DEAD_LETTERED', item.event, {
         ...facts,
@@ -213,6 +220,7 @@ export function makeRunner(
       lineOf(dead ? 'dead-letter' : 'effect', dead ? 'DEAD_LETTERED' : 'RETRY', item.event, {
         route: route.document.name,
         work: item.work.id,
+        definition: item.work.definition,
         key,
         attempt: counters.attempts,
         class: failure.class,

@@ -48,7 +48,12 @@ export function makeSpread(deps: {
         attempt: null,
       })
       if (!settlement.ok) return
-      const facts = { route: route.document.name, work: item.work.id, message: `${count} elements` }
+      const facts = {
+        route: route.document.name,
+        work: item.work.id,
+        definition: route.hash,
+        message: `${count} elements`,
+      }
       deps.log.control(lineOf('ingest', action, item.event, facts))
       if (made.length > 0) deps.wake()
     },

@@ -3,13 +3,14 @@
 //
 // Every decision is guarded by the item's state and epoch: if somebody else acted meanwhile, nothing changes.
 
+import { isLockKey } from '../core/action/index.ts'
 import { AppError } from '../core/errors/index.ts'
 import type { StoredEvent } from '../core/event/index.ts'
 import { ExpressionError } from '../core/expression/index.ts'
 import type { TenantId, WorkId } from '../core/ids/index.ts'
 import { JsonError } from '../core/json/index.ts'
 import { decideEffect, type LedgerEntry } from '../core/ledger/index.ts'
-import { type Route, routeScope, type Vars } from '../core/route/index.ts'
+import { itemScope, type Route, routeScope, type Vars } from '../core/route/index.ts'
 import { parsePayload } from '../core/sensitive/index.ts'
 import {
   type Counters,
@@ -32,6 +33,7 @@ import type { Registry } from './registry.ts'
 import { scrubOrNull } from './sensitive.ts'
 import type { Decision, Settler } from './settle.ts'
 import type { StoreTime } from './store-time.ts'
+import { freeLocks } from './upserts/index.ts'
 
 export interface WorkActions {
   /** A person says what became of a parked item's effect, or of one that was cancelled in doubt. */
@@ -82,7 +84,7 @@ export function makeWorkActions(
     const reads = store.forTenant(work.tenant)
     const letterId = letterOf(work)
     const letter = letterId === null ? null : await reads.deadLetter(letterId)
-    const key = work.key ?? letter?.key ?? (route === null ? null : keyOf(route, event, config.vars))
+    const key = work.key ?? letter?.key ?? (route === null ? null : keyOf(route, work, event, config.vars))
     return key === null ? null : reads.ledger(key)
   }
 
@@ -100,7 +102,12 @@ export function makeWorkActions(
   }
 
   const tell = (work: WorkRow, event: StoredEvent, route: Route | null, action: string, decided: Decided) => {
-    const facts = { route: route?.document.name ?? null, work: work.id, key: work.key }
+    const facts = {
+      route: route?.document.name ?? null,
+      work: work.id,
+      definition: work.definition,
+      key: work.key,
+    }
     log.control(lineOf('effect', action, event, { ...facts, message: decidedText(decided) }))
   }
 
@@ -131,8 +138,9 @@ export function makeWorkActions(
           throw new AppError('conflict', 'the item is cancelled, and its effect is not in doubt')
         const [next] = await otherDoubts(store.forTenant(tenant), work, entry.key)
         const naming = nameNext(work, next)
-        const guards = [ledgerGuard(entry), ...naming.guards]
-        const result = await commits.once(tenant, guards, [word, ...naming.writes])
+        const locks = await freeLocks(store.forTenant(tenant), id)
+        const guards = [ledgerGuard(entry), ...naming.guards, ...locks.guards]
+        const result = await commits.once(tenant, guards, [word, ...naming.writes, ...locks.writes])
         if (!result.ok) throw new AppError('conflict', 'the ledger entry changed meanwhile')
         tell(work, found.event, found.route, action, decided)
         deps.wake()
@@ -170,7 +178,9 @@ export function makeWorkActions(
       mustDo(work)
       mustBe(work, ['parked'])
       const action = route?.action
-      if (action?.type !== 'http' || action.probe === null)
+      if (work.kind === 'batch' || action?.type === 'upsert')
+        throw new AppError('conflict', 'let it look again: it asks by itself before it does anything')
+      if (route === null || action?.type !== 'http' || action.probe === null)
         throw new AppError('conflict', 'its operation has no probe; say what became of it instead')
       const entry = await entryOf(found)
       if (entry?.state !== 'unknown' || entry.work !== id)
@@ -182,7 +192,7 @@ export function makeWorkActions(
         const seconds = Math.ceil(step.delayMs / 1_000)
         throw new AppError('conflict', `the call may still be on its way; ask again in ${seconds} s`)
       }
-      const scope = readableScope(event, config.vars)
+      const scope = readableScope(route, work, event, config.vars)
       const answer = await askProbe(
         action.probe,
         { ...scope, key: entry.key },
@@ -230,14 +240,16 @@ export function makeWorkActions(
     async cancel(tenant, id, decided) {
       const found = await find(tenant, id)
       const { work } = found
-      mustBe(work, ['ready', 'parked'])
+      mustBe(work, ['ready', 'waiting', 'parked'])
       if (work.state === 'ready' && work.alone)
         throw new AppError(
           'conflict',
           'a crash left it, and nobody has looked yet what it did; try again soon',
         )
       const entry = await entryOf(found)
-      const open = await store.forTenant(tenant).ledgerOfWork(id)
+      // A lock is no effect: it goes, or stays, with the effect that it is for.
+      const held = await store.forTenant(tenant).ledgerOfWork(id)
+      const open = held.filter((one) => !isLockKey(one.key))
       const key = work.key ?? entry?.key ?? null
       const named = open.find((one) => one.key === key) ?? open[0]
       const reserved = open.filter(({ state }) => state === 'reserved')
@@ -286,24 +298,26 @@ function noteOf({ key, class: failure, lastError, effectRef, httpStatus, duratio
   return { key, class: failure, lastError, effectRef, httpStatus, durationMs }
 }
 
-function scopeOf(event: StoredEvent, vars: Vars) {
-  return routeScope(event, parsePayload(event.data), parsePayload(event.headers), vars)
+function scopeOf(route: Route, { element }: WorkRow, event: StoredEvent, vars: Vars) {
+  const scope = routeScope(event, parsePayload(event.data), parsePayload(event.headers), vars)
+  return itemScope(route, scope, element)
 }
 
 /** A payload that cannot be read is told to whoever asks. */
-function readableScope(event: StoredEvent, vars: Vars) {
+function readableScope(route: Route, work: WorkRow, event: StoredEvent, vars: Vars) {
   try {
-    return scopeOf(event, vars)
+    return scopeOf(route, work, event, vars)
   } catch (error) {
-    if (error instanceof JsonError) throw new AppError('conflict', error.message)
+    if (error instanceof JsonError || error instanceof ExpressionError)
+      throw new AppError('conflict', error.message)
     throw error
   }
 }
 
 /** null where the formula gives none: such an item never called anybody. */
-function keyOf(route: Route, event: StoredEvent, vars: Vars): string | null {
+function keyOf(route: Route, work: WorkRow, event: StoredEvent, vars: Vars): string | null {
   try {
-    return route.keyOf(scopeOf(event, vars))
+    return route.keyOf(scopeOf(route, work, event, vars), work.element)
   } catch (error) {
     if (error instanceof ExpressionError || error instanceof JsonError) return null
     throw error

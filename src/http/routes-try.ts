@@ -53,6 +53,12 @@ const tried = shape(
     subjectFits: boolean,
     matched: boolean,
     why,
+    elements: nullable({
+      ...integer,
+      description:
+        'How many items it makes, one per element; what follows is about the first. null: one, of the whole event.',
+    }),
+    lane: nullable({ ...string, description: 'What `order.by`, `debounce.by` or `concurrency.by` gives.' }),
     key: nullable(string),
     action: nullable(
       shape(
@@ -81,7 +87,7 @@ const tried = shape(
       ),
     ),
     problem: shape({
-      at: oneOf(['where', 'key', 'do']),
+      at: oneOf(['where', 'each', 'order', 'key', 'do']),
       message: string,
       path: nullable(string),
       type: nullable(string),

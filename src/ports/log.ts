@@ -4,7 +4,7 @@ import type { ReportedAs } from '../core/failure/index.ts'
 
 export type ControlPoint = 'ingest' | 'dedupe' | 'effect' | 'dead-letter' | 'replay'
 
-/** What a control point knows; the log adds timestamp, env and configHash. null is written as null. */
+/** What a control point knows; the log adds timestamp and env. null is written as null. */
 export interface ControlLine {
   readonly point: ControlPoint
   readonly scenarioName: string | null
@@ -29,6 +29,8 @@ export interface ControlLine {
   readonly message: string
   readonly payloadHash: string | null
   readonly piiRedacted: boolean
+  /** Of the definition that was carried out; left out or null: the log writes the bundle that was in force at the start. */
+  readonly configHash?: string | null
 }
 
 export interface Log {

@@ -76,7 +76,7 @@ export function makeControlLineWriter(env: string): {
       ',"payloadHash":' +
       text(line.payloadHash) +
       (line.piiRedacted ? ',"piiRedacted":true' : ',"piiRedacted":false') +
-      end +
+      (line.configHash == null ? end : `,"configHash":${text(line.configHash)},"point":`) +
       text(line.point) +
       '}\n',
     setConfigHash: (hash) => {

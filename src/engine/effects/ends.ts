@@ -70,6 +70,7 @@ export function makeEnds(deps: {
       lineOf(point, settlement.ok ? action : 'STALE', call.item.event, {
         route: call.route.document.name,
         work: call.item.work.id,
+        definition: call.item.work.definition,
         target: hostOf(call.request.url),
         key: call.key,
         attempt: decision.counters.attempts,

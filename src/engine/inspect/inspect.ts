@@ -15,7 +15,7 @@ import {
 } from '../../core/expression/index.ts'
 import type { EventId, TenantId, WorkId } from '../../core/ids/index.ts'
 import { type JsonValue, stringifyJson } from '../../core/json/index.ts'
-import { compileRoute, type Route, type Vars } from '../../core/route/index.ts'
+import { callScope, compileRoute, itemScope, type Route, type Vars } from '../../core/route/index.ts'
 import { HIDDEN } from '../../core/sensitive/index.ts'
 import { matchesPattern, parseSubject } from '../../core/subject/index.ts'
 import type { Instant } from '../../core/time/index.ts'
@@ -29,8 +29,8 @@ import { judgeLedger, type LedgerVerdict } from './ledger-verdict.ts'
 import { type GivenEvent, type LookedAt, lookAt } from './subjects.ts'
 
 export interface Problem {
-  /** Which part of the route: `where`, `key`, `do`. */
-  readonly at: 'where' | 'key' | 'do'
+  /** Which part of the route. */
+  readonly at: 'where' | 'each' | 'order' | 'key' | 'do'
   readonly message: string
   readonly path: string | null
   readonly type: string | null
@@ -49,6 +49,10 @@ export interface Tried {
   readonly subjectFits: boolean
   readonly matched: boolean
   readonly why: readonly ConditionPart[]
+  /** How many items it makes of the event, one per element; what follows is about the first. null: one, of the whole event. */
+  readonly elements: number | null
+  /** The key of its lane; null: it has none. */
+  readonly lane: string | null
   /** null where it did not match, or could not be made. */
   readonly key: string | null
   readonly action: TriedAction | null
@@ -137,32 +141,45 @@ export function makeInspect(deps: {
       const { document, hash, status } = route
       const subjectFits = fits(route, looked.event.subject)
       const why = document.where === null ? [] : explainCondition(document.where, scope, shown)
-      const nothing = { key: null, action: null, ledger: null, problem: null }
+      const nothing = { elements: null, lane: null, key: null, action: null, ledger: null, problem: null }
       const base = { route: { name: document.name, hash, status }, subjectFits, why, ...nothing }
       let at: Problem['at'] = 'where'
+      let elements: number | null = null
+      let lane: string | null = null
       let key: string | null = null
       let action: TriedAction | null = null
       try {
         const matched = route.wants(scope) && subjectFits
         if (!matched) return { ...base, matched }
+        at = 'each'
+        elements = countElements(route, scope)
+        if (elements === 0) return { ...base, matched, elements }
+        const first = elements === null ? null : 0
+        const own = itemScope(route, scope, first)
+        at = 'order'
+        lane = route.lane?.of(own).key ?? null
         at = 'key'
-        key = route.keyOf(scope)
+        key = route.keyOf(own, first)
         at = 'do'
-        action = render(route, { ...scope, key }, key)
+        action = render(route, { ...own, key }, key)
       } catch (error) {
         if (!(error instanceof ExpressionError)) throw error
         // As the engine does: a condition that cannot be decided makes work that fails, where people see it.
         const shownKey = key === null ? null : keyFor(route, key, looked)
-        return { ...base, matched: subjectFits, key: shownKey, problem: problemOf(at, error) }
+        return { ...base, matched: subjectFits, elements, key: shownKey, problem: problemOf(at, error) }
       }
       const reads = store.forTenant(tenant)
       const work = looked.id === null ? [] : await reads.workOfEvent(looked.id)
       // The last one: a replay is the item that would run.
-      const own = work.findLast(({ consumer }) => consumer === route.consumer) ?? null
+      const isOwn = ({ consumer, element }: WorkRow) =>
+        consumer === route.consumer && element === (elements === null ? null : 0)
+      const own = work.findLast(isOwn) ?? null
       const ledger = await judgeLedger(reads, route, key, { own, before: own }, deps.now())
-      if (shown === scope) return { ...base, matched: true, key, action, ledger }
+      const found = { ...base, matched: true, elements }
+      if (shown === scope) return { ...found, lane, key, action, ledger }
       const shownKey = keyFor(route, key, looked)
-      return { ...base, matched: true, key: shownKey, ...renderShown(route, shown, shownKey), ledger }
+      const shownLane = lane === null || laneFor(route, shown) === lane ? lane : HIDDEN
+      return { ...found, lane: shownLane, key: shownKey, ...renderShown(route, shown, shownKey), ledger }
     },
 
     async explain(tenant, id, reader = NOBODY) {
@@ -239,10 +256,16 @@ function render(route: Route, scope: Scope, key: string): TriedAction {
   const { action } = route
   switch (action.type) {
     case 'http':
-      return { type: 'http', request: action.render(scope, key) }
+      return { type: 'http', request: action.render(callScope(route, scope, key), key) }
+    // What comes next depends on the answer.
+    case 'upsert':
+      return { type: 'http', request: action.find.render(action.scopeOf(callScope(route, scope, key))) }
     case 'function': {
       const { name, codeHash } = action
-      return { type: 'function', function: { name, codeHash, input: action.input(scope) } }
+      return {
+        type: 'function',
+        function: { name, codeHash, input: action.input(callScope(route, scope, key)) },
+      }
     }
     case 'emit': {
       const emit = action.render(scope)
@@ -253,11 +276,38 @@ function render(route: Route, scope: Scope, key: string): TriedAction {
   }
 }
 
+/** null: the route makes one item of the whole event. Throws ExpressionError where there is no list, or a list that is too long. */
+function countElements({ each }: Route, scope: Scope): number | null {
+  if (each === null) return null
+  const count = each.count(scope)
+  if (count <= each.max) return count
+  const message = `the list has ${count} elements; the route takes ${each.max} at most`
+  throw new ExpressionError('bounds', message, 'each.of', 'list')
+}
+
+function firstOf({ each }: Route): number | null {
+  return each === null ? null : 0
+}
+
+/** What the first item of the route sees. */
+function firstScope(route: Route, scope: Scope): Scope {
+  return itemScope(route, scope, firstOf(route))
+}
+
+function laneFor(route: Route, shown: Scope): string | null {
+  try {
+    return route.lane?.of(firstScope(route, shown)).key ?? null
+  } catch (error) {
+    if (error instanceof ExpressionError) return null
+    throw error
+  }
+}
+
 /** The key as the reader may see it: hidden where it is made of what they may not. */
 function keyFor(route: Route, key: string, { scope, shown }: LookedAt): string {
   if (shown === scope) return key
   try {
-    return route.keyOf(shown) === key ? key : HIDDEN
+    return route.keyOf(firstScope(route, shown), firstOf(route)) === key ? key : HIDDEN
   } catch (error) {
     if (error instanceof ExpressionError) return HIDDEN
     throw error
@@ -266,7 +316,7 @@ function keyFor(route: Route, key: string, { scope, shown }: LookedAt): string {
 
 function renderShown(route: Route, shown: Scope, key: string): Pick<Tried, 'action' | 'problem'> {
   try {
-    return { action: render(route, { ...shown, key }, key), problem: null }
+    return { action: render(route, { ...firstScope(route, shown), key }, key), problem: null }
   } catch (error) {
     if (!(error instanceof ExpressionError)) throw error
     const message = 'what it does is made of sensitive values, which need the role operator'

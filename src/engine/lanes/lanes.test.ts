@@ -145,7 +145,7 @@ describe('an ordered route', () => {
     expect(await states(world)).toEqual(['done', 'skipped', 'done', 'done', 'done'])
     const lane = await world.reads.lane('route:book', 'o1')
     expect(lane?.version).toBe('11')
-    expect(node.log.controls.some(({ action }) => action === 'STALE')).toBe(true)
+    expect(node.log.controls.some(({ action }) => action === 'STALE_VERSION')).toBe(true)
   })
 })
 

@@ -55,7 +55,7 @@ export function makeTurns(
     const version = lane.version(scope)
     const done = version === null ? null : await store.forTenant(work.tenant).lane(work.consumer, work.lane)
     if (!decisions.isStale(version, done?.version ?? null)) return true
-    await skip(item, route, 'STALE', 'its lane is past this version', ended('STALE', null))
+    await skip(item, route, 'STALE_VERSION', 'its lane is past this version', ended('STALE', null))
     return false
   }
 
@@ -96,7 +96,7 @@ export function makeTurns(
       const result = await commits.firmly(work.tenant, [leaseGuard(item), ...guards], writes)
       if (!result.ok && result.guard === 0) return false
       if (!result.ok) continue
-      const facts = { route: route.document.name, work: work.id }
+      const facts = { route: route.document.name, work: work.id, definition: route.hash }
       const message = `${superseded.length} give way to ${survivor}`
       log.control(lineOf('dedupe', 'SUPERSEDED', item.event, { ...facts, message }))
       if (step.step === 'freeze') return true
@@ -121,7 +121,13 @@ export function makeTurns(
       attempt: null,
     })
     if (!settlement.ok) return settlement.why === 'stale'
-    const facts = { route: route.document.name, work: item.work.id, attempt: item.work.attempts, message }
+    const facts = {
+      route: route.document.name,
+      work: item.work.id,
+      definition: route.hash,
+      attempt: item.work.attempts,
+      message,
+    }
     log.control(lineOf('dedupe', action, item.event, facts))
     deps.wake()
     return true
