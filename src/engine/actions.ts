@@ -12,6 +12,7 @@ import type { InternalActions } from './internal.ts'
 import type { Item } from './item.ts'
 import type { Call, InternalCall } from './outcome.ts'
 import type { StoreTime } from './store-time.ts'
+import type { Upserts } from './upserts/index.ts'
 
 export type BuryRoute = (
   item: Item,
@@ -34,9 +35,10 @@ export function makeActions(deps: {
   readonly effects: Effects
   readonly internal: InternalActions
   readonly batches: Batches
+  readonly upserts: Upserts
   readonly bury: BuryRoute
 }): Actions {
-  const { time, effects, internal, batches, bury } = deps
+  const { time, effects, internal, batches, upserts, bury } = deps
 
   const callOut = (call: Call): Promise<void> =>
     call.item.work.losses >= LOSSES_MAX ? effects.poison(call) : effects.run(call)
@@ -74,6 +76,8 @@ export function makeActions(deps: {
           const sent = keyOfGeneration(key, item.work.generation)
           return callOut({ ...call, action, request: action.render(scope, sent) })
         }
+        case 'upsert':
+          return callOut(upserts.callOf(call, action))
         case 'function':
           if (await internal.endKnown(call)) return
           if (await isOver(call, true)) return

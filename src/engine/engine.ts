@@ -46,6 +46,7 @@ import { makeSettler, type Settlement } from './settle.ts'
 import { makeSpread } from './spread.ts'
 import { makeStoreTime } from './store-time.ts'
 import { makeStrays } from './strays.ts'
+import { makeUpserts, releaseLocks } from './upserts/index.ts'
 import { makeWitness } from './witness.ts'
 import { makeWorkActions, type WorkActions } from './work-actions.ts'
 
@@ -126,18 +127,21 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
     vars: config.vars,
     plan: (...args: Parameters<typeof plan>) => plan(...args),
   }
-  const settler = endBatches(makeSettler({ store, commits, ids, failures, lanes, settleBirths }), {
-    store,
-    commits,
-    seal,
-    ids,
-    random,
-    time,
-    log,
-    decisions,
-    vars: config.vars,
-    wake: () => wake(),
-  })
+  const settler = endBatches(
+    releaseLocks(makeSettler({ store, commits, ids, failures, lanes, settleBirths }), { store, commits }),
+    {
+      store,
+      commits,
+      seal,
+      ids,
+      random,
+      time,
+      log,
+      decisions,
+      vars: config.vars,
+      wake: () => wake(),
+    },
+  )
   let open = false
   let claims: Claims | null = null
   const wake = (delayMs = 0) => claims?.wake(delayMs)
@@ -261,7 +265,14 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
     },
     config,
   )
-  const actionsOfRoutes = makeActions({ time, effects, internal, batches, bury: runner.buryRoute })
+  const actionsOfRoutes = makeActions({
+    time,
+    effects,
+    internal,
+    batches,
+    upserts: makeUpserts({ store, clock, http, commits, time, decisions }, config),
+    bury: runner.buryRoute,
+  })
   const intakeItems = makeIntakeItems({
     store,
     log,

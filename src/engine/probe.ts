@@ -8,6 +8,10 @@ import { describe, errorText } from './outcome.ts'
 export type ProbeAnswer =
   | { readonly effect: 'found'; readonly effectRef: string | null }
   | { readonly effect: 'absent' }
+  /** Doing it once more is harmless, and makes sure. */
+  | { readonly effect: 'repeat' }
+  /** Nothing that could be asked would tell. */
+  | { readonly effect: 'unclear' }
   /** Anything else is no answer. */
   | { readonly effect: null; readonly error: string }
 

@@ -5,6 +5,7 @@ import { unreachable } from '../errors/index.ts'
 import { compileShape, compileTemplate, ExpressionError, type Scope } from '../expression/index.ts'
 import type { JsonValue } from '../json/index.ts'
 import { compileHttpAction, type HttpAction, must } from './http.ts'
+import { compileUpsertAction, type UpsertAction } from './upsert.ts'
 
 export interface FunctionAction {
   readonly type: 'function'
@@ -19,7 +20,7 @@ export interface EmitAction {
   render(scope: Scope): { readonly subject: string; readonly data: JsonValue }
 }
 
-export type Action = HttpAction | FunctionAction | EmitAction
+export type Action = HttpAction | FunctionAction | EmitAction | UpsertAction
 
 export function compileAction(document: ActionDocument): Action {
   switch (document.type) {
@@ -48,6 +49,8 @@ export function compileAction(document: ActionDocument): Action {
         },
       }
     }
+    case 'upsert':
+      return compileUpsertAction(document)
     default:
       return unreachable(document)
   }

@@ -82,7 +82,7 @@ function compileProbe(probe: NonNullable<HttpActionDocument['probe']>): NonNulla
   }
 }
 
-function compileRequest(
+export function compileRequest(
   method: string,
   url: string,
   headers: Readonly<Record<string, string>>,

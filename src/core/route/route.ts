@@ -1,7 +1,7 @@
 // A route, compiled: who it listens to, whether it wants an event, under which key, and what it does.
 
-import { type Action, compileAction, must } from '../action/index.ts'
-import { type BatchRules, compileBatch } from '../batch/index.ts'
+import { type Action, compileAction, must, OWN_KEY_PREFIX } from '../action/index.ts'
+import { type BatchRules, batchScope, compileBatch } from '../batch/index.ts'
 import { type DefinitionStatus, hashDocument, type RouteDocument } from '../definition/index.ts'
 import type { Envelope } from '../event/index.ts'
 import { compileCondition, compileExpression, ExpressionError, type Scope } from '../expression/index.ts'
@@ -49,6 +49,12 @@ export function routeScope(event: Envelope, payload: JsonValue, header: JsonValu
  */
 export function itemScope({ each }: Pick<Route, 'each'>, scope: Scope, element: number | null): Scope {
   return each === null || element === null ? scope : { ...scope, [each.as]: each.at(scope, element) }
+}
+
+/** What its action's templates see: of one item that shares its call, a batch of its own stands for the one it will be in. */
+export function callScope(route: Pick<Route, 'batch' | 'each'>, scope: Scope, key: string): Scope {
+  if (route.batch === null) return { ...scope, key }
+  return batchScope([{ key, scope }], key, route.each?.as ?? null)
 }
 
 function envelopeOf(event: Envelope): Envelope {
@@ -111,6 +117,14 @@ function keyText(value: JsonValue): string {
   }
   const text = String(value)
   if (text === '') throw new ExpressionError('type', 'the key is empty', 'key', 'string')
+  if (text.startsWith(OWN_KEY_PREFIX)) {
+    throw new ExpressionError(
+      'type',
+      `the key begins with ${OWN_KEY_PREFIX}, as only the engine's own do`,
+      'key',
+      'string',
+    )
+  }
   if (text.length > KEY_LENGTH_MAX) {
     throw new ExpressionError(
       'bounds',

@@ -127,7 +127,8 @@ export function makeEffects(
   const probe = async (call: Call, entry: LedgerEntry): Promise<Round> => {
     const { item, key } = call
     const answer = await ask(call, entry)
-    if (answer === null) return ends.park(call, entry, CANNOT_ASK)
+    if (answer === null || answer.effect === 'unclear') return ends.park(call, entry, CANNOT_ASK)
+    if (answer.effect === 'repeat') return reserveAndSend(call, entry)
     if (answer.effect === 'found') {
       return ends.finishProved(call, entry, 'probe', scrubOrNull(item.event, answer.effectRef))
     }

@@ -45,7 +45,7 @@ function judgeEntry(entry: LedgerEntry, route: Route, own: WorkRow | null, now: 
     epoch: own?.epoch ?? 0,
     consumer: route.consumer,
     waits: own?.waits ?? 0,
-    abilities: route.action.type === 'http' ? route.action.abilities : NO_ABILITIES,
+    abilities: 'abilities' in route.action ? route.action.abilities : NO_ABILITIES,
     now,
   })
   switch (step.step) {

@@ -2,10 +2,10 @@
 // where it would go. Calls nobody and writes nothing.
 
 import type { StoredEvent } from '../../core/event/index.ts'
-import { ExpressionError } from '../../core/expression/index.ts'
+import { ExpressionError, type Scope } from '../../core/expression/index.ts'
 import { JsonError, parseJson } from '../../core/json/index.ts'
 import type { LedgerEntry } from '../../core/ledger/index.ts'
-import { itemScope, type Route, routeScope, type Vars } from '../../core/route/index.ts'
+import { callScope, itemScope, type Route, routeScope, type Vars } from '../../core/route/index.ts'
 import { parsePayload } from '../../core/sensitive/index.ts'
 import type { WorkRow } from '../../core/work/index.ts'
 import type { Store } from '../../ports/store.ts'
@@ -72,7 +72,7 @@ export async function judgeRun(
     if (said.verdict !== 'would-call' && repeats === null)
       return { verdict: 'would-wait', reason: said.reason, call: null }
     const { action, document } = route
-    const host = action.type === 'http' ? hostOf(action.render({ ...scope, key }, key).url) : null
+    const host = hostCalled(route, scope, key)
     const perMinute = document.rateLimit?.perMinute ?? null
     const call = host === null ? null : { host, route: document.name, perMinute }
     const does = `${host === null ? `runs ${action.type}` : `calls ${host}`}${again(repeats)}`
@@ -149,4 +149,11 @@ export function addUp(seen: readonly Pick<Judged, 'verdict' | 'call'>[]): Sums {
   }
   const cost = [...costs.values()].sort((a, b) => (b.minutes ?? 0) - (a.minutes ?? 0) || b.calls - a.calls)
   return { totals, calls, cost }
+}
+
+function hostCalled(route: Route, scope: Scope, key: string): string | null {
+  const { action } = route
+  const seen = callScope(route, scope, key)
+  if (action.type === 'http') return hostOf(action.render(seen, key).url)
+  return action.type === 'upsert' ? hostOf(action.find.render(action.scopeOf(seen)).url) : null
 }

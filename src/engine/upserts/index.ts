@@ -1,0 +1,2 @@
+export { freeLocks, releaseLocks } from './locks.ts'
+export { makeUpserts, type Upserts } from './upserts.ts'
