@@ -33,7 +33,9 @@ export function makeWitness(deps: {
       const { tenant, id, epoch } = item.work
       // A function goes on with what its effect gave; a call of a route is over with it.
       const goesOn = route.action.type === 'function'
-      const evidence = acknowledgement(epoch, effectRef, goesOn ? result : null)
+      // The members of a batch are told by its answer.
+      const isNeeded = goesOn || item.work.kind === 'batch'
+      const evidence = acknowledgement(epoch, effectRef, isNeeded ? result : null)
       await commits.firmly(tenant, [], [{ w: 'ledger.observe', key, evidence }])
       const done = settleLedger(key, 'done', 'acknowledged', effectRef, result)
       await commits.firmly(tenant, [{ g: 'ledger', key, state: 'unknown', work: id, epoch }], [done])

@@ -1,0 +1,190 @@
+// Deliberate repetitions: a new generation of a key, beside which the earlier ones stay.
+import { describe, expect, test } from 'vitest'
+import type { RouteDocument } from '../../core/definition/index.ts'
+import { DEFAULT_TENANT, type WorkId } from '../../core/ids/index.ts'
+import {
+  accept,
+  CREATED,
+  HTTP,
+  makeWorld,
+  type Node,
+  ROUTE,
+  SOURCE,
+  type World,
+  workOf,
+} from '../world.fixture.ts'
+
+const KEY = 'BOOK:o1'
+
+/** A repetition as a replay makes it: work of the same event under the next generation. */
+async function repeat(
+  world: World,
+  node: Node,
+  eventId: Awaited<ReturnType<typeof accept>>,
+  generation: number,
+) {
+  const work = await workOf(world, eventId)
+  const id = `wrk_again-${generation}` as WorkId
+  const added = world.store.commit({
+    tenant: DEFAULT_TENANT,
+    guards: [],
+    writes: [
+      {
+        w: 'work.add',
+        work: {
+          id,
+          kind: 'route',
+          consumer: work.consumer,
+          definition: work.definition,
+          codeHash: work.codeHash,
+          eventId,
+          expiresInMs: 600_000,
+          replayOf: null,
+          generation,
+        },
+        lease: null,
+        delayMs: 0,
+      },
+    ],
+  })
+  await world.pass(2_000)
+  await added
+  expect(node.engine.health().alive).toBe(true)
+  return id
+}
+
+describe('a forced repetition', () => {
+  test('[GE1] makes the effect once more under its own row, and the earlier one stays', async () => {
+    const world = makeWorld(() => CREATED)
+    const node = await world.node()
+    const eventId = await accept(world, node)
+    const id = await repeat(world, node, eventId, 2)
+    expect(await world.reads.work(id)).toMatchObject({ state: 'done' })
+    expect(world.calls).toHaveLength(2)
+    expect(await world.reads.ledgerHistory(KEY)).toMatchObject([
+      { generation: 1, state: 'done' },
+      { generation: 2, state: 'done', work: id },
+    ])
+  })
+
+  test('[GE2] is another effect to the vendor: its key has the number behind it', async () => {
+    const world = makeWorld(() => CREATED)
+    const node = await world.node({
+      documents: [SOURCE, { ...ROUTE, do: { ...HTTP, body: { ref: '{{ key }}' } } }],
+    })
+    const eventId = await accept(world, node)
+    await repeat(world, node, eventId, 2)
+    expect(world.calls.map(({ request }) => request.headers['idempotency-key'])).toEqual([KEY, `${KEY}#2`])
+    expect(world.calls[1]!.request.body).toBe(`{"ref":"${KEY}#2"}`)
+  })
+
+  test('[GE3] waits while the outcome of the one before is open', async () => {
+    const world = makeWorld()
+    const node = await world.node()
+    const eventId = await accept(world, node)
+    const id = await repeat(world, node, eventId, 2)
+    expect(world.calls).toHaveLength(1)
+    expect(await world.reads.work(id)).toMatchObject({
+      state: 'ready',
+      lastError: 'another item holds the key',
+    })
+    world.calls[0]!.answer(CREATED)
+    await world.pass(5_000)
+    expect(world.calls).toHaveLength(2)
+  })
+
+  test('[GE4] a second item of one generation is a repetition of that one, and points to it', async () => {
+    const world = makeWorld(() => CREATED)
+    const node = await world.node()
+    const eventId = await accept(world, node)
+    await repeat(world, node, eventId, 2)
+    const again = await accept(world, node, { kind: 'paid', id: 'other', order: 'o1' })
+    expect(world.calls).toHaveLength(2)
+    expect(await workOf(world, again)).toMatchObject({ state: 'skipped', effectRef: 'v1' })
+  })
+
+  test.each([
+    ['a function', { type: 'function', name: 'count', codeHash: '', with: null, timeoutMs: 1_000 }],
+    ['an emitted event', { type: 'emit', subject: 'shop.events.booked', data: null }],
+  ] as const)('[GE1] %s is repeated too', async (_name, action) => {
+    let runs = 0
+    const world = makeWorld()
+    const route: RouteDocument = { ...ROUTE, do: action }
+    const node = await world.node({
+      documents: [SOURCE, route],
+      functions: {
+        count: () => {
+          runs += 1
+          return null
+        },
+      },
+    })
+    const eventId = await accept(world, node)
+    await repeat(world, node, eventId, 2)
+    expect(await world.reads.ledgerHistory(KEY)).toMatchObject([{ generation: 1 }, { generation: 2 }])
+    const caused = await world.reads.causedBy(eventId, 10)
+    expect(action.type === 'emit' ? caused.length : runs).toBe(2)
+  })
+})
+
+describe('a dedupe hit', () => {
+  test('[GE5] is skipped and logged, points to the first effect, and reserves nothing', async () => {
+    const world = makeWorld(() => ({ ...CREATED, body: '{}' }))
+    const node = await world.node()
+    const first = await accept(world, node)
+    const commits: string[][] = []
+    node.faults.commit = async (commit, pass) => {
+      const result = await pass()
+      if (result.ok) commits.push(commit.writes.map(({ w }) => w))
+      return result
+    }
+    const second = await accept(world, node, { kind: 'paid', id: 'd2', order: 'o1' })
+    expect(await workOf(world, second)).toMatchObject({
+      state: 'skipped',
+      effectRef: (await workOf(world, first)).id,
+    })
+    expect(node.log.controls.filter(({ action }) => action === 'DEDUPE_HIT')).toMatchObject([
+      { point: 'dedupe', idempotencyKey: KEY },
+    ])
+    // Its acceptance and its end: nothing was reserved in vain.
+    expect(commits).toEqual([['event.append', 'work.add'], ['work.settle']])
+    expect(await world.reads.ledger(KEY)).toMatchObject({ state: 'done', result: expect.any(String) })
+  })
+})
+
+test('[GE6] a vendor that drops the answer has one effect after a probe', async () => {
+  const probe = {
+    method: 'GET',
+    url: 'https://vendor.example/find?ref={{ key }}',
+    headers: {},
+    found: 'result.status == 200',
+    afterMs: 1_000,
+  }
+  const world = makeWorld((request) =>
+    request.method === 'GET'
+      ? { ...CREATED, status: 200 }
+      : { kind: 'failed', sent: 'maybe', code: 'reset', message: 'gone', durationMs: 1 },
+  )
+  const node = await world.node({ documents: [SOURCE, { ...ROUTE, do: { ...HTTP, probe } }] })
+  const eventId = await accept(world, node)
+  await world.pass(60_000)
+  expect(world.calls.filter(({ request }) => request.method === 'POST')).toHaveLength(1)
+  expect(await workOf(world, eventId)).toMatchObject({ state: 'done' })
+  expect(await world.reads.ledger(KEY)).toMatchObject({ state: 'done', proof: 'probe' })
+})
+
+test('[GE6] and is parked, with one call, where no probe exists', async () => {
+  const world = makeWorld(() => ({
+    kind: 'failed',
+    sent: 'maybe',
+    code: 'reset',
+    message: 'gone',
+    durationMs: 1,
+  }))
+  const node = await world.node()
+  const eventId = await accept(world, node)
+  await world.pass(600_000)
+  expect(world.calls).toHaveLength(1)
+  expect(await workOf(world, eventId)).toMatchObject({ state: 'parked', class: 'unknown' })
+  expect(await world.reads.ledger(KEY)).toMatchObject({ state: 'unknown' })
+})
