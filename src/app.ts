@@ -204,6 +204,8 @@ export async function startApp(options: AppOptions): Promise<App> {
         node: nodeName(config, options.env) as NodeId,
         leaseMs: config.leaseMs,
         concurrency: config.concurrency,
+        escalateAfterMs: config.escalateAfterMs,
+        canonicalRetentionMs: config.canonicalRetentionMs,
         ledgerRetentionMs: config.ledgerRetentionMs,
         replayReadyPerMinute: config.replayReadyPerMinute,
       },
@@ -568,6 +570,7 @@ function makeApi(
     deadLetters: behind(gate, pick(engine, ['ready', 'discard', 'edit', 'replay'])),
     work: behind(gate, pick(engine, ['resolve', 'probe', 'retry', 'cancel', 'allowed'])),
     replays: behind(gate, engine.replays),
+    escalations: behind(gate, engine.escalations),
     async health() {
       if (!gate.isOpen) return { ready: false, reasons: ['the node is starting'] }
       const reasons: string[] = []

@@ -19,6 +19,8 @@ interface Rows {
   readonly letter: string
   readonly key: string
   readonly replay: string
+  readonly failure: string
+  readonly escalation: string
   readonly version: number
 }
 
@@ -111,6 +113,9 @@ beforeAll(async () => {
   }
   const work = async () => (await ask('GET', '/v1/work', owner)).items
   while ((await work()).some(({ state }: { state: string }) => state === 'ready' || state === 'leased'));
+  // Announcing them makes events, some time later.
+  const escalations = async () => (await ask('GET', '/v1/escalations', owner)).items
+  while ((await escalations()).some(({ isAnnounced }: { isAnnounced: boolean }) => !isAnnounced));
   rows = {
     event: done.event,
     done: done.work,
@@ -119,6 +124,8 @@ beforeAll(async () => {
     letter: letterOf(dead.work),
     key: made.id,
     replay: replayId,
+    failure: (await ask('GET', '/v1/failures', owner)).items[0].id,
+    escalation: (await escalations())[0].id,
     version: applied.version,
   }
 })
@@ -171,6 +178,9 @@ const RECIPES: Readonly<Record<string, () => Recipe | readonly Recipe[]>> = {
   ],
   listUnmatched: () => ({ status: 200 }),
   listRejections: () => [{ status: 200 }, { status: 200, query: `?source=${MARK}_shop` }],
+  listPace: () => ({ status: 200 }),
+  getPace: () => ({ status: 404, params: { route: `${MARK}_nowhere` } }),
+  closeCircuit: () => ({ status: 404, params: { route: `${MARK}_nowhere` }, body: { reason } }),
   getEvent: () => ({ status: 404, params: { id: rows.event } }),
   getEventBody: () => ({ status: 404, params: { id: rows.event } }),
   replayEvents: () => [
@@ -184,6 +194,8 @@ const RECIPES: Readonly<Record<string, () => Recipe | readonly Recipe[]>> = {
   resolveWork: () => ({ status: 404, params: { id: rows.parked }, body: { as: 'done', reason } }),
   probeWork: () => ({ status: 404, params: { id: rows.parked }, body: { reason } }),
   retryWork: () => ({ status: 404, params: { id: rows.parked }, body: { reason } }),
+  listHeldLanes: () => ({ status: 200 }),
+  leaveLane: () => ({ status: 404, params: { id: rows.parked }, body: { reason } }),
   cancelWork: () => ({ status: 404, params: { id: rows.parked }, body: { reason } }),
   listLedger: () => [{ status: 200 }, { status: 200, query: `?key=${MARK}:${MARK}-done` }],
   listDeadLetters: () => ({ status: 200 }),
@@ -198,6 +210,11 @@ const RECIPES: Readonly<Record<string, () => Recipe | readonly Recipe[]>> = {
     { status: 202, body: { filter: { ids: [rows.letter] } } },
     { status: 404, body: { filter: { state: 'open' } } },
   ],
+  listFailures: () => [{ status: 200 }, { status: 200, query: `?consumer=${MARK}_book` }],
+  getFailure: () => ({ status: 404, params: { id: rows.failure } }),
+  listEscalations: () => ({ status: 200 }),
+  getEscalation: () => ({ status: 404, params: { id: rows.escalation } }),
+  acknowledgeEscalation: () => ({ status: 404, params: { id: rows.escalation }, body: { note: 'mine' } }),
   listReplays: () => ({ status: 200 }),
   getReplay: () => ({ status: 404, params: { id: rows.replay } }),
   cancelReplay: () => ({ status: 404, params: { id: rows.replay }, body: {} }),
@@ -251,6 +268,8 @@ async function victimsRows() {
     work: own(dump.work),
     ledger: own(dump.ledger),
     deadLetters: own(dump.deadLetters),
+    failures: own(dump.failures),
+    escalations: own(dump.escalations),
     // What was refused is written by itself, some seconds later.
     records: own(dump.records.filter(({ kind }) => kind !== 'rejection')),
   }

@@ -7,8 +7,11 @@ import { addDeadLetterCommands } from './commands/dead-letters.ts'
 import { addDefinitionCommands } from './commands/definitions.ts'
 import { addDemoCommand } from './commands/demo.ts'
 import { addEventCommands } from './commands/events.ts'
+import { addFailureCommands } from './commands/failures.ts'
+import { addLedgerCommands } from './commands/ledger.ts'
 import { addListenCommand } from './commands/listen.ts'
 import { addLogCommand } from './commands/logs.ts'
+import { addPaceCommands } from './commands/pace.ts'
 import { addReplayCommands } from './commands/replay.ts'
 import { addSendCommand } from './commands/send.ts'
 import { addSourceCommands } from './commands/sources.ts'
@@ -47,9 +50,12 @@ export function makeProgram(cli: Cli): Command {
   addSourceCommands(program, cli)
   addEventCommands(program, cli)
   addWorkCommands(program, cli)
+  addLedgerCommands(program, cli)
+  addPaceCommands(program, cli)
   addTryCommand(program, cli)
   program.commandsGroup('What failed:')
   addDeadLetterCommands(program, cli)
+  addFailureCommands(program, cli)
   addReplayCommands(program, cli)
   program.commandsGroup('Access:')
   addSecretCommands(program, cli)

@@ -30,7 +30,7 @@ import { type Item, makeItem } from './item.ts'
 import { type LaneActions, makeLaneActions, makeTurns } from './lanes/index.ts'
 import { makeLease } from './lease.ts'
 import { type Meter, makeMeter } from './meter.ts'
-import { followPace, makePace } from './pace/index.ts'
+import { followPace, makePace, makePaceActions, type PaceActions } from './pace/index.ts'
 import { bornRow, type EventPlan, type PlanDeps, planEvent, receivedEvent } from './plan.ts'
 import { tellPlan } from './plan-told.ts'
 import { makePool } from './pool.ts'
@@ -67,6 +67,8 @@ export interface Engine extends DeadLetterActions, WorkActions {
   readonly definitions: Definitions
   /** Who holds others up, and letting them go on. */
   readonly lanes: LaneActions
+  /** When the work of routes may run. */
+  readonly pace: PaceActions
   /** What would happen, and why something did. */
   readonly inspect: Inspect
   /** Puts a tenant's definitions in force as its folder's, all of them: what is not among them goes. */
@@ -462,6 +464,7 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
     replays: bulk,
     lanes: makeLaneActions({ store, log, commits, wake }),
     definitions,
+    pace: makePaceActions({ store, log, registry, pace }),
     inspect,
     apply: (tenant, documents) =>
       definitions.apply(tenant, {

@@ -5,6 +5,7 @@ export { type Engine, type EngineHealth, makeEngine } from './engine.ts'
 export type { Change, Feed } from './feed.ts'
 export type { Accepted, Received } from './intake.ts'
 export type { Meter, Stats } from './meter.ts'
+export type { PaceActions, PaceView } from './pace/index.ts'
 export type { RejectionPage, Rejections } from './rejections.ts'
 export type { DeadLetterActions } from './replay.ts'
 export {

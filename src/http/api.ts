@@ -50,6 +50,12 @@ export interface HttpApi {
   readonly deadLetters: DeadLetterActions
   readonly work: WorkActions
   readonly replays: BulkReplays
+  /** What people do about failures that they were told of. */
+  readonly escalations: Engine['escalations']
+  /** Who holds others up. */
+  readonly lanes: Engine['lanes']
+  /** When the work of routes may run. */
+  readonly pace: Engine['pace']
   readonly access: Access
   readonly definitions: Pick<
     Definitions,

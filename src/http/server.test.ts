@@ -51,6 +51,7 @@ function makeWorld(over: Partial<HttpApi> = {}, closeMs = 1_000) {
     receive: async () => ({ eventId: 'evt_new' as EventId, duplicate: false }),
     refused: () => {},
     rejections: { list: async () => ({ items: [], counts: [], nextCursor: null }) },
+    pace: {} as HttpApi['pace'],
     publish: async () => [],
     reads: (tenant) => store.forTenant(tenant),
     deadLetters: {
@@ -65,6 +66,12 @@ function makeWorld(over: Partial<HttpApi> = {}, closeMs = 1_000) {
         return { workId: 'wrk_replay' as WorkId }
       },
     },
+    escalations: {
+      acknowledge: async (...args) => {
+        calls.push(['acknowledge', ...args])
+        return { id: args[1] } as never
+      },
+    },
     work: {
       resolve: async (...args) => void calls.push(['resolve', ...args]),
       probe: async (...args) => void calls.push(['probe', ...args]),
@@ -73,6 +80,7 @@ function makeWorld(over: Partial<HttpApi> = {}, closeMs = 1_000) {
       allowed: async () => ['retry'],
     },
     replays: {} as HttpApi['replays'],
+    lanes: {} as HttpApi['lanes'],
     access: makeAccess({ store, clock, random, log, adminKey: KEY }),
     secrets: makeLocalVault({ store, clock, random, log, keys: makeMasterKeys(new Uint8Array(32)) }),
     demo: makeDemoApi(null, async () => false),

@@ -29,10 +29,13 @@ import { addDefinitionRoutes } from './routes-definitions.ts'
 import { addDemoRoutes } from './routes-demo.ts'
 import { addEventReplayRoutes } from './routes-event-replays.ts'
 import { addEventRoutes } from './routes-events.ts'
+import { addFailureRoutes } from './routes-failures.ts'
 import { addHealthRoutes } from './routes-health.ts'
 import { addKeyRoutes, addTenantRoutes } from './routes-keys.ts'
+import { addLaneRoutes } from './routes-lanes.ts'
 import { addLedgerRoutes } from './routes-ledger.ts'
 import { addOverviewRoutes } from './routes-overview.ts'
+import { addPaceRoutes } from './routes-pace.ts'
 import { addPublishRoutes } from './routes-publish.ts'
 import { addRejectionRoutes } from './routes-rejections.ts'
 import { addReplayRoutes } from './routes-replays.ts'
@@ -159,10 +162,13 @@ export function makeHttpServer(api: HttpApi, options: HttpServerOptions): HttpSe
       addPublishRoutes(scope, api, limits)
       addEventRoutes(scope, api, log)
       addRejectionRoutes(scope, api)
+      addPaceRoutes(scope, api)
       addCatalogRoutes(scope, api)
       addWorkRoutes(scope, api)
+      addLaneRoutes(scope, api)
       addDeadLetterRoutes(scope, api, limits, log)
       addReplayRoutes(scope, api)
+      addFailureRoutes(scope, api)
       addLedgerRoutes(scope, api)
       addEventReplayRoutes(scope, api, log)
       addOverviewRoutes(scope, api)

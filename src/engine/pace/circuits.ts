@@ -24,7 +24,7 @@ import type { EventPlan, PlanEvent } from '../event-plan.ts'
 import { canonicalEvent } from '../failures/index.ts'
 import type { Item } from '../item.ts'
 import type { StoreTime } from '../store-time.ts'
-import { nameOf } from './names.ts'
+import { holdOf, nameOf } from './names.ts'
 
 /** As it is kept under the route's consumer; absent: closed. */
 interface CircuitRecord extends BrokenCircuit {
@@ -41,8 +41,8 @@ interface Known {
   version: number
   /** Until when this node may try one. */
   mineUntil: Instant | null
-  /** The try under way. */
-  tried: Item | null
+  /** The hold of the item that is tried now. */
+  tried: string | null
   /** Writes go one after the other. */
   writing: Promise<void>
   /** When it was last written, by the count of writes: what was read before that says nothing of it. */
@@ -264,12 +264,12 @@ export function makeCircuits(
     claimed(item) {
       const { tenant, consumer } = item.work
       const known = broken === 0 ? undefined : all.get(nameOf(tenant, consumer))
-      if (known !== undefined && known.mineUntil !== null && known.tried === null) known.tried = item
+      if (known !== undefined && known.mineUntil !== null && known.tried === null) known.tried = holdOf(item)
     },
-    isTry: ({ work }) => all.get(nameOf(work.tenant, work.consumer))?.tried?.work.id === work.id,
+    isTry: (item) => all.get(nameOf(item.work.tenant, item.work.consumer))?.tried === holdOf(item),
     finished(item) {
       const known = broken === 0 ? undefined : all.get(nameOf(item.work.tenant, item.work.consumer))
-      if (known?.tried !== item) return
+      if (known === undefined || known.tried !== holdOf(item)) return
       known.tried = null
       deps.wake()
     },
@@ -281,7 +281,7 @@ export function makeCircuits(
       const known = find(tenant, consumer)
       const change = step(
         known,
-        { type: 'told', at: time.now(), class: failureClass, isTry: known.tried === item },
+        { type: 'told', at: time.now(), class: failureClass, isTry: known.tried === holdOf(item) },
         route,
       )
       if (change === null) return

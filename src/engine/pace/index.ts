@@ -1,3 +1,4 @@
+export { makePaceActions, type PaceActions, type PaceView } from './actions.ts'
 export { followPace } from './follow.ts'
 export { nameOf } from './names.ts'
-export { makePace, type Offer, type Pace, type RoutePace } from './pace.ts'
+export { makePace, type Pace } from './pace.ts'

@@ -2,10 +2,16 @@
 
 import type { TenantId } from '../../core/ids/index.ts'
 import type { Route } from '../../core/route/index.ts'
+import type { Item } from '../item.ts'
 
 /** No tenant's name has a slash. */
 export function nameOf(tenant: TenantId, name: string): string {
   return `${tenant}/${name}`
+}
+
+/** One hold of an item: whoever passes it on may pass a copy. */
+export function holdOf({ work }: Pick<Item, 'work'>): string {
+  return `${work.id} ${work.epoch}`
 }
 
 const FIXED_HOST = /^https?:\/\/([^/?#{}]+)(?:[/?#]|$)/i

@@ -20,7 +20,7 @@ import type { StoreTime } from '../store-time.ts'
 import { makeCircuits } from './circuits.ts'
 import { makeDrains } from './drains.ts'
 import { makeHosts } from './hosts.ts'
-import { fixedHostOf, nameOf } from './names.ts'
+import { fixedHostOf, holdOf, nameOf } from './names.ts'
 import { makeRates } from './rates.ts'
 
 export type Offer =
@@ -87,11 +87,11 @@ export function makePace(
   const hosts = makeHosts(deps)
   const rates = makeRates(deps)
   const drains = makeDrains(deps)
-  const tickets = new Map<Item, Ticket>()
+  const tickets = new Map<string, Ticket>()
   /** Of routes with a limit. */
   const running = new Map<string, number>()
   /** Who asked a host that is not open. */
-  const entered = new Map<Item, string>()
+  const entered = new Map<string, string>()
 
   const offer: Pace['offer'] = (tenant, consumer) => {
     const route = registry.route(tenant, consumer)
@@ -155,7 +155,7 @@ export function makePace(
       if (!isFree) return { delayMs: SHORT_WAIT_MS, why: 'too many calls of its route failed' }
     }
     const { rateLimit } = route.document
-    const ticket = tickets.get(item)
+    const ticket = tickets.get(holdOf(item))
     const needsToken =
       rateLimit !== undefined && (ticket === undefined || !ticket.hasToken || ticket.isCalled)
     if (needsToken && rates.room(tenant, consumer, rateLimit) === 0) {
@@ -170,21 +170,21 @@ export function makePace(
         const delayMs = Math.max(SHORT_WAIT_MS, (opensAt ?? 0) - time.now())
         return { delayMs, why: `${name} asked to be left alone for a while` }
       }
-      entered.set(item, name)
+      entered.set(holdOf(item), name)
     }
     if (needsToken) {
       const own: Ticket = ticket ?? { route, isCounted: false, hasToken: false, isCalled: false }
       own.isCalled = false
       takeToken(item, route, own)
-      tickets.set(item, own)
+      tickets.set(holdOf(item), own)
     }
     return null
   }
 
   const leaveHost = (item: Item) => {
-    const host = entered.get(item)
+    const host = entered.get(holdOf(item))
     if (host === undefined) return
-    entered.delete(item)
+    entered.delete(holdOf(item))
     hosts.leave(item, host)
   }
 
@@ -216,7 +216,7 @@ export function makePace(
       const limit = limitOf(route)
       if (rateLimit === undefined && drain === undefined && limit === null) return
       const ticket: Ticket = { route, isCounted: true, hasToken: false, isCalled: false }
-      tickets.set(item, ticket)
+      tickets.set(holdOf(item), ticket)
       // Of a batch the call itself takes one, and not each of its members.
       if (batch === undefined) takeToken(item, route, ticket)
       const name = nameOf(tenant, consumer)
@@ -226,9 +226,9 @@ export function makePace(
       const { tenant, consumer } = item.work
       leaveHost(item)
       circuits.finished(item)
-      const ticket = tickets.size === 0 ? undefined : tickets.get(item)
+      const ticket = tickets.size === 0 ? undefined : tickets.get(holdOf(item))
       if (ticket === undefined) return false
-      tickets.delete(item)
+      tickets.delete(holdOf(item))
       const { rateLimit, drain } = ticket.route.document
       let isFreed = false
       if (rateLimit !== undefined && ticket.hasToken && !ticket.isCalled) {
@@ -255,11 +255,11 @@ export function makePace(
     mayCall,
     unused: (item) => leaveHost(item),
     told({ item, route, host, class: told, retryAfterMs }) {
-      const ticket = tickets.size === 0 ? undefined : tickets.get(item)
+      const ticket = tickets.size === 0 ? undefined : tickets.get(holdOf(item))
       if (ticket !== undefined) ticket.isCalled = true
       if (host !== null) {
         const name = host.toLowerCase()
-        entered.delete(item)
+        entered.delete(holdOf(item))
         if (told === 'rate_limited') hosts.limited(item, name, retryAfterMs)
         else hosts.answered(item, name)
       }

@@ -33,6 +33,15 @@ export type Change = {
   readonly id: string
   readonly state: 'open' | 'ready_to_replay' | 'replaying' | 'resolved' | 'discarded'
 } | {
+  readonly type: 'failure'
+  readonly id: string
+  readonly state: 'open' | 'resolved' | 'escalated'
+} | {
+  readonly type: 'escalation'
+  /** null: of whichever is raised for the cause. */
+  readonly id: string | null
+  readonly cause: string | null
+} | {
   readonly type: 'definitions'
   readonly version: number
 } | {
@@ -75,7 +84,7 @@ export type DeadLetter = {
   readonly id: string
   readonly state: 'open' | 'ready_to_replay' | 'replaying' | 'resolved' | 'discarded'
   readonly class: 'transient' | 'rate_limited' | 'auth' | 'config' | 'validation' | 'poison' | 'unknown'
-  readonly reason: 'cap_reached' | 'expired' | 'crash_loop' | 'unparseable' | 'rejected' | 'definition_missing' | 'config_missing'
+  readonly reason: 'cap_reached' | 'expired' | 'crash_loop' | 'unparseable' | 'rejected' | 'definition_missing' | 'config_missing' | 'ambiguous_routes' | 'too_many_elements'
   readonly reportedAs: 'TRANSIENT' | 'PERMANENT' | 'DATA_QUALITY'
   readonly severity: string
   readonly consumer: {
@@ -93,6 +102,10 @@ export type DeadLetter = {
   readonly updatedAt: string
   readonly key?: string
   readonly runbook?: string
+  /** The failure that it stands for. */
+  readonly failureId?: string
+  /** How far it came: `match`, `key`, `call`, `probe`, `function`, `effect <name>`, `batch` … */
+  readonly step?: string
 }
 
 /** A dead letter with its event and its tries. */
@@ -100,7 +113,7 @@ export type DeadLetterDetail = {
   readonly id: string
   readonly state: 'open' | 'ready_to_replay' | 'replaying' | 'resolved' | 'discarded'
   readonly class: 'transient' | 'rate_limited' | 'auth' | 'config' | 'validation' | 'poison' | 'unknown'
-  readonly reason: 'cap_reached' | 'expired' | 'crash_loop' | 'unparseable' | 'rejected' | 'definition_missing' | 'config_missing'
+  readonly reason: 'cap_reached' | 'expired' | 'crash_loop' | 'unparseable' | 'rejected' | 'definition_missing' | 'config_missing' | 'ambiguous_routes' | 'too_many_elements'
   readonly reportedAs: 'TRANSIENT' | 'PERMANENT' | 'DATA_QUALITY'
   readonly severity: string
   readonly consumer: {
@@ -118,6 +131,10 @@ export type DeadLetterDetail = {
   readonly updatedAt: string
   readonly key?: string
   readonly runbook?: string
+  /** The failure that it stands for. */
+  readonly failureId?: string
+  /** How far it came: `match`, `key`, `call`, `probe`, `function`, `effect <name>`, `batch` … */
+  readonly step?: string
   readonly history: readonly Attempt[]
   readonly event: Envelope | null
 }
@@ -125,7 +142,7 @@ export type DeadLetterDetail = {
 /** Dead letters of one consumer that failed alike. */
 export type DeadLetterGroup = {
   readonly class: 'transient' | 'rate_limited' | 'auth' | 'config' | 'validation' | 'poison' | 'unknown'
-  readonly reason: 'cap_reached' | 'expired' | 'crash_loop' | 'unparseable' | 'rejected' | 'definition_missing' | 'config_missing'
+  readonly reason: 'cap_reached' | 'expired' | 'crash_loop' | 'unparseable' | 'rejected' | 'definition_missing' | 'config_missing' | 'ambiguous_routes' | 'too_many_elements'
   readonly reportedAs: 'TRANSIENT' | 'PERMANENT' | 'DATA_QUALITY'
   readonly consumer: {
     readonly kind: string
@@ -165,6 +182,35 @@ export type Envelope = {
   /** Why the payload is not shown: it is sealed and does not open. */
   readonly unreadable?: string
   readonly data: unknown
+}
+
+/** Failures of one cause, shown to people until somebody acknowledges them. */
+export type Escalation = {
+  readonly id: string
+  readonly state: 'raised' | 'acknowledged'
+  /** What its failures have in common. */
+  readonly cause: string
+  readonly class: 'transient' | 'rate_limited' | 'auth' | 'config' | 'validation' | 'poison' | 'unknown'
+  readonly reason: string
+  readonly reportedAs: 'TRANSIENT' | 'PERMANENT' | 'DATA_QUALITY'
+  readonly severity: string
+  readonly consumer: {
+    readonly kind: string
+    readonly name: string
+  }
+  /** How many failures it stands for. */
+  readonly count: number
+  /** As the latest of them says it. */
+  readonly lastError: string
+  /** The latest of them; null: it is about the consumer. */
+  readonly workId: string | null
+  /** Its event is out. */
+  readonly isAnnounced: boolean
+  readonly acknowledgedBy: string | null
+  readonly note: string | null
+  readonly createdAt: string
+  readonly updatedAt: string
+  readonly runbook?: string
 }
 
 /** An accepted event, as lists show it. */
@@ -235,7 +281,26 @@ export type EventReplayPreview = {
       readonly name: string
       readonly verdict: 'would-skip' | 'would-call' | 'would-differ' | 'would-wait' | 'would-fail'
       readonly reason: string
-      readonly diff?: readonly string[]
+      /** What is other than when it was tried before. Sensitive values are hidden. */
+      readonly diff?: readonly ({
+        readonly of: 'definition' | 'code' | 'payload'
+        /** The first 50; none where what was before is not in the store any more. */
+        readonly changes: readonly ({
+          /** Empty: all of it. */
+          readonly path: string
+          /** As JSON text; null: it was not there. */
+          readonly before: string | null
+          /** As JSON text; null: it is not there any more. */
+          readonly after: string | null
+        })[]
+      })[]
+      /** With would-skip: the effect that is there. */
+      readonly effect?: {
+        readonly key: string
+        readonly generation: number
+        readonly workId: string
+        readonly effectRef: string | null
+      }
     })[]
   })[]
   /** Of the consumers in `items`. */
@@ -248,10 +313,48 @@ export type EventReplayPreview = {
   }
   /** How many calls each host would get, for `items`. */
   readonly calls: Readonly<Record<string, number>>
+  /** What these calls take of the rate limits. */
+  readonly cost: readonly ({
+    readonly host: string
+    readonly route: string
+    readonly calls: number
+    /** The route’s rate limit; null: it has none. */
+    readonly perMinute: number | null
+    /** How long the calls take at that rate. */
+    readonly minutes: number | null
+  })[]
   /** How many events the filter finds in all. */
   readonly matched: number
   /** There are more events than `items`. */
   readonly isCapped: boolean
+}
+
+/** What went wrong with a work item, until it is resolved or escalated. */
+export type Failure = {
+  readonly id: string
+  readonly state: 'open' | 'resolved' | 'escalated'
+  readonly class: 'transient' | 'rate_limited' | 'auth' | 'config' | 'validation' | 'poison' | 'unknown'
+  /** Why nobody tries any more; null while somebody does. */
+  readonly reason: string | null
+  readonly reportedAs: 'TRANSIENT' | 'PERMANENT' | 'DATA_QUALITY'
+  readonly severity: string
+  readonly consumer: {
+    readonly kind: string
+    readonly name: string
+  }
+  readonly eventId: string
+  /** The item that failed last: a replay goes on with the failure. */
+  readonly workId: string
+  readonly attempts: number
+  readonly lastError: string
+  /** null: not by itself. */
+  readonly willRetryAt: string | null
+  /** That of its escalation. */
+  readonly cause: string | null
+  readonly correlationId: string
+  readonly createdAt: string
+  readonly updatedAt: string
+  readonly key?: string
 }
 
 /** An idempotency key and what became of its effect. */
@@ -269,6 +372,18 @@ export type LedgerEntry = {
   readonly createdAt: string
   readonly proof?: string
   readonly settledAt?: string
+  /** In lists: the work item that made the effect, as it is now; null: it is gone. */
+  readonly work?: {
+    readonly id: string
+    readonly state: 'ready' | 'waiting' | 'leased' | 'done' | 'skipped' | 'merged' | 'parked' | 'dead' | 'cancelled'
+    readonly key: string | null
+  } | {
+    readonly id: string
+    readonly state: 'ready' | 'waiting' | 'leased' | 'done' | 'skipped' | 'merged' | 'parked' | 'dead' | 'cancelled'
+    readonly key: string | null
+  }
+  /** In lists: what may be done about `work` now. `done` and `released` are `resolve` with that word. */
+  readonly actions?: readonly ('done' | 'released' | 'probe' | 'retry' | 'cancel')[]
 }
 
 /** A refusal (RFC 9457). */
@@ -279,7 +394,7 @@ export type Problem = {
   readonly status: number
   /** What was wrong in this case. */
   readonly detail: string
-  readonly code: 'unknown_source' | 'source_disabled' | 'address_refused' | 'handshake_refused' | 'rate_limited' | 'signature_missing' | 'signature_wrong' | 'signature_expired' | 'secret_missing' | 'not_json' | 'duplicate_key' | 'body_unreadable' | 'too_deep' | 'unnamed_event' | 'event_invalid' | 'body_too_large' | 'headers_too_large' | 'request_timeout' | 'wrong_type' | 'not_authenticated' | 'not_allowed' | 'wrong_origin' | 'limited' | 'secret_unreadable' | 'not_found' | 'method_not_allowed' | 'invalid_request' | 'invalid_cursor' | 'conflict' | 'replays_exhausted' | 'definition_missing' | 'definitions_invalid' | 'managed_by_folder' | 'demo_unavailable' | 'idempotency_mismatch' | 'idempotency_running' | 'shutting_down' | 'store_unavailable' | 'overloaded' | 'internal'
+  readonly code: 'unknown_source' | 'source_disabled' | 'address_refused' | 'handshake_refused' | 'rate_limited' | 'signature_missing' | 'signature_wrong' | 'signature_expired' | 'secret_missing' | 'not_json' | 'duplicate_key' | 'body_unreadable' | 'too_deep' | 'unnamed_event' | 'event_invalid' | 'body_too_large' | 'headers_too_large' | 'request_timeout' | 'wrong_type' | 'not_authenticated' | 'not_allowed' | 'wrong_origin' | 'limited' | 'secret_unreadable' | 'not_found' | 'method_not_allowed' | 'invalid_request' | 'invalid_cursor' | 'conflict' | 'replays_exhausted' | 'reason_required' | 'definition_missing' | 'definitions_invalid' | 'managed_by_folder' | 'demo_unavailable' | 'idempotency_mismatch' | 'idempotency_running' | 'shutting_down' | 'store_unavailable' | 'overloaded' | 'internal'
   /** What to do. */
   readonly next: string
   /** Names this answer in the log. */
@@ -323,10 +438,14 @@ export type Replay = {
   /** The last of those that could not be replayed, and why. */
   readonly refusals: readonly ({
     readonly id: string
-    readonly code: 'unknown_source' | 'source_disabled' | 'address_refused' | 'handshake_refused' | 'rate_limited' | 'signature_missing' | 'signature_wrong' | 'signature_expired' | 'secret_missing' | 'not_json' | 'duplicate_key' | 'body_unreadable' | 'too_deep' | 'unnamed_event' | 'event_invalid' | 'body_too_large' | 'headers_too_large' | 'request_timeout' | 'wrong_type' | 'not_authenticated' | 'not_allowed' | 'wrong_origin' | 'limited' | 'secret_unreadable' | 'not_found' | 'method_not_allowed' | 'invalid_request' | 'invalid_cursor' | 'conflict' | 'replays_exhausted' | 'definition_missing' | 'definitions_invalid' | 'managed_by_folder' | 'demo_unavailable' | 'idempotency_mismatch' | 'idempotency_running' | 'shutting_down' | 'store_unavailable' | 'overloaded' | 'internal'
+    readonly code: 'unknown_source' | 'source_disabled' | 'address_refused' | 'handshake_refused' | 'rate_limited' | 'signature_missing' | 'signature_wrong' | 'signature_expired' | 'secret_missing' | 'not_json' | 'duplicate_key' | 'body_unreadable' | 'too_deep' | 'unnamed_event' | 'event_invalid' | 'body_too_large' | 'headers_too_large' | 'request_timeout' | 'wrong_type' | 'not_authenticated' | 'not_allowed' | 'wrong_origin' | 'limited' | 'secret_unreadable' | 'not_found' | 'method_not_allowed' | 'invalid_request' | 'invalid_cursor' | 'conflict' | 'replays_exhausted' | 'reason_required' | 'definition_missing' | 'definitions_invalid' | 'managed_by_folder' | 'demo_unavailable' | 'idempotency_mismatch' | 'idempotency_running' | 'shutting_down' | 'store_unavailable' | 'overloaded' | 'internal'
   })[]
   readonly filter: Readonly<Record<string, unknown>>
   readonly force: boolean
+  /** Effects that are there are made once more. */
+  readonly again: boolean
+  /** null: as quickly as the nodes take them up. */
+  readonly perSecond: number | null
   readonly by: string
   readonly reason: string | null
   readonly createdAt: string
@@ -339,7 +458,26 @@ export type ReplayPreview = {
     readonly id: string
     readonly verdict: 'would-skip' | 'would-call' | 'would-differ' | 'would-wait' | 'would-fail'
     readonly reason: string
-    readonly diff?: readonly string[]
+    /** What is other than when it was tried before. Sensitive values are hidden. */
+    readonly diff?: readonly ({
+      readonly of: 'definition' | 'code' | 'payload'
+      /** The first 50; none where what was before is not in the store any more. */
+      readonly changes: readonly ({
+        /** Empty: all of it. */
+        readonly path: string
+        /** As JSON text; null: it was not there. */
+        readonly before: string | null
+        /** As JSON text; null: it is not there any more. */
+        readonly after: string | null
+      })[]
+    })[]
+    /** With would-skip: the effect that is there. */
+    readonly effect?: {
+      readonly key: string
+      readonly generation: number
+      readonly workId: string
+      readonly effectRef: string | null
+    }
   })[]
   /** Of the letters in `items`. */
   readonly totals: {
@@ -351,6 +489,16 @@ export type ReplayPreview = {
   }
   /** Calls by host, for the letters in `items`. */
   readonly calls: Readonly<Record<string, number>>
+  /** What these calls take of the rate limits. */
+  readonly cost: readonly ({
+    readonly host: string
+    readonly route: string
+    readonly calls: number
+    /** The route’s rate limit; null: it has none. */
+    readonly perMinute: number | null
+    /** How long the calls take at that rate. */
+    readonly minutes: number | null
+  })[]
   /** How many letters the filter finds in all. */
   readonly matched: number
   /** There are more letters than `items`. */
@@ -381,6 +529,12 @@ export type Work = {
   readonly durationMs?: number
   /** The dead letter that it replays, or its event. */
   readonly replayOf?: string
+  /** Which element of its route’s `each` it is about, counted from 0. */
+  readonly element?: number
+  /** The key of its lane: what `by` gave. */
+  readonly lane?: string
+  /** It is dead or parked, and those behind it in its lane wait. */
+  readonly holdsLane?: boolean
   /** What it is about, of `intake` alone. */
   readonly explanation?: string
 }
@@ -409,6 +563,12 @@ export type WorkStory = {
   readonly durationMs?: number
   /** The dead letter that it replays, or its event. */
   readonly replayOf?: string
+  /** Which element of its route’s `each` it is about, counted from 0. */
+  readonly element?: number
+  /** The key of its lane: what `by` gave. */
+  readonly lane?: string
+  /** It is dead or parked, and those behind it in its lane wait. */
+  readonly holdsLane?: boolean
   /** What it is about, of `intake` alone. */
   readonly explanation?: string
   readonly history: readonly Attempt[]
@@ -418,6 +578,16 @@ export type WorkStory = {
 
 /** What each operation takes and answers, by its operationId. */
 export interface Operations {
+  /** Take an escalation over; what fails of its cause afterwards raises another one */
+  acknowledgeEscalation: {
+    args: ({
+      readonly id: string
+    }) & ({
+      /** It is kept. */
+      readonly note?: string | undefined
+    })
+    answer: Escalation
+  }
   /** Put definitions in force, all of them or none */
   applyDefinitions: {
     args: {
@@ -491,6 +661,63 @@ export interface Operations {
         readonly column: number
         readonly suggestion?: string
       })[]
+    }
+  }
+  /** Let a route that paused itself go on at once */
+  closeCircuit: {
+    args: ({
+      readonly route: string
+    }) & ({
+      readonly reason: string
+    })
+    answer: {
+      readonly route: string
+      readonly status: 'active' | 'paused' | 'disabled'
+      readonly priority: 'high' | 'normal' | 'low'
+      /** The route pauses itself when too many of its calls fail. */
+      readonly circuit: {
+        readonly state: 'closed' | 'open' | 'half-open'
+        readonly since: string | null
+        /** When one item is tried, or until when one is being tried. */
+        readonly tryAt: string | null
+        /** Closed: in a row. Otherwise: how often it opened since then. */
+        readonly failures: number
+        readonly class: string | null
+      }
+      /** Calls that this node may make; null: no limit. */
+      readonly rate: {
+        readonly perMinute: number
+        readonly burst: number
+        readonly tokens: number
+      } | {
+        readonly perMinute: number
+        readonly burst: number
+        readonly tokens: number
+      }
+      /** Whom it calls, where its address says so for every event. */
+      readonly host: {
+        readonly name: string
+        readonly closedUntil: string | null
+      } | {
+        readonly name: string
+        readonly closedUntil: string | null
+      }
+      readonly drain: {
+        readonly profile: string | null
+        readonly nextAt: string
+        readonly left: number
+      } | {
+        readonly profile: string | null
+        readonly nextAt: string
+        readonly left: number
+      }
+      readonly limit: {
+        readonly limit: number
+        readonly running: number
+      } | {
+        readonly limit: number
+        readonly running: number
+      }
     }
   }
   /** Make a key; its text is in this answer and nowhere else */
@@ -703,6 +930,13 @@ export interface Operations {
       readonly next: string
     }
   }
+  /** An escalation */
+  getEscalation: {
+    args: {
+      readonly id: string
+    }
+    answer: Escalation
+  }
   /** An event and everything that followed from it */
   getEvent: {
     args: {
@@ -716,6 +950,13 @@ export interface Operations {
       readonly id: string
     }
     answer: undefined
+  }
+  /** A failure */
+  getFailure: {
+    args: {
+      readonly id: string
+    }
+    answer: Failure
   }
   /** Whether the process lives */
   getHealth: {
@@ -753,6 +994,8 @@ export interface Operations {
         readonly leased: number
         readonly parked: number
         readonly openDeadLetters: number
+        readonly openFailures: number
+        readonly raisedEscalations: number
         readonly unmatched: number
       }
       /** There are at least as many as the count says. */
@@ -761,6 +1004,8 @@ export interface Operations {
         readonly leased: boolean
         readonly parked: boolean
         readonly openDeadLetters: boolean
+        readonly openFailures: boolean
+        readonly raisedEscalations: boolean
         readonly unmatched: boolean
       }
       /** Since when the oldest ready work is due. */
@@ -775,6 +1020,68 @@ export interface Operations {
         readonly acceptedPerMinute: number
         readonly donePerMinute: number
         readonly failedPerMinute: number
+      }
+    }
+  }
+  /** When the work of a route may run, and how much of it there is */
+  getPace: {
+    args: {
+      readonly route: string
+    }
+    answer: {
+      readonly route: string
+      readonly status: 'active' | 'paused' | 'disabled'
+      readonly priority: 'high' | 'normal' | 'low'
+      /** The route pauses itself when too many of its calls fail. */
+      readonly circuit: {
+        readonly state: 'closed' | 'open' | 'half-open'
+        readonly since: string | null
+        /** When one item is tried, or until when one is being tried. */
+        readonly tryAt: string | null
+        /** Closed: in a row. Otherwise: how often it opened since then. */
+        readonly failures: number
+        readonly class: string | null
+      }
+      /** Calls that this node may make; null: no limit. */
+      readonly rate: {
+        readonly perMinute: number
+        readonly burst: number
+        readonly tokens: number
+      } | {
+        readonly perMinute: number
+        readonly burst: number
+        readonly tokens: number
+      }
+      /** Whom it calls, where its address says so for every event. */
+      readonly host: {
+        readonly name: string
+        readonly closedUntil: string | null
+      } | {
+        readonly name: string
+        readonly closedUntil: string | null
+      }
+      readonly drain: {
+        readonly profile: string | null
+        readonly nextAt: string
+        readonly left: number
+      } | {
+        readonly profile: string | null
+        readonly nextAt: string
+        readonly left: number
+      }
+      readonly limit: {
+        readonly limit: number
+        readonly running: number
+      } | {
+        readonly limit: number
+        readonly running: number
+      }
+      /** Items that are due or will be, that wait for a place in a lane, and in hand. Each stops at `cappedAt`. */
+      readonly work: {
+        readonly ready: number
+        readonly waiting: number
+        readonly leased: number
+        readonly cappedAt: number
       }
     }
   }
@@ -852,6 +1159,15 @@ export interface Operations {
     }
     answer: WorkStory
   }
+  /** Let those behind a dead or parked item go on; the item itself stays as it is */
+  leaveLane: {
+    args: ({
+      readonly id: string
+    }) & ({
+      readonly reason: string
+    })
+    answer: Work
+  }
   /** The subjects that can be published, by source */
   listCatalog: {
     args: {
@@ -899,9 +1215,18 @@ export interface Operations {
       readonly state?: 'open' | 'ready_to_replay' | 'replaying' | 'resolved' | 'discarded' | undefined
       readonly consumer?: string | undefined
       readonly class?: 'transient' | 'rate_limited' | 'auth' | 'config' | 'validation' | 'poison' | 'unknown' | undefined
-      readonly reason?: 'cap_reached' | 'expired' | 'crash_loop' | 'unparseable' | 'rejected' | 'definition_missing' | 'config_missing' | undefined
-      /** As the groups tell it. A page may then hold fewer items than asked while `nextCursor` is not null. */
+      readonly reason?: 'cap_reached' | 'expired' | 'crash_loop' | 'unparseable' | 'rejected' | 'definition_missing' | 'config_missing' | 'ambiguous_routes' | 'too_many_elements' | undefined
+      /** As the groups tell it. A page by this or what follows may hold fewer items than asked while `nextCursor` is not null. */
       readonly cause?: string | undefined
+      /** Under this idempotency key. */
+      readonly key?: string | undefined
+      /** Of this chain of causes. */
+      readonly correlationId?: string | undefined
+      readonly severity?: string | undefined
+      /** Died at this instant or later. */
+      readonly from?: string | undefined
+      /** Died before this instant. */
+      readonly to?: string | undefined
     }
     answer: {
       readonly items: readonly DeadLetter[]
@@ -973,6 +1298,20 @@ export interface Operations {
       readonly nextCursor: string | null
     }
   }
+  /** What people should look at, newest first */
+  listEscalations: {
+    args: {
+      readonly cursor?: string | undefined
+      readonly limit?: number | undefined
+      readonly state?: 'raised' | 'acknowledged' | undefined
+      readonly consumer?: string | undefined
+    }
+    answer: {
+      readonly items: readonly Escalation[]
+      /** Give it back as `cursor` to get the next page; null at the end. */
+      readonly nextCursor: string | null
+    }
+  }
   /** Accepted events, newest first */
   listEvents: {
     args: {
@@ -994,6 +1333,42 @@ export interface Operations {
     }
     answer: {
       readonly items: readonly Event[]
+      /** Give it back as `cursor` to get the next page; null at the end. */
+      readonly nextCursor: string | null
+    }
+  }
+  /** What went wrong, newest first */
+  listFailures: {
+    args: {
+      readonly cursor?: string | undefined
+      readonly limit?: number | undefined
+      readonly state?: 'open' | 'resolved' | 'escalated' | undefined
+      readonly consumer?: string | undefined
+      readonly class?: 'transient' | 'rate_limited' | 'auth' | 'config' | 'validation' | 'poison' | 'unknown' | undefined
+      /** The `cause` of an escalation: the failures that it counts. */
+      readonly cause?: string | undefined
+    }
+    answer: {
+      readonly items: readonly Failure[]
+      /** Give it back as `cursor` to get the next page; null at the end. */
+      readonly nextCursor: string | null
+    }
+  }
+  /** Dead and parked items that hold their lanes up, newest first */
+  listHeldLanes: {
+    args: {
+      readonly cursor?: string | undefined
+      readonly limit?: number | undefined
+    }
+    answer: {
+      readonly items: readonly ({
+        readonly route: string
+        /** What `by` gave. */
+        readonly lane: string
+        /** How many wait behind it. */
+        readonly waiting: number
+        readonly work: Work
+      })[]
       /** Give it back as `cursor` to get the next page; null at the end. */
       readonly nextCursor: string | null
     }
@@ -1026,7 +1401,9 @@ export interface Operations {
     args: {
       readonly cursor?: string | undefined
       readonly limit?: number | undefined
+      /** `unknown` are the outcomes that wait for a person. */
       readonly state?: 'reserved' | 'done' | 'released' | 'unknown' | undefined
+      readonly consumer?: string | undefined
       readonly key?: string | undefined
     }
     answer: {
@@ -1035,13 +1412,78 @@ export interface Operations {
       readonly nextCursor: string | null
     }
   }
+  /** All generations of a key, the first one first: each is an effect that somebody wanted */
+  listLedgerHistory: {
+    args: {
+      readonly key: string
+    }
+    answer: {
+      readonly items: readonly LedgerEntry[]
+      readonly nextCursor: null
+    }
+  }
+  /** When the work of each route may run, as this node knows it */
+  listPace: {
+    args: Readonly<Record<never, never>>
+    answer: {
+      readonly items: readonly ({
+        readonly route: string
+        readonly status: 'active' | 'paused' | 'disabled'
+        readonly priority: 'high' | 'normal' | 'low'
+        /** The route pauses itself when too many of its calls fail. */
+        readonly circuit: {
+          readonly state: 'closed' | 'open' | 'half-open'
+          readonly since: string | null
+          /** When one item is tried, or until when one is being tried. */
+          readonly tryAt: string | null
+          /** Closed: in a row. Otherwise: how often it opened since then. */
+          readonly failures: number
+          readonly class: string | null
+        }
+        /** Calls that this node may make; null: no limit. */
+        readonly rate: {
+          readonly perMinute: number
+          readonly burst: number
+          readonly tokens: number
+        } | {
+          readonly perMinute: number
+          readonly burst: number
+          readonly tokens: number
+        }
+        /** Whom it calls, where its address says so for every event. */
+        readonly host: {
+          readonly name: string
+          readonly closedUntil: string | null
+        } | {
+          readonly name: string
+          readonly closedUntil: string | null
+        }
+        readonly drain: {
+          readonly profile: string | null
+          readonly nextAt: string
+          readonly left: number
+        } | {
+          readonly profile: string | null
+          readonly nextAt: string
+          readonly left: number
+        }
+        readonly limit: {
+          readonly limit: number
+          readonly running: number
+        } | {
+          readonly limit: number
+          readonly running: number
+        }
+      })[]
+    }
+  }
   /** Requests that were refused on the way in, newest first, and how many of each reason */
   listRejections: {
     args: {
       readonly cursor?: string | undefined
       readonly limit?: number | undefined
       readonly source?: string | undefined
-      readonly reason?: 'unknown_source' | 'source_disabled' | 'address_refused' | 'handshake_refused' | 'rate_limited' | 'signature_missing' | 'signature_wrong' | 'signature_expired' | 'secret_missing' | 'not_json' | 'duplicate_key' | 'body_unreadable' | 'too_deep' | 'unnamed_event' | 'event_invalid' | 'body_too_large' | 'headers_too_large' | 'request_timeout' | 'wrong_type' | 'not_authenticated' | 'not_allowed' | 'wrong_origin' | 'limited' | 'secret_unreadable' | 'not_found' | 'method_not_allowed' | 'invalid_request' | 'invalid_cursor' | 'conflict' | 'replays_exhausted' | 'definition_missing' | 'definitions_invalid' | 'managed_by_folder' | 'demo_unavailable' | 'idempotency_mismatch' | 'idempotency_running' | 'shutting_down' | 'store_unavailable' | 'overloaded' | 'internal' | undefined
+      readonly reason?: 'unknown_source' | 'source_disabled' | 'address_refused' | 'handshake_refused' | 'rate_limited' | 'signature_missing' | 'signature_wrong' | 'signature_expired' | 'secret_missing' | 'not_json' | 'duplicate_key' | 'body_unreadable' | 'too_deep' | 'unnamed_event' | 'event_invalid' | 'body_too_large' | 'headers_too_large' | 'request_timeout' | 'wrong_type' | 'not_authenticated' | 'not_allowed' | 'wrong_origin' | 'limited' | 'secret_unreadable' | 'not_found' | 'method_not_allowed' | 'invalid_request' | 'invalid_cursor' | 'conflict' | 'replays_exhausted' | 'reason_required' | 'definition_missing' | 'definitions_invalid' | 'managed_by_folder' | 'demo_unavailable' | 'idempotency_mismatch' | 'idempotency_running' | 'shutting_down' | 'store_unavailable' | 'overloaded' | 'internal' | undefined
     }
     answer: {
       readonly items: readonly ({
@@ -1286,7 +1728,11 @@ export interface Operations {
     args: ({
       readonly id: string
     }) & ({
+      /** Also what was replayed in vain three times. */
       readonly force?: boolean | undefined
+      /** An effect that is there already is made once more, as another generation of its key. Needs a `reason`. */
+      readonly again?: boolean | undefined
+      /** Why; it is kept. Needed in the environment PROD. */
       readonly reason?: string | undefined
     })
     answer: {
@@ -1305,14 +1751,29 @@ export interface Operations {
         readonly state?: 'open' | 'ready_to_replay' | undefined
         readonly consumer?: string | undefined
         readonly class?: 'transient' | 'rate_limited' | 'auth' | 'config' | 'validation' | 'poison' | 'unknown' | undefined
-        readonly reason?: 'cap_reached' | 'expired' | 'crash_loop' | 'unparseable' | 'rejected' | 'definition_missing' | 'config_missing' | undefined
+        readonly reason?: 'cap_reached' | 'expired' | 'crash_loop' | 'unparseable' | 'rejected' | 'definition_missing' | 'config_missing' | 'ambiguous_routes' | 'too_many_elements' | undefined
         /** As the groups of dead letters tell it. */
         readonly cause?: string | undefined
+        /** Under this idempotency key. */
+        readonly key?: string | undefined
+        /** Of this chain of causes. */
+        readonly correlationId?: string | undefined
+        readonly severity?: string | undefined
+        /** Died at this instant or later. */
+        readonly from?: string | undefined
+        /** Died before this instant. */
+        readonly to?: string | undefined
       }
       /** Only say what would happen. */
       readonly dryRun?: boolean | undefined
+      /** Also what was replayed in vain three times. */
       readonly force?: boolean | undefined
+      /** An effect that is there already is made once more, as another generation of its key. Needs a `reason`. */
+      readonly again?: boolean | undefined
+      /** Why; it is kept. Needed in the environment PROD. */
       readonly reason?: string | undefined
+      /** No more than so many a second. Left out: as quickly as the nodes take them up. Letters of a route with a rate limit never go quicker than that. */
+      readonly perSecond?: number | undefined
     }
     answer: ReplayPreview | {
       readonly replayId: string
@@ -1336,7 +1797,10 @@ export interface Operations {
       } | undefined
       /** Only say what would happen. */
       readonly dryRun?: boolean | undefined
+      /** Why; it is kept. Needed in the environment PROD. */
       readonly reason?: string | undefined
+      /** No more than so many a second. Left out: as quickly as the nodes take them up. Letters of a route with a rate limit never go quicker than that. */
+      readonly perSecond?: number | undefined
     }
     answer: EventReplayPreview | {
       readonly replayId: string
@@ -1544,6 +2008,10 @@ export interface Operations {
         /** What it looked at. */
         readonly saw?: string
       })[]
+      /** How many items it makes, one per element; what follows is about the first. null: one, of the whole event. */
+      readonly elements: number | null
+      /** What `order.by`, `debounce.by` or `concurrency.by` gives. */
+      readonly lane: string | null
       readonly key: string | null
       readonly action: {
         readonly type: 'http' | 'function' | 'emit'
@@ -1590,7 +2058,7 @@ export interface Operations {
         readonly entry?: LedgerEntry
       }
       readonly problem?: {
-        readonly at: 'where' | 'key' | 'do'
+        readonly at: 'where' | 'each' | 'order' | 'key' | 'do'
         readonly message: string
         readonly path: string | null
         readonly type: string | null
@@ -1610,10 +2078,12 @@ export interface Operations {
 
 /** Method, path, and which arguments go into the query; those in the path are marked there, the rest is the body. */
 export const OPERATIONS = {
+  acknowledgeEscalation: ['POST', '/v1/escalations/{id}/acknowledge', []],
   applyDefinitions: ['POST', '/v1/definitions/apply', []],
   cancelReplay: ['POST', '/v1/replays/{id}/cancel', []],
   cancelWork: ['POST', '/v1/work/{id}/cancel', []],
   checkDefinitions: ['POST', '/v1/definitions/check', []],
+  closeCircuit: ['POST', '/v1/pace/{route}/close-circuit', []],
   createKey: ['POST', '/v1/keys', []],
   createTenant: ['POST', '/v1/tenants', []],
   disableDefinition: ['POST', '/v1/definitions/{kind}/{name}/disable', []],
@@ -1624,25 +2094,34 @@ export const OPERATIONS = {
   getDefinition: ['GET', '/v1/definitions/{kind}/{name}', []],
   getDemo: ['GET', '/v1/demo', []],
   getError: ['GET', '/errors/{code}', []],
+  getEscalation: ['GET', '/v1/escalations/{id}', []],
   getEvent: ['GET', '/v1/events/{id}', []],
   getEventBody: ['GET', '/v1/events/{id}/body', []],
+  getFailure: ['GET', '/v1/failures/{id}', []],
   getHealth: ['GET', '/healthz', []],
   getMe: ['GET', '/v1/me', []],
   getOpenApi: ['GET', '/openapi.json', []],
   getOverview: ['GET', '/v1/overview', []],
+  getPace: ['GET', '/v1/pace/{route}', []],
   getReadiness: ['GET', '/readyz', []],
   getReplay: ['GET', '/v1/replays/{id}', []],
   getStats: ['GET', '/v1/stats', ['minutes']],
   getSubject: ['GET', '/v1/catalog/{subject}', []],
   getWork: ['GET', '/v1/work/{id}', []],
+  leaveLane: ['POST', '/v1/work/{id}/leave-lane', []],
   listCatalog: ['GET', '/v1/catalog', ['cursor', 'limit', 'source', 'q', 'wanted']],
   listDeadLetterGroups: ['GET', '/v1/dead-letters/groups', ['state']],
-  listDeadLetters: ['GET', '/v1/dead-letters', ['cursor', 'limit', 'state', 'consumer', 'class', 'reason', 'cause']],
+  listDeadLetters: ['GET', '/v1/dead-letters', ['cursor', 'limit', 'state', 'consumer', 'class', 'reason', 'cause', 'key', 'correlationId', 'severity', 'from', 'to']],
   listDefinitionVersions: ['GET', '/v1/definitions/versions', ['cursor', 'limit']],
   listDefinitions: ['GET', '/v1/definitions', ['kind']],
+  listEscalations: ['GET', '/v1/escalations', ['cursor', 'limit', 'state', 'consumer']],
   listEvents: ['GET', '/v1/events', ['cursor', 'limit', 'source', 'subject', 'objectId', 'correlationId', 'from', 'to', 'q', 'unmatched']],
+  listFailures: ['GET', '/v1/failures', ['cursor', 'limit', 'state', 'consumer', 'class', 'cause']],
+  listHeldLanes: ['GET', '/v1/lanes/held', ['cursor', 'limit']],
   listKeys: ['GET', '/v1/keys', ['cursor', 'limit']],
-  listLedger: ['GET', '/v1/ledger', ['cursor', 'limit', 'state', 'key']],
+  listLedger: ['GET', '/v1/ledger', ['cursor', 'limit', 'state', 'consumer', 'key']],
+  listLedgerHistory: ['GET', '/v1/ledger/history', ['key']],
+  listPace: ['GET', '/v1/pace', []],
   listRejections: ['GET', '/v1/rejections', ['cursor', 'limit', 'source', 'reason']],
   listReplays: ['GET', '/v1/replays', ['cursor', 'limit']],
   listSecrets: ['GET', '/v1/secrets', ['cursor', 'limit']],

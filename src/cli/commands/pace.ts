@@ -1,0 +1,80 @@
+// millrace pace [route] | pace close-circuit: when the work of routes may run.
+
+import type { Command } from 'commander'
+import { type Answer, type Cli, handle, type Session } from '../command.ts'
+
+type Pace = Answer<'listPace'>['items'][number]
+
+export function addPaceCommands(program: Command, cli: Cli): void {
+  const pace = program
+    .command('pace')
+    .argument('[route]', 'one route, with how much work of it there is')
+    .description('list when the work of routes may run: circuits, rates, closed hosts, drains and limits')
+  handle<object>(pace, cli, (session, _options, route) =>
+    route === undefined ? listPace(session) : showPace(session, String(route)),
+  )
+  const close = pace
+    .command('close-circuit')
+    .argument('<route>', 'a route that paused itself')
+    .description('let it go on at once')
+    .requiredOption('--reason <text>', 'why; it is logged')
+  handle<{ readonly reason: string }>(close, cli, async (session, { reason }, route) => {
+    const path = `/v1/pace/${encodeURIComponent(String(route))}/close-circuit`
+    const closed = await session.api.post<Pace>(path, { reason })
+    session.show(closed, () => session.out.line(`the circuit of ${closed.route} is ${closed.circuit.state}`))
+  })
+}
+
+async function listPace(session: Session): Promise<void> {
+  const answer = await session.api.get<Answer<'listPace'>>('/v1/pace')
+  session.show(answer, ({ items }) => {
+    const { out } = session
+    if (items.length === 0) return out.line('No routes. Apply some with `millrace apply`.')
+    out.table(
+      [
+        { title: 'ROUTE', min: 8 },
+        { title: 'CIRCUIT' },
+        { title: 'RATE' },
+        { title: 'HOST' },
+        { title: 'DRAIN' },
+        { title: 'LIMIT' },
+      ],
+      items.map((one) => [
+        one.route,
+        one.circuit.tryAt === null
+          ? one.circuit.state
+          : `${one.circuit.state}, tries ${out.time(one.circuit.tryAt)}`,
+        one.rate === null ? '-' : `${one.rate.tokens} of ${one.rate.perMinute}/min`,
+        one.host?.closedUntil == null
+          ? (one.host?.name ?? '-')
+          : `closed until ${out.time(one.host.closedUntil)}`,
+        one.drain === null ? '-' : `${one.drain.profile ?? 'own'}, next ${out.time(one.drain.nextAt)}`,
+        one.limit === null ? '-' : `${one.limit.running} of ${one.limit.limit}`,
+      ]),
+    )
+  })
+}
+
+async function showPace(session: Session, route: string): Promise<void> {
+  const answer = await session.api.get<Answer<'getPace'>>(`/v1/pace/${encodeURIComponent(route)}`)
+  session.show(answer, (one) => {
+    const { out } = session
+    const { work, circuit, host, drain, rate, limit } = one
+    const capped = (count: number) => (count >= work.cappedAt ? `${count} or more` : String(count))
+    out.line(`${one.route}  ${one.status}, priority ${one.priority}`)
+    out.line(
+      `work      ${capped(work.ready)} ready, ${capped(work.waiting)} waiting, ${capped(work.leased)} in hand`,
+    )
+    out.line(
+      `circuit   ${circuit.state}${circuit.tryAt === null ? '' : `, tries one ${out.time(circuit.tryAt)}`}`,
+    )
+    if (rate !== null)
+      out.line(`rate      ${rate.perMinute} a minute, ${rate.burst} at once; ${rate.tokens} now`)
+    if (host !== null)
+      out.line(
+        `host      ${host.name}${host.closedUntil === null ? '' : `, closed until ${out.time(host.closedUntil)}`}`,
+      )
+    if (drain !== null) out.line(`drain     next ${out.time(drain.nextAt)}, ${drain.left} left of the cycle`)
+    if (limit !== null) out.line(`limit     ${limit.running} of ${limit.limit} in hand here`)
+  })
+}
