@@ -197,6 +197,7 @@ const RECIPES: Readonly<Record<string, () => Recipe | readonly Recipe[]>> = {
   listHeldLanes: () => ({ status: 200 }),
   leaveLane: () => ({ status: 404, params: { id: rows.parked }, body: { reason } }),
   cancelWork: () => ({ status: 404, params: { id: rows.parked }, body: { reason } }),
+  listLedgerHistory: () => [{ status: 200, query: `?key=${MARK}:${MARK}-done` }],
   listLedger: () => [{ status: 200 }, { status: 200, query: `?key=${MARK}:${MARK}-done` }],
   listDeadLetters: () => ({ status: 200 }),
   listDeadLetterGroups: () => ({ status: 200 }),

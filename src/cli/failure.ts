@@ -24,15 +24,23 @@ export class CliError extends Error {
   readonly next: string | null
   /** Lines that belong below: fields, findings. */
   readonly details: readonly string[]
+  /** The API's own, where it refused. */
+  readonly code: string | null
 
   constructor(
     message: string,
-    options: { readonly ending?: Ending; readonly next?: string; readonly details?: readonly string[] } = {},
+    options: {
+      readonly ending?: Ending
+      readonly next?: string
+      readonly details?: readonly string[]
+      readonly code?: string
+    } = {},
   ) {
     super(message)
     this.ending = options.ending ?? 'failed'
     this.next = options.next ?? null
     this.details = options.details ?? []
+    this.code = options.code ?? null
   }
 }
 
@@ -55,6 +63,7 @@ export function problemToError(status: number, body: JsonValue): CliError {
     ending: hasFindings(problem.details) ? 'findings' : ending,
     details: fieldsOf(problem.details),
     ...(next !== null && { next }),
+    ...(typeof problem.code === 'string' && { code: problem.code }),
   })
 }
 

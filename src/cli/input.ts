@@ -64,14 +64,36 @@ export async function confirm(session: Session, question: string, isSaid: boolea
   if (session.stdin.isTTY !== true || !session.out.isTty || session.isJson) {
     throw usageError('nobody can be asked here', 'Add --yes when it is meant so.')
   }
+  const answer = await askLine(session, `${question} [y/N] `)
+  if (!/^y(es)?$/i.test(answer)) throw new CliError('nothing was changed')
+}
+
+async function askLine(session: Session, question: string): Promise<string> {
   const readline = createInterface({ input: session.stdin, output: process.stderr, terminal: true })
   try {
     const answer = await new Promise<string>((resolve, reject) => {
       readline.once('SIGINT', () => reject(new DOMException('interrupted', 'AbortError')))
-      readline.question(`${question} [y/N] `, resolve)
+      readline.question(question, resolve)
     })
-    if (!/^y(es)?$/i.test(answer.trim())) throw new CliError('nothing was changed')
+    return answer.trim()
   } finally {
     readline.close()
+  }
+}
+
+/** Where the node wants to know why, and nobody said so, a person is asked; elsewhere its refusal stands. */
+export async function postWithReason<Answer>(
+  session: Session,
+  path: string,
+  body: Readonly<Record<string, unknown>>,
+): Promise<Answer> {
+  try {
+    return await session.api.post<Answer>(path, body)
+  } catch (error) {
+    const canAsk = session.stdin.isTTY === true && session.out.isTty && !session.isJson
+    if (!canAsk || !(error instanceof CliError) || error.code !== 'reason_required') throw error
+    const reason = await askLine(session, 'Why? It is kept: ')
+    if (reason === '') throw new CliError('nothing was changed')
+    return session.api.post<Answer>(path, { ...body, reason })
   }
 }

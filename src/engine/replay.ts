@@ -171,7 +171,13 @@ export function makeReplayer(
     const work = generation === null ? made : { ...made, generation }
     const row = stepped(letter, { type: 'replay', work: work.id, force })
     // Made now, so that nobody has to hold the event until it is told.
-    const facts = { route: routeOf(letter), work: work.id, key: letter.key, attempt: row.replays }
+    const facts = {
+      route: routeOf(letter),
+      work: work.id,
+      definition: work.definition,
+      key: letter.key,
+      attempt: row.replays,
+    }
     const line = lineOf('replay', generation === null ? 'REPLAYED' : 'REPEATED', event, facts)
     return {
       guards: [guardOf(letter), ...guards],

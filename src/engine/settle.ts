@@ -18,7 +18,7 @@ import type { Decision, DecisionBase, Held } from './decision.ts'
 import type { EventPlan } from './event-plan.ts'
 import { concerns, type Failures, NO_FAILURE_CHANGE } from './failures/index.ts'
 import type { Item } from './item.ts'
-import { newLetter, storableError } from './letters.ts'
+import { newLetter, stepReached, storableError } from './letters.ts'
 import { changeLane, type LaneChange, type LaneDeps } from './places.ts'
 
 export type { Decision, DecisionBase, Held }
@@ -210,23 +210,38 @@ function changeLetter(
   replayed: DeadLetter | null,
   ids: Ids,
 ): LetterChange {
-  if (replayed !== null) return stepReplayed(replayed, held.work, decision)
+  if (replayed !== null) return stepReplayed(replayed, held.work, route, decision)
   if (decision.to !== 'dead') return NO_CHANGE
-  const { class: failureClass, reason, error, counters, note, step } = decision
+  const { class: failureClass, reason, error, counters, note } = decision
   const died = {
     class: failureClass,
     reason,
     error,
     attempts: counters.attempts,
     key: note.key,
-    ...(step === undefined ? {} : { step }),
+    step: stepOf(held.work, route, decision),
   }
   const row = newLetter(ids, held.work, held.event, route, died)
   return { guards: [], writes: [{ w: 'deadLetter.put', row }] }
 }
 
+function stepOf(
+  work: Held['work'],
+  route: Route | null,
+  decision: Extract<Decision, { to: 'dead' }>,
+): string {
+  const { reason, class: failureClass, note, counters, step } = decision
+  if (step !== undefined) return step
+  return stepReached(work, route, { reason, class: failureClass, key: note.key, attempts: counters.attempts })
+}
+
 /** A replay ends its dead letter, or opens it again: it never makes a second one. */
-function stepReplayed(letter: DeadLetter, work: Held['work'], decision: Decision): LetterChange {
+function stepReplayed(
+  letter: DeadLetter,
+  work: Held['work'],
+  route: Route | null,
+  decision: Decision,
+): LetterChange {
   if (letter.state !== 'replaying') return NO_CHANGE
   const event: DeadLetterEvent =
     decision.to === 'dead'
@@ -236,6 +251,7 @@ function stepReplayed(letter: DeadLetter, work: Held['work'], decision: Decision
           reason: decision.reason,
           lastError: decision.error,
           attempts: decision.counters.attempts,
+          step: stepOf(work, route, decision),
         }
       : decision.to === 'cancelled'
         ? { type: 'cancelled', attempts: decision.counters.attempts }

@@ -4,9 +4,10 @@ import { type Command, Option } from 'commander'
 import { DEAD_LETTER_STATES } from '../../core/dead-letter/index.ts'
 import type { DeadLetter, DeadLetterDetail } from '../../sdk/client/index.ts'
 import { type Answer, type Cli, handle, type Session } from '../command.ts'
-import { readJsonInput } from '../input.ts'
+import { postWithReason, readJsonInput } from '../input.ts'
 import { prettyJson } from '../output.ts'
 import { type ListOptions, limitOption, noteRest, readPages } from '../pages.ts'
+import { parseMoment } from '../since.ts'
 import { duration } from '../text.ts'
 
 interface LetterOptions extends ListOptions {
@@ -14,6 +15,12 @@ interface LetterOptions extends ListOptions {
   readonly consumer?: string
   readonly class?: string
   readonly reason?: string
+  readonly cause?: string
+  readonly withKey?: string
+  readonly correlation?: string
+  readonly severity?: string
+  readonly from?: string
+  readonly to?: string
 }
 
 export function addDeadLetterCommands(program: Command, cli: Cli): void {
@@ -26,6 +33,12 @@ export function addDeadLetterCommands(program: Command, cli: Cli): void {
     .option('--consumer <route>', 'only of this route')
     .option('--class <class>', 'only with this failure class')
     .option('--reason <reason>', 'only with this reason')
+    .option('--cause <cause>', 'only of this group')
+    .option('--with-key <key>', 'only under this idempotency key')
+    .option('--correlation <id>', 'only of this chain of causes')
+    .option('--severity <severity>', 'only of this severity')
+    .option('--from <when>', 'only those that died since: a time, or how long ago, such as 2h')
+    .option('--to <when>', 'only those that died before')
     .addOption(limitOption())
   handle<LetterOptions>(letters, cli, (session, options, id) =>
     id === undefined ? listLetters(session, options) : showLetter(session, id),
@@ -39,10 +52,18 @@ export function addDeadLetterCommands(program: Command, cli: Cli): void {
   const action = (verb: string, description: string) =>
     letters.command(verb).argument('<id>', 'a dead letter').description(description)
   const replay = action('replay', 'do the work again, through the ledger')
-    .option('--force', 'a deliberate second effect, also after replays in vain')
+    .option('--force', 'also after replays in vain')
+    .option('--again', 'make an effect that is there once more; say why')
     .option('--reason <text>', 'why; it is kept')
-  handle<{ force?: boolean; reason?: string }>(replay, cli, (session, { force, reason }, id) =>
-    act(session, String(id), 'replay', { ...(force === true && { force }), ...given(reason) }),
+  handle<{ force?: boolean; again?: boolean; reason?: string }>(
+    replay,
+    cli,
+    (session, { force, again, reason }, id) =>
+      act(session, String(id), 'replay', {
+        ...(force === true && { force }),
+        ...(again === true && { again }),
+        ...given(reason),
+      }),
   )
   const edit = action('edit', 'give it another payload; the key stays, the original is kept')
     .requiredOption('--data <file>', 'the payload as JSON; - reads stdin')
@@ -75,7 +96,20 @@ const given = (reason: string | undefined) => (reason === undefined ? {} : { rea
 
 async function listLetters(session: Session, options: LetterOptions): Promise<void> {
   const { state, consumer, reason } = options
-  const query = { state, consumer, class: options.class, reason }
+  const moment = (text: string | undefined) =>
+    text === undefined ? undefined : new Date(parseMoment(text, Date.now())).toISOString()
+  const query = {
+    state,
+    consumer,
+    class: options.class,
+    reason,
+    cause: options.cause,
+    key: options.withKey,
+    correlationId: options.correlation,
+    severity: options.severity,
+    from: moment(options.from),
+    to: moment(options.to),
+  }
   const page = await readPages<DeadLetter>(session, '/v1/dead-letters', query, options.limit)
   session.show(page, ({ items }) => {
     const { out } = session
@@ -139,8 +173,11 @@ async function showLetter(session: Session, id: string): Promise<void> {
       ['consumer', letter.consumer.name],
       ['class', `${letter.class} (${letter.reportedAs})`],
       ['reason', letter.reason],
+      ['step', letter.step],
       ['error', letter.lastError],
       ['event', letter.eventId],
+      ['correlation', letter.correlationId],
+      ['payload', letter.payloadHash],
       ['key', letter.key],
       ['attempts', letter.attempts],
       ['replays', letter.replays],
@@ -157,8 +194,17 @@ async function showLetter(session: Session, id: string): Promise<void> {
   })
 }
 
-async function act(session: Session, id: string, verb: string, body: object): Promise<void> {
-  const answer = await session.api.post<object>(`/v1/dead-letters/${encodeURIComponent(id)}/${verb}`, body)
+async function act(
+  session: Session,
+  id: string,
+  verb: string,
+  body: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  const answer = await postWithReason<object>(
+    session,
+    `/v1/dead-letters/${encodeURIComponent(id)}/${verb}`,
+    body,
+  )
   session.show(answer, () => {
     const { workId, state } = answer as { readonly workId?: string; readonly state?: string }
     const text =

@@ -1,10 +1,10 @@
 // millrace replay | replay events | replays: many dead letters or events at once. What would happen is shown before anything does.
 
 import { setTimeout as wait } from 'node:timers/promises'
-import { type Command, Option } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import { type Answer, type Cli, handle, type Session } from '../command.ts'
 import { EXIT, usageError } from '../failure.ts'
-import { confirm } from '../input.ts'
+import { confirm, postWithReason } from '../input.ts'
 import { type ListOptions, limitOption, noteRest, readPages } from '../pages.ts'
 import { parseMoment } from '../since.ts'
 import { count } from '../text.ts'
@@ -17,10 +17,17 @@ interface ReplayOptions {
   readonly consumer?: string
   readonly reason?: string
   readonly cause?: string
+  readonly withKey?: string
+  readonly correlation?: string
+  readonly severity?: string
+  readonly from?: string
+  readonly to?: string
   readonly state?: string
   readonly all?: boolean
   readonly dryRun?: boolean
   readonly force?: boolean
+  readonly again?: boolean
+  readonly perSecond?: number
   readonly yes?: boolean
   readonly because?: string
 }
@@ -34,10 +41,17 @@ export function addReplayCommands(program: Command, cli: Cli): void {
     .option('--consumer <route>', 'those of this route')
     .option('--reason <reason>', 'those with this reason')
     .option('--cause <cause>', 'those of this group')
+    .option('--with-key <key>', 'those under this idempotency key')
+    .option('--correlation <id>', 'those of this chain of causes')
+    .option('--severity <severity>', 'those of this severity')
+    .option('--from <when>', 'those that died since: a time, or how long ago, such as 2h')
+    .option('--to <when>', 'those that died before')
     .addOption(new Option('--state <state>', 'those in this state').choices(['open', 'ready_to_replay']))
     .option('--all', 'all that are open')
     .option('--dry-run', 'only show what would happen')
     .option('--force', 'also those that were replayed in vain')
+    .option('--again', 'make effects that are there once more; say why')
+    .addOption(perSecondOption())
     .option('--because <text>', 'why; it is kept')
     .option('-y, --yes', 'do not ask')
   handle<ReplayOptions>(replay, cli, (session, options, ids) =>
@@ -60,12 +74,20 @@ export function addReplayCommands(program: Command, cli: Cli): void {
   })
 }
 
+function perSecondOption(): Option {
+  return new Option('--per-second <number>', 'no more than so many a second').argParser((text) => {
+    const value = Number(text)
+    if (!(value > 0)) throw new InvalidArgumentError('Write a number above 0.')
+    return value
+  })
+}
+
 const SHOWN_MAX = 20
 const POLL_MS = 250
 
 interface Choices {
   readonly path: '/v1/dead-letters/replay' | '/v1/events/replay'
-  readonly body: object
+  readonly body: Readonly<Record<string, unknown>>
   readonly what: string
   readonly dryRun: boolean
   readonly isSaid: boolean
@@ -77,6 +99,8 @@ function runReplay(session: Session, options: ReplayOptions, ids: readonly strin
     body: {
       filter: readFilter(options, ids),
       ...(options.force === true && { force: true }),
+      ...(options.again === true && { again: true }),
+      ...(options.perSecond !== undefined && { perSecond: options.perSecond }),
       ...(options.because !== undefined && { reason: options.because }),
     },
     what: 'dead letter',
@@ -99,7 +123,11 @@ async function replay(session: Session, { path, body, what, dryRun, isSaid }: Ch
     return EXIT.ok.code
   }
   await confirm(session, `Replay ${count(preview.matched, what)}?`, isSaid)
-  const { replayId, accepted } = await api.post<{ replayId: string; accepted: number }>(path, body)
+  const { replayId, accepted } = await postWithReason<{ replayId: string; accepted: number }>(
+    session,
+    path,
+    body,
+  )
   const ended = await watchReplay(session, replayId, accepted)
   session.show(ended, () => printReplay(session, ended))
   return ended.refused > 0 ? EXIT.failed.code : EXIT.ok.code
@@ -107,7 +135,18 @@ async function replay(session: Session, { path, body, what, dryRun, isSaid }: Ch
 
 function readFilter(options: ReplayOptions, ids: readonly string[]): object {
   const { consumer, reason, cause, state } = options
-  const chosen = { class: options.class, consumer, reason, cause, state }
+  const chosen = {
+    class: options.class,
+    consumer,
+    reason,
+    cause,
+    state,
+    key: options.withKey,
+    correlationId: options.correlation,
+    severity: options.severity,
+    from: momentText(options.from),
+    to: momentText(options.to),
+  }
   const given = Object.fromEntries(Object.entries(chosen).filter(([, value]) => value !== undefined))
   const hasFilter = Object.keys(given).length > 0
   if (ids.length > 0) {
@@ -118,6 +157,10 @@ function readFilter(options: ReplayOptions, ids: readonly string[]): object {
     throw usageError('which dead letters?', 'Name their ids, or use --class, --consumer, --reason, --all.')
   }
   return hasFilter && state !== undefined ? given : { ...given, state: 'open' }
+}
+
+function momentText(text: string | undefined): string | undefined {
+  return text === undefined ? undefined : new Date(parseMoment(text, Date.now())).toISOString()
 }
 
 /** One row per dead letter, or per event and route that would take it up. */
@@ -155,6 +198,7 @@ function printPreview(session: Session, preview: Preview): void {
     )
     out.table([{ title: 'ID' }, { title: 'VERDICT' }, { title: 'WHY', min: 16 }], rows)
   }
+  printDifferences(session, shown)
   const rest = preview.matched - shown.length
   if (rest > 0) out.line(`… and ${rest} more`)
   const totals = Object.entries(preview.totals)
@@ -163,7 +207,31 @@ function printPreview(session: Session, preview: Preview): void {
   const calls = Object.entries(preview.calls).map(([host, number]) => `${count(number, 'call')} to ${host}`)
   const words = [...totals, ...calls]
   if (words.length > 0) out.line(words.join(', '))
-  else if (shown.length === 0) out.line('There is nothing to replay.')
+  for (const { route, host, calls: number, perMinute, minutes } of preview.cost) {
+    if (perMinute === null) continue
+    out.line(`${count(number, 'call')} of ${route} to ${host} at ${perMinute} a minute: ${minutes} min`)
+  }
+  if (words.length === 0 && shown.length === 0) out.line('There is nothing to replay.')
+}
+
+const CHANGES_SHOWN_MAX = 5
+
+/** What is other than when it was tried before, below the table. */
+function printDifferences(session: Session, items: Preview['items']): void {
+  const { out } = session
+  for (const item of items) {
+    const judged = 'consumers' in item ? item.consumers : [item]
+    for (const { diff = [] } of judged) {
+      for (const { of, changes } of diff) {
+        for (const { path, before, after } of changes.slice(0, CHANGES_SHOWN_MAX)) {
+          const change = `${before ?? 'nothing'} → ${after ?? 'nothing'}`
+          out.line(`  ${item.id}  ${of}${path === '' ? '' : ` ${path}`}: ${change}`)
+        }
+        const rest = changes.length - CHANGES_SHOWN_MAX
+        if (rest > 0) out.line(`  ${item.id}  ${of}: … and ${rest} more`)
+      }
+    }
+  }
 }
 
 async function watchReplay(session: Session, id: string, accepted: number): Promise<Replay> {
@@ -191,6 +259,7 @@ interface ReplayEventsOptions {
   readonly from?: string
   readonly to?: string
   readonly unmatched?: boolean
+  readonly perSecond?: number
   readonly dryRun?: boolean
   readonly yes?: boolean
   readonly because?: string
@@ -206,6 +275,7 @@ function addReplayEvents(replay: Command, cli: Cli): void {
     .option('--from <when>', 'those received since: a time, or how long ago, such as 2h')
     .option('--to <when>', 'those received before')
     .option('--unmatched', 'those that no route wanted')
+    .addOption(perSecondOption())
     .option('--dry-run', 'only show what would happen')
     .option('--because <text>', 'why; it is kept')
     .option('-y, --yes', 'do not ask')
@@ -220,13 +290,11 @@ function replayEvents(
   ids: readonly string[],
 ): Promise<number> {
   const { source, subject, because } = options
-  const moment = (text: string | undefined) =>
-    text === undefined ? undefined : new Date(parseMoment(text, Date.now())).toISOString()
   const chosen = Object.entries({
     source,
     subject,
-    from: moment(options.from),
-    to: moment(options.to),
+    from: momentText(options.from),
+    to: momentText(options.to),
     unmatched: options.unmatched,
   }).filter(([, value]) => value !== undefined)
   if (ids.length > 0 && chosen.length > 0) throw usageError('name events, or choose them by options')
@@ -240,6 +308,7 @@ function replayEvents(
     path: '/v1/events/replay',
     body: {
       ...(ids.length > 0 ? { ids } : { filter: Object.fromEntries(chosen) }),
+      ...(options.perSecond !== undefined && { perSecond: options.perSecond }),
       ...(because !== undefined && { reason: because }),
     },
     what: 'event',

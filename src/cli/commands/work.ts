@@ -1,9 +1,8 @@
-// millrace work [id] | work resolve, probe, retry, cancel | ledger [key]: what is to be done, and what was done.
+// millrace work [id] | work resolve, probe, retry, cancel: what is to be done.
 
 import { type Command, Option } from 'commander'
-import { LEDGER_STATES } from '../../core/ledger/index.ts'
 import { WORK_STATES } from '../../core/work/index.ts'
-import type { LedgerEntry, Work, WorkStory } from '../../sdk/client/index.ts'
+import type { Work, WorkStory } from '../../sdk/client/index.ts'
 import { type Cli, handle, type Session } from '../command.ts'
 import { type ListOptions, limitOption, noteRest, readPages } from '../pages.ts'
 import { duration } from '../text.ts'
@@ -57,11 +56,17 @@ export function addWorkCommands(program: Command, cli: Cli): void {
     .argument('<id>', 'a work item that is not final')
     .description('do not do it at all')
     .requiredOption('--reason <text>', 'why; it is kept')
+  const leaveLane = work
+    .command('leave-lane')
+    .argument('<id>', 'a dead or parked work item that holds its lane up')
+    .description('let those behind it go on; the item itself stays as it is')
+    .requiredOption('--reason <text>', 'why; it is kept')
   for (const [command, verb] of [
     [resolve, 'resolve'],
     [probe, 'probe'],
     [retry, 'retry'],
     [cancel, 'cancel'],
+    [leaveLane, 'leave-lane'],
   ] as const) {
     handle<DecisionOptions>(command, cli, async (session, { as, reason }, id) => {
       const path = `/v1/work/${encodeURIComponent(String(id))}/${verb}`
@@ -73,13 +78,11 @@ export function addWorkCommands(program: Command, cli: Cli): void {
     })
   }
 
-  const ledger = program
-    .command('ledger')
-    .argument('[key]', 'one effect')
-    .description('list effects by their keys, or show one')
-    .addOption(new Option('--state <state>', 'only in this state').choices(LEDGER_STATES))
+  const lanes = program
+    .command('lanes')
+    .description('list items that hold their lanes up, newest first')
     .addOption(limitOption())
-  handle<WorkOptions>(ledger, cli, (session, options, key) => listLedger(session, options, key))
+  handle<ListOptions>(lanes, cli, listHeldLanes)
 }
 
 async function listWork(session: Session, options: WorkOptions): Promise<void> {
@@ -108,6 +111,38 @@ async function listWork(session: Session, options: WorkOptions): Promise<void> {
     ])
     out.table(columns, rows)
     noteRest(session, page, 'No work items.')
+  })
+}
+
+interface HeldLane {
+  readonly route: string
+  readonly lane: string
+  readonly waiting: number
+  readonly work: Work
+}
+
+async function listHeldLanes(session: Session, options: ListOptions): Promise<void> {
+  const page = await readPages<HeldLane>(session, '/v1/lanes/held', {}, options.limit)
+  session.show(page, ({ items }) => {
+    const { out } = session
+    const columns = [
+      { title: 'ROUTE', min: 10 },
+      { title: 'LANE', min: 8 },
+      { title: 'WAITING', align: 'right' as const },
+      { title: 'HELD BY' },
+      { title: 'STATE' },
+      { title: 'ERROR', min: 10 },
+    ]
+    const rows = items.map(({ route, lane, waiting, work }) => [
+      route,
+      lane,
+      waiting,
+      work.id,
+      out.state(work.state),
+      work.lastError ?? '',
+    ])
+    out.table(columns, rows)
+    noteRest(session, page, 'No lane is held up.')
   })
 }
 
@@ -141,32 +176,4 @@ function printWork(session: Session, item: Work): void {
     ['error', item.lastError],
     ['effect', item.effectRef],
   ])
-}
-
-async function listLedger(session: Session, options: WorkOptions, key: string | undefined): Promise<void> {
-  const query = { state: options.state, key }
-  const page = await readPages<LedgerEntry>(session, '/v1/ledger', query, options.limit)
-  session.show(page, ({ items }) => {
-    const { out } = session
-    const columns = [
-      { title: 'KEY', min: 16 },
-      { title: 'GEN', align: 'right' as const },
-      { title: 'STATE' },
-      { title: 'PROOF' },
-      { title: 'CONSUMER', min: 10 },
-      { title: 'CREATED' },
-      { title: 'EFFECT', min: 8 },
-    ]
-    const rows = items.map((entry) => [
-      entry.key,
-      entry.generation,
-      out.state(entry.state),
-      entry.proof,
-      entry.consumer,
-      out.time(entry.createdAt),
-      entry.effectRef,
-    ])
-    out.table(columns, rows)
-    noteRest(session, page, key === undefined ? 'No effects yet.' : 'The ledger has no such key.')
-  })
 }

@@ -39,7 +39,14 @@ const EVENTS: readonly DeadLetterEvent[] = [
   { type: 'edit', eventId: 'evt_2' as EventId, payloadHash: 'sha256:1' },
   REPLAY,
   { type: 'succeeded' },
-  { type: 'failed', class: 'validation', reason: 'rejected', lastError: 'answered 422', attempts: 2, step: 'call' },
+  {
+    type: 'failed',
+    class: 'validation',
+    reason: 'rejected',
+    lastError: 'answered 422',
+    attempts: 2,
+    step: 'call',
+  },
   { type: 'cancelled', attempts: 1 },
   { type: 'discard' },
 ]

@@ -1,0 +1,103 @@
+// millrace ledger [key] | unknowns: what was done to the outside, and what nobody knows of it.
+
+import { type Command, Option } from 'commander'
+import { LEDGER_STATES } from '../../core/ledger/index.ts'
+import type { LedgerEntry } from '../../sdk/client/index.ts'
+import { type Answer, type Cli, handle, type Session } from '../command.ts'
+import { type ListOptions, limitOption, noteRest, readPages } from '../pages.ts'
+
+interface LedgerOptions extends ListOptions {
+  readonly state?: string
+  readonly consumer?: string
+}
+
+export function addLedgerCommands(program: Command, cli: Cli): void {
+  const ledger = program
+    .command('ledger')
+    .argument('[key]', 'one effect, with all its generations')
+    .description('list effects by their keys, or show one')
+    .addOption(new Option('--state <state>', 'only in this state').choices(LEDGER_STATES))
+    .option('--consumer <route>', 'only of this route')
+    .addOption(limitOption())
+  handle<LedgerOptions>(ledger, cli, (session, options, key) =>
+    key === undefined ? listLedger(session, options) : showHistory(session, key),
+  )
+  const unknowns = program
+    .command('unknowns')
+    .description('list effects of which nobody knows whether they are there, and what may be done')
+    .option('--consumer <route>', 'only of this route')
+    .addOption(limitOption())
+  handle<LedgerOptions>(unknowns, cli, listUnknowns)
+}
+
+async function listLedger(session: Session, options: LedgerOptions): Promise<void> {
+  const query = { state: options.state, consumer: options.consumer }
+  const page = await readPages<LedgerEntry>(session, '/v1/ledger', query, options.limit)
+  session.show(page, ({ items }) => {
+    printEntries(session, items)
+    noteRest(session, page, 'No effects yet.')
+  })
+}
+
+async function showHistory(session: Session, key: string): Promise<void> {
+  const answer = await session.api.get<Answer<'listLedgerHistory'>>('/v1/ledger/history', { key })
+  session.show(answer, ({ items }) => {
+    printEntries(session, items)
+    noteRest(session, { items, nextCursor: null }, 'The ledger has no such key.')
+  })
+}
+
+function printEntries(session: Session, items: readonly LedgerEntry[]): void {
+  const { out } = session
+  const columns = [
+    { title: 'KEY', min: 16 },
+    { title: 'GEN', align: 'right' as const },
+    { title: 'STATE' },
+    { title: 'PROOF' },
+    { title: 'CONSUMER', min: 10 },
+    { title: 'CREATED' },
+    { title: 'WORK' },
+    { title: 'EFFECT', min: 8 },
+  ]
+  const rows = items.map((entry) => [
+    entry.key,
+    entry.generation,
+    out.state(entry.state),
+    entry.proof,
+    entry.consumer,
+    out.time(entry.createdAt),
+    entry.workId,
+    entry.effectRef,
+  ])
+  out.table(columns, rows)
+}
+
+async function listUnknowns(session: Session, options: LedgerOptions): Promise<void> {
+  const query = { state: 'unknown', consumer: options.consumer }
+  const page = await readPages<LedgerEntry>(session, '/v1/ledger', query, options.limit)
+  session.show(page, ({ items }) => {
+    const { out } = session
+    const columns = [
+      { title: 'SINCE' },
+      { title: 'KEY', min: 16 },
+      { title: 'CONSUMER', min: 10 },
+      { title: 'WORK' },
+      { title: 'STATE' },
+      { title: 'YOU MAY', min: 8 },
+    ]
+    const rows = items.map((entry) => [
+      out.time(entry.createdAt),
+      entry.key,
+      entry.consumer,
+      entry.workId,
+      out.state(entry.work?.state ?? 'gone'),
+      (entry.actions ?? []).map(commandOf).join(', '),
+    ])
+    out.table(columns, rows)
+    noteRest(session, page, 'Nothing is in doubt.')
+  })
+}
+
+function commandOf(act: string): string {
+  return act === 'done' || act === 'released' ? `work resolve --as ${act}` : `work ${act}`
+}
