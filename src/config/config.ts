@@ -28,6 +28,8 @@ export interface Config {
   readonly logLevel: Value<'logLevel'>
   readonly leaseMs: number
   readonly concurrency: number
+  readonly escalateAfterMs: number
+  readonly canonicalRetentionMs: number
   readonly ledgerRetentionMs: number
   /** 0: none. */
   readonly replayReadyPerMinute: number
@@ -85,6 +87,8 @@ export function resolveConfig(env: Readonly<Record<string, string | undefined>>)
     logLevel: read('logLevel', context) as Config['logLevel'],
     leaseMs: read('leaseMs', context) as number,
     concurrency: read('concurrency', context) as number,
+    escalateAfterMs: read('escalateAfterMs', context) as number,
+    canonicalRetentionMs: read('canonicalRetentionMs', context) as number,
     ledgerRetentionMs: read('ledgerRetentionMs', context) as number,
     replayReadyPerMinute: read('replayReadyPerMinute', context) as number,
     bodyBytesMax: read('bodyBytesMax', context) as number,

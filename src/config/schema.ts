@@ -171,6 +171,21 @@ export const SETTINGS = {
     description: 'How many work items a node has in hand at once.',
     parse: (text) => parseWhole(text, 1, 10_000),
   }),
+  escalateAfterMs: setting<number>({
+    env: 'MILLRACE_ESCALATE_AFTER',
+    type: 'a duration of 1m to 30d',
+    defaultText: '24h',
+    description:
+      'How long a failure may be open, while it is tried again, before people are told by an escalation.',
+    parse: (text) => parseBounded(text, parseDuration, '1m', '30d', 'a duration such as 24h'),
+  }),
+  canonicalRetentionMs: setting<number>({
+    env: 'MILLRACE_CANONICAL_RETENTION',
+    type: 'a duration of 1h to 3650d',
+    defaultText: '7d',
+    description: 'How long events are kept by which Millrace tells of itself: `integration.>`.',
+    parse: (text) => parseBounded(text, parseDuration, '1h', '3650d', 'a duration such as 7d'),
+  }),
   ledgerRetentionMs: setting<number>({
     env: 'MILLRACE_LEDGER_RETENTION',
     type: 'a duration of 30d to 3650d',

@@ -1,7 +1,8 @@
 // What `check` says about subjects and schemas: a route that waits for what nobody can publish, and a catalog that is wrong
 // about its own examples.
 
-import { compileSchema, publishedBy } from '../core/catalog/index.ts'
+import { CANONICAL_SOURCE } from '../core/canonical/index.ts'
+import { compileSchema, PUBLISHED_BY_MILLRACE, publishedBy } from '../core/catalog/index.ts'
 import type { DefinitionDocument } from '../core/definition/index.ts'
 import type { JsonValue } from '../core/json/index.ts'
 import { makeTrie, parsePattern, parseSubject } from '../core/subject/index.ts'
@@ -12,7 +13,18 @@ type Fields = { readonly [key: string]: JsonValue }
 
 const SCHEMA_FINDINGS_MAX = 5
 
+/** Its name is the source of what this system tells of itself. */
+function checkName({ name }: Fields): readonly Remark[] {
+  if (name !== CANONICAL_SOURCE) return []
+  const message = `\`${CANONICAL_SOURCE}\` is the source of what Millrace itself tells; give it another name`
+  return [{ rule: 'name', message, path: ['name'] }]
+}
+
 export function checkCatalog(source: Fields): readonly Remark[] {
+  return [...checkName(source), ...checkSubjects(source)]
+}
+
+function checkSubjects(source: Fields): readonly Remark[] {
   const subjects = (source.catalog as Fields | null | undefined)?.subjects
   if (!Array.isArray(subjects)) return []
   return subjects.flatMap((entry: JsonValue, index) => {
@@ -73,15 +85,16 @@ export function tellUnpublished(
   emits: readonly string[],
 ): void {
   if (routes.length === 0 || !documents.some(({ kind }) => kind === 'Source')) return
-  const patterns = [...documents.flatMap(publishedBy).map(({ subject }) => subject), ...emits]
+  const published = [...documents.flatMap(publishedBy), ...PUBLISHED_BY_MILLRACE]
+  const patterns = [...published.map(({ subject }) => subject), ...emits]
   const sound = [...new Set(patterns)].filter((pattern) => parsePattern(pattern).ok)
-  const published = makeTrie(sound.map((pattern) => ({ pattern, value: null })))
+  const tree = makeTrie(sound.map((pattern) => ({ pattern, value: null })))
   const subjects = sound.filter((pattern) => parseSubject(pattern).ok)
   const known = new Map<string, boolean>()
   let suggestions = 0
   for (const { on, isList, tell } of routes) {
     for (const [index, pattern] of on.entries()) {
-      const isPublished = known.get(pattern) ?? published.meets(pattern)
+      const isPublished = known.get(pattern) ?? tree.meets(pattern)
       known.set(pattern, isPublished)
       if (isPublished) continue
       suggestions += 1

@@ -1,7 +1,7 @@
 // The catalog: which subjects can be published, with schemas and examples, and which routes want them: GET /v1/catalog …
 
 import type { FastifyInstance } from 'fastify'
-import { findEntry, type Published, publishedBy } from '../core/catalog/index.ts'
+import { findEntry, PUBLISHED_BY_MILLRACE, type Published, publishedBy } from '../core/catalog/index.ts'
 import type { RouteDocument } from '../core/definition/index.ts'
 import { AppError } from '../core/errors/index.ts'
 import type { TenantId } from '../core/ids/index.ts'
@@ -121,7 +121,9 @@ async function readCatalog(
       schema: null,
     })),
   )
-  const entries = [...documents.flatMap(publishedBy), ...emitted].sort(compareEntries)
+  const entries = [...documents.flatMap(publishedBy), ...emitted, ...PUBLISHED_BY_MILLRACE].sort(
+    compareEntries,
+  )
   return { entries, routes: documents.filter((one) => one.kind === 'Route') }
 }
 

@@ -18,7 +18,15 @@ const STATS_KEPT_MAX = 100
 const FINE_MINUTES_MAX = 15
 
 const number = { type: 'number' } as const
-const counts = ['ready', 'leased', 'parked', 'openDeadLetters', 'unmatched'] as const
+const counts = [
+  'ready',
+  'leased',
+  'parked',
+  'openDeadLetters',
+  'openFailures',
+  'raisedEscalations',
+  'unmatched',
+] as const
 const each = (schema: typeof integer | typeof boolean) =>
   shape(Object.fromEntries(counts.map((name) => [name, schema])))
 

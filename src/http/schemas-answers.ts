@@ -3,6 +3,7 @@
 
 import { DEAD_LETTER_REASONS, DEAD_LETTER_STATES } from '../core/dead-letter/index.ts'
 import { ERRORS } from '../core/errors/index.ts'
+import { ESCALATION_STATES } from '../core/escalation/index.ts'
 import { FAILURE_CLASSES, FAILURE_STATES, REPORTED_AS } from '../core/failure/index.ts'
 import { LEDGER_STATES } from '../core/ledger/index.ts'
 import { WORK_STATES } from '../core/work/index.ts'
@@ -126,6 +127,9 @@ const work = {
   httpStatus: integer,
   durationMs: { type: 'number' },
   replayOf: { ...string, description: 'The dead letter that it replays, or its event.' },
+  element: { ...integer, description: 'Which element of its route’s `each` it is about, counted from 0.' },
+  lane: { ...string, description: 'The key of its lane: what `by` gave.' },
+  holdsLane: { ...boolean, description: 'It is dead or parked, and those behind it in its lane wait.' },
   explanation: { ...string, description: 'What it is about, of `intake` alone.' },
 } as const
 const workOptional = [
@@ -137,6 +141,9 @@ const workOptional = [
   'httpStatus',
   'durationMs',
   'replayOf',
+  'element',
+  'lane',
+  'holdsLane',
   'explanation',
 ]
 
@@ -159,12 +166,13 @@ const deadLetter = {
   updatedAt: instant,
   key: string,
   runbook: string,
+  failureId: { ...string, description: 'The failure that it stands for.' },
   step: {
     ...string,
     description: 'How far it came: `match`, `key`, `call`, `probe`, `function`, `effect <name>`, `batch` …',
   },
 } as const
-const deadLetterOptional = ['key', 'runbook', 'step']
+const deadLetterOptional = ['key', 'runbook', 'failureId', 'step']
 const verdicts = ['would-skip', 'would-call', 'would-differ', 'would-wait', 'would-fail'] as const
 /** What a preview says of one letter, or of one route about an event. */
 const judged = {
@@ -382,6 +390,56 @@ export const SHARED: Readonly<Record<string, Schema>> = {
       deadLetterOptional,
     ),
     description: 'A dead letter with its event and its tries.',
+  },
+  Failure: {
+    ...shape(
+      {
+        id: string,
+        state: oneOf(FAILURE_STATES),
+        class: oneOf(FAILURE_CLASSES),
+        reason: { ...nullable(string), description: 'Why nobody tries any more; null while somebody does.' },
+        reportedAs: oneOf([...new Set(Object.values(REPORTED_AS))]),
+        severity: string,
+        consumer: consumerName,
+        eventId: string,
+        workId: { ...string, description: 'The item that failed last: a replay goes on with the failure.' },
+        attempts: integer,
+        lastError: string,
+        willRetryAt: { ...nullable(instant), description: 'null: not by itself.' },
+        cause: { ...nullable(string), description: 'That of its escalation.' },
+        correlationId: string,
+        createdAt: instant,
+        updatedAt: instant,
+        key: string,
+      },
+      ['key'],
+    ),
+    description: 'What went wrong with a work item, until it is resolved or escalated.',
+  },
+  Escalation: {
+    ...shape(
+      {
+        id: string,
+        state: oneOf(ESCALATION_STATES),
+        cause: { ...string, description: 'What its failures have in common.' },
+        class: oneOf(FAILURE_CLASSES),
+        reason: string,
+        reportedAs: oneOf([...new Set(Object.values(REPORTED_AS))]),
+        severity: string,
+        consumer: consumerName,
+        count: { ...integer, description: 'How many failures it stands for.' },
+        lastError: { ...string, description: 'As the latest of them says it.' },
+        workId: { ...nullable(string), description: 'The latest of them; null: it is about the consumer.' },
+        isAnnounced: { ...boolean, description: 'Its event is out.' },
+        acknowledgedBy: nullable(string),
+        note: nullable(string),
+        createdAt: instant,
+        updatedAt: instant,
+        runbook: string,
+      },
+      ['runbook'],
+    ),
+    description: 'Failures of one cause, shown to people until somebody acknowledges them.',
   },
   DeadLetterGroup: {
     ...shape({

@@ -18,7 +18,9 @@ export function isoOrNull(at: Instant | null): string | null {
 }
 
 /** The members that are not null. */
-function present<Members extends Readonly<Record<string, unknown>>>(members: Members): Partial<Members> {
+export function present<Members extends Readonly<Record<string, unknown>>>(
+  members: Members,
+): Partial<Members> {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null)) as Partial<Members>
 }
 
@@ -82,9 +84,17 @@ export function showWork(work: WorkRow) {
       httpStatus: work.httpStatus,
       durationMs: work.durationMs,
       replayOf: work.replayOf,
+      element: work.element,
+      lane: work.lane,
+      holdsLane: holdsLane(work) ? true : null,
       explanation: work.kind === 'intake' ? explainIntake(work) : null,
     }),
   }
+}
+
+/** Whether others wait because it is dead or parked. */
+function holdsLane({ hasPlace, state }: WorkRow): boolean {
+  return hasPlace && (state === 'dead' || state === 'parked')
 }
 
 /** What an item that only matches its event is about, in plain words. */
@@ -152,7 +162,12 @@ export function showDeadLetter(letter: DeadLetter) {
     payloadHash: letter.payloadHash,
     createdAt: iso(letter.createdAt),
     updatedAt: iso(letter.updatedAt),
-    ...present({ key: letter.key, runbook: letter.runbook, step: letter.step }),
+    ...present({
+      key: letter.key,
+      runbook: letter.runbook,
+      step: letter.step,
+      failureId: letter.failureId,
+    }),
   }
 }
 

@@ -1,4 +1,10 @@
 export type { CatalogEntry } from './entry.ts'
 export { compileSchema, type Mismatch, type SchemaProblem } from './json-schema.ts'
 export { compilePayloadCheck, type PayloadCheck } from './payload-check.ts'
-export { findEntry, type Published, patternOfTemplate, publishedBy } from './published.ts'
+export {
+  findEntry,
+  PUBLISHED_BY_MILLRACE,
+  type Published,
+  patternOfTemplate,
+  publishedBy,
+} from './published.ts'

@@ -1,6 +1,7 @@
 // What a definition can publish: subjects that are written or known, and patterns where a part is computed.
 // A pattern errs on the wide side: «nobody can publish this» is said only when it is so.
 
+import { CANONICAL_EVENTS, CANONICAL_SOURCE } from '../canonical/index.ts'
 import type { DefinitionDocument, RouteDocument, SourceDocument } from '../definition/index.ts'
 import { compileTemplate } from '../expression/index.ts'
 import { matchesPattern, parsePattern, parseSubject, patternsMeet } from '../subject/index.ts'
@@ -13,6 +14,18 @@ export interface Published extends CatalogEntry {
   /** The ready mapping that it comes from. */
   readonly mapping: string | null
 }
+
+/** What this system itself tells, whatever is defined. */
+export const PUBLISHED_BY_MILLRACE: readonly Published[] = Object.entries(CANONICAL_EVENTS).map(
+  ([subject, { description, example }]) => ({
+    source: CANONICAL_SOURCE,
+    mapping: null,
+    subject,
+    description,
+    schema: null,
+    example,
+  }),
+)
 
 export function publishedBy(document: DefinitionDocument): readonly Published[] {
   switch (document.kind) {

@@ -4,6 +4,7 @@
 // that nobody who publishes can be taken for a webhook source, nor use up its dedup keys. What an event of ours has no place
 // for is kept beside it, in headers of the names that binary mode gives them.
 
+import { canonicalType } from '../canonical/index.ts'
 import type { StoredEvent } from '../event/index.ts'
 import { isStorable, type JsonValue, parseJson } from '../json/index.ts'
 import { parseSubject } from '../subject/index.ts'
@@ -144,6 +145,9 @@ export function fromEvent(
   }
   extensions.correlationid = event.correlationId
   if (event.causationId !== null) extensions.causationid = event.causationId
+  // What this system tells of itself has a name of its own; the subject that routes know it by stands beside it.
+  const named = canonicalType(event)
+  if (named !== null) extensions.eventsubject = event.subject
   const data = isPublished
     ? publishedData(headers, shown.data)
     : ({ form: 'json', text: shown.data } as const)
@@ -152,7 +156,7 @@ export function fromEvent(
   return {
     id: event.id,
     source: `/tenants/${event.tenant}/sources/${encodeURIComponent(event.source)}`,
-    type: event.subject,
+    type: named ?? event.subject,
     subject: event.objectId,
     time: event.occurredAt ?? event.receivedAt,
     datacontenttype: isSaid ? told : data.form === 'json' ? 'application/json' : null,
