@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { DeadLetterId, EventId, Incarnation, TenantId, WorkId } from '../../core/ids/index.ts'
 import { EMPTY_NOTE } from '../../core/work/index.ts'
 import type { Commit, Guard, Write } from '../../ports/store.ts'
-import { touchesOf } from './keys.ts'
+import { collectKeys, touchesOf } from './keys.ts'
 
 const owner = 1 as Incarnation
 const counters = { attempts: 0, waits: 0, losses: 0 }
@@ -48,6 +48,12 @@ test('what writes change or make is touched', () => {
   ])
   expect(touchesOfWrite({ w: 'work.settle', to: 'done', ...progress })).toEqual(['work 1:a1:w'])
   expect(touchesOfWrite({ w: 'work.again', delayMs: 0, ...progress })).toEqual(['work 1:a1:w'])
+  expect(touchesOfWrite({ w: 'work.settle', to: 'skipped', place: { to: work('v') }, ...progress })).toEqual([
+    'work 1:a1:w',
+    'work 1:a1:v',
+  ])
+  expect(touchesOfWrite({ w: 'lane.leave', work: work('w') })).toEqual(['work 1:a1:w'])
+  expect(touchesOfWrite({ w: 'failure.put', row: { id: 'f' } })).toEqual(['failure 1:a1:f'])
   expect(touchesOfWrite({ w: 'attempt.append', work: work('w') })).toEqual(['work 1:a1:w'])
   expect(touchesOfWrite({ w: 'ledger.reserve', entry: { key: 'k' } })).toEqual(['ledger 1:a1:k'])
   expect(touchesOfWrite({ w: 'ledger.done', entry: { key: 'k' } })).toEqual(['ledger 1:a1:k'])
@@ -64,4 +70,34 @@ test('the same names of two tenants are different keys, and a key counts once', 
   const own = touchesOf(commitOf({ guards: [guard, guard] }))
   expect(own).toEqual(['ledger 1:a1:k'])
   expect(touchesOf(commitOf({ guards: [guard], tenant: 'b' as TenantId }))).not.toEqual(own)
+})
+
+test('lanes and escalations are shared: commits of one group may meet in them', () => {
+  const event = 'e' as EventId
+  const lane = { key: 'k', width: 1 }
+  const added = { id: work('w'), eventId: event, consumer: 'c', lane }
+  const add = { w: 'work.add', work: added, lease: null, delayMs: 0 }
+  expect(touchesOfWrite(add)).toEqual(['work 1:a1:w', 'event 1:a1:e'])
+  expect(touchesOfWrite({ ...add, inPlaceOf: work('v') })).toEqual([
+    'work 1:a1:v',
+    'work 1:a1:w',
+    'event 1:a1:e',
+  ])
+  expect(touchesOfWrite({ w: 'escalation.raise', row: { id: 'x', cause: 'down' } })).toEqual([])
+  expect(touchesOfWrite({ w: 'escalation.change', id: 'x' })).toEqual([])
+})
+
+test('somebody who waits may get a place with every step of a lane, also of one that is born in the commit', () => {
+  const lane = { key: 'k', width: 1 }
+  const added = { id: work('w'), eventId: 'e' as EventId, consumer: 'c', lane }
+  const commit = commitOf({
+    writes: [
+      { w: 'work.add', work: added, lease: null, delayMs: 0 } as unknown as Write,
+      { w: 'work.settle', work: work('w'), to: 'done', counters, note: EMPTY_NOTE },
+      { w: 'lane.leave', work: work('v') },
+    ],
+  })
+  const keys = collectKeys([commit])
+  expect(keys.laneSteps).toEqual(['1:a1:c1:k', '1:a1:c1:k'])
+  expect([...keys.movers.keys()]).toEqual(['1:a1:v'])
 })
