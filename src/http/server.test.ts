@@ -879,8 +879,24 @@ describe('the overview', () => {
     await write(store, [event('evt_2', { matched: 0 }), work('wrk_9', 'evt_1', { consumer: 'route:late' })])
     expect((await get('/v1/overview')).body).toEqual({
       now: AT,
-      counts: { ready: 1, leased: 0, parked: 0, openDeadLetters: 1, unmatched: 1 },
-      isCapped: { ready: false, leased: false, parked: false, openDeadLetters: false, unmatched: false },
+      counts: {
+        ready: 1,
+        leased: 0,
+        parked: 0,
+        openDeadLetters: 1,
+        openFailures: 0,
+        raisedEscalations: 0,
+        unmatched: 1,
+      },
+      isCapped: {
+        ready: false,
+        leased: false,
+        parked: false,
+        openDeadLetters: false,
+        openFailures: false,
+        raisedEscalations: false,
+        unmatched: false,
+      },
       oldestReadyAt: AT,
       definitions: { sources: 0, routes: 1, paused: 1 },
       rates: { acceptedPerMinute: 0, donePerMinute: 0, failedPerMinute: 0 },
