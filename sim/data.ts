@@ -117,7 +117,11 @@ function makeSqliteData(commitFault: () => 'before' | 'after' | null): Data {
       },
     })
   let executor = open()
-  const reads: Reads = { ...makeReads(db), ledger: (tenant, key) => executor.ledger(tenant, key) }
+  const reads: Reads = {
+    ...makeReads(db),
+    ledger: (tenant, key) => executor.ledger(tenant, key),
+    ledgerHistory: (tenant, key) => executor.ledgerHistory(tenant, key),
+  }
   const incarnation = db.prepare('SELECT until, fenced FROM incarnation WHERE owner = ?')
   const ask = async <Name extends ReadName>(
     name: Name,

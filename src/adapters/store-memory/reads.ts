@@ -269,7 +269,7 @@ function workOfEvent(state: MemoryState, tenant: TenantId, id: EventId): readonl
 }
 
 /** Every generation, those of one key together and in their order. */
-export function allEntries(state: MemoryState): LedgerEntry[] {
+function allEntries(state: MemoryState): LedgerEntry[] {
   return [...state.ledger].flatMap(([key, latest]) => [...(state.ledgerBefore.get(key) ?? []), latest])
 }
 

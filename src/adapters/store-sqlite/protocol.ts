@@ -6,6 +6,7 @@
 import type { Commit, CommitResult, Guard, Write } from '../../ports/store.ts'
 import { StoreError } from '../../ports/store.ts'
 import type { CommitOutcome } from './executor.ts'
+import { isOdd } from './odd-work.ts'
 
 export type Flat = unknown[]
 
@@ -98,16 +99,6 @@ function encodeWrite(flat: Flat, write: Write): void {
     default:
       flat.push(WRITE.other, write)
   }
-}
-
-/** Whether the item says more than most do. */
-export function isOdd({ work, inPlaceOf }: Extract<Write, { w: 'work.add' }>): boolean {
-  return (
-    work.lane !== undefined ||
-    work.element !== undefined ||
-    (work.generation ?? 1) !== 1 ||
-    inPlaceOf !== undefined
-  )
 }
 
 function encodeEntry(flat: Flat, entry: Extract<Write, { w: 'ledger.done' }>['entry']): void {

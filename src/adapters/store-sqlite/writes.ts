@@ -10,7 +10,7 @@ import { LEDGER_CODE, WORK_CODE } from './codes.ts'
 import { changeEscalation, putFailure, raiseEscalation } from './failures.ts'
 import { findLedger, isKnownAbsent, locateLedger, noteDedup, noteLedger } from './keys.ts'
 import { comeBack, comeIn, findLaned, goOut, noteVersion } from './lanes.ts'
-import { isOdd } from './protocol.ts'
+import { isOdd } from './odd-work.ts'
 import { isAlive, knowLease, type Session, tenantNumber } from './session.ts'
 import { toStored, toStoredOrNull } from './text.ts'
 

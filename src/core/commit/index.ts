@@ -10,13 +10,11 @@ export {
   settleItem,
 } from './lane-rows.ts'
 export {
-  chooseWork,
   EMPTY_LANE,
   enterLane,
   type LaneCounts,
   type LaneStep,
   leaveLane,
-  promoteWork,
   stopWaiting,
 } from './lanes.ts'
 export {

@@ -166,7 +166,7 @@ function entryAfter(
 }
 
 /** Whether the entry is a new row of a key that has one: a deliberate repetition. The earlier row stays as it is. */
-export function isNewGeneration(before: Pick<LedgerEntry, 'generation'> | undefined, entry: NewLedgerEntry) {
+function isNewGeneration(before: Pick<LedgerEntry, 'generation'> | undefined, entry: NewLedgerEntry) {
   return before !== undefined && (entry.generation ?? before.generation) > before.generation
 }
 
