@@ -212,6 +212,11 @@ describe('keys that meet', () => {
     expect(two({}, { key: "'ones:' + payload.id" })).toEqual([])
   })
 
+  test('[KY5] keys of the engine’s own are refused', () => {
+    expect(keyed("'millrace:lock:' + payload.id")).toEqual(['KY5 error'])
+    expect(keyed("'millraces:' + payload.id")).toEqual([])
+  })
+
   test('[KY5] one that begins with a value is told of where it is not alone', () => {
     expect(rulesOf({ key: 'payload.id' })).toEqual([])
     const findings = two({ key: 'payload.id' }, { key: "'B:' + payload.id" })

@@ -1,6 +1,7 @@
 // What `check` says about the key of a route, and about the reference of an upsert, by their formulas alone (docs/spec/keys.md).
 // Reads the route as it was written, sound or not.
 
+import { OWN_KEY_PREFIX } from '../core/action/index.ts'
 import { type Formula, type FormulaRead, readFormula } from '../core/expression/index.ts'
 import type { JsonValue } from '../core/json/index.ts'
 import type { FieldPath, Remark } from './finding.ts'
@@ -13,7 +14,7 @@ export function checkKey(route: Fields): readonly Remark[] {
   const { key } = route
   const formula = typeof key === 'string' ? readFormula(key) : null
   if (formula === null) return checkReference(route)
-  const element = elementRemarks(route, formula)
+  const element = [...elementRemarks(route, formula), ...ownRemarks(formula)]
   const changing = changingRemarks(formula, ['key'], 'key')
   // One that is wrong already is not weighed.
   const isWrong = [...element, ...changing].some(({ severity }) => severity === undefined)
@@ -75,6 +76,12 @@ function elementRemarks(route: Fields, formula: Formula): readonly Remark[] {
   if (element === null || formula.reads.some(({ path }) => new RegExp(`^${element}\\b`).test(path))) return []
   const message = `all elements would share one key, and only the first have an effect: add what tells one \`${element}\` from another`
   return [{ rule: 'keyWithoutElement', message, path: ['key'] }]
+}
+
+function ownRemarks({ starts }: Formula): readonly Remark[] {
+  if (!starts.some(({ text }) => text.startsWith(OWN_KEY_PREFIX))) return []
+  const message = `only the engine's own keys begin with \`${OWN_KEY_PREFIX}\`: begin it with other words`
+  return [{ rule: 'keyCollision', message, path: ['key'] }]
 }
 
 function widthRemarks(route: Fields, formula: Formula): readonly Remark[] {

@@ -4,7 +4,7 @@
 import { z } from 'zod'
 import { DAY, HOUR, SECOND } from '../core/time/index.ts'
 import { duration, elementName, formula, literal, oneOf, pick, reference } from './fields.ts'
-import { actionRoots, EVENT_ROOTS, itemRoots, type RouteScope } from './roots.ts'
+import { EVENT_ROOTS, itemRoots, type RouteScope } from './roots.ts'
 
 const count = (max: number) => z.number().int().min(1).max(max)
 
@@ -61,7 +61,7 @@ export function makeBuffers(scope: RouteScope) {
       .strictObject({
         size: count(1_000),
         maxWait: duration(10, HOUR).optional(),
-        results: pick([...actionRoots(scope), 'result']).optional(),
+        results: pick(['result']).optional(),
         item: z.strictObject({ key: pick(['item']), ok: pick(['item']) }).optional(),
       })
       .optional(),

@@ -45,11 +45,16 @@ export function buildEach(node: Node & { kind: 'each' }, env: Env): Evaluate {
 export function buildMacro(node: Node & { kind: 'macro' }, env: Env): Evaluate {
   const target = env.build(node.target, env)
   const path = pathOf(node.target, env)
-  const { locals } = env
+  const { locals, localPaths } = env
   const slot = env.slotCount++
   env.locals = new Map([...locals, [node.variable, slot]])
+  const inner = new Map(localPaths)
+  // One of the same name outside is hidden.
+  inner.delete(node.variable)
+  if (path !== undefined) inner.set(node.variable, `${path}[*]`)
+  env.localPaths = inner
   const bodies = node.body.map((body) => env.build(body, env))
-  env.locals = locals
+  Object.assign(env, { locals, localPaths })
   if (node.name === 'map') env.multiplies = true
   const loop = LOOPS[node.name](bodies as [Evaluate, ...Evaluate[]], slot)
   const cost = costOf(node.body)

@@ -11,6 +11,8 @@ export interface Env {
   readonly paths: Set<string>
   readonly build: (node: Node, env: Env) => Evaluate
   locals: ReadonlyMap<string, number>
+  /** What the variables of macros stand for, where that has a static path. */
+  localPaths: ReadonlyMap<string, string>
   slotCount: number
   elementSlot: number
   elementPath: string | undefined
@@ -21,10 +23,15 @@ export interface Env {
   multiplies: boolean
 }
 
-/** The static path of an operand, for findings and errors; undefined for computed values and macro variables. */
+/** The static path of an operand, for errors; undefined for computed values. */
 export function pathOf(node: Node, env: Env): string | undefined {
   const start = startOf(node)
-  if (start.kind === 'name') return env.locals.has(start.name) ? undefined : staticPath(node)
+  if (start.kind === 'name') {
+    if (!env.locals.has(start.name)) return staticPath(node)
+    const path = env.localPaths.get(start.name)
+    const rest = path === undefined ? undefined : staticPath(node)?.slice(start.name.length)
+    return rest === undefined ? undefined : `${path}${rest}`
+  }
   if (start.kind !== 'element' || env.elementPath === undefined) return undefined
   const rest = staticPath(node)
   return rest === undefined ? undefined : env.elementPath + rest
@@ -36,9 +43,11 @@ function startOf(node: Node): Node {
   return start
 }
 
-/** Notes the longest static path once, not each of its prefixes. */
+/** Notes the longest static path once, not each of its prefixes. The list of a macro was noted; its variable is no path. */
 export function notePath(node: Node, env: Env, build: () => Evaluate): Evaluate {
-  const path = env.quiet ? undefined : pathOf(node, env)
+  const start = startOf(node)
+  const isLocal = start.kind === 'name' && env.locals.has(start.name)
+  const path = env.quiet || isLocal ? undefined : pathOf(node, env)
   if (path === undefined) return build()
   env.paths.add(path)
   env.quiet = true

@@ -46,6 +46,7 @@ export function compileProgram(text: string, options: CompileOptions = {}): Prog
     paths: new Set(),
     build,
     locals: new Map(),
+    localPaths: new Map(),
     slotCount: 0,
     elementSlot: -1,
     elementPath: undefined,

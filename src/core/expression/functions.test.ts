@@ -117,6 +117,38 @@ describe('helpers', () => {
     )
   })
 
+  test('[KY11] neither the order of keys nor the spelling of a number makes another text', () => {
+    const texts = ['{"id":7,"a":{"x":1.0,"y":[1e2,-0]}}', '{"a":{"y":[100,0],"x":1},"id":7.0}']
+    for (const text of [
+      'hash(payload)',
+      'hash(payload.a, payload.id)',
+      "extRef('a', 'b', 'c', payload.id, payload.a.x)",
+    ]) {
+      const [one, other] = texts.map((payload) => evaluate(text, JSON.parse(payload)))
+      expect(one).toBe(other)
+      expect(evaluate(text, JSON.parse(texts[0] as string))).toBe(one)
+    }
+    const value = fc.jsonValue()
+    const shuffled = (one: unknown): unknown =>
+      Array.isArray(one)
+        ? one.map(shuffled)
+        : typeof one === 'object' && one !== null
+          ? Object.fromEntries(
+              Object.entries(one)
+                .reverse()
+                .map(([name, member]) => [name, shuffled(member)]),
+            )
+          : one
+    fc.assert(
+      fc.property(value, (payload) => {
+        expect(evaluate('hash([payload])', shuffled(payload))).toBe(evaluate('hash([payload])', payload))
+      }),
+    )
+    // A list has an order, and a text is no number.
+    expect(evaluate('hash(payload)', [1, 2])).not.toBe(evaluate('hash(payload)', [2, 1]))
+    expect(evaluate('hash(payload)', '7')).not.toBe(evaluate('hash(payload)', 7))
+  })
+
   test('[X25] re finds a pattern', () => {
     expect(evaluate(String.raw`re('order 4711', r'\d{4}')`)).toBe(true)
     expect(evaluate("payload.a.re('^x$')", { a: 'xx' })).toBe(false)
