@@ -309,7 +309,7 @@ describe('a batch that is refused as a whole', () => {
     for (const batch of await batchesOf(world)) expect(['done', 'skipped']).toContain(batch.state)
   })
 
-  test('[BA12] for a reason that is nobody’s fault kills all of them, each with its own letter', async () => {
+  test('[BA7] [BA12] for a reason that is nobody’s fault kills all of them, each with its own letter', async () => {
     const world = makeWorld(() => answered(401))
     const node = await world.node({ documents: withBatch() })
     const ids = await send(world, node, ['a', 'b', 'c'])
