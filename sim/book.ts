@@ -17,6 +17,7 @@ export type Rule =
   | 'N4'
   | 'N5'
   | 'N6'
+  | 'N7'
   | 'N12'
   | 'DV9'
   | 'DV13'
@@ -26,6 +27,10 @@ export type Rule =
   | 'IN21'
   | 'SC7'
   | 'SC10'
+  | 'PA7'
+  | 'PA8'
+  | 'PA12'
+  | 'PA14'
   | 'BROKEN'
 
 export interface Violation {
@@ -71,6 +76,9 @@ export const COUNTED = [
   'dispatched',
   'eventReplays',
   'pruned',
+  'promoted',
+  'superseded',
+  'stale',
 ] as const
 export type Counted = (typeof COUNTED)[number]
 export type Counts = Record<Counted, number>

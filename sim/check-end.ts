@@ -1,5 +1,7 @@
 // N1, N2 and N12: what must be true of the whole store, at an acknowledgement and when a run is over.
 
+import { isCanonicalSource } from '../src/core/canonical/index.ts'
+import { USUAL_CIRCUIT } from '../src/core/definition/index.ts'
 import type { StoredEvent } from '../src/core/event/index.ts'
 import { DEFAULT_TENANT } from '../src/core/ids/index.ts'
 import type { LedgerEntry } from '../src/core/ledger/index.ts'
@@ -8,11 +10,12 @@ import { letterOf, type WorkRow } from '../src/core/work/index.ts'
 import type { EngineConfig } from '../src/engine/index.ts'
 import type { StoreDump } from '../src/ports/store.ts'
 import type { Acknowledgement, Book } from './book.ts'
+import { checkElements, checkSuperseded, waitsBehindHolder } from './check-lanes.ts'
 import { isCopy, rootOf } from './check-letters.ts'
 import { withGone } from './check-retention.ts'
 import type { Data } from './data.ts'
 import { short } from './node.ts'
-import { isEffectKey, RETRY_AFTER_S_MAX, ROUTES, SOURCES } from './scenario.ts'
+import { DRAIN_EVERY_MS, isEffectKey, RETRY_AFTER_S_MAX, ROUTES, SOURCES } from './scenario.ts'
 
 /** The longest that a function waits before it asks the vendor. */
 const PROBE_AFTER_MS_MAX = 15 * SECOND
@@ -30,7 +33,9 @@ function isHeld(book: Book, row: WorkRow): boolean {
 }
 
 export function unsettled(book: Book): readonly WorkRow[] {
-  return [...book.works.values()].filter((row) => !SETTLED.has(row.state) && !isHeld(book, row))
+  return [...book.works.values()].filter(
+    (row) => !SETTLED.has(row.state) && !isHeld(book, row) && !waitsBehindHolder(book, row),
+  )
 }
 
 /** Parked, or cancelled while nobody knew what became of the effect. */
@@ -46,7 +51,11 @@ export function waitingForPerson(book: Book): readonly WorkRow[] {
  * How long after the last fault everything must be settled: the old lives are fenced and their work given back; then an
  * item may have to sit out its longest wait, once for itself, once for the holder of its key, once for what caused it.
  */
-export function healingMs(config: Pick<EngineConfig, 'leaseMs' | 'pollMs'>, poisonous: number): number {
+export function healingMs(
+  config: Pick<EngineConfig, 'leaseMs' | 'pollMs'>,
+  poisonous: number,
+  ordered: number,
+): number {
   const { leaseMs, pollMs } = config
   const waitForKeyMs = 300 * SECOND
   const waitForProbeMs = 256 * SECOND
@@ -60,9 +69,13 @@ export function healingMs(config: Pick<EngineConfig, 'leaseMs' | 'pollMs'>, pois
           : 2 * SECOND
     return 2 * callMs + 1.1 * Math.max(...document.retry.delaysMs, RETRY_AFTER_S_MAX * SECOND)
   })
-  const onceMs = Math.max(...longest) + Math.max(waitForKeyMs, waitForProbeMs) + 2 * pollMs + 30 * SECOND
+  // A circuit may have to be tried by a second node, a host may be closed, and what drains waits for slots, time and again.
+  const paceMs = 2 * USUAL_CIRCUIT.openMs + 66 * SECOND + 12 * DRAIN_EVERY_MS
+  const onceMs =
+    Math.max(...longest) + Math.max(waitForKeyMs, waitForProbeMs) + paceMs + 2 * pollMs + 30 * SECOND
   // A poisonous item takes its node down four times, and with it whatever ran.
-  return 3 * leaseMs + poisonous * 4 * (leaseMs + 10 * SECOND) + 3 * onceMs
+  // In a lane each may have to wait once more for whoever is before it.
+  return 3 * leaseMs + poisonous * 4 * (leaseMs + 10 * SECOND) + 3 * onceMs + ordered * 90 * SECOND
 }
 
 export function checkAcknowledged(book: Book, data: Data, acknowledged: Acknowledgement): void {
@@ -82,6 +95,8 @@ export function checkEnd(book: Book, data: Data): void {
   checkWork(book, dump)
   checkLetters(book, dump)
   checkLedger(book, dump)
+  checkSuperseded(book, dump)
+  checkElements(book, dump)
 }
 
 function checkEvents(book: Book, dump: StoreDump): void {
@@ -99,7 +114,7 @@ function checkEvents(book: Book, dump: StoreDump): void {
       book.violate('N1', `two events of ${name} within the window`)
     }
     byKey.set(name, event.receivedAt)
-    if (isCopy(event)) continue
+    if (isCopy(event) || isCanonicalSource(event.source)) continue
     checkMatched(book, dump, event)
   }
 }
@@ -109,9 +124,9 @@ function checkMatched(book: Book, dump: StoreDump, event: StoredEvent): void {
   const all = dump.work.filter(({ eventId }) => eventId === event.id)
   const own = all.filter(({ kind, replayOf }) => kind === 'route' && replayOf === null)
   const consumers = new Set(own.map(({ consumer }) => consumer))
-  if (consumers.size !== own.length)
+  if (new Set(own.map(({ consumer, element }) => `${consumer} ${element}`)).size !== own.length)
     book.violate('N2', `event ${short(event.id)} is matched twice by a route`)
-  const made = own.length + (book.dispatched.get(event.id)?.length ?? 0)
+  const made = consumers.size + (book.dispatched.get(event.id)?.length ?? 0)
   const intake = all.filter(({ kind }) => kind === 'intake')
   // By an intake item of its own, or by that of the event that dispatched it.
   if (
@@ -193,7 +208,7 @@ function isHarmless({ key }: LedgerEntry): boolean {
 const HARMLESS = ['#send', '#second']
 
 function isUnderWay(state: WorkRow['state'] | undefined): boolean {
-  return state === 'ready' || state === 'leased' || state === 'parked'
+  return state === 'ready' || state === 'waiting' || state === 'leased' || state === 'parked'
 }
 
 /** Nobody is left to settle an entry whose item is over. */

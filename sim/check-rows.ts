@@ -9,6 +9,7 @@ import type { ClaimRequest, Commit, Write } from '../src/ports/store.ts'
 import { StoreError } from '../src/ports/store.ts'
 import { addTo, type Book } from './book.ts'
 import { makeIntakeChecks } from './check-intake.ts'
+import type { LaneChecks } from './check-lanes.ts'
 import { isCopy, makeLetterChecks } from './check-letters.ts'
 import type { VirtualTime } from './clock.ts'
 import type { Data, Outcome } from './data.ts'
@@ -29,12 +30,15 @@ type LedgerWrite = Extract<Write, { w: 'ledger.reserve' | 'ledger.settle' | 'led
 /** Classes that nobody but a person may try again. */
 const REFUSALS = new Set([400, 401, 403, 404, 405, 409, 410, 422, 501])
 
+const TURNS: ReadonlySet<WorkState> = new Set<WorkState>(['ready', 'waiting'])
+
 const isOver = (state: WorkState | undefined) => state === 'dead' || state === 'cancelled'
 
 export function makeRowChecks(deps: {
   readonly book: Book
   readonly data: Data
   readonly time: VirtualTime
+  readonly lanes: LaneChecks
   vendor(): Vendor
 }): RowChecks {
   const { book, data, time } = deps
@@ -247,7 +251,10 @@ export function makeRowChecks(deps: {
   const seeWork = (id: WorkId, states: ReadonlyMap<WorkId, WorkState>) => {
     const before = works.get(id)
     const row = data.work(DEFAULT_TENANT, id)
-    const expected = states.get(id) ?? before?.state ?? null
+    const said = states.get(id) ?? before?.state ?? null
+    // Whether it waits for its turn is the lane's to say.
+    const isTurn = row !== null && row.lane !== null && TURNS.has(row.state)
+    const expected = isTurn && said !== null && TURNS.has(said) ? row.state : said
     if ((row?.state ?? null) !== expected) {
       book.violate('N5', `work ${short(id)} is ${row?.state ?? 'absent'}, not ${expected ?? 'absent'}`)
     }
@@ -282,6 +289,7 @@ export function makeRowChecks(deps: {
         }
       }
       compare(commits, rows)
+      deps.lanes.applied(commits.filter((_commit, index) => outcomes[index]!.ok === true))
       for (const [index, commit] of commits.entries()) if (outcomes[index]!.ok === true) checkNamed(commit)
     },
 

@@ -1,7 +1,9 @@
 // N3 and N6 on every call that leaves a node, and the outcome of it all: one effect per key.
 
 import { DEFAULT_TENANT, type WorkId } from '../src/core/ids/index.ts'
+import { isUntried } from '../src/core/work/index.ts'
 import { addTo, type Book, type Reserve } from './book.ts'
+import type { LaneChecks } from './check-lanes.ts'
 import type { VirtualTime } from './clock.ts'
 import type { Data } from './data.ts'
 import { type Life, short } from './node.ts'
@@ -25,6 +27,7 @@ export function makeSendChecks(deps: {
   readonly data: Data
   readonly time: VirtualTime
   vendor(): Vendor
+  readonly lanes: Pick<LaneChecks, 'started'>
   /** Another process of the same node ran beside this one. */
   wasDoubled(life: Life): boolean
 }): SendChecks {
@@ -42,7 +45,7 @@ export function makeSendChecks(deps: {
     }
     if (time.now() > reserve.sendBy) book.violate('N3', `${name} begins after its reserve allows`)
     const row = data.work(DEFAULT_TENANT, reserve.work)
-    if (row !== null && reserve.at >= row.expiresAt) {
+    if (row !== null && !isUntried(row) && reserve.at >= row.expiresAt) {
       book.violate('N6', `${name} is made after its work has expired`)
     }
     const variant = row === null ? undefined : variantOf(row.definition)
@@ -151,6 +154,7 @@ export function makeSendChecks(deps: {
         return
       }
       const work = checkReserve(send)
+      if (work !== null) deps.lanes.started(work, !book.calls.has(work))
       checkRepeat(send)
       addTo(book.sends, send.key, send)
       if (work !== null) checkCap(send, work)

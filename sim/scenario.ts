@@ -44,6 +44,7 @@ export interface VendorOperation {
 }
 
 const BROKEN_AMOUNT = 7
+export const DRAIN_EVERY_MS = 10 * SECOND
 
 export const SOURCES: readonly SourceDocument[] = [
   source('shop', { scheme: 'none' }, 10 * MINUTE),
@@ -172,6 +173,7 @@ interface Draft {
   readonly retry?: RetryPolicy
   readonly maxWaitMs?: number
   readonly status?: RouteDocument['status']
+  readonly turns?: Pick<RouteDocument, 'each' | 'fanOut' | 'order' | 'debounce'>
   readonly wants?: (subject: string, payload: OrderPayload) => boolean
 }
 
@@ -190,6 +192,8 @@ function route(name: string, draft: Draft): ScenarioRoute {
       maxWaitMs: draft.maxWaitMs ?? 3 * MINUTE,
       deadLetter: { severity: 'medium', runbook: null },
       do: draft.do,
+      ...draft.pace,
+      ...draft.turns,
     },
     wants: draft.wants ?? ((subject) => draft.on.includes(subject)),
   }
@@ -267,6 +271,61 @@ export const ROUTES: readonly ScenarioRoute[] = [
   // Two calls, one inside the other, and an event that is refused inside one.
   route('wrap', { on: ['order.wrapped'], do: run('wrap', 5 * SECOND) }),
   route('shout', { on: ['order.wrapped'], do: run('shout', 3 * SECOND) }),
+  // One after another, over a vendor that can be asked; and by version, over one that may be called twice.
+  route('steps', {
+    on: ['order.moved'],
+    key: '"steps:" + event.id',
+    turns: { order: { by: 'payload.order' } },
+    do: http('steps', { probe: probe('steps', 5 * SECOND) }),
+  }),
+  route('moves', {
+    on: ['order.moved'],
+    key: '"moves:" + event.id',
+    turns: { order: { by: 'payload.order', version: 'payload.amount', stale: 'skip' } },
+    do: http('moves', { method: 'PUT', idempotent: true }),
+  }),
+  route('index', {
+    on: ['order.moved'],
+    key: '"index:" + event.id',
+    turns: { debounce: { by: 'payload.order', windowMs: 10 * SECOND, maxWaitMs: 40 * SECOND } },
+    do: http('index', { method: 'PUT', idempotent: true }),
+  }),
+  route('parts', {
+    on: ['order.moved'],
+    key: '"parts:" + event.id + ":" + part',
+    turns: { each: { of: '["left", "right"]', as: 'part', max: 5 } },
+    do: http('parts', {}),
+  }),
+  // Of these two the first that wants it runs.
+  route('north', {
+    on: ['order.moved'],
+    where: 'payload.amount > 60',
+    wants: (subject, { amount }) => subject === 'order.moved' && amount > 60,
+    turns: { fanOut: 'first' },
+    do: http('north', { method: 'PUT', idempotent: true }),
+  }),
+  route('south', {
+    on: ['order.moved'],
+    wants: (subject, { amount }) => subject === 'order.moved' && amount <= 60,
+    turns: { fanOut: 'first' },
+    do: http('south', { method: 'PUT', idempotent: true }),
+  }),
+  // Each at its own pace.
+  route('metered', {
+    on: ['order.paced'],
+    pace: { rateLimit: { profile: null, perMinute: 30, burst: 2 } },
+    do: http('metered', { method: 'PUT', idempotent: true }),
+  }),
+  route('drained', {
+    on: ['order.paced'],
+    pace: { drain: { profile: null, everyMs: DRAIN_EVERY_MS, events: 2, cycles: 2 } },
+    do: http('drained', { method: 'PUT', idempotent: true }),
+  }),
+  route('narrow', {
+    on: ['order.paced'],
+    pace: { concurrency: { limit: 1 } },
+    do: http('narrow', { method: 'PUT', idempotent: true, timeoutMs: 3 * SECOND }),
+  }),
   route('bomb', { on: ['order.exploded'], key: '"bomb:" + event.id', do: run('bomb', 2 * SECOND) }),
 ]
 
@@ -320,6 +379,9 @@ export const HEALED: readonly ScenarioRoute[] = ROUTES.map((one) =>
   one.document.status === 'paused' ? { ...one, document: { ...one.document, status: 'active' } } : one,
 )
 
+/** For seeds in which pace matters. */
+export const PACED_KINDS: Readonly<Record<string, number>> = { created: 10, paid: 10, paced: 60 }
+
 export const KINDS: Readonly<Record<string, number>> = {
   created: 30,
   paid: 40,
@@ -328,6 +390,7 @@ export const KINDS: Readonly<Record<string, number>> = {
   unheard: 5,
   booked: 25,
   wrapped: 12,
+  moved: 25,
 }
 
 /** What functions ask the vendor for, by operation. */

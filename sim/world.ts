@@ -7,6 +7,7 @@ import { DECISIONS } from '../src/engine/index.ts'
 import { type Counts, makeBook, type Violation } from './book.ts'
 import type { Bug } from './bugs.ts'
 import { checkEnd, healingMs, unsettled, waitingForPerson } from './check-end.ts'
+import { makeLaneChecks } from './check-lanes.ts'
 import { makeRetentionChecks } from './check-retention.ts'
 import { makeRowChecks } from './check-rows.ts'
 import { makeScheduleChecks } from './check-schedules.ts'
@@ -80,12 +81,14 @@ function makeWorld(options: RunOptions): World {
   const plain = makeData(options.store, () => faults.commit())
   const data = bug?.data?.(plain) ?? plain
   const vendorOf = (): Vendor => vendor
-  const rows = makeRowChecks({ book, data: plain, time, vendor: vendorOf })
+  const lanes = makeLaneChecks({ book, data: plain })
+  const rows = makeRowChecks({ book, data: plain, time, lanes, vendor: vendorOf })
   const sends = makeSendChecks({
     book,
     data: plain,
     time,
     vendor: vendorOf,
+    lanes,
     wasDoubled: (life) => doubled.has(life),
   })
   const definersRng = rng.fork('definers')
@@ -329,8 +332,9 @@ function makeWorld(options: RunOptions): World {
       unsettled(book).length === 0 &&
       book.replaying.size === 0
     const poisonous = messages.filter(({ kind }) => kind === 'exploded').length
+    const ordered = messages.filter(({ kind }) => kind === 'moved').length
     const settle = async (isOver: () => boolean) => {
-      const until = time.now() + healingMs(profile, poisonous)
+      const until = time.now() + healingMs(profile, poisonous, ordered)
       let lastSteps = Number.NEGATIVE_INFINITY
       await time.run(until, () => {
         if (isBroken()) return true

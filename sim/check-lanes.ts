@@ -1,0 +1,137 @@
+// N7, and what else is promised of turns: in a lane the next one starts after the one before is over, what is older than its lane
+// does not run, whoever gives way points to one that stands for it, and a list makes one item per element.
+//
+// The vendor's log is the oracle of starts; rows say only who is in whose way.
+
+import { DEFAULT_TENANT, type WorkId } from '../src/core/ids/index.ts'
+import type { WorkRow } from '../src/core/work/index.ts'
+import type { Commit, StoreDump } from '../src/ports/store.ts'
+import type { Book } from './book.ts'
+import type { Data } from './data.ts'
+import { short } from './node.ts'
+import { parsePayload, routeOf } from './scenario.ts'
+
+export interface LaneChecks {
+  /** After the rows of a group are known: items that got a place without being named. */
+  applied(commits: readonly Commit[]): void
+  /** A call of the item begins; `isFirst`: it made none before. */
+  started(work: WorkId, isFirst: boolean): void
+}
+
+export function makeLaneChecks({ book, data }: { readonly book: Book; readonly data: Data }): LaneChecks {
+  /** Items by lane, in no order. */
+  const lanes = new Map<string, Set<WorkId>>()
+  /** Items that a person let go, so that they may run beside their lane. */
+  const left = new Set<WorkId>()
+  /** The version of what was done last, by lane. */
+  const versions = new Map<string, number>()
+
+  const rowOf = (id: WorkId): WorkRow | null => data.work(DEFAULT_TENANT, id)
+
+  const nameOf = ({ consumer, lane }: Pick<WorkRow, 'consumer' | 'lane'>): string => `${consumer} ${lane}`
+
+  const see = (name: string) => {
+    let places = 0
+    for (const id of lanes.get(name) ?? []) {
+      const row = rowOf(id)
+      if (row === null) continue
+      if (row.hasPlace) places += 1
+      if (book.works.get(id)?.state === 'waiting' && row.state === 'ready') book.counts.promoted += 1
+      if (book.works.has(id)) book.works.set(id, row)
+    }
+    if (places > 1) book.violate('N7', `lane ${name} has ${places} places taken`)
+  }
+
+  const amountOf = (row: WorkRow): number | null => {
+    const event = data.event(DEFAULT_TENANT, row.eventId)
+    return event === null ? null : parsePayload(event.data).amount
+  }
+
+  const checkPointer = (id: WorkId, pointer: string | null) => {
+    const row = rowOf(id)
+    const survivor = pointer === null ? null : rowOf(pointer as WorkId)
+    book.counts.superseded += 1
+    if (row === null) return
+    if (survivor === null || survivor.lane !== row.lane || survivor.consumer !== row.consumer)
+      book.violate('N2', `work ${short(id)} gives way to nobody of its lane`)
+    else if (survivor.createdAt < row.createdAt)
+      book.violate('N2', `work ${short(id)} gives way to an older one`)
+  }
+
+  return {
+    applied(commits) {
+      const touched = new Set<string>()
+      for (const { writes } of commits) {
+        for (const write of writes) {
+          if (write.w === 'lane.leave') left.add(write.work)
+          const id = write.w === 'work.add' ? write.work.id : 'work' in write ? (write.work as WorkId) : null
+          const row = id === null ? null : rowOf(id)
+          if (row === null || row.lane === null) continue
+          const name = nameOf(row)
+          lanes.set(name, (lanes.get(name) ?? new Set()).add(row.id))
+          touched.add(name)
+          if (write.w !== 'work.settle' || row.state !== write.to) continue
+          if (write.note.lastError === 'SUPERSEDED') checkPointer(row.id, write.note.effectRef)
+          if (write.note.lastError === 'STALE') book.counts.stale += 1
+          const amount = write.to === 'done' ? amountOf(row) : null
+          if (amount !== null) versions.set(name, amount)
+        }
+      }
+      for (const name of touched) see(name)
+    },
+
+    started(id, isFirst) {
+      const row = rowOf(id)
+      if (row === null || row.lane === null) return
+      const name = nameOf(row)
+      const { order } = routeOf(row.consumer).document
+      if (!row.hasPlace && !left.has(id)) book.violate('N7', `work ${short(id)} runs without a place`)
+      for (const other of lanes.get(name) ?? []) {
+        const before = other === id ? null : rowOf(other)
+        if (before === null) continue
+        const isBefore = before.createdAt < row.createdAt && row.replayOf === null && !row.isFrozen
+        if (before.hasPlace && row.hasPlace)
+          book.violate('N7', `work ${short(id)} starts while ${short(other)} is ${before.state} in its lane`)
+        else if (isBefore && isFirst && before.state === 'waiting' && row.hasPlace)
+          book.violate('N7', `work ${short(id)} overtakes ${short(other)}`)
+      }
+      if (order?.stale !== 'skip' || !isFirst || row.generation > 1) return
+      const [amount, done] = [amountOf(row), versions.get(name)]
+      if (amount !== null && done !== undefined && amount < done && row.attempts === 0)
+        book.violate('N7', `work ${short(id)} runs with version ${amount}, its lane is at ${done}`)
+    },
+  }
+}
+
+/** Nobody of those that gave way is forgotten: each leads to one that did not. */
+export function checkSuperseded(book: Book, { work }: Pick<StoreDump, 'work'>): void {
+  const rows = new Map<string, WorkRow>(work.map((row) => [row.id, row]))
+  for (const row of work) {
+    let end: WorkRow | undefined = row
+    for (let steps = 0; end?.lastError === 'SUPERSEDED' && steps <= work.length; steps += 1)
+      end = rows.get(end.effectRef ?? '')
+    if (end === undefined || end.lastError === 'SUPERSEDED')
+      book.violate('N2', `work ${short(row.id)} gave way, and nobody stands for it`)
+  }
+}
+
+/** One item per element of a list of two, or the one that stands for it. */
+export function checkElements(book: Book, { work }: Pick<StoreDump, 'work'>): void {
+  const byEvent = new Map<string, number[]>()
+  for (const row of work) {
+    if (row.consumer !== 'route:parts' || row.replayOf !== null || row.state === 'skipped') continue
+    byEvent.set(row.eventId, [...(byEvent.get(row.eventId) ?? []), row.element ?? -1])
+  }
+  for (const [event, elements] of byEvent)
+    if (elements.sort().join() !== '0,1') book.violate('N2', `${event} has items of ${elements.join()}`)
+}
+
+/** Waits behind one that holds its lane up, which a person has to mend. */
+export function waitsBehindHolder(book: Book, row: WorkRow): boolean {
+  if (row.state !== 'waiting') return false
+  for (const other of book.works.values()) {
+    const isHolder = other.hasPlace && (other.state === 'dead' || other.state === 'parked')
+    if (isHolder && other.consumer === row.consumer && other.lane === row.lane) return true
+  }
+  return false
+}
