@@ -265,3 +265,35 @@ test('[ST123] [ST125] an escalation that nodes raise and acknowledge at once: ev
   expect(escalations.length).toBeGreaterThan(1)
   expect(escalations.filter(({ state }) => state === 'raised').length).toBeLessThanOrEqual(1)
 })
+
+test('[ST100] [ST131] lanes that retention takes while others come into them and leave them', async () => {
+  const [first, second, third] = await openNodes(3)
+  const request = { tenant: TENANT, keepMs: {}, otherwiseMs: 0, after: null, scanMax: 100 }
+  const lane = (index: number) => ({ key: `lane-${index % 4}`, width: 1 })
+  const workOff = async (node: Node) => {
+    for (let round = 0; round < 10; round += 1) {
+      await Promise.all(times(4, (index) => add(node, lane(index))))
+      for (const { work } of (await claim(node, 10)).items) expect(await finish(node, work)).toBe(true)
+    }
+  }
+  let gone = 0
+  let isOver = false
+  const prune = async () => {
+    while (!isOver) gone += (await third!.store.prune(request)).lanes
+  }
+  const pruning = prune()
+  await Promise.all([workOff(first), workOff(second)])
+  for (let isMore = true; isMore; ) {
+    const { items, nextDueAt } = await claim(first, 10)
+    for (const { work } of items) expect(await finish(first, work)).toBe(true)
+    // An item that retention is just looking at is passed over.
+    isMore = items.length > 0 || nextDueAt !== null
+    await checkLanes(second)
+  }
+  isOver = true
+  await pruning
+  gone += (await third!.store.prune(request)).lanes
+  expect(gone).toBeGreaterThanOrEqual(4)
+  const { work, lanes } = await dump(first)
+  expect([work.filter(({ state }) => state !== 'done'), lanes]).toEqual([[], []])
+})
