@@ -4,8 +4,9 @@ import { describe, expect, test } from 'vitest'
 import { makeMemoryLog } from '../adapters/log-memory/index.ts'
 import { DEFAULT_TENANT, type TenantId } from '../core/ids/index.ts'
 import type { Pruned, PruneRequest } from '../core/retention/index.ts'
+import { DAY } from '../core/time/index.ts'
 import type { Clock } from '../ports/clock.ts'
-import { keepTimesOf, makeRetention } from './retention.ts'
+import { keepTimesOf, ledgerKeepTimesOf, makeRetention } from './retention.ts'
 import { accept, answered, CREATED, makeWorld, PAID, ROUTE, SOURCE, workOf } from './world.fixture.ts'
 
 const SHORT = { ...SOURCE, dedup: { ...SOURCE.dedup, windowMs: 1_000 } }
@@ -55,6 +56,30 @@ describe('events whose time is up', () => {
   test('[RT4] events that no source definition sent are kept as long as the default', () => {
     const times = keepTimesOf([{ name: 'shop', retentionMs: 1 }, { name: 'crm' }], 30)
     expect(times).toEqual({ keepMs: { shop: 1, 'source:shop': 1 }, otherwiseMs: 30 })
+  })
+})
+
+describe('[RL16] effects of the ledger', () => {
+  test('are kept as their route says, or needs, and for routes that are gone as the setting says', () => {
+    const events = keepTimesOf([{ name: 'shop', retentionMs: 200 * DAY }], 30 * DAY)
+    const said = { ...ROUTE, name: 'said', ledgerKeepMs: 400 * DAY }
+    const { keepMs, otherwiseMs } = ledgerKeepTimesOf([ROUTE, said], events, 365 * DAY)
+    expect(keepMs['route:said']).toBe(400 * DAY)
+    expect(keepMs['route:book']).toBeGreaterThan(200 * DAY)
+    expect(otherwiseMs).toBe(365 * DAY)
+    const short = ledgerKeepTimesOf([ROUTE], keepTimesOf([], DAY), 1)
+    expect(short.keepMs['route:book']).toBe(90 * DAY)
+  })
+
+  test('go when their event is gone and their time is over', async () => {
+    const world = makeWorld(() => CREATED)
+    const route = { ...ROUTE, ledgerKeepMs: 120_000 }
+    const node = await world.node({ documents: [SHORT, route], config })
+    await accept(world, node)
+    await world.pass(100_000)
+    expect(await world.reads.ledger('BOOK:o1')).toMatchObject({ state: 'done' })
+    await world.pass(60_000)
+    expect(await world.reads.ledger('BOOK:o1')).toBeNull()
   })
 })
 

@@ -30,7 +30,7 @@ afterEach(async () => {
   for (const close of closers.splice(0)) await close()
 })
 
-async function makeWorld() {
+async function makeWorld(environment = 'DEV') {
   const [clock, random, log] = [makeSystemClock(), makeSystemRandom(), makeMemoryLog()]
   const store = makeMemoryStore({ now: () => clock.now(), defer: (callback) => clock.defer(callback) })
   const vendor = { answer: answered(422) }
@@ -71,6 +71,7 @@ async function makeWorld() {
     deadLetters: engine,
     work: engine,
     replays: engine.replays,
+    about: { environment, version: '0', node: 'one' },
   }
   let requests = 0
   const server = makeHttpServer(api as HttpApi, {
@@ -387,4 +388,62 @@ test('[RP9] neither another tenant nor a viewer can do any of it', async () => {
   }
   const dump = await store.system('verification').dump()
   expect(dump.work.every((row) => row.tenant !== ('globex' as TenantId))).toBe(true)
+})
+
+test('[RL6] in PROD a replay needs a reason, and a look does not', async () => {
+  const { send, post } = await makeWorld('PROD')
+  const { letterId, eventId } = await send('dead')
+  const filter = { ids: [letterId] }
+  const needed = { status: 400, body: { code: 'reason_required' } }
+  expect(await post('/dead-letters/replay', { filter, dryRun: true })).toMatchObject({ status: 200 })
+  expect(await post('/dead-letters/replay', { filter })).toMatchObject(needed)
+  expect(await post(`/dead-letters/${letterId}/replay`, {})).toMatchObject(needed)
+  expect(await post('/events/replay', { ids: [eventId] })).toMatchObject(needed)
+  const reason = 'the vendor is back'
+  expect(await post('/dead-letters/replay', { filter, reason, perSecond: 5 })).toMatchObject({ status: 202 })
+})
+
+test('[RL5] a deliberate second effect needs a reason everywhere', async () => {
+  const { send, post } = await makeWorld()
+  const { letterId } = await send('dead')
+  const needed = { status: 400, body: { code: 'reason_required' } }
+  expect(await post(`/dead-letters/${letterId}/replay`, { again: true })).toMatchObject(needed)
+  expect(await post('/dead-letters/replay', { filter: {}, again: true })).toMatchObject(needed)
+  expect(await post(`/dead-letters/${letterId}/replay`, { again: true, reason: 'lost' })).toMatchObject({
+    status: 202,
+  })
+})
+
+test('[RL11] [RL12] the ledger tells what may be done about each effect, and its generations', async () => {
+  const { send, get, post, vendor } = await makeWorld()
+  vendor.answer = LOST
+  const { workId } = await send('parked')
+  const unknown = await get('/ledger?state=unknown&consumer=book')
+  expect(unknown.body.items).toMatchObject([
+    {
+      key: 'BOOK:o1',
+      state: 'unknown',
+      work: { id: workId, state: 'parked', key: 'BOOK:o1' },
+      actions: ['done', 'released', 'retry', 'cancel'],
+    },
+  ])
+  expect((await get('/ledger?state=unknown&consumer=other')).body.items).toEqual([])
+  expect((await get('/ledger?key=BOOK:o1&consumer=other')).body.items).toEqual([])
+  await post(`/work/${workId}/resolve`, { as: 'done', reason: 'I looked' })
+  const history = await get('/ledger/history?key=BOOK:o1')
+  expect(history.body.items).toMatchObject([
+    { generation: 1, state: 'done', work: { state: 'done' }, actions: [] },
+  ])
+  expect((await get('/ledger/history?key=nobody')).body).toEqual({ items: [], nextCursor: null })
+  expect(await get('/ledger/history')).toMatchObject({ status: 400 })
+})
+
+test('[RL13] dead letters are listed by what is not indexed, too', async () => {
+  const { send, get } = await makeWorld()
+  const { letterId } = await send('dead')
+  await send('dead')
+  const { body } = await get('/dead-letters?key=BOOK:o1&severity=high&from=2000-01-01T00:00:00Z')
+  expect(body.items).toMatchObject([{ id: letterId, step: 'call' }])
+  expect((await get('/dead-letters?to=2000-01-01T00:00:00Z')).body.items).toEqual([])
+  expect(await get('/dead-letters?severity=high&cursor=nonsense')).toMatchObject({ status: 400 })
 })
