@@ -29,6 +29,8 @@ describe('an empty environment', () => {
       logLevel: 'info',
       leaseMs: 30_000,
       concurrency: 256,
+      escalateAfterMs: 86_400_000,
+      canonicalRetentionMs: 604_800_000,
       ledgerRetentionMs: 31_536_000_000,
       replayReadyPerMinute: 0,
       bodyBytesMax: 8_388_608,
