@@ -23,6 +23,7 @@ export type Rule =
   | 'DV13'
   | 'DL5'
   | 'RP4'
+  | 'RP7'
   | 'IN20'
   | 'IN21'
   | 'SC7'
@@ -31,6 +32,10 @@ export type Rule =
   | 'PA8'
   | 'PA12'
   | 'PA14'
+  | 'FL3'
+  | 'FL9'
+  | 'ES2'
+  | 'ES4'
   | 'BROKEN'
 
 export interface Violation {

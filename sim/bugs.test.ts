@@ -8,9 +8,13 @@ import { huntBug, violationsWithout } from './hunt.ts'
 test('there are planted bugs for every rule', () => {
   const rules = new Set(BUGS.flatMap(({ breaks }) => breaks))
   expect([...rules].sort()).toEqual([
+    'BROKEN',
     'DL5',
     'DV13',
     'DV9',
+    'ES2',
+    'ES4',
+    'FL3',
     'IN20',
     'IN21',
     'N1',
@@ -20,7 +24,9 @@ test('there are planted bugs for every rule', () => {
     'N4',
     'N5',
     'N6',
+    'N7',
     'RP4',
+    'RP7',
     'SC10',
     'SC7',
   ])

@@ -15,7 +15,7 @@ import { RetryableError } from '../src/sdk/errors.ts'
 import type { Rule } from './book.ts'
 import type { Data, StoreKind } from './data.ts'
 import type { Profile } from './faults.ts'
-import { otherVersion, ROUTES } from './scenario.ts'
+import { LANE_KINDS, otherVersion, ROUTES } from './scenario.ts'
 
 export interface Bug {
   readonly name: string
@@ -86,10 +86,19 @@ const rewrite = (data: Data, ids: readonly WorkId[], change: (row: WorkRow) => W
 /** Sources are paused often, and for a while. */
 const pausing = (profile: Profile): Profile => ({ ...profile, controlEveryMs: 1_500, messages: 20 })
 
+/** Most events are of what runs one after another. */
+const takingTurns = (profile: Profile): Profile => ({ ...profile, kinds: LANE_KINDS, messages: 30 })
+
 /** Fires a slot of the schedule. */
 const isSlot = ({ writes }: Commit): boolean =>
   writes.some(({ w }) => w === 'event.append') &&
   writes.some((write) => write.w === 'record.put' && write.kind === 'schedule')
+
+/** The progress of a replay of many. */
+const isProgress = (write: Write): boolean =>
+  write.w === 'record.put' && write.kind === 'replay' && write.key.startsWith('rpl_')
+
+const isPiece = (commit: Commit): boolean => has(commit, 'work.add') && commit.writes.some(isProgress)
 
 export const BUGS: readonly Bug[] = [
   {
@@ -571,12 +580,41 @@ export const BUGS: readonly Bug[] = [
     breaks: ['RP4'],
     store: (store) =>
       withCommit(store, async (commit) => {
-        const isProgress = (write: Write) => write.w === 'record.put' && write.kind === 'replay'
-        if (!has(commit, 'work.add') || !commit.writes.some(isProgress)) return store.commit(commit)
+        if (!isPiece(commit)) return store.commit(commit)
         const writes = commit.writes.filter((write) => !isProgress(write))
         const result = await store.commit({ ...commit, writes })
         if (!result.ok) return result
         return store.commit({ ...commit, guards: [], writes: commit.writes.filter(isProgress) })
+      }),
+  },
+  {
+    name: 'piece-without-its-guards',
+    about:
+      'a piece of a replay is written without looking whether another node, or an earlier life, did it already',
+    breaks: ['RP4', 'RP7', 'DL5'],
+    profile: (profile) => ({ ...profile, nodes: 2, isRemote: true }),
+    store: changing((commit) => (isPiece(commit) ? { ...commit, guards: [] } : commit)),
+  },
+  {
+    name: 'cancelled-goes-on',
+    about: 'a piece of a replay does not look whether somebody cancelled it meanwhile',
+    breaks: ['RP7'],
+    profile: (profile) => ({ ...profile, nodes: 2, isRemote: true }),
+    store: (store) =>
+      withCommit(store, async (commit) => {
+        const isCancel = !has(commit, 'work.add') && commit.writes.some(isProgress)
+        const result = await store.commit(commit)
+        if (!isCancel || !result.ok) return result
+        // Whoever was about to write the next piece does so all the same.
+        const put = commit.writes.find(isProgress)
+        if (put?.w !== 'record.put' || !put.body.includes('"state":"cancelled"')) return result
+        const body = put.body.replace('"state":"cancelled"', '"state":"running"')
+        await store.commit({
+          tenant: commit.tenant,
+          guards: [],
+          writes: [{ ...put, version: put.version + 1, body }],
+        })
+        return result
       }),
   },
   {
@@ -733,6 +771,111 @@ export const BUGS: readonly Bug[] = [
         return pruned
       },
     }),
+  },
+  {
+    name: 'two-places-in-a-lane',
+    about: 'who leaves a lane lets two of those that wait go on',
+    breaks: ['N7'],
+    stores: ['memory'],
+    profile: takingTurns,
+    data: (data) => ({
+      ...data,
+      commit(now, commits) {
+        const outcomes = data.commit(now, commits)
+        for (const { writes } of commits) {
+          for (const write of writes) {
+            const ended = write.w === 'work.settle' ? data.state?.work.get(write.work) : undefined
+            if (ended?.lane == null) continue
+            const next = [...(data.state?.work.values() ?? [])].find(
+              ({ lane, consumer, state }) =>
+                lane === ended.lane && consumer === ended.consumer && state === 'waiting',
+            )
+            if (next !== undefined)
+              rewrite(data, [next.id], (row) => ({ ...row, state: 'ready', hasPlace: true }))
+          }
+        }
+        return outcomes
+      },
+    }),
+  },
+  {
+    name: 'retry-loses-its-turn',
+    about: 'an item that is put back gives its place up',
+    breaks: ['N7', 'BROKEN'],
+    profile: takingTurns,
+    store: changing((commit) => ({
+      ...commit,
+      writes: commit.writes.flatMap((write): readonly Write[] =>
+        write.w === 'work.again' && write.counters.attempts > 0
+          ? [write, { w: 'lane.leave', work: write.work }]
+          : [write],
+      ),
+    })),
+  },
+  {
+    name: 'dead-head-lets-go',
+    about: 'a dead or parked item of an ordered route gives its place up',
+    breaks: ['N7'],
+    profile: takingTurns,
+    decisions: (decisions) => ({ ...decisions, keepsPlace: () => false }),
+  },
+  {
+    name: 'stale-version-runs',
+    about: 'nobody looks whether the lane is past the version',
+    breaks: ['N7'],
+    profile: takingTurns,
+    decisions: (decisions) => ({ ...decisions, isStale: () => false }),
+  },
+  {
+    name: 'superseded-by-nobody',
+    about: 'what gives way does not say to whom',
+    breaks: ['N2'],
+    profile: takingTurns,
+    store: changing((commit) => ({
+      ...commit,
+      writes: commit.writes.map((write) =>
+        write.w === 'work.settle' && write.note.lastError === 'SUPERSEDED'
+          ? { ...write, note: { ...write.note, effectRef: null } }
+          : write,
+      ),
+    })),
+  },
+  {
+    name: 'forgets-an-element',
+    about: 'the last element of a list makes no item',
+    breaks: ['N2'],
+    profile: takingTurns,
+    store: changing((commit) => ({
+      ...commit,
+      writes: commit.writes.filter((write) => write.w !== 'work.add' || write.work.element !== 1),
+    })),
+  },
+  {
+    name: 'failure-not-resolved',
+    about: 'an item that succeeds after all leaves its failure open',
+    breaks: ['FL3'],
+    store: changing((commit) => ({
+      ...commit,
+      writes: commit.writes.filter((write) => write.w !== 'failure.put' || write.row.state !== 'resolved'),
+    })),
+  },
+  {
+    name: 'escalation-announced-twice',
+    about: 'that an escalation is announced is not written with its event',
+    breaks: ['N1', 'ES4'],
+    store: changing((commit) => ({
+      ...commit,
+      writes: commit.writes.filter((write) => write.w !== 'escalation.change' || write.announced !== true),
+    })),
+  },
+  {
+    name: 'escalation-forgotten',
+    about: 'a dead letter raises no escalation',
+    breaks: ['ES2'],
+    store: changing((commit) => ({
+      ...commit,
+      writes: commit.writes.filter((write) => write.w !== 'escalation.raise'),
+    })),
   },
   {
     name: 'done-without-proof',

@@ -10,6 +10,7 @@ import { letterOf, type WorkRow } from '../src/core/work/index.ts'
 import type { EngineConfig } from '../src/engine/index.ts'
 import type { StoreDump } from '../src/ports/store.ts'
 import type { Acknowledgement, Book } from './book.ts'
+import { checkFailures } from './check-failures.ts'
 import { checkElements, checkSuperseded, waitsBehindHolder } from './check-lanes.ts'
 import { isCopy, rootOf } from './check-letters.ts'
 import { withGone } from './check-retention.ts'
@@ -97,6 +98,7 @@ export function checkEnd(book: Book, data: Data): void {
   checkLedger(book, dump)
   checkSuperseded(book, dump)
   checkElements(book, dump)
+  checkFailures(book, data.dump())
 }
 
 function checkEvents(book: Book, dump: StoreDump): void {

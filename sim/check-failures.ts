@@ -1,0 +1,80 @@
+// FL3, FL9, ES2 and ES4 when a run is over: every failed item has a failure in the right state, each dead letter and each parked item
+// an escalation, and what was told was told once and never about what tells.
+
+import { CANONICAL_SOURCE, isCanonical } from '../src/core/canonical/index.ts'
+import { failureId } from '../src/core/failure/index.ts'
+import { letterOf } from '../src/core/work/index.ts'
+import type { StoreDump } from '../src/ports/store.ts'
+import type { Book } from './book.ts'
+import { short } from './node.ts'
+
+/** Of what is still there: retention takes failures with their events. */
+export function checkFailures(book: Book, dump: StoreDump): void {
+  const failures = new Map(dump.failures.map((row) => [row.id, row]))
+  const letters = new Map(dump.deadLetters.map((row) => [row.id, row]))
+  const works = new Map(dump.work.map((row) => [row.id, row]))
+  const causes = new Set(dump.escalations.map(({ cause }) => cause))
+
+  for (const row of dump.work) {
+    const replayed = letterOf(row)
+    const id = replayed === null ? failureId(row.id) : (letters.get(replayed)?.failureId ?? failureId(row.id))
+    const failure = failures.get(id)
+    const found = failure?.state ?? 'absent'
+    const isOver = row.state === 'done' || row.state === 'skipped' || row.state === 'cancelled'
+    if (isOver && replayed === null && failure !== undefined && failure.state !== 'resolved')
+      book.violate('FL3', `work ${short(row.id)} is ${row.state}, its failure ${found}`)
+    if (row.state === 'parked' && found !== 'escalated')
+      book.violate('FL3', `work ${short(row.id)} is parked, its failure ${found}`)
+    if (row.state === 'dead' && failure === undefined)
+      book.violate('FL3', `dead work ${short(row.id)} has no failure`)
+  }
+  for (const letter of dump.deadLetters) {
+    const state = letter.failureId === null ? undefined : failures.get(letter.failureId)?.state
+    const expected = letter.state === 'resolved' || letter.state === 'discarded' ? 'resolved' : 'escalated'
+    if (state !== expected)
+      book.violate('FL3', `dead letter ${short(letter.id)} is ${letter.state}, its failure ${state}`)
+  }
+  for (const failure of dump.failures) {
+    const state = works.get(failure.workId)?.state
+    const isTried = state === 'ready' || state === 'leased' || state === 'waiting' || state === 'merged'
+    if (failure.state === 'open' && !isTried)
+      book.violate('FL3', `failure ${short(failure.id)} is open, its work ${state}`)
+    if (failure.state === 'escalated' && (failure.cause === null || !causes.has(failure.cause)))
+      book.violate('ES2', `failure ${short(failure.id)} is escalated without an escalation`)
+  }
+  checkTold(book, dump)
+}
+
+function checkTold(book: Book, dump: StoreDump): void {
+  const events = new Map(dump.events.map((event) => [event.id, event]))
+  const told = dump.events.filter(({ source }) => source === CANONICAL_SOURCE)
+  const seen = new Set<string>()
+  const about = new Map<string, string[]>()
+  for (const event of told) {
+    if (seen.has(event.dedupKey)) book.violate('ES4', `${event.dedupKey} was told twice`)
+    seen.add(event.dedupKey)
+    const cause = event.causationId === null ? undefined : events.get(event.causationId)
+    if (cause !== undefined && isCanonical(cause))
+      book.violate('FL9', `event ${short(event.id)} tells of work that tells`)
+    const { failureId: id } = JSON.parse(event.data) as { failureId?: string }
+    if (id !== undefined) about.set(id, [...(about.get(id) ?? []), event.subject])
+  }
+  for (const failure of dump.failures) {
+    const event = events.get(failure.eventId)
+    if (event === undefined || isCanonical(event)) continue
+    const subjects = about.get(failure.id) ?? []
+    const resolved = subjects.filter((subject) => subject === 'integration.failure.resolved').length
+    if (!subjects.includes('integration.failed'))
+      book.violate('FL3', `nobody was told of failure ${short(failure.id)}`)
+    if (resolved !== (failure.state === 'resolved' ? 1 : 0))
+      book.violate(
+        'FL3',
+        `failure ${short(failure.id)} is ${failure.state}, told as resolved ${resolved} times`,
+      )
+  }
+  for (const { id, isAnnounced } of dump.escalations) {
+    const isTold = seen.has(`integration.escalation.raised:${id}`)
+    if (isTold && !isAnnounced)
+      book.violate('ES4', `escalation ${short(id)} is announced and does not say so`)
+  }
+}
