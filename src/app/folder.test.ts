@@ -9,7 +9,7 @@ import { DEFAULT_TENANT } from '../core/ids/index.ts'
 import { loadFolder } from '../definitions/index.ts'
 import { makeDefinitions } from '../engine/definitions/index.ts'
 import { makeRegistry } from '../engine/registry.ts'
-import { applyFolder, type FolderDeps, followFolder, goneLines } from './folder.ts'
+import { applyFolder, type FolderDeps, findChangedKeys, followFolder, goneLines } from './folder.ts'
 
 let folder = ''
 beforeEach(() => {
@@ -106,6 +106,42 @@ describe('at the start', () => {
     const versions = await Promise.all([first.apply(), second.apply()])
     expect(versions.map(({ version }) => version)).toEqual([1, 1])
   })
+})
+
+test('[KY7] the folder may not change the key of a route without a word why, nor may it while it runs', async () => {
+  const keyed = (key: string, more = '') => `${route('a')}key: "${key}"\n${more}`
+  write('a.yaml', keyed("'A:' + payload.id"))
+  const { deps, apply } = makeFolder()
+  await apply()
+  write('a.yaml', keyed("'A:' + payload.number"))
+  const found = await findChangedKeys(deps, await deps.load())
+  expect(found).toMatchObject([{ rule: 'KY7', severity: 'error', file: 'a.yaml', line: 5 }])
+  expect(await findChangedKeys({ ...deps, owner: 'demo' }, await deps.load())).toEqual([])
+  write(
+    'a.yaml',
+    keyed("'A:' + payload.number", `keyMigration: { from: "'A:' + payload.id", note: both are one }\n`),
+  )
+  const loaded = await deps.load()
+  expect(await findChangedKeys(deps, loaded)).toEqual([])
+  const { version } = await applyFolder(deps, loaded)
+  const said: string[] = []
+  let heard: () => void = () => {}
+  const refused = new Promise<void>((resolve) => {
+    heard = () => {
+      if (said.join('').includes('nothing was applied: version 2 stays in force')) resolve()
+    }
+  })
+  const watch = followFolder(deps, folder, { version, loaded, loadedAt: Date.now() }, (text) => {
+    said.push(text)
+    heard()
+  })
+  try {
+    write('a.yaml', keyed("'B:' + payload.number"))
+    await refused
+    expect(said.join('')).toContain('a.yaml:5:6 error KY7')
+  } finally {
+    await watch.close()
+  }
 })
 
 test('[DV20] a change is applied while it runs, and a broken file changes nothing', async () => {

@@ -106,3 +106,28 @@ do: { emit: 'told.{{ payload.user.email }}' }
     { severity: 'warning', at: '16:13' },
   ])
 })
+
+test('[SE4] so are lanes and references', () => {
+  const text = `${SOURCE}sensitive: [payload.user.email]
+---
+kind: Route
+name: orders
+on: crm.events.changed
+order: { by: payload.user.email }
+do:
+  upsert:
+    baseUrl: https://crm.example
+    extRef: "crm-{{ payload.user.email }}"
+    find: { path: "/?ref={{ extRef }}", found: result.body.ok }
+    create: { path: /, body: { ref: "{{ extRef }}" } }
+`
+  const found = check(text).filter(({ rule }) => rule === 'SE4')
+  expect(found).toHaveLength(2)
+  expect(
+    check(
+      text
+        .replaceAll('payload.user.email', 'hash(payload.user.email)')
+        .replace('[hash(payload.user.email)]', '[payload.user.email]'),
+    ),
+  ).toEqual([])
+})

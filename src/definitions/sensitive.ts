@@ -69,14 +69,26 @@ function checkFormulas(source: Fields): readonly Remark[] {
   return [...named, ...emitted]
 }
 
-/** The key of an effect stands in the ledger, in lists and in the log, and the subject of what is emitted wherever events do. */
+/** The keys of effects and lanes stand in lists and in the log, references at the other side too, and subjects wherever events do. */
 export function checkSensitiveRoute(route: Fields, sources: readonly SensitiveSource[]): readonly Remark[] {
   const { key } = route
   const patterns = [route.on].flat().filter((pattern) => typeof pattern === 'string')
   const sensitive = sources.filter((source) => mayHear(patterns, source)).flatMap(({ paths }) => paths)
   const keyed =
     typeof key === 'string' ? tell(key, 'expression', sensitive, ['key'], 'the key of an effect') : []
-  return [...keyed, ...tellSubject(at(route, ['do', 'emit']), sensitive, ['do', 'emit'])]
+  const lanes = ['order', 'debounce', 'concurrency'].flatMap((field) => {
+    const by = at(route, [field, 'by'])
+    return typeof by === 'string'
+      ? tell(by, 'expression', sensitive, [field, 'by'], 'what work is ordered by')
+      : []
+  })
+  const extRef = at(route, ['do', 'upsert', 'extRef'])
+  const referenced =
+    typeof extRef === 'string'
+      ? tell(extRef, 'template', sensitive, ['do', 'upsert', 'extRef'], 'an external reference')
+      : []
+  const subject = tellSubject(at(route, ['do', 'emit']), sensitive, ['do', 'emit'])
+  return [...keyed, ...lanes, ...referenced, ...subject]
 }
 
 function tellSubject(
