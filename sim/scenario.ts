@@ -173,6 +173,7 @@ interface Draft {
   readonly retry?: RetryPolicy
   readonly maxWaitMs?: number
   readonly status?: RouteDocument['status']
+  readonly pace?: Pick<RouteDocument, 'rateLimit' | 'drain' | 'concurrency'>
   readonly turns?: Pick<RouteDocument, 'each' | 'fanOut' | 'order' | 'debounce'>
   readonly wants?: (subject: string, payload: OrderPayload) => boolean
 }
@@ -392,6 +393,9 @@ export const KINDS: Readonly<Record<string, number>> = {
   wrapped: 12,
   moved: 25,
 }
+
+/** Mostly of what takes turns. */
+export const LANE_KINDS: Readonly<Record<string, number>> = { ...KINDS, moved: 300 }
 
 /** What functions ask the vendor for, by operation. */
 const EFFECTS: Readonly<Record<string, Omit<VendorOperation, 'name'>>> = {

@@ -8,6 +8,7 @@ import { type Counts, makeBook, type Violation } from './book.ts'
 import type { Bug } from './bugs.ts'
 import { checkEnd, healingMs, unsettled, waitingForPerson } from './check-end.ts'
 import { makeLaneChecks } from './check-lanes.ts'
+import { makePaceChecks } from './check-pace.ts'
 import { makeRetentionChecks } from './check-retention.ts'
 import { makeRowChecks } from './check-rows.ts'
 import { makeScheduleChecks } from './check-schedules.ts'
@@ -101,6 +102,7 @@ function makeWorld(options: RunOptions): World {
     trace,
   })
   const schedules = makeScheduleChecks({ book, time })
+  const pace = makePaceChecks({ book, time })
   const traced = tracedRows(rows, trace)
   const storeWatch: StoreWatch = {
     ...rows,
@@ -114,11 +116,26 @@ function makeWorld(options: RunOptions): World {
     applied(life, commits, outcomes) {
       traced.applied?.(life, commits, outcomes)
       schedules.applied(commits, outcomes)
+      pace.applied(life, commits, outcomes)
+    },
+    claimed(life, request, result) {
+      traced.claimed?.(life, request, result)
+      pace.claimed(
+        life,
+        result.items.map(({ work }) => work.consumer),
+      )
     },
     ...makeRetentionChecks({ book, data: plain, time }),
     claimAsked: (life, request) => definers.claimAsked(life, request),
   }
-  const vendorWatch: VendorWatch = { ...sends, trace }
+  const vendorWatch: VendorWatch = {
+    ...sends,
+    trace,
+    sent(send) {
+      sends.sent(send)
+      pace.sent(send)
+    },
+  }
   const vendor = makeVendor({ time, rng: rng.fork('vendor'), faults, watch: vendorWatch })
   const lives: Life[] = []
   /** Lives that were not the only one of their node. */

@@ -202,6 +202,7 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
   })
   const pace = makePace({
     store,
+    decisions,
     log,
     random,
     registry,

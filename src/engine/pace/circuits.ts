@@ -2,13 +2,7 @@
 // and the other nodes know. One try at a time over all nodes: whoever writes the try down first makes it.
 
 import { isCanonical } from '../../core/canonical/index.ts'
-import {
-  type BrokenCircuit,
-  type Circuit,
-  type CircuitEvent,
-  CLOSED,
-  stepCircuit,
-} from '../../core/circuit/index.ts'
+import { type BrokenCircuit, type Circuit, type CircuitEvent, CLOSED } from '../../core/circuit/index.ts'
 import { type CircuitPolicy, USUAL_CIRCUIT } from '../../core/definition/index.ts'
 import { messageOf } from '../../core/errors/index.ts'
 import { causeHash } from '../../core/escalation/index.ts'
@@ -19,6 +13,7 @@ import type { Route } from '../../core/route/index.ts'
 import type { Instant } from '../../core/time/index.ts'
 import type { CommitResult, StoredRecord, Write } from '../../ports/store.ts'
 import type { Commits } from '../commits.ts'
+import type { Decisions } from '../decisions.ts'
 import type { EngineDeps } from '../deps.ts'
 import type { EventPlan, PlanEvent } from '../event-plan.ts'
 import { canonicalEvent } from '../failures/index.ts'
@@ -83,6 +78,7 @@ export function makeCircuits(
     readonly time: StoreTime
     readonly ids: Ids
     readonly commits: Commits
+    readonly decisions: Pick<Decisions, 'stepCircuit'>
     plan: PlanEvent
     settleBirths(plan: EventPlan, result: CommitResult | null): void
     /** Something may be claimed again, or will be after `delayMs`. */
@@ -233,7 +229,7 @@ export function makeCircuits(
 
   const step = (known: Known, event: CircuitEvent, route: Route) => {
     const policy = policyOf(route) ?? USUAL_CIRCUIT
-    const { circuit, change } = stepCircuit(known.circuit, event, policy)
+    const { circuit, change } = deps.decisions.stepCircuit(known.circuit, event, policy)
     if (circuit !== known.circuit) put(known, circuit)
     return change
   }

@@ -1,18 +1,13 @@
 // The drains of routes: which cycle of which slot this node has begun, and what it may still take of it. A cycle is begun by a
 // record under a version guard, so that of several nodes one does.
 
-import {
-  type DrainCycle,
-  type DrainRecord,
-  type DrainStep,
-  decideDrain,
-  slotOf,
-} from '../../core/drain/index.ts'
+import { type DrainCycle, type DrainRecord, type DrainStep, slotOf } from '../../core/drain/index.ts'
 import type { Incarnation, TenantId } from '../../core/ids/index.ts'
 import { stringifyJson } from '../../core/json/index.ts'
 import type { Route } from '../../core/route/index.ts'
 import type { Instant } from '../../core/time/index.ts'
 import type { Commits } from '../commits.ts'
+import type { Decisions } from '../decisions.ts'
 import type { EngineDeps } from '../deps.ts'
 import type { StoreTime } from '../store-time.ts'
 import { nameOf } from './names.ts'
@@ -37,9 +32,14 @@ export interface Drains {
 }
 
 export function makeDrains(
-  deps: Pick<EngineDeps, 'store' | 'log'> & { readonly time: StoreTime; readonly commits: Commits },
+  deps: Pick<EngineDeps, 'store' | 'log'> & {
+    readonly time: StoreTime
+    readonly commits: Commits
+    readonly decisions: Pick<Decisions, 'decideDrain'>
+  },
 ): Drains {
   const { store, log, time, commits } = deps
+  const { decideDrain } = deps.decisions
   const all = new Map<string, Known>()
 
   const find = (tenant: TenantId, consumer: string): Known => {

@@ -4,10 +4,11 @@
 import { messageOf } from '../../core/errors/index.ts'
 import type { TenantId } from '../../core/ids/index.ts'
 import { stringifyJson } from '../../core/json/index.ts'
-import { type HostBucket, hostAllows, stepHost } from '../../core/rate/index.ts'
+import { type HostBucket, hostAllows } from '../../core/rate/index.ts'
 import type { Instant } from '../../core/time/index.ts'
 import type { StoredRecord } from '../../ports/store.ts'
 import type { Commits } from '../commits.ts'
+import type { Decisions } from '../decisions.ts'
 import type { EngineDeps } from '../deps.ts'
 import type { Item } from '../item.ts'
 import type { StoreTime } from '../store-time.ts'
@@ -44,10 +45,12 @@ export function makeHosts(
   deps: Pick<EngineDeps, 'log' | 'random'> & {
     readonly time: StoreTime
     readonly commits: Commits
+    readonly decisions: Pick<Decisions, 'stepHost'>
     wake(delayMs?: number): void
   },
 ): Hosts {
   const { log, random, time, commits } = deps
+  const { stepHost } = deps.decisions
   const all = new Map<string, Known>()
 
   const find = (tenant: TenantId, host: string): Known | undefined =>

@@ -10,7 +10,7 @@ import type { Route } from '../../core/route/index.ts'
 import type { Instant } from '../../core/time/index.ts'
 import type { CommitResult, StoredRecord } from '../../ports/store.ts'
 import type { Commits } from '../commits.ts'
-import { SHORT_WAIT_MS } from '../decisions.ts'
+import { type Decisions, SHORT_WAIT_MS } from '../decisions.ts'
 import type { EngineDeps } from '../deps.ts'
 import type { Pace as CallPace } from '../effects/index.ts'
 import type { EventPlan, PlanEvent } from '../event-plan.ts'
@@ -77,6 +77,7 @@ export function makePace(
     readonly time: StoreTime
     readonly ids: Ids
     readonly commits: Commits
+    readonly decisions: Decisions
     plan: PlanEvent
     settleBirths(plan: EventPlan, result: CommitResult | null): void
     wake(delayMs?: number): void

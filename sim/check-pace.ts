@@ -1,0 +1,107 @@
+// PA7, PA8, PA12 and PA14 on every send, commit and claim: rates, hosts that asked to be left alone, cycles of drains, limits.
+
+import type { DrainRecord } from '../src/core/drain/index.ts'
+import { MINUTE, SECOND } from '../src/core/time/index.ts'
+import type { Commit } from '../src/ports/store.ts'
+import type { Book } from './book.ts'
+import type { VirtualTime } from './clock.ts'
+import type { Outcome } from './data.ts'
+import type { Life } from './node.ts'
+import { ROUTES } from './scenario.ts'
+import type { Send } from './vendor.ts'
+
+export interface PaceChecks {
+  sent(send: Send): void
+  applied(life: Life, commits: readonly Commit[], outcomes: readonly Outcome[]): void
+  claimed(life: Life, consumers: readonly string[]): void
+}
+
+/** A call that had begun when the refusal came may still reserve and leave. */
+const UNDER_WAY_MS = 15 * SECOND
+
+export function makePaceChecks(deps: { readonly book: Book; readonly time: VirtualTime }): PaceChecks {
+  const { book, time } = deps
+  const rules = new Map(ROUTES.map(({ document }) => [`route:${document.name}`, document]))
+  const sends = new Map<string, number[]>()
+  const heard = new Map<Life, Send[]>()
+  /** What a life has claimed since it began its cycle. */
+  const taken = new Map<string, number>()
+  const cycles = new Set<string>()
+
+  const checkRate = ({ life, operation, at }: Send) => {
+    const rate = rules.get(operation.consumer)?.rateLimit
+    if (rate === undefined) return
+    const name = `${life.name} ${operation.consumer}`
+    const recent = [...(sends.get(name) ?? []).filter((before) => before > at - MINUTE), at]
+    sends.set(name, recent)
+    if (recent.length > rate.perMinute + rate.burst) {
+      book.violate('PA7', `${operation.consumer} makes ${recent.length} calls in a minute`)
+    }
+  }
+
+  /** `null`: it does not say when, or by another clock. */
+  const closedUntil = ({ outcome, outcomeAt }: Send): number | null => {
+    if (outcome?.kind !== 'response' || outcome.status !== 429 || outcomeAt === null) return null
+    const asked = outcome.headers['retry-after']
+    if (asked !== undefined && !/^\d+$/.test(asked)) return null
+    return outcomeAt + (asked === undefined ? MINUTE : Number(asked) * SECOND)
+  }
+
+  const checkHost = (send: Send) => {
+    const { life } = send
+    const before = heard.get(life) ?? []
+    for (const other of before) {
+      const until = closedUntil(other)
+      if (until === null || other.outcomeAt === null) continue
+      if (send.at > other.outcomeAt + UNDER_WAY_MS && send.at < until) {
+        book.violate('PA8', `send ${send.id} goes to a host that asked to be left alone by send ${other.id}`)
+      }
+    }
+    heard.set(life, [...before.slice(-200), send])
+  }
+
+  return {
+    sent(send) {
+      // What functions ask for by themselves has no host that the engine knows.
+      if (send.isProbe || rules.get(send.operation.consumer)?.do.type !== 'http') return
+      checkRate(send)
+      checkHost(send)
+    },
+    applied(life, commits, outcomes) {
+      for (const [index, commit] of commits.entries()) {
+        if (outcomes[index]?.ok !== true) continue
+        for (const write of commit.writes) {
+          if (write.w !== 'record.put' || write.kind !== 'drain') continue
+          const { slotAt, cycle } = JSON.parse(write.body) as DrainRecord
+          const name = `${write.key} ${slotAt} ${cycle}`
+          const drain = rules.get(write.key)?.drain
+          if (cycles.has(name) || cycle > (drain?.cycles ?? 0)) {
+            book.violate(
+              'PA12',
+              `${write.key} begins cycle ${cycle} of slot ${slotAt} at ${time.now()} once more`,
+            )
+          }
+          cycles.add(name)
+          taken.set(`${life.name} ${write.key}`, 0)
+        }
+      }
+    },
+    claimed(life, consumers) {
+      for (const consumer of consumers) {
+        const { drain, concurrency } = rules.get(consumer) ?? {}
+        if (drain !== undefined) {
+          const name = `${life.name} ${consumer}`
+          const count = (taken.get(name) ?? 0) + 1
+          taken.set(name, count)
+          if (count > drain.events)
+            book.violate('PA12', `${life.name} takes ${count} of ${consumer} in a cycle`)
+        }
+        if (concurrency === undefined) continue
+        const leased = [...book.works.values()].filter(
+          (row) => row.consumer === consumer && row.state === 'leased',
+        ).length
+        if (leased > concurrency.limit) book.violate('PA14', `${leased} of ${consumer} are in hand at once`)
+      }
+    },
+  }
+}
