@@ -100,7 +100,59 @@ const isProgress = (write: Write): boolean =>
 
 const isPiece = (commit: Commit): boolean => has(commit, 'work.add') && commit.writes.some(isProgress)
 
+/** Nothing but work that has a pace, and a vendor that mostly answers. */
+const paced = (profile: Profile): Profile => ({
+  ...profile,
+  kinds: { paced: 1 },
+  messages: 20,
+  faultsMs: 60_000,
+  vendor: { ok: 100 },
+  keepMs: 0,
+})
+
 export const BUGS: readonly Bug[] = [
+  {
+    name: 'bucket-stays-open',
+    about: 'a 429 does not close the bucket of its host',
+    breaks: ['PA8'],
+    profile: (profile) => ({ ...paced(profile), vendor: { ok: 20, limited: 80 } }),
+    decisions: (decisions) => ({
+      ...decisions,
+      stepHost: (bucket, event) => (event.type === 'limited' ? null : decisions.stepHost(bucket, event)),
+    }),
+  },
+  {
+    name: 'drain-begins-again',
+    about: 'a drain does not look whether its slot was begun, by itself or by another node',
+    breaks: ['PA12'],
+    profile: paced,
+    decisions: (decisions) => ({
+      ...decisions,
+      decideDrain: (policy, _record, cycle, by, now) => decisions.decideDrain(policy, null, cycle, by, now),
+    }),
+  },
+  {
+    name: 'circuit-never-tries',
+    about: 'a circuit that is open stays so',
+    breaks: ['N12'],
+    profile: (profile) => ({ ...paced(profile), vendor: { busy: 100 } }),
+    decisions: (decisions) => ({
+      ...decisions,
+      stepCircuit: (circuit, event, policy) =>
+        event.type === 'tried' ? { circuit, change: null } : decisions.stepCircuit(circuit, event, policy),
+    }),
+  },
+  {
+    name: 'limit-per-claim',
+    about: 'a limit is taken for what one claim may have, and not for all that are in hand',
+    breaks: ['PA14'],
+    profile: (profile) => ({ ...paced(profile), nodes: 2, isRemote: true, vendor: { slow: 100 } }),
+    store: (store) => ({
+      ...store,
+      claim: (request) =>
+        store.claim({ ...request, slots: request.slots.map(({ limit: _, ...slot }) => slot) }),
+    }),
+  },
   {
     name: 'slot-without-its-guards',
     about: 'a schedule fires without looking whether another node did',
