@@ -6,7 +6,7 @@ export const REQUEST_ROOTS = ['payload', 'header', 'source', 'tenant'] as const
 export const EVENT_ROOTS = ['event', ...REQUEST_ROOTS] as const
 
 /** Names that mean something somewhere in a route: no element may be called by one. */
-export const RESERVED_ROOTS = [
+const RESERVED_ROOTS = [
   ...EVENT_ROOTS,
   'key',
   'vars',

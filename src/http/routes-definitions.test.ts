@@ -129,6 +129,25 @@ describe('applying', () => {
     })
   })
 
+  test('[KY7] a changed key is refused by plan and apply until it says what it was', async () => {
+    const keyed = (key: string, more = '') =>
+      files(`kind: Route\nname: k\non: a.b\nkey: "'K:' + ${key}"\n${more}do: { emit: c.d }\n`)
+    expect((await world.post('/definitions/apply', { files: keyed('payload.id') })).status).toBe(200)
+    const changed = keyed('payload.number')
+    expect((await world.post('/definitions/plan', { files: changed })).body).toMatchObject({
+      ok: false,
+      findings: [{ rule: 'CA16' }, { rule: 'KY7', severity: 'error' }],
+    })
+    const refused = await world.post('/definitions/apply', { files: changed })
+    expect(refused.status).toBe(422)
+    expect(refused.body.detail).toContain("was `'K:' + payload.id` and would be `'K:' + payload.number`")
+    const said = keyed(
+      'payload.number',
+      `keyMigration: { from: "'K:' + payload.id", note: one is the other }\n`,
+    )
+    expect((await world.post('/definitions/apply', { files: said })).status).toBe(200)
+  })
+
   test('[DV1] a base that is no longer in force is a conflict', async () => {
     const first = await world.post('/definitions/apply', { files: files(ROUTE_YAML), base: 1 })
     expect(first.body).toMatchObject({ version: 2, changes: [{ name: 'book', change: 'create' }] })
