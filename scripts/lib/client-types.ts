@@ -105,7 +105,11 @@ function typeOf(schema: OpenApiSchema, indent: string, isArgument = false): stri
     return own === null ? types : `${own} & (${types})`
   }
   if (Array.isArray(schema.type)) {
-    return schema.type.map((type) => typeOf({ ...schema, type }, indent, isArgument)).join(' | ')
+    // Members are those of the object: beside it stands what has none.
+    const { properties, ...bare } = schema
+    return schema.type
+      .map((type) => typeOf(type === 'object' ? { ...schema, type } : { ...bare, type }, indent, isArgument))
+      .join(' | ')
   }
   if (own !== null) return own
   if (schema.type === 'array') {

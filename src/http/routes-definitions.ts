@@ -95,7 +95,7 @@ const itemShape = {
   updatedAt: instant,
   on: { ...listOf(string), description: 'Of routes.' },
   subject: { ...string, description: 'Of sources.' },
-  action: { ...oneOf(['http', 'function', 'emit']), description: 'Of routes.' },
+  action: { ...oneOf(['http', 'function', 'emit', 'upsert']), description: 'Of routes.' },
   nextFireAt: { ...nullable(instant), description: 'Of schedules; null while it does not fire.' },
   lastFiredAt: { ...nullable(instant), description: 'Of schedules: the newest slot that became an event.' },
 } as const

@@ -130,6 +130,8 @@ const work = {
   element: { ...integer, description: 'Which element of its route’s `each` it is about, counted from 0.' },
   lane: { ...string, description: 'The key of its lane: what `by` gave.' },
   holdsLane: { ...boolean, description: 'It is dead or parked, and those behind it in its lane wait.' },
+  into: { ...string, description: 'The batch that it is merged into.' },
+  generation: { ...integer, description: 'Above 1: it makes the effect of its key once more, on purpose.' },
   explanation: { ...string, description: 'What it is about, of `intake` alone.' },
 } as const
 const workOptional = [
@@ -144,6 +146,8 @@ const workOptional = [
   'element',
   'lane',
   'holdsLane',
+  'into',
+  'generation',
   'explanation',
 ]
 
@@ -330,8 +334,20 @@ export const SHARED: Readonly<Record<string, Schema>> = {
         history: listOf(ref('Attempt')),
         ledger: nullable(ref('LedgerEntry')),
         deadLetter: nullable(ref('DeadLetter')),
+        turn: {
+          ...shape({
+            ahead: { ...integer, description: 'How many wait before it; no more are counted than 1,000.' },
+            behind: { ...nullable(string), description: 'The item that waits just before it.' },
+            heldBy: { ...nullable(string), description: 'A dead or parked item that holds the lane up.' },
+          }),
+          description: 'Of an item that waits for a place in its lane.',
+        },
+        members: {
+          ...listOf(shape({ id: string, eventId: string, state: oneOf(WORK_STATES), key: nullable(string) })),
+          description: 'Of a batch that is not over: the items that it stands for.',
+        },
       },
-      workOptional,
+      [...workOptional, 'turn', 'members'],
     ),
     description: 'A work item, its tries, its effect and its dead letter.',
   },

@@ -87,6 +87,8 @@ export function showWork(work: WorkRow) {
       element: work.element,
       lane: work.lane,
       holdsLane: holdsLane(work) ? true : null,
+      into: work.into,
+      generation: work.generation > 1 ? work.generation : null,
       explanation: work.kind === 'intake' ? explainIntake(work) : null,
     }),
   }

@@ -32,3 +32,34 @@ test('an event with many consumers tells the newest fifty, a few at a time', asy
   expect(most).toBe(20)
   expect(await readStories(reads, work.slice(0, 3))).toHaveLength(3)
 })
+
+test('[CN9] an item that waits tells how many are before it and who holds its lane up', async () => {
+  const named = (id: string, extra: object) =>
+    ({ ...item(0), id, lane: 'order-7', key: null, ...extra }) as WorkRow
+  const waiting = ['wrk_a', 'wrk_b', 'wrk_c'].map((id) => named(id, { state: 'waiting' }))
+  const holders = [named('wrk_x', { lane: 'order-8', state: 'dead' }), named('wrk_dead', { state: 'dead' })]
+  const reads = {
+    attempts: async () => [],
+    laneWaiting: async () => waiting,
+    laneHolders: async () => ({ items: holders, nextCursor: null }),
+  } as unknown as TenantReads
+  const turns = (await readStories(reads, waiting)).map(({ turn }) => turn)
+  expect(turns).toEqual([
+    { ahead: 0, behind: null, heldBy: 'wrk_dead' },
+    { ahead: 1, behind: 'wrk_a', heldBy: 'wrk_dead' },
+    { ahead: 2, behind: 'wrk_b', heldBy: 'wrk_dead' },
+  ])
+})
+
+test('[CN9] a batch tells its members, a member its batch', async () => {
+  const member = { ...item(1), state: 'merged', into: 'wrk_0' } as WorkRow
+  const batch = { ...item(0), kind: 'batch', state: 'leased' } as WorkRow
+  const reads = {
+    attempts: async () => [],
+    ledger: async () => null,
+    workMerged: async () => [member],
+  } as unknown as TenantReads
+  const [told, of] = await readStories(reads, [batch, member])
+  expect(told?.members).toEqual([{ id: 'wrk_1', eventId: 'evt_1', state: 'merged', key: 'K:1' }])
+  expect(of?.into).toBe('wrk_0')
+})

@@ -4,11 +4,14 @@
 import { type DeadLetter, letterOfEdit } from '../core/dead-letter/index.ts'
 import { letterOf, type WorkRow } from '../core/work/index.ts'
 import type { TenantReads } from '../ports/store.ts'
-import { showAttempt, showDeadLetter, showLedgerEntry, showWork } from './shapes.ts'
+import { present, showAttempt, showDeadLetter, showLedgerEntry, showWork } from './shapes.ts'
 
 /** A route has one dead letter per event, unless it was replayed by another definition meanwhile. */
 const LETTERS_MAX = 10
 const COPIES_MAX = 100
+const WAITING_MAX = 1_000
+/** As many as a page has; who holds a lane up longer than so many others is not named. */
+const HOLDERS_MAX = 200
 
 const STORIES_MAX = 50
 const STORIES_AT_ONCE = 10
@@ -25,17 +28,36 @@ export async function readStories(reads: TenantReads, work: readonly WorkRow[]) 
 }
 
 export async function readStory(reads: TenantReads, work: WorkRow) {
-  const [attempts, entry, letter] = await Promise.all([
+  const [attempts, entry, letter, turn, members] = await Promise.all([
     reads.attempts(work.id),
     work.key === null ? null : reads.ledger(work.key),
     findDeadLetter(reads, work),
+    findTurn(reads, work),
+    work.kind === 'batch' ? reads.workMerged(work.id) : null,
   ])
   return {
     ...showWork(work),
     history: attempts.map(showAttempt),
     ledger: entry === null ? null : showLedgerEntry(entry),
     deadLetter: letter === null ? null : showDeadLetter(letter),
+    ...present({
+      turn,
+      members: members?.map(({ id, eventId, state, key }) => ({ id, eventId, state, key })) ?? null,
+    }),
   }
+}
+
+/** Whom an item waits behind: those before it in its lane, and whoever holds the lane up. */
+async function findTurn(reads: TenantReads, { id, state, consumer, lane }: WorkRow) {
+  if (state !== 'waiting' || lane === null) return null
+  const [waiting, holders] = await Promise.all([
+    reads.laneWaiting(consumer, lane, WAITING_MAX),
+    reads.laneHolders({ cursor: null, limit: HOLDERS_MAX }),
+  ])
+  const index = waiting.findIndex((one) => one.id === id)
+  const ahead = index < 0 ? waiting.length : index
+  const holder = holders.items.find((one) => one.consumer === consumer && one.lane === lane)
+  return { ahead, behind: waiting[ahead - 1]?.id ?? null, heldBy: holder?.id ?? null }
 }
 
 /** An item that died and the letter that it became share consumer and event, also after replays. */

@@ -377,11 +377,7 @@ export type LedgerEntry = {
     readonly id: string
     readonly state: 'ready' | 'waiting' | 'leased' | 'done' | 'skipped' | 'merged' | 'parked' | 'dead' | 'cancelled'
     readonly key: string | null
-  } | {
-    readonly id: string
-    readonly state: 'ready' | 'waiting' | 'leased' | 'done' | 'skipped' | 'merged' | 'parked' | 'dead' | 'cancelled'
-    readonly key: string | null
-  }
+  } | null
   /** In lists: what may be done about `work` now. `done` and `released` are `resolve` with that word. */
   readonly actions?: readonly ('done' | 'released' | 'probe' | 'retry' | 'cancel')[]
 }
@@ -535,6 +531,10 @@ export type Work = {
   readonly lane?: string
   /** It is dead or parked, and those behind it in its lane wait. */
   readonly holdsLane?: boolean
+  /** The batch that it is merged into. */
+  readonly into?: string
+  /** Above 1: it makes the effect of its key once more, on purpose. */
+  readonly generation?: number
   /** What it is about, of `intake` alone. */
   readonly explanation?: string
 }
@@ -569,11 +569,31 @@ export type WorkStory = {
   readonly lane?: string
   /** It is dead or parked, and those behind it in its lane wait. */
   readonly holdsLane?: boolean
+  /** The batch that it is merged into. */
+  readonly into?: string
+  /** Above 1: it makes the effect of its key once more, on purpose. */
+  readonly generation?: number
   /** What it is about, of `intake` alone. */
   readonly explanation?: string
   readonly history: readonly Attempt[]
   readonly ledger: LedgerEntry | null
   readonly deadLetter: DeadLetter | null
+  /** Of an item that waits for a place in its lane. */
+  readonly turn?: {
+    /** How many wait before it; no more are counted than 1,000. */
+    readonly ahead: number
+    /** The item that waits just before it. */
+    readonly behind: string | null
+    /** A dead or parked item that holds the lane up. */
+    readonly heldBy: string | null
+  }
+  /** Of a batch that is not over: the items that it stands for. */
+  readonly members?: readonly ({
+    readonly id: string
+    readonly eventId: string
+    readonly state: 'ready' | 'waiting' | 'leased' | 'done' | 'skipped' | 'merged' | 'parked' | 'dead' | 'cancelled'
+    readonly key: string | null
+  })[]
 }
 
 /** What each operation takes and answers, by its operationId. */
@@ -689,35 +709,21 @@ export interface Operations {
         readonly perMinute: number
         readonly burst: number
         readonly tokens: number
-      } | {
-        readonly perMinute: number
-        readonly burst: number
-        readonly tokens: number
-      }
+      } | null
       /** Whom it calls, where its address says so for every event. */
       readonly host: {
         readonly name: string
         readonly closedUntil: string | null
-      } | {
-        readonly name: string
-        readonly closedUntil: string | null
-      }
+      } | null
       readonly drain: {
         readonly profile: string | null
         readonly nextAt: string
         readonly left: number
-      } | {
-        readonly profile: string | null
-        readonly nextAt: string
-        readonly left: number
-      }
+      } | null
       readonly limit: {
         readonly limit: number
         readonly running: number
-      } | {
-        readonly limit: number
-        readonly running: number
-      }
+      } | null
     }
   }
   /** Make a key; its text is in this answer and nowhere else */
@@ -781,11 +787,7 @@ export interface Operations {
         readonly by: string
         readonly at: string
         readonly reason: string | null
-      } | {
-        readonly by: string
-        readonly at: string
-        readonly reason: string | null
-      }
+      } | null
       readonly hash: string
       readonly managedBy: 'folder' | 'api' | 'demo'
       /** The version of the definitions that brought it. */
@@ -796,7 +798,7 @@ export interface Operations {
       /** Of sources. */
       readonly subject?: string
       /** Of routes. */
-      readonly action?: 'http' | 'function' | 'emit'
+      readonly action?: 'http' | 'function' | 'emit' | 'upsert'
       /** Of schedules; null while it does not fire. */
       readonly nextFireAt?: string | null
       /** Of schedules: the newest slot that became an event. */
@@ -873,11 +875,7 @@ export interface Operations {
         readonly by: string
         readonly at: string
         readonly reason: string | null
-      } | {
-        readonly by: string
-        readonly at: string
-        readonly reason: string | null
-      }
+      } | null
       readonly hash: string
       readonly managedBy: 'folder' | 'api' | 'demo'
       /** The version of the definitions that brought it. */
@@ -888,7 +886,7 @@ export interface Operations {
       /** Of sources. */
       readonly subject?: string
       /** Of routes. */
-      readonly action?: 'http' | 'function' | 'emit'
+      readonly action?: 'http' | 'function' | 'emit' | 'upsert'
       /** Of schedules; null while it does not fire. */
       readonly nextFireAt?: string | null
       /** Of schedules: the newest slot that became an event. */
@@ -1047,35 +1045,21 @@ export interface Operations {
         readonly perMinute: number
         readonly burst: number
         readonly tokens: number
-      } | {
-        readonly perMinute: number
-        readonly burst: number
-        readonly tokens: number
-      }
+      } | null
       /** Whom it calls, where its address says so for every event. */
       readonly host: {
         readonly name: string
         readonly closedUntil: string | null
-      } | {
-        readonly name: string
-        readonly closedUntil: string | null
-      }
+      } | null
       readonly drain: {
         readonly profile: string | null
         readonly nextAt: string
         readonly left: number
-      } | {
-        readonly profile: string | null
-        readonly nextAt: string
-        readonly left: number
-      }
+      } | null
       readonly limit: {
         readonly limit: number
         readonly running: number
-      } | {
-        readonly limit: number
-        readonly running: number
-      }
+      } | null
       /** Items that are due or will be, that wait for a place in a lane, and in hand. Each stops at `cappedAt`. */
       readonly work: {
         readonly ready: number
@@ -1273,11 +1257,7 @@ export interface Operations {
           readonly by: string
           readonly at: string
           readonly reason: string | null
-        } | {
-          readonly by: string
-          readonly at: string
-          readonly reason: string | null
-        }
+        } | null
         readonly hash: string
         readonly managedBy: 'folder' | 'api' | 'demo'
         /** The version of the definitions that brought it. */
@@ -1288,7 +1268,7 @@ export interface Operations {
         /** Of sources. */
         readonly subject?: string
         /** Of routes. */
-        readonly action?: 'http' | 'function' | 'emit'
+        readonly action?: 'http' | 'function' | 'emit' | 'upsert'
         /** Of schedules; null while it does not fire. */
         readonly nextFireAt?: string | null
         /** Of schedules: the newest slot that became an event. */
@@ -1445,35 +1425,21 @@ export interface Operations {
           readonly perMinute: number
           readonly burst: number
           readonly tokens: number
-        } | {
-          readonly perMinute: number
-          readonly burst: number
-          readonly tokens: number
-        }
+        } | null
         /** Whom it calls, where its address says so for every event. */
         readonly host: {
           readonly name: string
           readonly closedUntil: string | null
-        } | {
-          readonly name: string
-          readonly closedUntil: string | null
-        }
+        } | null
         readonly drain: {
           readonly profile: string | null
           readonly nextAt: string
           readonly left: number
-        } | {
-          readonly profile: string | null
-          readonly nextAt: string
-          readonly left: number
-        }
+        } | null
         readonly limit: {
           readonly limit: number
           readonly running: number
-        } | {
-          readonly limit: number
-          readonly running: number
-        }
+        } | null
       })[]
     }
   }
@@ -1624,11 +1590,7 @@ export interface Operations {
         readonly by: string
         readonly at: string
         readonly reason: string | null
-      } | {
-        readonly by: string
-        readonly at: string
-        readonly reason: string | null
-      }
+      } | null
       readonly hash: string
       readonly managedBy: 'folder' | 'api' | 'demo'
       /** The version of the definitions that brought it. */
@@ -1639,7 +1601,7 @@ export interface Operations {
       /** Of sources. */
       readonly subject?: string
       /** Of routes. */
-      readonly action?: 'http' | 'function' | 'emit'
+      readonly action?: 'http' | 'function' | 'emit' | 'upsert'
       /** Of schedules; null while it does not fire. */
       readonly nextFireAt?: string | null
       /** Of schedules: the newest slot that became an event. */
@@ -1840,11 +1802,7 @@ export interface Operations {
         readonly by: string
         readonly at: string
         readonly reason: string | null
-      } | {
-        readonly by: string
-        readonly at: string
-        readonly reason: string | null
-      }
+      } | null
       readonly hash: string
       readonly managedBy: 'folder' | 'api' | 'demo'
       /** The version of the definitions that brought it. */
@@ -1855,7 +1813,7 @@ export interface Operations {
       /** Of sources. */
       readonly subject?: string
       /** Of routes. */
-      readonly action?: 'http' | 'function' | 'emit'
+      readonly action?: 'http' | 'function' | 'emit' | 'upsert'
       /** Of schedules; null while it does not fire. */
       readonly nextFireAt?: string | null
       /** Of schedules: the newest slot that became an event. */
@@ -2030,33 +1988,12 @@ export interface Operations {
           readonly subject: string
           readonly data: unknown
         }
-      } | {
-        readonly type: 'http' | 'function' | 'emit'
-        readonly request?: {
-          readonly method: string
-          readonly url: string
-          readonly headers: Readonly<Record<string, string>>
-          readonly body: string | null
-        }
-        readonly function?: {
-          readonly name: string
-          readonly codeHash: string
-          readonly input: unknown
-        }
-        readonly emit?: {
-          readonly subject: string
-          readonly data: unknown
-        }
-      }
+      } | null
       readonly ledger: {
         readonly verdict: 'would-call' | 'would-skip' | 'would-wait' | 'would-park'
         readonly reason: string
         readonly entry?: LedgerEntry
-      } | {
-        readonly verdict: 'would-call' | 'would-skip' | 'would-wait' | 'would-park'
-        readonly reason: string
-        readonly entry?: LedgerEntry
-      }
+      } | null
       readonly problem?: {
         readonly at: 'where' | 'each' | 'order' | 'key' | 'do'
         readonly message: string
