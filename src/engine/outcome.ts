@@ -1,35 +1,18 @@
 // The small pure parts of a call: what the ledger, the note and the attempt say of it.
 
-import type { HttpAction, ParsedResponse, RenderedRequest } from '../core/action/index.ts'
-import type { ExpressionError, Scope } from '../core/expression/index.ts'
+import type { ParsedResponse, RenderedRequest } from '../core/action/index.ts'
+import type { ExpressionError } from '../core/expression/index.ts'
 import { type CallFacts, parseRetryAfter, refusalWords } from '../core/failure/index.ts'
 import { type JsonValue, stringifyJson } from '../core/json/index.ts'
 import type { LedgerEntry } from '../core/ledger/index.ts'
-import type { Route } from '../core/route/index.ts'
 import type { Instant } from '../core/time/index.ts'
 import { type Attempt, type Counters, EMPTY_NOTE, type FailureStep, type Note } from '../core/work/index.ts'
 import type { HttpOutcome } from '../ports/http-client.ts'
 import type { Guard, Write } from '../ports/store.ts'
-import type { Variation } from './effects/hooks.ts'
+import type { Call, InternalCall } from './call.ts'
 import type { Item } from './item.ts'
 
-export interface Call extends Variation {
-  readonly item: Item
-  readonly route: Route
-  readonly action: Pick<HttpAction, 'policy' | 'abilities' | 'probe'>
-  readonly key: string
-  readonly scope: Scope
-  /** The one that is logged, and sent unless the call performs otherwise. */
-  readonly request: RenderedRequest
-}
-
-/** An action that stays inside the process, or begins there. */
-export interface InternalCall {
-  readonly item: Item
-  readonly route: Route
-  readonly key: string
-  readonly scope: Scope
-}
+export type { Call, InternalCall }
 
 export function leaseGuard({ owner, work }: Item): Guard {
   return { g: 'lease', work: work.id, owner, epoch: work.epoch }

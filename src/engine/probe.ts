@@ -3,17 +3,8 @@
 import { effectRefOf, type HttpAction, parseResponse } from '../core/action/index.ts'
 import { ExpressionError, type Scope } from '../core/expression/index.ts'
 import type { HttpClient } from '../ports/http-client.ts'
+import type { ProbeAnswer } from './call.ts'
 import { describe, errorText } from './outcome.ts'
-
-export type ProbeAnswer =
-  | { readonly effect: 'found'; readonly effectRef: string | null }
-  | { readonly effect: 'absent' }
-  /** Doing it once more is harmless, and makes sure. */
-  | { readonly effect: 'repeat' }
-  /** Nothing that could be asked would tell. */
-  | { readonly effect: 'unclear' }
-  /** Anything else is no answer. */
-  | { readonly effect: null; readonly error: string }
 
 export async function askProbe(
   prober: NonNullable<HttpAction['probe']>,

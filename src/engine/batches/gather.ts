@@ -5,7 +5,7 @@
 
 import type { TenantId } from '../../core/ids/index.ts'
 import type { Clock } from '../../ports/clock.ts'
-import type { Joined } from '../effects/hooks.ts'
+import type { Joined } from '../call.ts'
 import type { InternalCall } from '../outcome.ts'
 import type { StoreTime } from '../store-time.ts'
 import type { Gathered } from './members.ts'

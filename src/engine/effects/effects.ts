@@ -5,18 +5,19 @@
 // evidence. N5 a stale owner writes evidence and nothing else.
 
 import { acknowledgedRef, isProved, type LedgerEntry } from '../../core/ledger/index.ts'
+import type { Doubt, Round } from '../call.ts'
 import type { Commits } from '../commits.ts'
 import { type Decisions, SHORT_WAIT_MS } from '../decisions.ts'
 import type { EngineConfig, EngineDeps } from '../deps.ts'
 import type { Lease } from '../lease.ts'
 import { type Call, countersOf, isFresh, leaseGuard, ledgerGuard, noteOf, settleLedger } from '../outcome.ts'
-import { askProbe, type ProbeAnswer } from '../probe.ts'
+import { askProbe } from '../probe.ts'
 import { scrubOrNull } from '../sensitive.ts'
 import type { Settler } from '../settle.ts'
 import type { StoreTime } from '../store-time.ts'
 import type { Witness } from '../witness.ts'
 import { makeEnds, roundAfter } from './ends.ts'
-import type { Pace, Round } from './hooks.ts'
+import type { Pace } from './hooks.ts'
 import { makeSend } from './send.ts'
 
 export interface Effects {
@@ -116,7 +117,7 @@ export function makeEffects(
     return roundAfter(settlement)
   }
 
-  const ask = async (call: Call, entry: LedgerEntry): Promise<ProbeAnswer | null> => {
+  const ask = async (call: Call, entry: LedgerEntry): Promise<Doubt | null> => {
     const { action, scope } = call
     if (call.ask !== undefined) return call.ask(entry)
     if (action.probe === null) return null

@@ -4,6 +4,7 @@ import type { LedgerEntry } from '../../core/ledger/index.ts'
 import { decideExhausted, type FailureStep } from '../../core/work/index.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Guard, Write } from '../../ports/store.ts'
+import type { Round } from '../call.ts'
 import { lineOf } from '../lines.ts'
 import {
   type Call,
@@ -17,7 +18,6 @@ import {
 } from '../outcome.ts'
 import type { Decision, DecisionBase, Settlement, Settler } from '../settle.ts'
 import type { StoreTime } from '../store-time.ts'
-import type { Round } from './hooks.ts'
 
 export interface Ends {
   finish(call: Call, action: string, decision: Decision): Promise<Settlement>

@@ -1,2 +1,2 @@
 export { type Effects, makeEffects } from './effects.ts'
-export { FREE_PACE, type Pace, type Told } from './hooks.ts'
+export type { Pace, Told } from './hooks.ts'

@@ -8,6 +8,7 @@ import type { LedgerEntry } from '../../core/ledger/index.ts'
 import type { Instant } from '../../core/time/index.ts'
 import type { Counters } from '../../core/work/index.ts'
 import type { Guard, Write } from '../../ports/store.ts'
+import type { Performed, Round } from '../call.ts'
 import type { Commits } from '../commits.ts'
 import { type Decisions, SETTLE_MARGIN_MS, SHORT_WAIT_MS } from '../decisions.ts'
 import type { EngineConfig, EngineDeps } from '../deps.ts'
@@ -36,7 +37,7 @@ import { scrubOrNull, sealResult } from '../sensitive.ts'
 import type { StoreTime } from '../store-time.ts'
 import type { Witness } from '../witness.ts'
 import type { Ends } from './ends.ts'
-import type { Pace, Performed, Round } from './hooks.ts'
+import type { Pace } from './hooks.ts'
 
 export type Send = (call: Call, over: LedgerEntry | null) => Promise<Round>
 

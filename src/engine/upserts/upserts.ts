@@ -9,10 +9,10 @@ import type { LedgerEntry } from '../../core/ledger/index.ts'
 import { keyOfGeneration } from '../../core/ledger/index.ts'
 import type { HttpOutcome } from '../../ports/http-client.ts'
 import type { Store } from '../../ports/store.ts'
+import type { Doubt, Performed } from '../call.ts'
 import type { Commits } from '../commits.ts'
 import type { Decisions } from '../decisions.ts'
 import type { EngineConfig, EngineDeps } from '../deps.ts'
-import type { Performed } from '../effects/hooks.ts'
 import {
   type Call,
   describe,
@@ -24,7 +24,6 @@ import {
   reserveGuard,
   traced,
 } from '../outcome.ts'
-import type { ProbeAnswer } from '../probe.ts'
 import type { StoreTime } from '../store-time.ts'
 import { takeLock } from './locks.ts'
 import { lastPhase, type Phase, phaseEvidence } from './phases.ts'
@@ -103,12 +102,7 @@ export function makeUpserts(
     return result.ok
   }
 
-  const ask = async (
-    call: Call,
-    action: UpsertAction,
-    scope: Scope,
-    entry: LedgerEntry,
-  ): Promise<ProbeAnswer> => {
+  const ask = async (call: Call, action: UpsertAction, scope: Scope, entry: LedgerEntry): Promise<Doubt> => {
     const phase = needsPhases(action) ? lastPhase(entry) : 'unknown'
     if (phase === null) return { effect: 'absent' }
     if (phase === 'update') return { effect: 'unclear' }

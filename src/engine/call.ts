@@ -1,0 +1,71 @@
+// A call outward, or an action that begins inside the process: what is to be done, for which item, and how it differs from one
+// request under one key.
+
+import type { HttpAction, RenderedRequest } from '../core/action/index.ts'
+import type { Scope } from '../core/expression/index.ts'
+import type { CallVerdict } from '../core/failure/index.ts'
+import type { LedgerEntry } from '../core/ledger/index.ts'
+import type { Route } from '../core/route/index.ts'
+import type { HttpOutcome } from '../ports/http-client.ts'
+import type { Guard, Write } from '../ports/store.ts'
+import type { Item } from './item.ts'
+
+/** An action that stays inside the process, or begins there. */
+export interface InternalCall {
+  readonly item: Item
+  readonly route: Route
+  readonly key: string
+  readonly scope: Scope
+}
+
+export interface Call extends InternalCall, Variation {
+  readonly action: Pick<HttpAction, 'policy' | 'abilities' | 'probe'>
+  /** The one that is logged, and sent unless the call performs otherwise. */
+  readonly request: RenderedRequest
+}
+
+/** What became of a call. */
+export interface Performed {
+  readonly outcome: HttpOutcome
+  readonly verdict: CallVerdict
+  /** In place of what the outcome says of itself. */
+  readonly error?: string
+  /** In place of what the answer names. */
+  readonly effectRef?: string | null
+}
+
+/** What is reserved beside the key, or why that cannot be now. */
+export type Beside =
+  | { readonly ok: true; readonly guards: readonly Guard[]; readonly writes: readonly Write[] }
+  | { readonly ok: false; readonly delayMs: number; readonly why: string }
+
+export type ProbeAnswer =
+  | { readonly effect: 'found'; readonly effectRef: string | null }
+  | { readonly effect: 'absent' }
+  /** Anything else is no answer. */
+  | { readonly effect: null; readonly error: string }
+
+/** What else may be known of an effect that is made of several requests. */
+export type Doubt =
+  | ProbeAnswer
+  /** Doing it once more is harmless, and makes sure. */
+  | { readonly effect: 'repeat' }
+  /** Nothing that could be asked would tell. */
+  | { readonly effect: 'unclear' }
+
+/** How a call differs from one request under one key. */
+interface Variation {
+  /** Joins others in place of a call of its own. Answers when the item is out of our hands, or what the ledger says by now. */
+  readonly instead?: (over: LedgerEntry | null) => Promise<Joined>
+  readonly beside?: () => Promise<Beside>
+  /** Several requests in place of one. */
+  readonly perform?: () => Promise<Performed>
+  /** In place of the action's probe. */
+  readonly ask?: (entry: LedgerEntry) => Promise<Doubt>
+}
+
+/** The item is settled or put back, or the ledger says something new and the item is looked at again. */
+export type Round = 'finished' | { readonly entry: LedgerEntry | null }
+
+/** Or it cannot join now, and waits. */
+export type Joined = Round | { readonly delayMs: number; readonly why: string }
