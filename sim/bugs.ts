@@ -644,30 +644,7 @@ export const BUGS: readonly Bug[] = [
     about:
       'a piece of a replay is written without looking whether another node, or an earlier life, did it already',
     breaks: ['RP4', 'RP7', 'DL5'],
-    profile: (profile) => ({ ...profile, nodes: 2, isRemote: true }),
     store: changing((commit) => (isPiece(commit) ? { ...commit, guards: [] } : commit)),
-  },
-  {
-    name: 'cancelled-goes-on',
-    about: 'a piece of a replay does not look whether somebody cancelled it meanwhile',
-    breaks: ['RP7'],
-    profile: (profile) => ({ ...profile, nodes: 2, isRemote: true }),
-    store: (store) =>
-      withCommit(store, async (commit) => {
-        const isCancel = !has(commit, 'work.add') && commit.writes.some(isProgress)
-        const result = await store.commit(commit)
-        if (!isCancel || !result.ok) return result
-        // Whoever was about to write the next piece does so all the same.
-        const put = commit.writes.find(isProgress)
-        if (put?.w !== 'record.put' || !put.body.includes('"state":"cancelled"')) return result
-        const body = put.body.replace('"state":"cancelled"', '"state":"running"')
-        await store.commit({
-          tenant: commit.tenant,
-          guards: [],
-          writes: [{ ...put, version: put.version + 1, body }],
-        })
-        return result
-      }),
   },
   {
     name: 'edited-key',
@@ -853,7 +830,7 @@ export const BUGS: readonly Bug[] = [
   {
     name: 'retry-loses-its-turn',
     about: 'an item that is put back gives its place up',
-    breaks: ['N7', 'BROKEN'],
+    breaks: ['N7'],
     profile: takingTurns,
     store: changing((commit) => ({
       ...commit,

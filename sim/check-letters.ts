@@ -32,6 +32,8 @@ export function makeLetterChecks({ book, data }: { readonly book: Book; readonly
   const letters = new Map<DeadLetterId, NewDeadLetter>()
   /** By replay. */
   const replayed = new Map<string, Set<DeadLetterId | EventId>>()
+  /** Replays that are over. */
+  const over = new Set<string>()
 
   const put = (row: NewDeadLetter, commit: Commit) => {
     const before = letters.get(row.id)
@@ -86,7 +88,9 @@ export function makeLetterChecks({ book, data }: { readonly book: Book; readonly
       if (replayOf.startsWith('evt_')) book.counts.eventReplays += 1
       else book.counts.bulkReplays += 1
     }
-    const { replayed: count } = JSON.parse(write.body) as { replayed: number }
+    const { replayed: count, state } = JSON.parse(write.body) as { replayed: number; state: string }
+    if (over.has(write.key)) book.violate('RP7', `${write.key} goes on after its end`)
+    if (state !== 'running') over.add(write.key)
     if (count !== seen.size) book.violate('RP4', `${write.key} counts ${count} letters of ${seen.size}`)
   }
 

@@ -65,7 +65,10 @@ function actOnLetter(outside: Outside, engine: Engine, letter: DeadLetter, dump:
     }
     case 'bulk': {
       const filter = rng.chance(500) ? {} : { consumer: letter.consumer, class: letter.class }
-      ask(outside, engine.replays.begin(DEFAULT_TENANT, filter, { force: rng.chance(300) }))
+      const paced = rng.chance(500) ? { perSecond: rng.between(1, 20) } : {}
+      const again = rng.chance(100) ? { again: true, reason: 'once more' } : {}
+      const options = { force: rng.chance(300), ...paced, ...again }
+      ask(outside, engine.replays.begin(DEFAULT_TENANT, filter, options))
       return
     }
     case 'few': {
