@@ -63,10 +63,12 @@ export function makeLaneChecks({ book, data }: { readonly book: Book; readonly d
       const touched = new Set<string>()
       for (const { writes } of commits) {
         for (const write of writes) {
-          if (write.w === 'lane.leave') left.add(write.work)
+          if (write.w === 'work.add' && write.inPlaceOf !== undefined) left.add(write.inPlaceOf)
           const id = write.w === 'work.add' ? write.work.id : 'work' in write ? (write.work as WorkId) : null
           const row = id === null ? null : rowOf(id)
           if (row === null || row.lane === null) continue
+          // People let go only of what is over.
+          if (write.w === 'lane.leave' && isStuck(row)) left.add(row.id)
           const name = nameOf(row)
           lanes.set(name, (lanes.get(name) ?? new Set()).add(row.id))
           touched.add(name)
@@ -90,7 +92,10 @@ export function makeLaneChecks({ book, data }: { readonly book: Book; readonly d
         const before = other === id ? null : rowOf(other)
         if (before === null) continue
         const isBefore = before.createdAt < row.createdAt && row.replayOf === null && !row.isFrozen
-        if (before.hasPlace && row.hasPlace)
+        const isHeldUp = order !== undefined && order.onBlocked === undefined && isBefore && row.hasPlace
+        if (isHeldUp && isStuck(before) && !left.has(other))
+          book.violate('N7', `work ${short(id)} starts although ${short(other)} is ${before.state} before it`)
+        else if (before.hasPlace && row.hasPlace)
           book.violate('N7', `work ${short(id)} starts while ${short(other)} is ${before.state} in its lane`)
         else if (isBefore && isFirst && before.state === 'waiting' && row.hasPlace)
           book.violate('N7', `work ${short(id)} overtakes ${short(other)}`)
@@ -101,6 +106,11 @@ export function makeLaneChecks({ book, data }: { readonly book: Book; readonly d
         book.violate('N7', `work ${short(id)} runs with version ${amount}, its lane is at ${done}`)
     },
   }
+}
+
+/** Over, but not well: it holds an ordered lane up. */
+function isStuck({ state }: WorkRow): boolean {
+  return state === 'dead' || state === 'parked'
 }
 
 /** Nobody of those that gave way is forgotten: each leads to one that did not. */
@@ -130,8 +140,8 @@ export function checkElements(book: Book, { work }: Pick<StoreDump, 'work'>): vo
 export function waitsBehindHolder(book: Book, row: WorkRow): boolean {
   if (row.state !== 'waiting') return false
   for (const other of book.works.values()) {
-    const isHolder = other.hasPlace && (other.state === 'dead' || other.state === 'parked')
-    if (isHolder && other.consumer === row.consumer && other.lane === row.lane) return true
+    if (other.hasPlace && isStuck(other) && other.consumer === row.consumer && other.lane === row.lane)
+      return true
   }
   return false
 }

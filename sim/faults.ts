@@ -5,7 +5,7 @@
 // which a node could die, and lets it die at one of them.
 
 import { makeRng, type Rng } from './random.ts'
-import { PACED_KINDS } from './scenario.ts'
+import { LANE_KINDS, PACED_KINDS } from './scenario.ts'
 
 export type StoreOperation = 'commit' | 'claim' | 'join' | 'renew' | 'reclaim' | 'prune' | 'read'
 
@@ -147,6 +147,7 @@ export function drawProfile(rng: Rng): Profile {
     skewMs: some(400, () => rng.between(-120_000, 120_000)),
     controlEveryMs: some(350, () => rng.between(2, 15) * 1_000),
     keepMs: some(400, () => rng.between(1, 20) * 1_000),
+    ...(rng.fork('lanes').chance(200) && { kinds: LANE_KINDS }),
     ...(rng.fork('pace').chance(200) && { kinds: PACED_KINDS }),
   }
 }

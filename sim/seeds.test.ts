@@ -35,7 +35,7 @@ async function runAll(
   return failures
 }
 
-describe('[N1] [N2] [N3] [N4] [N5] [N6] [N12] every invariant holds', () => {
+describe('[N1] [N2] [N3] [N4] [N5] [N6] [N7] [N12] every invariant holds', () => {
   test.each(STORES)('for the pinned seeds on %s', { timeout: 120_000 }, async (store) => {
     const failures = await runAll(PINNED, store, (counts) => {
       for (const name of COUNTED) total[name] += counts[name]
