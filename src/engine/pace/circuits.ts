@@ -69,7 +69,7 @@ export interface Circuits {
   reset(tenant: TenantId, route: Route): Promise<boolean>
 }
 
-export function policyOf({ document }: Route): CircuitPolicy | null {
+function policyOf({ document }: Route): CircuitPolicy | null {
   return document.circuit === 'off' ? null : (document.circuit ?? USUAL_CIRCUIT)
 }
 
