@@ -110,7 +110,8 @@ export function makeRunner(
   const begin = (item: Item, route: Route): Item => {
     const { work } = item
     const now = time.now()
-    if (now - work.createdAt < AT_ONCE_MS || !isUntried(work)) return item
+    // A person's word takes the counters back to nothing and leaves the key: its time has begun long since.
+    if (now - work.createdAt < AT_ONCE_MS || work.key !== null || !isUntried(work)) return item
     return { ...item, work: { ...work, expiresAt: Math.max(work.expiresAt, now + route.expiresInMs) } }
   }
 
