@@ -110,8 +110,11 @@ export function makeDrains(
     claimed(tenant, route, count, isDry) {
       const known = all.get(nameOf(tenant, route.consumer))
       if (known?.cycle == null) return
-      const { left, running } = known.cycle
-      known.cycle = { ...known.cycle, left: left - count, running: running + count, isDry }
+      const left = known.cycle.left - count
+      const running = known.cycle.running + count
+      // Where each item may let another one go, there may be more to take as long as any of them runs.
+      const mayGetMore = hasLanes(route) && running > 0
+      known.cycle = { ...known.cycle, left, running, isDry: isDry && !mayGetMore }
     },
     finished(tenant, consumer) {
       const known = all.get(nameOf(tenant, consumer))
@@ -128,4 +131,8 @@ export function makeDrains(
       return { nextAt, left: step.do === 'take' ? step.max : 0 }
     },
   }
+}
+
+function hasLanes({ document: { order, debounce, concurrency } }: Route): boolean {
+  return order !== undefined || debounce !== undefined || concurrency?.by !== undefined
 }

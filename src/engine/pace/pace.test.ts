@@ -237,6 +237,20 @@ describe('drains', () => {
     expect(inSlot()).toBe(6)
   })
 
+  test('[PA11] [PA13] items of one lane go one after another within a slot, and no more than it has', async () => {
+    const world = makeWorld(() => CREATED)
+    const lane = { order: { by: 'payload.kind' }, key: "'BOOK:' + payload.id" }
+    const node = await world.node({ documents: [SOURCE, route({ drain, ...lane })] })
+    await world.pass(61_000 - (world.now() % 60_000))
+    await flood(world, node, 15)
+    const before = world.calls.length
+    for (const calls of [6, 12]) {
+      await world.pass(60_000 - (world.now() % 60_000))
+      await world.pass(30_000)
+      expect(world.calls.length - before).toBe(calls)
+    }
+  })
+
   test('[PA13] a slot without work writes nothing', async () => {
     let commits = 0
     const world = makeWorld(() => CREATED)
