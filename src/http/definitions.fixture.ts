@@ -20,7 +20,7 @@ import { makeHttpServer } from './server.ts'
 const ADMIN = 'test-key'
 const NOW = Date.UTC(2026, 10, 15, 12)
 
-export function makeDefinitionWorld() {
+export function makeDefinitionWorld(over: Partial<HttpApi> = {}) {
   const store = makeMemoryStore({ now: () => NOW, defer: (callback) => queueMicrotask(callback) })
   const log = makeMemoryLog()
   const [clock, random] = [makeSystemClock(), makeSystemRandom()]
@@ -46,6 +46,7 @@ export function makeDefinitionWorld() {
     },
     inspect: makeInspect({ store, registry, definitions, vars: {}, log, now: () => NOW }),
     about: { environment: 'DEV', version: '0.0.0', node: 'node-1' },
+    ...over,
   }
   let requests = 0
   const server = makeHttpServer(api as HttpApi, {
