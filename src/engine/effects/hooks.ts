@@ -26,5 +26,3 @@ export interface Pace {
   unused(item: Item, route: InternalCall['route'], host: string | null): void
   told(told: Told): void
 }
-
-export const FREE_PACE: Pace = { mayCall: () => null, unused: () => {}, told: () => {} }
