@@ -155,6 +155,7 @@ export function makeClaims(
     const all = await look(asking)
     time.heard(all.now)
     for (const one of asking) {
+      if (registry.isHeld(one.tenant, one.consumer)) continue
       const found = asking.length === 1 || !isDue(all) ? all : await look([one])
       if (!isDue(found)) {
         pace.skip(one.tenant, one.consumer)
@@ -191,7 +192,8 @@ export function makeClaims(
       const offer = pace.offer(one.tenant, one.consumer)
       if (offer.is === 'open') candidates.push(candidateOf(one, offer.max, offer.limit))
     }
-    return candidates
+    // Somebody may have paused one meanwhile.
+    return candidates.filter(({ tenant, consumer }) => !registry.isHeld(tenant, consumer))
   }
 
   /** Answers how long to sleep. */
