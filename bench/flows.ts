@@ -4,7 +4,7 @@ import { cp, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-export const STRANGERS = 1_000
+const STRANGERS = 1_000
 
 export function keptFlows(name: 'ingest' | 'end-to-end' | 'signed'): string {
   return fileURLToPath(new URL(`flows/${name}`, import.meta.url))
