@@ -179,8 +179,8 @@ const RECIPES: Readonly<Record<string, () => Recipe | readonly Recipe[]>> = {
   listUnmatched: () => ({ status: 200 }),
   listRejections: () => [{ status: 200 }, { status: 200, query: `?source=${MARK}_shop` }],
   listPace: () => ({ status: 200 }),
-  getPace: () => ({ status: 404, params: { route: `${MARK}_nowhere` } }),
-  closeCircuit: () => ({ status: 404, params: { route: `${MARK}_nowhere` }, body: { reason } }),
+  getPace: () => ({ status: 404, params: { route: `${MARK}_book` } }),
+  closeCircuit: () => ({ status: 404, params: { route: `${MARK}_book` }, body: { reason } }),
   getEvent: () => ({ status: 404, params: { id: rows.event } }),
   getEventBody: () => ({ status: 404, params: { id: rows.event } }),
   replayEvents: () => [
