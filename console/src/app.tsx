@@ -21,6 +21,9 @@ const Overview = lazy(loadOverview)
 const WorkScreen = lazy(() => import('./screens/work.tsx'))
 const WorkItem = lazy(() => import('./screens/work-item.tsx'))
 const Parked = lazy(() => import('./screens/parked.tsx'))
+const Failures = lazy(() => import('./screens/failures.tsx'))
+const Escalations = lazy(() => import('./screens/escalations.tsx'))
+const Ledger = lazy(() => import('./screens/ledger.tsx'))
 const DeadLetters = lazy(() => import('./screens/dead-letters.tsx'))
 const DeadLetter = lazy(() => import('./screens/dead-letter.tsx'))
 const Sources = lazy(() => import('./screens/sources.tsx'))
@@ -75,6 +78,9 @@ function Gate() {
           <Route path="/events/:id">{({ id }) => <EventScreen key={id} id={id} />}</Route>
           <Route path="/work" component={WorkScreen} />
           <Route path="/work/:id">{({ id }) => <WorkItem key={id} id={id} />}</Route>
+          <Route path="/failures" component={Failures} />
+          <Route path="/ledger" component={Ledger} />
+          <Route path="/escalations" component={Escalations} />
           <Route path="/unknown" component={Parked} />
           <Route path="/dead-letters" component={DeadLetters} />
           <Route path="/dead-letters/:id">{({ id }) => <DeadLetter key={id} id={id} />}</Route>

@@ -69,8 +69,20 @@ export function useLiveMessages(onMessage: (message: LiveMessage) => void): void
 /** Which queries a change makes old, by the first word of their keys. */
 const STALE: Readonly<Record<Change['type'], readonly string[]>> = {
   event: ['overview', 'recent-events', 'last-event'],
-  work: ['overview', 'event', 'work', 'work-list', 'parked'],
-  deadLetter: ['overview', 'dead-letter-groups', 'dead-letters', 'dead-letter', 'event'],
+  work: [
+    'overview',
+    'event',
+    'work',
+    'work-list',
+    'parked',
+    'ledger',
+    'ledger-history',
+    'pace',
+    'held-lanes',
+  ],
+  deadLetter: ['overview', 'dead-letter-groups', 'dead-letters', 'dead-letter', 'event', 'held-lanes'],
+  failure: ['failures', 'overview'],
+  escalation: ['escalations', 'overview'],
   definitions: ['definitions', 'definition', 'versions', 'overview', 'explain', 'catalog', 'catalog-subject'],
   replay: ['replay'],
 }

@@ -2,9 +2,11 @@
 
 import {
   Activity,
+  BookCheck,
   BookOpen,
   Cable,
   CircleQuestionMark,
+  CircleX,
   FlaskConical,
   Inbox,
   Layers,
@@ -12,6 +14,7 @@ import {
   MailX,
   Settings,
   ShieldX,
+  Siren,
   Waypoints,
 } from 'lucide-react'
 
@@ -21,7 +24,7 @@ export interface Place {
   readonly icon: LucideIcon
   /** Pressed after `g`. */
   readonly key: string
-  readonly count?: 'parked' | 'openDeadLetters'
+  readonly count?: 'parked' | 'openDeadLetters' | 'raisedEscalations'
 }
 
 export const PLACES: readonly { readonly title: string | null; readonly places: readonly Place[] }[] = [
@@ -31,12 +34,15 @@ export const PLACES: readonly { readonly title: string | null; readonly places: 
       { href: '/', label: 'Overview', icon: Activity, key: 'o' },
       { href: '/events', label: 'Events', icon: Inbox, key: 'e' },
       { href: '/work', label: 'Work', icon: Layers, key: 'w' },
+      { href: '/failures', label: 'Failures', icon: CircleX, key: 'f' },
+      { href: '/ledger', label: 'Ledger', icon: BookCheck, key: 'l' },
       { href: '/rejections', label: 'Rejections', icon: ShieldX, key: 'x' },
     ],
   },
   {
     title: 'Needs a person',
     places: [
+      { href: '/escalations', label: 'Escalations', icon: Siren, key: 'a', count: 'raisedEscalations' },
       { href: '/unknown', label: 'Unknown outcomes', icon: CircleQuestionMark, key: 'u', count: 'parked' },
       { href: '/dead-letters', label: 'Dead letters', icon: MailX, key: 'd', count: 'openDeadLetters' },
     ],

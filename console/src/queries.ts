@@ -59,7 +59,47 @@ export const useWork = (id: string) =>
   useQuery({ queryKey: ['work', id], queryFn: () => api.getWork({ id }) })
 
 export const useParked = () =>
-  useQuery({ queryKey: ['parked'], queryFn: () => api.listWork({ state: 'parked', limit: 50 }) })
+  useQuery({ queryKey: ['parked'], queryFn: () => api.listWork({ state: 'parked', limit: 200 }) })
+
+export const useLedger = (filter: Args<'listLedger'>) =>
+  useQuery({
+    queryKey: ['ledger', filter],
+    queryFn: () => api.listLedger(filter),
+    placeholderData: (before) => before,
+  })
+
+export const useLedgerHistory = (key: string) =>
+  useQuery({ queryKey: ['ledger-history', key], queryFn: () => api.listLedgerHistory({ key }) })
+
+export const useFailures = (filter: Args<'listFailures'>) =>
+  useQuery({
+    queryKey: ['failures', filter],
+    queryFn: () => api.listFailures(filter),
+    placeholderData: (before) => before,
+  })
+
+export const useEscalations = (filter: Args<'listEscalations'>) =>
+  useQuery({
+    queryKey: ['escalations', filter],
+    queryFn: () => api.listEscalations(filter),
+    placeholderData: (before) => before,
+  })
+
+/** Tokens come back and hosts open by the clock alone: nothing tells of it. */
+const PACE_MS = 3_000
+
+export const usePaces = () =>
+  useQuery({ queryKey: ['pace', 'all'], queryFn: () => api.listPace(), refetchInterval: PACE_MS })
+
+export const usePace = (route: string) =>
+  useQuery({
+    queryKey: ['pace', route],
+    queryFn: () => api.getPace({ route }),
+    refetchInterval: PACE_MS,
+  })
+
+export const useHeldLanes = () =>
+  useQuery({ queryKey: ['held-lanes'], queryFn: () => api.listHeldLanes({ limit: 200 }) })
 
 export const useDeadLetterGroups = (state: Args<'listDeadLetterGroups'>['state']) =>
   useQuery({

@@ -6,8 +6,10 @@ export type {
   Attempt,
   DeadLetter,
   DeadLetterDetail,
+  Escalation,
   Event as EventRow,
   EventDetail,
+  Failure,
   LedgerEntry,
   Problem,
   Work,
@@ -43,6 +45,10 @@ export type ReplayPreview = Extract<Answer<'replayDeadLetters'>, { readonly tota
 export type EventReplayPreview = Extract<Answer<'replayEvents'>, { readonly totals: unknown }>
 /** By their ids, or by what they are. */
 export type EventSelection = Pick<Args<'replayEvents'>, 'ids' | 'filter'>
+export type PreviewDiff = NonNullable<ReplayPreview['items'][number]['diff']>
+export type RatePreview = ReplayPreview['cost'][number]
+export type Pace = Answer<'getPace'>
+export type HeldLane = Item<'listHeldLanes'>
 export type Rejections = Answer<'listRejections'>
 export type LetterState = DeadLetter['state']
 export type Role = Key['role']

@@ -9,3 +9,18 @@ export function sourceHref(source: string): string {
 export function definitionHref(kind: string, name: string): string {
   return `/${kind === 'Source' ? 'sources' : 'routes'}/${name}`
 }
+
+/** Who a failure, a dead letter or an item is of: a route, or the source that matches its events. */
+export function consumerHref({ kind, name }: { readonly kind: string; readonly name: string }): string {
+  return `/${kind === 'source' ? 'sources' : 'routes'}/${name}`
+}
+
+export const ledgerHref = (key: string): string => `/ledger?key=${encodeURIComponent(key)}`
+
+/** A path with those parts of its search that are there. */
+export function withSearch(path: string, parts: Readonly<Record<string, string | undefined>>): string {
+  const search = new URLSearchParams()
+  for (const [name, value] of Object.entries(parts))
+    if (value !== undefined && value !== '') search.set(name, value)
+  return search.size === 0 ? path : `${path}?${search}`
+}

@@ -5,6 +5,7 @@ import { useState } from 'react'
 import { Link } from 'wouter'
 import { api } from '../api.ts'
 import { formatJson, type JsonNode } from '../lib/json-text.ts'
+import { consumerHref, ledgerHref } from '../lib/links.ts'
 import { useDeadLetter, useMe } from '../queries.ts'
 import type { DeadLetterDetail } from '../types.ts'
 import { ReasonDialog, useAction } from '../ui/actions.tsx'
@@ -105,10 +106,32 @@ function Facts({ letter }: { readonly letter: DeadLetterDetail }) {
       </dd>
       <dt>Route</dt>
       <dd>
-        <Link href={`/routes/${letter.consumer.name}`}>{letter.consumer.name}</Link>
+        <Link href={consumerHref(letter.consumer)}>{letter.consumer.name}</Link>
       </dd>
       <dt>Key</dt>
-      <dd>{letter.key === undefined ? <span className="faint">none</span> : <Copy text={letter.key} />}</dd>
+      <dd>
+        {letter.key === undefined ? (
+          <span className="faint">none</span>
+        ) : (
+          <>
+            <Copy text={letter.key} /> <Link href={ledgerHref(letter.key)}>in the ledger</Link>
+          </>
+        )}
+      </dd>
+      {letter.step !== undefined && (
+        <>
+          <dt>Step</dt>
+          <dd>
+            <span className="tag">{letter.step}</span> <span className="faint">is how far it came</span>
+          </dd>
+        </>
+      )}
+      <dt>Work item</dt>
+      <dd>
+        <Link href={`/work/${letter.workId}`} className="mono">
+          {letter.workId}
+        </Link>
+      </dd>
       <dt>Reported as</dt>
       <dd>
         {letter.reportedAs} <span className="faint">{letter.severity}</span>

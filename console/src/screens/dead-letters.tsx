@@ -3,10 +3,12 @@
 import { ChevronRight, MailX, Play } from 'lucide-react'
 import { useState } from 'react'
 import { Link, useLocation, useSearch } from 'wouter'
+import { withSearch } from '../lib/links.ts'
 import { formatCause, formatNumber } from '../lib/time.ts'
 import { useDeadLetterGroups, useDeadLetters, useMe } from '../queries.ts'
 import type { DeadLetterGroup, LetterState, ReplayFilter } from '../types.ts'
 import { Button, Chip, LinkButton, StateChip, Tabs, Time } from '../ui/controls.tsx'
+import { ClassFilter, classInWords, classOf, RouteFilter } from '../ui/filters.tsx'
 import { ReplayDialog } from '../ui/replay-dialog.tsx'
 import { Empty, ErrorState, PageFrame, SkeletonRows } from '../ui/surfaces.tsx'
 
@@ -33,7 +35,20 @@ export default function DeadLetters() {
   const search = new URLSearchParams(useSearch())
   const [, go] = useLocation()
   const state = STATES.find(({ id }) => id === search.get('state'))?.id ?? 'open'
+  const consumer = search.get('consumer') ?? ''
+  const className = classOf(search.get('class'))
   const { data, error, refetch } = useDeadLetterGroups(state)
+  const groups = data?.items.filter(
+    (group) =>
+      (consumer === '' || group.consumer.name === consumer) &&
+      (className === undefined || group.class === className),
+  )
+  const change = (part: Readonly<Record<string, string>>) => {
+    const next = { state, consumer, class: className, ...part }
+    go(withSearch('/dead-letters', { ...next, state: next.state === 'open' ? '' : next.state }), {
+      replace: true,
+    })
+  }
   // Kept here and not in the group, which is gone as soon as its letters are on their way.
   const [replaying, setReplaying] = useState<{ readonly filter: ReplayFilter; readonly what: string } | null>(
     null,
@@ -43,19 +58,16 @@ export default function DeadLetters() {
       title="Dead letters"
       lead="Work that will not be retried by itself, grouped by what went wrong. Nothing is lost: each letter keeps its event, and the ledger keeps a replay from doubling what was done."
     >
-      <Tabs
-        label="State"
-        tabs={STATES}
-        selected={state}
-        onSelect={(next) =>
-          go(next === 'open' ? '/dead-letters' : `/dead-letters?state=${next}`, { replace: true })
-        }
-      />
+      <Tabs label="State" tabs={STATES} selected={state} onSelect={(next) => change({ state: next })} />
+      <div className="toolbar">
+        <RouteFilter value={consumer} onChange={(next) => change({ consumer: next })} />
+        <ClassFilter value={className ?? ''} onChange={(next) => change({ class: next })} />
+      </div>
       {data === undefined &&
         (error === null ? <SkeletonRows /> : <ErrorState error={error} onRetry={() => void refetch()} />)}
-      {data?.items.length === 0 && <NoLetters state={state} />}
+      {groups?.length === 0 && <NoLetters state={state} isNarrowed={data?.items.length !== 0} />}
       <ul className="groups">
-        {data?.items.map((group) => (
+        {groups?.map((group) => (
           <Group
             key={`${state} ${group.consumer.name} ${group.class} ${group.reason} ${group.cause}`}
             group={group}
@@ -69,7 +81,14 @@ export default function DeadLetters() {
   )
 }
 
-function NoLetters({ state }: { readonly state: string }) {
+function NoLetters({ state, isNarrowed }: { readonly state: string; readonly isNarrowed: boolean }) {
+  if (isNarrowed) {
+    return (
+      <div className="list">
+        <Empty icon={<MailX size={20} />} title="None of this route and class" />
+      </div>
+    )
+  }
   if (state !== 'open') {
     return (
       <div className="list">
@@ -127,7 +146,7 @@ function Group({ group, state, onReplay }: GroupProps) {
               </span>
             </span>
           </span>
-          <Chip tone={group.class === 'validation' ? 'violet' : 'red'}>{group.class}</Chip>
+          <Chip tone={group.class === 'validation' ? 'violet' : 'red'}>{classInWords(group.class)}</Chip>
           <span className="attention__count num">{formatNumber(group.count)}</span>
         </button>
         {canReplay && (
@@ -176,6 +195,11 @@ function Letters({ state, filter }: LettersProps) {
             </span>
             <span className="chips">
               <StateChip state={letter.state} />
+              {letter.step !== undefined && (
+                <span className="tag" title="How far it came">
+                  {letter.step}
+                </span>
+              )}
               {letter.replays > 0 && <span className="tag num">{letter.replays} replays</span>}
             </span>
             <span className="events__when faint">

@@ -1,12 +1,28 @@
 // How the node is doing: numbers, three charts over time, and what needs a person.
 
-import { CircleCheck, CircleQuestionMark, Inbox, type LucideIcon, MailX, Pause } from 'lucide-react'
+import {
+  CircleCheck,
+  CircleQuestionMark,
+  Inbox,
+  ListOrdered,
+  type LucideIcon,
+  MailX,
+  Pause,
+  Siren,
+} from 'lucide-react'
 import { type ReactNode, useMemo, useState } from 'react'
 import { Link } from 'wouter'
 import { definitionHref } from '../lib/links.ts'
 import { makeCharts } from '../lib/stats.ts'
 import { formatCause, formatDuration, formatDurationShort, formatNumber } from '../lib/time.ts'
-import { useDeadLetterGroups, useDefinitions, useOverview, useStats } from '../queries.ts'
+import {
+  useDeadLetterGroups,
+  useDefinitions,
+  useHeldLanes,
+  useOverview,
+  usePaces,
+  useStats,
+} from '../queries.ts'
 import type { Overview, Stats } from '../types.ts'
 import { Chart } from '../ui/chart.tsx'
 import { Time, useNow } from '../ui/controls.tsx'
@@ -162,9 +178,58 @@ function Charts({ stats }: { readonly stats: Stats }) {
 function Attention({ overview }: { readonly overview: Overview | undefined }) {
   const { data: groups } = useDeadLetterGroups('open')
   const { data: definitions } = useDefinitions()
+  const { data: paces } = usePaces()
+  const { data: held } = useHeldLanes()
   if (overview === undefined) return <SkeletonRows count={2} />
   const paused = definitions?.items.filter(({ status }) => status === 'paused') ?? []
   const items: ReactNode[] = []
+  const { raisedEscalations } = overview.counts
+  if (raisedEscalations > 0) {
+    items.push(
+      <Item
+        key="escalations"
+        icon={Siren}
+        tone="red"
+        href="/escalations"
+        title={raisedEscalations === 1 ? 'An escalation is raised' : 'Escalations are raised'}
+        text="Nobody has taken them over yet"
+        count={raisedEscalations}
+      />,
+    )
+  }
+  for (const { route, circuit } of paces?.items ?? []) {
+    if (circuit.state === 'closed') continue
+    items.push(
+      <Item
+        key={`circuit ${route}`}
+        icon={Pause}
+        tone="amber"
+        href={`/routes/${route}`}
+        title={`${route} paused itself`}
+        text={
+          circuit.tryAt === null || circuit.state === 'half-open'
+            ? 'Too many of its calls failed; it tries one now'
+            : 'Too many of its calls failed; it keeps its work and tries one by itself'
+        }
+        {...(circuit.since !== null && { at: circuit.since })}
+      />,
+    )
+  }
+  const behind = held?.items.reduce((sum, { waiting }) => sum + waiting, 0) ?? 0
+  if (behind > 0) {
+    const routes = [...new Set(held?.items.filter(({ waiting }) => waiting > 0).map(({ route }) => route))]
+    items.push(
+      <Item
+        key="lanes"
+        icon={ListOrdered}
+        tone="amber"
+        href={`/routes/${routes[0]}`}
+        title={`Lanes of ${routes.join(', ')} are held up`}
+        text="Items wait behind one that is dead or parked"
+        count={behind}
+      />,
+    )
+  }
   for (const group of groups?.items.slice(0, 5) ?? []) {
     items.push(
       <Item

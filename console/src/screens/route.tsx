@@ -1,10 +1,11 @@
 // One route: its text, its past, its recent work, and the switch that stops it.
 
 import { Link } from 'wouter'
-import { useDefinition, useMe, useWorkList } from '../queries.ts'
+import { useDefinition, useMe, usePace, useWorkList } from '../queries.ts'
 import { Yaml } from '../ui/code.tsx'
 import { CopyButton, LinkButton, StateChip, Time } from '../ui/controls.tsx'
 import { Owner, Past, Switches } from '../ui/definition-parts.tsx'
+import { Buffers, CircuitChip, HeldLanes, PacePanel } from '../ui/pace-panel.tsx'
 import { ErrorState, PageFrame, SkeletonRows } from '../ui/surfaces.tsx'
 
 const RECENT = 8
@@ -12,6 +13,7 @@ const RECENT = 8
 export default function RouteScreen({ name }: { readonly name: string }) {
   const { data, error, refetch } = useDefinition('Route', name)
   const { data: me } = useMe()
+  const { data: pace } = usePace(name)
   const crumbs = [['Routes', '/routes']] as const
   if (data === undefined) {
     return (
@@ -26,6 +28,7 @@ export default function RouteScreen({ name }: { readonly name: string }) {
       heading={
         <span className="title-line">
           {name} {data.status !== null && <StateChip state={data.status} />}
+          {pace !== undefined && pace.circuit.state !== 'closed' && <CircuitChip circuit={pace.circuit} />}
         </span>
       }
       crumbs={crumbs}
@@ -49,7 +52,15 @@ export default function RouteScreen({ name }: { readonly name: string }) {
           </div>
         </section>
         <div>
-          <section aria-labelledby="recent">
+          <section aria-labelledby="pace">
+            <div className="section__head">
+              <h2 id="pace">Pace</h2>
+            </div>
+            <PacePanel route={name} />
+            <Buffers document={data.document} />
+          </section>
+          <HeldLanes route={name} />
+          <section className="section" aria-labelledby="recent">
             <div className="section__head">
               <h2 id="recent">Recently</h2>
               <Link href={`/work?state=done&consumer=${name}`}>All</Link>

@@ -4,14 +4,16 @@ import { FilePlus2, History, Waypoints } from 'lucide-react'
 import { Link } from 'wouter'
 import { definitionHref } from '../lib/links.ts'
 import { formatNumber } from '../lib/time.ts'
-import { useDefinitions, useMe, useStats } from '../queries.ts'
-import type { Definition, Stats } from '../types.ts'
+import { useDefinitions, useMe, usePaces, useStats } from '../queries.ts'
+import type { Definition, Pace, Stats } from '../types.ts'
 import { Command, LinkButton, StateChip } from '../ui/controls.tsx'
+import { CircuitChip } from '../ui/pace-panel.tsx'
 import { Empty, ErrorState, PageFrame, SkeletonRows } from '../ui/surfaces.tsx'
 
 export default function Routes() {
   const { data, error, refetch } = useDefinitions('Route')
   const { data: stats } = useStats(15)
+  const { data: paces } = usePaces()
   const { data: me } = useMe()
   return (
     <PageFrame
@@ -41,7 +43,12 @@ export default function Routes() {
         )}
         <ul aria-label="Routes">
           {data?.items.map((definition) => (
-            <Line key={definition.name} definition={definition} stats={stats} />
+            <Line
+              key={definition.name}
+              definition={definition}
+              stats={stats}
+              circuit={paces?.items.find(({ route }) => route === definition.name)?.circuit}
+            />
           ))}
         </ul>
       </div>
@@ -78,7 +85,13 @@ export function FirstSteps({ isAdmin }: { readonly isAdmin: boolean }) {
   )
 }
 
-function Line({ definition, stats }: { readonly definition: Definition; readonly stats: Stats | undefined }) {
+interface LineProps {
+  readonly definition: Definition
+  readonly stats: Stats | undefined
+  readonly circuit: Pace['circuit'] | undefined
+}
+
+function Line({ definition, stats, circuit }: LineProps) {
   const found = stats?.consumers.find(
     ({ consumer }) => consumer === definition.name || consumer === `route:${definition.name}`,
   )
@@ -102,6 +115,7 @@ function Line({ definition, stats }: { readonly definition: Definition; readonly
         </span>
         <span className="chips">
           {definition.status !== null && <StateChip state={definition.status} />}
+          {circuit !== undefined && circuit.state !== 'closed' && <CircuitChip circuit={circuit} />}
           {definition.action !== undefined && <span className="tag">{definition.action}</span>}
         </span>
         <span className="muted definitions__owner">{definition.managedBy}</span>

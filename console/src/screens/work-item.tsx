@@ -4,12 +4,14 @@ import { Ban, RotateCcw } from 'lucide-react'
 import { useState } from 'react'
 import { Link } from 'wouter'
 import { api } from '../api.ts'
+import { ledgerHref } from '../lib/links.ts'
+import { formatNumber } from '../lib/time.ts'
 import { useMe, useWork } from '../queries.ts'
 import type { WorkStory } from '../types.ts'
 import { ReasonDialog, useAction } from '../ui/actions.tsx'
 import { Button, Copy, StateChip, Time } from '../ui/controls.tsx'
 import { ErrorState, Note, PageFrame, SkeletonRows } from '../ui/surfaces.tsx'
-import { AttemptSteps, attemptsOf } from '../ui/timeline.tsx'
+import { AttemptSteps, attemptsOf, NextStep } from '../ui/timeline.tsx'
 
 export default function WorkItem({ id }: { readonly id: string }) {
   const { data: work, error, refetch } = useWork(id)
@@ -43,20 +45,24 @@ export default function WorkItem({ id }: { readonly id: string }) {
           </Note>
         </div>
       )}
+      {work.holdsLane === true && (
+        <div className="spaced">
+          <Note tone="amber">
+            <strong>It holds its lane up.</strong> Those behind it wait until it is settled.{' '}
+            <Link href={`/routes/${work.consumer}`}>Its route</Link> lists who holds whom up and lets the lane
+            go on.
+          </Note>
+        </div>
+      )}
       <div className="event">
         <section aria-labelledby="history">
           <h2 id="history" className="spaced">
             History
           </h2>
-          {attempts.length === 0 ? (
-            <p className="muted">
-              No attempt yet. It is due <Time at={work.dueAt} />.
-            </p>
-          ) : (
-            <ol className="timeline">
-              <AttemptSteps attempts={attempts} />
-            </ol>
-          )}
+          <ol className="timeline">
+            <AttemptSteps attempts={attempts} />
+            <NextStep work={work} />
+          </ol>
         </section>
         <section aria-labelledby="facts">
           <h2 id="facts" className="spaced">
@@ -84,14 +90,23 @@ function Facts({ work }: { readonly work: WorkStory }) {
       </dd>
       <dt>Key</dt>
       <dd>{work.key === undefined ? <span className="faint">none</span> : <Copy text={work.key} />}</dd>
+      {work.generation !== undefined && (
+        <>
+          <dt>Generation</dt>
+          <dd className="num">{work.generation}: the effect is made once more, on purpose</dd>
+        </>
+      )}
       {work.ledger !== null && (
         <>
           <dt>Ledger</dt>
           <dd>
-            <StateChip state={work.ledger.state} />
+            <Link href={ledgerHref(work.ledger.key)}>
+              <StateChip state={work.ledger.state} />
+            </Link>
           </dd>
         </>
       )}
+      <Place work={work} />
       {work.deadLetter !== null && (
         <>
           <dt>Dead letter</dt>
@@ -136,6 +151,83 @@ function Facts({ work }: { readonly work: WorkStory }) {
         <Copy text={work.definition} shown={`${work.definition.slice(0, 19)}…`} />
       </dd>
     </dl>
+  )
+}
+
+/** Its place among others: its lane, its batch, the list that it is an element of. */
+function Place({ work }: { readonly work: WorkStory }) {
+  const { lane, turn, into, members, element } = work
+  return (
+    <>
+      {lane !== undefined && (
+        <>
+          <dt>Lane</dt>
+          <dd>
+            <span className="mono">{lane}</span>
+            {turn !== undefined && (
+              <div className="muted">
+                {turn.ahead === 0 ? 'It is next' : `${formatNumber(turn.ahead)} before it`}
+                {turn.behind !== null && (
+                  <>
+                    , behind <WorkLink id={turn.behind} />
+                  </>
+                )}
+                {turn.heldBy !== null && (
+                  <>
+                    ; the lane is held up by <WorkLink id={turn.heldBy} />
+                  </>
+                )}
+              </div>
+            )}
+          </dd>
+        </>
+      )}
+      {into !== undefined && (
+        <>
+          <dt>Batch</dt>
+          <dd>
+            <WorkLink id={into} />
+          </dd>
+        </>
+      )}
+      {members !== undefined && (
+        <>
+          <dt>Batch of</dt>
+          <dd>
+            {members.length === 0 ? (
+              <span className="faint">it is over; each item has its own outcome</span>
+            ) : (
+              <ul className="members">
+                {members.map(({ id, state, key }) => (
+                  <li key={id}>
+                    <Link href={`/work/${id}`} className="mono truncate">
+                      {key ?? id}
+                    </Link>{' '}
+                    <StateChip state={state} />
+                  </li>
+                ))}
+              </ul>
+            )}
+          </dd>
+        </>
+      )}
+      {element !== undefined && (
+        <>
+          <dt>Element</dt>
+          <dd>
+            number {element + 1} of its list <span className="faint">(index {element})</span>
+          </dd>
+        </>
+      )}
+    </>
+  )
+}
+
+function WorkLink({ id }: { readonly id: string }) {
+  return (
+    <Link href={`/work/${id}`} className="mono">
+      {id}
+    </Link>
   )
 }
 

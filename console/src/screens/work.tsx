@@ -4,9 +4,10 @@ import { Layers } from 'lucide-react'
 import { useState } from 'react'
 import { Link, useLocation, useSearch } from 'wouter'
 import { api } from '../api.ts'
-import { useDefinitions, useOverview, useWorkList } from '../queries.ts'
+import { useOverview, useWorkList } from '../queries.ts'
 import type { Page, Work } from '../types.ts'
 import { Button, LinkButton, StateChip, Tabs, Time } from '../ui/controls.tsx'
+import { RouteFilter } from '../ui/filters.tsx'
 import { Empty, ErrorState, PageFrame, SkeletonRows } from '../ui/surfaces.tsx'
 import { toastProblem } from '../ui/toast.tsx'
 
@@ -14,21 +15,25 @@ type WorkState = Work['state']
 
 const STATES: readonly (readonly [WorkState, string])[] = [
   ['ready', 'Ready'],
+  ['waiting', 'Waiting'],
   ['leased', 'Running'],
   ['parked', 'Parked'],
   ['dead', 'Dead'],
   ['done', 'Done'],
   ['skipped', 'Skipped'],
+  ['merged', 'Merged'],
   ['cancelled', 'Cancelled'],
 ]
 
 const EMPTY: Readonly<Record<string, string>> = {
   ready: 'Nothing waits. New events are worked on as they come.',
+  waiting: 'Nothing waits for its turn in a lane.',
   leased: 'Nothing runs at this moment.',
   parked: 'No call has an unknown outcome.',
   dead: 'Nothing was given up.',
   done: 'Nothing was done yet. Send an event that a route wants.',
   skipped: 'Nothing was skipped.',
+  merged: 'No item is part of a batch at this moment.',
   cancelled: 'Nothing was cancelled.',
 }
 
@@ -38,7 +43,6 @@ export default function WorkScreen() {
   const state = search.get('state') ?? 'ready'
   const consumer = search.get('consumer') ?? ''
   const overview = useOverview()
-  const { data: routes } = useDefinitions('Route')
   const change = (part: { readonly state?: string; readonly consumer?: string }) => {
     const next = new URLSearchParams({ state, consumer, ...part })
     if (next.get('consumer') === '') next.delete('consumer')
@@ -64,19 +68,7 @@ export default function WorkScreen() {
         onSelect={(next) => change({ state: next })}
       />
       <div className="toolbar">
-        <select
-          className="input input--small"
-          aria-label="Route"
-          value={consumer}
-          onChange={(event) => change({ consumer: event.target.value })}
-        >
-          <option value="">All routes</option>
-          {routes?.items.map(({ name }) => (
-            <option key={name} value={name}>
-              {name}
-            </option>
-          ))}
-        </select>
+        <RouteFilter value={consumer} onChange={(next) => change({ consumer: next })} />
       </div>
       <WorkList key={`${state} ${consumer}`} state={state} consumer={consumer} />
     </PageFrame>

@@ -39,6 +39,8 @@ interface ReasonDialogProps {
   readonly run: (reason: string) => Promise<unknown>
   readonly done: string
   readonly isReasonNeeded?: boolean
+  /** What the words are called, here and by the server; left out: a reason. */
+  readonly field?: 'note'
   readonly isDangerous?: boolean
   readonly onClose: () => void
 }
@@ -53,10 +55,12 @@ export function ReasonDialog(props: ReasonDialogProps) {
     onDone: props.onClose,
     showsOwnErrors: true,
   })
+  const name = props.field ?? 'reason'
+  const label = props.field === 'note' ? 'Note' : 'Reason'
   const isMissing = props.isReasonNeeded === true && reason.trim() === ''
   const problem = action.error === null || action.error === undefined ? null : problemOf(action.error)
   const atField =
-    fieldError(action.error, 'reason') ?? (isAsked && isMissing ? 'Say why; it is kept.' : undefined)
+    fieldError(action.error, name) ?? (isAsked && isMissing ? 'Say why; it is kept.' : undefined)
   const submit = () => {
     setIsAsked(true)
     if (isMissing) return
@@ -86,7 +90,7 @@ export function ReasonDialog(props: ReasonDialogProps) {
     >
       <div className="muted">{props.text}</div>
       <Field
-        label={props.isReasonNeeded === true ? 'Reason' : 'Reason (optional)'}
+        label={props.isReasonNeeded === true ? label : `${label} (optional)`}
         hint="Kept in the history, with your name."
         error={atField}
       >
@@ -100,7 +104,7 @@ export function ReasonDialog(props: ReasonDialogProps) {
           />
         )}
       </Field>
-      {problem !== null && problem.status !== 409 && fieldError(action.error, 'reason') === undefined && (
+      {problem !== null && problem.status !== 409 && fieldError(action.error, name) === undefined && (
         <Note tone="red">
           <strong>{problem.title}.</strong> {problem.detail} {problem.next}
         </Note>

@@ -127,6 +127,9 @@ const STATES: Readonly<Record<string, readonly [Tone, string]>> = {
   paused: ['amber', 'paused'],
   disabled: ['grey', 'disabled'],
   running: ['accent', 'running'],
+  escalated: ['amber', 'escalated'],
+  raised: ['red', 'raised'],
+  acknowledged: ['grey', 'acknowledged'],
 }
 
 /** A state of anything, in its colour. An item that was tried before and is ready again says so. */

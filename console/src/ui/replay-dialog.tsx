@@ -3,57 +3,27 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Play } from 'lucide-react'
 import { useEffect, useState } from 'react'
-import { Link } from 'wouter'
-import { api, problemOf } from '../api.ts'
+import { api, fieldError, problemOf } from '../api.ts'
 import { formatNumber } from '../lib/time.ts'
-import { useReplay } from '../queries.ts'
-import type { EventSelection, ReplayFilter, ReplayPreview } from '../types.ts'
-import { Button, Chip, Field } from './controls.tsx'
+import { useMe, useReplay } from '../queries.ts'
+import type { EventSelection, ReplayFilter } from '../types.ts'
+import { Button, Field } from './controls.tsx'
+import { type Preview, type PreviewLine, PreviewList, Totals } from './replay-preview.tsx'
 import { Dialog, Note, Progress, SkeletonRows } from './surfaces.tsx'
 import { toastDone, toastProblem } from './toast.tsx'
 
-type Verdict = ReplayPreview['items'][number]['verdict']
-
-const VERDICTS: readonly (readonly [Verdict, string, 'green' | 'accent' | 'amber' | 'red', string])[] = [
-  ['would-call', 'would call', 'accent', 'The action runs again by the definition in force.'],
-  ['would-skip', 'would skip', 'green', 'The effect is in the ledger already: nothing is sent.'],
-  [
-    'would-differ',
-    'would differ',
-    'amber',
-    'The definition changed since: another key or request than before.',
-  ],
-  [
-    'would-wait',
-    'would wait',
-    'amber',
-    'Another item holds the key, or nobody knows what became of an earlier call.',
-  ],
-  ['would-fail', 'would fail', 'red', 'It could not even begin: the key or the request cannot be made.'],
-]
-/** Shown where there are some. */
-const RARE: ReadonlySet<Verdict> = new Set(['would-wait', 'would-fail'])
-const SHOWN_MAX = 50
-
-/** One line of a preview: what would become of one dead letter, or of one event for one route. */
-interface PreviewLine {
-  readonly key: string
-  readonly href: string
-  readonly label: string
-  readonly verdict: Verdict | null
-  readonly reason: string
-}
-
-interface Preview extends Pick<ReplayPreview, 'totals' | 'calls'> {
-  /** How many would be replayed. */
-  readonly matched: number
-  readonly lines: readonly PreviewLine[]
+interface Asked {
+  readonly reason?: string
+  readonly perSecond?: number
+  readonly again?: boolean
 }
 
 interface RunnerProps {
   readonly what: string
-  readonly look: () => Promise<Preview | null>
-  readonly start: (reason: string) => Promise<string | null>
+  readonly look: (again: boolean) => Promise<Preview | null>
+  readonly start: (asked: Asked) => Promise<string | null>
+  /** Effects that are there can be made once more, on purpose. */
+  readonly canRepeat?: boolean
   readonly empty: string
   readonly onClose: () => void
 }
@@ -70,21 +40,21 @@ export function ReplayDialog({
   return (
     <ReplayRunner
       what={what}
+      canRepeat
       empty="Nothing is left to replay: somebody else has dealt with these."
-      look={async () => {
-        const answer = await api.replayDeadLetters({ filter, dryRun: true })
+      look={async (again) => {
+        const answer = await api.replayDeadLetters({ filter, dryRun: true, ...(again && { again }) })
         if (!('totals' in answer)) return null
-        const lines = answer.items.map(({ id, verdict, reason }) => ({
+        const lines = answer.items.map(({ id, ...item }) => ({
           key: id,
           href: `/dead-letters/${id}`,
           label: id,
-          verdict,
-          reason,
+          ...item,
         }))
         return { ...answer, lines }
       }}
-      start={async (reason) => {
-        const answer = await api.replayDeadLetters({ filter, ...(reason !== '' && { reason }) })
+      start={async (asked) => {
+        const answer = await api.replayDeadLetters({ filter, ...asked })
         return 'replayId' in answer ? answer.replayId : null
       }}
       onClose={onClose}
@@ -115,17 +85,17 @@ export function ReplayEventsDialog({
             return [{ ...line, key: id, verdict: null, reason: 'There is no such event.' }]
           if (consumers.length === 0)
             return [{ ...line, key: id, verdict: null, reason: 'No route wants it: it stays as it is.' }]
-          return consumers.map(({ name, verdict, reason }) => ({
+          return consumers.map(({ name, reason, ...rest }) => ({
             ...line,
             key: `${id} ${name}`,
-            verdict,
             reason: `${name}: ${reason}`,
+            ...rest,
           }))
         })
         return { ...answer, lines }
       }}
-      start={async (reason) => {
-        const answer = await api.replayEvents({ ...selection, ...(reason !== '' && { reason }) })
+      start={async ({ again: _, ...asked }) => {
+        const answer = await api.replayEvents({ ...selection, ...asked })
         return 'replayId' in answer ? answer.replayId : null
       }}
       onClose={onClose}
@@ -133,42 +103,65 @@ export function ReplayEventsDialog({
   )
 }
 
-function ReplayRunner({ what, look, start, empty, onClose }: RunnerProps) {
+const RATE = /^\d+$/
+
+function ReplayRunner({ what, look, start, canRepeat, empty, onClose }: RunnerProps) {
   const client = useQueryClient()
+  const { data: me } = useMe()
   const [reason, setReason] = useState('')
+  const [rate, setRate] = useState('')
+  const [again, setAgain] = useState(false)
+  const [isAsked, setIsAsked] = useState(false)
   const [replayId, setReplayId] = useState<string | null>(null)
   const preview = useMutation({ mutationFn: look })
+  const isProd = me?.environment === 'PROD'
+  const isReasonNeeded = isProd || again
+  const asked: Asked = {
+    ...(reason.trim() !== '' && { reason: reason.trim() }),
+    ...(rate !== '' && { perSecond: Number(rate) }),
+    ...(again && { again }),
+  }
   const run = useMutation({
-    mutationFn: () => start(reason.trim()),
+    mutationFn: () => start(asked),
     onSuccess: setReplayId,
     onError: (error) => {
-      toastProblem(error, 'The replay could not start')
+      if (fieldError(error, 'perSecond') === undefined) toastProblem(error, 'The replay could not start')
       if (problemOf(error).status === 409) onClose()
     },
     onSettled: () => client.invalidateQueries(),
   })
-  // biome-ignore lint/correctness/useExhaustiveDependencies: asked once, when the dialog opens.
-  useEffect(() => preview.mutate(), [])
+  // biome-ignore lint/correctness/useExhaustiveDependencies: asked when the dialog opens, and when the question is another.
+  useEffect(() => preview.mutate(again), [again])
 
   if (replayId !== null) return <Running id={replayId} onClose={onClose} />
   const isEmpty = preview.data?.lines.length === 0
+  const isMissing = isReasonNeeded && reason.trim() === ''
+  const rateError =
+    rate !== '' && (!RATE.test(rate) || Number(rate) < 1)
+      ? 'A whole number, 1 or more.'
+      : fieldError(run.error, 'perSecond')
+  const submit = () => {
+    setIsAsked(true)
+    if (!isMissing && rateError === undefined) run.mutate()
+  }
+  const count = preview.data == null || isEmpty ? '' : formatNumber(preview.data.matched)
   return (
     <Dialog
       title={`Replay ${what}`}
       onClose={onClose}
-      onSubmit={() => run.mutate()}
+      onSubmit={submit}
       isWide
       foot={
         <>
           <Button onClick={onClose}>Back</Button>
           <Button
             type="submit"
-            variant="primary"
+            variant={again ? 'danger' : 'primary'}
             icon={<Play size={14} aria-hidden />}
             isBusy={run.isPending}
             disabled={preview.data == null || isEmpty}
           >
-            Replay {preview.data == null || isEmpty ? '' : formatNumber(preview.data.matched)}
+            {again ? `Replay ${count} and repeat effects` : `Replay ${count}`}
           </Button>
         </>
       }
@@ -185,74 +178,79 @@ function ReplayRunner({ what, look, start, empty, onClose }: RunnerProps) {
         <>
           <Totals preview={preview.data} />
           <PreviewList preview={preview.data} />
-          <Field label="Reason (optional)" hint="Kept with the replay, with your name.">
-            {(field) => (
-              <input
-                {...field}
-                className="input"
-                value={reason}
-                onChange={(event) => setReason(event.target.value)}
-              />
-            )}
-          </Field>
+          {canRepeat === true && (again || preview.data.totals['would-skip'] > 0) && (
+            <Repeat isOn={again} skipped={preview.data.totals['would-skip']} onChange={setAgain} />
+          )}
+          <div className="replay__fields">
+            <Field
+              label={isReasonNeeded ? 'Reason' : 'Reason (optional)'}
+              hint={
+                isProd
+                  ? 'In PROD nothing is replayed without one. Kept with your name.'
+                  : 'Kept with the replay, with your name.'
+              }
+              error={isAsked && isMissing ? 'Say why; it is kept.' : undefined}
+            >
+              {(field) => (
+                <input
+                  {...field}
+                  className="input"
+                  value={reason}
+                  onChange={(event) => setReason(event.target.value)}
+                />
+              )}
+            </Field>
+            <Field label="Rate" hint="Per second. Left open: as fast as the routes allow." error={rateError}>
+              {(field) => (
+                <input
+                  {...field}
+                  className="input num"
+                  inputMode="numeric"
+                  placeholder="No limit"
+                  value={rate}
+                  onChange={(event) => setRate(event.target.value.trim())}
+                />
+              )}
+            </Field>
+          </div>
         </>
       )}
     </Dialog>
   )
 }
 
-function Totals({ preview }: { readonly preview: Preview }) {
-  const hosts = Object.entries(preview.calls)
+/** A second effect is what this system keeps from happening: whoever wants one says so, and knows what it means. */
+function Repeat({
+  isOn,
+  skipped,
+  onChange,
+}: {
+  readonly isOn: boolean
+  readonly skipped: number
+  readonly onChange: (isOn: boolean) => void
+}) {
+  const [isShown, setIsShown] = useState(isOn)
+  if (!isShown) {
+    return (
+      <div className="muted replay__repeat">
+        {skipped === 1 ? 'One has its effect already' : `${formatNumber(skipped)} have their effect already`}{' '}
+        and would be skipped.{' '}
+        <Button isSmall variant="ghost" onClick={() => setIsShown(true)}>
+          Make the effect once more …
+        </Button>
+      </div>
+    )
+  }
   return (
-    <div className="totals">
-      {VERDICTS.filter(([verdict]) => !RARE.has(verdict) || preview.totals[verdict] > 0).map(
-        ([verdict, label, tone, text]) => (
-          <div key={verdict} className="totals__one" title={text}>
-            <span className="totals__number num">{preview.totals[verdict]}</span>
-            <Chip tone={tone}>{label}</Chip>
-            <span className="faint">{text}</span>
-          </div>
-        ),
-      )}
-      {hosts.length > 0 && (
-        <p className="totals__calls muted">
-          Calls go to{' '}
-          {hosts.map(([host, count], index) => (
-            <span key={host}>
-              {index > 0 && ', '}
-              <span className="mono">{host}</span> ({count})
-            </span>
-          ))}
-          .
-        </p>
-      )}
-    </div>
-  )
-}
-
-function PreviewList({ preview }: { readonly preview: Preview }) {
-  const shown = preview.lines.slice(0, SHOWN_MAX)
-  const rest = Math.max(preview.matched, preview.lines.length) - shown.length
-  return (
-    <ul className="list preview" aria-label="What would happen">
-      {shown.map(({ key, href, label, verdict, reason }) => {
-        const [, text, tone] = VERDICTS.find(([name]) => name === verdict) ?? [
-          '',
-          verdict ?? 'unmatched',
-          'grey' as const,
-        ]
-        return (
-          <li key={key} className="row preview__row">
-            <Link href={href} className="mono truncate">
-              {label}
-            </Link>
-            <Chip tone={tone}>{text}</Chip>
-            <span className="muted preview__reason">{reason}</span>
-          </li>
-        )
-      })}
-      {rest > 0 && <li className="list__foot">and {formatNumber(rest)} more</li>}
-    </ul>
+    <Note tone="amber">
+      <strong>This makes a second effect.</strong> What is in the ledger as done happens once more at the
+      other side: a second invoice, a second message. The key gets another generation, both stay in the
+      ledger, and your reason is kept with your name. It cannot be taken back from here.
+      <label className="check replay__confirm">
+        <input type="checkbox" checked={isOn} onChange={(event) => onChange(event.target.checked)} />
+        Yes, make effects that are there once more
+      </label>
+    </Note>
   )
 }
 
@@ -290,6 +288,9 @@ function Running({ id, onClose }: { readonly id: string; readonly onClose: () =>
       }
     >
       <Progress value={handled} total={total} label="Replayed" />
+      {replay?.perSecond != null && state === 'running' && (
+        <p className="muted num">No more than {replay.perSecond} a second.</p>
+      )}
       <p className="muted num" role="status">
         {replay?.replayed ?? 0} of {total} are on their way again
         {(replay?.refused ?? 0) > 0 && `, ${replay?.refused} were refused: somebody else had dealt with them`}

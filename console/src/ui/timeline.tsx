@@ -10,6 +10,7 @@ import {
   CornerDownRight,
   Hourglass,
   Inbox,
+  Layers,
   LoaderCircle,
   MailX,
   RotateCcw,
@@ -17,7 +18,8 @@ import {
 } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
-import { sourceHref } from '../lib/links.ts'
+import { ledgerHref, sourceHref } from '../lib/links.ts'
+import { skippedInWords } from '../lib/route-words.ts'
 import { formatDuration, formatExact, formatTimeOfDay } from '../lib/time.ts'
 import type { Attempt, EventDetail, LedgerEntry, WorkStory } from '../types.ts'
 import { ConsumerChips } from './consumer-chips.tsx'
@@ -243,14 +245,32 @@ export function AttemptSteps({ attempts }: { readonly attempts: readonly Attempt
   })
 }
 
-function NextStep({ work }: { readonly work: WorkStory }) {
+export function NextStep({ work }: { readonly work: WorkStory }) {
   if (work.state === 'leased') {
     return <Step icon={<LoaderCircle size={14} className="spin" />} tone="accent" title="Running now" />
   }
   if (work.kind === 'intake' && work.replayOf === undefined && work.state === 'ready') {
     return <Step icon={<Hourglass size={14} />} tone="grey" title="Waits until its source goes on" />
   }
-  if (work.state === 'ready' || work.state === 'waiting') {
+  if (work.state === 'waiting') {
+    return (
+      <Step icon={<Hourglass size={14} />} tone="grey" title="Waits for its turn">
+        {work.lane !== undefined && (
+          <>
+            In the lane <span className="mono">{work.lane}</span>
+            {work.turn !== undefined && work.turn.ahead > 0 && `, ${work.turn.ahead} before it`}.
+            {work.turn?.heldBy != null && (
+              <>
+                {' '}
+                It is held up by <Link href={`/work/${work.turn.heldBy}`}>another item</Link>.
+              </>
+            )}
+          </>
+        )}
+      </Step>
+    )
+  }
+  if (work.state === 'ready') {
     return (
       <Step
         icon={<Hourglass size={14} />}
@@ -270,17 +290,44 @@ function NextStep({ work }: { readonly work: WorkStory }) {
       </Step>
     )
   }
-  if (work.state === 'skipped' || work.state === 'cancelled') {
+  if (work.state === 'skipped') return <SkippedStep work={work} />
+  if (work.state === 'merged' && work.into !== undefined) {
     return (
-      <Step
-        icon={<CircleSlash size={14} />}
-        tone="grey"
-        title={work.state === 'skipped' ? 'Skipped' : 'Cancelled'}
-        at={work.processedAt}
-      >
+      <Step icon={<Layers size={14} />} tone="accent" title="Part of a batch">
+        One call is made for it and others. <Link href={`/work/${work.into}`}>Look at the batch</Link>.
+      </Step>
+    )
+  }
+  if (work.state === 'cancelled') {
+    return (
+      <Step icon={<CircleSlash size={14} />} tone="grey" title="Cancelled" at={work.processedAt}>
         {work.lastError}
       </Step>
     )
   }
   return null
+}
+
+/** With the way to whatever stands for it: the item that made the effect before, or the event that came after. */
+function SkippedStep({ work }: { readonly work: WorkStory }) {
+  const { ledger, lastError, effectRef } = work
+  const first = ledger !== null && ledger.state === 'done' && ledger.workId !== work.id ? ledger : null
+  return (
+    <Step icon={<CircleSlash size={14} />} tone="grey" title="Skipped" at={work.processedAt}>
+      {first === null ? (
+        skippedInWords(lastError)
+      ) : (
+        <>
+          The effect is there already: <Link href={`/work/${first.workId}`}>the item that made it</Link>,{' '}
+          <Link href={ledgerHref(first.key)}>its key in the ledger</Link>.
+        </>
+      )}
+      {lastError === 'SUPERSEDED' && effectRef !== undefined && (
+        <>
+          {' '}
+          <Link href={`/work/${effectRef}`}>Look at that one</Link>.
+        </>
+      )}
+    </Step>
+  )
 }

@@ -1,0 +1,170 @@
+// Escalations: failures of one cause, shown until somebody takes them over.
+
+import { BookOpen, CircleX, Hand, MailX, Siren } from 'lucide-react'
+import { useState } from 'react'
+import { Link, useLocation, useSearch } from 'wouter'
+import { api } from '../api.ts'
+import { consumerHref, withSearch } from '../lib/links.ts'
+import { formatNumber } from '../lib/time.ts'
+import { useEscalations, useMe, useOverview } from '../queries.ts'
+import type { Escalation } from '../types.ts'
+import { ReasonDialog } from '../ui/actions.tsx'
+import { Button, Chip, LinkButton, StateChip, Tabs, Time } from '../ui/controls.tsx'
+import { classInWords, MoreRows, RouteFilter } from '../ui/filters.tsx'
+import { Empty, ErrorState, PageFrame, SkeletonRows } from '../ui/surfaces.tsx'
+
+export default function Escalations() {
+  const search = new URLSearchParams(useSearch())
+  const [, go] = useLocation()
+  const state = search.get('state') === 'acknowledged' ? 'acknowledged' : 'raised'
+  const consumer = search.get('consumer') ?? ''
+  const [limit, setLimit] = useState(50)
+  const { data: overview } = useOverview()
+  const { data, error, refetch } = useEscalations({ state, consumer: consumer || undefined, limit })
+  const change = (part: { readonly state?: string; readonly consumer?: string }) =>
+    go(withSearch('/escalations', { state, consumer, ...part }), { replace: true })
+  const raised = overview?.counts.raisedEscalations
+  return (
+    <PageFrame
+      title="Escalations"
+      lead="What failed for good, once per cause however often it happened. Acknowledge one to say that you are on it; whatever fails of its cause afterwards raises a new one."
+    >
+      <Tabs
+        label="State"
+        tabs={[
+          {
+            id: 'raised',
+            label: 'Raised',
+            count: overview?.isCapped.raisedEscalations === true ? `${raised}+` : raised,
+          },
+          { id: 'acknowledged', label: 'Acknowledged' },
+        ]}
+        selected={state}
+        onSelect={(next) => change({ state: next })}
+      />
+      <div className="toolbar">
+        <RouteFilter value={consumer} onChange={(next) => change({ consumer: next })} />
+      </div>
+      {data === undefined &&
+        (error === null ? <SkeletonRows /> : <ErrorState error={error} onRetry={() => void refetch()} />)}
+      {data?.items.length === 0 && <NoEscalations state={state} />}
+      <ul className="groups">
+        {data?.items.map((escalation) => (
+          <Item key={escalation.id} escalation={escalation} />
+        ))}
+      </ul>
+      {data !== undefined && <MoreRows hasMore={data.nextCursor !== null} limit={limit} onMore={setLimit} />}
+    </PageFrame>
+  )
+}
+
+function NoEscalations({ state }: { readonly state: string }) {
+  return (
+    <div className="list">
+      <Empty
+        icon={<Siren size={20} />}
+        title={state === 'raised' ? 'Nobody is called' : 'None was acknowledged yet'}
+        action={<LinkButton to="/failures">See what is tried again by itself</LinkButton>}
+      >
+        {state === 'raised'
+          ? 'When work is given up, parked or fails for too long, its cause shows up here.'
+          : 'Those that somebody takes over are kept here, with the note.'}
+      </Empty>
+    </div>
+  )
+}
+
+function Item({ escalation }: { readonly escalation: Escalation }) {
+  const { data: me } = useMe()
+  const [isAsking, setIsAsking] = useState(false)
+  const { id, state, cause, consumer, class: name, reason, severity, count, lastError, runbook } = escalation
+  const isRaised = state === 'raised'
+  const letters = withSearch('/dead-letters', { consumer: consumer.name, class: name })
+  return (
+    <li className="card escalation" aria-label={`${consumer.name}: ${lastError}`}>
+      <div className="escalation__head">
+        <span className="group__text">
+          <span className="group__cause">{lastError}</span>
+          <span className="group__facts">
+            <Link href={consumerHref(consumer)}>{consumer.name}</Link>
+            <span>{reason.replaceAll('_', ' ')}</span>
+            <span>
+              since <Time at={escalation.createdAt} />
+            </span>
+            {count > 1 && (
+              <span>
+                latest <Time at={escalation.updatedAt} />
+              </span>
+            )}
+          </span>
+        </span>
+        <span className="chips">
+          <span className="tag" title="Severity">
+            {severity}
+          </span>
+          <Chip tone={name === 'validation' ? 'violet' : isRaised ? 'red' : 'grey'}>
+            {classInWords(name)}
+          </Chip>
+          {!isRaised && <StateChip state={state} />}
+        </span>
+        <span className="attention__count num" title={count === 1 ? 'One failure' : `${count} failures`}>
+          {formatNumber(count)}
+        </span>
+      </div>
+      {escalation.acknowledgedBy !== null && (
+        <p className="escalation__note muted">
+          {escalation.acknowledgedBy} took it over <Time at={escalation.updatedAt} />
+          {escalation.note === null ? '.' : `: ${escalation.note}`}
+        </p>
+      )}
+      <div className="escalation__actions">
+        {isRaised && me?.role !== 'viewer' && (
+          <Button
+            isSmall
+            variant="primary"
+            icon={<Hand size={13} aria-hidden />}
+            onClick={() => setIsAsking(true)}
+          >
+            Acknowledge
+          </Button>
+        )}
+        <LinkButton
+          isSmall
+          to={withSearch('/failures', { state: 'escalated', cause })}
+          icon={<CircleX size={13} aria-hidden />}
+        >
+          Its failures
+        </LinkButton>
+        <LinkButton
+          isSmall
+          to={reason === 'unknown' || name === 'unknown' ? '/unknown' : letters}
+          icon={<MailX size={13} aria-hidden />}
+        >
+          {name === 'unknown' ? 'Unknown outcomes' : 'Dead letters'}
+        </LinkButton>
+        {escalation.workId !== null && (
+          <LinkButton isSmall variant="ghost" to={`/work/${escalation.workId}`}>
+            Latest item
+          </LinkButton>
+        )}
+        {runbook !== undefined && (
+          <a className="button button--ghost button--small" href={runbook} rel="noreferrer" target="_blank">
+            <BookOpen size={13} aria-hidden />
+            Runbook
+          </a>
+        )}
+      </div>
+      {isAsking && (
+        <ReasonDialog
+          title="Acknowledge this escalation"
+          text="You take it over. It stays in the list of what was acknowledged, with your name and note; what fails of its cause afterwards raises another one."
+          action="Acknowledge"
+          field="note"
+          run={(note) => api.acknowledgeEscalation({ id, ...(note !== '' && { note }) })}
+          done="It is yours"
+          onClose={() => setIsAsking(false)}
+        />
+      )}
+    </li>
+  )
+}

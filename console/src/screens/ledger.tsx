@@ -1,0 +1,250 @@
+// The ledger: effects by idempotency key. A key shows all its generations; each is an effect that somebody wanted.
+
+import { BookCheck, Search } from 'lucide-react'
+import { useState } from 'react'
+import { Link, useLocation, useSearch } from 'wouter'
+import { ledgerHref, withSearch } from '../lib/links.ts'
+import { useLedger, useLedgerHistory } from '../queries.ts'
+import type { LedgerEntry } from '../types.ts'
+import { Button, Copy, LinkButton, StateChip, Tabs, Time } from '../ui/controls.tsx'
+import { MoreRows, RouteFilter } from '../ui/filters.tsx'
+import { Empty, ErrorState, PageFrame, SkeletonRows } from '../ui/surfaces.tsx'
+
+type State = LedgerEntry['state']
+
+const STATES: readonly (readonly [State | 'all', string])[] = [
+  ['all', 'All'],
+  ['done', 'Done'],
+  ['reserved', 'Reserved'],
+  ['unknown', 'Unknown'],
+  ['released', 'Released'],
+]
+
+/** What a state means for the next item with the key. */
+const MEANING: Readonly<Record<State, string>> = {
+  done: 'The effect is there. Whatever comes with this key is skipped.',
+  reserved: 'A call is on its way, or about to be. Others with this key wait for it.',
+  unknown: 'A call was sent, and nobody knows what became of it. Others with this key wait.',
+  released: 'It is proven that the effect is not there. The next one with this key makes it.',
+}
+
+export default function Ledger() {
+  const search = new URLSearchParams(useSearch())
+  const [, go] = useLocation()
+  const key = search.get('key') ?? ''
+  const [text, setText] = useState(key)
+  const find = (wanted: string) => go(withSearch('/ledger', { key: wanted.trim() }))
+  return (
+    <PageFrame
+      title="Ledger"
+      lead="Every effect on the outside by its key: what is done is not done again. Payloads are never kept here."
+    >
+      <form
+        className="toolbar"
+        onSubmit={(event) => {
+          event.preventDefault()
+          find(text)
+        }}
+      >
+        <span className="search ledger__find">
+          <Search size={14} aria-hidden />
+          <input
+            className="input mono"
+            type="search"
+            aria-label="Key"
+            placeholder="A whole key, such as INVOICE:1001"
+            spellCheck={false}
+            autoComplete="off"
+            data-search
+            value={text}
+            onChange={(event) => {
+              setText(event.target.value)
+              if (event.target.value === '' && key !== '') find('')
+            }}
+          />
+        </span>
+        <Button type="submit">Find</Button>
+        {key !== '' && (
+          <Button
+            variant="ghost"
+            onClick={() => {
+              setText('')
+              find('')
+            }}
+          >
+            Show all
+          </Button>
+        )}
+      </form>
+      {key === '' ? <Entries search={search} /> : <Generations key={key} of={key} />}
+    </PageFrame>
+  )
+}
+
+function Entries({ search }: { readonly search: URLSearchParams }) {
+  const [, go] = useLocation()
+  const state = STATES.find(([id]) => id === search.get('state'))?.[0] ?? 'all'
+  const consumer = search.get('consumer') ?? ''
+  const [limit, setLimit] = useState(50)
+  const { data, error, refetch } = useLedger({
+    state: state === 'all' ? undefined : state,
+    consumer: consumer || undefined,
+    limit,
+  })
+  const change = (part: { readonly state?: string; readonly consumer?: string }) =>
+    go(withSearch('/ledger', { state, consumer, ...part }), { replace: true })
+  return (
+    <>
+      <Tabs
+        label="State"
+        tabs={STATES.map(([id, label]) => ({ id, label }))}
+        selected={state}
+        onSelect={(next) => change({ state: next })}
+      />
+      <div className="toolbar">
+        <RouteFilter value={consumer} onChange={(next) => change({ consumer: next })} />
+        {state !== 'all' && <span className="muted">{MEANING[state]}</span>}
+      </div>
+      <div className="list">
+        <div className="list__head ledger__grid" aria-hidden>
+          <span>Key</span>
+          <span>State</span>
+          <span>Route</span>
+          <span>Effect</span>
+          <span className="events__when">Since</span>
+        </div>
+        {data === undefined &&
+          (error === null ? <SkeletonRows /> : <ErrorState error={error} onRetry={() => void refetch()} />)}
+        {data?.items.length === 0 && (
+          <Empty
+            icon={<BookCheck size={20} />}
+            title={state === 'all' ? 'No effect yet' : `Nothing is ${state}`}
+            action={<LinkButton to="/events">See the events</LinkButton>}
+          >
+            Before a route calls the outside, it writes the key of the call down here.
+          </Empty>
+        )}
+        <ul aria-label="Effects">
+          {data?.items.map((entry) => (
+            <li key={`${entry.key} ${entry.generation}`}>
+              <Link href={ledgerHref(entry.key)} className="row ledger__grid" data-row>
+                <span className="truncate mono ledger__key" title={entry.key}>
+                  {entry.key}
+                </span>
+                <span className="chips">
+                  <StateChip state={entry.state} title={MEANING[entry.state]} />
+                  {entry.generation > 1 && <span className="tag num">generation {entry.generation}</span>}
+                </span>
+                <span className="truncate">{entry.consumer}</span>
+                <span className="truncate muted mono ledger__effect">
+                  {entry.effectRef ?? entry.objectId ?? ''}
+                </span>
+                <span className="events__when faint">
+                  <Time at={entry.settledAt ?? entry.createdAt} />
+                </span>
+              </Link>
+            </li>
+          ))}
+        </ul>
+        {data !== undefined && (
+          <MoreRows hasMore={data.nextCursor !== null} limit={limit} onMore={setLimit} />
+        )}
+      </div>
+    </>
+  )
+}
+
+function Generations({ of }: { readonly of: string }) {
+  const { data, error, refetch } = useLedgerHistory(of)
+  if (data === undefined) {
+    return error === null ? <SkeletonRows /> : <ErrorState error={error} onRetry={() => void refetch()} />
+  }
+  if (data.items.length === 0) {
+    return (
+      <div className="list">
+        <Empty icon={<BookCheck size={20} />} title="The ledger does not know this key">
+          Keys are found whole, letter for letter. No effect was made under this one, or it is longer ago than
+          the ledger remembers.
+        </Empty>
+      </div>
+    )
+  }
+  return (
+    <ol className="groups" aria-label="Generations, the newest first">
+      {[...data.items].reverse().map((entry) => (
+        <Generation key={entry.generation} entry={entry} isOnly={data.items.length === 1} />
+      ))}
+    </ol>
+  )
+}
+
+function Generation({ entry, isOnly }: { readonly entry: LedgerEntry; readonly isOnly: boolean }) {
+  const { work } = entry
+  return (
+    <li className="card parked__item">
+      <div className="parked__head">
+        <Copy text={entry.key} />
+        <StateChip state={entry.state} />
+        {!isOnly && (
+          <span className="tag num">
+            {entry.generation === 1 ? 'first effect' : `generation ${entry.generation}, on purpose`}
+          </span>
+        )}
+        <span className="parked__when faint">
+          <Time at={entry.settledAt ?? entry.createdAt} />
+        </span>
+      </div>
+      <p className="muted">{MEANING[entry.state]}</p>
+      <dl className="facts">
+        <dt>Made by</dt>
+        <dd>
+          {work == null ? (
+            <span className="faint">an item that is not kept any more</span>
+          ) : (
+            <>
+              <Link href={`/work/${work.id}`} className="mono">
+                {work.id}
+              </Link>{' '}
+              <StateChip state={work.state} />
+            </>
+          )}
+        </dd>
+        <dt>Route</dt>
+        <dd>
+          <Link href={`/routes/${entry.consumer}`}>{entry.consumer}</Link>
+        </dd>
+        <dt>Event</dt>
+        <dd>
+          <Link href={`/events/${entry.eventId}`} className="mono">
+            {entry.eventId}
+          </Link>
+        </dd>
+        {entry.effectRef !== null && (
+          <>
+            <dt>Effect</dt>
+            <dd className="mono">{entry.effectRef}</dd>
+          </>
+        )}
+        {entry.objectId !== null && (
+          <>
+            <dt>Object</dt>
+            <dd className="mono">{entry.objectId}</dd>
+          </>
+        )}
+        {entry.proof !== undefined && (
+          <>
+            <dt>Proof</dt>
+            <dd>{entry.proof}</dd>
+          </>
+        )}
+      </dl>
+      {entry.state === 'unknown' && (
+        <div>
+          <LinkButton to="/unknown" isSmall>
+            Say what became of it
+          </LinkButton>
+        </div>
+      )}
+    </li>
+  )
+}

@@ -1,0 +1,108 @@
+// What lists are narrowed by: a route, a class, and whatever else the address says.
+
+import { X } from 'lucide-react'
+import { useDefinitions } from '../queries.ts'
+import type { Failure } from '../types.ts'
+import { Button } from './controls.tsx'
+
+export function RouteFilter({
+  value,
+  onChange,
+}: {
+  readonly value: string
+  readonly onChange: (route: string) => void
+}) {
+  const { data: routes } = useDefinitions('Route')
+  const names = routes?.items.map(({ name }) => name) ?? []
+  return (
+    <select
+      className="input input--small"
+      aria-label="Route"
+      value={value}
+      onChange={(event) => onChange(event.target.value)}
+    >
+      <option value="">All routes</option>
+      {/* Of one that is not defined any more there may still be something to see. */}
+      {(value === '' || names.includes(value) ? names : [value, ...names]).map((name) => (
+        <option key={name} value={name}>
+          {name}
+        </option>
+      ))}
+    </select>
+  )
+}
+
+const CLASSES: readonly Failure['class'][] = [
+  'transient',
+  'rate_limited',
+  'auth',
+  'config',
+  'validation',
+  'poison',
+  'unknown',
+]
+
+export const classOf = (text: string | null): Failure['class'] | undefined =>
+  CLASSES.find((name) => name === text)
+
+/** The class as people read it. */
+export const classInWords = (name: string): string => name.replaceAll('_', ' ')
+
+export function ClassFilter({
+  value,
+  onChange,
+}: {
+  readonly value: string
+  readonly onChange: (name: string) => void
+}) {
+  return (
+    <select
+      className="input input--small"
+      aria-label="Class"
+      value={value}
+      onChange={(event) => onChange(event.target.value)}
+    >
+      <option value="">All classes</option>
+      {CLASSES.map((name) => (
+        <option key={name} value={name}>
+          {classInWords(name)}
+        </option>
+      ))}
+    </select>
+  )
+}
+
+/** A condition that came with the address, and the way out of it. */
+export function Condition({ text, onRemove }: { readonly text: string; readonly onRemove: () => void }) {
+  return (
+    <Button isSmall icon={<X size={13} aria-hidden />} onClick={onRemove} title="Show all">
+      {text}
+    </Button>
+  )
+}
+
+const PAGE_MAX = 200
+
+/** More of a list that is read from its beginning; past a page, filters find the rest. */
+export function MoreRows({
+  hasMore,
+  limit,
+  onMore,
+}: {
+  readonly hasMore: boolean
+  readonly limit: number
+  readonly onMore: (limit: number) => void
+}) {
+  if (!hasMore) return null
+  return (
+    <div className="list__foot">
+      {limit < PAGE_MAX ? (
+        <Button isSmall onClick={() => onMore(Math.min(PAGE_MAX, limit + 75))}>
+          Load more
+        </Button>
+      ) : (
+        'There are more. Choose a route or a state to see them.'
+      )}
+    </div>
+  )
+}
