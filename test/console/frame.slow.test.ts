@@ -87,6 +87,10 @@ const screens = (): readonly string[] => [
   `/events/${ids.event}`,
   '/work?state=done',
   `/work/${ids.work}`,
+  '/failures?state=escalated',
+  '/ledger',
+  '/ledger?key=INVOICE:1001',
+  '/escalations',
   '/unknown',
   '/dead-letters',
   `/dead-letters/${ids.letter}`,
@@ -171,7 +175,7 @@ test('a viewer looks at everything and is offered nothing that it may not do', a
   await using made = await signedIn(browser, { ...shop.node, adminKey: key }, '/nowhere')
   const { page } = made
   const forbidden =
-    /^(Replay|Discard|Edit|Mark ready|Cancel|Probe|It happened|It did not|Pause|Disable|Apply YAML|New|Set|Send)/
+    /^(Replay|Discard|Edit|Mark ready|Cancel|Probe|Retry|Acknowledge|Let|It happened|It did not|Pause|Disable|Apply YAML|New|Set|Send)/
   for (const path of screens().filter((one) => !one.includes('tab='))) {
     await visitScreen(page, path)
     const main = page.getByRole('main')

@@ -33,8 +33,9 @@ test('nothing to do is said; work shows up under its state, and is cancelled wit
   expect(made.complaints).toEqual([])
 })
 
-test('unknown outcomes are told, and a person decides', async () => {
-  const happened = await shop.reached(await shop.order('lost-happened'), 'invoice', 'parked')
+test('[CN3] unknown outcomes are told, each with what may be done about it, and a person decides', async () => {
+  const lost = await shop.order('lost-happened')
+  const happened = await shop.reached(lost, 'invoice', 'parked')
   const notHappened = await shop.reached(await shop.order('lost-not'), 'invoice', 'parked')
   const cancelled = await shop.reached(await shop.order('lost-cancel'), 'invoice', 'parked')
   await using made = await signedIn(browser, shop.node, '/unknown')
@@ -43,9 +44,16 @@ test('unknown outcomes are told, and a person decides', async () => {
     page.locator('.parked__item').filter({ has: page.locator(`a[href="/work/${id}"]`) })
   await item(happened).getByText('One call was sent and no answer came back.').waitFor()
 
-  // This route has no probe: the server says so, in words.
-  await item(happened).getByRole('button', { name: 'Probe' }).click()
-  await page.locator('.toast--bad').waitFor()
+  // This route has no probe: none is offered.
+  expect(await item(happened).getByRole('button').allTextContents()).toEqual([
+    'It happened',
+    'It did not happen',
+    'Retry',
+    'Cancel',
+  ])
+  await item(happened).getByRole('button', { name: 'Retry' }).click()
+  await page.getByText('It looks again at what is known').waitFor()
+  await shop.reached(lost, 'invoice', 'parked')
 
   await item(happened).getByRole('button', { name: 'It happened' }).click()
   await page.getByRole('dialog').getByLabel('Reason').fill('the invoice is there')
@@ -66,6 +74,11 @@ test('unknown outcomes are told, and a person decides', async () => {
   await item(cancelled).getByRole('button', { name: 'Cancel', exact: true }).click()
   await page.getByRole('dialog').getByLabel('Reason').fill('nobody needs it')
   await page.getByRole('dialog').getByRole('button', { name: 'Cancel it' }).click()
+  // The doubt outlives the item, and so does the way to end it.
+  await item(cancelled).getByText('Its work item was cancelled; the doubt stayed.').waitFor()
+  await item(cancelled).getByRole('button', { name: 'It did not happen' }).click()
+  await page.getByRole('dialog').getByLabel('Reason').fill('billing has no such invoice')
+  await page.getByRole('dialog').getByRole('button', { name: 'Release the key' }).click()
   await page.getByText('Every outcome is known').waitFor()
 })
 

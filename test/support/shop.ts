@@ -65,8 +65,13 @@ on: [shop.events.customer.created]
 do: { emit: shop.customer.welcomed, data: { id: "{{ payload.id }}" } }
 `
 
-export async function openShop(): Promise<Shop> {
-  await buildDist()
+export interface Billing extends AsyncDisposable {
+  readonly url: string
+  readonly invoices: readonly string[]
+  heal(): void
+}
+
+export async function startBilling(): Promise<Billing> {
   const invoices: string[] = []
   let isHealed = false
   const billing = createServer(async (request, response) => {
@@ -86,11 +91,32 @@ export async function openShop(): Promise<Shop> {
   })
   billing.listen(0, '127.0.0.1')
   await once(billing, 'listening')
+  return {
+    url: `http://127.0.0.1:${(billing.address() as AddressInfo).port}`,
+    invoices,
+    heal: () => {
+      isHealed = true
+    },
+    async [Symbol.asyncDispose]() {
+      billing.closeAllConnections()
+      billing.close()
+    },
+  }
+}
+
+export interface ShopOptions {
+  /** Definitions beside the shop's own. */
+  readonly more?: (billing: string) => string
+  readonly env?: Readonly<Record<string, string>>
+}
+
+export async function openShop({ more, env }: ShopOptions = {}): Promise<Shop> {
+  await buildDist()
+  const billing = await startBilling()
   const workspace = makeWorkspace()
-  const flows = await workspace.writeFlows(
-    flowsOf(`http://127.0.0.1:${(billing.address() as AddressInfo).port}`),
-  )
-  const node = await startNode({ workspace, flows })
+  const texts = [flowsOf(billing.url), ...(more === undefined ? [] : [more(billing.url)])]
+  const flows = await workspace.writeFlows(texts.join('---\n'))
+  const node = await startNode({ workspace, flows, ...(env !== undefined && { env }) })
 
   const send = async (body: string) => {
     const response = await fetch(`${node.url}/in/default/shop`, {
@@ -103,7 +129,7 @@ export async function openShop(): Promise<Shop> {
   }
   return {
     node,
-    invoices,
+    invoices: billing.invoices,
     send,
     order: (number, extra = {}) =>
       send(JSON.stringify({ id: `e-${number}`, type: 'order.paid', order: { number, total: 42 }, ...extra })),
@@ -118,13 +144,10 @@ export async function openShop(): Promise<Shop> {
       })
       return found!.workId
     },
-    heal: () => {
-      isHealed = true
-    },
+    heal: billing.heal,
     async [Symbol.asyncDispose]() {
       await workspace[Symbol.asyncDispose]()
-      billing.closeAllConnections()
-      billing.close()
+      await billing[Symbol.asyncDispose]()
     },
   }
 }

@@ -137,7 +137,7 @@ function Entries({ search }: { readonly search: URLSearchParams }) {
                 </span>
                 <span className="truncate">{entry.consumer}</span>
                 <span className="truncate muted mono ledger__effect">
-                  {entry.effectRef ?? entry.objectId ?? ''}
+                  {(entry.effectRef === entry.key ? null : entry.effectRef) ?? entry.objectId ?? ''}
                 </span>
                 <span className="events__when faint">
                   <Time at={entry.settledAt ?? entry.createdAt} />
@@ -219,7 +219,7 @@ function Generation({ entry, isOnly }: { readonly entry: LedgerEntry; readonly i
             {entry.eventId}
           </Link>
         </dd>
-        {entry.effectRef !== null && (
+        {entry.effectRef !== null && entry.effectRef !== entry.key && (
           <>
             <dt>Effect</dt>
             <dd className="mono">{entry.effectRef}</dd>

@@ -1,0 +1,87 @@
+// Routes that keep order and pace, in a real browser: how they stand, who holds whom up, and what lets them go on; and the
+// place of a work item among others.
+
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { goTo, shareBrowser, signedIn } from '../support/browser.ts'
+import { openShop, type Shop } from '../support/shop.ts'
+import { gatherBatch, holdLane, openCircuit, stockFlows, tellStock, workOf } from '../support/stock.ts'
+
+let browser: Browser
+let shop: Shop
+beforeAll(async () => {
+  ;[browser, shop] = await Promise.all([shareBrowser(), openShop({ more: stockFlows })])
+})
+afterAll(() => shop?.[Symbol.asyncDispose]())
+
+test('[CN8] a route tells its buffers in words and how it stands; a held lane is let go on with a reason', async () => {
+  const { holder, next, last } = await holdLane(shop.node, 'a-1')
+  await using made = await signedIn(browser, shop.node, '/routes/book_stock')
+  const { page } = made
+  await page.getByText('One after another for each payload.sku.').waitFor()
+  await page.getByText('One that is dead or parked holds the others up.').waitFor()
+  await page.getByText('30 per minute').waitFor()
+  await page.getByText('calls go through').waitFor()
+  await page.getByRole('link', { name: '2 wait for their turn' }).waitFor()
+  const held = page.locator('.held').filter({ hasText: 'a-1' })
+  await held.getByText('2 items wait behind it').waitFor()
+  expect(await held.getByRole('link', { name: 'held by' }).getAttribute('href')).toBe(`/work/${holder.id}`)
+
+  // [CN9] Whom an item waits behind is told on its own page.
+  await goTo(page, `/work/${last.id}`)
+  await page.getByText('1 before it, behind').waitFor()
+  await page.getByRole('link', { name: next.id }).waitFor()
+  await page.getByRole('link', { name: holder.id }).waitFor()
+  await goTo(page, `/work/${holder.id}`)
+  await page.getByText('It holds its lane up.').waitFor()
+
+  await goTo(page, '/')
+  await page.getByRole('link', { name: /Lanes of book_stock are held up/ }).click()
+  await held.getByRole('button', { name: 'Let it go on' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByRole('button', { name: 'Let it go on' }).click()
+  await dialog.getByText('Say why; it is kept.').waitFor()
+  await dialog.getByLabel('Reason').fill('booked by hand')
+  await dialog.getByRole('button', { name: 'Let it go on' }).click()
+  await page.getByText('The lane goes on').waitFor()
+  await held.waitFor({ state: 'detached' })
+  await workOf(shop.node, 'book_stock', 'done', 2)
+  expect(made.complaints).toEqual([])
+})
+
+test('[CN8] a route that paused itself says so in the list, the overview and on its page, and is let go on', async () => {
+  await openCircuit(shop.node)
+  await using made = await signedIn(browser, shop.node, '/')
+  const { page } = made
+  await page.getByRole('link', { name: /mirror_stock paused itself/ }).waitFor()
+  await goTo(page, '/routes')
+  const row = page.getByRole('list', { name: 'Routes' }).getByRole('link', { name: /mirror_stock/ })
+  await row.getByText('paused itself').waitFor()
+  await row.click()
+  await page.getByText('The route paused itself: its calls failed (transient).').waitFor()
+  await page.getByText(/It tries one in (29|30) min/).waitFor()
+  await page.getByRole('button', { name: 'Let it go on now' }).click()
+  await page.getByRole('dialog').getByLabel('Reason').fill('the marketplace is back')
+  await page.getByRole('dialog').getByRole('button', { name: 'Let it go on' }).click()
+  await page.getByText('It goes on', { exact: true }).waitFor()
+  await page.getByText('calls go through').waitFor()
+  await workOf(shop.node, 'mirror_stock', 'done')
+  expect(made.complaints).toEqual([])
+})
+
+test('[CN9] a batch tells its members, a member its batch, an element its number', async () => {
+  const { batch, members } = await gatherBatch(shop.node)
+  await using made = await signedIn(browser, shop.node, `/work/${batch.id}`)
+  const { page } = made
+  await page.getByRole('link', { name: 'BILL:busy-a' }).waitFor()
+  expect(await page.locator('.members li').count()).toBe(3)
+  await goTo(page, `/work/${members[0]!.id}`)
+  await page.getByText('Part of a batch').waitFor()
+  await page.getByRole('link', { name: batch.id }).waitFor()
+
+  await tellStock(shop.node, 'listed', 'l-1', { entries: [{ id: 'e1' }, { id: 'e2' }] })
+  const entries = await workOf(shop.node, 'check_entries', 'done', 2)
+  await goTo(page, `/work/${entries[0]!.id}`)
+  await page.getByText(/number [12] of its list/).waitFor()
+  expect(made.complaints).toEqual([])
+})
