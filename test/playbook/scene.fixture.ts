@@ -150,7 +150,7 @@ export async function heard<Value>(world: World, promise: Promise<Value>): Promi
 
 let numbered = 0
 /** A fresh event of an object; what is given stays as it is. */
-export function paid(order: string, more: object = {}): { readonly id: string } {
+export function paid(order: string, more: object = {}): object {
   numbered += 1
   return { kind: 'paid', id: `d${numbered}`, order, ...more }
 }
