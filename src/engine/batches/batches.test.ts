@@ -289,6 +289,39 @@ describe('partial results', () => {
   })
 })
 
+describe('a batch of which nothing is known to be there', () => {
+  test('[BA11] is called again where that is harmless: its own key is no proof that a member was taken', async () => {
+    let isSilent = true
+    const world = makeWorld((request) =>
+      said(isSilent ? [] : refsOf(request).map((ref) => ({ ref, status: 'OK' }))),
+    )
+    const node = await world.node({ documents: withBatch(PARTIAL, { idempotent: true }) })
+    const [id] = await send(world, node, ['a'])
+    await world.pass(5_100)
+    isSilent = false
+    await world.pass(600_000)
+    expect(world.calls).toHaveLength(2)
+    expect(await itemOf(world, id!)).toMatchObject({ state: 'done' })
+  })
+
+  test('[BA11] is called again when a person says that its members were not taken', async () => {
+    let isSilent = true
+    const world = makeWorld((request) =>
+      said(isSilent ? [] : refsOf(request).map((ref) => ({ ref, status: 'OK' }))),
+    )
+    const node = await world.node({ documents: withBatch(PARTIAL) })
+    const [id] = await send(world, node, ['a'])
+    await world.pass(5_100)
+    const parked = await itemOf(world, id!)
+    expect(parked).toMatchObject({ state: 'parked' })
+    isSilent = false
+    await act(world, node.engine.resolve(DEFAULT_TENANT, parked.id, { ...ANN, as: 'released' }))
+    await world.pass(60_000)
+    expect(world.calls).toHaveLength(2)
+    expect(await itemOf(world, id!)).toMatchObject({ state: 'done' })
+  })
+})
+
 describe('a batch that is refused as a whole', () => {
   test('[BA6] is split until the one at fault is alone, and the others are done', async () => {
     const world = makeWorld((request) => (refsOf(request).includes('BOOK:c') ? answered(422) : OK))

@@ -80,10 +80,13 @@ export function endBatches(settler: Settler, deps: Deps): Settler {
     const others = members.map((member, index) =>
       ends.told(member, route, decision, outcomes[index] as MemberOutcome),
     )
-    if (members.length === 0 || outcomes.some(({ as }) => as !== 'refused')) return { decision, others }
-    // Nobody's effect is there: the same members may come together again.
+    if (members.length === 0 || outcomes.some(({ as }) => as === 'done')) return { decision, others }
+    // Nobody's effect is known to be there, and what is in doubt is so under the members' own keys: the same members may come
+    // together again, and the batch's key must not speak for them then.
     const writes = decision.writes.flatMap(released)
-    return { decision: { ...asSkipped(decision, 'every member was refused'), writes }, others }
+    const isRefused = outcomes.every(({ as }) => as === 'refused')
+    const why = isRefused ? 'every member was refused' : 'the answer tells of no member that was taken'
+    return { decision: { ...asSkipped(decision, why), writes }, others }
   }
 
   /** What is known of the answer: what it said now, or what was kept of it. Without any, the word is about all alike. */
