@@ -59,7 +59,7 @@ export interface HttpApi {
   readonly access: Access
   readonly definitions: Pick<
     Definitions,
-    'apply' | 'plan' | 'rollback' | 'versions' | 'list' | 'one' | 'control'
+    'apply' | 'plan' | 'rollback' | 'versions' | 'list' | 'one' | 'versionOf' | 'control'
   > & {
     /** The hash of the code that has the function; null: there is none, or none that is open to the tenant. */
     functionHash(tenant: TenantId, name: string): string | null

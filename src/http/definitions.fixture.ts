@@ -6,7 +6,7 @@ import { makeMemoryLog } from '../adapters/log-memory/index.ts'
 import { makeSystemRandom } from '../adapters/random-system/index.ts'
 import { makeMemoryStore } from '../adapters/store-memory/index.ts'
 import { makeLocalVault } from '../adapters/vault-local/index.ts'
-import { DEFAULT_TENANT } from '../core/ids/index.ts'
+import { DEFAULT_TENANT, type EventId, type WorkId } from '../core/ids/index.ts'
 import { makeMasterKeys } from '../core/secret/index.ts'
 import { compileDefinitions } from '../definitions/index.ts'
 import { makeAccess } from '../engine/access/index.ts'
@@ -80,6 +80,31 @@ export function makeDefinitionWorld(over: Partial<HttpApi> = {}) {
       if (tenant !== undefined) await inject('POST', '/tenants', { name: tenant })
       const made = await inject('POST', '/keys', { name: role, role, ...(tenant && { tenant }) })
       return made.body.key
+    },
+    /** An item of an event, as if it had been made when this definition was in force. */
+    async keepWork(eventId: string, workId: string, consumer: string, definition: string) {
+      const event = { id: eventId as EventId, tenant: DEFAULT_TENANT, source: 'shop', subject: 'shop.paid' }
+      const none = { objectType: null, objectId: null, occurredAt: null, causationId: null, raw: null }
+      const texts = { dedupKey: eventId, payloadHash: 'sha256:0', headers: '{}', data: '{}', sensitive: [] }
+      const ids = { correlationId: eventId, traceId: eventId }
+      const work = { id: workId as WorkId, kind: 'route', consumer, definition, eventId: event.id } as const
+      await store.commit({
+        tenant: DEFAULT_TENANT,
+        guards: [],
+        writes: [
+          {
+            w: 'event.append',
+            event: { ...event, ...none, ...texts, ...ids, matched: 1 },
+            dedupForMs: 1_000,
+          },
+          {
+            w: 'work.add',
+            work: { ...work, codeHash: null, expiresInMs: 1_000, replayOf: null },
+            lease: null,
+            delayMs: 0,
+          },
+        ],
+      })
     },
     /** As the node's folder would at the start. */
     async folder(text: string) {

@@ -336,3 +336,16 @@ test('bad requests name their fields', async () => {
   expect(status).toBe(400)
   expect(body.details.fields.length).toBe(2)
 })
+
+test('[FO7] a work item tells the version that brought its definition, also after the next one', async () => {
+  await world.post('/definitions/apply', { files: files(ROUTE_YAML) })
+  const { hash } = (await world.get('/definitions/Route/book')).body
+  const [eventId, workId] = [
+    'evt_00000000-0000-7000-8000-000000000001',
+    'wrk_00000000-0000-7000-8000-000000000001',
+  ]
+  await world.keepWork(eventId, workId, 'route:book', hash)
+  expect((await world.get(`/work/${workId}`)).body).toMatchObject({ definition: hash, definitionVersion: 2 })
+  await world.post('/definitions/apply', { files: files(`${ROUTE_YAML}status: paused\n`) })
+  expect((await world.get(`/work/${workId}`)).body).toMatchObject({ definition: hash, definitionVersion: 2 })
+})

@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import { AppError } from '../core/errors/index.ts'
 import type { FailureClass } from '../core/failure/index.ts'
 import type { TenantId, WorkId } from '../core/ids/index.ts'
-import type { WorkState } from '../core/work/index.ts'
+import type { WorkRow, WorkState } from '../core/work/index.ts'
 import type { HttpApi } from './api.ts'
 import {
   idParams,
@@ -17,10 +17,17 @@ import {
   workQuery,
 } from './schemas.ts'
 import { answer, pageOf, ref } from './schemas-answers.ts'
-import { showWork } from './shapes.ts'
+import { present, showWork } from './shapes.ts'
 import { readStory } from './story.ts'
 
-export function addWorkRoutes(app: FastifyInstance, api: Pick<HttpApi, 'reads' | 'work'>): void {
+export function addWorkRoutes(
+  app: FastifyInstance,
+  api: Pick<HttpApi, 'reads' | 'work' | 'definitions'>,
+): void {
+  const versionOf = ({ tenant, consumer, definition }: WorkRow): Promise<number | null> => {
+    const [kind, name = ''] = consumer.split(/:(.*)/s)
+    return api.definitions.versionOf(tenant, kind === 'source' ? 'Source' : 'Route', name, definition)
+  }
   type WorkQuery = PageQuery & { state?: WorkState; consumer?: string; class?: FailureClass }
   const list = {
     operationId: 'listWork',
@@ -47,7 +54,8 @@ export function addWorkRoutes(app: FastifyInstance, api: Pick<HttpApi, 'reads' |
     const reads = api.reads(request.caller.tenant)
     const work = await reads.work(request.params.id)
     if (work === null) throw new AppError('not_found', 'there is no work item with this id')
-    return readStory(reads, work)
+    const [story, definitionVersion] = await Promise.all([readStory(reads, work), versionOf(work)])
+    return { ...story, ...present({ definitionVersion }) }
   })
 
   app.post<{ Params: { id: WorkId }; Body: { as: 'done' | 'released'; reason: string; key?: string } }>(

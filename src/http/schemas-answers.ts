@@ -342,12 +342,17 @@ export const SHARED: Readonly<Record<string, Schema>> = {
           }),
           description: 'Of an item that waits for a place in its lane.',
         },
+        definitionVersion: {
+          ...integer,
+          description:
+            'The version of the definitions that brought the one it began with, while that is known.',
+        },
         members: {
           ...listOf(shape({ id: string, eventId: string, state: oneOf(WORK_STATES), key: nullable(string) })),
           description: 'Of a batch that is not over: the items that it stands for.',
         },
       },
-      [...workOptional, 'turn', 'members'],
+      [...workOptional, 'turn', 'definitionVersion', 'members'],
     ),
     description: 'A work item, its tries, its effect and its dead letter.',
   },

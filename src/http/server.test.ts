@@ -85,7 +85,7 @@ function makeWorld(over: Partial<HttpApi> = {}, closeMs = 1_000) {
     secrets: makeLocalVault({ store, clock, random, log, keys: makeMasterKeys(new Uint8Array(32)) }),
     demo: makeDemoApi(null, async () => false),
     // Their own tests have real ones.
-    definitions: {} as HttpApi['definitions'],
+    definitions: { versionOf: async () => null } as unknown as HttpApi['definitions'],
     inspect: {} as HttpApi['inspect'],
     watch: (watcher) => feed.watch(watcher),
     meter: makeMeter({ clock: { now: () => NOW } }),
@@ -506,6 +506,8 @@ test('the ledger is listed without payloads, by state or key', async () => {
       createdAt: AT,
       proof: 'not-applied',
       settledAt: AT,
+      work: { id: 'wrk_1', state: 'dead', key: 'BOOK:7' },
+      actions: ['retry'],
     },
   ])
   expect((await get('/v1/ledger?key=MAIL:7')).body).toMatchObject({
@@ -528,7 +530,6 @@ describe('dead letters', () => {
         reason: 'rejected',
         reportedAs: 'DATA_QUALITY',
         severity: 'high',
-        step: null,
         consumer: { kind: 'route', name: 'book' },
         eventId: 'evt_1',
         workId: 'wrk_1',
@@ -568,9 +569,9 @@ describe('dead letters', () => {
       answer,
     )
     expect(calls.map((call) => call[3])).toEqual([
-      { force: false, reason: null, actor: 'admin' },
-      { force: false, reason: null, actor: 'admin' },
-      { force: true, reason: 'mended', actor: 'admin' },
+      { force: false, again: false, reason: null, actor: 'admin' },
+      { force: false, again: false, reason: null, actor: 'admin' },
+      { force: true, again: false, reason: 'mended', actor: 'admin' },
     ])
     expect((await post('/v1/dead-letters/dlq_1/replay', { forse: true })).body.detail).toContain('forse')
   })

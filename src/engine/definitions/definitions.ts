@@ -408,6 +408,12 @@ export function makeDefinitions(deps: {
       return { items, nextCursor: next > 0 ? String(next) : null }
     },
     list: async (tenant) => [...(await refresh(tenant)).items.values()],
+    async versionOf(tenant, kind, name, hash) {
+      const item = (await refresh(tenant)).items.get(definitionId({ kind, name }))
+      if (item === undefined || item.hash === hash) return item?.version ?? null
+      const history = await historyOf(store.forTenant(tenant), item)
+      return history.find((one) => one.hash === hash)?.version ?? null
+    },
     async one(tenant, kind, name) {
       const item = (await refresh(tenant)).items.get(definitionId({ kind, name }))
       if (item === undefined) throw new AppError('not_found', `there is no ${kind} ${name} in force`)

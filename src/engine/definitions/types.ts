@@ -93,6 +93,8 @@ export interface Definitions {
     page: { readonly cursor: string | null; readonly limit: number },
   ): Promise<Page<VersionItem>>
   list(tenant: TenantId): Promise<readonly DefinitionItem[]>
+  /** The version that brought this very document; null: it is no longer known, or its definition is gone. */
+  versionOf(tenant: TenantId, kind: DefinitionKind, name: string, hash: string): Promise<number | null>
   one(
     tenant: TenantId,
     kind: DefinitionKind,

@@ -587,6 +587,8 @@ export type WorkStory = {
     /** A dead or parked item that holds the lane up. */
     readonly heldBy: string | null
   }
+  /** The version of the definitions that brought the one it began with, while that is known. */
+  readonly definitionVersion?: number
   /** Of a batch that is not over: the items that it stands for. */
   readonly members?: readonly ({
     readonly id: string
