@@ -6,6 +6,7 @@
 import { isLockKey, lockKey } from '../../core/action/index.ts'
 import type { WorkId } from '../../core/ids/index.ts'
 import { decideEffect } from '../../core/ledger/index.ts'
+import type { WorkState } from '../../core/work/index.ts'
 import type { Guard, Store, TenantReads, Write } from '../../ports/store.ts'
 import type { Beside } from '../call.ts'
 import type { Commits } from '../commits.ts'
@@ -31,7 +32,7 @@ export async function takeLock(
   const write: Write = { w: 'ledger.reserve', entry, sendWithinMs: config.sendWithinMs }
   const held = await reads.ledger(key)
   if (held === null) return { ok: true, guards: [unreservedGuard(key)], writes: [write] }
-  if (held.state === 'released' || held.work === work.id) {
+  if (held.state === 'released' || held.work === work.id || (await isLeft(reads, held.work))) {
     return { ok: true, guards: [ledgerGuard(held)], writes: [write] }
   }
   const { id, epoch, consumer, waits } = work
@@ -39,6 +40,16 @@ export async function takeLock(
   const step = decideEffect({ entry: reserved, work: id, epoch, consumer, waits, abilities: WAITS, now: 0 })
   const delayMs = step.step === 'wait' ? step.delayMs : 1_000
   return { ok: false, delayMs, why: 'another item works on the same reference' }
+}
+
+/** States that no item comes back from by itself. */
+const OVER: readonly WorkState[] = ['done', 'skipped', 'dead', 'cancelled']
+
+/** Its holder is over, and somebody else settled what was in doubt of it: another item with its key, or a late answer. */
+async function isLeft(reads: TenantReads, holder: WorkId): Promise<boolean> {
+  const work = await reads.work(holder)
+  if (work !== null && !OVER.includes(work.state)) return false
+  return (await reads.ledgerOfWork(holder)).every(({ key }) => isLockKey(key))
 }
 
 /** What gives the locks of an item back. */
@@ -60,8 +71,15 @@ export function releaseLocks(
   deps: { readonly store: Store; readonly commits: Commits },
 ): Settler {
   const withLocks = async (work: Item['work'], isUpsert: boolean, decision: Decision): Promise<Decision> => {
-    if (!isUpsert || !settlesEffect(decision)) return decision
-    const free = await deps.commits.stubbornly(() => freeLocks(deps.store.forTenant(work.tenant), work.id))
+    if (!isUpsert) return decision
+    const reads = deps.store.forTenant(work.tenant)
+    if (!settlesEffect(decision)) {
+      // What a cancelled item leaves in doubt keeps its lock; without any there is nothing to keep it for.
+      const isEnd = decision.to === 'cancelled'
+      const open = isEnd ? await deps.commits.stubbornly(() => reads.ledgerOfWork(work.id)) : []
+      if (!isEnd || open.some(({ key }) => !isLockKey(key))) return decision
+    }
+    const free = await deps.commits.stubbornly(() => freeLocks(reads, work.id))
     return {
       ...decision,
       guards: [...decision.guards, ...free.guards],

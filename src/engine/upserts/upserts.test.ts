@@ -227,6 +227,53 @@ describe('the search-then-create race', () => {
     expect(await world.reads.ledger(LOCK)).toMatchObject({ state: 'released' })
   })
 
+  test('[UP5] a holder that is cancelled when its doubt is settled gives the lock back', async () => {
+    const vendor = makeVendor()
+    const full: HttpOutcome = {
+      kind: 'response',
+      status: 429,
+      headers: { 'retry-after': '300' },
+      body: '',
+      durationMs: 1,
+    }
+    const world = makeWorld((request) => {
+      if (request.url.includes('o2')) return full
+      return request.method === 'POST' ? LOST : vendor.serve(request)
+    })
+    const baseUrl = 'https://{{ payload.host }}/'
+    const node = await world.node({ documents: upserting({ baseUrl }) })
+    const id = await accept(world, node, { ...order('v1'), host: 'vendor.example' })
+    await accept(world, node, { ...order('v2', 'o2'), host: 'vendor.example' })
+    // It looked, and nothing is there; before it may create, the host wants to be left alone.
+    await world.pass(60_000)
+    const waiting = await workOf(world, id)
+    expect(waiting).toMatchObject({ state: 'ready' })
+    expect(await world.reads.ledger('INV:o1:v1')).toMatchObject({ state: 'released', proof: 'probe' })
+    const cancelled = node.engine.cancel(DEFAULT_TENANT, waiting.id, ANN)
+    await world.pass()
+    await cancelled
+    expect(await world.reads.ledger(LOCK)).toMatchObject({ state: 'released' })
+  })
+
+  test('[UP5] a lock whose holder is over is free once another item with its key settled the doubt', async () => {
+    const vendor = makeVendor()
+    let isDown = true
+    const world = makeWorld((request) => (isDown && request.method === 'POST' ? LOST : vendor.serve(request)))
+    const node = await world.node({ documents: upserting() })
+    const id = await accept(world, node, order('v1'))
+    const cancelled = node.engine.cancel(DEFAULT_TENANT, (await workOf(world, id)).id, ANN)
+    await world.pass()
+    await cancelled
+    expect(await world.reads.ledger('INV:o1:v1')).toMatchObject({ state: 'unknown' })
+    isDown = false
+    const replay = node.engine.replays.beginEvents(DEFAULT_TENANT, { ids: [id] }, ANN)
+    await world.pass(60_000)
+    await replay
+    expect(vendor.things).toHaveLength(1)
+    expect(await world.reads.ledger('INV:o1:v1')).toMatchObject({ state: 'done' })
+    expect(await world.reads.ledger(LOCK)).toMatchObject({ state: 'released' })
+  })
+
   test('[UP5] also when the holder was cancelled in doubt', async () => {
     const vendor = makeVendor()
     const world = makeWorld((request) => (request.method === 'PATCH' ? LOST : vendor.serve(request)))
