@@ -46,7 +46,6 @@ export type EventReplayPreview = Extract<Answer<'replayEvents'>, { readonly tota
 /** By their ids, or by what they are. */
 export type EventSelection = Pick<Args<'replayEvents'>, 'ids' | 'filter'>
 export type PreviewDiff = NonNullable<ReplayPreview['items'][number]['diff']>
-export type RatePreview = ReplayPreview['cost'][number]
 export type Pace = Answer<'getPace'>
 export type HeldLane = Item<'listHeldLanes'>
 export type Rejections = Answer<'listRejections'>

@@ -9,7 +9,7 @@ import { stockFlows, tellStock, workOf } from '../support/stock.ts'
 let browser: Browser
 let shop: Shop
 beforeAll(async () => {
-  const env = { MILLRACE_ENV: 'PROD' }
+  const env = { MILLRACE_ENV: 'PROD', MILLRACE_OUTBOUND_ALLOW: '127.0.0.1/32' }
   ;[browser, shop] = await Promise.all([shareBrowser(), openShop({ more: stockFlows, env })])
 })
 afterAll(() => shop?.[Symbol.asyncDispose]())
@@ -34,7 +34,7 @@ test('[CN5][CN6] a replay shows what changed and what it costs, and begins in PR
   await page.getByText('is how far it came').waitFor()
   await page.getByRole('button', { name: 'Replay', exact: true }).click()
   const dialog = page.getByRole('dialog')
-  await dialog.getByText(/book_stock calls 127\.0\.0\.1:\d+ once: .* of its 30 per minute\./).waitFor()
+  await dialog.getByText(/book_stock: one call to 127\.0\.0\.1:\d+ takes .* of its 30 per minute\./).waitFor()
   await dialog.getByRole('button', { name: 'What changed' }).click()
   const payload = dialog.getByRole('region', { name: 'Difference' }).filter({ hasText: 'number' })
   await payload.getByText('- "bad-cost"').waitFor()

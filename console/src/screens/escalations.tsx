@@ -1,6 +1,6 @@
 // Escalations: failures of one cause, shown until somebody takes them over.
 
-import { BookOpen, CircleX, Hand, MailX, Siren } from 'lucide-react'
+import { BookOpen, CircleQuestionMark, CircleX, Hand, MailX, Siren, Waypoints } from 'lucide-react'
 import { useState } from 'react'
 import { Link, useLocation, useSearch } from 'wouter'
 import { api } from '../api.ts'
@@ -74,12 +74,46 @@ function NoEscalations({ state }: { readonly state: string }) {
   )
 }
 
+/** To what it is about: the failures of its cause and where they ended, or the route itself where that stands still. */
+function Ways({ escalation: { cause, consumer, class: name, reason } }: { readonly escalation: Escalation }) {
+  if (reason === 'circuit_open' || reason === 'lane_blocked') {
+    return (
+      <LinkButton isSmall to={consumerHref(consumer)} icon={<Waypoints size={13} aria-hidden />}>
+        {reason === 'circuit_open' ? 'Its pace' : 'Held lanes'}
+      </LinkButton>
+    )
+  }
+  return (
+    <>
+      <LinkButton
+        isSmall
+        to={withSearch('/failures', { state: 'escalated', cause })}
+        icon={<CircleX size={13} aria-hidden />}
+      >
+        Its failures
+      </LinkButton>
+      {name === 'unknown' ? (
+        <LinkButton isSmall to="/unknown" icon={<CircleQuestionMark size={13} aria-hidden />}>
+          Unknown outcomes
+        </LinkButton>
+      ) : (
+        <LinkButton
+          isSmall
+          to={withSearch('/dead-letters', { consumer: consumer.name, class: name })}
+          icon={<MailX size={13} aria-hidden />}
+        >
+          Dead letters
+        </LinkButton>
+      )}
+    </>
+  )
+}
+
 function Item({ escalation }: { readonly escalation: Escalation }) {
   const { data: me } = useMe()
   const [isAsking, setIsAsking] = useState(false)
-  const { id, state, cause, consumer, class: name, reason, severity, count, lastError, runbook } = escalation
+  const { id, state, consumer, class: name, reason, severity, count, lastError, runbook } = escalation
   const isRaised = state === 'raised'
-  const letters = withSearch('/dead-letters', { consumer: consumer.name, class: name })
   return (
     <li className="card escalation" aria-label={`${consumer.name}: ${lastError}`}>
       <div className="escalation__head">
@@ -89,7 +123,7 @@ function Item({ escalation }: { readonly escalation: Escalation }) {
             <Link href={consumerHref(consumer)}>{consumer.name}</Link>
             <span>{reason.replaceAll('_', ' ')}</span>
             <span>
-              since <Time at={escalation.createdAt} />
+              raised <Time at={escalation.createdAt} />
             </span>
             {count > 1 && (
               <span>
@@ -119,29 +153,11 @@ function Item({ escalation }: { readonly escalation: Escalation }) {
       )}
       <div className="escalation__actions">
         {isRaised && me?.role !== 'viewer' && (
-          <Button
-            isSmall
-            variant="primary"
-            icon={<Hand size={13} aria-hidden />}
-            onClick={() => setIsAsking(true)}
-          >
+          <Button isSmall icon={<Hand size={13} aria-hidden />} onClick={() => setIsAsking(true)}>
             Acknowledge
           </Button>
         )}
-        <LinkButton
-          isSmall
-          to={withSearch('/failures', { state: 'escalated', cause })}
-          icon={<CircleX size={13} aria-hidden />}
-        >
-          Its failures
-        </LinkButton>
-        <LinkButton
-          isSmall
-          to={reason === 'unknown' || name === 'unknown' ? '/unknown' : letters}
-          icon={<MailX size={13} aria-hidden />}
-        >
-          {name === 'unknown' ? 'Unknown outcomes' : 'Dead letters'}
-        </LinkButton>
+        <Ways escalation={escalation} />
         {escalation.workId !== null && (
           <LinkButton isSmall variant="ghost" to={`/work/${escalation.workId}`}>
             Latest item

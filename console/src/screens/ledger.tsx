@@ -110,7 +110,7 @@ function Entries({ search }: { readonly search: URLSearchParams }) {
           <span>Key</span>
           <span>State</span>
           <span>Route</span>
-          <span>Effect</span>
+          <span>Object</span>
           <span className="events__when">Since</span>
         </div>
         {data === undefined &&
@@ -136,9 +136,7 @@ function Entries({ search }: { readonly search: URLSearchParams }) {
                   {entry.generation > 1 && <span className="tag num">generation {entry.generation}</span>}
                 </span>
                 <span className="truncate">{entry.consumer}</span>
-                <span className="truncate muted mono ledger__effect">
-                  {(entry.effectRef === entry.key ? null : entry.effectRef) ?? entry.objectId ?? ''}
-                </span>
+                <span className="truncate muted mono ledger__effect">{entry.objectId ?? ''}</span>
                 <span className="events__when faint">
                   <Time at={entry.settledAt ?? entry.createdAt} />
                 </span>

@@ -77,7 +77,7 @@ function doubtsOf(entries: readonly LedgerEntry[], parked: readonly Work[]): rea
       consumer: entry.consumer,
       key: entry.key,
       eventId: entry.eventId,
-      at: entry.settledAt ?? entry.createdAt,
+      at: entry.createdAt,
       entry,
       work: parked.find(({ id }) => id === entry.workId),
       actions: entry.actions ?? [],
@@ -129,7 +129,7 @@ function Item({ doubt }: { readonly doubt: Doubt }) {
           <span className="tag num">generation {entry.generation}</span>
         )}
         <span className="parked__when faint">
-          in doubt since <Time at={doubt.at} />
+          sent <Time at={doubt.at} />
         </span>
       </div>
       <dl className="facts">

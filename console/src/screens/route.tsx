@@ -5,7 +5,7 @@ import { useDefinition, useMe, usePace, useWorkList } from '../queries.ts'
 import { Yaml } from '../ui/code.tsx'
 import { CopyButton, LinkButton, StateChip, Time } from '../ui/controls.tsx'
 import { Owner, Past, Switches } from '../ui/definition-parts.tsx'
-import { Buffers, CircuitChip, HeldLanes, PacePanel } from '../ui/pace-panel.tsx'
+import { Buffers, HeldLanes, PacePanel, RouteState } from '../ui/pace-panel.tsx'
 import { ErrorState, PageFrame, SkeletonRows } from '../ui/surfaces.tsx'
 
 const RECENT = 8
@@ -27,8 +27,7 @@ export default function RouteScreen({ name }: { readonly name: string }) {
       title={name}
       heading={
         <span className="title-line">
-          {name} {data.status !== null && <StateChip state={data.status} />}
-          {pace !== undefined && pace.circuit.state !== 'closed' && <CircuitChip circuit={pace.circuit} />}
+          {name} {data.status !== null && <RouteState status={data.status} circuit={pace?.circuit} />}
         </span>
       }
       crumbs={crumbs}
@@ -57,8 +56,8 @@ export default function RouteScreen({ name }: { readonly name: string }) {
               <h2 id="pace">Pace</h2>
             </div>
             <PacePanel route={name} />
-            <Buffers document={data.document} />
           </section>
+          <Buffers document={data.document} />
           <HeldLanes route={name} />
           <section className="section" aria-labelledby="recent">
             <div className="section__head">

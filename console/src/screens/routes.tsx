@@ -6,8 +6,8 @@ import { definitionHref } from '../lib/links.ts'
 import { formatNumber } from '../lib/time.ts'
 import { useDefinitions, useMe, usePaces, useStats } from '../queries.ts'
 import type { Definition, Pace, Stats } from '../types.ts'
-import { Command, LinkButton, StateChip } from '../ui/controls.tsx'
-import { CircuitChip } from '../ui/pace-panel.tsx'
+import { Command, LinkButton } from '../ui/controls.tsx'
+import { RouteState } from '../ui/pace-panel.tsx'
 import { Empty, ErrorState, PageFrame, SkeletonRows } from '../ui/surfaces.tsx'
 
 export default function Routes() {
@@ -114,8 +114,7 @@ function Line({ definition, stats, circuit }: LineProps) {
           {subjects.join(', ')}
         </span>
         <span className="chips">
-          {definition.status !== null && <StateChip state={definition.status} />}
-          {circuit !== undefined && circuit.state !== 'closed' && <CircuitChip circuit={circuit} />}
+          {definition.status !== null && <RouteState status={definition.status} circuit={circuit} />}
           {definition.action !== undefined && <span className="tag">{definition.action}</span>}
         </span>
         <span className="muted definitions__owner">{definition.managedBy}</span>

@@ -129,14 +129,23 @@ function Facts({ work }: { readonly work: WorkStory }) {
       </dd>
       {work.processedAt === undefined ? (
         <>
-          <dt>Due</dt>
-          <dd>
-            <Time at={work.dueAt} />
-          </dd>
-          <dt>Given up</dt>
-          <dd>
-            <Time at={work.expiresAt} /> at the latest
-          </dd>
+          {work.state !== 'waiting' && (
+            <>
+              <dt>Due</dt>
+              <dd>
+                <Time at={work.dueAt} />
+              </dd>
+            </>
+          )}
+          {/* Its time begins with its first try. */}
+          {work.attempts + work.waits + work.losses > 0 && (
+            <>
+              <dt>Given up</dt>
+              <dd>
+                <Time at={work.expiresAt} /> at the latest
+              </dd>
+            </>
+          )}
         </>
       ) : (
         <>
@@ -238,9 +247,10 @@ function Actions({ work }: { readonly work: WorkStory }) {
     done: 'It is due now',
     failed: 'It could not be retried',
   })
-  const isOpen = work.state === 'ready' || work.state === 'waiting'
+  const isOpen = work.state === 'ready'
   // A dialog stays when somebody else acts meanwhile: its answer tells.
-  if (!isOpen && work.state !== 'parked' && !isCancelling) return null
+  const canCancel = isOpen || work.state === 'waiting' || work.state === 'parked'
+  if (!canCancel && !isCancelling) return null
   return (
     <>
       {isOpen && (

@@ -1,7 +1,7 @@
 // How a route stands: whether it may call, how fast, what waits, and who holds whom up; and the words that let it go on.
 
 import { Play, Unlock } from 'lucide-react'
-import { type ReactNode, useState } from 'react'
+import { Fragment, useState } from 'react'
 import { Link } from 'wouter'
 import { api } from '../api.ts'
 import { buffersInWords, type RouteShape } from '../lib/route-words.ts'
@@ -73,7 +73,9 @@ export function PacePanel({ route }: { readonly route: string }) {
           <>
             <dt>Drain</dt>
             <dd>
-              {drain.profile ?? 'its own'}, next <Time at={drain.nextAt} />, {drain.left} left of this one
+              {drain.left === 0 ? 'nothing more' : `${formatNumber(drain.left)} more`} before the next, which
+              begins <Time at={drain.nextAt} />
+              {drain.profile !== null && <span className="faint"> {drain.profile}</span>}
             </dd>
           </>
         )}
@@ -104,8 +106,22 @@ function Meter({ value, max }: { readonly value: number; readonly max: number })
   )
 }
 
-/** Where it says nothing, all is well. */
-export function CircuitChip({ circuit }: { readonly circuit: Pace['circuit'] }): ReactNode {
+/** What a person said of it; or, while that is that it runs, that it paused itself. */
+export function RouteState({
+  status,
+  circuit,
+}: {
+  readonly status: string
+  readonly circuit: Pace['circuit'] | undefined
+}) {
+  return status !== 'active' || circuit === undefined || circuit.state === 'closed' ? (
+    <StateChip state={status} />
+  ) : (
+    <CircuitChip circuit={circuit} />
+  )
+}
+
+function CircuitChip({ circuit }: { readonly circuit: Pace['circuit'] }) {
   if (circuit.state === 'closed') return <Chip tone="green">calls go through</Chip>
   return circuit.state === 'open' ? (
     <Chip tone="amber">paused itself</Chip>
@@ -164,14 +180,19 @@ export function Buffers({ document }: { readonly document: unknown }) {
   const said = buffersInWords(document as RouteShape)
   if (said.length === 0) return null
   return (
-    <dl className="facts card card--pad buffers">
-      {said.map(({ what, text }) => (
-        <div className="buffers__one" key={what}>
-          <dt>{what}</dt>
-          <dd>{text}</dd>
-        </div>
-      ))}
-    </dl>
+    <section className="section" aria-labelledby="buffers">
+      <div className="section__head">
+        <h2 id="buffers">What it keeps to</h2>
+      </div>
+      <dl className="facts card card--pad">
+        {said.map(({ what, text }) => (
+          <Fragment key={what}>
+            <dt>{what}</dt>
+            <dd>{text}</dd>
+          </Fragment>
+        ))}
+      </dl>
+    </section>
   )
 }
 

@@ -5,7 +5,7 @@ import { useState } from 'react'
 import { Link } from 'wouter'
 import { ledgerHref } from '../lib/links.ts'
 import { formatNumber } from '../lib/time.ts'
-import type { PreviewDiff, RatePreview, ReplayPreview } from '../types.ts'
+import type { PreviewDiff, ReplayPreview } from '../types.ts'
 import { Diff } from './code.tsx'
 import { Chip } from './controls.tsx'
 
@@ -83,20 +83,23 @@ function Calls({ calls, cost }: Pick<Preview, 'calls' | 'cost'>) {
         .
       </p>
       <ul>
-        {cost.map((one) => (
-          <li key={`${one.host} ${one.route}`}>{costInWords(one)}</li>
-        ))}
+        {cost.map(({ host, route, calls: count, perMinute, minutes }) =>
+          perMinute === null || minutes === null ? null : (
+            <li key={`${host} ${route}`}>
+              {route}: {count === 1 ? 'one call' : `${formatNumber(count)} calls`} to{' '}
+              <span className="mono">{host}</span> {count === 1 ? 'takes' : 'take'} {minutesInWords(minutes)}{' '}
+              of its {formatNumber(perMinute)} per minute.
+            </li>
+          ),
+        )}
       </ul>
     </div>
   )
 }
 
-function costInWords({ host, route, calls, perMinute, minutes }: RatePreview): string {
-  const what = `${route} calls ${host} ${calls === 1 ? 'once' : `${formatNumber(calls)} times`}`
-  if (perMinute === null || minutes === null) return `${what}; it has no rate limit.`
-  const long =
-    minutes < 1 ? 'less than a minute' : minutes === 1 ? 'one minute' : `${formatNumber(minutes)} minutes`
-  return `${what}: ${long} of its ${perMinute} per minute.`
+function minutesInWords(minutes: number): string {
+  if (minutes < 1) return 'less than a minute'
+  return minutes === 1 ? 'one minute' : `${formatNumber(minutes)} minutes`
 }
 
 export function PreviewList({ preview }: { readonly preview: Preview }) {
