@@ -466,6 +466,30 @@ describe('crash in mid-batch', () => {
   })
 })
 
+test('[BA11] [BA16] a late answer that is too long to be kept says nothing of the members; a person’s word is heard', async () => {
+  const world = makeWorld((request, call) =>
+    call === 1 ? null : said(refsOf(request).map((ref) => ({ ref, status: 'OK' }))),
+  )
+  const first = await world.node({ name: 'first', documents: withBatch(PARTIAL) })
+  const ids = await send(world, first, ['a'])
+  await world.pass(5_100)
+  first.faults.renew = () => Promise.reject(new StoreError('unavailable', 'gone'))
+  const second = await world.node({ name: 'second', documents: withBatch(PARTIAL) })
+  await world.pass(60_000)
+  world.calls[0]!.answer(said([{ ref: 'BOOK:a', status: 'NO', why: 'x'.repeat(20_000) }]))
+  await world.pass(1_000)
+  expect(await statesOf(world, ids)).toEqual(['parked'])
+  for (const id of ids) {
+    const { id: work } = await itemOf(world, id)
+    await act(world, second.engine.resolve(DEFAULT_TENANT, work, { ...ANN, as: 'released' }))
+  }
+  await world.pass(10_000)
+  expect(await statesOf(world, ids)).toEqual(['done'])
+  expect(world.calls).toHaveLength(2)
+  const [one, other] = world.calls.map(({ request }) => request.headers['idempotency-key'])
+  expect(other).toBe(`${one}#2`)
+})
+
 test('[BA8] a node that drains freezes what it has gathered, and finishes it', async () => {
   const world = makeWorld(() => OK)
   const node = await world.node({ documents: withBatch() })

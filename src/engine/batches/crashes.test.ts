@@ -71,7 +71,9 @@ async function play(
     await settleParked(world, alive[0]!, vendor.has)
   }
   const left = open.map(({ id, kind, state, lastError }) => `${kind} ${id} is ${state}: ${lastError}`)
-  return { commits, faults: [...left, ...vendor.faults(items)] }
+  const held = await world.reads.ledgerList({ state: 'reserved', cursor: null, limit: 200 })
+  const kept = open.length > 0 ? [] : held.items.map(({ key }) => `${key} is held, and nobody is at it`)
+  return { commits, faults: [...left, ...kept, ...vendor.faults(items)] }
 }
 
 async function settleParked(

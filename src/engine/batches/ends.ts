@@ -8,7 +8,7 @@ import { type MemberOutcome, splitBatch } from '../../core/batch/index.ts'
 import type { FailureClass } from '../../core/failure/index.ts'
 import type { Ids } from '../../core/ids/index.ts'
 import { parseJson } from '../../core/json/index.ts'
-import { acknowledgedResult } from '../../core/ledger/index.ts'
+import { acknowledgedResult, type LedgerEntry, type LedgerProof } from '../../core/ledger/index.ts'
 import type { Route, Vars } from '../../core/route/index.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Random } from '../../ports/random.ts'
@@ -105,8 +105,11 @@ export function endBatches(settler: Settler, deps: Deps): Settler {
       key === null ? null : await commits.stubbornly(() => store.forTenant(held.work.tenant).ledger(key))
     if (entry === null) return keys.map(() => ({ as: 'done', result: undefined }))
     const opened = openResult(deps.seal, { ...entry, result: acknowledgedResult(entry) ?? entry.result })
-    if (!opened.ok || opened.text === null) return keys.map(() => ({ as: 'done', result: undefined }))
-    return batch.tell(keys, parseJson(opened.text))
+    if (opened.ok && opened.text !== null) return batch.tell(keys, parseJson(opened.text))
+    // An answer came, and what it said of each was too long to keep: that all went well is not known.
+    if (proofOf(decision, entry) === 'acknowledged')
+      return keys.map(() => ({ as: 'untold', why: 'what the answer says of it was not kept' }))
+    return keys.map(() => ({ as: 'done', result: undefined }))
   }
 
   const split = (
@@ -209,6 +212,12 @@ const WORDS: Readonly<Record<Decision['to'], string>> = {
 
 function asSkipped({ counters, note, guards, writes, attempt }: Decision, lastError: string): Decision {
   return { to: 'skipped', counters, note: { ...note, lastError }, guards, writes, attempt }
+}
+
+/** How the end is known: by what is decided now, or by what the ledger had already. */
+function proofOf({ writes }: Decision, entry: LedgerEntry): LedgerProof | null {
+  for (const write of writes) if (write.w === 'ledger.settle' && write.to === 'done') return write.proof
+  return entry.proof
 }
 
 function released(write: Write): readonly Write[] {

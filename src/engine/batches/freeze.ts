@@ -13,10 +13,10 @@ import type { Commits, FirmResult } from '../commits.ts'
 import { SHORT_WAIT_MS } from '../decisions.ts'
 import type { EngineConfig } from '../deps.ts'
 import { type Item, makeItem } from '../item.ts'
-import { countersOf, leaseGuard, ledgerGuard, newEntry, unreservedGuard } from '../outcome.ts'
+import { countersOf, isFresh, leaseGuard, ledgerGuard, newEntry, unreservedGuard } from '../outcome.ts'
 import type { Pool } from '../pool.ts'
 import type { Freeze } from './gather.ts'
-import { frozenRow, type Gathered, type Member } from './members.ts'
+import { frozenRow, type Gathered, keyOfBatch, type Member } from './members.ts'
 
 /** Guards of one member: its lease, its key. */
 const GUARDS_EACH = 2
@@ -58,6 +58,18 @@ export function makeFreeze(
     pool.start(startable(owner, row, first, route))
   }
 
+  /**
+   * The same members were in a batch before that is over, and their effects are not there: whatever its key stands for is not
+   * what they are to do now, so that the call is made under the key's next generation.
+   */
+  const again = async (batch: NewWork, members: readonly Gathered[]): Promise<NewWork> => {
+    const [first] = members
+    if (first === undefined || members.some(isNew)) return batch
+    const reads = store.forTenant(first.work.tenant)
+    const before = await commits.stubbornly(() => reads.ledger(keyOfBatch(members)))
+    return before?.state === 'done' ? { ...batch, generation: before.generation + 1 } : batch
+  }
+
   return async (call, gathered) => {
     const rounds = new Map<Gathered, Joined>()
     const { tenant } = call.item.work
@@ -70,7 +82,7 @@ export function makeFreeze(
         for (const member of left) rounds.set(member, { delayMs: SHORT_WAIT_MS, why: NO_LEASE })
         break
       }
-      const batch = newBatch(ids, call.route, first.work)
+      const batch = await again(newBatch(ids, call.route, first.work), left)
       pool.takeAnyway(batch.id)
       const result = await commits
         .firmly(tenant, left.flatMap(guardsOf), [
@@ -96,6 +108,11 @@ export function makeFreeze(
     }
     return gathered.map((member) => rounds.get(member) ?? 'finished')
   }
+}
+
+/** Nothing was ever done under its key: no batch had it in it. */
+function isNew({ item, over }: Gathered): boolean {
+  return over === null && isFresh(item)
 }
 
 /** One that was taken from us is out of our hands; one whose key is known by now is looked at again, alone. */
