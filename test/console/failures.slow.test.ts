@@ -48,7 +48,7 @@ test('[CN2] an open failure says when it is tried again; states and classes choo
   await using made = await signedIn(browser, shop.node, '/failures')
   const { page } = made
   const row = page.locator(`a[href="/work/${id}"]`)
-  await row.getByText(/tries again in \d+ min/).waitFor()
+  await row.getByText(/tries again in \d+ (min|h)/).waitFor()
   await row.getByText('transient').waitFor()
   await page.getByLabel('Class').selectOption('validation')
   await page.getByText('Nothing fails.').waitFor()
@@ -70,10 +70,10 @@ test('[CN4] a key is found with its effect; an item that was skipped points at t
   await page.getByRole('tab', { name: 'Unknown' }).click()
   await page.getByText('Nothing is unknown').waitFor()
   await page.getByLabel('Key').fill('INVOICE:nowhere')
-  await page.getByRole('button', { name: 'Find' }).click()
+  await page.getByRole('main').getByRole('button', { name: 'Find' }).click()
   await page.getByText('The ledger does not know this key').waitFor()
   await page.getByLabel('Key').fill('INVOICE:1001')
-  await page.getByRole('button', { name: 'Find' }).click()
+  await page.getByRole('main').getByRole('button', { name: 'Find' }).click()
   await page.getByText('Whatever comes with this key is skipped.').waitFor()
   await page.getByRole('link', { name: first }).waitFor()
 
