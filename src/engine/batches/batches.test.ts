@@ -353,6 +353,20 @@ describe('a batch that is refused as a whole', () => {
     expect(items.map(({ key }) => key).sort()).toEqual(['BOOK:a', 'BOOK:b', 'BOOK:c'])
   })
 
+  test('[BA12] one that ran out of time while nobody knew what became of it leaves its members in doubt', async () => {
+    const world = makeWorld(() => LOST)
+    const documents = withBatch(WHOLE, { idempotent: true })
+    const first = await world.node({ name: 'one', documents })
+    const ids = await send(world, first, ['a', 'b', 'c'])
+    expect(await batchesOf(world)).toMatchObject([{ state: 'ready', attempts: 1 }])
+    first.crash()
+    await world.pass(24 * 3_600_000)
+    await world.node({ name: 'one', documents })
+    await world.pass(60_000)
+    expect(await statesOf(world, ids)).toEqual(['dead', 'dead', 'dead'])
+    expect(await ledger(world, 'a')).toMatchObject({ state: 'unknown' })
+  })
+
   test('[BA13] for a while is repeated whole, under the same key', async () => {
     const world = makeWorld((_request, call) => (call === 1 ? answered(503) : OK))
     const node = await world.node({ documents: withBatch() })

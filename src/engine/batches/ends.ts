@@ -57,7 +57,9 @@ export function endBatches(settler: Settler, deps: Deps): Settler {
       case 'dead': {
         const halves = CULPABLE.includes(decision.class) ? splitBatch(members) : null
         if (halves !== null) return split(route, decision, halves)
-        const others = members.map((member) => ends.dead(member, route, decision, held.work.key))
+        // A harmless call that nobody answered may have had its effect all the same.
+        const inDoubt = doubtOf(decision, held) ?? (await isInDoubt(held))
+        const others = members.map((member) => ends.dead(member, route, decision, inDoubt))
         return { decision: asSkipped(decision, decision.error), others }
       }
       case 'cancelled': {
@@ -218,6 +220,15 @@ function asSkipped({ counters, note, guards, writes, attempt }: Decision, lastEr
 function proofOf({ writes }: Decision, entry: LedgerEntry): LedgerProof | null {
   for (const write of writes) if (write.w === 'ledger.settle' && write.to === 'done') return write.proof
   return entry.proof
+}
+
+/** Whether the decision leaves its key in doubt; null: it says nothing of it. */
+function doubtOf({ writes, note }: Decision, { work }: Held): boolean | null {
+  const key = note.key ?? work.key
+  for (const write of writes) {
+    if (write.w === 'ledger.settle' && write.key === key) return write.to === 'unknown'
+  }
+  return null
 }
 
 function released(write: Write): readonly Write[] {

@@ -18,8 +18,8 @@ import { isMerged, type Member, memberReserve } from './members.ts'
 
 export interface MemberEnds {
   told(member: Member, route: Route, batch: Decision, outcome: MemberOutcome): OtherEnd
-  dead(member: Member, route: Route, batch: Extract<Decision, { to: 'dead' }>, key: string | null): OtherEnd
   /** `inDoubt`: the batch may have been sent. */
+  dead(member: Member, route: Route, batch: Extract<Decision, { to: 'dead' }>, inDoubt: boolean): OtherEnd
   cancelled(member: Member, route: Route, batch: Decision, inDoubt: boolean): OtherEnd
   known(member: Member, route: Route, batch: Decision): OtherEnd
   /** Into another batch, as it is. */
@@ -118,15 +118,10 @@ export function makeMemberEnds(deps: {
         settleLedger(member.key, 'done', proofOf(batch), effectRef, result),
       )
     },
-    dead(member, route, batch, key) {
+    dead(member, route, batch, inDoubt) {
       const counters = { ...triedOnce(member), attempts: member.work.attempts + batch.counters.attempts }
       const note = { ...noteOf(member, batch), class: batch.class, lastError: batch.error }
-      // A harmless call that nobody answered may have had its effect all the same.
-      const isOpen = batch.writes.some(
-        (write) =>
-          write.w === 'ledger.settle' && write.to === 'unknown' && write.key === (batch.note.key ?? key),
-      )
-      const ledger = isOpen
+      const ledger = inDoubt
         ? settleLedger(member.key, 'unknown', 'no-answer', null, null)
         : settleLedger(member.key, 'released', 'not-applied', null, null)
       const { reason, error } = batch
