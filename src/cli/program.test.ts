@@ -179,6 +179,37 @@ describe('what is sent and shown', () => {
     expect(JSON.parse(stdout).items).toHaveLength(2)
   })
 
+  test('a key that the ledger does not have is nothing to show', async () => {
+    answer = () => ({ status: 200, body: '{"items":[],"nextCursor":null}' })
+    const { code, stdout, stderr } = await run('ledger BOOK:nope')
+    expect([code, stdout]).toEqual([6, ''])
+    expect(stderr).toContain('the ledger has no such key')
+  })
+
+  test('a list of work says why an item was skipped, and the doubts of what died what to do', async () => {
+    const item = { id: 'wrk_1', consumer: 'r', state: 'skipped', attempts: 0, dueAt: '', lastError: 'STALE' }
+    answer = () => ({ status: 200, body: JSON.stringify({ items: [item], nextCursor: null }) })
+    expect((await run('work')).stdout).toContain('STALE')
+    const work = { id: 'wrk_1', state: 'dead', key: 'K:1' }
+    const entry = { key: 'K:1', consumer: 'r', workId: 'wrk_1', createdAt: '', actions: ['done'], work }
+    answer = () => ({ status: 200, body: JSON.stringify({ items: [entry], nextCursor: null }) })
+    expect((await run('unknowns')).stdout).toContain('work resolve --as done, dead-letters --with-key K:1')
+  })
+
+  test('a host that is closed is named with the time', async () => {
+    const host = { name: 'erp.example', closedUntil: '2026-01-01T00:00:00.000Z' }
+    const pace = {
+      route: 'r',
+      circuit: { state: 'closed', tryAt: null },
+      host,
+      rate: null,
+      drain: null,
+      limit: null,
+    }
+    answer = () => ({ status: 200, body: JSON.stringify({ items: [pace] }) })
+    expect((await run('pace')).stdout).toContain('erp.example, closed until 2026-01-01')
+  })
+
   test('[CL11] what is interrupted ends without a word', async () => {
     const stop = new AbortController()
     answer = () => {

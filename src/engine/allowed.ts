@@ -23,7 +23,8 @@ export function allowedActs(
     acts.push('released')
     if (isInDoubt && canProbe(route)) acts.push('probe')
   }
-  if (work.state === 'cancelled' && isInDoubt) acts.push('done', 'released')
+  // What ended in doubt stays ended; the word is about its effect, and whoever comes next goes by it.
+  if ((work.state === 'cancelled' || work.state === 'dead') && isInDoubt) acts.push('done', 'released')
   if (work.state === 'parked' || work.state === 'ready') acts.push('retry')
   if (work.state === 'parked' || (work.state === 'ready' && !work.alone)) acts.push('cancel')
   return acts

@@ -228,3 +228,38 @@ test('[DL8] a replay that is cancelled opens its dead letter again', async () =>
     attempts: letter!.attempts + 1,
   })
 })
+
+describe('[DL13] an item that died in doubt', () => {
+  const died = async () => {
+    const world = makeWorld((_request, call) => (call === 1 ? answered(500) : CREATED))
+    const [source, route] = withHttp({ idempotent: true })
+    const node = await world.node({
+      documents: [source, { ...route, retry: { profile: null, attempts: 1, delaysMs: [] } }],
+    })
+    const eventId = await accept(world, node)
+    const work = await workOf(world, eventId)
+    const entry = await world.reads.ledger('BOOK:o1')
+    expect([work.state, entry?.state]).toEqual(['dead', 'unknown'])
+    expect(await node.engine.allowed(work, entry)).toEqual(['done', 'released'])
+    const [letter] = (await world.reads.deadLetters({ cursor: null, limit: 1 })).items
+    return { world, node, id: work.id, letter: letter!.id }
+  }
+
+  test.each([
+    ['done', 'skipped', 1],
+    ['released', 'done', 2],
+  ] as const)('is said to be %s, and its replay goes by that', async (as, state, calls) => {
+    const { world, node, id, letter } = await died()
+    await heard(world, node.engine.resolve(T, id, { as, reason: 'looked' }))
+    expect(await world.reads.ledger('BOOK:o1')).toMatchObject({ state: as, proof: 'person' })
+    expect(await world.reads.work(id)).toMatchObject({ state: 'dead' })
+    expect(await world.reads.deadLetter(letter)).toMatchObject({ state: 'open' })
+    const { workId } = await heard(world, node.engine.replay(T, letter, { force: false }))
+    await world.pass(1_000)
+    expect(await world.reads.work(workId)).toMatchObject({ state })
+    expect(await world.reads.deadLetter(letter)).toMatchObject({ state: 'resolved' })
+    expect(world.calls).toHaveLength(calls)
+    const again = node.engine.resolve(T, id, { as: 'done', reason: 'x' })
+    await expect(heard(world, again)).rejects.toMatchObject(conflict)
+  })
+})

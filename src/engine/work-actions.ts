@@ -121,7 +121,7 @@ export function makeWorkActions(
       const found = await find(tenant, id)
       const { work } = found
       mustDo(work)
-      mustBe(work, ['parked', 'cancelled'])
+      mustBe(work, ['parked', 'cancelled', 'dead'])
       if (key !== undefined && key !== work.key)
         throw new AppError(
           'conflict',
@@ -132,12 +132,13 @@ export function makeWorkActions(
       const isWaiting = entry.state === 'unknown' && entry.work === id
       const action = as === 'done' ? 'MARKED_DONE' : 'MARKED_RELEASED'
       const word = settleLedger(entry.key, as, 'person', entry.effectRef, entry.result)
-      if (work.state === 'cancelled') {
-        // The item stays ended; those who wait for its key go on.
+      if (work.state !== 'parked') {
+        // The item stays ended; those who wait for its key go on, and the replay of a dead one finds what was said.
         if (!isWaiting)
-          throw new AppError('conflict', 'the item is cancelled, and its effect is not in doubt')
+          throw new AppError('conflict', `the item is ${work.state}, and its effect is not in doubt`)
         const [next] = await otherDoubts(store.forTenant(tenant), work, entry.key)
-        const naming = nameNext(work, next)
+        // A dead one keeps its place in a lane and its letter: its replay looks at what else is in doubt.
+        const naming = nameNext(work, work.state === 'dead' ? undefined : next)
         const locks = await freeLocks(store.forTenant(tenant), id)
         const guards = [ledgerGuard(entry), ...naming.guards, ...locks.guards]
         const result = await commits.once(tenant, guards, [word, ...naming.writes, ...locks.writes])

@@ -4,6 +4,7 @@ import { type Command, Option } from 'commander'
 import { LEDGER_STATES } from '../../core/ledger/index.ts'
 import type { LedgerEntry } from '../../sdk/client/index.ts'
 import { type Answer, type Cli, handle, type Session } from '../command.ts'
+import { CliError } from '../failure.ts'
 import { type ListOptions, limitOption, noteRest, readPages } from '../pages.ts'
 
 interface LedgerOptions extends ListOptions {
@@ -41,10 +42,13 @@ async function listLedger(session: Session, options: LedgerOptions): Promise<voi
 
 async function showHistory(session: Session, key: string): Promise<void> {
   const answer = await session.api.get<Answer<'listLedgerHistory'>>('/v1/ledger/history', { key })
-  session.show(answer, ({ items }) => {
-    printEntries(session, items)
-    noteRest(session, { items, nextCursor: null }, 'The ledger has no such key.')
-  })
+  if (answer.items.length === 0) {
+    throw new CliError('the ledger has no such key', {
+      next: 'List the keys with `millrace ledger`; nothing was done under this one, or it was forgotten.',
+      ending: 'notFound',
+    })
+  }
+  session.show(answer, ({ items }) => printEntries(session, items))
 }
 
 function printEntries(session: Session, items: readonly LedgerEntry[]): void {
@@ -91,11 +95,17 @@ async function listUnknowns(session: Session, options: LedgerOptions): Promise<v
       entry.consumer,
       entry.workId,
       out.state(entry.work?.state ?? 'gone'),
-      (entry.actions ?? []).map(commandOf).join(', '),
+      whatMayBeDone(entry),
     ])
     out.table(columns, rows)
     noteRest(session, page, 'Nothing is in doubt.')
   })
+}
+
+/** What died in doubt can also be replayed, by its letter. */
+function whatMayBeDone({ actions = [], work, key }: LedgerEntry): string {
+  const letter = work?.state === 'dead' ? [`dead-letters --with-key ${key}`] : []
+  return [...actions.map(commandOf), ...letter].join(', ')
 }
 
 function commandOf(act: string): string {

@@ -47,7 +47,7 @@ async function listPace(session: Session): Promise<void> {
         one.rate === null ? '-' : `${one.rate.tokens} of ${one.rate.perMinute}/min`,
         one.host?.closedUntil == null
           ? (one.host?.name ?? '-')
-          : `closed until ${out.time(one.host.closedUntil)}`,
+          : `${one.host.name}, closed until ${out.time(one.host.closedUntil)}`,
         one.drain === null ? '-' : `${one.drain.profile ?? 'own'}, next ${out.time(one.drain.nextAt)}`,
         one.limit === null ? '-' : `${one.limit.running} of ${one.limit.limit}`,
       ]),

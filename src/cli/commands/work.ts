@@ -107,7 +107,7 @@ async function listWork(session: Session, options: WorkOptions): Promise<void> {
       work.attempts,
       out.time(work.dueAt),
       work.key,
-      work.class === undefined ? '' : `${work.class}: ${work.lastError ?? ''}`,
+      work.class === undefined ? (work.lastError ?? '') : `${work.class}: ${work.lastError ?? ''}`,
     ])
     out.table(columns, rows)
     noteRest(session, page, 'No work items.')

@@ -95,6 +95,13 @@ describe('an upsert', () => {
     },
   )
 
+  test.each([
+    ['{{ payload.none }}', 'null'],
+    ['{{ payload }}', 'map'],
+  ])('[UP8] of %j the type is told in the words of the language', (extRef, valueType) => {
+    expect(() => compile({ extRef }).scopeOf(SCOPE)).toThrow(expect.objectContaining({ valueType }))
+  })
+
   test('its time is that of two requests', () => {
     expect(compile().abilities).toEqual({
       idempotent: false,

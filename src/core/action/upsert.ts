@@ -5,7 +5,13 @@
 
 import type { UpsertActionDocument, UpsertCallDocument } from '../definition/index.ts'
 import { hashText } from '../definition/index.ts'
-import { compileExpression, compileTemplate, ExpressionError, type Scope } from '../expression/index.ts'
+import {
+  compileExpression,
+  compileTemplate,
+  ExpressionError,
+  type Scope,
+  typeOf,
+} from '../expression/index.ts'
 import type { CallPolicy } from '../failure/index.ts'
 import { isStorable, type JsonValue } from '../json/index.ts'
 import type { EffectAbilities } from '../ledger/index.ts'
@@ -95,14 +101,14 @@ function isThere(answer: JsonValue): boolean {
     throw new ExpressionError('type', error, 'find.found', 'number')
   }
   const error = 'the answer says neither that the object is there nor that it is not'
-  throw new ExpressionError('type', error, 'find.found', answer === null ? 'null' : typeof answer)
+  throw new ExpressionError('type', error, 'find.found', typeOf(answer))
 }
 
 function refText(value: JsonValue | undefined): string {
   const isText = typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint'
   const text = isText ? String(value) : ''
   if (text === '' || !isStorable(text)) {
-    throw new ExpressionError('type', 'there is no external reference', 'extRef', typeof value)
+    throw new ExpressionError('type', 'the external reference is a text or a number', 'extRef', typeOf(value))
   }
   return text
 }

@@ -193,8 +193,8 @@ export const ERRORS = {
   conflict: {
     kind: 'conflict',
     status: 409,
-    title: 'Somebody else acted first',
-    next: 'Read it again and decide anew.',
+    title: 'Its state does not allow this',
+    next: 'Read it again, since somebody else may have acted first, and decide anew.',
   },
   replays_exhausted: {
     kind: 'conflict',
