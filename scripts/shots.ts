@@ -6,6 +6,8 @@ import { join, resolve } from 'node:path'
 import type { Page } from 'playwright-core'
 import { launchBrowser, signedIn, visit } from '../test/support/browser.ts'
 import { buildDist, eventually, type NodeProcess, startNode } from '../test/support/node-process.ts'
+import { startBilling } from '../test/support/shop.ts'
+import { gatherBatch, holdLane, openCircuit, stockFlows } from '../test/support/stock.ts'
 import { makeWorkspace } from '../test/support/workspace.ts'
 
 const folder = resolve(import.meta.dirname, '../docs/console')
@@ -37,13 +39,20 @@ const WAIT_MS_MAX = 180_000
 /** Charts and lists settle within it. */
 const CALM_MS = 1_200
 
+/** What shows only in a state that the demo does not get into: lanes, circuits, batches, a letter that was edited. */
+interface Stock {
+  readonly letter: string
+  readonly waiting: string
+  readonly batch: string
+}
+
 interface Row {
   readonly id: string
   readonly eventId: string
 }
 
 /** Enough of everything: done, retried, parked, dead, unmatched. */
-async function fill(node: NodeProcess): Promise<void> {
+async function fill(node: NodeProcess, billing: string): Promise<Stock> {
   for (const wave of WAVES) {
     await node.post('/v1/demo', wave)
     await eventually('the wave has ended', WAIT_MS_MAX, async () => {
@@ -54,9 +63,13 @@ async function fill(node: NodeProcess): Promise<void> {
     })
   }
   await node.post('/v1/definitions/apply', {
-    files: [{ path: 'billing.yaml', text: SECOND_VERSION }],
-    reason: 'Payments come in from today on',
+    files: [
+      { path: 'billing.yaml', text: SECOND_VERSION },
+      { path: 'stock.yaml', text: stockFlows(billing) },
+    ],
+    reason: 'Payments and the warehouse come in from today on',
   })
+  const stock = await fillStock(node)
   await node.post('/v1/demo', LAST_WAVE)
   await eventually('the last wave runs', WAIT_MS_MAX, async () => {
     await node.get('/v1/overview')
@@ -78,6 +91,19 @@ async function fill(node: NodeProcess): Promise<void> {
   await node.post('/v1/keys', { name: 'deploy pipeline', role: 'admin', expiresIn: '365d' })
   await node.post('/v1/keys', { name: 'status page', role: 'viewer' })
   await node.post('/v1/secrets', { name: 'GITHUB_WEBHOOK_SECRET', value: 'dev-secret' })
+  return stock
+}
+
+async function fillStock(node: NodeProcess): Promise<Stock> {
+  const { last } = await holdLane(node, 'art-4711')
+  await openCircuit(node)
+  const { batch } = await gatherBatch(node)
+  const letter = await firstOf(node, '/v1/dead-letters?state=open&consumer=book_stock')
+  await node.post(`/v1/dead-letters/${letter.id}/edit`, {
+    data: { id: 'moved-bad-art-4711', type: 'moved', number: 'art-4711-1', sku: 'art-4711' },
+    reason: 'The number was wrong',
+  })
+  return { letter: letter.id, waiting: last.id, batch: batch.id }
 }
 
 async function firstOf(node: NodeProcess, path: string): Promise<Row> {
@@ -87,10 +113,14 @@ async function firstOf(node: NodeProcess, path: string): Promise<Row> {
   return row
 }
 
-async function screensOf(node: NodeProcess): Promise<readonly (readonly [name: string, path: string])[]> {
+async function screensOf(
+  node: NodeProcess,
+  stock: Stock,
+): Promise<readonly (readonly [name: string, path: string])[]> {
   const letter = await firstOf(node, '/v1/dead-letters?state=open')
   const parked = await firstOf(node, '/v1/work?state=parked')
   const done = await firstOf(node, '/v1/work?state=done&consumer=issue_to_ticket')
+  const { key } = await node.get<{ key: string }>(`/v1/work/${done.id}`)
   return [
     ['overview', '/'],
     ['events', '/events'],
@@ -98,6 +128,12 @@ async function screensOf(node: NodeProcess): Promise<readonly (readonly [name: s
     ['event-dead', `/events/${letter.eventId}`],
     ['work', '/work?state=done'],
     ['work-item', `/work/${parked.id}`],
+    ['work-waiting', `/work/${stock.waiting}`],
+    ['work-batch', `/work/${stock.batch}`],
+    ['failures', '/failures'],
+    ['ledger', '/ledger'],
+    ['ledger-key', `/ledger?key=${encodeURIComponent(key)}`],
+    ['escalations', '/escalations'],
     ['unknown-outcomes', '/unknown'],
     ['dead-letters', '/dead-letters'],
     ['dead-letter', `/dead-letters/${letter.id}`],
@@ -109,6 +145,9 @@ async function screensOf(node: NodeProcess): Promise<readonly (readonly [name: s
     ['send', '/catalog/github.events.issues.opened'],
     ['routes', '/routes'],
     ['route', '/routes/issue_to_ticket'],
+    ['route-lanes', '/routes/book_stock'],
+    ['route-paused', '/routes/mirror_stock'],
+    ['replay-diff', `/dead-letters/${stock.letter}`],
     ['apply', '/definitions/edit'],
     ['versions', '/definitions/versions'],
     ['try', `/try?route=issue_to_ticket&event=${done.eventId}`],
@@ -119,6 +158,10 @@ async function screensOf(node: NodeProcess): Promise<readonly (readonly [name: s
 /** What only shows after a press. */
 const PRESSES: Readonly<Record<string, (page: Page) => Promise<unknown>>> = {
   'dead-letters': (page) => page.locator('.group__toggle').first().click(),
+  'replay-diff': async (page) => {
+    await page.getByRole('button', { name: 'Replay', exact: true }).click()
+    await page.getByRole('button', { name: 'What changed' }).click()
+  },
   send: (page) => page.getByRole('button', { name: 'Send a test event' }).click(),
   apply: (page) => page.getByRole('button', { name: 'Check and plan' }).click(),
   try: (page) => page.getByRole('textbox', { name: 'Expression' }).fill('payload.issue.title'),
@@ -141,9 +184,9 @@ async function main(): Promise<void> {
   await mkdir(folder, { recursive: true })
   for (const file of await readdir(folder)) if (file.endsWith('.png')) await rm(join(folder, file))
   await using workspace = makeWorkspace()
+  await using billing = await startBilling()
   const node = await startNode({ workspace })
-  await fill(node)
-  const screens = await screensOf(node)
+  const screens = await screensOf(node, await fill(node, billing.url))
   const browser = await launchBrowser()
   try {
     for (const theme of ['light', 'dark'] as const) {
@@ -169,7 +212,7 @@ async function main(): Promise<void> {
       await shoot(desk.page, 'palette', theme)
       await using phone = await signedIn(browser, node, '/', { theme, size: { width: 390, height: 844 } })
       for (const [name, path] of screens.filter(([name]) =>
-        ['overview', 'events', 'event', 'source'].includes(name),
+        ['overview', 'events', 'event', 'source', 'escalations', 'route-lanes'].includes(name),
       )) {
         await phone.page.goto(node.url + path)
         await phone.page.locator('h1').waitFor()

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { buffersInWords, type RouteShape, skippedInWords } from '../console/src/lib/route-words.ts'
 import {
   reasonInWords,
   routeFor,
@@ -50,4 +51,45 @@ test('[CO1] a subject is told without its formulas', () => {
   expect(subjectInShort('orders.events.paid')).toBe('orders.events.paid')
   expect(subjectInShort('a.{{ token(payload.b) }}.c')).toBe('a.….c')
   expect(subjectInShort("a.{{ coalesce(x, '}}') }}{{ '.' + y }}")).toBe('a.…')
+})
+
+test('[CN8] what a route keeps to is told in words, as its document has it, and nothing where it says nothing', () => {
+  const wordsOf = (text: string) => {
+    const route = `kind: Route\nname: a\non: [x.y]\nkey: "'A:' + payload.id"\n${text}\ndo: { http: { url: "https://a.example.com", idempotent: true } }\n`
+    const { findings, definitions } = compileDefinitions([{ path: 'a.yaml', text: route }], {
+      functions: () => null,
+    })
+    expect(findings.filter(({ severity }) => severity === 'error')).toEqual([])
+    return buffersInWords(definitions[0]?.document as unknown as RouteShape).map(
+      ({ what, text }) => `${what}: ${text}`,
+    )
+  }
+  expect(wordsOf('')).toEqual([])
+  expect(
+    wordsOf(
+      'order: { by: payload.sku, version: payload.v, stale: skip, onBlocked: skip }\nrateLimit: { perMinute: 30, burst: 5 }',
+    ),
+  ).toEqual([
+    'Order: One after another for each payload.sku. What is older than payload.v is skipped. One that is dead or parked lets the others go on.',
+    'Rate: 30 calls per minute, 5 at a stretch.',
+  ])
+  expect(
+    wordsOf('debounce: { by: payload.sku, window: 60s, maxWait: 10m, keep: first }\ndrain: FEED_SAFE_5MIN'),
+  ).toEqual([
+    'Debounce: Events of one payload.sku within 1 min become one: the first stands for all. It waits no longer than 10 min.',
+    'Drain: Every 5 min 25 events, 2 times over (FEED_SAFE_5MIN).',
+  ])
+  expect(
+    wordsOf('batch: { size: 50, maxWait: 5s }\nconcurrency: { limit: 2, by: payload.project }\ncircuit: off'),
+  ).toEqual([
+    'Batch: Up to 50 items in one call, gathered for at most 5.0 s. They share the outcome.',
+    'At once: 2 at once for each payload.project.',
+    'Circuit: It never pauses itself, however much fails.',
+  ])
+})
+
+test('[CN4] why an item was skipped is told in words', () => {
+  for (const note of ['STALE', 'SUPERSEDED', 'EMPTY', 'DISABLED', 'SPLIT: answered 422'])
+    expect(skippedInWords(note)).toMatch(/^[A-Z][a-z].+\.$/)
+  expect(skippedInWords(undefined)).toBeUndefined()
 })

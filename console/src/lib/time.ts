@@ -3,17 +3,28 @@
 const STEP_MS = 5_000
 let now = Date.now()
 const listeners = new Set<() => void>()
+let timer: ReturnType<typeof setInterval> | undefined
 
-setInterval(() => {
+function step(): void {
   if (document.hidden) return
   now = Date.now()
   for (const listener of listeners) listener()
-}, STEP_MS)
+}
 
+/** It goes while somebody looks. */
 export const clock = {
   subscribe: (listener: () => void) => {
     listeners.add(listener)
-    return () => listeners.delete(listener)
+    if (timer === undefined) {
+      now = Date.now()
+      timer = setInterval(step, STEP_MS)
+    }
+    return () => {
+      listeners.delete(listener)
+      if (listeners.size > 0) return
+      clearInterval(timer)
+      timer = undefined
+    }
   },
   now: () => now,
 }

@@ -100,9 +100,12 @@ function doubtsOf(entries: readonly LedgerEntry[], parked: readonly Work[]): rea
 
 function whatIsKnown({ entry, work }: Doubt): ReactNode {
   if (work === undefined) {
-    return entry?.work?.state === 'cancelled'
-      ? 'A call was sent and not answered. Its work item was cancelled; the doubt stayed.'
-      : 'A call was sent, and its answer is not known yet.'
+    const state = entry?.work?.state
+    if (state === 'cancelled')
+      return 'A call was sent and not answered. Its work item was cancelled; the doubt stayed.'
+    if (state === 'dead')
+      return 'A call was sent and not answered. Its work item was given up since, and has a dead letter.'
+    return 'A call was sent, and its answer is not known yet.'
   }
   const sent = work.attempts === 1 ? 'One call was sent' : `${work.attempts} calls were sent`
   return work.httpStatus === undefined
