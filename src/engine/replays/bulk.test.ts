@@ -318,3 +318,36 @@ test('[RP9] replays are listed newest first, and belong to their tenant', async 
   expect(await node.engine.replays.find(other, begun[0]!)).toBeNull()
   await expect(node.engine.replays.cancel(other, begun[0]!, {})).rejects.toMatchObject({ code: 'not_found' })
 })
+
+test('[RL1] one that is named twice is replayed once', async () => {
+  const { world, node, letters, heal } = await withLetters(2)
+  heal()
+  const ids = [letters[0]!.id, letters[1]!.id, letters[0]!.id]
+  const preview = await heard(world, node.engine.replays.preview(T, { ids }, { force: false }))
+  expect(preview.items).toHaveLength(2)
+  const { id } = await heard(world, node.engine.replays.begin(T, { ids }, { force: false }))
+  expect(await finished(world, node, id)).toMatchObject({ total: 2, replayed: 2, refused: 0 })
+  const { items } = await world.reads.workList({ cursor: null, limit: 50 })
+  expect(items.filter(({ replayOf }) => replayOf === letters[0]!.id)).toHaveLength(1)
+  const { eventId } = letters[1]!
+  const events = await heard(world, node.engine.replays.beginEvents(T, { ids: [eventId, eventId] }, {}))
+  expect(events).toMatchObject({ total: 1 })
+})
+
+test('[RL1] a replay that cannot go on does not hold the others up', async () => {
+  const { world, node, heal } = await withLetters(1)
+  heal()
+  // The first of all, by its name.
+  const broken = `rpl_${'0'.repeat(24)}`
+  const put = (key: string) =>
+    ({ w: 'record.put', kind: 'replay', key, version: 1, body: 'not a replay' }) as const
+  const written = world.store.commit({
+    tenant: T,
+    guards: [],
+    writes: [put(broken), put(`running/${broken}`)],
+  })
+  await world.pass()
+  await written
+  const { id } = await heard(world, node.engine.replays.begin(T, {}, { force: false }))
+  expect(await finished(world, node, id)).toMatchObject({ state: 'done', replayed: 1 })
+})

@@ -176,6 +176,17 @@ export function makeBulkReplays(
     return null
   }
 
+  /** One that cannot go on must not hold the others up. */
+  const advanceAlone = async (tenant: TenantId, id: string): Promise<number | null> => {
+    try {
+      return await advance(tenant, id)
+    } catch (error) {
+      if (error instanceof StoreError) throw error
+      log.error('replay.broken', { tenant, replay: id, error: messageOf(error) })
+      return null
+    }
+  }
+
   let readyAt = Number.NEGATIVE_INFINITY
 
   /** Begins a replay of what people marked ready, where the settings say so, unless something is replayed already. */
@@ -203,7 +214,7 @@ export function makeBulkReplays(
       if (isTime && items.length === 0) await takeReady(tenant)
       for (const { key } of items) {
         if (!isOpen) return LOOK_MS
-        const delayMs = await advance(tenant, key.slice(RUNNING_PREFIX.length))
+        const delayMs = await advanceAlone(tenant, key.slice(RUNNING_PREFIX.length))
         if (delayMs !== null) soonestMs = Math.min(soonestMs, delayMs)
       }
     }
@@ -271,16 +282,18 @@ export function makeBulkReplays(
   }
 
   return {
-    preview: (tenant, filter, options) => previewReplay(deps, tenant, filter, options),
+    preview: (tenant, filter, options) => previewReplay(deps, tenant, namedOnce(filter), options),
 
-    async begin(tenant, filter, { force, again = false, ...decided }) {
+    async begin(tenant, asked, { force, again = false, ...decided }) {
       mustSayWhy(again, decided)
+      const filter = namedOnce(asked)
       const { count } = await countLetters(store.forTenant(tenant), filter)
       if (count === 0) throw new AppError('not_found', 'no dead letter fits the filter', { next: NONE_FITS })
       return beginAs(tenant, { of: 'deadLetters', filter }, count, { force, again }, decided)
     },
-    previewEvents: (tenant, filter) => previewEvents(deps, tenant, filter),
-    async beginEvents(tenant, filter, decided) {
+    previewEvents: (tenant, filter) => previewEvents(deps, tenant, namedOnce(filter)),
+    async beginEvents(tenant, asked, decided) {
+      const filter = namedOnce(asked)
       // What arrives from now on is matched as it is, and no part of it.
       const to = Math.min(filter.to ?? Number.POSITIVE_INFINITY, time.now() + 1)
       const events = await findEvents(
@@ -328,4 +341,9 @@ export function makeBulkReplays(
       await passing
     },
   }
+}
+
+/** Who names one twice wants it once: two of it in one piece would both find it as it was. */
+function namedOnce<Filter extends { readonly ids?: readonly string[] }>(filter: Filter): Filter {
+  return filter.ids === undefined ? filter : { ...filter, ids: [...new Set(filter.ids)] }
 }
