@@ -10,7 +10,7 @@ import type { FailureClass } from '../../core/failure/index.ts'
 import type { Ids, TenantId } from '../../core/ids/index.ts'
 import { stringifyJson } from '../../core/json/index.ts'
 import type { Route } from '../../core/route/index.ts'
-import type { Instant } from '../../core/time/index.ts'
+import { DAY, type Instant } from '../../core/time/index.ts'
 import type { CommitResult, StoredRecord, Write } from '../../ports/store.ts'
 import type { Commits } from '../commits.ts'
 import type { Decisions } from '../decisions.ts'
@@ -141,7 +141,9 @@ export function makeCircuits(
     known.isQuiet = isQuiet
     known.mineUntil = null
     known.tried = null
-    put(known, circuit)
+    const now = time.now()
+    // Written by a clock that was ahead: it must not stop the route for ever.
+    put(known, circuit.tryAt > now + OPEN_MS_MAX ? { ...circuit, tryAt: now } : circuit)
   }
 
   /** What people and routes are told of a change, in the commit that keeps it. */
@@ -325,6 +327,8 @@ export function makeCircuits(
   }
 }
 
+/** A little more than `openFor` may say. */
+const OPEN_MS_MAX = 2 * DAY
 const FREE: CircuitGate = { is: 'closed' }
 /** Why its escalation was raised. */
 const CIRCUIT_OPEN = 'circuit_open'

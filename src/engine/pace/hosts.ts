@@ -5,7 +5,7 @@ import { messageOf } from '../../core/errors/index.ts'
 import type { TenantId } from '../../core/ids/index.ts'
 import { stringifyJson } from '../../core/json/index.ts'
 import { type HostBucket, hostAllows } from '../../core/rate/index.ts'
-import type { Instant } from '../../core/time/index.ts'
+import { DAY, type Instant } from '../../core/time/index.ts'
 import type { StoredRecord } from '../../ports/store.ts'
 import type { Commits } from '../commits.ts'
 import type { Decisions } from '../decisions.ts'
@@ -37,6 +37,9 @@ export interface Hosts {
   adopt(tenant: TenantId, records: readonly StoredRecord[]): void
   closedUntil(tenant: TenantId, host: string): Instant | null
 }
+
+/** No refusal closes a host for longer, jitter and all. */
+const KEPT_MS_MAX = 2 * DAY
 
 /** A record that is off by less is not written again. */
 const SLACK_MS = 1_000
@@ -139,6 +142,8 @@ export function makeHosts(
     adopt(tenant, records) {
       for (const { key: host, body } of records) {
         const { until } = JSON.parse(body) as { readonly until: Instant }
+        // Written by a clock that was ahead: it must not keep the host closed for ever.
+        if (until > time.now() + KEPT_MS_MAX) continue
         const name = nameOf(tenant, host)
         const known = all.get(name)
         if (known !== undefined) {

@@ -2,7 +2,8 @@
 
 import { describe, expect, test } from 'vitest'
 import type { RouteDocument } from '../../core/definition/index.ts'
-import type { TenantId } from '../../core/ids/index.ts'
+import { DEFAULT_TENANT, type TenantId } from '../../core/ids/index.ts'
+import { DAY } from '../../core/time/index.ts'
 import type { HttpRequest } from '../../ports/http-client.ts'
 import type { Commit } from '../../ports/store.ts'
 import {
@@ -89,6 +90,35 @@ describe('circuits', () => {
     expect(world.calls.length).toBe(calls + 1)
     await world.pass(30_000)
     expect(world.calls.length).toBe(calls + 2)
+  })
+
+  test('[PA5] [PA10] what a clock that was ahead wrote down stops nobody for ever', async () => {
+    const world = makeWorld(() => CREATED)
+    const documents = [SOURCE, route()]
+    const before = await world.node({ documents })
+    const aYearOn = world.now() + 365 * DAY
+    const circuit = {
+      state: 'open',
+      since: aYearOn,
+      tryAt: aYearOn,
+      opened: 1,
+      class: 'transient',
+      isQuiet: false,
+    }
+    const put = (kind: 'circuit' | 'bucket', key: string, body: object) =>
+      ({ w: 'record.put', kind, key, version: 1, body: JSON.stringify(body) }) as const
+    const written = world.store.commit({
+      tenant: DEFAULT_TENANT,
+      guards: [],
+      writes: [put('circuit', 'route:book', circuit), put('bucket', 'vendor.example', { until: aYearOn })],
+    })
+    await world.pass()
+    await written
+    before.crash()
+    const node = await world.node({ documents })
+    await flood(world, node, 2)
+    await world.pass(10_000)
+    expect(world.calls).toHaveLength(2)
   })
 
   test('[PA6] a person closes it', async () => {
