@@ -436,6 +436,29 @@ describe('crash in mid-batch', () => {
     expect(await ledger(world, 'a')).toMatchObject({ state: 'done', proof: 'probe' })
   })
 
+  test('[BA14] with `results`, that the batch is found says nothing of a member that was refused in it', async () => {
+    const probe = {
+      method: 'GET',
+      url: 'https://vendor.example/find?ref={{ key }}',
+      headers: {},
+      found: 'result.body.there',
+      afterMs: 1_000,
+    }
+    let posts = 0
+    const world = makeWorld((request) => {
+      if (request.method === 'GET') return { ...OK, body: `{"there":${!request.url.endsWith('b')}}` }
+      posts += 1
+      // It takes all but one, and drops the answer.
+      return posts === 1 ? LOST : said(refsOf(request).map((ref) => ({ ref, status: 'OK' })))
+    })
+    const node = await world.node({ documents: withBatch(PARTIAL, { probe }) })
+    const ids = await send(world, node, ['a', 'b', 'c'])
+    await world.pass(120_000)
+    const calls = world.calls.filter(({ request }) => request.method === 'POST')
+    expect(calls.map(({ request }) => refsOf(request))).toEqual([['BOOK:a', 'BOOK:b', 'BOOK:c'], ['BOOK:b']])
+    expect(await statesOf(world, ids)).toEqual(['done', 'done', 'done'])
+  })
+
   test('[BA14] and without a probe the batch waits for a person, with all its members', async () => {
     const world = makeWorld(() => LOST)
     const node = await world.node({ documents: withBatch() })

@@ -108,10 +108,10 @@ export function endBatches(settler: Settler, deps: Deps): Settler {
     if (entry === null) return keys.map(() => ({ as: 'done', result: undefined }))
     const opened = openResult(deps.seal, { ...entry, result: acknowledgedResult(entry) ?? entry.result })
     if (opened.ok && opened.text !== null) return batch.tell(keys, parseJson(opened.text))
-    // An answer came, and what it said of each was too long to keep: that all went well is not known.
-    if (proofOf(decision, entry) === 'acknowledged')
-      return keys.map(() => ({ as: 'untold', why: 'what the answer says of it was not kept' }))
-    return keys.map(() => ({ as: 'done', result: undefined }))
+    // A person speaks for all of them. An answer that was lost or too long to keep, and a probe that finds the batch, do not:
+    // one of them may have been refused.
+    if (proofOf(decision, entry) === 'person') return keys.map(() => ({ as: 'done', result: undefined }))
+    return keys.map(() => ({ as: 'untold', why: 'what the answer says of it was not kept' }))
   }
 
   const split = (
