@@ -142,7 +142,7 @@ export async function start(
 }
 
 /** Lets the world go on until the answer is there. */
-export async function heard<Value>(world: World, promise: Promise<Value>): Promise<Value> {
+async function heard<Value>(world: World, promise: Promise<Value>): Promise<Value> {
   promise.catch(() => {})
   await world.pass(50)
   return promise
