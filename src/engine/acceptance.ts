@@ -11,9 +11,9 @@ import type { Source } from '../core/source/index.ts'
 import type { Write } from '../ports/store.ts'
 import { draftDispatched } from './emit.ts'
 import { intakeConsumer, newIntake, type Refusal } from './intake-work.ts'
+import { storableError } from './letters.ts'
 import { matchEvent } from './matching.ts'
 import { type Draft, type EventPlan, failedAtDoor, type PlanDeps, planEvent, planWork } from './plan.ts'
-import { storableError } from './settle.ts'
 
 export interface Acceptance {
   readonly event: NewEvent

@@ -24,7 +24,7 @@ export interface LaneChange {
   readonly plans: readonly EventPlan[]
 }
 
-export const NO_LANE_CHANGE: LaneChange = { end: {}, writes: [], plans: [] }
+const NO_LANE_CHANGE: LaneChange = { end: {}, writes: [], plans: [] }
 
 export interface LaneDeps {
   readonly ids: Ids

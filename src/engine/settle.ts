@@ -22,7 +22,6 @@ import { newLetter, stepReached, storableError } from './letters.ts'
 import { changeLane, type LaneChange, type LaneDeps } from './places.ts'
 
 export type { Decision, DecisionBase, Held }
-export { newLetter, storableError }
 
 export type Settlement =
   | { readonly ok: true; readonly result: Extract<CommitResult, { ok: true }> }

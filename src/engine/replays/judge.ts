@@ -23,7 +23,7 @@ export interface PreviewDeps {
   readonly time: StoreTime
 }
 
-export const VERDICTS = ['would-skip', 'would-call', 'would-differ', 'would-wait', 'would-fail'] as const
+const VERDICTS = ['would-skip', 'would-call', 'would-differ', 'would-wait', 'would-fail'] as const
 export type Verdict = (typeof VERDICTS)[number]
 
 /** Where the effect of a key is: what a replay that is skipped points to. */
