@@ -70,17 +70,22 @@ export const CANONICAL_EVENTS = {
   'integration.route.paused': {
     type: 'IntegrationRoutePaused',
     description: 'A route fails so often that it stops calling for a while. Its work waits.',
-    example: { route: 'book_order' },
+    example: {
+      route: 'book_order',
+      consumer: 'route:book_order',
+      class: 'transient',
+      tryAt: '2026-01-01T00:00:30.000Z',
+    },
   },
   'integration.route.resumed': {
     type: 'IntegrationRouteResumed',
     description: 'A route that had paused itself calls again.',
-    example: { route: 'book_order' },
+    example: { route: 'book_order', consumer: 'route:book_order' },
   },
   'integration.lane.blocked': {
     type: 'IntegrationLaneBlocked',
     description: 'An item that is dead or parked holds up those behind it in its lane.',
-    example: { route: 'book_order', lane: 'order-1', workId: FAILED.workId },
+    example: { route: 'book_order', workId: FAILED.workId, state: 'dead' },
   },
 } as const satisfies Readonly<Record<string, CanonicalKind>>
 
