@@ -81,17 +81,22 @@ async function askLine(session: Session, question: string): Promise<string> {
   }
 }
 
-/** Where the node wants to know why, and nobody said so, a person is asked; elsewhere its refusal stands. */
+/** Where the node wants to know why, and nobody said so, a person is asked; elsewhere the option is named that says it. */
 export async function postWithReason<Answer>(
   session: Session,
   path: string,
   body: Readonly<Record<string, unknown>>,
+  option: '--because' | '--reason',
 ): Promise<Answer> {
   try {
     return await session.api.post<Answer>(path, body)
   } catch (error) {
+    if (!(error instanceof CliError) || error.code !== 'reason_required') throw error
     const canAsk = session.stdin.isTTY === true && session.out.isTty && !session.isJson
-    if (!canAsk || !(error instanceof CliError) || error.code !== 'reason_required') throw error
+    if (!canAsk) {
+      const next = `Say why with ${option} "…"; it is kept.`
+      throw new CliError(error.message, { ending: error.ending, code: error.code, next })
+    }
     const reason = await askLine(session, 'Why? It is kept: ')
     if (reason === '') throw new CliError('nothing was changed')
     return session.api.post<Answer>(path, { ...body, reason })

@@ -196,6 +196,26 @@ describe('what is sent and shown', () => {
     expect((await run('unknowns')).stdout).toContain('work resolve --as done, dead-letters --with-key K:1')
   })
 
+  test('where a reason is needed and nobody can be asked, the option is named that says it', async () => {
+    const preview = {
+      items: [{ id: 'dlq_1', verdict: 'would-call', reason: '' }],
+      totals: {},
+      calls: {},
+      cost: [],
+    }
+    answer = () =>
+      (asked.at(-1)?.body ?? '').includes('dryRun')
+        ? { status: 200, body: JSON.stringify({ ...preview, matched: 1, isCapped: false }) }
+        : {
+            status: 400,
+            body: '{"title":"A reason is needed","code":"reason_required","next":"In `reason`."}',
+          }
+    const many = await run('replay dlq_1 -y')
+    expect([many.code, many.stderr]).toEqual([1, expect.stringContaining('Say why with --because')])
+    const one = await run('dead-letters replay dlq_1')
+    expect([one.code, one.stderr]).toEqual([1, expect.stringContaining('Say why with --reason')])
+  })
+
   test('a host that is closed is named with the time', async () => {
     const host = { name: 'erp.example', closedUntil: '2026-01-01T00:00:00.000Z' }
     const pace = {

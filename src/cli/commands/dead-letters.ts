@@ -204,6 +204,7 @@ async function act(
     session,
     `/v1/dead-letters/${encodeURIComponent(id)}/${verb}`,
     body,
+    '--reason',
   )
   session.show(answer, () => {
     const { workId, state } = answer as { readonly workId?: string; readonly state?: string }

@@ -119,6 +119,8 @@ async function replay(session: Session, { path, body, what, dryRun, isSaid }: Ch
   }
   if (!session.isJson) printPreview(session, preview)
   if (preview.items.length === 0) {
+    if (path === '/v1/dead-letters/replay')
+      out.note('Open ones are looked at; --state ready_to_replay takes those marked ready.')
     if (session.isJson) out.json({ replayId: null, accepted: 0 })
     return EXIT.ok.code
   }
@@ -127,6 +129,7 @@ async function replay(session: Session, { path, body, what, dryRun, isSaid }: Ch
     session,
     path,
     body,
+    '--because',
   )
   const ended = await watchReplay(session, replayId, accepted)
   session.show(ended, () => printReplay(session, ended))
@@ -325,6 +328,8 @@ function printReplay(session: Session, replay: Replay): void {
     ['replayed', `${replay.replayed} of ${replay.total}`],
     ['refused', replay.refused],
     ['by', replay.by],
+    ['because', replay.reason],
+    ['per second', replay.perSecond],
     ['began', out.time(replay.createdAt)],
     ['ended', replay.finishedAt === null ? null : out.time(replay.finishedAt)],
   ])
