@@ -1,7 +1,7 @@
 // What a route's settings about order, amount and pace mean, in words for people. What is left out in the document means the
 // default and is not told.
 
-import { formatDuration } from './time.ts'
+import { formatDuration } from './durations.ts'
 
 /** The parts of a route's document that its page tells of. */
 export interface RouteShape {

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
+import { formatDuration, formatDurationShort } from './durations.ts'
 import { definitionHref, sourceHref } from './links.ts'
-import { formatCause, formatDuration, formatDurationShort, formatNumber, formatRelative } from './time.ts'
+import { formatCause, formatNumber, formatRelative } from './time.ts'
 
 test.each([
   [0, '0'],

@@ -12,9 +12,10 @@ import {
 } from 'lucide-react'
 import { type ReactNode, useMemo, useState } from 'react'
 import { Link } from 'wouter'
+import { formatDuration, formatDurationShort } from '../lib/durations.ts'
 import { definitionHref } from '../lib/links.ts'
 import { makeCharts } from '../lib/stats.ts'
-import { formatCause, formatDuration, formatDurationShort, formatNumber } from '../lib/time.ts'
+import { formatCause, formatNumber } from '../lib/time.ts'
 import {
   useDeadLetterGroups,
   useDefinitions,

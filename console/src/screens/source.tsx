@@ -3,8 +3,9 @@
 
 import { Send } from 'lucide-react'
 import { Link, useLocation, useSearch } from 'wouter'
+import { formatDuration } from '../lib/durations.ts'
 import { reasonInWords, type SourceShape, secretsInWords, verifyInWords } from '../lib/source-words.ts'
-import { formatDuration, formatExact, formatNumber } from '../lib/time.ts'
+import { formatExact, formatNumber } from '../lib/time.ts'
 import { useCatalog, useDefinition, useKept, useMe, useRecentEvents, useRejections } from '../queries.ts'
 import type { DefinitionDetails } from '../types.ts'
 import { Yaml } from '../ui/code.tsx'
