@@ -4,9 +4,9 @@
 import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { Page } from 'playwright-core'
+import { startBilling } from '../test/support/billing.ts'
 import { launchBrowser, signedIn, visit } from '../test/support/browser.ts'
 import { buildDist, eventually, type NodeProcess, startNode } from '../test/support/node-process.ts'
-import { startBilling } from '../test/support/shop.ts'
 import { gatherBatch, holdLane, openCircuit, stockFlows } from '../test/support/stock.ts'
 import { makeWorkspace } from '../test/support/workspace.ts'
 

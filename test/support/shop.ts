@@ -1,9 +1,6 @@
-// A small shop for tests of the console: a source, routes, and a billing system on the loopback that does what the order's
-// number says: `bad-…` is refused, `lost-…` is done without an answer, `busy-…` is turned away, until it is healed.
+// A small shop for tests of the console: a source, routes, and a billing system (billing.ts) that does what the order's number says.
 
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { startBilling } from './billing.ts'
 import { buildDist, eventually, type NodeProcess, startNode } from './node-process.ts'
 import { makeWorkspace } from './workspace.ts'
 
@@ -64,45 +61,6 @@ name: welcome
 on: [shop.events.customer.created]
 do: { emit: shop.customer.welcomed, data: { id: "{{ payload.id }}" } }
 `
-
-export interface Billing extends AsyncDisposable {
-  readonly url: string
-  readonly invoices: readonly string[]
-  heal(): void
-}
-
-export async function startBilling(): Promise<Billing> {
-  const invoices: string[] = []
-  let isHealed = false
-  const billing = createServer(async (request, response) => {
-    const chunks: Buffer[] = []
-    for await (const chunk of request) chunks.push(chunk as Buffer)
-    const { reference, number } = JSON.parse(Buffer.concat(chunks).toString()) as {
-      reference: string
-      number: string
-    }
-    const answer = (status: number, body: object) =>
-      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
-    if (!isHealed && number.startsWith('bad-')) return answer(422, { error: 'the address is missing' })
-    if (!isHealed && number.startsWith('busy-')) return answer(503, { error: 'come back later' })
-    invoices.push(reference)
-    if (!isHealed && number.startsWith('lost-')) return request.socket.destroy()
-    return answer(201, { id: reference })
-  })
-  billing.listen(0, '127.0.0.1')
-  await once(billing, 'listening')
-  return {
-    url: `http://127.0.0.1:${(billing.address() as AddressInfo).port}`,
-    invoices,
-    heal: () => {
-      isHealed = true
-    },
-    async [Symbol.asyncDispose]() {
-      billing.closeAllConnections()
-      billing.close()
-    },
-  }
-}
 
 export interface ShopOptions {
   /** Definitions beside the shop's own. */

@@ -1,5 +1,5 @@
 // A warehouse beside the shop, for tests and pictures of what routes do about order, amount and pace: every route of it gets into
-// the state that is to be seen. Billing (shop.ts) answers by the number: `bad-…` is refused, `busy-…` turned away.
+// the state that is to be seen. Billing (billing.ts) answers by the number: `bad-…` is refused, `busy-…` turned away.
 
 import { eventually, type NodeProcess } from './node-process.ts'
 
