@@ -351,3 +351,20 @@ test('[RL1] a replay that cannot go on does not hold the others up', async () =>
   const { id } = await heard(world, node.engine.replays.begin(T, {}, { force: false }))
   expect(await finished(world, node, id)).toMatchObject({ state: 'done', replayed: 1 })
 })
+
+test('[RL1] letters of one lane are replayed in the order in which they died', async () => {
+  let isHealthy = false
+  const world = makeWorld(() => (isHealthy ? CREATED : answered(422)))
+  const ordered = { ...ROUTE, order: { by: 'payload.lane', onBlocked: 'skip' } } as const
+  const node = await world.node({ documents: [SOURCE, ordered] })
+  const names = ['a', 'b', 'c', 'd']
+  for (const order of names) await accept(world, node, { kind: 'paid', id: order, order, lane: 'one' })
+  await world.pass(5_000)
+  expect(await states(world)).toEqual(names.map(() => 'open'))
+  isHealthy = true
+  const before = world.calls.length
+  const { id } = await heard(world, node.engine.replays.begin(T, {}, { force: false }))
+  expect(await finished(world, node, id)).toMatchObject({ state: 'done', replayed: 4 })
+  const keys = world.calls.slice(before).map(({ request }) => request.headers['idempotency-key'])
+  expect(keys).toEqual(names.map((name) => `BOOK:${name}`))
+})

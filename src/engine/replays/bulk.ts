@@ -129,6 +129,9 @@ export function makeBulkReplays(
     return registry.route(tenant, row.consumer)?.document.rateLimit?.perMinute ?? null
   }
 
+  const isOrdered = (row: Row | string): boolean =>
+    typeof row !== 'string' && !('dedupKey' in row) && registry.route(row.tenant, row.consumer)?.lane != null
+
   /** What was put into the queue since this node was last seen to be level with its work. */
   let ahead = 0
   let behindAt = 0
@@ -157,7 +160,7 @@ export function makeBulkReplays(
     )
     const part =
       count === next.rows.length ? next : { rows: next.rows.slice(0, count), after: null, isLast: false }
-    const piece = await replayPiece({ commits, prepare }, tenant, stored, part, {
+    const piece = await replayPiece({ commits, prepare, isOrdered }, tenant, stored, part, {
       nextAt: nextPieceAt(time.now(), waitMs),
       finishedAt: time.now(),
     })

@@ -71,6 +71,8 @@ export async function replayPiece(
     readonly commits: Commits
     /** Throws AppError where it cannot be replayed. */
     prepare(replay: BulkReplay, row: Row): Promise<PreparedReplay>
+    /** Whether its work takes turns: then the ids of the items must come in order too. */
+    isOrdered(row: Row | RowId): boolean
   },
   tenant: TenantId,
   { replay, version }: StoredReplay,
@@ -78,12 +80,15 @@ export async function replayPiece(
   then: { readonly nextAt: number; readonly finishedAt: number },
 ): Promise<Piece | 'lost'> {
   const prepared: Prepared[] = []
-  for (let at = 0; at < rows.length; at += AT_ONCE) {
-    const some = rows.slice(at, at + AT_ONCE)
+  // The eldest first, as they came: of one lane they are done in the order in which they are added.
+  const inOrder = rows.toSorted((a, b) => (idOf(a) < idOf(b) ? -1 : 1))
+  const atOnce = rows.some((row) => deps.isOrdered(row)) ? 1 : AT_ONCE
+  for (let at = 0; at < inOrder.length; at += atOnce) {
+    const some = inOrder.slice(at, at + atOnce)
     prepared.push(...(await Promise.all(some.map((row) => prepareOne(deps, replay, row)))))
   }
   const last = rows.at(-1)
-  const lastId = last === undefined ? null : ((typeof last === 'string' ? last : last.id) as DeadLetterId)
+  const lastId = last === undefined ? null : (idOf(last) as DeadLetterId)
   const base: BulkReplay = {
     ...replay,
     nextAt: then.nextAt,
@@ -113,6 +118,10 @@ export async function replayPiece(
     good = good.filter((one) => one !== changed)
     refused = [...refused, { id: changed.id, code: 'conflict' }]
   }
+}
+
+function idOf(row: Row | RowId): RowId {
+  return typeof row === 'string' ? row : row.id
 }
 
 async function prepareOne(
