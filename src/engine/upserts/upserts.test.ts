@@ -294,6 +294,23 @@ describe('the search-then-create race', () => {
   })
 })
 
+test('[UP2] whoever was stopped in the look calls nothing on what it saw', async () => {
+  const vendor = makeVendor()
+  let open = false
+  const world = makeWorld((request) => (open ? vendor.serve(request) : null))
+  const node = await world.node({ documents: upserting() })
+  const id = await accept(world, node, order('v1'))
+  expect(methods(world)).toEqual(['GET'])
+  await world.pass(20_000)
+  open = true
+  world.calls[0]!.answer(vendor.serve(world.calls[0]!.request))
+  await world.pass()
+  expect(methods(world)).toEqual(['GET'])
+  await world.pass(60_000)
+  expect(methods(world)).toEqual(['GET', 'GET', 'POST'])
+  expect(await workOf(world, id)).toMatchObject({ state: 'done' })
+})
+
 describe('an upsert that nobody answered', () => {
   test('[UP3] a vendor that creates and drops the answer has one object after the find', async () => {
     const vendor = makeVendor(({ method }) => method === 'POST')

@@ -70,6 +70,7 @@ export function makeUpserts(
   }
 
   const perform = async (call: Call, action: UpsertAction, scope: Scope): Promise<Performed> => {
+    const beganAt = clock.monotonic()
     const looked = await look(call, action, scope)
     if (!looked.ok) return looked.performed
     const { sought, outcome } = looked
@@ -88,6 +89,10 @@ export function makeUpserts(
     }
     if (needsPhases(action) && !(await notePhase(call, isFound ? 'update' : 'create'))) {
       return { outcome, verdict: { ...UNREADABLE, class: 'transient' }, error: 'the item was taken away' }
+    }
+    // Whoever takes over reckons with a look that takes its time, and not with a process that was stopped in it.
+    if (clock.monotonic() - beganAt > action.timeoutMs + LOOK_MARGIN_MS) {
+      return { outcome, verdict: { ...UNREADABLE, class: 'transient' }, error: 'the look took too long' }
     }
     const answer = await send(call, request, action.timeoutMs)
     const verdict = decisions.classifyCall(factsOf(answer, clock.now()), next.policy)
@@ -141,6 +146,8 @@ interface Failed {
   readonly performed: Performed
 }
 
+/** The lease is longer than both calls by more than this. */
+const LOOK_MARGIN_MS = 250
 const READ = { idempotent: true, classify: {} }
 const UNREADABLE = { as: 'failed', class: 'validation', effect: 'none', retryAfterMs: null } as const
 
