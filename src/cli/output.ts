@@ -127,6 +127,7 @@ const WARNING = new Set([
   'would-differ',
   'would-wait',
   'would-match',
+  'gave-way',
   'update',
 ])
 

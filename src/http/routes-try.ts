@@ -252,6 +252,8 @@ export function addTryRoutes(
                     verdict: oneOf([
                       'matched',
                       'would-match',
+                      'gave-way',
+                      'ambiguous',
                       'subject',
                       'condition',
                       'error',

@@ -218,6 +218,8 @@ function EnvelopeFacts({ event }: { readonly event: EventDetail }) {
 const VERDICTS = {
   matched: ['green', 'matched'],
   'would-match': ['amber', 'would match now; not in force when the event came'],
+  'gave-way': ['grey', 'gives way to another that says fanOut: first'],
+  ambiguous: ['red', 'not the only one, and fanOut: one is said: nobody runs'],
   subject: ['grey', 'other subject'],
   condition: ['amber', 'condition does not hold'],
   error: ['red', 'condition failed'],
@@ -240,7 +242,17 @@ function Explain({ id }: { readonly id: string }) {
       </Empty>
     )
   }
-  const order = ['kept', 'unmatchable', 'matched', 'would-match', 'error', 'condition', 'subject']
+  const order = [
+    'kept',
+    'unmatchable',
+    'matched',
+    'ambiguous',
+    'would-match',
+    'gave-way',
+    'error',
+    'condition',
+    'subject',
+  ]
   const sorted = [...data.consumers].sort((a, b) => order.indexOf(a.verdict) - order.indexOf(b.verdict))
   return (
     <ul className="explain">

@@ -194,6 +194,8 @@ export type Reason = Answer<'explainEvent'>['consumers'][number]['why'][number]
 const VERDICTS: Readonly<Record<string, string>> = {
   matched: 'matched',
   'would-match': 'would match now; it was not in force when the event was accepted',
+  'gave-way': 'gives way: another route that says `fanOut: first` is written before it',
+  ambiguous: 'wants it, as others do, and one of them says `fanOut: one`: nobody runs',
   subject: 'its subjects do not fit',
   condition: 'its condition does not hold',
   error: 'its condition failed',

@@ -215,6 +215,28 @@ describe('explain', () => {
     ])
   })
 
+  test('[TR12] what fanOut keeps from running is told as that', async () => {
+    const route = (name: string, fanOut: 'first' | 'one', where: string): RouteDocument => ({
+      ...ROUTE,
+      name,
+      fanOut,
+      where,
+      key: null,
+    })
+    const { world, node, inspect } = await start([
+      route('a', 'first', 'true'),
+      route('b', 'first', 'true'),
+      route('c', 'one', "payload.order == 'o2'"),
+    ])
+    const told = async (order: string) => {
+      const eventId = await accept(world, node, { kind: 'paid', id: order, order })
+      const { consumers } = await inspect.explain(DEFAULT_TENANT, eventId)
+      return consumers.map(({ verdict }) => verdict)
+    }
+    expect(await told('o1')).toEqual(['matched', 'gave-way', 'condition'])
+    expect(await told('o2')).toEqual(['unmatchable', 'ambiguous', 'ambiguous', 'ambiguous'])
+  })
+
   test('[TR7] says who matched, who did not, and why', async () => {
     const off: RouteDocument = { ...ROUTE, name: 'off', status: 'disabled', key: null }
     const deaf: RouteDocument = { ...ROUTE, name: 'deaf', on: ['other.>'] }

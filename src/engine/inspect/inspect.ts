@@ -15,7 +15,14 @@ import {
 } from '../../core/expression/index.ts'
 import type { EventId, TenantId, WorkId } from '../../core/ids/index.ts'
 import { type JsonValue, stringifyJson } from '../../core/json/index.ts'
-import { callScope, compileRoute, itemScope, type Route, type Vars } from '../../core/route/index.ts'
+import {
+  callScope,
+  chooseRoutes,
+  compileRoute,
+  itemScope,
+  type Route,
+  type Vars,
+} from '../../core/route/index.ts'
 import { HIDDEN } from '../../core/sensitive/index.ts'
 import { matchesPattern, parseSubject } from '../../core/subject/index.ts'
 import type { Instant } from '../../core/time/index.ts'
@@ -64,8 +71,20 @@ export interface ExplainedConsumer {
   /** `source`: the event itself waits to be matched, or could not be. */
   readonly kind: 'route' | 'source'
   readonly name: string
-  /** `would-match`: it wants the event now, and was not in force when that was accepted: it has no work of it. */
-  readonly verdict: 'matched' | 'would-match' | 'subject' | 'condition' | 'error' | 'kept' | 'unmatchable'
+  /**
+   * `would-match`: it wants the event now, and was not in force when that was accepted: it has no work of it. By `fanOut`:
+   * `gave-way`, another that says `first` runs in its place; `ambiguous`, one that says `one` is not alone, and nobody runs.
+   */
+  readonly verdict:
+    | 'matched'
+    | 'would-match'
+    | 'gave-way'
+    | 'ambiguous'
+    | 'subject'
+    | 'condition'
+    | 'error'
+    | 'kept'
+    | 'unmatchable'
   /** `gone`: it has work and is no longer defined. */
   readonly status: DefinitionStatus | 'gone'
   readonly patterns: readonly string[]
@@ -189,15 +208,24 @@ export function makeInspect(deps: {
       const routed = items.filter(({ kind }) => kind === 'route')
       const work = new Map(routed.map((one) => [one.consumer, one.id]))
       const intake = items.findLast(({ kind }) => kind === 'intake')
-      const consumers = registry.routes(tenant).map((route): ExplainedConsumer => {
+      const routes = registry.routes(tenant)
+      const verdicts = new Map(
+        routes
+          .filter((route) => fits(route, event.subject))
+          .map((route) => [route, verdictOf(route, scope)] as const),
+      )
+      const chosen = chooseRoutes([...verdicts].flatMap(([route, is]) => (is === 'condition' ? [] : [route])))
+      const without = (route: Route) =>
+        !chosen.ok ? 'ambiguous' : chosen.routes.includes(route) ? 'would-match' : 'gave-way'
+      const consumers = routes.map((route): ExplainedConsumer => {
         const workId = work.get(route.consumer) ?? null
         work.delete(route.consumer)
         const { name, on: patterns, where } = route.document
         const base = { kind: 'route', name, status: route.status, patterns, workId } as const
-        if (!fits(route, event.subject)) return { ...base, verdict: 'subject', why: [] }
+        const verdict = verdicts.get(route)
+        if (verdict === undefined) return { ...base, verdict: 'subject', why: [] }
         const why = where === null ? [] : explainCondition(where, scope, shown)
-        const verdict = verdictOf(route, scope)
-        return { ...base, verdict: verdict === 'matched' && workId === null ? 'would-match' : verdict, why }
+        return { ...base, verdict: verdict === 'matched' && workId === null ? without(route) : verdict, why }
       })
       const gone = [...work].map(([consumer, workId]): ExplainedConsumer => {
         const name = consumer.slice(consumer.indexOf(':') + 1)

@@ -838,7 +838,7 @@ export interface Operations {
       readonly consumers: readonly ({
         readonly kind: string
         readonly name: string
-        readonly verdict: 'matched' | 'would-match' | 'subject' | 'condition' | 'error' | 'kept' | 'unmatchable'
+        readonly verdict: 'matched' | 'would-match' | 'gave-way' | 'ambiguous' | 'subject' | 'condition' | 'error' | 'kept' | 'unmatchable'
         readonly status: 'active' | 'paused' | 'disabled' | 'gone'
         readonly patterns: readonly string[]
         readonly why: readonly ({
