@@ -18,6 +18,7 @@ import type { StoreTime } from '../store-time.ts'
 import type { Witness } from '../witness.ts'
 import { makeEnds, roundAfter } from './ends.ts'
 import type { Pace } from './hooks.ts'
+import { makeKnown } from './known.ts'
 import { makeSend } from './send.ts'
 
 export interface Effects {
@@ -44,6 +45,7 @@ export function makeEffects(
   const { store, http, commits, time, decisions } = deps
   const ends = makeEnds(deps)
   const reserveAndSend = makeSend({ ...deps, ends }, config)
+  const known = makeKnown()
 
   /** Until the item is out of our hands: one that stays leased and is not run would be lost for as long as we live. */
   const inRounds = async (
@@ -77,6 +79,7 @@ export function makeEffects(
       case 'reserve':
         return reserveAndSend(call, entry)
       case 'hit':
+        known.note(entry)
         return ends.finishKnown(call, entry, step.own)
       case 'believe':
         return ends.finishProved(call, entry, 'acknowledged', acknowledgedRef(entry))
@@ -150,7 +153,8 @@ export function makeEffects(
     /** Steps through what the ledger says until the item is settled or put back. */
     async run(call) {
       const { item, key } = call
-      const entry = isFresh(item) ? null : await store.forTenant(item.work.tenant).ledger(key)
+      const { tenant } = item.work
+      const entry = isFresh(item) ? known.find(tenant, key) : await store.forTenant(tenant).ledger(key)
       await inRounds(call, entry, (found) =>
         // What is known to be there is told, however late.
         time.now() >= item.work.expiresAt && !isProved(found, item.work.generation)

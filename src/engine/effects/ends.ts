@@ -47,8 +47,6 @@ const EXHAUSTED = {
   crash_loop: 'the node stopped each time while this item ran alone',
 } as const
 
-const NOTHING = { guards: [], writes: [] } as const
-
 /** A decision that a guard refused is made again, on what was found. */
 export function roundAfter(settlement: Settlement): Round {
   if (settlement.ok || settlement.why === 'stale') return 'finished'
@@ -167,7 +165,9 @@ export function makeEnds(deps: {
     carryOut,
     stepAside,
     exhausted,
-    finishKnown: (call, entry, own) => endKnown(call, entry, own, NOTHING),
+    // Guarded, for it may be remembered only: then what is found in its place is looked at.
+    finishKnown: (call, entry, own) =>
+      endKnown(call, entry, own, { guards: [ledgerGuard(entry)], writes: [] }),
     finishProved: (call, entry, proof, effectRef) =>
       endKnown(call, { ...entry, effectRef }, entry.work === call.item.work.id, {
         guards: [ledgerGuard(entry)],

@@ -150,6 +150,36 @@ describe('a dedupe hit', () => {
     expect(commits).toEqual([['event.append', 'work.add'], ['work.settle']])
     expect(await world.reads.ledger(KEY)).toMatchObject({ state: 'done', result: expect.any(String) })
   })
+
+  test('[GE5] one that the node has seen before asks for no reserve', async () => {
+    const world = makeWorld(() => CREATED)
+    const node = await world.node()
+    await accept(world, node)
+    await accept(world, node, { kind: 'paid', id: 'd2', order: 'o1' })
+    const asked: string[][] = []
+    node.faults.commit = (commit, pass) => {
+      asked.push(commit.writes.map(({ w }) => w))
+      return pass()
+    }
+    const third = await accept(world, node, { kind: 'paid', id: 'd3', order: 'o1' })
+    expect(await workOf(world, third)).toMatchObject({ state: 'skipped', effectRef: 'v1' })
+    expect(asked).toEqual([['event.append', 'work.add'], ['work.settle']])
+  })
+
+  test('[GE5] what the node has seen is believed only while the ledger says so', async () => {
+    let calls = 0
+    const world = makeWorld(() => {
+      calls += 1
+      return { ...CREATED, body: `{"id":"v${calls}"}` }
+    })
+    const node = await world.node()
+    const eventId = await accept(world, node)
+    await accept(world, node, { kind: 'paid', id: 'd2', order: 'o1' })
+    await repeat(world, node, eventId, 2)
+    const third = await accept(world, node, { kind: 'paid', id: 'd3', order: 'o1' })
+    expect(await workOf(world, third)).toMatchObject({ state: 'skipped', effectRef: 'v2' })
+    expect(calls).toBe(2)
+  })
 })
 
 test('[GE6] a vendor that drops the answer has one effect after a probe', async () => {
