@@ -9,7 +9,7 @@ import type { Guard, Write } from '../ports/store.ts'
 import type { Item } from './item.ts'
 
 /** What a decision is about; `owner` is needed only to hold it by a lease. */
-export type Held = Pick<Item, 'work' | 'event'>
+export type Held = Pick<Item, 'work' | 'event' | 'letter'>
 
 /** What every decision says of the item. */
 export interface DecisionBase {

@@ -20,7 +20,7 @@ import type { FunctionEnds } from './function-end.ts'
 import { FunctionRun, type FunctionTools } from './function-run.ts'
 import type { Lease } from './lease.ts'
 import { lineOf } from './lines.ts'
-import { countersOf, type InternalCall, isFresh, ledgerGuard, newEntry } from './outcome.ts'
+import { countersOf, type InternalCall, isFirstRun, isFresh, ledgerGuard, newEntry } from './outcome.ts'
 import type { EventPlan } from './plan.ts'
 import { scrubOf, sealResult } from './sensitive.ts'
 import type { Settlement, Settler } from './settle.ts'
@@ -237,7 +237,7 @@ export function makeInternalActions(
       const ran = code.run(action.codeHash, action.name, action.input(call.scope), run)
       outcome = ran instanceof Promise || run.open > 0 ? await untilOver(run, ran) : ran
       run.isOver = true
-      if (run.obstacles !== null || !isFresh(call.item)) {
+      if (run.obstacles !== null || !isFirstRun(call.item)) {
         if (await ends.endStopped(run, outcome)) return
       }
       await endAsSaid(run, outcome, startedAt)

@@ -1,5 +1,6 @@
 // A work item in this node's hands, with what it needs to run.
 
+import type { DeadLetter } from '../core/dead-letter/index.ts'
 import type { StoredEvent } from '../core/event/index.ts'
 import type { Incarnation } from '../core/ids/index.ts'
 import type { JsonValue } from '../core/json/index.ts'
@@ -16,6 +17,8 @@ export interface Item {
   /** Parsed when first asked for; the accepting node has it already. */
   payload(): JsonValue
   header(): JsonValue
+  /** The dead letter that it replays, as it was when it began to run: whoever ends it guards its version. */
+  readonly letter?: DeadLetter
 }
 
 export function makeItem(

@@ -27,8 +27,13 @@ export function reserveGuard({ work }: Item, key: string): Guard {
  * Nobody can have acted on it before: the ledger need not be asked first. A person's word takes the counters back to nothing,
  * and leaves the key.
  */
-export function isFresh({ work }: Item): boolean {
-  return work.attempts === 0 && work.waits === 0 && work.key === null && !work.alone && work.replayOf === null
+export function isFresh(item: Item): boolean {
+  return item.work.replayOf === null && isFirstRun(item)
+}
+
+/** Nobody has run this very item before: nothing can be held in its name. */
+export function isFirstRun({ work }: Item): boolean {
+  return work.attempts === 0 && work.waits === 0 && work.key === null && !work.alone
 }
 
 export function unreservedGuard(key: string): Guard {

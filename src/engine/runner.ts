@@ -94,16 +94,21 @@ export function makeRunner(
   }
 
   /** A replay keeps the key that its dead letter or its event had, whatever the formula in force says: it is the same effect. */
-  const keyOfReplayed = async ({ work }: Item, scope: Scope): Promise<string | null> => {
+  const keyOfReplayed = async ({ work, letter }: Item, scope: Scope): Promise<string | null> => {
     if (work.replayOf === null) return null
-    const reads = deps.store.forTenant(work.tenant)
-    const id = letterOf(work)
-    if (id !== null) return (await reads.deadLetter(id))?.key ?? null
-    const items = await reads.workOfEvent(work.eventId)
+    if (letterOf(work) !== null) return letter?.key ?? null
+    const items = await deps.store.forTenant(work.tenant).workOfEvent(work.eventId)
     const isEarlier = (one: WorkRow) =>
       one.consumer === work.consumer && one.element === work.element && byAge(one, work) < 0
     const before = items.filter(isEarlier)
     return findEarlierKey(registry, scope, before)
+  }
+
+  /** What it replays is read once: its key says what the effect is, its end is the letter's. */
+  const withLetter = async (item: Item): Promise<Item> => {
+    const id = letterOf(item.work)
+    const letter = id === null ? null : await deps.store.forTenant(item.work.tenant).deadLetter(id)
+    return letter === null ? item : { ...item, letter }
   }
 
   /** Its time begins with its first try. What runs at its birth has all of it anyway. */
@@ -116,7 +121,8 @@ export function makeRunner(
   }
 
   const runRoute = async (claimed: Item, route: Route): Promise<void> => {
-    const item = begin(claimed, route)
+    const begun = begin(claimed, route)
+    const item = begun.work.replayOf === null ? begun : await withLetter(begun)
     let key: string | null = null
     try {
       if (item.work.kind === 'batch') {

@@ -9,7 +9,7 @@ import {
 import { assert } from '../core/errors/index.ts'
 import type { NewEvent } from '../core/event/index.ts'
 import { type FailureClass, failureId } from '../core/failure/index.ts'
-import type { Ids } from '../core/ids/index.ts'
+import type { DeadLetterId, Ids } from '../core/ids/index.ts'
 import type { Route } from '../core/route/index.ts'
 import { type Counters, isUntried, letterOf } from '../core/work/index.ts'
 import type { CommitResult, Found, Guard, Store, Write } from '../ports/store.ts'
@@ -56,14 +56,23 @@ export function makeSettler(deps: {
 }): Settler {
   const { store, commits, ids, failures } = deps
 
-  const partsOf = async (held: Held, route: Route | null, decision: Decision): Promise<Parts> => {
+  /** As the item knows it, at first: its version is guarded, and one that has moved on is looked at. */
+  const letterFor = async (held: Held, id: DeadLetterId, isFirst: boolean): Promise<DeadLetter | null> =>
+    isFirst && held.letter?.state === 'replaying'
+      ? held.letter
+      : commits.stubbornly(() => store.forTenant(held.work.tenant).deadLetter(id))
+
+  const partsOf = async (
+    held: Held,
+    route: Route | null,
+    decision: Decision,
+    isFirst: boolean,
+  ): Promise<Parts> => {
     const letterId = letterOf(held.work)
     const isConcerned = concerns(held, decision)
     const ends = decision.to !== 'again' && decision.to !== 'parked'
     const letter =
-      letterId === null || !(ends || isConcerned)
-        ? null
-        : await commits.stubbornly(() => store.forTenant(held.work.tenant).deadLetter(letterId))
+      letterId === null || !(ends || isConcerned) ? null : await letterFor(held, letterId, isFirst)
     const letterChange = changeLetter(held, route, decision, ends ? letter : null, ids)
     const { writes, plans } = isConcerned
       ? await failures.change(held, route, decision, letter)
@@ -95,8 +104,8 @@ export function makeSettler(deps: {
       ),
     ]
     for (let race = 0; race < VERSION_RACES_MAX; race += 1) {
-      const parts = [await partsOf(held, route, decision)]
-      for (const one of others) parts.push(await partsOf(one.held, one.route, one.decision))
+      const parts = [await partsOf(held, route, decision, race === 0)]
+      for (const one of others) parts.push(await partsOf(one.held, one.route, one.decision, race === 0))
       const guards = [hold, ...own, ...parts.flatMap((one) => one.guards)]
       const writes = parts.length === 1 ? (parts[0] as Parts).writes : parts.flatMap((one) => one.writes)
       let result: CommitResult | null = null

@@ -2,8 +2,11 @@
 
 import type { MessagePort } from 'node:worker_threads'
 import { openForReading } from './connection.ts'
+import { answerAll } from './look-ups.ts'
 import { makeReads, type ReadName } from './reads.ts'
 import { serve, type ThreadData } from './thread.ts'
+
+type Asked = [Exclude<ReadName, 'ledger' | 'ledgerHistory'>, ...unknown[]]
 
 export function runReader(port: MessagePort, { file }: ThreadData): void {
   serve(port, () => {
@@ -11,17 +14,20 @@ export function runReader(port: MessagePort, { file }: ThreadData): void {
     const reads = makeReads(db)
     const begin = db.prepare('BEGIN')
     const commit = db.prepare('COMMIT')
+    const read = ([name, ...args]: Asked) => (reads[name] as (...args: unknown[]) => unknown)(...args)
+    /** One snapshot per read, also for those of several statements. */
+    const inSnapshot = <T>(work: () => T): T => {
+      begin.run()
+      try {
+        return work()
+      } finally {
+        commit.run()
+      }
+    }
     return {
       calls: {
-        // One snapshot per read, also for those of several statements.
-        read: ([name, ...args]: [Exclude<ReadName, 'ledger' | 'ledgerHistory'>, ...unknown[]]) => {
-          begin.run()
-          try {
-            return (reads[name] as (...args: unknown[]) => unknown)(...args)
-          } finally {
-            commit.run()
-          }
-        },
+        read: (asked: Asked) => inSnapshot(() => read(asked)),
+        lookUp: (all: readonly Asked[]) => inSnapshot(() => answerAll(all, read)),
       },
       close: () => db.close(),
     }

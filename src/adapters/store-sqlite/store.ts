@@ -11,6 +11,7 @@ import { StoreError } from '../../ports/store.ts'
 import { type Ask, makeSystemReads, makeTenantReads } from './ask.ts'
 import { makeCheckpoints } from './checkpoints.ts'
 import type { CommitOutcome } from './executor.ts'
+import { gatherLookUps } from './look-ups.ts'
 import { decodeOutcomes, encodeCommits, type Flat } from './protocol.ts'
 import { isScan } from './scans.ts'
 import { openThread, type Thread } from './thread.ts'
@@ -74,9 +75,13 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
   }
   const ask: Ask = async (name, ...args) => {
     assertOpen()
-    if (name === 'ledger' || name === 'ledgerHistory') return await writer.call(name, args)
-    return await (await openReader(isScan(name, args) ? 'scanner' : 'reader')).call('read', [name, ...args])
+    if (name === 'ledger') return (await askLedger(args)) as never
+    if (name === 'ledgerHistory') return await writer.call(name, args)
+    if (!isScan(name, args)) return (await lookUp([name, ...args])) as never
+    return await (await openReader('scanner')).call('read', [name, ...args])
   }
+  const askLedger = gatherLookUps((all) => writer.call('ledger', all))
+  const lookUp = gatherLookUps(async (all) => (await openReader('reader')).call('lookUp', all))
   /** A reader that could not start or broke is opened anew: it holds nothing that could be lost. */
   const openReader = (role: Reader): Promise<Thread> => {
     const known = readers.get(role)

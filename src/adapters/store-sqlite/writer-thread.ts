@@ -9,6 +9,7 @@ import type { ClaimRequest } from '../../ports/store.ts'
 import { openForWriting } from './connection.ts'
 import { makeExecutor } from './executor.ts'
 import { takeLock } from './lock.ts'
+import { answerAll } from './look-ups.ts'
 import { migrate } from './migrate.ts'
 import { decodeCommits, encodeOutcomes, type Flat } from './protocol.ts'
 import { makeSteadyClock } from './steady-clock.ts'
@@ -34,7 +35,8 @@ export function runWriter(port: MessagePort, { file, clock }: ThreadData): void 
         renew: ([owner, ttlMs]: [Incarnation, number]) => executor.renew(now(), owner, ttlMs),
         reclaim: (limit: number) => executor.reclaim(now(), limit),
         prune: (request: PruneRequest) => executor.prune(now(), request),
-        ledger: ([tenant, key]: [TenantId, string]) => executor.ledger(tenant, key),
+        ledger: (all: readonly [TenantId, string][]) =>
+          answerAll(all, ([tenant, key]) => executor.ledger(tenant, key)),
         ledgerHistory: ([tenant, key]: [TenantId, string]) => executor.ledgerHistory(tenant, key),
         checkpoint: () => db.prepare('PRAGMA wal_checkpoint(PASSIVE)').get(),
       },

@@ -92,9 +92,9 @@ export function makeFailures(
     async change(held, route, decision, letter) {
       const { work, event } = held
       const id = letter?.failureId ?? failureId(work.id)
-      const known = hasFailed(work)
-        ? await commits.stubbornly(() => store.forTenant(work.tenant).failure(id))
-        : null
+      // A replay that has not failed itself goes on with the failure of its letter; one from before they were kept has none.
+      const isKept = work.class !== null || (letter !== null && letter.failureId !== null)
+      const known = isKept ? await commits.stubbornly(() => store.forTenant(work.tenant).failure(id)) : null
       const happened = eventOf(held, decision)
       if (happened === null) return NO_FAILURE_CHANGE
       const isOver = happened.type === 'succeeded' || happened.type === 'closed'
