@@ -34,8 +34,13 @@ export interface Claims {
 }
 
 const CLAIM_MAX = 64
+/** Behind with its work, a node waits so long for more slots while most are taken: one claim for many costs one flush. */
+const GATHER_MS = 5
+const GATHER_SHARE = 4
 /** How often the store is asked for work of consumers that are no longer defined. */
 const LEFTOVERS_EVERY_MS = 30_000
+/** From so many consumers on, the store is asked first which of them have work. */
+const MANY = 64
 
 interface Consumer {
   readonly tenant: TenantId
@@ -111,7 +116,21 @@ export function makeClaims(
 
   const isUnknown = ({ tenant, consumer }: Consumer) => !registry.knows(tenant, consumer)
 
+  /**
+   * Where many are defined, most have nothing to do: the store says who has, and the others are not asked. A drain is asked
+   * all the same, for its cycle ends by that.
+   */
+  const findBusy = async (): Promise<readonly Consumer[]> => {
+    const ready = await store.system('recovery').readyConsumers()
+    leftovers = ready.filter(isUnknown)
+    leftoversAt = clock.monotonic()
+    const names = new Set(ready.map(({ tenant, consumer }) => nameOf(tenant, consumer)))
+    const isBusy = ({ tenant, consumer }: Consumer) => names.has(nameOf(tenant, consumer))
+    return [...ready.filter((one) => !isUnknown(one)), ...registry.drained().filter((one) => !isBusy(one))]
+  }
+
   const findConsumers = async (): Promise<readonly Consumer[]> => {
+    const busy = registry.consumers().length > MANY ? await findBusy() : null
     if (clock.monotonic() - leftoversAt >= LEFTOVERS_EVERY_MS) {
       leftoversAt = clock.monotonic()
       leftovers = (await store.system('recovery').readyConsumers()).filter(isUnknown)
@@ -119,7 +138,9 @@ export function makeClaims(
     // One that another node defined meanwhile is no leftover: it may be paused.
     const tenants = new Set(leftovers.filter(isUnknown).map(({ tenant }) => tenant))
     for (const tenant of tenants) await deps.refresh(tenant)
-    const active = registry.consumers().filter((consumer) => !consumer.paused)
+    const active =
+      busy?.filter(({ tenant, consumer }) => !registry.isHeld(tenant, consumer)) ??
+      registry.consumers().filter(({ paused }) => !paused)
     return [...active, ...leftovers.filter(isUnknown)]
   }
 
@@ -261,11 +282,15 @@ export function makeClaims(
     pool.start(item)
   }
 
+  /** How long to wait for more slots before those that are free are filled. */
+  const gatherMs = () =>
+    pool.free() >= Math.min(CLAIM_MAX, Math.ceil(config.concurrency / GATHER_SHARE)) ? 0 : GATHER_MS
+
   const sleepFor = ({ nextDueAt, now }: ClaimResult): number => {
     // Who took all that it might is not asked the next time: then it is seen when the others are due.
     if (left === 'paced') return 0
     if (nextDueAt === null || nextDueAt <= now)
-      return left === 'no-slot' && pool.free() > 0 ? 0 : config.pollMs
+      return left === 'no-slot' && pool.free() > 0 ? gatherMs() : config.pollMs
     return Math.min(config.pollMs, nextDueAt - now)
   }
 
@@ -287,7 +312,8 @@ export function makeClaims(
       const isMore = item !== null && pace.finished(item)
       const isSated = item !== null && sated.has(item.work.tenant)
       const isAlone = left === 'runs-alone' && item?.work.alone === true
-      if (left === 'no-slot' || isAlone || isMore || isSated) schedule(0)
+      if (isAlone || isMore || isSated) schedule(0)
+      else if (left === 'no-slot') schedule(gatherMs())
     },
     async stop() {
       stopped = true

@@ -46,6 +46,8 @@ export interface Registry {
   /** The very version, in force or not. */
   pinned(tenant: TenantId, hash: string): Promise<Route | null>
   consumers(): readonly { readonly tenant: TenantId; readonly consumer: string; readonly paused: boolean }[]
+  /** Those of routes that work in cycles. */
+  drained(): readonly { readonly tenant: TenantId; readonly consumer: string }[]
   /** Whether `consumers` tells of it. */
   knows(tenant: TenantId, consumer: string): boolean
   /** Whether it is defined and its work waits: it is paused or disabled. */
@@ -61,6 +63,7 @@ export function makeRegistry(deps: { readonly store: Store }): Registry {
   const bundles = new Map<string, Bundle>()
   const pinned = new Map<string, Route>()
   let consumers: ReturnType<Registry['consumers']> = []
+  let drained: ReturnType<Registry['drained']> = []
 
   const remember = (tenant: TenantId, route: Route) => {
     if (pinned.size >= PINNED_MAX) pinned.delete(pinned.keys().next().value as string)
@@ -94,6 +97,9 @@ export function makeRegistry(deps: { readonly store: Store }): Registry {
           })),
         ]
       })
+      drained = consumers.filter(
+        ({ tenant, consumer }) => bundles.get(tenant)?.routes.get(consumer)?.document.drain !== undefined,
+      )
     },
     isTenant: (tenant) => bundles.has(tenant),
     tenants: () => [...bundles.keys()] as TenantId[],
@@ -113,6 +119,7 @@ export function makeRegistry(deps: { readonly store: Store }): Registry {
       return route
     },
     consumers: () => consumers,
+    drained: () => drained,
     knows: (tenant, consumer) => find(tenant, consumer) !== undefined,
     isHeld(tenant, consumer) {
       const found = find(tenant, consumer)

@@ -242,7 +242,15 @@ export function makeSystemReads(query: Query, snapshot: Snapshot, schema: string
     readyConsumers: () =>
       query(
         prepare(
-          `SELECT DISTINCT tenant, consumer FROM ${schema}.work WHERE state = 'ready' ORDER BY tenant, consumer`,
+          // From one consumer to the next by the index, so that a long backlog of one costs no more than a short one.
+          `WITH RECURSIVE found AS (
+             (SELECT tenant, consumer FROM ${schema}.work WHERE state = 'ready' ORDER BY tenant, consumer LIMIT 1)
+             UNION ALL
+             SELECT next.tenant, next.consumer FROM found CROSS JOIN LATERAL (
+               SELECT w.tenant, w.consumer FROM ${schema}.work AS w
+               WHERE w.state = 'ready' AND (w.tenant, w.consumer) > (found.tenant, found.consumer)
+               ORDER BY w.tenant, w.consumer LIMIT 1) AS next)
+           SELECT tenant, consumer FROM found ORDER BY tenant, consumer`,
         ),
       ),
     async tenants() {

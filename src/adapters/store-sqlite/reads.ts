@@ -385,17 +385,20 @@ export function makeReads(db: DatabaseSyncInstance): Omit<Reads, 'ledger' | 'led
       return counts
     },
     readyConsumers() {
-      // From one consumer to the next by the index, so that a long backlog of one costs no more than a short one.
-      const next = sql(
-        'SELECT tenant, consumer FROM work WHERE state = 2 AND (tenant, consumer) > (?, ?)' +
-          ' ORDER BY tenant, consumer LIMIT 1',
+      // From one consumer to the next by the index, so that a long backlog of one costs no more than a short one. One column
+      // at a time: a comparison of both at once would step over every row of the backlog.
+      const within = sql(
+        'SELECT tenant, consumer FROM work WHERE state = 2 AND tenant = ? AND consumer > ? ORDER BY consumer LIMIT 1',
+      )
+      const beyond = sql(
+        'SELECT tenant, consumer FROM work WHERE state = 2 AND tenant > ? ORDER BY tenant, consumer LIMIT 1',
       )
       const found: { tenant: TenantId; consumer: string }[] = []
       const names = tenantNames()
       for (
-        let row: Row | undefined = next.get(0, '');
+        let row: Row | undefined = beyond.get(0);
         row !== undefined;
-        row = next.get(row.tenant, row.consumer)
+        row = within.get(row.tenant, row.consumer) ?? beyond.get(row.tenant)
       ) {
         found.push({
           tenant: names.get(row.tenant) as TenantId,

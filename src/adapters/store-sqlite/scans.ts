@@ -5,13 +5,7 @@ import type { ReadName, Reads } from './reads.ts'
 
 type Lists = 'events' | 'workList' | 'deadLetters' | 'ledgerList' | 'failures'
 
-const SCANS: ReadonlySet<ReadName> = new Set([
-  'dump',
-  'deadLetterGroups',
-  'overview',
-  'workCounts',
-  'readyConsumers',
-])
+const SCANS: ReadonlySet<ReadName> = new Set(['dump', 'deadLetterGroups', 'overview', 'workCounts'])
 
 /** Whether a list is filtered by what no index holds. */
 const FILTERED: { readonly [Name in Lists]: (query: Parameters<Reads[Name]>[1]) => boolean } = {
