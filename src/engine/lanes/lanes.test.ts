@@ -268,6 +268,23 @@ describe('debounce', () => {
       expect(row).toMatchObject({ lastError: 'SUPERSEDED', effectRef: rows[2]?.id })
   })
 
+  test('[DB1] one whose node died in its call gives way to nobody: its outcome is looked at first', async () => {
+    const { world, node } = await worldOf(
+      { ...quiet, debounce: { by: 'payload.order', windowMs: 1_000, maxWaitMs: 5_000 } },
+      (_request, call) => (call === 1 ? null : CREATED),
+    )
+    const first = await accept(world, node, paid('o1'))
+    await world.pass(2_000)
+    expect(world.calls).toHaveLength(1)
+    const second = await accept(world, node, paid('o1'))
+    node.crash()
+    const debounced = { ...EXPORT, ...quiet, debounce: { ...debounce, windowMs: 1_000, maxWaitMs: 5_000 } }
+    await world.node({ documents: [SOURCE, debounced] })
+    await world.pass(120_000)
+    expect((await workOf(world, first)).state).toBe('parked')
+    expect((await workOf(world, second)).state).not.toBe('skipped')
+  })
+
   test('[DB1] with `keep: first` the eldest runs', async () => {
     const { world, node } = await worldOf(
       { ...quiet, debounce: { ...debounce, keep: 'first' } },

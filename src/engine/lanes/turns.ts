@@ -7,7 +7,7 @@ import type { Scope } from '../../core/expression/index.ts'
 import type { WorkId } from '../../core/ids/index.ts'
 import { gathers } from '../../core/lane/index.ts'
 import type { Route } from '../../core/route/index.ts'
-import { EMPTY_NOTE, isUntried, letterOf, type WorkRow } from '../../core/work/index.ts'
+import { EMPTY_NOTE, letterOf, type WorkRow } from '../../core/work/index.ts'
 import type { Guard, Write } from '../../ports/store.ts'
 import type { Commits } from '../commits.ts'
 import { type Decisions, SHORT_WAIT_MS } from '../decisions.ts'
@@ -48,12 +48,15 @@ export function makeTurns(
       lane.of(scope)
       return true
     }
+    const reads = store.forTenant(work.tenant)
+    // A crash in mid-call counts nothing: what may be under way is brought to its end, and gives way to nobody.
+    if (work.epoch > 1 && (await reads.ledgerOfWork(work.id)).length > 0) return true
     if (lane.debounce !== null && gathers(work) && letterOf(work) === null) {
       if (!(await gather(item, route, work.lane, lane.debounce))) return false
     }
-    if (!lane.skipsStale || lane.version === null || work.generation > 1 || !isUntried(work)) return true
+    if (!lane.skipsStale || lane.version === null || work.generation > 1 || work.attempts > 0) return true
     const version = lane.version(scope)
-    const done = version === null ? null : await store.forTenant(work.tenant).lane(work.consumer, work.lane)
+    const done = version === null ? null : await reads.lane(work.consumer, work.lane)
     if (!decisions.isStale(version, done?.version ?? null)) return true
     await skip(item, route, 'STALE_VERSION', 'its lane is past this version', ended('STALE', null))
     return false
