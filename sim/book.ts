@@ -84,6 +84,25 @@ export const COUNTED = [
   'promoted',
   'superseded',
   'stale',
+  'laned',
+  'elements',
+  'batches',
+  'batched',
+  'batchSplits',
+  'batchParked',
+  'memberRefused',
+  'created',
+  'updated',
+  'locked',
+  'generations',
+  'limited',
+  'circuitsOpened',
+  'bucketsClosed',
+  'drains',
+  'failures',
+  'escalations',
+  'canonical',
+  'heard',
 ] as const
 export type Counted = (typeof COUNTED)[number]
 export type Counts = Record<Counted, number>
@@ -123,8 +142,10 @@ export interface Gone {
 export interface Book {
   readonly works: Map<WorkId, WorkRow>
   readonly entries: Map<string, LedgerEntry>
-  /** By ledger key; without probes. */
+  /** By key as it was sent; without probes. */
   readonly sends: Map<string, Send[]>
+  /** Keys of the calls that a member shared with others, by its own as it was sent. */
+  readonly shared: Map<string, Set<string>>
   readonly releases: Map<string, Release[]>
   readonly reserves: Map<string, Reserve[]>
   /** Calls of an item since a person gave it all its attempts again. */
@@ -133,6 +154,8 @@ export interface Book {
   readonly words: Map<string, ('done' | 'released')[]>
   /** Times that an item was taken from the dead. */
   readonly lost: Map<WorkId, number>
+  /** Which lock the item of an upsert needs. */
+  readonly locks: Map<WorkId, string>
   readonly acknowledgements: Acknowledgement[]
   /** Sources that somebody has paused at some time. */
   readonly everPaused: Set<string>
@@ -157,11 +180,13 @@ export function makeBook(trace: (who: string, what: () => string) => void): Book
     works: new Map(),
     entries: new Map(),
     sends: new Map(),
+    shared: new Map(),
     releases: new Map(),
     reserves: new Map(),
     calls: new Map(),
     words: new Map(),
     lost: new Map(),
+    locks: new Map(),
     acknowledgements: [],
     everPaused: new Set(),
     dispatched: new Map(),

@@ -14,6 +14,7 @@ test('there are planted bugs for every rule', () => {
     'ES2',
     'ES4',
     'FL3',
+    'FL9',
     'IN20',
     'IN21',
     'N1',

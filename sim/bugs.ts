@@ -2,6 +2,7 @@
 // bounded number of seeds (sim/bugs.test.ts). A simulator that finds no planted bug proves nothing when it finds none.
 
 import { putWork } from '../src/adapters/store-memory/state.ts'
+import { isLockKey } from '../src/core/action/index.ts'
 import { outcomeOfError } from '../src/core/function/index.ts'
 import { DEFAULT_TENANT, type NodeId, type WorkId } from '../src/core/ids/index.ts'
 import { FINAL_WORK } from '../src/core/retention/index.ts'
@@ -45,11 +46,13 @@ const changing =
     withCommit(store, (commit) => store.commit(change(commit)))
 
 /** A guard that is left out holds always; the others keep their numbers. */
-const withoutGuard =
-  (kind: Commit['guards'][number]['g']) =>
+const withoutGuard = (kind: Commit['guards'][number]['g']) => withoutGuards(({ g }) => g === kind)
+
+const withoutGuards =
+  (isLeftOut: (guard: Commit['guards'][number]) => boolean) =>
   (store: Store): Store =>
     withCommit(store, async (commit) => {
-      const kept = commit.guards.flatMap(({ g }, index) => (g === kind ? [] : [index]))
+      const kept = commit.guards.flatMap((guard, index) => (isLeftOut(guard) ? [] : [index]))
       const result = await store.commit({ ...commit, guards: kept.map((index) => commit.guards[index]!) })
       return result.ok ? result : { ...result, guard: kept[result.guard]! }
     })
@@ -88,6 +91,15 @@ const pausing = (profile: Profile): Profile => ({ ...profile, controlEveryMs: 1_
 
 /** Most events are of what runs one after another. */
 const takingTurns = (profile: Profile): Profile => ({ ...profile, kinds: LANE_KINDS, messages: 30 })
+
+/** Nothing but what is called for together or by reference, of few vendors' faults. */
+const stocked = (profile: Profile): Profile => ({
+  ...profile,
+  kinds: { stocked: 1 },
+  messages: 20,
+  vendor: { ok: 60, slow: 20, rejected: 20 },
+  keepMs: 0,
+})
 
 /** Fires a slot of the schedule. */
 const isSlot = ({ writes }: Commit): boolean =>
@@ -904,6 +916,76 @@ export const BUGS: readonly Bug[] = [
     store: changing((commit) => ({
       ...commit,
       writes: commit.writes.filter((write) => write.w !== 'escalation.raise'),
+    })),
+  },
+  {
+    name: 'canonical-loop',
+    about: 'nobody sees that an item listens to the system itself: what fails of it is told again',
+    breaks: ['FL9'],
+    profile: (profile) => ({ ...profile, code: { throws: 100 }, vendor: { busy: 60, ok: 20 }, keepMs: 0 }),
+    store: (store) => ({
+      ...store,
+      async claim(request) {
+        const result = await store.claim(request)
+        const items = result.items.map(({ work, event }) =>
+          work.consumer === 'route:told'
+            ? { work, event: { ...event, source: 'shop', headers: '{}' } }
+            : { work, event },
+        )
+        return { ...result, items }
+      },
+    }),
+  },
+  {
+    name: 'batch-without-reserves',
+    about: 'those who share a call have no reserves of their own',
+    breaks: ['N3'],
+    profile: stocked,
+    store: changing((commit) => {
+      const isFreeze = commit.writes.some((write) => write.w === 'work.add' && write.work.kind === 'batch')
+      return isFreeze
+        ? { ...commit, writes: commit.writes.filter(({ w }) => w !== 'ledger.reserve') }
+        : commit
+    }),
+  },
+  {
+    name: 'split-loses-a-member',
+    about: 'of a batch that is cut in two one member goes into neither half',
+    breaks: ['N2', 'N12'],
+    profile: stocked,
+    store: changing((commit) => {
+      const isSplit = commit.writes.some(
+        (write) => write.w === 'work.settle' && write.note.lastError?.startsWith('SPLIT'),
+      )
+      const lost = commit.writes.find((write) => write.w === 'work.settle' && write.to === 'merged')
+      return isSplit ? { ...commit, writes: commit.writes.filter((write) => write !== lost) } : commit
+    }),
+  },
+  {
+    name: 'reference-not-locked',
+    about: 'two look for the same object at once, and both create it',
+    breaks: ['N3'],
+    profile: (profile) => ({ ...stocked(profile), faultsMs: 20_000, concurrency: 64 }),
+    store: (store) =>
+      withoutGuards((guard) => 'key' in guard && isLockKey(guard.key))(
+        changing((commit) => ({
+          ...commit,
+          writes: commit.writes.filter(
+            (write) =>
+              !('entry' in write && isLockKey(write.entry.key)) &&
+              !(write.w === 'ledger.settle' && isLockKey(write.key)),
+          ),
+        }))(store),
+      ),
+  },
+  {
+    name: 'lock-not-given-back',
+    about: 'an upsert that is over keeps its reference locked',
+    breaks: ['N2', 'N5', 'N12'],
+    profile: stocked,
+    store: changing((commit) => ({
+      ...commit,
+      writes: commit.writes.filter((write) => write.w !== 'ledger.settle' || !isLockKey(write.key)),
     })),
   },
   {

@@ -1,10 +1,11 @@
 // N1, N2 and N12: what must be true of the whole store, at an acknowledgement and when a run is over.
 
-import { isCanonicalSource } from '../src/core/canonical/index.ts'
+import { isLockKey } from '../src/core/action/index.ts'
 import { USUAL_CIRCUIT } from '../src/core/definition/index.ts'
 import type { StoredEvent } from '../src/core/event/index.ts'
 import { DEFAULT_TENANT } from '../src/core/ids/index.ts'
 import type { LedgerEntry } from '../src/core/ledger/index.ts'
+import { FINAL_WORK } from '../src/core/retention/index.ts'
 import { SECOND } from '../src/core/time/index.ts'
 import { letterOf, type WorkRow } from '../src/core/work/index.ts'
 import type { EngineConfig } from '../src/engine/index.ts'
@@ -26,11 +27,28 @@ const SETTLED = new Set(['done', 'skipped', 'merged', 'parked', 'dead', 'cancell
 
 /** Waits only for somebody whose outcome a person has to decide. */
 function isHeld(book: Book, row: WorkRow): boolean {
-  if (row.state !== 'ready' || row.key === null) return false
-  const entry = book.entries.get(row.key)
-  if (entry === undefined || entry.work === row.id) return false
+  if (row.state !== 'ready') return false
+  const held = [row.key, book.locks.get(row.id) ?? null]
+  return held.some((key) => key !== null && isHeldBy(book, row, key))
+}
+
+function isHeldBy(book: Book, row: WorkRow, key: string): boolean {
+  const entry = book.entries.get(key)
+  if (entry === undefined || entry.work === row.id || entry.state === 'released') return false
   const holder = book.works.get(entry.work)
-  return holder?.state === 'parked' || (holder?.state === 'cancelled' && entry.state === 'unknown')
+  return isWithPerson(book, holder, entry)
+}
+
+/** What becomes of the entry is for a person to say, who looks at its holder or at the batch that this is in. */
+function isWithPerson(book: Book, holder: WorkRow | undefined, entry: LedgerEntry): boolean {
+  if (holder?.state === 'merged' && holder.into !== null)
+    return book.works.get(holder.into)?.state === 'parked'
+  return holder?.state === 'parked' || (holder?.state === 'cancelled' && isInDoubt(book, holder, entry))
+}
+
+function isInDoubt(book: Book, { key }: WorkRow, entry: LedgerEntry): boolean {
+  const doubted = isLockKey(entry.key) && key !== null ? book.entries.get(key) : entry
+  return doubted?.state === 'unknown'
 }
 
 export function unsettled(book: Book): readonly WorkRow[] {
@@ -116,7 +134,7 @@ function checkEvents(book: Book, dump: StoreDump): void {
       book.violate('N1', `two events of ${name} within the window`)
     }
     byKey.set(name, event.receivedAt)
-    if (isCopy(event) || isCanonicalSource(event.source)) continue
+    if (isCopy(event)) continue
     checkMatched(book, dump, event)
   }
 }
@@ -166,6 +184,9 @@ function checkWork(book: Book, dump: StoreDump): void {
       if (emitted.length !== 1) book.violate('N2', `work ${short(row.id)} emitted ${emitted.length} events`)
     }
     if (isHeld(book, row)) book.counts.held += 1
+    const batch = row.state === 'merged' && row.into !== null ? rows.get(row.into) : undefined
+    if (row.state === 'merged' && (batch === undefined || FINAL_WORK.includes(batch.state)))
+      book.violate('N2', `work ${short(row.id)} is merged into a batch that is ${batch?.state ?? 'absent'}`)
   }
 }
 
@@ -192,7 +213,8 @@ function checkLetters(book: Book, dump: StoreDump): void {
   // An item has one letter; a replay of its event makes another item.
   const left = new Map(kept)
   for (const row of dump.work) {
-    if (letterOf(row) === null) left.set(nameOf(row), (left.get(nameOf(row)) ?? 0) - 1)
+    if (letterOf(row) === null && row.kind !== 'batch')
+      left.set(nameOf(row), (left.get(nameOf(row)) ?? 0) - 1)
   }
   for (const [name, count] of left) if (count > 0) book.violate('N2', `${name} has a dead letter too many`)
   for (const row of dump.work) {
@@ -218,9 +240,13 @@ function checkLedger(book: Book, dump: StoreDump): void {
   const works = new Map(dump.work.map((row) => [row.id, row]))
   for (const entry of dump.ledger) {
     const state = works.get(entry.work)?.state
-    if (entry.state === 'reserved' && (state === undefined || SETTLED.has(state))) {
+    const holder = book.works.get(entry.work)
+    const isPersons = holder !== undefined && (state === 'merged' || isLockKey(entry.key))
+    const isKept = isPersons && isWithPerson(book, holder, entry)
+    if (entry.state === 'reserved' && (state === undefined || SETTLED.has(state)) && !isKept) {
       book.violate('N2', `ledger ${entry.key} is reserved, but its work is ${state ?? 'absent'}`)
     }
+    if (isLockKey(entry.key)) continue
     if (isEffectKey(entry.key)) {
       // A function may go on after a call that had no effect; it may neither be done nor die over one in doubt.
       if (entry.state === 'unknown' && (state === 'done' || (state === 'dead' && !isHarmless(entry)))) {

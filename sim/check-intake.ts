@@ -1,7 +1,7 @@
 // N1 and N2 where an event is matched, at the door or later, IN20 and IN21: what an event is matched to, what its source
 // dispatches of it, under which keys its routes work, however often it is replayed, and what becomes of edited copies.
 
-import { isCanonicalSource } from '../src/core/canonical/index.ts'
+import { isLockKey } from '../src/core/action/index.ts'
 import type { StoredEvent } from '../src/core/event/index.ts'
 import { DEFAULT_TENANT, type EventId, type WorkId } from '../src/core/ids/index.ts'
 import type { NewLedgerEntry } from '../src/core/ledger/index.ts'
@@ -85,8 +85,6 @@ export function makeIntakeChecks({ book, data }: { readonly book: Book; readonly
 
   return {
     appended(commit, event) {
-      // What the system tells of itself is wanted by nobody here.
-      if (isCanonicalSource(event.source)) return
       if (event.source.startsWith('source:')) noteDispatched(event)
       const intake = commit.writes.find(
         (write) => write.w === 'work.add' && write.work.kind === 'intake' && write.work.eventId === event.id,
@@ -129,6 +127,7 @@ export function makeIntakeChecks({ book, data }: { readonly book: Book; readonly
     keyed(entry) {
       const item = book.works.get(entry.work)
       // A letter has its own word about the key, which an edit of the payload does not change.
+      if (isLockKey(entry.key) || item?.kind === 'batch') return
       if (isEffectKey(entry.key) || item === undefined || item.replayOf?.startsWith('dlq_')) return
       const name = `${item.eventId} ${item.consumer} ${item.element ?? ''}`
       const before = book.keys.get(name)

@@ -39,7 +39,8 @@ export function makeLaneChecks({ book, data }: { readonly book: Book; readonly d
       if (book.works.get(id)?.state === 'waiting' && row.state === 'ready') book.counts.promoted += 1
       if (book.works.has(id)) book.works.set(id, row)
     }
-    if (places > 1) book.violate('N7', `lane ${name} has ${places} places taken`)
+    const width = routeOf(name.split(' ', 1)[0] as string).document.concurrency?.limit ?? 1
+    if (places > width) book.violate('N7', `lane ${name} has ${places} places taken`)
   }
 
   const amountOf = (row: WorkRow): number | null => {
@@ -86,7 +87,7 @@ export function makeLaneChecks({ book, data }: { readonly book: Book; readonly d
       const row = rowOf(id)
       if (row === null || row.lane === null) return
       const name = nameOf(row)
-      const { order } = routeOf(row.consumer).document
+      const { order, concurrency } = routeOf(row.consumer).document
       if (!row.hasPlace && !left.has(id)) book.violate('N7', `work ${short(id)} runs without a place`)
       for (const other of lanes.get(name) ?? []) {
         const before = other === id ? null : rowOf(other)
@@ -95,13 +96,15 @@ export function makeLaneChecks({ book, data }: { readonly book: Book; readonly d
         const isHeldUp = order !== undefined && order.onBlocked === undefined && isBefore && row.hasPlace
         if (isHeldUp && isStuck(before) && !left.has(other))
           book.violate('N7', `work ${short(id)} starts although ${short(other)} is ${before.state} before it`)
-        else if (before.hasPlace && row.hasPlace)
+        else if (concurrency === undefined && before.hasPlace && row.hasPlace)
           book.violate('N7', `work ${short(id)} starts while ${short(other)} is ${before.state} in its lane`)
         else if (isBefore && isFirst && before.state === 'waiting' && row.hasPlace)
           book.violate('N7', `work ${short(id)} overtakes ${short(other)}`)
       }
       if (order?.stale !== 'skip' || !isFirst || row.generation > 1) return
       const [amount, done] = [amountOf(row), versions.get(name)]
+      // Whoever died with a reserve in its hands may have called.
+      if ((book.lost.get(id) ?? 0) > 0) return
       if (amount !== null && done !== undefined && amount < done && row.attempts === 0)
         book.violate('N7', `work ${short(id)} runs with version ${amount}, its lane is at ${done}`)
     },
@@ -129,7 +132,9 @@ export function checkSuperseded(book: Book, { work }: Pick<StoreDump, 'work'>): 
 export function checkElements(book: Book, { work }: Pick<StoreDump, 'work'>): void {
   const byEvent = new Map<string, number[]>()
   for (const row of work) {
-    if (row.consumer !== 'route:parts' || row.replayOf !== null || row.state === 'skipped') continue
+    if (row.consumer !== 'route:parts' || row.replayOf !== null) continue
+    // One that stands for a list of nobody, or of a route that is off.
+    if (row.state === 'skipped' && row.element === null) continue
     byEvent.set(row.eventId, [...(byEvent.get(row.eventId) ?? []), row.element ?? -1])
   }
   for (const [event, elements] of byEvent)

@@ -1,5 +1,6 @@
 // DL4, DL5, D8 and RP4 on every applied commit: what an edit may change, and that no letter is replayed twice by one replay.
 
+import { isLockKey } from '../src/core/action/index.ts'
 import { letterOfEdit, type NewDeadLetter } from '../src/core/dead-letter/index.ts'
 import type { StoredEvent } from '../src/core/event/index.ts'
 import { DEFAULT_TENANT, type DeadLetterId, type EventId } from '../src/core/ids/index.ts'
@@ -68,7 +69,7 @@ export function makeLetterChecks({ book, data }: { readonly book: Book; readonly
     const item = book.works.get(entry.work)
     const replayOf = item === undefined ? null : letterOf(item)
     const key = replayOf === null ? null : (letters.get(replayOf)?.key ?? null)
-    if (key === null || routeOf(entry.consumer).document.do.type !== 'http') return
+    if (key === null || isLockKey(entry.key) || routeOf(entry.consumer).document.do.type !== 'http') return
     if (entry.key !== key) book.violate('DL5', `the replay of ${key} reserves ${entry.key}`)
   }
 

@@ -96,7 +96,7 @@ export function makePaceChecks(deps: { readonly book: Book; readonly time: Virtu
           if (count > drain.events)
             book.violate('PA12', `${life.name} takes ${count} of ${consumer} in a cycle`)
         }
-        if (concurrency === undefined) continue
+        if (concurrency === undefined || concurrency.by !== undefined) continue
         const leased = [...book.works.values()].filter(
           (row) => row.consumer === consumer && row.state === 'leased',
         ).length

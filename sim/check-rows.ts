@@ -1,9 +1,11 @@
 // N2, N4, N5 and N6 on every applied group: each commit is walked write by write against the rows as they were last
 // seen, and the rows that the store then holds must be those that the walk gives.
 
+import { isLockKey } from '../src/core/action/index.ts'
 import { messageOf } from '../src/core/errors/index.ts'
 import { DEFAULT_TENANT, type Incarnation, type NodeId, type WorkId } from '../src/core/ids/index.ts'
-import { LEDGER_STEPS } from '../src/core/ledger/index.ts'
+import { keyOfGeneration, LEDGER_STEPS } from '../src/core/ledger/index.ts'
+import { FINAL_WORK } from '../src/core/retention/index.ts'
 import { WORK_STEPS, type WorkRow, type WorkState } from '../src/core/work/index.ts'
 import type { ClaimRequest, Commit, Write } from '../src/ports/store.ts'
 import { StoreError } from '../src/ports/store.ts'
@@ -48,6 +50,11 @@ export function makeRowChecks(deps: {
   const letters = makeLetterChecks(deps)
   const intake = makeIntakeChecks(deps)
   const newestOf = new Map<NodeId, Incarnation>()
+
+  const isEnded = (id: WorkId | undefined): boolean => {
+    const state = id === undefined ? undefined : works.get(id)?.state
+    return state !== undefined && FINAL_WORK.includes(state)
+  }
 
   const stepWork = (id: WorkId, from: WorkState | 'absent', to: WorkState) => {
     if (!WORK_STEPS[from].includes(to)) book.violate('N5', `work ${short(id)} goes from ${from} to ${to}`)
@@ -131,7 +138,19 @@ export function makeRowChecks(deps: {
     if (write.w !== 'ledger.settle') intake.keyed(write.entry)
     const from = (states.get(key)?.state ?? entries.get(key)?.state ?? 'absent') as keyof typeof LEDGER_STEPS
     const to = write.w === 'ledger.reserve' ? 'reserved' : write.w === 'ledger.done' ? 'done' : write.to
-    if (!LEDGER_STEPS[from].includes(to)) book.violate('N5', `ledger ${key} goes from ${from} to ${to}`)
+    // A deliberate repetition is a row of its own.
+    const isRepetition = write.w !== 'ledger.settle' && (write.entry.generation ?? 1) > generationOf(key)
+    if (isRepetition && from !== 'done')
+      book.violate('N3', `ledger ${key} is repeated while the one before is ${from}`)
+    if (isRepetition) book.counts.generations += 1
+    // Who died with a lock takes it again, and anybody that of one who is over: it stands for no effect that could be in doubt.
+    const isKept =
+      isLockKey(key) &&
+      write.w === 'ledger.reserve' &&
+      from === 'reserved' &&
+      (entries.get(key)?.work === write.entry.work || isEnded(entries.get(key)?.work))
+    if (!isRepetition && !isKept && !LEDGER_STEPS[from].includes(to))
+      book.violate('N5', `ledger ${key} goes from ${from} to ${to}`)
     states.set(key, { state: to })
     if (write.w === 'ledger.reserve') {
       const row = works.get(write.entry.work)
@@ -146,16 +165,43 @@ export function makeRowChecks(deps: {
     if (to === 'done') checkDone(key, write.proof)
   }
 
+  const generationOf = (key: string): number => entries.get(key)?.generation ?? 1
+
   const checkDone = (key: string, proof: string) => {
-    const isProved =
-      proof === 'acknowledged'
-        ? book.sends.get(key)?.some(({ outcome }) => outcome?.kind === 'response' && outcome.status < 300)
+    const isProved = [key, ...batchesOf(key)].some((one) => isProvedBy(one, proof))
+    if (!isProved) book.violate('N4', `ledger ${key} is done (${proof}) without proof`)
+    // That a call is there says nothing of one whom the vendor refused within it.
+    const sent = keyOfGeneration(key, generationOf(key))
+    if (proof !== 'person' && book.shared.has(sent) && !deps.vendor().has(sent))
+      book.violate('N4', `ledger ${key} is done (${proof}), and the vendor did nothing of it`)
+  }
+
+  /** The keys of calls that it shared with others. */
+  const batchesOf = (key: string): readonly string[] => [
+    ...(book.shared.get(keyOfGeneration(key, generationOf(key))) ?? []),
+  ]
+
+  /** By a look that needed no call: what is there is left alone. */
+  const wasFound = (sent: string): boolean =>
+    deps
+      .vendor()
+      .answers.some(
+        ({ send, status }) =>
+          send.operation.name === 'shelf' && send.isProbe && send.sentKey === sent && status === 200,
+      )
+
+  const isProvedBy = (key: string, proof: string): boolean => {
+    const sent = keyOfGeneration(key, generationOf(key))
+    if (proof === 'acknowledged' && wasFound(sent)) return true
+    return (
+      (proof === 'acknowledged'
+        ? book.sends.get(sent)?.some(({ outcome }) => outcome?.kind === 'response' && outcome.status < 300)
         : proof === 'probe'
           ? deps
               .vendor()
-              .answers.some(({ send, status }) => send.isProbe && send.key === key && status === 200)
-          : proof === 'person' && book.words.get(key)?.includes('done')
-    if (!isProved) book.violate('N4', `ledger ${key} is done (${proof}) without proof`)
+              .answers.some(({ send, status }) => send.isProbe && send.sentKey === sent && status === 200)
+          : proof === 'person' && book.words.get(key)?.includes('done')) ?? false
+    )
   }
 
   /** An accepted event has exactly the work that one of the bundles in force says. */

@@ -7,7 +7,7 @@ import type { LaneChecks } from './check-lanes.ts'
 import type { VirtualTime } from './clock.ts'
 import type { Data } from './data.ts'
 import { type Life, short } from './node.ts'
-import { isEffectKey, routeOf, variantOf } from './scenario.ts'
+import { isEffectKey, keyOfSent, routeOf, variantOf } from './scenario.ts'
 import type { Effect, Send, Vendor } from './vendor.ts'
 
 export interface SendChecks {
@@ -32,18 +32,25 @@ export function makeSendChecks(deps: {
   wasDoubled(life: Life): boolean
 }): SendChecks {
   const { book, data, time } = deps
+  const sharedBy = new Map<string, Send[]>()
   const sendsWithEffect = new Map<string, Set<number>>()
+  /** What created the objects of an operation and a reference. */
+  const objects = new Map<string, readonly Send[]>()
 
   const checkReserve = (send: Send): WorkId | null => {
     const name = `send ${send.id} (${send.operation.name}, key ${send.key})`
+    // A call for several names no single event.
+    const isShared = send.operation.isBatch === true
     const reserve = book.reserves
       .get(send.key)
-      ?.findLast(({ life, eventId }) => life === send.life && eventId === send.eventId)
+      ?.findLast(({ life, eventId }) => life === send.life && (isShared || eventId === send.eventId))
     if (reserve === undefined || reserve.consumer !== send.operation.consumer) {
       book.violate('N3', `${name} has no reserve`)
       return null
     }
-    if (time.now() > reserve.sendBy) book.violate('N3', `${name} begins after its reserve allows`)
+    // An upsert looks first, which may take its time.
+    const sendBy = reserve.sendBy + (send.operation.isUpsert ? send.operation.timeoutMs + 500 : 0)
+    if (time.now() > sendBy) book.violate('N3', `${name} begins after its reserve allows`)
     const row = data.work(DEFAULT_TENANT, reserve.work)
     if (row !== null && !isUntried(row) && reserve.at >= row.expiresAt) {
       book.violate('N6', `${name} is made after its work has expired`)
@@ -56,7 +63,21 @@ export function makeSendChecks(deps: {
       )
     }
     checkHeld(send, reserve, name)
+    if (isShared) checkMembers(send, reserve.work, name)
     return reserve.work
+  }
+
+  /** Whoever shares a call waits in its batch, and has a reserve of its own. */
+  const checkMembers = (send: Send, batch: WorkId, name: string) => {
+    if (send.members.length === 0) book.violate('N3', `${name} is made for nobody`)
+    for (const sent of send.members) {
+      const { key } = keyOfSent(sent)
+      const entry = data.ledger(DEFAULT_TENANT, key)
+      const member = entry === null ? null : data.work(DEFAULT_TENANT, entry.work)
+      const isIn = entry?.state === 'reserved' && member?.state === 'merged' && member.into === batch
+      if (!isIn && !deps.wasDoubled(send.life))
+        book.violate('N3', `${name} is made for ${sent}, which is ${entry?.state} and ${member?.state}`)
+    }
   }
 
   /**
@@ -81,8 +102,31 @@ export function makeSendChecks(deps: {
       book.violate('N3', `${name} is made by ${send.life.name} without an open reserve`)
   }
 
+  /** Each that shares a call is repeated for a reason of its own. */
+  const checkMemberRepeats = (send: Send) => {
+    for (const member of send.members) {
+      const { key } = keyOfSent(member)
+      for (const before of sharedBy.get(member) ?? []) {
+        const isRefused = before.said?.some((one) => one.key === member && !one.ok) === true
+        const isTold = before.outcome?.kind === 'response' && before.outcome.status < 300
+        if (provesNothing(before) || (isTold && isRefused)) continue
+        if (isReleased(before) || isMemberReleased(before, member, key)) continue
+        if (deps.wasDoubled(send.life) && book.words.has(key)) continue
+        book.violate('N3', `send ${send.id} repeats send ${before.id} for ${member} without a reason`)
+      }
+      addTo(sharedBy, member, send)
+    }
+  }
+
+  const isMemberReleased = (before: Send, member: string, key: string): boolean =>
+    (book.releases.get(key) ?? []).some(
+      ({ at, proof }) =>
+        at >= before.at &&
+        (proof === 'person' || (proof === 'probe' && isProbedAbsent({ ...before, sentKey: member }, at))),
+    )
+
   const checkRepeat = (send: Send) => {
-    const earlier = book.sends.get(send.key) ?? []
+    const earlier = book.sends.get(send.sentKey) ?? []
     if (earlier.length > 0) book.counts.secondSends += 1
     for (const before of earlier) {
       if (provesNothing(before) || isHarmless(before, send) || isReleased(before)) continue
@@ -95,9 +139,10 @@ export function makeSendChecks(deps: {
   /** The operation may be repeated, or the vendor still knows the key. */
   const isHarmless = (before: Send, send: Send): boolean => {
     const { operation } = send
+    // What was created may be updated as often as one likes.
+    if (operation.isIdempotent && before.operation.consumer === operation.consumer) return true
     if (before.operation.name !== operation.name) return false
-    if (operation.isIdempotent) return true
-    const first = book.sends.get(send.key)![0]!
+    const first = book.sends.get(send.sentKey)![0]!
     return (
       operation.keyTtlMs !== null &&
       before.idempotencyKey === send.idempotencyKey &&
@@ -122,7 +167,7 @@ export function makeSendChecks(deps: {
       .answers.some(
         ({ send, at, status }) =>
           send.isProbe &&
-          send.key === before.key &&
+          send.sentKey === before.sentKey &&
           send.operation.name === before.operation.name &&
           status === 404 &&
           send.at >= gaveUpAt + (before.operation.probeAfterMs ?? 0) &&
@@ -138,13 +183,30 @@ export function makeSendChecks(deps: {
     const isEffect = isEffectKey(send.key)
     const calls = book.calls
       .get(work)!
-      .filter(({ id, key }) => key === send.key && (isEffect || !limited.has(id))).length
+      .filter(({ id, sentKey }) => sentKey === send.sentKey && (isEffect || !limited.has(id))).length
     const { attempts } = routeOf(send.operation.consumer).document.retry
     // A function that dies after a call of which it knew that it had no effect forgets that it was made.
     const forgotten = isEffect ? (book.lost.get(work) ?? 0) : 0
     if (calls > attempts + forgotten) {
       book.violate('N6', `work ${short(work)} makes call ${calls} of ${attempts} for ${send.key}`)
     }
+  }
+
+  const releasedBy = (key: string): number =>
+    (book.words.get(key) ?? []).filter((word) => word === 'released').length
+
+  /** One object per reference, whoever creates it. */
+  const checkObject = (send: Send) => {
+    book.counts.created += 1
+    const name = `${send.operation.name} ${send.ref}`
+    const creates = [...(objects.get(name) ?? []), send]
+    objects.set(name, creates)
+    const excused = creates.reduce((sum, { key }) => sum + releasedBy(key), 0)
+    if (creates.length > 1 + excused)
+      book.violate(
+        'N3',
+        `there are ${creates.length} objects of ${name}, by ${creates.map(({ key }) => key).join()}`,
+      )
   }
 
   return {
@@ -155,22 +217,27 @@ export function makeSendChecks(deps: {
       }
       const work = checkReserve(send)
       if (work !== null) deps.lanes.started(work, !book.calls.has(work))
-      checkRepeat(send)
-      addTo(book.sends, send.key, send)
+      if (send.operation.name.endsWith('fresh')) book.counts.updated += 1
+      if (send.operation.isBatch) checkMemberRepeats(send)
+      else checkRepeat(send)
+      addTo(book.sends, send.sentKey, send)
+      for (const member of send.members)
+        book.shared.set(member, (book.shared.get(member) ?? new Set()).add(send.key))
       if (work !== null) checkCap(send, work)
     },
 
-    took({ send }) {
+    took({ send, key }) {
       book.counts.effects += 1
       if (isEffectKey(send.key)) book.counts.functionEffects += 1
       if (send.operation.isIdempotent) return
-      const sends = sendsWithEffect.get(send.key) ?? new Set()
-      sendsWithEffect.set(send.key, sends.add(send.id))
+      const sends = sendsWithEffect.get(key) ?? new Set()
+      sendsWithEffect.set(key, sends.add(send.id))
       // A person may have been wrong; everybody else may not.
-      const excused = (book.words.get(send.key) ?? []).filter((word) => word === 'released').length
+      const excused = releasedBy(keyOfSent(key).key)
       if (sends.size > 1 + excused) {
-        book.violate('N3', `key ${send.key} has the effects of sends ${[...sends].join(' and ')}`)
+        book.violate('N3', `key ${key} has the effects of sends ${[...sends].join(' and ')}`)
       }
+      if (send.operation.isUpsert && !send.operation.name.endsWith('fresh')) checkObject(send)
     },
   }
 }

@@ -5,7 +5,7 @@
 // which a node could die, and lets it die at one of them.
 
 import { makeRng, type Rng } from './random.ts'
-import { LANE_KINDS, PACED_KINDS } from './scenario.ts'
+import { LANE_KINDS, PACED_KINDS, STOCK_KINDS } from './scenario.ts'
 
 export type StoreOperation = 'commit' | 'claim' | 'join' | 'renew' | 'reclaim' | 'prune' | 'read'
 
@@ -51,6 +51,8 @@ export interface Faults {
   commit(): 'before' | 'after' | null
   vendor(): VendorFate
   probe(): ProbeFate
+  /** Whether this happens to one of several that share a call. */
+  member(perMille: number): boolean
   code(): CodeFate
   /** The node dies between reserve and send, or between effect and answer. */
   send(): SendCrash
@@ -149,6 +151,7 @@ export function drawProfile(rng: Rng): Profile {
     keepMs: some(400, () => rng.between(1, 20) * 1_000),
     ...(rng.fork('lanes').chance(200) && { kinds: LANE_KINDS }),
     ...(rng.fork('pace').chance(200) && { kinds: PACED_KINDS }),
+    ...(rng.fork('stock').chance(250) && { kinds: STOCK_KINDS }),
   }
 }
 
@@ -189,6 +192,7 @@ export function makeRandomFaults(profile: Profile, rng: Rng): Faults {
   const store = rng.fork('store')
   const commit = rng.fork('commit')
   const vendor = rng.fork('vendor')
+  const members = rng.fork('members')
   const code = rng.fork('code')
   const send = rng.fork('send')
   let isHealed = false
@@ -216,6 +220,7 @@ export function makeRandomFaults(profile: Profile, rng: Rng): Faults {
       !isHealed && commit.chance(profile.commitFault) ? (commit.chance(500) ? 'before' : 'after') : null,
     vendor: () => (isHealed ? 'ok' : vendor.weighted(profile.vendor)),
     probe: () => (isHealed ? 'ok' : vendor.weighted(profile.probe)),
+    member: (perMille) => !isHealed && members.chance(perMille),
     code: () => (isHealed ? 'ok' : code.weighted(profile.code)),
     send: () =>
       !isHealed && send.chance(profile.crashAtSend) ? (send.chance(500) ? 'before' : 'after') : null,
@@ -258,6 +263,7 @@ export function makeScript(
     commit: () => null,
     vendor: () => vendorFates[sends++] ?? 'ok',
     probe: () => 'ok',
+    member: () => false,
     code: () => 'ok',
     send() {
       const mishap = mishaps.get(met++)

@@ -237,6 +237,7 @@ function makeCode(life: Life, http: HttpClient, time: VirtualTime, faults: Fault
     ...makeFunctions({ http, fate: () => faults.code(), wait }),
     audit: drawn,
     note: drawn,
+    told: drawn,
     bomb: () => {
       life.crash('by a poisonous function')
       return new Promise(() => {})

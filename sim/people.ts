@@ -2,6 +2,7 @@
 
 import { AppError } from '../src/core/errors/index.ts'
 import { DEFAULT_TENANT } from '../src/core/ids/index.ts'
+import { keyOfGeneration } from '../src/core/ledger/index.ts'
 import { signRequest } from '../src/core/source/index.ts'
 import type { WorkRow } from '../src/core/work/index.ts'
 import type { Engine } from '../src/engine/index.ts'
@@ -142,16 +143,21 @@ export function decideAll(outside: Outside): number {
   return waiting.length
 }
 
-function decide(outside: Outside, engine: Engine, { id, key }: WorkRow, wrongPerMille = 50): void {
+function decide(outside: Outside, engine: Engine, row: WorkRow, wrongPerMille = 50): void {
+  const { id, key } = row
   const { rng, book } = outside
   if (key === null) {
     book.violate('BROKEN', `work ${short(id)} is parked without a key`)
     return
   }
   // A person looks at the vendor's screen, and is seldom wrong.
-  const isThere = outside.vendor().has(key) !== rng.chance(wrongPerMille)
+  const isThere = outside.vendor().has(keyOfGeneration(key, row.generation)) !== rng.chance(wrongPerMille)
   const as = isThere ? 'done' : 'released'
   addTo(book.words, key, as)
+  // A word about a batch is one about each that is in it.
+  for (const member of book.works.values())
+    if (member.into === id && member.state === 'merged' && member.key !== null)
+      addTo(book.words, member.key, as)
   outside.trace('person', () => `says that ${key} is ${as}`)
   ask(outside, engine.resolve(DEFAULT_TENANT, id, { as, key, reason: 'looked' }))
 }

@@ -10,6 +10,7 @@ import type {
   RetryPolicy,
   RouteDocument,
   SourceDocument,
+  UpsertActionDocument,
 } from '../src/core/definition/index.ts'
 import { hashDocument } from '../src/core/definition/index.ts'
 import type { JsonValue } from '../src/core/json/index.ts'
@@ -41,6 +42,10 @@ export interface VendorOperation {
   readonly keyTtlMs: number | null
   readonly probeAfterMs: number | null
   readonly timeoutMs: number
+  /** Keeps objects by their reference, and can be asked for them. */
+  readonly isUpsert?: true
+  /** Its calls bring several, each of which has its own effect. */
+  readonly isBatch?: true
 }
 
 const BROKEN_AMOUNT = 7
@@ -157,6 +162,38 @@ const probe = (name: string, afterMs: number): HttpActionDocument['probe'] => ({
   afterMs,
 })
 
+/** Of several at once: in its scope there is no single event. */
+const many = (name: string, how: Partial<HttpActionDocument>): HttpActionDocument =>
+  http(name, {
+    headers: { 'x-route': name, 'x-definition': 'first' },
+    body: { items: '{{ batch[*].key }}' },
+    ...how,
+  })
+
+/** Creates `name`, and calls `${name}fresh` for what is there. */
+function upsert(name: string, update: { readonly method: string; readonly idempotent: boolean } | null) {
+  const call = { body: { ref: '{{ extRef }}', amount: '{{ payload.amount }}' }, keyTtlMs: null }
+  const document: UpsertActionDocument = {
+    type: 'upsert',
+    baseUrl: 'https://vendor.test',
+    headers: { 'x-route': name, 'x-event': '{{ event.id }}' },
+    extRef: '{{ payload.order }}',
+    find: {
+      method: 'GET',
+      path: `/${name}/{{ key }}?ref={{ extRef }}`,
+      found: 'result.body.count',
+      id: 'result.body.id',
+      afterMs: 6 * SECOND,
+    },
+    create: { ...call, method: 'POST', path: `/${name}/{{ key }}`, idempotent: false },
+    update: update === null ? null : { ...call, ...update, path: `/${name}fresh/{{ key }}` },
+    lock: 'single',
+    timeoutMs: 2 * SECOND,
+    classify: {},
+  }
+  return document
+}
+
 const run = (name: string, timeoutMs: number): ActionDocument => ({
   type: 'function',
   name,
@@ -174,7 +211,7 @@ interface Draft {
   readonly maxWaitMs?: number
   readonly status?: RouteDocument['status']
   readonly pace?: Pick<RouteDocument, 'rateLimit' | 'drain' | 'concurrency'>
-  readonly turns?: Pick<RouteDocument, 'each' | 'fanOut' | 'order' | 'debounce'>
+  readonly turns?: Pick<RouteDocument, 'each' | 'fanOut' | 'order' | 'debounce' | 'batch'>
   readonly wants?: (subject: string, payload: OrderPayload) => boolean
 }
 
@@ -327,6 +364,54 @@ export const ROUTES: readonly ScenarioRoute[] = [
     pace: { concurrency: { limit: 1 } },
     do: http('narrow', { method: 'PUT', idempotent: true, timeoutMs: 3 * SECOND }),
   }),
+  // Several in one call: one vendor says what became of each and can be asked, the other says one thing of all.
+  route('gather', {
+    on: ['order.stocked'],
+    key: '"gather:" + event.id',
+    turns: {
+      batch: {
+        size: 3,
+        maxWaitMs: 3 * SECOND,
+        results: 'result.body.results',
+        item: { key: 'item.key', ok: 'item.ok' },
+      },
+    },
+    do: many('gather', { probe: { ...probe('gather', 5 * SECOND)!, headers: { 'x-route': 'gather' } } }),
+  }),
+  route('bulk', {
+    on: ['order.stocked'],
+    turns: { batch: { size: 4, maxWaitMs: 5 * SECOND } },
+    do: many('bulk', {}),
+  }),
+  // One object per reference: what is there may be updated twice, not at all, or never by two.
+  route('ware', {
+    on: ['order.stocked'],
+    key: '"ware:" + event.id',
+    do: upsert('ware', { method: 'PUT', idempotent: true }),
+  }),
+  route('shelf', { on: ['order.stocked'], key: '"shelf:" + event.id', do: upsert('shelf', null) }),
+  route('tag', {
+    on: ['order.stocked'],
+    where: 'payload.amount > 50',
+    wants: (subject, { amount }) => subject === 'order.stocked' && amount > 50,
+    key: '"tag:" + event.id',
+    do: upsert('tag', { method: 'PATCH', idempotent: false }),
+  }),
+  // Two of one order at once, whoever is before the other.
+  route('pairs', {
+    on: ['order.stocked'],
+    key: '"pairs:" + event.id',
+    pace: { concurrency: { limit: 2, by: 'payload.order' } },
+    do: http('pairs', { method: 'PUT', idempotent: true }),
+  }),
+  // Hears what the system tells of itself, and fails now and then.
+  route('told', {
+    on: ['integration.>'],
+    key: '"told:" + event.id',
+    retry: retry(1 * SECOND),
+    wants: (subject) => subject.startsWith('integration.'),
+    do: run('told', 2 * SECOND),
+  }),
   route('bomb', { on: ['order.exploded'], key: '"bomb:" + event.id', do: run('bomb', 2 * SECOND) }),
 ]
 
@@ -397,6 +482,9 @@ export const KINDS: Readonly<Record<string, number>> = {
 /** Mostly of what takes turns. */
 export const LANE_KINDS: Readonly<Record<string, number>> = { ...KINDS, moved: 300 }
 
+/** Mostly of what is called for together, or by reference. */
+export const STOCK_KINDS: Readonly<Record<string, number>> = { ...KINDS, stocked: 300 }
+
 /** What functions ask the vendor for, by operation. */
 const EFFECTS: Readonly<Record<string, Omit<VendorOperation, 'name'>>> = {
   booking: effect('book', {}),
@@ -429,10 +517,25 @@ export function isEffectKey(key: string): boolean {
   return key.includes('#')
 }
 
+/** Of a key as the vendor sees it: the ledger's key, and which repetition it is. */
+export function keyOfSent(sent: string): { readonly key: string; readonly generation: number } {
+  const match = /^(.+)#(\d+)$/.exec(sent)
+  return match === null
+    ? { key: sent, generation: 1 }
+    : { key: match[1] as string, generation: Number(match[2]) }
+}
+
 export function vendorOperation(name: string): VendorOperation {
   const effectOf = EFFECTS[name]
   if (effectOf !== undefined) return { name, ...effectOf }
-  const action = ROUTES.find(({ document }) => document.name === name)?.document.do
+  const { do: action, batch } = ROUTES.find(({ document }) => document.name === name)?.document ?? {}
+  if (action?.type === 'upsert') return upsertOperation(name, action, {})
+  if (name.endsWith('fresh')) {
+    const of = name.slice(0, -'fresh'.length)
+    const whole = ROUTES.find(({ document }) => document.name === of)?.document.do
+    if (whole?.type === 'upsert')
+      return { ...upsertOperation(of, whole, { isIdempotent: whole.update?.idempotent ?? false }), name }
+  }
   if (action?.type !== 'http') throw new Error(`assertion failed: the vendor has no operation ${name}`)
   return {
     name,
@@ -441,6 +544,24 @@ export function vendorOperation(name: string): VendorOperation {
     keyTtlMs: action.keyTtlMs,
     probeAfterMs: action.probe?.afterMs ?? null,
     timeoutMs: action.timeoutMs,
+    ...(batch === undefined ? {} : { isBatch: true }),
+  }
+}
+
+function upsertOperation(
+  name: string,
+  { find, timeoutMs }: UpsertActionDocument,
+  known: Partial<VendorOperation>,
+): VendorOperation {
+  return {
+    name,
+    consumer: `route:${name}`,
+    isIdempotent: false,
+    keyTtlMs: null,
+    probeAfterMs: find.afterMs,
+    timeoutMs,
+    isUpsert: true,
+    ...known,
   }
 }
 

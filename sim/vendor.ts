@@ -9,7 +9,13 @@ import type { VirtualTime } from './clock.ts'
 import type { Faults, VendorFate } from './faults.ts'
 import type { Life } from './node.ts'
 import type { Rng } from './random.ts'
-import { LATE_MS_MAX, RETRY_AFTER_S_MAX, type VendorOperation, vendorOperation } from './scenario.ts'
+import {
+  keyOfSent,
+  LATE_MS_MAX,
+  RETRY_AFTER_S_MAX,
+  type VendorOperation,
+  vendorOperation,
+} from './scenario.ts'
 
 /** One request that left a node, or was about to. */
 export interface Send {
@@ -20,11 +26,21 @@ export interface Send {
   readonly isProbe: boolean
   /** What the request is about: the ledger's key, in the address. */
   readonly key: string
+  /** The same with the number of the repetition, as it stands there. */
+  readonly sentKey: string
+  /** Keys of those that share the call, each as it was sent. */
+  readonly members: readonly string[]
+  /** By which the vendor keeps its object. */
+  readonly ref: string | null
   /** As the header says; the vendor knows requests by this. */
   readonly idempotencyKey: string | null
   readonly eventId: string
   /** Which version of its definition made the request, as a header says. */
   readonly definition: string | null
+  /** Those who share the call and were not refused. */
+  taken: readonly string[] | null
+  /** What the vendor says of each that shares the call, once it is done. */
+  said: readonly { readonly key: string; readonly ok: boolean }[] | null
   /** What the engine was told, if it lived to hear it. */
   outcome: HttpOutcome | null
   outcomeAt: number | null
@@ -32,6 +48,8 @@ export interface Send {
 
 export interface Effect {
   readonly send: Send
+  /** Whose it is, as it was sent: of a call for several each has its own. */
+  readonly key: string
   readonly id: string
   readonly at: number
 }
@@ -54,9 +72,13 @@ export interface Vendor {
   client(life: Life): HttpClient
   readonly effects: readonly Effect[]
   readonly answers: readonly Answer[]
-  /** Whether the effect of a key is there, for a person who looks. */
-  has(key: string): boolean
+  /** Whether the effect of a key, as it is sent, is there, for a person who looks. */
+  has(sentKey: string): boolean
 }
+
+/** In a thousand, of the members of a call that does well. */
+const MEMBER_REFUSED = 150
+const MEMBER_UNTOLD = 80
 
 const STATUSES = {
   rejected: [400, 409, 422],
@@ -79,40 +101,89 @@ export function makeVendor(deps: {
   const remembered = new Map<string, { readonly effect: Effect; readonly until: number }>()
   let sends = 0
 
+  /** Objects by operation and reference. */
+  const objects = new Map<string, Effect[]>()
+
+  const take = (send: Send, key: string): Effect => {
+    const effect: Effect = { send, key, id: `${send.operation.name}-${effects.length + 1}`, at: time.now() }
+    effects.push(effect)
+    byReference.set(`${send.operation.name} ${key}`, effect)
+    watch.trace('vendor', () => `effect ${effect.id} of send ${send.id} key ${key}`)
+    watch.took(effect)
+    return effect
+  }
+
+  /** Those that are not refused have their effects, and of some nothing is said. */
+  const applyMembers = (send: Send): Effect => {
+    // The same request that comes twice meets the same refusals.
+    const taken = send.taken ?? send.members.filter(() => !faults.member(MEMBER_REFUSED))
+    send.taken = taken
+    for (const key of taken) take(send, key)
+    send.said ??= send.members
+      .filter(() => !faults.member(MEMBER_UNTOLD))
+      .map((key) => ({ key, ok: taken.includes(key) }))
+    const whole: Effect = { send, key: send.sentKey, id: `${send.operation.name}-all`, at: time.now() }
+    byReference.set(`${send.operation.name} ${send.sentKey}`, whole)
+    return whole
+  }
+
+  /** The same request that comes twice makes one object; another one makes a second. */
+  const applyCreate = (send: Send): Effect => {
+    const name = `${send.operation.name} ${send.ref}`
+    const known = objects.get(name) ?? []
+    const before = known.find((effect) => effect.send.id === send.id)
+    if (before !== undefined) return before
+    const effect = take(send, send.sentKey)
+    objects.set(name, [...known, effect])
+    return effect
+  }
+
   /** Answers with the effect that the request has, now or since earlier. */
   const apply = (send: Send): Effect => {
     const { operation } = send
+    if (operation.isBatch && operation.name === 'gather') return applyMembers(send)
+    if (operation.isUpsert && !operation.name.endsWith('fresh')) return applyCreate(send)
     const memory = `${operation.name} ${send.idempotencyKey}`
     if (operation.keyTtlMs !== null) {
       const known = remembered.get(memory)
       if (known !== undefined && time.now() < known.until) return known.effect
     }
-    const effect: Effect = { send, id: `${operation.name}-${effects.length + 1}`, at: time.now() }
-    effects.push(effect)
-    byReference.set(`${operation.name} ${send.key}`, effect)
+    for (const member of send.members) take(send, member)
+    const effect =
+      send.members.length > 0
+        ? { send, key: send.sentKey, id: `${operation.name}-all`, at: time.now() }
+        : take(send, send.sentKey)
     if (operation.keyTtlMs !== null) {
       const until = time.now() + operation.keyTtlMs + LATE_MS_MAX + operation.timeoutMs
       remembered.set(memory, { effect, until })
     }
-    watch.trace('vendor', () => `effect ${effect.id} of send ${send.id} key ${send.key}`)
-    watch.took(effect)
     return effect
   }
 
   const record = (life: Life, request: HttpRequest): Send => {
-    const match = /^https:\/\/vendor\.test\/([a-z]+)\/(.+)$/.exec(request.url)
+    const match = /^https:\/\/vendor\.test\/([a-z]+)\/([^?]+)(?:\?ref=(.+))?$/.exec(request.url)
     if (match === null) throw new Error(`assertion failed: the vendor is not asked for ${request.url}`)
     sends += 1
+    const sentKey = decodeURIComponent(match[2]!)
+    const { items = [], ref = null } = (request.body === null ? {} : JSON.parse(request.body)) as {
+      items?: readonly string[]
+      ref?: string | null
+    }
     return {
       id: sends,
       at: time.now(),
       life,
       operation: vendorOperation(match[1]!),
       isProbe: request.method === 'GET',
-      key: decodeURIComponent(match[2]!),
+      key: keyOfSent(sentKey).key,
+      sentKey,
+      members: items,
+      ref: match[3] === undefined ? ref : decodeURIComponent(match[3]),
       idempotencyKey: request.headers['idempotency-key'] ?? null,
       eventId: request.headers['x-event'] ?? '',
       definition: request.headers['x-definition'] ?? null,
+      taken: null,
+      said: null,
       outcome: null,
       outcomeAt: null,
     }
@@ -163,7 +234,16 @@ export function makeVendor(deps: {
       return
     }
     time.after(there, () => {
-      const found = byReference.get(`${send.operation.name} ${send.key}`)
+      if (send.operation.isUpsert) {
+        const found = objects.get(`${send.operation.name} ${send.ref}`) ?? []
+        const status = fate === 'error' ? 500 : fate === 'unclear' ? 403 : 200
+        // For those who look at its log: whether it was there.
+        answers.push({ send, at: time.now(), status: status === 200 && found.length === 0 ? 404 : status })
+        const body = JSON.stringify({ count: found.length, id: found[0]?.id ?? null })
+        later(back, () => ({ ...response(status, null, {}, there + back), body }))
+        return
+      }
+      const found = byReference.get(`${send.operation.name} ${send.sentKey}`)
       const status = fate === 'error' ? 500 : fate === 'unclear' ? 403 : found === undefined ? 404 : 200
       answers.push({ send, at: time.now(), status })
       later(back, () => response(status, found?.id ?? null, {}, there + back))
@@ -191,7 +271,9 @@ export function makeVendor(deps: {
       headers: Readonly<Record<string, string>> = {},
     ) => {
       answers.push({ send, at: time.now(), status })
-      later(back, () => response(status, effectId, headers, there + back))
+      const said = status < 300 ? send.said : null
+      const body = said === null ? {} : { body: JSON.stringify({ id: effectId, results: said }) }
+      later(back, () => ({ ...response(status, effectId, headers, there + back), ...body }))
     }
     const lateMs = operation.timeoutMs + rng.int((operation.probeAfterMs ?? LATE_MS_MAX) - 1)
     switch (fate) {
@@ -256,7 +338,7 @@ export function makeVendor(deps: {
     }),
     effects,
     answers,
-    has: (key) => effects.some((effect) => effect.send.key === key),
+    has: (sentKey) => effects.some(({ key, send }) => key === sentKey || send.sentKey === sentKey),
   }
 }
 

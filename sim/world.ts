@@ -14,6 +14,7 @@ import { makeRowChecks } from './check-rows.ts'
 import { makeScheduleChecks } from './check-schedules.ts'
 import { makeSendChecks } from './check-sends.ts'
 import { makeMachineClock, makeVirtualTime } from './clock.ts'
+import { makeCounting } from './counting.ts'
 import { makeData, type StoreKind } from './data.ts'
 import { makeDefiners } from './definers.ts'
 import { drawProfile, type Faults, makeRandomFaults, type Profile } from './faults.ts'
@@ -49,7 +50,7 @@ export interface RunReport {
 /** Any instant will do; a round one makes traces easy to read. */
 const START_AT = 1_800_000_000_000
 /** Functions that do nothing to the outside. */
-const PLAIN = new Set(['audit', 'note', 'bomb'])
+const PLAIN = new Set(['audit', 'note', 'told', 'bomb'])
 const RESTART_MS_MAX = 3_000
 const DRAIN_MS = 1_500
 const PERSON_AGAIN_MS = 20_000
@@ -103,6 +104,7 @@ function makeWorld(options: RunOptions): World {
   })
   const schedules = makeScheduleChecks({ book, time })
   const pace = makePaceChecks({ book, time })
+  const counting = makeCounting({ book, data: plain })
   const traced = tracedRows(rows, trace)
   const storeWatch: StoreWatch = {
     ...rows,
@@ -114,11 +116,13 @@ function makeWorld(options: RunOptions): World {
       traced.joined?.(life, node, result)
     },
     applied(life, commits, outcomes) {
+      counting.applied(commits, outcomes)
       traced.applied?.(life, commits, outcomes)
       schedules.applied(commits, outcomes)
       pace.applied(life, commits, outcomes)
     },
     claimed(life, request, result) {
+      counting.claimed(result.items.map(({ work }) => work))
       traced.claimed?.(life, request, result)
       pace.claimed(
         life,
