@@ -216,6 +216,13 @@ describe('what is sent and shown', () => {
     expect([one.code, one.stderr]).toEqual([1, expect.stringContaining('Say why with --reason')])
   })
 
+  test('what stands under a source is named as --consumer takes it', async () => {
+    const letter = { id: 'dlq_1', createdAt: '', state: 'open', class: 'config', reason: 'r', lastError: '' }
+    const items = [{ ...letter, consumer: { kind: 'source', name: 'shop' } }]
+    answer = () => ({ status: 200, body: JSON.stringify({ items, nextCursor: null }) })
+    expect((await run('dead-letters')).stdout).toContain('source:shop')
+  })
+
   test('a host that is closed is named with the time', async () => {
     const host = { name: 'erp.example', closedUntil: '2026-01-01T00:00:00.000Z' }
     const pace = {

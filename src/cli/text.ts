@@ -61,3 +61,8 @@ export function duration(ms: number): string {
   if (ms < 60_000) return `${(ms / 1_000).toFixed(1)} s`
   return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1_000)} s`
 }
+
+/** As `--consumer` takes it: routes by their names, sources with their kind before them. */
+export function consumerText({ kind, name }: { readonly kind: string; readonly name: string }): string {
+  return kind === 'route' ? name : `${kind}:${name}`
+}

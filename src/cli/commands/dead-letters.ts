@@ -8,7 +8,7 @@ import { postWithReason, readJsonInput } from '../input.ts'
 import { prettyJson } from '../output.ts'
 import { type ListOptions, limitOption, noteRest, readPages } from '../pages.ts'
 import { parseMoment } from '../since.ts'
-import { duration } from '../text.ts'
+import { consumerText, duration } from '../text.ts'
 
 interface LetterOptions extends ListOptions {
   readonly state?: string
@@ -126,7 +126,7 @@ async function listLetters(session: Session, options: LetterOptions): Promise<vo
       out.time(letter.createdAt),
       letter.id,
       out.state(letter.state),
-      letter.consumer.name,
+      consumerText(letter.consumer),
       letter.class,
       letter.reason,
       letter.lastError,
@@ -151,7 +151,7 @@ async function listGroups(session: Session, { state }: { state?: string }): Prom
     ]
     const rows = items.map((group) => [
       group.count,
-      group.consumer.name,
+      consumerText(group.consumer),
       group.class,
       group.reason,
       out.time(group.latestAt),
@@ -170,7 +170,7 @@ async function showLetter(session: Session, id: string): Promise<void> {
     out.fields([
       ['id', letter.id],
       ['state', out.state(letter.state)],
-      ['consumer', letter.consumer.name],
+      ['consumer', consumerText(letter.consumer)],
       ['class', `${letter.class} (${letter.reportedAs})`],
       ['reason', letter.reason],
       ['step', letter.step],

@@ -6,6 +6,7 @@ import { FAILURE_CLASSES, FAILURE_STATES } from '../../core/failure/index.ts'
 import type { Escalation, Failure } from '../../sdk/client/index.ts'
 import { type Cli, handle, type Session } from '../command.ts'
 import { type ListOptions, limitOption, noteRest, readPages } from '../pages.ts'
+import { consumerText } from '../text.ts'
 
 interface FailureOptions extends ListOptions {
   readonly state?: string
@@ -65,7 +66,7 @@ async function listFailures(session: Session, options: FailureOptions): Promise<
       out.time(failure.createdAt),
       failure.id,
       out.state(failure.state),
-      failure.consumer.name,
+      consumerText(failure.consumer),
       failure.class,
       failure.attempts,
       failure.lastError,
@@ -82,7 +83,7 @@ async function showFailure(session: Session, id: string): Promise<void> {
     out.fields([
       ['id', failure.id],
       ['state', out.state(failure.state)],
-      ['consumer', failure.consumer.name],
+      ['consumer', consumerText(failure.consumer)],
       ['class', `${failure.class} (${failure.reportedAs})`],
       ['reason', failure.reason ?? undefined],
       ['error', failure.lastError],
@@ -116,7 +117,7 @@ async function listEscalations(session: Session, options: FailureOptions): Promi
       escalation.id,
       out.state(escalation.state),
       escalation.count,
-      escalation.consumer.name,
+      consumerText(escalation.consumer),
       escalation.class,
       escalation.reason,
       escalation.lastError,
@@ -144,7 +145,7 @@ function tell({ out }: Session, escalation: Escalation): void {
     ['id', escalation.id],
     ['state', out.state(escalation.state)],
     ['count', escalation.count],
-    ['consumer', escalation.consumer.name],
+    ['consumer', consumerText(escalation.consumer)],
     ['class', `${escalation.class} (${escalation.reportedAs})`],
     ['reason', escalation.reason],
     ['severity', escalation.severity],

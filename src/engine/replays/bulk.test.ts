@@ -69,6 +69,31 @@ const finished = async (world: World, node: Node, id: string): Promise<BulkRepla
   return replay
 }
 
+test('[RL17] a letter about a whole list becomes an item per element, or says why it does not', async () => {
+  const world = makeWorld(() => CREATED)
+  const each = (max: number) => ({
+    ...ROUTE,
+    each: { of: 'payload.rows', as: 'row', max },
+    key: "'ROW:' + row.id",
+  })
+  const node = await world.node({ documents: [SOURCE, each(1)] })
+  await accept(world, node, {
+    kind: 'paid',
+    id: 'd1',
+    order: 'o1',
+    rows: [{ id: 1 }, { id: 2 }],
+  } as typeof PAID)
+  const told = async () => {
+    const preview = await heard(world, node.engine.replays.preview(T, {}, { force: false }))
+    return preview.items.map(({ verdict, reason }) => [verdict, reason])
+  }
+  expect(await told()).toEqual([
+    ['would-fail', 'the list of `each` has 2 elements; the route takes 1 at most'],
+  ])
+  await heard(world, node.engine.apply(T, [SOURCE, each(2)]))
+  expect(await told()).toEqual([['would-call', 'becomes 2 items, one per element']])
+})
+
 test('[RP1] a preview says what would happen, and does nothing', async () => {
   const { world, node, letters } = await withLetters(4)
   const [differs, skipped, exhausted, called] = letters as readonly [

@@ -61,6 +61,8 @@ export async function judgeRun(
   const element = before?.element ?? null
   try {
     const ofEvent = routeScope(event, parsePayload(event.data), parseJson(event.headers), deps.vars)
+    // Of the whole event: it becomes one item per element, and each of them looks at the ledger for itself.
+    if (route.each !== null && element === null) return judgeWhole(route, route.each, ofEvent)
     const scope = itemScope(route, ofEvent, element)
     const same = asked.before.filter((one) => one.element === element)
     const key = asked.key ?? (await findEarlierKey(deps.registry, scope, same)) ?? route.keyOf(scope, element)
@@ -85,6 +87,16 @@ export async function judgeRun(
     if (error instanceof JsonError) return judgedToFail(error.message)
     throw error
   }
+}
+
+function judgeWhole(route: Route, each: NonNullable<Route['each']>, ofEvent: Scope): Judged {
+  if (!route.wants(ofEvent)) return judgedToFail('the route’s condition does not hold')
+  const count = each.count(ofEvent)
+  if (count > each.max)
+    return judgedToFail(`the list of \`each\` has ${count} elements; the route takes ${each.max} at most`)
+  if (count === 0) return { verdict: 'would-skip', reason: 'the list of `each` is empty', call: null }
+  const items = count === 1 ? '1 item' : `${count} items`
+  return { verdict: 'would-call', reason: `becomes ${items}, one per element`, call: null }
 }
 
 function again(repeats: LedgerEntry | null): string {
