@@ -70,6 +70,7 @@ async function makeWorld(environment = 'DEV') {
     access: makeAccess({ store, clock, random, log, adminKey: KEY }),
     deadLetters: engine,
     work: engine,
+    definitions: { versionOf: async () => null } as unknown as HttpApi['definitions'],
     replays: engine.replays,
     about: { environment, version: '0', node: 'one' },
   }
