@@ -27,6 +27,7 @@ function makeWorld(parts: Record<string, unknown> = {}) {
     access: { byKey: async () => CALLER, signIn: note('signIn') },
     replays: { preview: note('preview'), begin: note('begin', { id: 'rpl_1', total: 1 }) },
     secrets: { set: note('set', { version: 1 }) },
+    about: { environment: 'DEV', version: '0', node: 'one' },
     ...parts,
   }
   const server = makeHttpServer(api as unknown as HttpApi, {
