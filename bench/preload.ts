@@ -9,6 +9,7 @@ import { copyFile, mkdir, readFile, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { openSqliteStore } from '../src/adapters/store-sqlite/index.ts'
+import { failureId } from '../src/core/failure/index.ts'
 import { DEFAULT_TENANT, type Incarnation, makeIds, type NodeId } from '../src/core/ids/index.ts'
 import { EMPTY_NOTE } from '../src/core/work/index.ts'
 import type { Store, Write } from '../src/ports/store.ts'
@@ -158,7 +159,24 @@ const WRITERS: Readonly<Record<Past, (filling: Filling) => Promise<void>>> = {
           runbook: null,
           severity: 'medium',
           step: 'call',
-          failureId: null,
+          failureId: failureId(work),
+        },
+      },
+      {
+        w: 'failure.put',
+        row: {
+          ...died,
+          id: failureId(work),
+          state: 'escalated',
+          workId: work,
+          consumer: 'route:count',
+          eventId: event,
+          reason: 'rejected',
+          attempts: 1,
+          retryInMs: null,
+          correlationId: event.slice(4),
+          severity: 'medium',
+          cause: 'the benchmark',
         },
       },
     ])
