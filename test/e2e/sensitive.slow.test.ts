@@ -258,7 +258,9 @@ test('[SE17] [SE13] [SE14] [SE15] [SE9] sensitive data is nowhere but where it i
       headers: { 'x-user': '[hidden]' },
       sensitive: ['payload.user.email', 'header.x-user', "payload['mail']"],
     })
-    expect(hidden.events.items).toHaveLength(4)
+    // Beside what the system tells of its own failures.
+    const own = (hidden.events.items as { source: string }[]).filter(({ source }) => source !== 'millrace')
+    expect(own).toHaveLength(4)
     // A search finds nothing in what is sealed, whoever asks.
     expect((await operator.ask('GET', '/v1/events?q=gold')).json.items).toEqual([])
 

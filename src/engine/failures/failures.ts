@@ -145,7 +145,8 @@ export function failAtTheDoor(
   letter: NewDeadLetter,
 ): FailureChange {
   const { class: failureClass, reason, lastError, key, attempts } = letter
-  const tried = { workId: work.id, eventId: event.id, class: failureClass, key, attempts, lastError }
+  const told = tellable(event, lastError)
+  const tried = { workId: work.id, eventId: event.id, class: failureClass, key, attempts, lastError: told }
   const cause = causeOfEnd(work.consumer, tried, reason, event)
   const before = newFailure(failureId(work.id), work, event, null)
   const row = stepFailure(before, { type: 'ended', tried, reason, cause }) ?? before
@@ -161,6 +162,15 @@ export function failAtTheDoor(
   return { writes: [...writes, ...plan.writes], plans: [plan] }
 }
 
+/** A status, and nothing that a vendor or a function said. */
+const STATUS_ALONE = /^answered \d{3}\b/
+const UNTOLD = 'the text is with the work item: its event is sensitive'
+
+/** Failures are told to whoever listens; what others say of a sensitive event may quote it, also where no path says so. */
+function tellable({ sensitive }: Pick<NewEvent, 'sensitive'>, error: string): string {
+  return sensitive.length === 0 ? error : (STATUS_ALONE.exec(error)?.[0] ?? UNTOLD)
+}
+
 function eventOf({ work, event }: Held, decision: Decision): FailureEvent | null {
   const { note, counters } = decision
   const triedAs = (failureClass: FailedTry['class'], lastError: string): FailedTry => ({
@@ -169,7 +179,7 @@ function eventOf({ work, event }: Held, decision: Decision): FailureEvent | null
     class: failureClass,
     key: note.key ?? work.key,
     attempts: counters.attempts,
-    lastError,
+    lastError: tellable(event, lastError),
   })
   const ended = (tried: FailedTry, reason: string): FailureEvent => ({
     type: 'ended',
