@@ -150,6 +150,7 @@ test('a bulk replay is cancelled while it runs: the rest stays where it was', as
   const group = page.locator('.group').filter({ hasText: 'answered 422' })
   await group.getByRole('button', { name: 'Replay group' }).click()
   const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Rate').fill('2')
   await dialog.getByRole('button', { name: /^Replay \d+$/ }).click()
   await dialog.getByRole('button', { name: 'Cancel the rest' }).click()
   await dialog.getByRole('heading', { name: 'Replay cancelled' }).waitFor()
