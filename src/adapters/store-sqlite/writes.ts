@@ -335,8 +335,12 @@ function openEntry(
   }
   session.lastLedger += 1
   noteLedger(session, session.lastLedger)
-  session.sql.addLedger.run(
-    session.lastLedger,
+  session.sql.addLedger.run(session.lastLedger, ...ledgerColumns(now, tenant, entry, opening))
+}
+
+/** In the order of `addLedger` and `addGeneration`, behind the row's number. */
+function ledgerColumns(now: Instant, tenant: number, entry: NewLedgerEntry, opening: Opening) {
+  return [
     tenant,
     toStored(entry.key),
     LEDGER_CODE[opening.state],
@@ -353,7 +357,7 @@ function openEntry(
     toStored(entry.correlationId),
     toStoredOrNull(opening.effectRef),
     toStoredOrNull(opening.result),
-  )
+  ] as const
 }
 
 /** The key points to the new row from now on, and that to the one before. */
@@ -370,22 +374,7 @@ function addGeneration(
   session.ledgerSlot = null
   session.sql.addGeneration.run(
     session.lastLedger,
-    tenant,
-    toStored(entry.key),
-    LEDGER_CODE[opening.state],
-    opening.proof,
-    entry.work,
-    entry.epoch,
-    opening.sendBy,
-    now,
-    opening.settledAt,
-    toStored(entry.consumer),
-    entry.eventId,
-    toStoredOrNull(entry.objectId),
-    entry.payloadHash,
-    toStored(entry.correlationId),
-    toStoredOrNull(opening.effectRef),
-    toStoredOrNull(opening.result),
+    ...ledgerColumns(now, tenant, entry, opening),
     entry.generation,
     row?.seq ?? null,
   )
