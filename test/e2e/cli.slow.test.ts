@@ -183,10 +183,12 @@ describe('events', () => {
   })
 
   test('[CL2] [CL3] lists: one JSON value, plain aligned text in a pipe', async () => {
-    const page = await ask<{ items: { id: string }[]; nextCursor: string | null }>('events -n 3')
+    const page = await ask<{ items: { id: string }[]; nextCursor: string | null }>(
+      'events -n 3 --source github',
+    )
     expect(page.items).toHaveLength(3)
     expect(page.nextCursor).not.toBeNull()
-    const { stdout } = await millrace('events -n 3')
+    const { stdout } = await millrace('events -n 3 --source github')
     const lines = stdout.trimEnd().split('\n')
     expect(lines).toHaveLength(4)
     expect(stdout).not.toContain('\u001b')
