@@ -196,7 +196,7 @@ function replayHorizonMs(route: RouteDocument, documents: readonly DefinitionDoc
     if (seen.has(one)) return
     seen.add(one)
     for (const other of documents) {
-      if (other.kind === 'Profile') continue
+      if (other.kind !== 'Source' && other.kind !== 'Route') continue
       const isHeard = publishedBy(other).some(({ subject }) =>
         one.on.some((pattern) => patternsMeet(pattern, subject)),
       )

@@ -273,6 +273,8 @@ export function bornRow(plan: EventPlan, work: NewWork, owner: Incarnation, at: 
     isFrozen: false,
     into: null,
     generation: work.generation ?? 1,
+    instance: work.instance ?? null,
+    step: work.step ?? null,
   }
 }
 

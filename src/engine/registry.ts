@@ -142,7 +142,7 @@ function compileBundle(
   const sources = new Map<string, Source>()
   const routes = new Map<string, Route>()
   for (const { document, hash } of documents) {
-    if (document.kind === 'Profile') continue
+    if (document.kind !== 'Source' && document.kind !== 'Route') continue
     const status = overrides.get(definitionId(document)) ?? document.status
     if (document.kind === 'Source') {
       const known = before?.sources.get(document.name)

@@ -30,11 +30,23 @@ import type {
   EventId,
   FailureId,
   Incarnation,
+  InstanceId,
   NodeId,
+  OrphanId,
   TenantId,
   WorkId,
 } from '../core/ids/index.ts'
+import type {
+  Attention,
+  HistoryRow,
+  InstanceRow,
+  InstanceState,
+  Marking,
+  NewHistory,
+  NewInstance,
+} from '../core/instance/index.ts'
 import type { LedgerEntry, LedgerProof, LedgerState, NewLedgerEntry } from '../core/ledger/index.ts'
+import type { NewOrphan, Orphan, OrphanState } from '../core/orphan/index.ts'
 import type { Pruned, PruneRequest } from '../core/retention/index.ts'
 import type { Instant } from '../core/time/index.ts'
 import type {
@@ -66,6 +78,7 @@ export type RecordKind =
   | 'drain'
   | 'bucket'
   | 'circuit'
+  | 'timetable'
 
 /** All guards of a commit are checked, in order, before any of its writes. */
 export type Guard =
@@ -88,7 +101,8 @@ export type Guard =
   /** Holds while the row has this version; 0 means that it is absent. */
   | {
       readonly g: 'version'
-      readonly of: RecordKind | 'deadLetter' | 'escalation'
+      /** `correlation`: by its key. `instance`: its revision. */
+      readonly of: RecordKind | 'deadLetter' | 'escalation' | 'instance' | 'correlation' | 'orphan'
       readonly key: string
       readonly version: number
     }
@@ -186,6 +200,20 @@ export type Write =
       readonly announced?: true
       readonly acknowledged?: { readonly by: string; readonly note: string | null }
     }
+  /** New, or as it is by now; it is ended from the first time that its state is not `active`. */
+  | { readonly w: 'instance.put'; readonly row: NewInstance }
+  /** Sequence numbers of an instance only grow; one that is there already is a caller's bug. */
+  | { readonly w: 'history.append'; readonly rows: readonly NewHistory[] }
+  /** By which keys events find their instance: looked up by hash, as ledger keys are. */
+  | {
+      readonly w: 'correlation.put'
+      readonly key: string
+      readonly version: number
+      readonly body: string
+    }
+  /** Nothing happens if it is absent. */
+  | { readonly w: 'correlation.delete'; readonly key: string }
+  | { readonly w: 'orphan.put'; readonly row: NewOrphan }
   | {
       readonly w: 'record.put'
       readonly kind: RecordKind
@@ -314,6 +342,12 @@ export interface OverviewCounts {
   readonly raisedEscalations: number
   /** In the state `open`: somebody tries again. */
   readonly openFailures: number
+  /** In the state `active`. */
+  readonly activeInstances: number
+  /** Active, and a person should look at them. */
+  readonly instancesWithAttention: number
+  /** In the state `open`. */
+  readonly openOrphans: number
   readonly unmatched: number
 }
 
@@ -416,6 +450,42 @@ export interface TenantReads {
       readonly unannounced?: true
     },
   ): Promise<Page<Escalation>>
+  instance(id: InstanceId): Promise<InstanceRow | null>
+  instances(
+    query: PageRequest & {
+      readonly workflow?: string
+      readonly state?: InstanceState
+      /** Those that are active and have a token there. Only together with `workflow`. */
+      readonly place?: string
+      /** Hash of their definition. Only together with `workflow`, and about active ones. */
+      readonly definition?: string
+      /** Those that are active and have this one, or any. */
+      readonly attention?: Attention | 'any'
+      readonly parent?: InstanceId
+    },
+  ): Promise<Page<InstanceRow>>
+  /** Oldest first, those behind `after`. */
+  instanceHistory(
+    id: InstanceId,
+    query: { readonly after: number; readonly limit: number },
+  ): Promise<readonly HistoryRow[]>
+  /** The items of an instance that are not final, by birth; `all`: the others too, at most 1,000. */
+  workOfInstance(id: InstanceId, query: { readonly all: boolean }): Promise<readonly WorkRow[]>
+  /** Of the active instances of a workflow. Each count stops at `OVERVIEW_COUNT_MAX`. */
+  instanceCounts(workflow: string): Promise<{
+    readonly markings: readonly { readonly marking: Marking; readonly count: number }[]
+    readonly definitions: readonly {
+      readonly definition: string
+      readonly version: string
+      readonly count: number
+    }[]
+    readonly attention: number
+  }>
+  correlation(key: string): Promise<{ readonly version: number; readonly body: string } | null>
+  orphan(id: OrphanId): Promise<Orphan | null>
+  orphans(
+    query: PageRequest & { readonly state?: OrphanState; readonly workflow?: string },
+  ): Promise<Page<Orphan>>
   record(kind: RecordKind, key: string): Promise<{ readonly version: number; readonly body: string } | null>
   /** Ordered by the bytes of the key. `prefix` is taken letter by letter; a key that holds U+0000 may be left out. */
   records(
@@ -436,6 +506,15 @@ export interface StoreDump {
   readonly failures: readonly Failure[]
   readonly escalations: readonly Escalation[]
   readonly lanes: readonly (LaneRow & { readonly tenant: TenantId })[]
+  readonly instances: readonly InstanceRow[]
+  readonly history: readonly (HistoryRow & { readonly tenant: TenantId })[]
+  readonly correlations: readonly {
+    readonly tenant: TenantId
+    readonly key: string
+    readonly version: number
+    readonly body: string
+  }[]
+  readonly orphans: readonly Orphan[]
   readonly records: readonly {
     readonly tenant: TenantId
     readonly kind: RecordKind
@@ -472,7 +551,9 @@ export interface Store extends AsyncDisposable {
    * Walks the tenant's events by id and deletes those that are older than their source's time, whose dedup window is over, and
    * that nothing needs any more: all their work is final and holds no place in a lane, their dead letters are resolved or
    * discarded, and their work holds no ledger entry that is reserved or unknown. Their work, its attempts and failures, their
-   * duplicates, dead letters and dedup entries go with them. After the events come the ledger, the lanes and the escalations.
+   * duplicates, dead letters and dedup entries go with them. An event that an active instance began with, or that an orphan is about
+   * which waits or is open, stays. After the events come the ledger, the lanes, the escalations, then instances that ended
+   * longer ago than any event is kept, with their history, and orphans that are correlated or discarded for as long.
    * Looks at `scanMax` rows at most; may be called by several nodes at once, and again.
    */
   prune(request: PruneRequest): Promise<Pruned>

@@ -59,6 +59,8 @@ export function bearWork(
     isFrozen: false,
     into: null,
     generation: work.generation ?? 1,
+    instance: work.instance ?? null,
+    step: work.step ?? null,
   }
 }
 

@@ -6,6 +6,7 @@ import type { FailureClass } from '../failure/index.ts'
 import type { JsonValue } from '../json/index.ts'
 import { DAY } from '../time/index.ts'
 import type { VerifyDocument } from './verify-document.ts'
+import type { AgentDocument, WorkflowDocument } from './workflow-document.ts'
 
 /** How long events are kept where a source says nothing. */
 export const RETENTION_MS = 30 * DAY
@@ -189,11 +190,52 @@ export interface UpsertCallDocument {
   readonly keyTtlMs: number | null
 }
 
+/** A new instance of a workflow that is in force then. */
+export interface StartActionDocument {
+  readonly type: 'start'
+  readonly workflow: string
+  /** A tree of templates: its input. */
+  readonly with: JsonValue
+  /** In a workflow: the step ends when the instance does, with `{ instance, state, data }` as its result. */
+  readonly wait: boolean
+}
+
+/** Events by the clock from now on, under a name that `unschedule` takes back. Doing it again replaces it. */
+export interface ScheduleActionDocument {
+  readonly type: 'schedule'
+  /** A template. */
+  readonly name: string
+  readonly cron: string
+  readonly zone: string
+  /** A template. */
+  readonly emit: string
+  readonly data: JsonValue
+}
+
+export interface UnscheduleActionDocument {
+  readonly type: 'unschedule'
+  /** A template. */
+  readonly name: string
+}
+
+export interface AgentActionDocument {
+  readonly type: 'agent'
+  /** As it was when this was applied. */
+  readonly agent: AgentDocument
+  readonly with: JsonValue
+  /** Of one attempt; left out: the agent's. */
+  readonly timeoutMs?: number
+}
+
 export type ActionDocument =
   | HttpActionDocument
   | FunctionActionDocument
   | EmitActionDocument
   | UpsertActionDocument
+  | StartActionDocument
+  | ScheduleActionDocument
+  | UnscheduleActionDocument
+  | AgentActionDocument
 
 /** When a route's work is taken up: every so often, so many at a time, so many times. */
 export interface DrainPolicy {
@@ -289,4 +331,9 @@ export interface ProfileDocument {
   readonly drain?: DrainPolicy
 }
 
-export type DefinitionDocument = SourceDocument | RouteDocument | ProfileDocument
+export type DefinitionDocument =
+  | SourceDocument
+  | RouteDocument
+  | ProfileDocument
+  | WorkflowDocument
+  | AgentDocument

@@ -144,11 +144,14 @@ export function controlDefinition(document: DefinitionDocument, verb: ControlVer
   if (document.kind === 'Profile') {
     return { ok: false, why: 'a profile does nothing by itself: pause or disable the routes that use it' }
   }
+  if (document.kind === 'Agent') {
+    return { ok: false, why: 'an agent does nothing by itself: pause or disable the workflows that use it' }
+  }
   const status = SAID[verb]
   return { ok: true, status, override: status === document.status ? null : status }
 }
 
 /** null for what has no status. */
 export function declaredStatus(document: DefinitionDocument): DefinitionStatus | null {
-  return document.kind === 'Profile' ? null : document.status
+  return document.kind === 'Profile' || document.kind === 'Agent' ? null : document.status
 }

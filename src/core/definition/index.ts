@@ -1,6 +1,7 @@
 export { hashBundle } from './bundle.ts'
 export type {
   ActionDocument,
+  AgentActionDocument,
   AnswerDocument,
   CatalogDocument,
   CircuitPolicy,
@@ -16,8 +17,11 @@ export type {
   RatePolicy,
   RetryPolicy,
   RouteDocument,
+  ScheduleActionDocument,
   ScheduleDocument,
   SourceDocument,
+  StartActionDocument,
+  UnscheduleActionDocument,
   UpsertActionDocument,
   UpsertCallDocument,
 } from './documents.ts'
@@ -56,3 +60,15 @@ export {
   TIMED_ADDRESSED_SCHEMES,
   TIMED_SCHEMES,
 } from './verify-document.ts'
+export type {
+  AgentDocument,
+  FireMode,
+  MigrationDocument,
+  OnFailureDocument,
+  PlaceDocument,
+  PlaceType,
+  TransitionDocument,
+  TriggerDocument,
+  WorkflowDocument,
+} from './workflow-document.ts'
+export { FIRE_MODES, PLACE_TYPES } from './workflow-document.ts'

@@ -11,6 +11,8 @@ export type WorkId = Brand<'WorkId'>
 export type DeadLetterId = Brand<'DeadLetterId'>
 export type FailureId = Brand<'FailureId'>
 export type EscalationId = Brand<'EscalationId'>
+export type InstanceId = Brand<'InstanceId'>
+export type OrphanId = Brand<'OrphanId'>
 /** A node's name; it stays over restarts. */
 export type NodeId = Brand<'NodeId'>
 /** One life of a node: given by the store, only grows. */
@@ -23,6 +25,8 @@ export interface Ids {
   work(): WorkId
   deadLetter(): DeadLetterId
   escalation(): EscalationId
+  instance(): InstanceId
+  orphan(): OrphanId
   /** A bare UUIDv7 for correlation and trace ids. */
   uuid(): string
 }
@@ -121,12 +125,15 @@ export function makeIds(deps: { now(): Instant; bytes(length: number): Uint8Arra
   }
   const [events, works] = [new UuidWriter('evt_'), new UuidWriter('wrk_')]
   const [deadLetters, escalations] = [new UuidWriter('dlq_'), new UuidWriter('esc_')]
+  const [instances, orphans] = [new UuidWriter('ins_'), new UuidWriter('orp_')]
   const bare = new UuidWriter('')
   return {
     event: () => next(events) as EventId,
     work: () => next(works) as WorkId,
     deadLetter: () => next(deadLetters) as DeadLetterId,
     escalation: () => next(escalations) as EscalationId,
+    instance: () => next(instances) as InstanceId,
+    orphan: () => next(orphans) as OrphanId,
     uuid: () => next(bare),
   }
 }

@@ -14,8 +14,13 @@ export interface Route {
   readonly hash: string
   /** What the document declares, unless somebody said otherwise while it is in force. */
   readonly status: DefinitionStatus
-  /** `route:<name>` */
+  /** `route:<name>`, or `workflow:<name>` of a part of a workflow. */
   readonly consumer: string
+  /**
+   * Parts of a workflow run as routes of their own: `trigger`, for matching; `step`, for the action of a transition, an undo or
+   * a place. Then `hash` is the workflow's, and `part` says which (core/workflow). Left out: a route.
+   */
+  readonly of?: { readonly kind: 'trigger' | 'step'; readonly workflow: string; readonly part: string }
   readonly action: Action
   /** How long an item may be tried and wait, all in all. */
   readonly expiresInMs: number

@@ -1,7 +1,7 @@
 // A work item: one thing to do. Its life is a small table (decide.ts); this file is its shape.
 
 import type { FailureClass } from '../failure/index.ts'
-import type { DeadLetterId, EventId, Incarnation, TenantId, WorkId } from '../ids/index.ts'
+import type { DeadLetterId, EventId, Incarnation, InstanceId, TenantId, WorkId } from '../ids/index.ts'
 import type { Instant } from '../time/index.ts'
 
 export const WORK_STATES = [
@@ -52,9 +52,12 @@ export const EMPTY_NOTE: Note = {
 
 /**
  * `route`: do what a route says about an event. `intake`: match an event that was kept unmatched, or that is replayed. `batch`:
- * one call for several items of a route, which are `merged` into it for as long as it lives.
+ * one call for several items of a route, which are `merged` into it for as long as it lives. The others are of workflows:
+ * `trigger`: what an event means to one; `step`: the action of a firing; `timer`: the end of a token's stay, or of a lock's time;
+ * `admit`: an instance waits for its lock or for a place among those that run; `signal`: something that an instance waits for
+ * has ended.
  */
-export type WorkKind = 'route' | 'intake' | 'batch'
+export type WorkKind = 'route' | 'intake' | 'batch' | 'trigger' | 'step' | 'timer' | 'admit' | 'signal'
 
 /** Items of one consumer with the same lane share its places, in the order of their birth. */
 export interface Lane {
@@ -66,7 +69,7 @@ export interface Lane {
 export interface NewWork {
   readonly id: WorkId
   readonly kind: WorkKind
-  /** `route:<name>`, of intake `source:<name>`; with the tenant it names whose slot the item takes. */
+  /** `route:<name>`, of intake `source:<name>`, of workflows `workflow:<name>`; with the tenant it names whose slot the item takes. */
   readonly consumer: string
   /** Hash of the definition that the item began with; it stays on it, but for intake, which matches by what is in force. */
   readonly definition: string
@@ -85,6 +88,10 @@ export interface NewWork {
   readonly lane?: Lane
   /** Above 1: a deliberate repetition, which makes the effect of its key once more. */
   readonly generation?: number
+  /** The instance that it is about; of a trigger: the one that somebody chose for it. */
+  readonly instance?: InstanceId
+  /** What of it: see core/workflow, `stepName`. */
+  readonly step?: string
 }
 
 export interface WorkRow extends Counters, Note {
@@ -118,6 +125,9 @@ export interface WorkRow extends Counters, Note {
   /** The batch that it is merged into. */
   readonly into: WorkId | null
   readonly generation: number
+  /** null: it is of no workflow, or a trigger whose instance is found by its keys. */
+  readonly instance: InstanceId | null
+  readonly step: string | null
 }
 
 /** One try, append-only. A first try that succeeds lives on the work row alone. */

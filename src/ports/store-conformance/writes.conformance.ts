@@ -69,6 +69,8 @@ export function writeRules(kit: () => Kit): void {
         isFrozen: false,
         into: null,
         generation: 1,
+        instance: null,
+        step: null,
       } satisfies WorkRow)
     })
 

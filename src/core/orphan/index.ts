@@ -1,0 +1,2 @@
+export type { NewOrphan, Orphan, OrphanReason, OrphanState } from './orphan.ts'
+export { ORPHAN_REASONS, ORPHAN_STATES } from './orphan.ts'
