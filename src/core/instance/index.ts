@@ -18,3 +18,4 @@ export type {
   Stay,
 } from './instance.ts'
 export { ATTENTIONS, HISTORY_TYPES, INSTANCE_STATES } from './instance.ts'
+export { markingText, parseMarking } from './marking.ts'
