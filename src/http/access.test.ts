@@ -149,6 +149,7 @@ test('GET /v1/me says who and where', async () => {
   expect((await ask('GET', '/v1/me')).body).toEqual({
     tenant: 'default',
     role: 'admin',
+    permissions: [],
     actor: 'admin',
     isNodeAdmin: true,
     ...about,
@@ -157,6 +158,7 @@ test('GET /v1/me says who and where', async () => {
   expect((await ask('GET', '/v1/me', { key })).body).toEqual({
     tenant: 'default',
     role: 'viewer',
+    permissions: [],
     actor: `viewer’s (key ${id})`,
     isNodeAdmin: false,
     ...about,
@@ -196,6 +198,8 @@ describe('keys', () => {
       [{ name: 'x', role: 'viewer', expiresIn: '1s' }, '1m'],
       [{ name: 'x', role: 'viewer', expiresIn: '4000d' }, '3650d'],
       [{ name: 'x', role: 'viewer', tenant: 'A_b' }, 'tenant'],
+      [{ name: 'x', role: 'viewer', permissions: ['a b'] }, 'triage.approve'],
+      [{ name: 'x', role: 'viewer', permissions: 'triage.start' }, 'must be a list'],
       [{ name: 'x', role: 'viewer', scope: 'all' }, 'scope'],
     ]
     for (const [body, says] of rows) {

@@ -9,6 +9,7 @@ import { VALUES_MAX } from './validation.ts'
 const CALLER = {
   tenant: 'ours',
   role: 'admin',
+  permissions: [],
   actor: 'me',
   isNodeAdmin: true,
   credential: { kind: 'node' },

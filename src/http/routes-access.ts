@@ -6,11 +6,16 @@ import type { Caller } from '../engine/access/index.ts'
 import type { HttpApi } from './api.ts'
 import { addressGroup, assertOwnOrigin, baseUrl, sessionCookie } from './auth.ts'
 import { fields, oneOf } from './schemas.ts'
-import { answer, boolean, empty, instant, shape, string } from './schemas-answers.ts'
+import { answer, boolean, empty, instant, listOf, shape, string } from './schemas-answers.ts'
 import { iso } from './shapes.ts'
 
 const shownToken = { type: 'string', minLength: 1, maxLength: 4_096 } as const
-const callerShape = { tenant: string, role: oneOf(ROLES), actor: string } as const
+const callerShape = {
+  tenant: string,
+  role: oneOf(ROLES),
+  permissions: listOf(string),
+  actor: string,
+} as const
 
 export function addAccessRoutes(app: FastifyInstance, api: Pick<HttpApi, 'access' | 'about'>): void {
   const me = {
@@ -96,6 +101,6 @@ export function signInUrl(base: string, token: string): string {
   return `${base}/sign-in#link=${token}`
 }
 
-function showCaller({ tenant, role, actor }: Caller) {
-  return { tenant, role, actor }
+function showCaller({ tenant, role, permissions, actor }: Caller) {
+  return { tenant, role, permissions, actor }
 }

@@ -1,7 +1,7 @@
 // Keys of a tenant, and the tenants of the node: GET, POST and DELETE /v1/keys; GET and POST /v1/tenants.
 
 import type { FastifyInstance } from 'fastify'
-import { ROLES, type Role, TENANT_NAME } from '../core/access/index.ts'
+import { PERMISSION_NAME, PERMISSIONS_MAX, ROLES, type Role, TENANT_NAME } from '../core/access/index.ts'
 import { AppError } from '../core/errors/index.ts'
 import { parseDuration } from '../core/expression/index.ts'
 import type { TenantId } from '../core/ids/index.ts'
@@ -9,7 +9,17 @@ import { DAY, MINUTE } from '../core/time/index.ts'
 import type { Caller, KeyRow, TenantRow } from '../engine/access/index.ts'
 import type { HttpApi } from './api.ts'
 import { fields, idParams, line, oneOf, type PageQuery, page, plainText, splitQuery } from './schemas.ts'
-import { answer, boolean, empty, instant, nullable, pageOf, shape, string } from './schemas-answers.ts'
+import {
+  answer,
+  boolean,
+  empty,
+  instant,
+  listOf,
+  nullable,
+  pageOf,
+  shape,
+  string,
+} from './schemas-answers.ts'
 import { iso, isoOrNull } from './shapes.ts'
 
 const role = oneOf(ROLES)
@@ -24,6 +34,7 @@ const keyShape = {
   id: string,
   name: string,
   role,
+  permissions: { ...listOf(string), description: 'What it may do in workflows, beside its role.' },
   createdAt: instant,
   createdBy: string,
   expiresAt: { ...nullable(instant), description: 'null: never.' },
@@ -65,6 +76,16 @@ export function addKeyRoutes(app: FastifyInstance, api: Pick<HttpApi, 'access'>)
       {
         name,
         role,
+        permissions: {
+          type: 'array',
+          items: {
+            type: 'string',
+            pattern: PERMISSION_NAME,
+            description: 'Letters, digits and `_ . : -`, at most 100, such as `triage.approve`.',
+          },
+          maxItems: PERMISSIONS_MAX,
+          description: 'What it may do in workflows, beside its role; an admin may do all of it.',
+        },
         expiresIn: {
           type: 'string',
           maxLength: 20,
@@ -76,7 +97,14 @@ export function addKeyRoutes(app: FastifyInstance, api: Pick<HttpApi, 'access'>)
     ),
     response: { 201: answer('The key', shape({ ...keyShape, tenant: string, key: string })) },
   }
-  app.post<{ Body: { name: string; role: Role; expiresIn?: string; tenant?: string } }>(
+  interface NewKeyBody {
+    readonly name: string
+    readonly role: Role
+    readonly permissions?: readonly string[]
+    readonly expiresIn?: string
+    readonly tenant?: string
+  }
+  app.post<{ Body: NewKeyBody }>(
     '/keys',
     { config: { role: 'admin', answerIsSecret: true }, schema: make },
     async (request, reply) => {
@@ -85,7 +113,7 @@ export function addKeyRoutes(app: FastifyInstance, api: Pick<HttpApi, 'access'>)
       const expiresInMs = body.expiresIn === undefined ? null : parseLife(body.expiresIn)
       const { key, ...row } = await api.access.keys.make(
         tenant,
-        { name: body.name.trim(), role: body.role, expiresInMs },
+        { name: body.name.trim(), role: body.role, permissions: body.permissions ?? [], expiresInMs },
         caller.actor,
       )
       reply.code(201)
@@ -176,11 +204,12 @@ function refusedField(path: string, message: string): AppError {
 }
 
 function showKey(key: KeyRow) {
-  const { id, role, createdBy, isExpired } = key
+  const { id, role, permissions, createdBy, isExpired } = key
   return {
     id,
     name: key.name,
     role,
+    permissions,
     createdAt: iso(key.createdAt),
     createdBy,
     expiresAt: isoOrNull(key.expiresAt),

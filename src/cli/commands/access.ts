@@ -68,6 +68,7 @@ export function addKeyCommands(program: Command, cli: Cli): void {
         { title: 'ID' },
         { title: 'NAME', min: 10 },
         { title: 'ROLE' },
+        { title: 'PERMISSIONS', min: 8 },
         { title: 'CREATED' },
         { title: 'EXPIRES' },
         { title: 'LAST USED' },
@@ -76,6 +77,7 @@ export function addKeyCommands(program: Command, cli: Cli): void {
         key.id,
         key.name,
         key.role,
+        key.permissions.join(' '),
         out.time(key.createdAt),
         key.isExpired ? out.state('expired') : out.time(key.expiresAt),
         out.time(key.lastUsedAt),
@@ -92,13 +94,24 @@ export function addKeyCommands(program: Command, cli: Cli): void {
         .choices(['viewer', 'operator', 'admin'])
         .default('viewer'),
     )
+    .option(
+      '--permission <name...>',
+      'what else it may do in workflows, such as triage.approve; may be given again',
+    )
     .option('--expires <duration>', 'how long it works, such as 30d')
     .option('--tenant <name>', 'another tenant than one’s own')
-  handle<{ role: string; expires?: string; tenant?: string }>(create, cli, async (session, options, name) => {
-    const { role, expires, tenant } = options
+  interface CreateOptions {
+    readonly role: string
+    readonly permission?: readonly string[]
+    readonly expires?: string
+    readonly tenant?: string
+  }
+  handle<CreateOptions>(create, cli, async (session, options, name) => {
+    const { role, permission, expires, tenant } = options
     const answer = await session.api.post<Answer<'createKey'>>('/v1/keys', {
       name,
       role,
+      ...(permission !== undefined && { permissions: permission }),
       ...(expires !== undefined && { expiresIn: expires }),
       ...(tenant !== undefined && { tenant }),
     })

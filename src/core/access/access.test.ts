@@ -1,6 +1,17 @@
 import { describe, expect, test } from 'vitest'
 import type { TenantId } from '../ids/index.ts'
-import { formatToken, hashSecret, isAllowed, isTenantName, matchesHash, parseToken, ROLES } from './index.ts'
+import {
+  formatToken,
+  hashSecret,
+  hasPermission,
+  isAllowed,
+  isPermissionName,
+  isTenantName,
+  matchesHash,
+  missingPermission,
+  parseToken,
+  ROLES,
+} from './index.ts'
 
 const SECRET = `${'A_-9'.repeat(10)}abc`
 const ID = '0123456789abcdef'
@@ -61,4 +72,22 @@ test('[AC10] names of tenants have small letters, digits and inner hyphens', () 
     expect(isTenantName(name), name).toBe(true)
   for (const name of ['', '-a', 'A', 'a_b', 'a.b', 'a b', 'a\n', 'ä', 'x'.repeat(64)])
     expect(isTenantName(name), name).toBe(false)
+})
+
+describe('permissions', () => {
+  test('[HD1] are had by name, and all of them by an admin', () => {
+    const some = { role: 'operator', permissions: ['triage.start'] } as const
+    expect(hasPermission(some, 'triage.start')).toBe(true)
+    expect(hasPermission(some, 'triage')).toBe(false)
+    expect(missingPermission(some, ['triage.start', 'triage.approve', 'other'])).toBe('triage.approve')
+    expect(missingPermission(some, [])).toBeNull()
+    expect(missingPermission({ role: 'admin', permissions: [] }, ['triage.approve'])).toBeNull()
+  })
+
+  test('[HD1] have names of letters, digits and a few signs', () => {
+    for (const name of ['a', 'triage.approve', 'A-1_b:c', '9', 'x'.repeat(100)])
+      expect(isPermissionName(name), name).toBe(true)
+    for (const name of ['', '.a', 'a b', 'a*', 'ä', 'x'.repeat(101), 'a\n'])
+      expect(isPermissionName(name), name).toBe(false)
+  })
 })

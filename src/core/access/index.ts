@@ -1,3 +1,11 @@
+export {
+  type Holder,
+  hasPermission,
+  isPermissionName,
+  missingPermission,
+  PERMISSION_NAME,
+  PERMISSIONS_MAX,
+} from './permission.ts'
 export { isAllowed, ROLES, type Role } from './role.ts'
 export { isTenantName, TENANT_NAME } from './tenant.ts'
 export {

@@ -148,6 +148,12 @@ export const ERRORS = {
     title: 'The key’s role does not reach this far',
     next: 'Use a key of the role that the detail names, or ask an admin for one.',
   },
+  permission_needed: {
+    kind: 'unauthorized',
+    status: 403,
+    title: 'The key lacks a permission',
+    next: 'Use a key that has the permission which the detail names; an admin makes one with `millrace keys create --permission <name>`.',
+  },
   wrong_origin: {
     kind: 'unauthorized',
     status: 403,

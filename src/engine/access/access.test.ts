@@ -36,6 +36,37 @@ describe('keys', () => {
     expect(log.messages).toMatchObject([{ name: 'access.key-created', fields: { name: 'ci', by: 'admin' } }])
   })
 
+  test('[HD1] a key has the permissions it was made with, and its sessions have them too', async () => {
+    const { access } = makeAccessWorld()
+    const granted = { ...OPERATOR, permissions: ['triage.start', 'triage.approve', 'triage.start'] }
+    const { key } = await access.keys.make(ACME, granted, 'admin')
+    const caller = await access.byKey(key)
+    expect(caller.permissions).toEqual(['triage.approve', 'triage.start'])
+    const { token } = await access.signIn({ key }, 'here')
+    expect((await access.bySession(token)).permissions).toEqual(caller.permissions)
+    const plain = await access.keys.make(ACME, OPERATOR, 'admin')
+    expect((await access.byKey(plain.key)).permissions).toEqual([])
+    expect((await access.keys.list(ACME, { cursor: null, limit: 10 })).items).toMatchObject([
+      { permissions: ['triage.approve', 'triage.start'] },
+      { permissions: [] },
+    ])
+  })
+
+  test('[HD1] a key that was made before there were permissions has none', async () => {
+    const { access, store } = makeAccessWorld()
+    const { key, id } = await access.keys.make(ACME, OPERATOR, 'admin')
+    const row = await store.forTenant(ACME).record('key', id)
+    const { permissions, ...old } = JSON.parse(row?.body ?? '')
+    expect(permissions).toEqual([])
+    const body = JSON.stringify(old)
+    await store.commit({
+      tenant: ACME,
+      guards: [],
+      writes: [{ w: 'record.put', kind: 'key', key: id, version: 2, body }],
+    })
+    expect((await access.byKey(key)).permissions).toEqual([])
+  })
+
   test('[AC4] an unknown tenant, an unknown id, a wrong secret and an expired key are refused alike', async () => {
     const { access, pass } = makeAccessWorld()
     const { key, id } = await access.keys.make(ACME, { ...OPERATOR, expiresInMs: HOUR }, 'admin')

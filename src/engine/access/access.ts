@@ -21,6 +21,8 @@ import { makeTenants, type Tenants } from './tenants.ts'
 export interface Caller {
   readonly tenant: TenantId
   readonly role: Role
+  /** Of the key, beside its role; an admin has all of them. */
+  readonly permissions: readonly string[]
   /** For the log and the audit. */
   readonly actor: string
   /** The node's own admin key: an admin of the first tenant who may make others. */
@@ -75,6 +77,7 @@ const NODE: Credential = { kind: 'node' }
 const NODE_CALLER: Caller = {
   tenant: DEFAULT_TENANT,
   role: 'admin',
+  permissions: [],
   actor: 'admin',
   isNodeAdmin: true,
   credential: NODE,
@@ -215,12 +218,14 @@ function keyCaller(
     readonly id: string
     readonly name: string
     readonly role: Role
+    readonly permissions: readonly string[]
     readonly expiresAt: Instant | null
   },
 ): Caller {
   return {
     tenant,
     role: key.role,
+    permissions: key.permissions,
     actor: `${key.name} (key ${key.id})`,
     isNodeAdmin: false,
     credential: { kind: 'key', id: key.id },

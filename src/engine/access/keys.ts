@@ -19,6 +19,7 @@ export interface KeyRow {
   readonly id: string
   readonly name: string
   readonly role: Role
+  readonly permissions: readonly string[]
   readonly createdAt: Instant
   readonly createdBy: string
   readonly expiresAt: Instant | null
@@ -29,6 +30,8 @@ export interface KeyRow {
 export interface NewKey {
   readonly name: string
   readonly role: Role
+  /** Beside the role; left out: none. */
+  readonly permissions?: readonly string[]
   /** null: it never expires. */
   readonly expiresInMs: number | null
 }
@@ -120,7 +123,7 @@ export function makeKeys(deps: {
       const now = clock.now()
       return { items: items.map(({ key, body }) => show(key, parse(body), now)), nextCursor }
     },
-    async make(tenant, { name, role, expiresInMs }, by) {
+    async make(tenant, { name, role, permissions = [], expiresInMs }, by) {
       const now = clock.now()
       const id = makeId(now, random)
       const secret = makeSecret(random)
@@ -128,6 +131,7 @@ export function makeKeys(deps: {
         form: 1,
         name,
         role,
+        permissions: [...new Set(permissions)].sort(),
         hash: hashSecret(secret),
         createdAt: now,
         createdBy: by,
@@ -141,7 +145,14 @@ export function makeKeys(deps: {
       })
       if (!result.ok) throw new AppError('conflict', 'a key of the same id was made at the same moment')
       unknown.forget(`${tenant}/${id}`)
-      log.info('access.key-created', { tenant, key: id, name, role, by })
+      log.info('access.key-created', {
+        tenant,
+        key: id,
+        name,
+        role,
+        permissions: record.permissions ?? [],
+        by,
+      })
       return { ...show(id, record, now), key: formatToken({ kind: 'key', tenant, id, secret }) }
     },
     async revoke(tenant, id, by) {
@@ -176,7 +187,7 @@ function parse(body: string): KeyRecord {
 }
 
 function show(id: string, record: KeyRecord, now: Instant): KeyRow {
-  const { name, role, createdAt, createdBy, expiresAt, lastUsedAt } = record
+  const { name, role, permissions = [], createdAt, createdBy, expiresAt, lastUsedAt } = record
   const expired = isExpired(expiresAt, now)
-  return { id, name, role, createdAt, createdBy, expiresAt, lastUsedAt, isExpired: expired }
+  return { id, name, role, permissions, createdAt, createdBy, expiresAt, lastUsedAt, isExpired: expired }
 }

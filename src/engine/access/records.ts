@@ -13,6 +13,8 @@ export interface KeyRecord {
   readonly form: 1
   readonly name: string
   readonly role: Role
+  /** Left out: it was made before there were any. */
+  readonly permissions?: readonly string[]
   readonly hash: string
   readonly createdAt: Instant
   readonly createdBy: string
