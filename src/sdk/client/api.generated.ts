@@ -390,7 +390,7 @@ export type Problem = {
   readonly status: number
   /** What was wrong in this case. */
   readonly detail: string
-  readonly code: 'unknown_source' | 'source_disabled' | 'address_refused' | 'handshake_refused' | 'rate_limited' | 'signature_missing' | 'signature_wrong' | 'signature_expired' | 'secret_missing' | 'not_json' | 'duplicate_key' | 'body_unreadable' | 'too_deep' | 'unnamed_event' | 'event_invalid' | 'body_too_large' | 'headers_too_large' | 'request_timeout' | 'wrong_type' | 'not_authenticated' | 'not_allowed' | 'wrong_origin' | 'limited' | 'secret_unreadable' | 'not_found' | 'method_not_allowed' | 'invalid_request' | 'invalid_cursor' | 'conflict' | 'replays_exhausted' | 'reason_required' | 'definition_missing' | 'definitions_invalid' | 'managed_by_folder' | 'demo_unavailable' | 'idempotency_mismatch' | 'idempotency_running' | 'shutting_down' | 'store_unavailable' | 'overloaded' | 'internal'
+  readonly code: 'unknown_source' | 'source_disabled' | 'address_refused' | 'handshake_refused' | 'rate_limited' | 'signature_missing' | 'signature_wrong' | 'signature_expired' | 'secret_missing' | 'not_json' | 'duplicate_key' | 'body_unreadable' | 'too_deep' | 'unnamed_event' | 'event_invalid' | 'body_too_large' | 'headers_too_large' | 'request_timeout' | 'wrong_type' | 'not_authenticated' | 'not_allowed' | 'permission_needed' | 'wrong_origin' | 'limited' | 'secret_unreadable' | 'not_found' | 'method_not_allowed' | 'invalid_request' | 'invalid_cursor' | 'conflict' | 'replays_exhausted' | 'reason_required' | 'definition_missing' | 'instance_ended' | 'unknown_transition' | 'unknown_place' | 'cannot_fire' | 'shut_out' | 'invalid_input' | 'mapping_failed' | 'firing_gone' | 'in_doubt' | 'cannot_migrate' | 'endless_loop' | 'versions_unsupported' | 'definitions_invalid' | 'managed_by_folder' | 'demo_unavailable' | 'idempotency_mismatch' | 'idempotency_running' | 'shutting_down' | 'store_unavailable' | 'overloaded' | 'internal'
   /** What to do. */
   readonly next: string
   /** Names this answer in the log. */
@@ -434,7 +434,7 @@ export type Replay = {
   /** The last of those that could not be replayed, and why. */
   readonly refusals: readonly ({
     readonly id: string
-    readonly code: 'unknown_source' | 'source_disabled' | 'address_refused' | 'handshake_refused' | 'rate_limited' | 'signature_missing' | 'signature_wrong' | 'signature_expired' | 'secret_missing' | 'not_json' | 'duplicate_key' | 'body_unreadable' | 'too_deep' | 'unnamed_event' | 'event_invalid' | 'body_too_large' | 'headers_too_large' | 'request_timeout' | 'wrong_type' | 'not_authenticated' | 'not_allowed' | 'wrong_origin' | 'limited' | 'secret_unreadable' | 'not_found' | 'method_not_allowed' | 'invalid_request' | 'invalid_cursor' | 'conflict' | 'replays_exhausted' | 'reason_required' | 'definition_missing' | 'definitions_invalid' | 'managed_by_folder' | 'demo_unavailable' | 'idempotency_mismatch' | 'idempotency_running' | 'shutting_down' | 'store_unavailable' | 'overloaded' | 'internal'
+    readonly code: 'unknown_source' | 'source_disabled' | 'address_refused' | 'handshake_refused' | 'rate_limited' | 'signature_missing' | 'signature_wrong' | 'signature_expired' | 'secret_missing' | 'not_json' | 'duplicate_key' | 'body_unreadable' | 'too_deep' | 'unnamed_event' | 'event_invalid' | 'body_too_large' | 'headers_too_large' | 'request_timeout' | 'wrong_type' | 'not_authenticated' | 'not_allowed' | 'permission_needed' | 'wrong_origin' | 'limited' | 'secret_unreadable' | 'not_found' | 'method_not_allowed' | 'invalid_request' | 'invalid_cursor' | 'conflict' | 'replays_exhausted' | 'reason_required' | 'definition_missing' | 'instance_ended' | 'unknown_transition' | 'unknown_place' | 'cannot_fire' | 'shut_out' | 'invalid_input' | 'mapping_failed' | 'firing_gone' | 'in_doubt' | 'cannot_migrate' | 'endless_loop' | 'versions_unsupported' | 'definitions_invalid' | 'managed_by_folder' | 'demo_unavailable' | 'idempotency_mismatch' | 'idempotency_running' | 'shutting_down' | 'store_unavailable' | 'overloaded' | 'internal'
   })[]
   readonly filter: Readonly<Record<string, unknown>>
   readonly force: boolean
@@ -733,6 +733,8 @@ export interface Operations {
     args: {
       readonly name: string
       readonly role: 'viewer' | 'operator' | 'admin'
+      /** What it may do in workflows, beside its role; an admin may do all of it. */
+      readonly permissions?: readonly string[] | undefined
       /** A duration such as `30d`; left out: never. */
       readonly expiresIn?: string | undefined
       /** Another tenant; for the node’s own admin. */
@@ -742,6 +744,8 @@ export interface Operations {
       readonly id: string
       readonly name: string
       readonly role: 'viewer' | 'operator' | 'admin'
+      /** What it may do in workflows, beside its role. */
+      readonly permissions: readonly string[]
       readonly createdAt: string
       readonly createdBy: string
       /** null: never. */
@@ -971,6 +975,7 @@ export interface Operations {
     answer: {
       readonly tenant: string
       readonly role: 'viewer' | 'operator' | 'admin'
+      readonly permissions: readonly string[]
       readonly actor: string
       readonly isNodeAdmin: boolean
       readonly environment: string
@@ -1366,6 +1371,8 @@ export interface Operations {
         readonly id: string
         readonly name: string
         readonly role: 'viewer' | 'operator' | 'admin'
+        /** What it may do in workflows, beside its role. */
+        readonly permissions: readonly string[]
         readonly createdAt: string
         readonly createdBy: string
         /** null: never. */
@@ -1451,7 +1458,7 @@ export interface Operations {
       readonly cursor?: string | undefined
       readonly limit?: number | undefined
       readonly source?: string | undefined
-      readonly reason?: 'unknown_source' | 'source_disabled' | 'address_refused' | 'handshake_refused' | 'rate_limited' | 'signature_missing' | 'signature_wrong' | 'signature_expired' | 'secret_missing' | 'not_json' | 'duplicate_key' | 'body_unreadable' | 'too_deep' | 'unnamed_event' | 'event_invalid' | 'body_too_large' | 'headers_too_large' | 'request_timeout' | 'wrong_type' | 'not_authenticated' | 'not_allowed' | 'wrong_origin' | 'limited' | 'secret_unreadable' | 'not_found' | 'method_not_allowed' | 'invalid_request' | 'invalid_cursor' | 'conflict' | 'replays_exhausted' | 'reason_required' | 'definition_missing' | 'definitions_invalid' | 'managed_by_folder' | 'demo_unavailable' | 'idempotency_mismatch' | 'idempotency_running' | 'shutting_down' | 'store_unavailable' | 'overloaded' | 'internal' | undefined
+      readonly reason?: 'unknown_source' | 'source_disabled' | 'address_refused' | 'handshake_refused' | 'rate_limited' | 'signature_missing' | 'signature_wrong' | 'signature_expired' | 'secret_missing' | 'not_json' | 'duplicate_key' | 'body_unreadable' | 'too_deep' | 'unnamed_event' | 'event_invalid' | 'body_too_large' | 'headers_too_large' | 'request_timeout' | 'wrong_type' | 'not_authenticated' | 'not_allowed' | 'permission_needed' | 'wrong_origin' | 'limited' | 'secret_unreadable' | 'not_found' | 'method_not_allowed' | 'invalid_request' | 'invalid_cursor' | 'conflict' | 'replays_exhausted' | 'reason_required' | 'definition_missing' | 'instance_ended' | 'unknown_transition' | 'unknown_place' | 'cannot_fire' | 'shut_out' | 'invalid_input' | 'mapping_failed' | 'firing_gone' | 'in_doubt' | 'cannot_migrate' | 'endless_loop' | 'versions_unsupported' | 'definitions_invalid' | 'managed_by_folder' | 'demo_unavailable' | 'idempotency_mismatch' | 'idempotency_running' | 'shutting_down' | 'store_unavailable' | 'overloaded' | 'internal' | undefined
     }
     answer: {
       readonly items: readonly ({
@@ -1895,6 +1902,7 @@ export interface Operations {
     answer: {
       readonly tenant: string
       readonly role: 'viewer' | 'operator' | 'admin'
+      readonly permissions: readonly string[]
       readonly actor: string
       readonly expiresAt: string
     }
