@@ -1,0 +1,18 @@
+export {
+  aheadOf,
+  BUFFERED_MAX,
+  type Buffered,
+  bufferUpdate,
+  type Correlation,
+  decideTrigger,
+  freeKey,
+  LIVE_MAX,
+  learnKey,
+  NO_CORRELATION,
+  nextBuffered,
+  readCorrelation,
+  type TriggerQuestion,
+  type TriggerStep,
+  unbuffer,
+  writeCorrelation,
+} from './correlation.ts'
