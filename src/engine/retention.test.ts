@@ -94,6 +94,9 @@ describe('the walk', () => {
     ledger: 0,
     lanes: 0,
     escalations: 0,
+    instances: 0,
+    history: 0,
+    orphans: 0,
   }
 
   function makeWalk(answers: (Partial<Pruned> | Error)[]) {

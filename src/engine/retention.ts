@@ -115,6 +115,9 @@ const none = (): Gone => ({
   ledger: 0,
   lanes: 0,
   escalations: 0,
+  instances: 0,
+  history: 0,
+  orphans: 0,
 })
 
 function add(a: Gone, b: Gone): Gone {
@@ -128,6 +131,9 @@ function add(a: Gone, b: Gone): Gone {
     ledger: a.ledger + b.ledger,
     lanes: a.lanes + b.lanes,
     escalations: a.escalations + b.escalations,
+    instances: a.instances + b.instances,
+    history: a.history + b.history,
+    orphans: a.orphans + b.orphans,
   }
 }
 

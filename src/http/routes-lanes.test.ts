@@ -51,6 +51,8 @@ const HOLDER: WorkRow = {
   isFrozen: false,
   into: null,
   generation: 1,
+  instance: null,
+  step: null,
   attempts: 1,
   waits: 0,
   losses: 0,

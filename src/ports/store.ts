@@ -312,6 +312,10 @@ export const OVERVIEW_COUNT_MAX = 10_000
 export const GROUPED_LETTERS_MAX = 50_000
 export const GROUPS_MAX = 200
 
+/** How many items of one instance are answered; how many pairs of definition and marking of a workflow are counted. */
+export const INSTANCE_WORK_MAX = 1_000
+export const MARKINGS_MAX = 1_000
+
 export interface StoredRecord {
   readonly key: string
   readonly version: number
@@ -469,9 +473,15 @@ export interface TenantReads {
     id: InstanceId,
     query: { readonly after: number; readonly limit: number },
   ): Promise<readonly HistoryRow[]>
-  /** The items of an instance that are not final, by birth; `all`: the others too, at most 1,000. */
+  /**
+   * The items of an instance that are not final, by birth; `all`: also those of the event that it began with that are. At most
+   * `INSTANCE_WORK_MAX`, the eldest.
+   */
   workOfInstance(id: InstanceId, query: { readonly all: boolean }): Promise<readonly WorkRow[]>
-  /** Of the active instances of a workflow. Each count stops at `OVERVIEW_COUNT_MAX`. */
+  /**
+   * Of the active instances of a workflow. Each count stops at `OVERVIEW_COUNT_MAX`, and only the first
+   * `MARKINGS_MAX` pairs of definition and marking are counted. `version` is what the one with the greatest id calls itself.
+   */
   instanceCounts(workflow: string): Promise<{
     readonly markings: readonly { readonly marking: Marking; readonly count: number }[]
     readonly definitions: readonly {

@@ -58,6 +58,12 @@ function versioned(
 ): { readonly version: number } | undefined {
   if (of === 'deadLetter') return state.deadLetters.get(joinKey(tenant, key))
   if (of === 'escalation') return state.escalations.get(joinKey(tenant, key))
+  if (of === 'correlation') return state.correlations.get(joinKey(tenant, key))
+  if (of === 'orphan') return state.orphans.get(joinKey(tenant, key))
+  if (of === 'instance') {
+    const row = state.instances.get(joinKey(tenant, key))
+    return row && { version: row.revision }
+  }
   return state.records.get(joinKey(tenant, of, key))
 }
 

@@ -1,5 +1,5 @@
 // Retention: events that nothing needs any more go, with everything that hangs on them; then entries of the ledger, lanes and
-// escalations that are older than what they are kept for.
+// escalations that are older than what they are kept for, and instances and orphans that are over.
 
 import type { StoredEvent } from '../../core/event/index.ts'
 import type { EventId, TenantId, WorkId } from '../../core/ids/index.ts'
@@ -12,6 +12,7 @@ import {
   keepMsOf,
   longestKeepMs,
   OPEN_ENTRIES,
+  OPEN_ORPHANS,
   pruneEnd,
 } from '../../core/retention/index.ts'
 import { joinKey } from '../../core/text/index.ts'
@@ -23,7 +24,7 @@ import { compareText, type MemoryState, putWork } from './state.ts'
 type Gone = { -readonly [Name in keyof Omit<Pruned, 'next'>]: number }
 
 /** What is walked, in this order. A cursor is the name of the walk and where it stands; among the events, their id alone. */
-const WALKS = ['events', 'ledger', 'lanes', 'escalations'] as const
+const WALKS = ['events', 'ledger', 'lanes', 'escalations', 'instances', 'orphans'] as const
 type Walk = (typeof WALKS)[number]
 
 export function pruneRows(state: MemoryState, now: Instant, request: PruneRequest): Pruned {
@@ -37,6 +38,9 @@ export function pruneRows(state: MemoryState, now: Instant, request: PruneReques
     ledger: 0,
     lanes: 0,
     escalations: 0,
+    instances: 0,
+    history: 0,
+    orphans: 0,
   }
   let [walk, after] = parsePosition(request.after)
   let left = request.scanMax
@@ -75,10 +79,11 @@ function walkRows(
   switch (walk) {
     case 'events': {
       const end = pruneEnd(request, now)
+      const kept = keptEvents(state, tenant)
       return ownRows(state.events, tenant)
         .filter((row) => compareText(row.id, end) < 0)
         .sort((a, b) => compareText(a.id, b.id))
-        .map((row) => [row.id, (gone) => pruneEvent(state, now, request, row, gone)] as const)
+        .map((row) => [row.id, (gone) => pruneEvent(state, now, request, row, kept, gone)] as const)
     }
     case 'ledger': {
       const { ledger } = request
@@ -109,7 +114,39 @@ function walkRows(
           }
           return [key, prune] as const
         })
+    case 'instances':
+      return [...state.instances]
+        .filter(([, row]) => row.tenant === tenant)
+        .sort(([a], [b]) => compareText(a, b))
+        .map(([key, row]) => {
+          const isOver = row.endedAt !== null && row.endedAt <= untouchedSince
+          const prune = (gone: Gone) => {
+            if (!isOver || !state.instances.delete(key)) return
+            gone.instances += 1
+            gone.history += state.history.get(key)?.length ?? 0
+            state.history.delete(key)
+          }
+          return [key, prune] as const
+        })
+    case 'orphans':
+      return [...state.orphans]
+        .filter(([, row]) => row.tenant === tenant)
+        .sort(([a], [b]) => compareText(a, b))
+        .map(([key, row]) => {
+          const isOver = !OPEN_ORPHANS.includes(row.state) && row.updatedAt <= untouchedSince
+          const prune = (gone: Gone) => {
+            if (isOver && state.orphans.delete(key)) gone.orphans += 1
+          }
+          return [key, prune] as const
+        })
   }
+}
+
+/** What an active instance began with, and what somebody may still bring to its instance. */
+function keptEvents(state: MemoryState, tenant: TenantId): ReadonlySet<EventId> {
+  const active = ownRows(state.instances, tenant).filter((row) => row.state === 'active')
+  const open = ownRows(state.orphans, tenant).filter((row) => OPEN_ORPHANS.includes(row.state))
+  return new Set([...active, ...open].map(({ eventId }) => eventId))
 }
 
 function pruneEvent(
@@ -117,8 +154,10 @@ function pruneEvent(
   now: Instant,
   request: PruneRequest,
   event: StoredEvent,
+  kept: ReadonlySet<EventId>,
   gone: Gone,
 ): void {
+  if (kept.has(event.id)) return
   if (event.receivedAt + keepMsOf(request, event.source) > now || isNeeded(state, now, event)) return
   gone.events += 1
   for (const work of state.workOfEvent.get(event.id) ?? []) {

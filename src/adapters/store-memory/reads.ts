@@ -9,6 +9,7 @@ import type { WorkRow, WorkState } from '../../core/work/index.ts'
 import { WORK_STATES } from '../../core/work/index.ts'
 import type { StoreDump, StoreOverview, SystemReads, TenantReads } from '../../ports/store.ts'
 import { GROUPED_LETTERS_MAX, GROUPS_MAX, OVERVIEW_COUNT_MAX } from '../../ports/store.ts'
+import { countInstances, findInstances, workOfInstance } from './instances.ts'
 import { waitingRows } from './lanes.ts'
 import { byId, ownRows, page } from './pages.ts'
 import { searchEvents, toSummary } from './search.ts'
@@ -157,6 +158,48 @@ export function makeTenantReads(state: MemoryState, tenant: TenantId, assertOpen
       )
       return page('escalations', query, rows, byId)
     },
+    async instance(id) {
+      assertOpen()
+      return state.instances.get(joinKey(tenant, id)) ?? null
+    },
+    async instances(query) {
+      assertOpen()
+      return page('instances', query, findInstances(state, tenant, query), byId)
+    },
+    async instanceHistory(id, { after, limit }) {
+      assertOpen()
+      const rows = (state.history.get(joinKey(tenant, id)) ?? []).filter((row) => row.sequence > after)
+      return rows
+        .sort((a, b) => a.sequence - b.sequence)
+        .slice(0, limit)
+        .map(({ tenant: _, ...row }) => row)
+    },
+    async workOfInstance(id, query) {
+      assertOpen()
+      return workOfInstance(state, tenant, id, query)
+    },
+    async instanceCounts(workflow) {
+      assertOpen()
+      return countInstances(state, tenant, workflow)
+    },
+    async correlation(key) {
+      assertOpen()
+      const row = state.correlations.get(joinKey(tenant, key))
+      return row ? { version: row.version, body: row.body } : null
+    },
+    async orphan(id) {
+      assertOpen()
+      return state.orphans.get(joinKey(tenant, id)) ?? null
+    },
+    async orphans(query) {
+      assertOpen()
+      const rows = ownRows(state.orphans, tenant).filter(
+        (row) =>
+          (query.state === undefined || row.state === query.state) &&
+          (query.workflow === undefined || row.workflow === query.workflow),
+      )
+      return page('orphans', query, rows, byId)
+    },
     async record(kind, key) {
       assertOpen()
       const row = state.records.get(joinKey(tenant, kind, key))
@@ -216,8 +259,20 @@ export function dumpState(state: MemoryState): StoreDump {
     failures: sortedBy([...state.failures.values()], (row) => [row.tenant, row.id]),
     escalations: sortedBy([...state.escalations.values()], (row) => [row.tenant, row.id]),
     lanes: sortedBy([...state.lanes.values()], (row) => [row.tenant, row.consumer, row.key]),
+    instances: sortedBy([...state.instances.values()], (row) => [row.tenant, row.id]),
+    history: dumpHistory(state),
+    correlations: sortedBy([...state.correlations.values()], (row) => [row.tenant, row.key]),
+    orphans: sortedBy([...state.orphans.values()], (row) => [row.tenant, row.id]),
     records: sortedBy([...state.records.values()], (row) => [row.tenant, row.kind, row.key]),
   }
+}
+
+function dumpHistory(state: MemoryState): StoreDump['history'] {
+  const rows = [...state.history.values()].flat()
+  return rows.sort(
+    (a, b) =>
+      compareText(a.tenant, b.tenant) || compareText(a.instance, b.instance) || a.sequence - b.sequence,
+  )
 }
 
 /** The newest letters that there is room for, each a group of one until it meets its like. */
@@ -246,6 +301,7 @@ function overview(state: MemoryState, tenant: TenantId): StoreOverview {
   const upTo = (count: number) => Math.min(count, OVERVIEW_COUNT_MAX)
   const inState = (name: WorkState) => work.filter((row) => row.state === name)
   const ready = inState('ready')
+  const active = ownRows(state.instances, tenant).filter((row) => row.state === 'active')
   return {
     counts: {
       ready: upTo(ready.length),
@@ -256,6 +312,9 @@ function overview(state: MemoryState, tenant: TenantId): StoreOverview {
         ownRows(state.escalations, tenant).filter((row) => row.state === 'raised').length,
       ),
       openFailures: upTo(ownRows(state.failures, tenant).filter((row) => row.state === 'open').length),
+      activeInstances: upTo(active.length),
+      instancesWithAttention: upTo(active.filter((row) => row.attention !== null).length),
+      openOrphans: upTo(ownRows(state.orphans, tenant).filter((row) => row.state === 'open').length),
       unmatched: upTo(ownRows(state.events, tenant).filter((row) => row.matched === 0).length),
     },
     cappedAt: OVERVIEW_COUNT_MAX,

@@ -8,7 +8,9 @@ import type { Escalation } from '../../core/escalation/index.ts'
 import type { StoredEvent } from '../../core/event/index.ts'
 import type { Failure } from '../../core/failure/index.ts'
 import type { EventId, Incarnation, NodeId, TenantId, WorkId } from '../../core/ids/index.ts'
+import type { InstanceRow } from '../../core/instance/index.ts'
 import type { LedgerEntry } from '../../core/ledger/index.ts'
+import type { Orphan } from '../../core/orphan/index.ts'
 import { joinKey } from '../../core/text/index.ts'
 import type { Instant } from '../../core/time/index.ts'
 import type { Attempt, WorkRow } from '../../core/work/index.ts'
@@ -22,6 +24,8 @@ export interface IncarnationRow {
 
 export type RecordRow = StoreDump['records'][number]
 export type LaneState = StoreDump['lanes'][number]
+export type HistoryState = StoreDump['history'][number]
+export type CorrelationRow = StoreDump['correlations'][number]
 
 export interface MemoryState {
   lastIncarnation: number
@@ -44,6 +48,14 @@ export interface MemoryState {
   readonly escalations: Map<string, Escalation>
   /** By `laneKey`. */
   readonly lanes: Map<string, LaneState>
+  /** By `joinKey(tenant, id)`. */
+  readonly instances: Map<string, InstanceRow>
+  /** By `joinKey(tenant, instance)`. */
+  readonly history: Map<string, readonly HistoryState[]>
+  /** By `joinKey(tenant, key)`. */
+  readonly correlations: Map<string, CorrelationRow>
+  /** By `joinKey(tenant, id)`. */
+  readonly orphans: Map<string, Orphan>
   /** By `joinKey(tenant, kind, key)`. */
   readonly records: Map<string, RecordRow>
   /** Index: ready items by `joinKey(tenant, consumer)`. */
@@ -54,6 +66,8 @@ export interface MemoryState {
   readonly leasedOf: Map<string, Set<WorkId>>
   /** Index: waiting items by `laneKey`. */
   readonly waiting: Map<string, Set<WorkId>>
+  /** Index: items by `joinKey(tenant, instance)`. */
+  readonly ofInstance: Map<string, Set<WorkId>>
 }
 
 export function makeMemoryState(): MemoryState {
@@ -71,11 +85,16 @@ export function makeMemoryState(): MemoryState {
     failures: new Map(),
     escalations: new Map(),
     lanes: new Map(),
+    instances: new Map(),
+    history: new Map(),
+    correlations: new Map(),
+    orphans: new Map(),
     records: new Map(),
     ready: new Map(),
     leased: new Map(),
     leasedOf: new Map(),
     waiting: new Map(),
+    ofInstance: new Map(),
   }
 }
 
@@ -128,6 +147,12 @@ function unindexWork(state: MemoryState, row: WorkRow): void {
 type Index = Map<unknown, Set<WorkId>>
 
 function indexesOf(state: MemoryState, row: WorkRow): readonly (readonly [Index, unknown])[] {
+  const byState = stateIndexes(state, row)
+  if (row.instance === null) return byState
+  return [...byState, [state.ofInstance as Index, joinKey(row.tenant, row.instance)]]
+}
+
+function stateIndexes(state: MemoryState, row: WorkRow): readonly (readonly [Index, unknown])[] {
   switch (row.state) {
     case 'ready':
       return [[state.ready as Index, joinKey(row.tenant, row.consumer)]]

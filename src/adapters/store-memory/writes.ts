@@ -3,6 +3,7 @@
 
 import {
   againItem,
+  appendHistory,
   bearWork,
   changeEntry,
   changeEscalation,
@@ -12,7 +13,9 @@ import {
   ledgerKeyOf,
   type Moment,
   putFailure,
+  putInstance,
   putLetter,
+  putOrphan,
   raiseEscalation,
   settleItem,
 } from '../../core/commit/index.ts'
@@ -20,6 +23,7 @@ import { assert, unreachable } from '../../core/errors/index.ts'
 import type { NewEscalation } from '../../core/escalation/index.ts'
 import type { StoredEvent } from '../../core/event/index.ts'
 import type { EventId, WorkId } from '../../core/ids/index.ts'
+import type { NewHistory } from '../../core/instance/index.ts'
 import { joinKey } from '../../core/text/index.ts'
 import type { Attempt } from '../../core/work/index.ts'
 import type { Write } from '../../ports/store.ts'
@@ -84,6 +88,27 @@ export function applyWrite(tx: Transaction, write: Write): void {
       const key = joinKey(tenant, write.id)
       const row = state.escalations.get(key)
       if (row) put(tx, state.escalations, key, Object.freeze(changeEscalation(moment, row, write)))
+      break
+    }
+    case 'instance.put': {
+      const key = joinKey(tenant, write.row.id)
+      put(tx, state.instances, key, Object.freeze(putInstance(moment, state.instances.get(key), write.row)))
+      break
+    }
+    case 'history.append':
+      for (const row of write.rows) addHistory(tx, row)
+      break
+    case 'correlation.put': {
+      const { key, version, body } = write
+      put(tx, state.correlations, joinKey(tenant, key), Object.freeze({ tenant, key, version, body }))
+      break
+    }
+    case 'correlation.delete':
+      remove(tx, state.correlations, joinKey(tenant, write.key))
+      break
+    case 'orphan.put': {
+      const key = joinKey(tenant, write.row.id)
+      put(tx, state.orphans, key, Object.freeze(putOrphan(moment, state.orphans.get(key), write.row)))
       break
     }
     case 'record.put': {
@@ -164,6 +189,18 @@ function raise(tx: Transaction, row: NewEscalation): void {
   const key = joinKey(tx.tenant, before?.id ?? row.id)
   assert(before !== undefined || !escalations.has(key), `escalation ${row.id} exists already`)
   put(tx, escalations, key, Object.freeze(raiseEscalation(momentOf(tx), before, row)))
+}
+
+function addHistory(tx: Transaction, row: NewHistory): void {
+  const { history } = tx.state
+  const key = joinKey(tx.tenant, row.instance)
+  const before = history.get(key) ?? []
+  const isThere = before.some(({ sequence }) => sequence === row.sequence)
+  assert(!isThere, `history ${row.sequence} of ${row.instance} exists already`)
+  put(tx, history, key, [
+    ...before,
+    Object.freeze({ ...appendHistory(momentOf(tx), row), tenant: tx.tenant }),
+  ])
 }
 
 function appendAttempt(tx: Transaction, work: WorkId, attempt: Attempt): void {

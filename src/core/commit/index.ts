@@ -18,6 +18,7 @@ export {
   stopWaiting,
 } from './lanes.ts'
 export {
+  appendHistory,
   bearWork,
   changeEntry,
   changeEscalation,
@@ -25,6 +26,8 @@ export {
   ledgerKeyOf,
   type Moment,
   putFailure,
+  putInstance,
   putLetter,
+  putOrphan,
   raiseEscalation,
 } from './rows.ts'

@@ -7,7 +7,10 @@ import { unreachable } from '../errors/index.ts'
 import type { Escalation, NewEscalation } from '../escalation/index.ts'
 import type { Failure, NewFailure } from '../failure/index.ts'
 import type { Incarnation, TenantId, WorkId } from '../ids/index.ts'
+import type { HistoryRow, InstanceRow, NewHistory, NewInstance } from '../instance/index.ts'
+import { normalMarking } from '../instance/index.ts'
 import type { LedgerEntry, NewLedgerEntry } from '../ledger/index.ts'
+import type { NewOrphan, Orphan } from '../orphan/index.ts'
 import type { Instant } from '../time/index.ts'
 import { type Counters, EMPTY_NOTE, type NewWork, type Note, type WorkRow } from '../work/index.ts'
 
@@ -306,6 +309,61 @@ export function changeEscalation(
     state: acknowledged === undefined ? row.state : 'acknowledged',
     acknowledgedBy: acknowledged === undefined ? row.acknowledgedBy : acknowledged.by,
     note: acknowledged === undefined ? row.note : acknowledged.note,
+    updatedAt: now,
+  }
+}
+
+/** One that is active has not ended, also if it was thought to have. */
+export function putInstance(
+  { tenant, now }: Moment,
+  before: Pick<InstanceRow, 'createdAt' | 'endedAt'> | undefined,
+  row: NewInstance,
+): InstanceRow {
+  return {
+    id: row.id,
+    tenant,
+    workflow: row.workflow,
+    definition: row.definition,
+    version: row.version,
+    state: row.state,
+    attention: row.attention,
+    revision: row.revision,
+    marking: normalMarking(row.marking),
+    eventId: row.eventId,
+    correlationId: row.correlationId,
+    parent: row.parent,
+    body: row.body,
+    createdAt: before?.createdAt ?? now,
+    updatedAt: now,
+    endedAt: row.state === 'active' ? null : (before?.endedAt ?? now),
+  }
+}
+
+export function appendHistory({ now }: Moment, row: NewHistory): HistoryRow {
+  return { instance: row.instance, sequence: row.sequence, type: row.type, body: row.body, at: now }
+}
+
+export function putOrphan(
+  { tenant, now, after }: Moment,
+  before: Pick<Orphan, 'createdAt'> | undefined,
+  row: NewOrphan,
+): Orphan {
+  return {
+    id: row.id,
+    tenant,
+    version: row.version,
+    state: row.state,
+    reason: row.reason,
+    workflow: row.workflow,
+    trigger: row.trigger,
+    eventId: row.eventId,
+    workId: row.workId,
+    keys: row.keys,
+    instance: row.instance,
+    by: row.by,
+    note: row.note,
+    expiresAt: row.expiresInMs === null ? null : after(row.expiresInMs),
+    createdAt: before?.createdAt ?? now,
     updatedAt: now,
   }
 }

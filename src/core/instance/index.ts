@@ -1,3 +1,4 @@
+export { type InstanceGroup, sumGroups } from './groups.ts'
 export type {
   Attention,
   Data,
@@ -18,4 +19,4 @@ export type {
   Stay,
 } from './instance.ts'
 export { ATTENTIONS, HISTORY_TYPES, INSTANCE_STATES } from './instance.ts'
-export { markingText, parseMarking } from './marking.ts'
+export { hasToken, markingText, normalMarking, parseMarking } from './marking.ts'

@@ -25,6 +25,15 @@ export function parseMarking(text: string): Marking {
   )
 }
 
+/** As a store gives it back: no place without a token. */
+export function normalMarking(marking: Marking): Marking {
+  return parseMarking(markingText(marking))
+}
+
+export function hasToken(marking: Marking, place: string): boolean {
+  return Object.hasOwn(marking, place) && (marking[place] as number) > 0
+}
+
 /** `encodeURIComponent` leaves the star alone. */
 function encodeMark(mark: string): string {
   return `%${mark.charCodeAt(0).toString(16).toUpperCase()}`

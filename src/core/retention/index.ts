@@ -7,6 +7,7 @@ export {
   keepMsOf,
   longestKeepMs,
   OPEN_ENTRIES,
+  OPEN_ORPHANS,
   type Pruned,
   type PruneRequest,
   pruneEnd,

@@ -6,6 +6,7 @@ import type { DeadLetterState } from '../dead-letter/index.ts'
 import { CLOCK_MARGIN_MS } from '../event/index.ts'
 import { type EventId, eventIdAt, type TenantId } from '../ids/index.ts'
 import type { LedgerState } from '../ledger/index.ts'
+import type { OrphanState } from '../orphan/index.ts'
 import type { Instant } from '../time/index.ts'
 import type { WorkState } from '../work/index.ts'
 
@@ -14,6 +15,9 @@ export const FINAL_WORK: readonly WorkState[] = ['done', 'skipped', 'dead', 'can
 export const CLOSED_LETTERS: readonly DeadLetterState[] = ['resolved', 'discarded']
 /** An effect under way or in doubt: whoever settles it wants to see the event. */
 export const OPEN_ENTRIES: readonly LedgerState[] = ['reserved', 'unknown']
+
+/** Somebody may still say where these belong, and then wants the event. */
+export const OPEN_ORPHANS: readonly OrphanState[] = ['waiting', 'open']
 
 export interface KeepTimes {
   /** By source. */
@@ -60,7 +64,7 @@ export interface PruneRequest extends KeepTimes {
   readonly tenant: TenantId
   /** Where the walk goes on: `next` of the call before, which only the store understands; null from the start. */
   readonly after: string | null
-  /** How many events, entries, lanes and escalations one call looks at. */
+  /** How many events, entries, lanes, escalations, instances and orphans one call looks at. */
   readonly scanMax: number
   /**
    * How long the ledger remembers, by consumer. An entry goes when it is done or released, was settled longer ago than that, and
@@ -83,5 +87,11 @@ export interface Pruned {
   readonly lanes: number
   /** Acknowledged, untouched for as long as events are kept. */
   readonly escalations: number
+  /** Ended for as long as events are kept. */
+  readonly instances: number
+  /** With their instance. */
+  readonly history: number
+  /** Correlated or discarded for as long as events are kept. */
+  readonly orphans: number
   readonly next: string | null
 }

@@ -317,6 +317,9 @@ export function lookupRules(kit: () => Kit): void {
         unmatched: 0,
         raisedEscalations: 0,
         openFailures: 0,
+        activeInstances: 0,
+        instancesWithAttention: 0,
+        openOrphans: 0,
       }
       expect(await reads().overview()).toEqual({ counts: empty, cappedAt: 10_000, oldestReadyAt: null })
       const owner = await kit().join()

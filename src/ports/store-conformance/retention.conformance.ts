@@ -19,6 +19,9 @@ const NOTHING = {
   ledger: 0,
   lanes: 0,
   escalations: 0,
+  instances: 0,
+  history: 0,
+  orphans: 0,
   next: null,
 }
 
