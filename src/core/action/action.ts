@@ -5,6 +5,16 @@ import { unreachable } from '../errors/index.ts'
 import { compileShape, compileTemplate, ExpressionError, type Scope } from '../expression/index.ts'
 import type { JsonValue } from '../json/index.ts'
 import { compileHttpAction, type HttpAction, must } from './http.ts'
+import {
+  type AgentAction,
+  compileAgentAction,
+  compileScheduleAction,
+  compileStartAction,
+  compileUnscheduleAction,
+  type ScheduleAction,
+  type StartAction,
+  type UnscheduleAction,
+} from './inner.ts'
 import { compileUpsertAction, type UpsertAction } from './upsert.ts'
 
 export interface FunctionAction {
@@ -20,7 +30,15 @@ export interface EmitAction {
   render(scope: Scope): { readonly subject: string; readonly data: JsonValue }
 }
 
-export type Action = HttpAction | FunctionAction | EmitAction | UpsertAction
+export type Action =
+  | HttpAction
+  | FunctionAction
+  | EmitAction
+  | UpsertAction
+  | StartAction
+  | ScheduleAction
+  | UnscheduleAction
+  | AgentAction
 
 export function compileAction(document: ActionDocument): Action {
   switch (document.type) {
@@ -51,6 +69,14 @@ export function compileAction(document: ActionDocument): Action {
     }
     case 'upsert':
       return compileUpsertAction(document)
+    case 'start':
+      return compileStartAction(document)
+    case 'schedule':
+      return compileScheduleAction(document)
+    case 'unschedule':
+      return compileUnscheduleAction(document)
+    case 'agent':
+      return compileAgentAction(document)
     default:
       return unreachable(document)
   }

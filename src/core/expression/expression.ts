@@ -22,6 +22,8 @@ export interface Expression {
   readonly paths: readonly string[]
   /** Throws ExpressionError. A missing value is null. */
   evaluate(scope: Scope): JsonValue
+  /** As `evaluate`, but undefined where nothing is there: an assignment then leaves its target alone. */
+  read(scope: Scope): JsonValue | undefined
 }
 
 export type Compiled<T> =
@@ -74,7 +76,13 @@ export function compileExpression(
   return attempt(() => {
     const { roots, paths, run } = compileProgram(text, options)
     return {
-      expression: { text, roots, paths, evaluate: (scope: Scope) => (run(scope) ?? null) as JsonValue },
+      expression: {
+        text,
+        roots,
+        paths,
+        evaluate: (scope: Scope) => (run(scope) ?? null) as JsonValue,
+        read: (scope: Scope) => run(scope) as JsonValue | undefined,
+      },
     }
   })
 }

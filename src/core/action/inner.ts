@@ -1,0 +1,138 @@
+// Actions that stay inside: starting an instance, events by the clock, and asking an agent, compiled from their documents.
+
+import type {
+  AgentActionDocument,
+  AgentDocument,
+  ScheduleActionDocument,
+  StartActionDocument,
+  UnscheduleActionDocument,
+} from '../definition/index.ts'
+import {
+  compileShape,
+  compileTemplate,
+  ExpressionError,
+  type Scope,
+  type Template,
+  typeOf,
+} from '../expression/index.ts'
+import { isStorable, type JsonValue, stringifyJson } from '../json/index.ts'
+import { compileRequest, must } from './http.ts'
+
+export interface StartAction {
+  readonly type: 'start'
+  readonly workflow: string
+  readonly wait: boolean
+  input(scope: Scope): JsonValue
+}
+
+export interface ScheduleAction {
+  readonly type: 'schedule'
+  /** Throws ExpressionError where name or subject is no text. */
+  render(scope: Scope): {
+    readonly name: string
+    readonly cron: string
+    readonly zone: string
+    readonly subject: string
+    readonly data: JsonValue
+  }
+}
+
+export interface UnscheduleAction {
+  readonly type: 'unschedule'
+  /** The name. Throws ExpressionError where it is no text. */
+  render(scope: Scope): string
+}
+
+export interface AgentAction {
+  readonly type: 'agent'
+  readonly document: AgentDocument
+  /** Of one attempt. */
+  readonly timeoutMs: number
+  render(scope: Scope): {
+    /** Up to and without `/chat/completions`, without a slash at its end. */
+    readonly baseUrl: string
+    /** Lower-case names; without the secret. */
+    readonly headers: Readonly<Record<string, string>>
+    readonly system: string | null
+    readonly user: string
+  }
+}
+
+export function compileStartAction(document: StartActionDocument): StartAction {
+  const shape = must(compileShape(document.with)).shape
+  return {
+    type: 'start',
+    workflow: document.workflow,
+    wait: document.wait,
+    input: (scope) => shape.render(scope) ?? null,
+  }
+}
+
+export function compileScheduleAction(document: ScheduleActionDocument): ScheduleAction {
+  const name = must(compileTemplate(document.name)).template
+  const subject = must(compileTemplate(document.emit)).template
+  const data = must(compileShape(document.data)).shape
+  const { cron, zone } = document
+  return {
+    type: 'schedule',
+    render: (scope) => ({
+      name: renderName(name, scope, 'schedule.name'),
+      cron,
+      zone,
+      subject: renderName(subject, scope, 'schedule.emit'),
+      data: data.render(scope) ?? null,
+    }),
+  }
+}
+
+export function compileUnscheduleAction(document: UnscheduleActionDocument): UnscheduleAction {
+  const name = must(compileTemplate(document.name)).template
+  return { type: 'unschedule', render: (scope) => renderName(name, scope, 'unschedule') }
+}
+
+const NAME_LENGTH_MAX = 512
+
+function renderName(template: Template, scope: Scope, path: string): string {
+  const value = template.render(scope)
+  const text = typeof value === 'number' || typeof value === 'bigint' ? String(value) : value
+  if (typeof text !== 'string' || text === '' || !isStorable(text)) {
+    throw new ExpressionError('type', `\`${path}\` gives no text`, path, typeOf(value))
+  }
+  if (text.length > NAME_LENGTH_MAX) {
+    throw new ExpressionError('bounds', `\`${path}\` is longer than ${NAME_LENGTH_MAX} characters`, path)
+  }
+  return text
+}
+
+export function compileAgentAction(document: AgentActionDocument): AgentAction {
+  const { agent } = document
+  const given = must(compileShape(document.with)).shape
+  const request = compileRequest('POST', agent.baseUrl.replace(/\/+$/, ''), agent.headers, null)
+  const system = agent.system === null ? null : must(compileTemplate(agent.system)).template
+  const user = must(compileTemplate(agent.user)).template
+  return {
+    type: 'agent',
+    document: agent,
+    timeoutMs: document.timeoutMs ?? agent.timeoutMs,
+    render(scope) {
+      const value = given.render(scope) ?? null
+      const fields = typeof value === 'object' && !Array.isArray(value) ? value : { value }
+      // An agent is written apart from those who name it: it sees what it is given, and no more of them.
+      const inner: Scope = { ...fields, vars: scope.vars }
+      const { url, headers } = request(inner)
+      return {
+        baseUrl: url,
+        headers,
+        system: system === null ? null : textOf(system, inner),
+        user: textOf(user, inner),
+      }
+    },
+  }
+}
+
+/** One template alone keeps its value's type; what is said to a model is a text. */
+function textOf(template: Template, scope: Scope): string {
+  const value = template.render(scope)
+  if (typeof value === 'string') return value
+  return value === undefined || value === null ? '' : stringifyJson(value)
+}
