@@ -10,7 +10,8 @@ import type { Write } from '../ports/store.ts'
 
 export interface Birth {
   readonly work: NewWork
-  readonly route: Route
+  /** null: it does what no definition says, such as an instance that waits for its lock. */
+  readonly route: Route | null
 }
 
 export interface EventPlan {

@@ -25,7 +25,7 @@ export function makeItem(
   owner: Incarnation,
   work: WorkRow,
   event: StoredEvent,
-  known?: { readonly payload: JsonValue; readonly header: JsonValue; readonly route: Route },
+  known?: { readonly payload: JsonValue; readonly header: JsonValue; readonly route: Route | null },
 ): Item {
   let payload = known?.payload
   let header = known?.header

@@ -9,9 +9,9 @@ export function tellPlan(log: Pick<Log, 'control'>, { event, disabled, letter }:
     const message = 'the route is disabled; replay the event once it is active'
     log.control(
       lineOf('ingest', 'DISABLED', event, {
-        route: route.document.name,
+        route: route?.document.name ?? null,
         work: work.id,
-        definition: route.hash,
+        definition: work.definition,
         message,
       }),
     )

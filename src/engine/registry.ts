@@ -8,6 +8,7 @@ import type {
   DefinitionStatus,
   RouteDocument,
   SourceDocument,
+  WorkflowDocument,
 } from '../core/definition/index.ts'
 import { definitionId } from '../core/definition/index.ts'
 import type { TenantId } from '../core/ids/index.ts'
@@ -15,6 +16,8 @@ import { parseJson } from '../core/json/index.ts'
 import { compileRoute, type Route } from '../core/route/index.ts'
 import { compileSource, type Source } from '../core/source/index.ts'
 import { makeTrie, type Trie } from '../core/subject/index.ts'
+import type { WorkRow } from '../core/work/index.ts'
+import { compileWorkflow, parseStepName, type Workflow } from '../core/workflow/index.ts'
 import type { Store } from '../ports/store.ts'
 
 interface Bundle {
@@ -45,6 +48,12 @@ export interface Registry {
   routes(tenant: TenantId): readonly Route[]
   /** The very version, in force or not. */
   pinned(tenant: TenantId, hash: string): Promise<Route | null>
+  /** The same of a workflow. */
+  pinnedWorkflow(tenant: TenantId, hash: string): Promise<Workflow | null>
+  /** The same, as far as it is at hand. */
+  knownWorkflow(tenant: TenantId, hash: string): Workflow | null
+  /** What an item does: its route, or the part of its workflow; null: nothing that a definition says, or it is gone. */
+  routeOf(work: Pick<WorkRow, 'tenant' | 'kind' | 'definition' | 'step'>): Promise<Route | null>
   consumers(): readonly { readonly tenant: TenantId; readonly consumer: string; readonly paused: boolean }[]
   /** Those of routes that work in cycles. */
   drained(): readonly { readonly tenant: TenantId; readonly consumer: string }[]
@@ -56,18 +65,50 @@ export interface Registry {
   sourceDocument(tenant: TenantId, hash: string): Promise<SourceDocument | null>
 }
 
+/** `fire/3/book` runs as `fire/book`. */
+function partOf(step: string): string {
+  const named = parseStepName(step)
+  return named === null ? step : `${named.type}/${named.name}`
+}
+
 const PINNED_MAX = 10_000
 const SOURCE_PREFIX = 'source:'
 
 export function makeRegistry(deps: { readonly store: Store }): Registry {
   const bundles = new Map<string, Bundle>()
   const pinned = new Map<string, Route>()
+  const workflows = new Map<string, Workflow>()
   let consumers: ReturnType<Registry['consumers']> = []
   let drained: ReturnType<Registry['drained']> = []
 
   const remember = (tenant: TenantId, route: Route) => {
     if (pinned.size >= PINNED_MAX) pinned.delete(pinned.keys().next().value as string)
     pinned.set(`${tenant}/${route.hash}`, route)
+  }
+
+  const rememberWorkflow = (tenant: TenantId, workflow: Workflow) => {
+    if (workflows.size >= PINNED_MAX) workflows.delete(workflows.keys().next().value as string)
+    workflows.set(`${tenant}/${workflow.hash}`, workflow)
+  }
+
+  const pinnedRoute: Registry['pinned'] = async (tenant, hash) => {
+    const known = pinned.get(`${tenant}/${hash}`)
+    if (known !== undefined) return known
+    const record = await deps.store.forTenant(tenant).record('definition', hash)
+    if (record === null) return null
+    const route = compileRoute(parseJson(record.body) as unknown as RouteDocument)
+    remember(tenant, route)
+    return route
+  }
+
+  const pinnedWorkflow: Registry['pinnedWorkflow'] = async (tenant, hash) => {
+    const known = workflows.get(`${tenant}/${hash}`)
+    if (known !== undefined) return known
+    const record = await deps.store.forTenant(tenant).record('definition', hash)
+    if (record === null) return null
+    const workflow = compileWorkflow(parseJson(record.body) as unknown as WorkflowDocument)
+    rememberWorkflow(tenant, workflow)
+    return workflow
   }
 
   const find = (tenant: TenantId, consumer: string): Route | Source | undefined => {
@@ -109,14 +150,25 @@ export function makeRegistry(deps: { readonly store: Store }): Registry {
     candidates: (tenant, subject) => bundles.get(tenant)?.candidates(subject) ?? [],
     route: (tenant, consumer) => bundles.get(tenant)?.routes.get(consumer) ?? null,
     routes: (tenant) => [...(bundles.get(tenant)?.routes.values() ?? [])],
-    async pinned(tenant, hash) {
-      const known = pinned.get(`${tenant}/${hash}`)
-      if (known !== undefined) return known
-      const record = await deps.store.forTenant(tenant).record('definition', hash)
-      if (record === null) return null
-      const route = compileRoute(parseJson(record.body) as unknown as RouteDocument)
-      remember(tenant, route)
-      return route
+    pinned: pinnedRoute,
+    pinnedWorkflow,
+    knownWorkflow: (tenant, hash) => workflows.get(`${tenant}/${hash}`) ?? null,
+    async routeOf({ tenant, kind, definition, step }) {
+      switch (kind) {
+        case 'route':
+        case 'batch':
+          return pinnedRoute(tenant, definition)
+        case 'step': {
+          const workflow = await pinnedWorkflow(tenant, definition)
+          return workflow?.parts.get(partOf(step ?? '')) ?? null
+        }
+        case 'trigger': {
+          const workflow = await pinnedWorkflow(tenant, definition)
+          return workflow?.triggers.find(({ document }) => document.id === step)?.route ?? null
+        }
+        default:
+          return null
+      }
     },
     consumers: () => consumers,
     drained: () => drained,

@@ -16,7 +16,7 @@ export type CanonicalParent = Pick<
 
 export interface CanonicalDraft {
   readonly tenant: TenantId
-  readonly subject: CanonicalSubject
+  readonly subject: CanonicalSubject | `workflow.${string}`
   /** Nothing that is sensitive: it is kept and sent as it is. */
   readonly data: { readonly [name: string]: JsonValue }
   /** Names the very transition. */

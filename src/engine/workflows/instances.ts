@@ -1,0 +1,209 @@
+// Instances as the engine handles them: loaded, stepped by the pure machine (core/workflow), and turned into the guards and
+// writes of one commit. Whoever commits them adds what else belongs to it, and on a refused guard loads and decides again.
+//
+// Invariants: FI1 an instance changes only in a commit that is guarded by its revision. FI2 what its change brings about (work,
+// timers, keys, escalations, events) is in the same commit.
+
+import { AppError } from '../../core/errors/index.ts'
+import type { NewEvent, StoredEvent } from '../../core/event/index.ts'
+import type { InstanceId, TenantId, WorkId } from '../../core/ids/index.ts'
+import type { Instance } from '../../core/instance/index.ts'
+import { type JsonValue, stringifyJson } from '../../core/json/index.ts'
+import { routeScope } from '../../core/route/index.ts'
+import { parsePayload } from '../../core/sensitive/index.ts'
+import {
+  decodeInstance,
+  encodeInstance,
+  type InstanceInput,
+  type Refused,
+  type StepEnv,
+  type Stepped,
+  stepInstance,
+  type Workflow,
+} from '../../core/workflow/index.ts'
+import type { Seal } from '../../ports/seal.ts'
+import type { CommitResult, Guard, Store, Write } from '../../ports/store.ts'
+import type { Commits } from '../commits.ts'
+import type { EventPlan, PlanEvent } from '../event-plan.ts'
+import type { PlanDeps } from '../plan.ts'
+import type { StoreTime } from '../store-time.ts'
+import type { KnownRow } from './correlation.ts'
+import { KeyRefused, planEffects } from './plan-effects.ts'
+import { openInstance, sealHistory, sealInstance } from './seal-instance.ts'
+import type { Beside, InstanceDeps, InstancePlan, Loaded, Origin, SteppedOk } from './types.ts'
+
+export type { Beside, InstanceDeps, InstancePlan, Loaded, Origin, SteppedOk }
+
+export interface Instances {
+  /** null: there is none. Throws AppError where its definition is gone. */
+  load(tenant: TenantId, id: InstanceId): Promise<Loaded | null>
+  /** As this node left it last, where it is likely to be so still: a guard finds out. Otherwise as `load`. */
+  recall(tenant: TenantId, id: InstanceId): Promise<Loaded | null>
+  /** What this node remembers of it is not so any more. */
+  forget(tenant: TenantId, id: InstanceId): void
+  originOf(tenant: TenantId, instance: Instance): Promise<Origin>
+  /** In the name of that event. */
+  envOf(origin: Origin): StepEnv
+  /** `before`: null for one that is new. Throws KeyRefused. */
+  plan(
+    tenant: TenantId,
+    origin: Origin,
+    workflow: Workflow,
+    before: Instance | null,
+    stepped: SteppedOk,
+    beside?: Beside,
+  ): Promise<InstancePlan>
+  /** After the commit of a plan. */
+  settled(
+    tenant: TenantId,
+    plan: InstancePlan,
+    outcome: { readonly ok: boolean },
+    result: CommitResult | null,
+  ): void
+  /** Load, step, commit; again where somebody else was first. Throws AppError where there is no such instance. */
+  apply(tenant: TenantId, id: InstanceId, input: InstanceInput): Promise<Stepped>
+}
+
+const RACES_MAX = 20
+const REMEMBERED_MAX = 2_000
+
+export function makeInstances(deps: InstanceDeps): Instances {
+  const { store, commits, seal, time, planning } = deps
+  const remembered = new Map<string, Loaded>()
+
+  const load: Instances['load'] = async (tenant, id) => {
+    const row = await store.forTenant(tenant).instance(id)
+    if (row === null) return null
+    const workflow = await planning.registry.pinnedWorkflow(tenant, row.definition)
+    if (workflow === null)
+      throw new AppError('definition_missing', `the definition of instance ${id} is not in the store`)
+    return { workflow, instance: openInstance(seal, tenant, workflow.document, decodeInstance(row)) }
+  }
+
+  const envOf: Instances['envOf'] = (origin) => ({
+    now: time.now(),
+    newWork: () => planning.ids.work(),
+    scope: routeScope(origin.event, origin.payload(), origin.header(), planning.vars),
+    eventId: origin.event.id,
+  })
+
+  const originOf: Instances['originOf'] = async (tenant, { eventId }) => {
+    const event = await store.forTenant(tenant).event(eventId)
+    if (event === null) throw new AppError('not_found', `event ${eventId} is gone`)
+    return originOfEvent(event)
+  }
+
+  const rowsOf = (
+    tenant: TenantId,
+    workflow: Workflow,
+    { instance, history }: SteppedOk,
+  ): readonly Write[] => {
+    const { document } = workflow
+    const row = encodeInstance(sealInstance(seal, tenant, document, instance))
+    const first = instance.next.history - history.length
+    const rows = history.map((entry, index) => ({
+      instance: instance.id,
+      sequence: first + index,
+      type: entry.type,
+      body: stringifyJson(sealHistory(seal, tenant, document, instance.id, entry) as unknown as JsonValue),
+    }))
+    const put: Write = { w: 'instance.put', row }
+    return rows.length === 0 ? [put] : [put, { w: 'history.append', rows }]
+  }
+
+  const plan: Instances['plan'] = async (tenant, origin, given, before, stepped, beside = {}) => {
+    const { definition } = stepped.instance
+    const workflow =
+      definition === given.hash ? given : await planning.registry.pinnedWorkflow(tenant, definition)
+    if (workflow === null) throw new AppError('definition_missing', 'its definition is not in the store')
+    const env = envOf(origin)
+    const effects = await planEffects(
+      deps,
+      { tenant, origin, workflow, env, own: beside.own ?? null, rows: beside.rows ?? [] },
+      stepped,
+    )
+    return {
+      guards: [
+        {
+          g: 'version',
+          of: 'instance',
+          key: effects.stepped.instance.id,
+          version: before?.revision ?? 0,
+        },
+        ...effects.guards,
+      ],
+      writes: [...rowsOf(tenant, workflow, effects.stepped), ...effects.writes],
+      plans: effects.plans,
+      instance: effects.stepped.instance,
+    }
+  }
+
+  const settled: Instances['settled'] = (tenant, { plans, instance }, outcome, result) => {
+    const name = `${tenant}/${instance.id}`
+    remembered.delete(name)
+    // Only who will work on it again at once: it saves that one a look.
+    const isBorn = plans.some(({ births }) => births.some(({ work }) => work.instance === instance.id))
+    if (outcome.ok && isBorn && instance.state === 'active') remember(name, tenant, instance)
+    for (const one of plans) deps.settleBirths(one, outcome, result)
+  }
+
+  const remember = (name: string, tenant: TenantId, instance: Instance) => {
+    const workflow = planning.registry.knownWorkflow(tenant, instance.definition)
+    if (workflow === null) return
+    if (remembered.size >= REMEMBERED_MAX) remembered.delete(remembered.keys().next().value as string)
+    remembered.set(name, { workflow, instance })
+  }
+
+  const apply: Instances['apply'] = async (tenant, id, input) => {
+    for (let race = 0; race < RACES_MAX; race += 1) {
+      const loaded = await load(tenant, id)
+      if (loaded === null) throw new AppError('not_found', `no instance ${id}`)
+      const { workflow, instance } = loaded
+      const origin = await originOf(tenant, instance)
+      const stepped = stepInstance(workflow, instance, input, envOf(origin))
+      if (!stepped.ok) return stepped
+      const planned = await orRefused(() => plan(tenant, origin, workflow, instance, stepped))
+      if ('refused' in planned) return { ok: false, refused: planned.refused }
+      let result: CommitResult | null = null
+      try {
+        result = await commits.once(tenant, planned.guards, planned.writes)
+      } finally {
+        settled(tenant, planned, { ok: result?.ok === true }, result)
+      }
+      if (result.ok) return { ...stepped, instance: planned.instance }
+    }
+    throw new AppError('conflict', 'the instance changes without end; try again')
+  }
+
+  return {
+    load,
+    recall: async (tenant, id) => remembered.get(`${tenant}/${id}`) ?? (await load(tenant, id)),
+    forget: (tenant, id) => void remembered.delete(`${tenant}/${id}`),
+    originOf,
+    envOf,
+    plan,
+    settled,
+    apply,
+  }
+}
+
+export function originOfEvent(event: StoredEvent): Origin {
+  return {
+    event,
+    stored: event,
+    payload: () => parsePayload(event.data),
+    header: () => parsePayload(event.headers),
+  }
+}
+
+/** A key that it cannot have is a mapping that failed. */
+export async function orRefused<Value>(
+  plan: () => Promise<Value>,
+): Promise<Value | { readonly refused: Refused }> {
+  try {
+    return await plan()
+  } catch (error) {
+    if (error instanceof KeyRefused) return { refused: { code: 'mapping', message: error.message } }
+    throw error
+  }
+}

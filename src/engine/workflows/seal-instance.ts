@@ -1,0 +1,136 @@
+// What a workflow says of its fields that nobody may read at rest: in the row of an instance and in its history they are sealed,
+// and whoever works with an instance has it in clear. Results of steps and inputs of people may hold the same values under other
+// names: a workflow that seals anything seals these as a whole.
+//
+// Invariant: FI14 nothing of a field that is to be encrypted reaches the store in clear.
+
+import type { WorkflowDocument } from '../../core/definition/index.ts'
+import type { InstanceId, TenantId } from '../../core/ids/index.ts'
+import type { Data, DataChange, HistoryEntry, Instance } from '../../core/instance/index.ts'
+import { type JsonValue, parseJson, stringifyJson } from '../../core/json/index.ts'
+import { isSealed } from '../../core/sensitive/index.ts'
+import { type Seal, SealError } from '../../ports/seal.ts'
+
+type Change = (value: JsonValue, path: string) => JsonValue
+
+function pathsOf({ security }: Pick<WorkflowDocument, 'security'>): readonly string[] {
+  return security?.encrypt ?? []
+}
+
+export function sealInstance(
+  seal: Seal,
+  tenant: TenantId,
+  document: Pick<WorkflowDocument, 'security'>,
+  instance: Instance,
+): Instance {
+  const paths = pathsOf(document)
+  return paths.length === 0 ? instance : changed(instance, paths, closing(seal, tenant, instance.id))
+}
+
+/** Throws SealError. */
+export function openInstance(
+  seal: Seal,
+  tenant: TenantId,
+  document: Pick<WorkflowDocument, 'security'>,
+  instance: Instance,
+): Instance {
+  const paths = pathsOf(document)
+  return paths.length === 0 ? instance : changed(instance, paths, opening(seal, tenant, instance.id))
+}
+
+export function sealHistory(
+  seal: Seal,
+  tenant: TenantId,
+  document: Pick<WorkflowDocument, 'security'>,
+  id: InstanceId,
+  entry: HistoryEntry,
+): HistoryEntry {
+  const paths = pathsOf(document)
+  if (paths.length === 0) return entry
+  const close = closing(seal, tenant, id)
+  return changedEntry(entry, close, ({ path }) => paths.some((one) => touches(one, path)))
+}
+
+/** As it was; what does not open stays sealed, for it may be of a time when other fields were. */
+export function openHistory(seal: Seal, tenant: TenantId, id: InstanceId, entry: HistoryEntry): HistoryEntry {
+  const open = opening(seal, tenant, id)
+  const leniently: Change = (value, path) => {
+    try {
+      return open(value, path)
+    } catch (error) {
+      if (error instanceof SealError) return value
+      throw error
+    }
+  }
+  return changedEntry(entry, leniently, () => true)
+}
+
+function closing(seal: Seal, tenant: TenantId, id: InstanceId): Change {
+  return (value, path) =>
+    value === null ? null : seal.seal({ tenant, row: id, part: 'data' }, stringifyJson(value), [path])
+}
+
+function opening(seal: Seal, tenant: TenantId, id: InstanceId): Change {
+  return (value) =>
+    typeof value === 'string' && isSealed(value)
+      ? parseJson(seal.open({ tenant, row: id, part: 'data' }, value).text)
+      : value
+}
+
+function changed(instance: Instance, paths: readonly string[], change: Change): Instance {
+  let { data, metadata } = instance
+  for (const path of paths) {
+    const [root, ...names] = path.split('.')
+    if (root === 'data') data = changedAt(data, names, path, change) as Data
+    else if (root === 'metadata') metadata = changedAt(metadata, names, path, change) as Data
+  }
+  return {
+    ...instance,
+    data,
+    metadata,
+    done: instance.done.map((step) => ({ ...step, result: change(step.result, 'result') })),
+    firings: instance.firings.map((firing) =>
+      firing.input === undefined ? firing : { ...firing, input: change(firing.input, 'input') },
+    ),
+  }
+}
+
+function changedAt(value: JsonValue, names: readonly string[], path: string, change: Change): JsonValue {
+  const [name, ...rest] = names
+  if (name === undefined) return change(value, path)
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  const object = value as { readonly [name: string]: JsonValue }
+  if (!Object.hasOwn(object, name)) return value
+  return { ...object, [name]: changedAt(object[name] as JsonValue, rest, path, change) }
+}
+
+function changedEntry(
+  entry: HistoryEntry,
+  change: Change,
+  concerns: (change: DataChange) => boolean,
+): HistoryEntry {
+  const { result, input, changes } = entry
+  return {
+    ...entry,
+    ...(result === undefined ? {} : { result: change(result, 'result') }),
+    ...(input === undefined ? {} : { input: change(input, 'input') }),
+    ...(changes === undefined
+      ? {}
+      : {
+          changes: changes.map((one) => {
+            if (!concerns(one)) return one
+            const { path, before, after } = one
+            return {
+              path,
+              ...(before === undefined ? {} : { before: change(before, path) }),
+              ...(after === undefined ? {} : { after: change(after, path) }),
+            }
+          }),
+        }),
+  }
+}
+
+/** Whether one path is the other, or leads through it. */
+function touches(a: string, b: string): boolean {
+  return a === b || a.startsWith(`${b}.`) || b.startsWith(`${a}.`)
+}
