@@ -1,6 +1,11 @@
 // One way in: from files to checked documents, with every finding at once.
 
-import type { Authored, DefinitionDocument, ProfileDocument } from '../core/definition/index.ts'
+import type {
+  AgentDocument,
+  Authored,
+  DefinitionDocument,
+  ProfileDocument,
+} from '../core/definition/index.ts'
 import { tellBundle, tellMigrations } from './bundle.ts'
 import { tellUnpublished } from './catalog.ts'
 import { compareFindings, type Finding, type Remark } from './finding.ts'
@@ -9,13 +14,17 @@ import { knownProfiles } from './profiles.ts'
 import { type ReadDocument, readDocuments } from './read.ts'
 import { checkRelations } from './relations.ts'
 import { type Known, resolveProfile, resolveRoute, resolveSource } from './resolve.ts'
+import { resolveAgent } from './resolve-agents.ts'
+import { resolveWorkflow } from './resolve-workflows.ts'
 import {
+  type AgentInput,
   type Kind,
   OTHER_KINDS,
   type ProfileInput,
   type RouteInput,
   SCHEMAS,
   type SourceInput,
+  type WorkflowInput,
 } from './schema.ts'
 import { sensitiveSources } from './sensitive.ts'
 import { type DefinitionFile, FINDINGS_MAX } from './source-text.ts'
@@ -64,7 +73,7 @@ export function compileDefinitions(
   const checked = checkDocuments([...read.documents, ...coded], deps)
   const profiles = new Map([...(deps.profiles ?? []), ...profilesOf(checked.sound)])
   const { functions, timeouts = () => null } = deps
-  const known: Known = { functions, timeouts, profiles }
+  const known: Known = { functions, timeouts, profiles, agents: agentsOf(checked.sound, deps) }
   const resolved = checked.sound.flatMap((one) => {
     const document = resolve(one, known)
     return document === null ? [] : [{ document, read: one.document }]
@@ -148,6 +157,8 @@ export function checkDocuments(
     secrets,
     hasEnvironment,
     sensitive: sensitiveSources(values),
+    agents: namesOf('Agent', values, deps),
+    workflows: namesOf('Workflow', values, deps),
   }
   for (const document of documents) {
     const kind = kindOf(document)
@@ -167,6 +178,16 @@ export function checkDocuments(
     else if (kind !== 'Profile') isSourceLost = true
   }
   return { sound, findings, isSourceLost }
+}
+
+/** Of the files, sound or not, and of what is in force beside them. */
+function namesOf(
+  kind: Kind,
+  values: readonly ReadDocument['value'][],
+  { inForce = [] }: CompileDeps,
+): readonly string[] {
+  const written = [...values, ...inForce].filter((one) => one.kind === kind).map(({ name }) => name)
+  return [...new Set(written.filter((name) => typeof name === 'string'))]
 }
 
 function kindOf({ value }: ReadDocument): Kind | Remark {
@@ -205,6 +226,17 @@ function profilesOf(sound: readonly Sound[]): ReadonlyMap<string, ProfileDocumen
   return new Map(profiles.map((profile) => [profile.name, profile]))
 }
 
+/** Those of the files, sound ones only, and those in force beside them. */
+function agentsOf(sound: readonly Sound[], deps: CompileDeps): ReadonlyMap<string, AgentDocument> {
+  const own = sound.filter(({ kind }) => kind === 'Agent').map(({ document }) => agentOf(document))
+  const beside = (deps.inForce ?? []).filter((one) => one.kind === 'Agent')
+  return new Map([...beside, ...own].map((agent) => [agent.name, agent]))
+}
+
+function agentOf(document: ReadDocument): AgentDocument {
+  return resolveAgent(document.value as unknown as AgentInput)
+}
+
 function profileOf(document: ReadDocument): ProfileDocument {
   return resolveProfile(document.value as unknown as ProfileInput)
 }
@@ -217,6 +249,10 @@ function resolve({ kind, document }: Sound, known: Known): DefinitionDocument | 
       return resolveSource(value as SourceInput)
     case 'Route':
       return resolveRoute(value as RouteInput, known)
+    case 'Workflow':
+      return resolveWorkflow(value as WorkflowInput, known)
+    case 'Agent':
+      return agentOf(document)
     case 'Profile':
       return profileOf(document)
   }

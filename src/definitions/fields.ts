@@ -425,6 +425,26 @@ export function username() {
   )
 }
 
+const TARGET = /^[A-Za-z_][\w-]*(?:\.[A-Za-z_][\w-]*)*$/
+
+/** Where a value of an instance goes: `data.x`, `metadata.x`, `correlation.x`; what begins otherwise is of `data`. */
+export function target() {
+  const check = (text: string, context: Refinement) => {
+    if (refuseTemplate(text, context)) return
+    if (!TARGET.test(text)) {
+      const message = 'this is where the value goes: names joined by dots, as in `title` or `metadata.owner`'
+      tell(context, message, { rule: 'target', onKey: true })
+    } else if (text === 'metadata' || text === 'correlation' || /^correlation\.[^.]*\./.test(text)) {
+      const message =
+        text === 'metadata'
+          ? 'say which of the metadata: `metadata.owner`'
+          : 'a key has one name: `correlation.order`'
+      tell(context, message, { rule: 'target', onKey: true })
+    }
+  }
+  return stringOf('path', check, { pattern: TARGET.source })
+}
+
 /** A tree in which every string is a send. */
 export function sends(roots: readonly string[]) {
   return z

@@ -83,6 +83,21 @@ export const RULES = {
   foundId: 'DF10',
   race: 'DF11',
   alone: 'DF12',
+  target: 'WL1',
+  unknownPlace: 'WL2',
+  unknownTransition: 'WL3',
+  unknownWorkflow: 'WL4',
+  unknownAgent: 'WL5',
+  permission: 'WL6',
+  unknownStep: 'WL7',
+  tokens: 'WL8',
+  branch: 'WL9',
+  rollBack: 'WL10',
+  trigger: 'WL11',
+  imported: 'WL12',
+  encrypt: 'WL13',
+  version: 'WL14',
+  hands: 'WL15',
 } as const
 
 export type RuleName = keyof typeof RULES

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import type { JsonValue } from '../core/json/index.ts'
 import { type IssueParams, UNITS } from './fields.ts'
 import type { FieldPath, Remark } from './finding.ts'
-import { type Kind, OTHER_FIELDS, SCHEMAS, schemaFor } from './schema.ts'
+import { type Kind, OTHER_FIELDS, OTHER_FIELDS_COME, SCHEMAS, schemaFor } from './schema.ts'
 import { closest, listed } from './suggest.ts'
 
 type Issue = z.core.$ZodIssue
@@ -51,12 +51,20 @@ function union(issue: z.core.$ZodIssueInvalidUnion, path: FieldPath, place: Plac
     return [wrongValue(path, options, place)]
   }
   // The alternatives differ in type: the one whose type is right tells what is wrong.
-  const alternative = issue.errors.find((errors) => !errors.some((inner) => isWrongAtRoot(inner)))
+  const alternative = issue.errors
+    .filter((errors) => !errors.some((inner) => isWrongAtRoot(inner)))
+    .toSorted((a, b) => weightOf(a) - weightOf(b))[0]
   if (alternative !== undefined) return alternative.flatMap((inner) => remarksOf(inner, path, place))
   const expected = issue.errors.flatMap((errors) =>
     errors.filter(isWrongAtRoot).map((inner) => inner.expected),
   )
   return [wrongType(expected, path, place)]
+}
+
+/** Of several maps, the one that fits best is meant. */
+function weightOf(errors: readonly Issue[]): number {
+  const weights = errors.map((one) => (one.code === 'unrecognized_keys' ? one.keys.length : 1))
+  return weights.reduce((sum, weight) => sum + weight, 0)
 }
 
 function isWrongAtRoot(issue: Issue): issue is z.core.$ZodIssueInvalidType {
@@ -68,11 +76,11 @@ function isWrongAtRoot(issue: Issue): issue is z.core.$ZodIssueInvalidType {
 function unknownField(path: FieldPath, place: Place): Remark {
   const name = String(path.at(-1))
   const parent = path.slice(0, -1)
-  const owner = [place.kind, ...parent].join('.')
+  const owner = ownerOf(place.kind, parent)
   if (OTHER_FIELDS[owner]?.includes(name)) {
     return {
       rule: 'notAvailable',
-      message: `\`${name}\` is not available in this version`,
+      message: `\`${name}\` is not available in this version: ${OTHER_FIELDS_COME}`,
       path,
       onKey: true,
     }
@@ -80,7 +88,7 @@ function unknownField(path: FieldPath, place: Place): Remark {
   const fields = Object.keys(fieldsAt(parent, place))
   const common = { rule: 'unknownField', path, onKey: true } as const
   const action = parent.at(-1)
-  if (/^Route\.do\.(?:http|upsert)$/.test(owner) && (name === 'timeout' || name === 'classify')) {
+  if (/^Action\.(?:http|upsert)$/.test(owner) && (name === 'timeout' || name === 'classify')) {
     return { ...common, message: `\`${name}\` stands beside \`${action}\`, not in it` }
   }
   const near = closest(name, fields)
@@ -94,6 +102,13 @@ function unknownField(path: FieldPath, place: Place): Remark {
   if (near === undefined)
     return { ...common, message: `there is no field \`${name}\` here, but ${listed(fields)}` }
   return { ...common, message: `there is no field \`${name}\`: did you mean \`${near}\`?`, suggestion: near }
+}
+
+/** An action is one wherever it stands. */
+function ownerOf(kind: Kind, parent: FieldPath): string {
+  const at = parent.findLastIndex((step) => step === 'do' || step === 'undo' || step === 'onEnter')
+  const isAction = kind === 'Route' ? at === 0 : kind === 'Workflow' && at === 2 && parent[0] !== 'triggers'
+  return (isAction ? ['Action', ...parent.slice(at + 1)] : [kind, ...parent]).join('.')
 }
 
 function wrongValue(path: FieldPath, values: readonly string[], place: Place): Remark {

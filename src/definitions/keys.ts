@@ -10,7 +10,8 @@ import { scopeOf } from './roots.ts'
 
 type Fields = { readonly [key: string]: JsonValue }
 
-export function checkKey(route: Fields): readonly Remark[] {
+/** How wide the key of a step is, is for the net to say: it fires once, or as often as it comes round. */
+export function checkKey(route: Fields, of: 'route' | 'step' = 'route'): readonly Remark[] {
   const { key } = route
   const formula = typeof key === 'string' ? readFormula(key) : null
   if (formula === null) return checkReference(route)
@@ -21,7 +22,7 @@ export function checkKey(route: Fields): readonly Remark[] {
   return [
     ...element,
     ...changing,
-    ...(isWrong ? [] : [...sameRemarks(formula), ...widthRemarks(route, formula)]),
+    ...(isWrong ? [] : [...sameRemarks(formula), ...(of === 'step' ? [] : widthRemarks(route, formula))]),
     ...checkReference(route),
   ]
 }

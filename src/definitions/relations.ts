@@ -4,21 +4,24 @@
 import { compileTemplate } from '../core/expression/index.ts'
 import type { JsonValue } from '../core/json/index.ts'
 import { isSecretName } from '../core/secret/index.ts'
-import { matchesPattern, parsePattern, parseSubject } from '../core/subject/index.ts'
+import { checkRouteAction } from './actions.ts'
+import { checkAgent } from './agents.ts'
 import { checkBuffers } from './buffers.ts'
 import { checkCatalog } from './catalog.ts'
 import type { FieldPath, Remark } from './finding.ts'
 import { checkGuards } from './guards.ts'
 import { checkKey } from './keys.ts'
 import { checkProfileName, checkProfileSort, type KnownProfile } from './profiles.ts'
-import { isIdempotentMethod } from './resolve-actions.ts'
 import { checkSchedule } from './schedule.ts'
-import { type Kind, OTHER_FIELDS } from './schema.ts'
+import type { Kind } from './schema.ts'
 import { checkSensitiveRoute, checkSensitiveSource, type SensitiveSource } from './sensitive.ts'
-import { closest, listed } from './suggest.ts'
 import { checkUpsert } from './upserts.ts'
+import { checkWorkflow } from './workflows.ts'
 
 export interface Surroundings {
+  /** Names of what the files hold, sound or not, and of what is in force beside them. */
+  readonly agents: readonly string[]
+  readonly workflows: readonly string[]
   readonly profiles: readonly KnownProfile[]
   /** The hash of the code that has the function, or null. */
   functions(name: string): string | null
@@ -49,12 +52,16 @@ export function checkRelations(kind: Kind, value: Fields, around: Surroundings):
         ...checkRetry(value.retry, around),
         ...checkProfileName(value.drain, 'drain', ['drain'], around.profiles),
         ...checkProfileName(value.rateLimit, 'rate', ['rateLimit'], around.profiles),
-        ...checkAction(value, around),
+        ...checkRouteAction(value, around),
         ...checkKey(value),
         ...checkBuffers(value),
         ...checkUpsert(value),
         ...checkSensitiveRoute(value, around.sensitive),
       ]
+    case 'Workflow':
+      return checkWorkflow(value, around)
+    case 'Agent':
+      return checkAgent(value, around)
     case 'Profile':
       return [...checkProfileSort(value), ...checkRetry(value.retry, around)]
   }
@@ -106,14 +113,24 @@ function checkPresence(source: Fields): readonly Remark[] {
 
 function checkVerify(source: Fields, around: Surroundings): readonly Remark[] {
   const verify = fieldsOf(source.verify)
-  return [...checkSecrets(verify.secret, around), ...checkSignedBody(verify), ...checkTimestamp(verify)]
+  return [
+    ...checkSecrets(verify.secret, around, ['verify', 'secret'], 'senders get 503'),
+    ...checkSignedBody(verify),
+    ...checkTimestamp(verify),
+  ]
 }
 
-function checkSecrets(secret: JsonValue | undefined, around: Surroundings): readonly Remark[] {
+/** At `at`: of those who send in, or of one who is called. */
+export function checkSecrets(
+  secret: JsonValue | undefined,
+  around: Surroundings,
+  at: FieldPath,
+  until: string,
+): readonly Remark[] {
   const isList = Array.isArray(secret)
   const secrets: readonly JsonValue[] = isList ? secret : secret === undefined ? [] : [secret]
   return secrets.flatMap((one, index) => {
-    const path = ['verify', 'secret', ...(isList ? [index] : [])]
+    const path = [...at, ...(isList ? [index] : [])]
     const count = ['env', 'ref'].filter((name) => Object.hasOwn(fieldsOf(one), name)).length
     if (!isMap(one)) return []
     if (Object.hasOwn(fieldsOf(one), 'env') && !around.hasEnvironment) {
@@ -121,16 +138,21 @@ function checkSecrets(secret: JsonValue | undefined, around: Surroundings): read
         'environment variables belong to the tenant `default`: write `{ ref: name }` and set the secret'
       return [{ rule: 'environment', message, path: [...path, 'env'], onKey: true }] as const
     }
-    if (count === 1) return checkSet(fieldsOf(one).ref, path, around)
+    if (count === 1) return checkSet(fieldsOf(one).ref, path, around, until)
     const message = 'a secret is `{ env: NAME }`, an environment variable, or `{ ref: name }`, a vault entry'
     return [{ rule: 'oneOf', message, path }] as const
   })
 }
 
 /** No error: the definition may come first and the secret after it. */
-function checkSet(name: JsonValue | undefined, path: FieldPath, around: Surroundings): readonly Remark[] {
+function checkSet(
+  name: JsonValue | undefined,
+  path: FieldPath,
+  around: Surroundings,
+  until: string,
+): readonly Remark[] {
   if (typeof name !== 'string' || !isSecretName(name) || around.secrets(name)) return []
-  const message = `the secret \`${name}\` is not set: until it is, senders get 503; set it with \`millrace secrets set ${name}\``
+  const message = `the secret \`${name}\` is not set: until it is, ${until}; set it with \`millrace secrets set ${name}\``
   return [{ rule: 'secretNotSet', severity: 'warning', message, path: [...path, 'ref'] }]
 }
 
@@ -170,95 +192,16 @@ function checkTimestamp(verify: Fields): readonly Remark[] {
 
 // --- Retries
 
-function checkRetry(retry: JsonValue | undefined, around: Surroundings): readonly Remark[] {
-  if (typeof retry === 'string') return checkProfileName(retry, 'retry', ['retry'], around.profiles)
+export function checkRetry(
+  retry: JsonValue | undefined,
+  around: Surroundings,
+  at: FieldPath = ['retry'],
+): readonly Remark[] {
+  if (typeof retry === 'string') return checkProfileName(retry, 'retry', at, around.profiles)
   const { attempts, delays } = fieldsOf(retry)
   const count = delays === undefined ? 0 : Array.isArray(delays) ? delays.length : null
   if (typeof attempts !== 'number' || attempts < 1 || count === null || attempts - 1 === count) return []
   const message = `\`attempts\` counts the first: ${attempts} attempts have ${attempts - 1} delays, here are ${count}`
-  const path = ['retry', delays === undefined ? 'attempts' : 'delays']
+  const path = [...at, delays === undefined ? 'attempts' : 'delays']
   return [{ rule: 'delays', message, path, suggestion: `attempts: ${count + 1}` }]
-}
-
-// --- Actions
-
-const ACTIONS = ['http', 'upsert', 'function', 'emit']
-
-function checkAction(route: Fields, around: Surroundings): readonly Remark[] {
-  if (!isMap(route.do)) return []
-  const action = fieldsOf(route.do)
-  const names = Object.keys(action)
-  const chosen = names.filter((name) => ACTIONS.includes(name))
-  const isOther = names.some((name) => OTHER_FIELDS['Route.do']?.includes(name))
-  // A misspelt one is reported as an unknown field.
-  const isMisspelt = names.some((name) => closest(name, ACTIONS) !== undefined)
-  const path: FieldPath = ['do']
-  if (chosen.length > 1) {
-    const message = `a route does one thing: keep one of ${listed(chosen)}`
-    return [{ rule: 'oneOf', message, path: ['do', String(chosen[1])], onKey: true }]
-  }
-  if (chosen.length === 0) {
-    if (isOther || isMisspelt) return []
-    return [{ rule: 'oneOf', message: `say what to do: one of ${listed(ACTIONS)}`, path, onKey: true }]
-  }
-  return [
-    ...checkCompany(String(chosen[0]), names),
-    ...checkFunction(action.function, around),
-    ...checkOutcome(action.http),
-    ...checkLoop(route.on, action.emit),
-  ]
-}
-
-const BELONGS: Readonly<Record<string, readonly string[]>> = {
-  with: ['function'],
-  data: ['emit'],
-  timeout: ['http', 'upsert', 'function'],
-  classify: ['http', 'upsert'],
-}
-
-function checkCompany(chosen: string, names: readonly string[]): readonly Remark[] {
-  return names.flatMap((name) => {
-    const owners = BELONGS[name]
-    if (owners === undefined || owners.includes(chosen)) return []
-    const message = `\`${name}\` belongs to ${listed(owners)}, not to \`${chosen}\``
-    const instead = { with: 'data', data: 'with' }[name]
-    const suggestion =
-      instead !== undefined && BELONGS[instead]?.includes(chosen) ? { suggestion: instead } : {}
-    return [{ rule: 'together', message, path: ['do', name], onKey: true, ...suggestion }] as const
-  })
-}
-
-function checkFunction(name: JsonValue | undefined, around: Surroundings): readonly Remark[] {
-  if (typeof name !== 'string' || name.includes('{{') || around.functions(name) !== null) return []
-  const message = `there is no function \`${name}\`: export it from a file of the folder, or correct the name`
-  return [{ rule: 'function', message, path: ['do', 'function'] }]
-}
-
-function checkOutcome(http: JsonValue | undefined): readonly Remark[] {
-  if (!isMap(http)) return []
-  const { method = 'POST', idempotent, keyTtl, probe } = fieldsOf(http)
-  if (typeof method !== 'string' || isIdempotentMethod(method.toUpperCase())) return []
-  if ((idempotent ?? false) !== false || keyTtl !== undefined || probe !== undefined) return []
-  return [
-    {
-      rule: 'unknownOutcome',
-      severity: 'warning',
-      message:
-        'an unknown outcome will park for a person: a time-out may hide that the call succeeded. ' +
-        'Write `probe` to look, `keyTtl` if the vendor keeps `Idempotency-Key`, or `idempotent: true`',
-      path: ['do', 'http'],
-      onKey: true,
-    },
-  ]
-}
-
-function checkLoop(on: JsonValue | undefined, emit: JsonValue | undefined): readonly Remark[] {
-  if (typeof emit !== 'string' || !parseSubject(emit).ok || emit.includes('{{')) return []
-  const patterns: readonly JsonValue[] = Array.isArray(on) ? on : on === undefined ? [] : [on]
-  const own = patterns.find(
-    (one) => typeof one === 'string' && parsePattern(one).ok && matchesPattern(one, emit),
-  )
-  if (own === undefined) return []
-  const message = `the route would start itself again: \`${own}\` matches what it emits`
-  return [{ rule: 'loop', severity: 'warning', message, path: ['do', 'emit'] }]
 }

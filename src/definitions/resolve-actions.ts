@@ -1,7 +1,8 @@
-// The normal form of what a route does.
+// The normal form of what a route or a step of a workflow does.
 
 import type {
   ActionDocument,
+  AgentDocument,
   HttpActionDocument,
   UpsertActionDocument,
   UpsertCallDocument,
@@ -26,9 +27,19 @@ export interface KnownFunctions {
   functions(name: string): string | null
   /** What a function says of itself. */
   timeouts(name: string): number | null
+  /** Sound ones, by name. */
+  readonly agents: ReadonlyMap<string, AgentDocument>
 }
 
-export function resolveAction(input: ActionInput, isBatched: boolean, known: KnownFunctions): ActionDocument {
+/** Where it stands: what is not said is the payload of a route, and all items of a batch. A step has no such thing. */
+type ActionOwner = 'route' | 'batch' | 'step'
+
+/** null: it names an agent that is not sound. */
+export function resolveAction(
+  input: ActionInput,
+  owner: ActionOwner,
+  known: KnownFunctions,
+): ActionDocument | null {
   const timeoutMs = milliseconds(input.timeout, TIMEOUT_MS)
   if (input.http !== undefined) return resolveHttp(input.http, input.classify ?? {}, timeoutMs)
   if (input.upsert !== undefined) return resolveUpsert(input.upsert, input.classify ?? {}, timeoutMs)
@@ -36,7 +47,7 @@ export function resolveAction(input: ActionInput, isBatched: boolean, known: Kno
     const codeHash = known.functions(input.function)
     assert(codeHash !== null, 'the function was looked up before')
     // Without `with` it gets the payload; a batch has none of its own.
-    const otherwise = isBatched ? '{{ batch }}' : null
+    const otherwise = owner === 'batch' ? '{{ batch }}' : owner === 'step' ? '{{ data }}' : null
     return {
       type: 'function',
       name: input.function,
@@ -45,9 +56,30 @@ export function resolveAction(input: ActionInput, isBatched: boolean, known: Kno
       timeoutMs: milliseconds(input.timeout, known.timeouts(input.function) ?? TIMEOUT_MS),
     }
   }
-  assert(input.emit !== undefined, 'a route has one action')
-  // As with functions: what is not said is the payload.
-  return { type: 'emit', subject: input.emit, data: (input.data ?? '{{ payload }}') as JsonValue }
+  const usual = owner === 'batch' ? '{{ batch }}' : owner === 'step' ? '{{ data }}' : '{{ payload }}'
+  if (input.start !== undefined) {
+    const given = (input.with ?? usual) as JsonValue
+    return { type: 'start', workflow: input.start, with: given, wait: input.wait ?? false }
+  }
+  if (input.agent !== undefined) {
+    const agent = known.agents.get(input.agent)
+    if (agent === undefined) return null
+    return {
+      type: 'agent',
+      agent,
+      with: (input.with ?? usual) as JsonValue,
+      ...(input.timeout === undefined ? {} : { timeoutMs: milliseconds(input.timeout, agent.timeoutMs) }),
+    }
+  }
+  if (input.schedule !== undefined) {
+    const { name, cron, zone = 'UTC', emit, data = null } = input.schedule
+    return { type: 'schedule', name, cron, zone, emit, data: data as JsonValue }
+  }
+  if (input.unschedule !== undefined) return { type: 'unschedule', name: input.unschedule }
+  assert(input.emit !== undefined, 'an action does one thing')
+  // As with functions: what is not said is the payload, or the data of the instance.
+  const data = owner === 'step' ? '{{ data }}' : '{{ payload }}'
+  return { type: 'emit', subject: input.emit, data: (input.data ?? data) as JsonValue }
 }
 
 function resolveHttp(

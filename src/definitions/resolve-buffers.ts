@@ -128,7 +128,10 @@ export function resolveDrainInline(input: DrainInput, profile: string | null): D
   return { profile, everyMs: milliseconds(input.every), events: input.events, cycles: input.cycles ?? 1 }
 }
 
-function resolveRate(input: RouteInput['rateLimit'], profiles: Profiles): RatePolicy | undefined | null {
+export function resolveRate(
+  input: RouteInput['rateLimit'],
+  profiles: Profiles,
+): RatePolicy | undefined | null {
   if (input === undefined) return undefined
   return typeof input === 'string' ? (profiles.get(input)?.rate ?? null) : resolveRateInline(input, null)
 }

@@ -132,11 +132,12 @@ export interface Known extends KnownFunctions {
   readonly profiles: Profiles
 }
 
-/** null: it names a profile that is not sound. */
+/** null: it names a profile or an agent that is not sound. */
 export function resolveRoute(input: RouteInput, known: Known): RouteDocument | null {
   const retry = resolveRetry(input.retry, known)
   const buffers = resolveBuffers(input, known.profiles)
-  if (retry === null || buffers === null) return null
+  const action = resolveAction(input.do, input.batch === undefined ? 'route' : 'batch', known)
+  if (retry === null || buffers === null || action === null) return null
   return {
     kind: 'Route',
     name: input.name,
@@ -152,12 +153,12 @@ export function resolveRoute(input: RouteInput, known: Known): RouteDocument | n
       severity: input.deadLetter?.severity ?? 'medium',
       runbook: input.deadLetter?.runbook ?? null,
     },
-    do: resolveAction(input.do, input.batch !== undefined, known),
+    do: action,
     ...buffers,
   }
 }
 
-function resolveRetry(input: RouteInput['retry'], known: Known): RetryPolicy | null {
+export function resolveRetry(input: RouteInput['retry'], known: Known): RetryPolicy | null {
   if (input === undefined) return RETRY_PROFILES.STANDARD
   if (typeof input !== 'string') return resolveRetryInline(input, null)
   const named: Readonly<Record<string, RetryPolicy>> = RETRY_PROFILES

@@ -1,4 +1,4 @@
-// What a route may do, as it is written. Made for a route's own names in scope (roots.ts).
+// What a route or a step of a workflow may do, as it is written. Made for the names in scope there (roots.ts).
 
 import { z } from 'zod'
 import { FAILURE_CLASSES } from '../core/failure/index.ts'
@@ -6,6 +6,7 @@ import { DAY, HOUR, MINUTE, SECOND } from '../core/time/index.ts'
 import {
   duration,
   headerName,
+  literal,
   oneOf,
   pick,
   reference,
@@ -71,8 +72,21 @@ function makeUpsert(outer: readonly string[]) {
   })
 }
 
+function makeSchedule(roots: readonly string[]) {
+  return z.strictObject({
+    name: send(roots),
+    cron: literal({ minLength: 1 }),
+    zone: literal({ minLength: 1 }).optional(),
+    emit: subjectSend(roots),
+    data: sends(roots).optional(),
+  })
+}
+
 export function makeAction(scope: RouteScope) {
-  const roots = actionRoots(scope)
+  return makeActionOf(actionRoots(scope))
+}
+
+export function makeActionOf(roots: readonly string[]) {
   return z
     .strictObject({
       http: makeHttp(roots).optional(),
@@ -81,6 +95,11 @@ export function makeAction(scope: RouteScope) {
       with: sends(roots).optional(),
       emit: subjectSend(roots).optional(),
       data: sends(roots).optional(),
+      start: reference().optional(),
+      wait: z.boolean().optional(),
+      schedule: makeSchedule(roots).optional(),
+      unschedule: send(roots).optional(),
+      agent: reference().optional(),
       timeout: duration(1, 10 * MINUTE).optional(),
       classify: z.record(statusCode(), oneOf('done', ...FAILURE_CLASSES)).optional(),
     })
@@ -90,10 +109,14 @@ export function makeAction(scope: RouteScope) {
         { required: ['upsert'] },
         { required: ['function'] },
         { required: ['emit'] },
+        { required: ['start'] },
+        { required: ['schedule'] },
+        { required: ['unschedule'] },
+        { required: ['agent'] },
       ],
     })
 }
 
-export type ActionInput = z.infer<ReturnType<typeof makeAction>>
+export type ActionInput = z.infer<ReturnType<typeof makeActionOf>>
 export type HttpInput = NonNullable<ActionInput['http']>
 export type UpsertInput = NonNullable<ActionInput['upsert']>

@@ -13,6 +13,14 @@ export const ratePolicy = z.strictObject({
   burst: count(1_000_000).optional(),
 })
 
+export const retryInline = z.strictObject({
+  attempts: z.number().int().min(1).max(100),
+  delays: z
+    .array(duration(0, 7 * DAY))
+    .max(99)
+    .optional(),
+})
+
 export const drainPolicy = z.strictObject({
   every: duration(SECOND, DAY),
   events: count(10_000),

@@ -32,8 +32,10 @@ import {
 } from './fields.ts'
 import { EVENT_ROOTS, itemRoots, PLAIN_SCOPE, REQUEST_ROOTS, type RouteScope, scopeOf } from './roots.ts'
 import { makeAction } from './schema-actions.ts'
-import { drainPolicy, makeBuffers, ratePolicy } from './schema-buffers.ts'
+import { agentFields } from './schema-agents.ts'
+import { drainPolicy, makeBuffers, ratePolicy, retryInline } from './schema-buffers.ts'
 import { waysIn } from './schema-ways-in.ts'
+import { workflowFields } from './schema-workflows.ts'
 
 const envelope = {
   apiVersion: constant('millrace/v1').optional(),
@@ -120,14 +122,6 @@ const sourceSchema = z
 
 // --- Route
 
-const retryInline = z.strictObject({
-  attempts: z.number().int().min(1).max(100),
-  delays: z
-    .array(duration(0, 7 * DAY))
-    .max(99)
-    .optional(),
-})
-
 function makeRoute(scope: RouteScope) {
   return z
     .strictObject({
@@ -169,8 +163,30 @@ const profileSchema = z
     oneOf: [{ required: ['retry'] }, { required: ['rate'] }, { required: ['drain'] }],
   })
 
-export const SCHEMAS = { Source: sourceSchema, Route: routeSchema, Profile: profileSchema } as const
-export const languageSchema = z.discriminatedUnion('kind', [sourceSchema, routeSchema, profileSchema])
+// --- Workflow, Agent
+
+const workflowSchema = z
+  .strictObject({ kind: constant('Workflow'), ...envelope, ...workflowFields })
+  .meta({ title: 'Workflow' })
+
+const agentSchema = z
+  .strictObject({ kind: constant('Agent'), ...envelope, ...agentFields })
+  .meta({ title: 'Agent' })
+
+export const SCHEMAS = {
+  Source: sourceSchema,
+  Route: routeSchema,
+  Workflow: workflowSchema,
+  Agent: agentSchema,
+  Profile: profileSchema,
+} as const
+export const languageSchema = z.discriminatedUnion('kind', [
+  sourceSchema,
+  routeSchema,
+  workflowSchema,
+  agentSchema,
+  profileSchema,
+])
 
 export type Kind = keyof typeof SCHEMAS
 
@@ -193,6 +209,8 @@ export function schemaFor(kind: Kind, value: { readonly [key: string]: JsonValue
 
 export type SourceInput = z.infer<typeof sourceSchema>
 export type RouteInput = z.infer<typeof routeSchema>
+export type WorkflowInput = z.infer<typeof workflowSchema>
+export type AgentInput = z.infer<typeof agentSchema>
 export type ProfileInput = z.infer<typeof profileSchema>
 export type SecretInput = z.infer<typeof secret>
 export type RetryInput = z.infer<typeof retryInline>
@@ -200,8 +218,6 @@ export type RetryInput = z.infer<typeof retryInline>
 // --- What the language has and this version has not
 
 export const OTHER_KINDS = [
-  'Workflow',
-  'Agent',
   'Subscription',
   'Provider',
   'Connection',
@@ -210,9 +226,13 @@ export const OTHER_KINDS = [
   'AlertRoute',
 ] as const
 
-/** By the path of what they belong to. */
+/** By what they belong to. An action is called `Action`, wherever it stands. */
 export const OTHER_FIELDS: Readonly<Record<string, readonly string[]>> = {
-  'Route.do': ['operation', 'start', 'schedule', 'unschedule', 'agent', 'connection', 'wait'],
-  'Route.do.http': ['connection'],
-  'Route.do.upsert': ['connection'],
+  Action: ['operation', 'connection'],
+  'Action.http': ['connection'],
+  'Action.upsert': ['connection'],
+  Agent: ['connection'],
 }
+
+/** What brings them. */
+export const OTHER_FIELDS_COME = 'it comes with connectors; until then write `http`, `upsert` or `function`'

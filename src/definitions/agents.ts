@@ -1,0 +1,30 @@
+// What `check` says about an agent beyond its single fields.
+
+import { compileSchema } from '../core/catalog/index.ts'
+import type { JsonValue } from '../core/json/index.ts'
+import type { FieldPath, Remark } from './finding.ts'
+import { checkSecrets, type Surroundings } from './relations.ts'
+
+type Fields = { readonly [key: string]: JsonValue }
+
+export function checkAgent(agent: Fields, around: Surroundings): readonly Remark[] {
+  const { output } = agent
+  const isMap = typeof output === 'object' && output !== null && !Array.isArray(output)
+  const { schema } = (isMap ? output : {}) as Fields
+  return [
+    ...checkSecrets(agent.secret, around, ['secret'], 'every call of it fails'),
+    ...checkJsonSchema(schema, ['output', 'schema']),
+  ]
+}
+
+/** At `at`: a JSON Schema that will be compiled. */
+export function checkJsonSchema(schema: JsonValue | undefined, at: FieldPath): readonly Remark[] {
+  if (schema === undefined) return []
+  const compiled = compileSchema(schema)
+  if (compiled.ok) return []
+  return compiled.problems.map(({ message, path }) => ({
+    rule: 'catalogSchema',
+    message,
+    path: [...at, ...path],
+  }))
+}

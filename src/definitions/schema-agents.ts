@@ -1,0 +1,23 @@
+// An agent as it is written: a model behind an endpoint that speaks the OpenAI protocol, and what it is told.
+
+import { z } from 'zod'
+import { MINUTE, SECOND } from '../core/time/index.ts'
+import { duration, environmentName, headerName, json, literal, send, url, vaultEntry } from './fields.ts'
+import { AGENT_ROOTS } from './roots.ts'
+
+export const agentFields = {
+  baseUrl: url(['tenant', 'vars']),
+  secret: z
+    .strictObject({ env: environmentName().optional(), ref: vaultEntry().optional() })
+    .meta({ oneOf: [{ required: ['env'] }, { required: ['ref'] }] })
+    .optional(),
+  headers: z.record(headerName(true), literal()).optional(),
+  model: literal({ minLength: 1 }),
+  system: send(AGENT_ROOTS).optional(),
+  user: send(AGENT_ROOTS),
+  output: z.strictObject({ schema: json() }).optional(),
+  timeout: duration(SECOND, 10 * MINUTE).optional(),
+  temperature: z.number().min(0).max(2).optional(),
+  budget: z.strictObject({ tokens: z.number().int().min(1).max(100_000_000) }).optional(),
+  repairs: z.number().int().min(0).max(5).optional(),
+}

@@ -1,0 +1,95 @@
+// What `check` says about the triggers of a workflow: what belongs to which sort, and what an event finds its instance by.
+
+import { readFormula } from '../core/expression/index.ts'
+import type { JsonValue } from '../core/json/index.ts'
+import { checkCron } from './actions.ts'
+import type { FieldPath, Remark } from './finding.ts'
+import { checkProfileName } from './profiles.ts'
+import type { Surroundings } from './relations.ts'
+import { listed } from './suggest.ts'
+import { checkInput, checkPermission } from './workflow-hands.ts'
+import { checkNames, type Fields, fieldsOf, isMap } from './workflows.ts'
+
+const SORTS = ['on', 'schedule', 'manual']
+
+export function checkTriggers(workflow: Fields, around: Surroundings): readonly Remark[] {
+  if (!Array.isArray(workflow.triggers)) return []
+  return workflow.triggers.flatMap((one: JsonValue, index: number) =>
+    isMap(one) ? checkTrigger(fieldsOf(one), ['triggers', index], workflow, around) : [],
+  )
+}
+
+function checkTrigger(
+  trigger: Fields,
+  at: FieldPath,
+  workflow: Fields,
+  around: Surroundings,
+): readonly Remark[] {
+  const sorts = SORTS.filter((sort) => Object.hasOwn(trigger, sort))
+  if (sorts.length > 1) {
+    const message = `a trigger is of one sort: keep one of ${listed(sorts)}, and write another for the rest`
+    return [{ rule: 'oneOf', message, path: [...at, String(sorts[1])], onKey: true }]
+  }
+  if (sorts.length === 0) {
+    return [{ rule: 'oneOf', message: `say what begins it: one of ${listed(SORTS)}`, path: at }]
+  }
+  const sort = String(sorts[0])
+  const { permission, input } = fieldsOf(trigger.manual)
+  return [
+    ...checkCompany(trigger, sort, at),
+    ...checkCorrelation(trigger, sort, at),
+    ...checkNames(trigger.fire, [...at, 'fire'], 'transition', workflow),
+    ...checkProfileName(trigger.rateLimit, 'rate', [...at, 'rateLimit'], around.profiles),
+    ...checkCron(fieldsOf(trigger.schedule), [...at, 'schedule']),
+    ...checkPermission(permission, [...at, 'manual', 'permission'], workflow),
+    ...checkInput(input, [...at, 'manual', 'input']),
+    ...(sort === 'manual' ? [] : checkMap(trigger.map, at)),
+  ]
+}
+
+/** What makes no sense beside the sort and the action. */
+function checkCompany(trigger: Fields, sort: string, at: FieldPath): readonly Remark[] {
+  const { action = 'create' } = trigger
+  const wrong: Record<string, string | false> = {
+    where: sort !== 'on' && '`where` chooses among events: it belongs to `on`',
+    rateLimit: sort !== 'on' && '`rateLimit` is about events: it belongs to `on`',
+    fire: action === 'create' && '`fire` is what an update does: write `action: update` or `createOrUpdate`',
+    buffer:
+      action !== 'update' && '`buffer` is how long an update waits for its instance: write `action: update`',
+    unique: action === 'update' && '`unique` is about new instances, and this makes none',
+    action:
+      sort === 'schedule' && action !== 'create' && 'a schedule begins new instances: leave `action` out',
+  }
+  return Object.entries(wrong).flatMap(([field, message]): readonly Remark[] =>
+    message !== false && Object.hasOwn(trigger, field)
+      ? [{ rule: 'trigger', message, path: [...at, field], onKey: true }]
+      : [],
+  )
+}
+
+function checkCorrelation(trigger: Fields, sort: string, at: FieldPath): readonly Remark[] {
+  const { action = 'create', correlate, unique } = trigger
+  const isKeyed =
+    correlate !== undefined && !(isMap(correlate) && Object.keys(fieldsOf(correlate)).length === 0)
+  if (isKeyed) return []
+  if (action === 'update' || action === 'createOrUpdate') {
+    const message = 'say by what an event finds its instance'
+    const suggestion = sort === 'on' ? 'correlate: payload.id' : 'correlate: payload.id'
+    return [{ rule: 'trigger', message, path: [...at, 'correlate'], suggestion }]
+  }
+  if (unique === undefined) return []
+  const message = '`unique` needs a key to be unique by: write `correlate`'
+  return [{ rule: 'trigger', message, path: [...at, 'unique'], onKey: true }]
+}
+
+/** What only a start by hand brings. */
+function checkMap(map: JsonValue | undefined, at: FieldPath): readonly Remark[] {
+  return Object.entries(fieldsOf(map)).flatMap(([target, text]) => {
+    const reads = typeof text === 'string' ? (readFormula(text)?.reads ?? []) : []
+    const wrong = reads.find(({ path }) => /^(?:input|actor)\b/.test(path))
+    if (wrong === undefined) return []
+    const root = /^\w+/.exec(wrong.path)?.[0]
+    const message = `\`${root}\` is not in scope here: it is there in a trigger that is \`manual\``
+    return [{ rule: 'expression', message, path: [...at, 'map', target], offset: wrong.offset }] as const
+  })
+}
