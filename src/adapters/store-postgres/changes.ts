@@ -9,7 +9,9 @@ import type { Escalation } from '../../core/escalation/index.ts'
 import type { StoredEvent } from '../../core/event/index.ts'
 import type { Failure } from '../../core/failure/index.ts'
 import type { EventId, Incarnation, TenantId, WorkId } from '../../core/ids/index.ts'
+import type { InstanceRow } from '../../core/instance/index.ts'
 import type { LedgerEntry } from '../../core/ledger/index.ts'
+import type { Orphan } from '../../core/orphan/index.ts'
 import { joinKey } from '../../core/text/index.ts'
 import type { Instant } from '../../core/time/index.ts'
 import type { Attempt, Counters, Note, WorkRow } from '../../core/work/index.ts'
@@ -37,6 +39,7 @@ export type WorkHead = Pick<
 >
 type ChangedWork = WorkHead & Counters & Note
 type DedupRow = { readonly event: EventId; readonly until: Instant }
+type CorrelationRow = StoreDump['correlations'][number]
 type RecordRow = StoreDump['records'][number]
 
 /** The rows as they are under the group's locks, by `joinKey` of their keys. */
@@ -53,6 +56,9 @@ export interface Loaded {
   readonly deadLetters: ReadonlyMap<string, Pick<DeadLetter, 'version' | 'createdAt'>>
   readonly failures: ReadonlyMap<string, Pick<Failure, 'createdAt'>>
   readonly escalations: ReadonlyMap<string, Escalation>
+  readonly instances: ReadonlyMap<string, Pick<InstanceRow, 'revision' | 'createdAt' | 'endedAt'>>
+  readonly correlations: ReadonlyMap<string, Pick<CorrelationRow, 'version'>>
+  readonly orphans: ReadonlyMap<string, Pick<Orphan, 'version' | 'createdAt'>>
   readonly records: ReadonlyMap<string, Pick<RecordRow, 'version'>>
 }
 
@@ -74,6 +80,11 @@ export interface Changes {
   readonly deadLetters: Map<string, DeadLetter>
   readonly failures: Map<string, Failure>
   readonly escalations: Map<string, Escalation>
+  readonly instances: Map<string, InstanceRow>
+  readonly history: StoreDump['history'][number][]
+  /** `body` null: it goes. */
+  readonly correlations: Map<string, Omit<CorrelationRow, 'body'> & { readonly body: string | null }>
+  readonly orphans: Map<string, Orphan>
   /** `body` null: the record goes. */
   readonly records: Map<string, Omit<RecordRow, 'body'> & { readonly body: string | null }>
 }
@@ -104,6 +115,10 @@ export function makeView(loaded: Loaded): View {
       deadLetters: new Map(),
       failures: new Map(),
       escalations: new Map(),
+      instances: new Map(),
+      history: [],
+      correlations: new Map(),
+      orphans: new Map(),
       records: new Map(),
     },
     waiting: new Map(),

@@ -5,6 +5,7 @@
 
 import {
   againItem,
+  appendHistory,
   bearWork,
   changeEntry,
   changeEscalation,
@@ -14,7 +15,9 @@ import {
   ledgerKeyOf,
   type Moment,
   putFailure,
+  putInstance,
   putLetter,
+  putOrphan,
   raiseEscalation,
   settleItem,
 } from '../../core/commit/index.ts'
@@ -143,6 +146,33 @@ function applyWrite(writing: Writing, write: Write): void {
       const key = joinKey(tenant, write.id)
       const row = findEscalation(writing, key)
       if (row) changes.escalations.set(key, changeEscalation(moment, row, write))
+      break
+    }
+    case 'instance.put': {
+      const key = joinKey(tenant, write.row.id)
+      const before = changes.instances.get(key) ?? loaded.instances.get(key)
+      changes.instances.set(key, putInstance(moment, before, write.row))
+      break
+    }
+    case 'history.append':
+      for (const row of write.rows) changes.history.push({ ...appendHistory(moment, row), tenant })
+      break
+    case 'correlation.put': {
+      const { key, version, body } = write
+      changes.correlations.set(joinKey(tenant, key), { tenant, key, version, body })
+      break
+    }
+    case 'correlation.delete': {
+      const joined = joinKey(tenant, write.key)
+      if (loaded.correlations.has(joined)) {
+        changes.correlations.set(joined, { tenant, key: write.key, version: 0, body: null })
+      }
+      break
+    }
+    case 'orphan.put': {
+      const key = joinKey(tenant, write.row.id)
+      const before = changes.orphans.get(key) ?? loaded.orphans.get(key)
+      changes.orphans.set(key, putOrphan(moment, before, write.row))
       break
     }
     case 'record.put': {

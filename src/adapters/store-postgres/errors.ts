@@ -38,7 +38,12 @@ const FAILURES: Readonly<Record<string, Failure>> = {
 }
 
 /** Ids are the caller's own: one that exists already is not a race. */
-const OWN_KEYS: readonly (string | undefined)[] = ['event_pkey', 'work_pkey', 'escalation_pkey']
+const OWN_KEYS: readonly (string | undefined)[] = [
+  'event_pkey',
+  'work_pkey',
+  'escalation_pkey',
+  'history_pkey',
+]
 
 /** What a caller handed over cannot be written: nothing was sent. */
 export class Unwritable extends Error {

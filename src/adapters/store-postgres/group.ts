@@ -19,8 +19,10 @@ import { hasChanges } from './changes.ts'
 import { type Pool, prepare, type Statement, sendAll } from './connection.ts'
 import { decideGroup } from './decide.ts'
 import { classifyError, Overtaken, toStoreError, Unwritable } from './errors.ts'
+import { type GroupSql, makeGroupSql } from './group-sql.ts'
 import { collectKeys } from './keys.ts'
-import { type GroupSql, loadStatements, makeGroupSql, readLoaded, storeStatements } from './rows.ts'
+import { loadStatements, readLoaded } from './load-rows.ts'
+import { storeStatements } from './store-rows.ts'
 
 /** A commit that PostgreSQL refuses, such as one that adds an id twice. It wrote nothing. */
 export interface BrokenCommit {

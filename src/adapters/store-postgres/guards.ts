@@ -55,9 +55,24 @@ function findVersioned(
   tenant: TenantId,
   { of, key }: Extract<Guard, { g: 'version' }>,
 ): { readonly version: number } | undefined {
-  if (of === 'deadLetter') return view.loaded.deadLetters.get(joinKey(tenant, key))
-  if (of === 'escalation') return findEscalation(view, joinKey(tenant, key))
-  return view.loaded.records.get(joinKey(tenant, of, key))
+  const { loaded } = view
+  const joined = joinKey(tenant, key)
+  switch (of) {
+    case 'deadLetter':
+      return loaded.deadLetters.get(joined)
+    case 'escalation':
+      return findEscalation(view, joined)
+    case 'instance': {
+      const row = loaded.instances.get(joined)
+      return row && { version: row.revision }
+    }
+    case 'correlation':
+      return loaded.correlations.get(joined)
+    case 'orphan':
+      return loaded.orphans.get(joined)
+    default:
+      return loaded.records.get(joinKey(tenant, of, key))
+  }
 }
 
 function foundWork(row: WorkHead | undefined): Found | null {

@@ -30,6 +30,10 @@ test('what guards look at is touched, owners are not', () => {
   expect(touchesOfGuard({ g: 'ledger', key: 'k', state: 'done', work: work('w'), epoch: 1 })).toEqual([
     'ledger 1:a1:k',
   ])
+  const versions = (['instance', 'correlation', 'orphan'] as const).flatMap((of) =>
+    touchesOfGuard({ g: 'version', of, key: 'k', version: 1 }),
+  )
+  expect(versions).toEqual(['instance 1:a1:k', 'correlation 1:a1:k', 'orphan 1:a1:k'])
 })
 
 test('what writes change or make is touched', () => {
@@ -62,6 +66,12 @@ test('what writes change or make is touched', () => {
   expect(touchesOfWrite({ w: 'deadLetter.put', row: { id: 'd' as DeadLetterId } })).toEqual([
     'deadLetter 1:a1:d',
   ])
+  expect(touchesOfWrite({ w: 'instance.put', row: { id: 'i' } })).toEqual(['instance 1:a1:i'])
+  expect(touchesOfWrite({ w: 'correlation.put', key: 'k' })).toEqual(['correlation 1:a1:k'])
+  expect(touchesOfWrite({ w: 'correlation.delete', key: 'k' })).toEqual(['correlation 1:a1:k'])
+  expect(touchesOfWrite({ w: 'orphan.put', row: { id: 'o' } })).toEqual(['orphan 1:a1:o'])
+  // Its instance's row is what several may meet in.
+  expect(touchesOfWrite({ w: 'history.append', rows: [{ instance: 'i', sequence: 1 }] })).toEqual([])
   expect(touchesOfWrite({ w: 'record.put', kind: 'setting', key: 'k' })).toEqual(['record 1:a7:setting1:k'])
 })
 

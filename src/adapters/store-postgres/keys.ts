@@ -31,6 +31,9 @@ export interface RowKeys {
   readonly escalations: Map<string, { readonly tenant: TenantId; readonly id: string }>
   /** Causes of which the raised escalation is wanted. */
   readonly causes: Map<string, { readonly tenant: TenantId; readonly cause: string }>
+  readonly instances: Map<string, { readonly tenant: TenantId; readonly id: string }>
+  readonly correlations: Set<string>
+  readonly orphans: Map<string, { readonly tenant: TenantId; readonly id: string }>
   readonly records: Map<string, { readonly tenant: TenantId; readonly kind: string; readonly key: string }>
   /** Items that may come into their lane or leave it; which lane that is, only their rows say. */
   readonly movers: Map<string, { readonly tenant: TenantId; readonly id: string }>
@@ -51,6 +54,9 @@ const makeRowKeys = (): RowKeys => ({
   failures: new Map(),
   escalations: new Map(),
   causes: new Map(),
+  instances: new Map(),
+  correlations: new Set(),
+  orphans: new Map(),
   records: new Map(),
   movers: new Map(),
   laneSteps: [],
@@ -83,6 +89,9 @@ export function touchesOf(commit: Commit): readonly string[] {
   for (const key of keys.ledger) touches.push(`ledger ${key}`)
   for (const key of keys.deadLetters.keys()) touches.push(`deadLetter ${key}`)
   for (const key of keys.failures.keys()) touches.push(`failure ${key}`)
+  for (const key of keys.instances.keys()) touches.push(`instance ${key}`)
+  for (const key of keys.correlations) touches.push(`correlation ${key}`)
+  for (const key of keys.orphans.keys()) touches.push(`orphan ${key}`)
   for (const key of keys.records.keys()) touches.push(`record ${key}`)
   return touches
 }
@@ -128,14 +137,34 @@ function addGuard(keys: RowKeys, tenant: TenantId, guard: Guard): void {
       keys.ledger.add(joinKey(tenant, guard.key))
       break
     case 'version':
-      if (guard.of === 'deadLetter')
-        keys.deadLetters.set(joinKey(tenant, guard.key), { tenant, id: guard.key })
-      else if (guard.of === 'escalation')
-        keys.escalations.set(joinKey(tenant, guard.key), { tenant, id: guard.key })
-      else addRecord(keys, tenant, guard.of, guard.key)
+      addVersioned(keys, tenant, guard)
       break
     default:
       unreachable(guard)
+  }
+}
+
+function addVersioned(keys: RowKeys, tenant: TenantId, guard: Extract<Guard, { g: 'version' }>): void {
+  const key = joinKey(tenant, guard.key)
+  const named = { tenant, id: guard.key }
+  switch (guard.of) {
+    case 'deadLetter':
+      keys.deadLetters.set(key, named)
+      break
+    case 'escalation':
+      keys.escalations.set(key, named)
+      break
+    case 'instance':
+      keys.instances.set(key, named)
+      break
+    case 'correlation':
+      keys.correlations.add(key)
+      break
+    case 'orphan':
+      keys.orphans.set(key, named)
+      break
+    default:
+      addRecord(keys, tenant, guard.of, guard.key)
   }
 }
 
@@ -184,6 +213,18 @@ function addWrite(keys: RowKeys, tenant: TenantId, write: Write): void {
     }
     case 'escalation.change':
       keys.escalations.set(joinKey(tenant, write.id), { tenant, id: write.id })
+      break
+    case 'instance.put':
+      keys.instances.set(joinKey(tenant, write.row.id), { tenant, id: write.row.id })
+      break
+    case 'history.append':
+      break
+    case 'correlation.put':
+    case 'correlation.delete':
+      keys.correlations.add(joinKey(tenant, write.key))
+      break
+    case 'orphan.put':
+      keys.orphans.set(joinKey(tenant, write.row.id), { tenant, id: write.row.id })
       break
     case 'record.put':
     case 'record.delete':

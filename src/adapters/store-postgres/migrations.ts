@@ -1,9 +1,10 @@
 // The schema, as numbered steps. A step that was released never changes: its checksum is kept in the database.
 //
 // `{s}` stands for the schema's name. Text that is compared or sorted has the collation "C", so that order is the
-// order of the bytes on every server. Keys made by somebody's payload (dedup, ledger) are looked up by a 16-byte hash:
+// order of the bytes on every server. Keys made by somebody's payload (dedup, ledger, correlation) are looked up by a 16-byte hash:
 // their order is random by nature, and a short key keeps the index small.
 
+import { INSTANCES } from './instances-migration.ts'
 import { LANES } from './lanes-migration.ts'
 
 export interface Migration {
@@ -353,4 +354,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 3, name: 'open entries by their work', sql: THIRD },
   { number: 4, name: 'bodies that are not JSON, and duplicates', sql: FOURTH },
   { number: 5, name: 'lanes, generations, failures, escalations', sql: LANES },
+  { number: 6, name: 'instances of workflows, their keys, orphans', sql: INSTANCES },
 ]

@@ -1,7 +1,9 @@
 // Retention of events: those that nothing needs any more go, with everything that hangs on them.
 //
 // What is about to go is locked first, and whatever somebody else holds is passed over: this never waits, so it stands in
-// nobody's way. New work for an event needs the event's row, so once that is locked the rest can be counted on.
+// nobody's way. New work for an event needs the event's row, so once that is locked the rest can be counted on. An instance or an
+// orphan comes of work for its event, in the commit that ends it: they are looked for last, so whoever is seen to have ended has
+// left what it made where it is seen too.
 
 import type { QueryResult } from 'pg'
 import type { Pruned, PruneRequest } from '../../core/retention/index.ts'
@@ -11,6 +13,7 @@ import {
   keeperOf,
   keepMsOf,
   OPEN_ENTRIES,
+  OPEN_ORPHANS,
   pruneEnd,
 } from '../../core/retention/index.ts'
 import { joinKey } from '../../core/text/index.ts'
@@ -96,9 +99,8 @@ async function deleteOld(
     )
   const client = await pool.connect()
   try {
-    const [, causes, events, known, dedup, work, workCounts, letters, letterCounts, entries] = await sendAll(
-      client,
-      [
+    const [, causes, events, known, dedup, work, workCounts, letters, letterCounts, entries, wanted] =
+      await sendAll(client, [
         prepare('BEGIN'),
         prepare(
           `SELECT t.id FROM ${schema}.event AS t WHERE t.tenant = $1::text AND t.id = ANY ($2::text[])`,
@@ -125,13 +127,20 @@ async function deleteOld(
             'WHERE t.tenant = $1::text AND t.event_id = ANY ($2::text[])',
           ids,
         ),
-      ],
-    )
+        prepare(
+          `SELECT t.event_id AS event FROM ${schema}.instance AS t WHERE t.tenant = $1::text ` +
+            `AND t.event_id = ANY ($2::text[]) AND t.state = 'active' UNION ALL ` +
+            `SELECT t.event_id FROM ${schema}.orphan AS t WHERE t.tenant = $1::text ` +
+            `AND t.event_id = ANY ($2::text[]) AND t.state IN (${quoted(OPEN_ORPHANS)})`,
+          ids,
+        ),
+      ])
     const windows = byHash(rowsOf(dedup))
     const owned = byHash(rowsOf(known))
     const own = new Set(rowsOf(events).map((row) => row.id))
     const open = new Set([
       ...rowsOf(entries).map((row) => row.event),
+      ...rowsOf(wanted).map((row) => row.event),
       ...openOnes(rowsOf(work), rowsOf(workCounts), FINAL_WORK),
       ...openOnes(rowsOf(letters), rowsOf(letterCounts), CLOSED_LETTERS),
     ])

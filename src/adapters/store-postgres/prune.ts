@@ -1,5 +1,5 @@
-// Retention: one call goes on with the walk where the call before ended, over events, then entries of the ledger, then lanes and
-// escalations.
+// Retention: one call goes on with the walk where the call before ended, over events, then entries of the ledger, then lanes,
+// escalations, instances and orphans.
 //
 // What is about to go is locked without waiting, and looked at once more under its lock; what somebody holds is for the next walk.
 
@@ -40,10 +40,10 @@ async function walk(walking: Walking): Promise<Pruned> {
   const { request } = walking
   const gone: Gone = {
     ...{ events: 0, work: 0, attempts: 0, deadLetters: 0, dedup: 0, failures: 0 },
-    ...{ ledger: 0, lanes: 0, escalations: 0 },
+    ...{ ledger: 0, lanes: 0, escalations: 0, instances: 0, history: 0, orphans: 0 },
   }
   const [, name = 'events', place = request.after ?? ''] =
-    /^(ledger|lanes|escalations) (.*)$/s.exec(request.after ?? '') ?? []
+    /^(ledger|lanes|escalations|instances|orphans) (.*)$/s.exec(request.after ?? '') ?? []
   let left = request.scanMax
   if (name === 'events') {
     const events = await pruneEvents(walking.pool, walking.schema, request, {
@@ -61,10 +61,11 @@ async function walk(walking: Walking): Promise<Pruned> {
     left -= entries.seen
     if (entries.last !== null) return { ...gone, next: `ledger ${entries.last}` }
   }
-  for (const kind of ['lanes', 'escalations'] as const) {
-    if (kind === 'lanes' && name === 'escalations') continue
+  const start = Math.max(0, IDLE_KINDS.indexOf(name as IdleKind))
+  for (const kind of IDLE_KINDS.slice(start)) {
     const idle = await pruneIdle(walking, kind, left)
     gone[kind] = idle.gone
+    gone.history += idle.history
     left -= idle.gone
     if (idle.isMore) return { ...gone, next: `${kind} ` }
   }
@@ -141,30 +142,61 @@ async function deleteEntries(pool: Pool, schema: string, old: readonly OldEntry[
   return rows[0].count
 }
 
-const IDLE = {
-  lanes: { table: 'lane', key: 'hash', where: 't.places = 0 AND t.waiting = 0', order: 't.consumer, t.key' },
-  escalations: { table: 'escalation', key: 'id', where: "t.state = 'acknowledged'", order: 't.id' },
-} as const
+const IDLE_KINDS = ['lanes', 'escalations', 'instances', 'orphans'] as const
+type IdleKind = (typeof IDLE_KINDS)[number]
 
-/** What nobody has touched for as long as any event is kept, by age: all of it goes. */
+interface Idle {
+  readonly table: string
+  readonly key: string
+  /** Since when nobody needs it. */
+  readonly since: string
+  readonly where: string
+  readonly order: string
+}
+
+const IDLE: Readonly<Record<IdleKind, Idle>> = {
+  lanes: {
+    ...{ table: 'lane', key: 'hash', since: 'updated_at', order: 't.consumer, t.key' },
+    where: 't.places = 0 AND t.waiting = 0',
+  },
+  escalations: {
+    ...{ table: 'escalation', key: 'id', since: 'updated_at', order: 't.id' },
+    where: "t.state = 'acknowledged'",
+  },
+  instances: {
+    ...{ table: 'instance', key: 'id', since: 'ended_at', order: 't.id' },
+    where: "t.state <> 'active'",
+  },
+  orphans: {
+    ...{ table: 'orphan', key: 'id', since: 'updated_at', order: 't.id' },
+    where: "t.state IN ('correlated', 'discarded')",
+  },
+}
+
+/** What nobody has touched for as long as any event is kept, by age: all of it goes, instances with their history. */
 async function pruneIdle(
   { pool, schema, request, now }: Walking,
-  kind: keyof typeof IDLE,
+  kind: IdleKind,
   max: number,
-): Promise<{ readonly gone: number; readonly isMore: boolean }> {
-  const { table, key, where, order } = IDLE[kind]
-  const idle = `FROM ${schema}.${table} AS t WHERE t.tenant = $1::text AND ${where} AND t.updated_at <= $2::int8`
+): Promise<{ readonly gone: number; readonly history: number; readonly isMore: boolean }> {
+  const { table, key, since, where, order } = IDLE[kind]
+  const idle = `FROM ${schema}.${table} AS t WHERE t.tenant = $1::text AND ${where} AND t.${since} <= $2::int8`
   const values = [escapeText(request.tenant), now - longestKeepMs(request)]
-  const { rowCount } = await pool.query(
+  const history =
+    `, history AS (DELETE FROM ${schema}.history AS h USING going AS g ` +
+    'WHERE h.tenant = g.tenant AND h.instance = g.id RETURNING 1)'
+  const { rows } = await pool.query(
     prepare(
-      `WITH going AS MATERIALIZED (SELECT t.tenant, t.${key} ${idle} ORDER BY t.updated_at, ${order} ` +
-        `LIMIT $3::int8 FOR UPDATE SKIP LOCKED) DELETE FROM ${schema}.${table} AS d USING going AS g ` +
-        `WHERE d.tenant = g.tenant AND d.${key} = g.${key}`,
+      `WITH going AS MATERIALIZED (SELECT t.tenant, t.${key} ${idle} ORDER BY t.${since}, ${order} ` +
+        `LIMIT $3::int8 FOR UPDATE SKIP LOCKED), gone AS (DELETE FROM ${schema}.${table} AS d USING going AS g ` +
+        `WHERE d.tenant = g.tenant AND d.${key} = g.${key} RETURNING 1)${kind === 'instances' ? history : ''} ` +
+        'SELECT (SELECT count(*) FROM gone) AS gone, ' +
+        `${kind === 'instances' ? '(SELECT count(*) FROM history)' : '0::int8'} AS history`,
       [...values, max],
     ),
   )
-  const gone = rowCount ?? 0
-  if (gone < max) return { gone, isMore: false }
-  const { rows } = await pool.query(prepare(`SELECT EXISTS (SELECT ${idle}) AS "isMore"`, values))
-  return { gone, isMore: rows[0].isMore }
+  const [counts] = rows
+  if (counts.gone < max) return { ...counts, isMore: false }
+  const more = await pool.query(prepare(`SELECT EXISTS (SELECT ${idle}) AS "isMore"`, values))
+  return { ...counts, isMore: more.rows[0].isMore }
 }

@@ -4,24 +4,30 @@ import type { TenantId } from '../../core/ids/index.ts'
 import { joinKey } from '../../core/text/index.ts'
 import { WORK_STATES, type WorkState } from '../../core/work/index.ts'
 import type { Page, PageRequest, StoreDump, SystemReads, TenantReads } from '../../ports/store.ts'
+import { INSTANCE_WORK_MAX } from '../../ports/store.ts'
 import { prepare, type Query, type Statement } from './connection.ts'
 import { decodeCursor, encodeCursor, type Value } from './cursor.ts'
 import { searchEvents } from './event-search.ts'
+import { countInstances, listInstances, readInstance, workOfInstanceSql } from './instances.ts'
 import { hashKey, laneKey } from './keys.ts'
+import { readLedgerEntry } from './load-rows.ts'
 import { type ColumnType, escapeText, makeArray } from './parameters.ts'
 import { listRecords } from './records.ts'
-import { readLedgerEntry } from './rows.ts'
 import { groupLetters, readOverview } from './summaries.ts'
 import {
   ATTEMPT,
+  CORRELATION,
   DEAD_LETTER,
   ESCALATION,
   eventList,
   eventSummaryList,
   FAILURE,
+  HISTORY,
+  INSTANCE,
   LANE,
   LEDGER,
   LEDGER_ALL,
+  ORPHAN,
   RECORD,
   readEvent,
   selectList,
@@ -34,6 +40,7 @@ const all = (table: Table) => selectList('t', Object.keys(table.columns))
 const fieldsBut = (table: Table, names: readonly string[]) =>
   Object.keys(table.columns).filter((name) => !names.includes(name))
 const ATTEMPT_FIELDS = fieldsBut(ATTEMPT, ['tenant', 'work'])
+const HISTORY_FIELDS = fieldsBut(HISTORY, ['tenant'])
 
 type Filters = Readonly<Record<string, string | undefined>>
 
@@ -219,6 +226,31 @@ export function makeTenantReads(query: Query, schema: string, tenant: TenantId):
         { state, consumer },
         { only: unannounced && { list: ESCALATION.name, where: 'NOT t.is_announced' } },
       ),
+    async instance(id) {
+      const row = await one(INSTANCE, 't.id = $2::text', [id])
+      return row === null ? null : readInstance(row)
+    },
+    instances: (request) => listInstances(query, schema, tenant, request),
+    instanceHistory: (id, { after, limit }) =>
+      query(
+        prepare(
+          `SELECT ${selectList('t', HISTORY_FIELDS)} FROM ${schema}.history AS t WHERE t.tenant = $1::text ` +
+            'AND t.instance = $2::text AND t.sequence > $3::int8 ORDER BY t.sequence LIMIT $4::int8',
+          [escapeText(tenant), escapeText(id), after, limit],
+        ),
+      ),
+    workOfInstance: (id, { all: isAll }) =>
+      query(
+        prepare(workOfInstanceSql(schema, isAll), [escapeText(tenant), escapeText(id), INSTANCE_WORK_MAX]),
+      ),
+    instanceCounts: (workflow) => countInstances(query, schema, tenant, workflow),
+    async correlation(key) {
+      const hash = hashKey(joinKey(tenant, key)).toString('hex')
+      const row = await one(CORRELATION, 't.hash = $2::uuid AND t.key = $3::text', [hash, key])
+      return row === null ? null : { version: row.version, body: row.body }
+    },
+    orphan: (id) => one(ORPHAN, 't.id = $2::text', [id]),
+    orphans: ({ state, workflow, ...request }) => page(ORPHAN, request, { state, workflow }),
     async record(kind, key) {
       const row = await one(RECORD, 't.kind = $2::text AND t.key = $3::text', [kind, key])
       return row === null ? null : { version: row.version, body: row.body }
@@ -266,7 +298,7 @@ export function makeSystemReads(query: Query, snapshot: Snapshot, schema: string
       return counts
     },
     async dump(): Promise<StoreDump> {
-      const [events, work, attempts, ledger, deadLetters, failures, escalations, lanes, records] =
+      const [events, work, attempts, ledger, deadLetters, failures, escalations, lanes, ...others] =
         await snapshot([
           prepare(`SELECT ${eventList(schema, 't')} FROM ${schema}.event AS t ORDER BY t.tenant, t.id`),
           ordered(WORK, 't.tenant, t.id'),
@@ -276,8 +308,13 @@ export function makeSystemReads(query: Query, snapshot: Snapshot, schema: string
           ordered(FAILURE, 't.tenant, t.id'),
           ordered(ESCALATION, 't.tenant, t.id'),
           ordered(LANE, 't.tenant, t.consumer, t.key', fieldsBut(LANE, ['hash'])),
+          ordered(INSTANCE, 't.tenant, t.id'),
+          ordered(HISTORY, 't.tenant, t.instance, t.sequence'),
+          ordered(CORRELATION, 't.tenant, t.key', fieldsBut(CORRELATION, ['hash'])),
+          ordered(ORPHAN, 't.tenant, t.id'),
           ordered(RECORD, 't.tenant, t.kind, t.key'),
         ])
+      const [instances, history, correlations, orphans, records] = others
       return {
         events: events.map(readEvent),
         work,
@@ -287,6 +324,10 @@ export function makeSystemReads(query: Query, snapshot: Snapshot, schema: string
         failures,
         escalations,
         lanes,
+        instances: instances.map(readInstance),
+        history,
+        correlations,
+        orphans,
         records,
       }
     },

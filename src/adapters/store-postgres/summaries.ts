@@ -43,6 +43,9 @@ const COUNTED = {
   openDeadLetters: "dead_letter WHERE state = 'open' AND tenant = $1::text",
   raisedEscalations: "escalation WHERE state = 'raised' AND tenant = $1::text",
   openFailures: "failure WHERE state = 'open' AND tenant = $1::text",
+  activeInstances: "instance WHERE state = 'active' AND tenant = $1::text",
+  instancesWithAttention: "instance WHERE state = 'active' AND attention IS NOT NULL AND tenant = $1::text",
+  openOrphans: "orphan WHERE state = 'open' AND tenant = $1::text",
   unmatched: 'event WHERE matched = 0 AND tenant = $1::text',
 } as const
 

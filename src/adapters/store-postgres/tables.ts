@@ -81,6 +81,8 @@ export const WORK = makeTable('work', {
   element: 'int8',
   lane: 'text',
   generation: 'int8',
+  instance: 'text',
+  step: 'text',
   ...WORK_CHANGES,
 })
 
@@ -202,6 +204,63 @@ export const ESCALATION = makeTable('escalation', {
   count: 'int8',
   isAnnounced: 'bool',
   acknowledgedBy: 'text',
+  note: 'text',
+  createdAt: 'int8',
+  updatedAt: 'int8',
+})
+
+/** `marking` is its canonical text. */
+export const INSTANCE = makeTable('instance', {
+  tenant: 'text',
+  id: 'text',
+  workflow: 'text',
+  definition: 'text',
+  version: 'text',
+  state: 'text',
+  attention: 'text',
+  revision: 'int8',
+  marking: 'text',
+  eventId: 'text',
+  correlationId: 'text',
+  parent: 'text',
+  body: 'text',
+  createdAt: 'int8',
+  updatedAt: 'int8',
+  endedAt: 'int8',
+})
+
+export const HISTORY = makeTable('history', {
+  tenant: 'text',
+  instance: 'text',
+  sequence: 'int8',
+  type: 'text',
+  body: 'text',
+  at: 'int8',
+})
+
+/** `hash` stands for tenant and key. */
+export const CORRELATION = makeTable('correlation', {
+  hash: 'uuid',
+  tenant: 'text',
+  key: 'text',
+  version: 'int8',
+  body: 'text',
+})
+
+export const ORPHAN = makeTable('orphan', {
+  tenant: 'text',
+  id: 'text',
+  version: 'int8',
+  state: 'text',
+  reason: 'text',
+  workflow: 'text',
+  trigger: 'text',
+  eventId: 'text',
+  workId: 'text',
+  keys: 'text',
+  expiresAt: 'int8',
+  instance: 'text',
+  by: 'text',
   note: 'text',
   createdAt: 'int8',
   updatedAt: 'int8',
