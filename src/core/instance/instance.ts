@@ -53,6 +53,8 @@ export interface Firing {
   readonly input?: JsonValue
   /** Of a step that starts an instance: which. */
   readonly child?: InstanceId
+  /** Of one that is interrupted: nobody knows whether it took effect. */
+  readonly inDoubt?: true
 }
 
 /** A firing that ended well: what `steps` shows, and what can be undone. */
@@ -108,6 +110,8 @@ export interface Instance {
     readonly lock: WorkId | null
     readonly slot: WorkId | null
     readonly waitsFor: 'lock' | 'slot' | null
+    /** The timer of the lock's time to live. */
+    readonly ttl: WorkId | null
   }
   /** The firing that started it and wants to know how it ends; `waits` false: it only started it. */
   readonly parent: { readonly instance: InstanceId; readonly firing: number; readonly waits: boolean } | null
@@ -169,6 +173,8 @@ export interface HistoryEntry {
   readonly type: HistoryType
   /** Transition or place. */
   readonly name?: string
+  /** Of what a place does on entry, and of an undo; left out: of a transition. */
+  readonly part?: 'enter' | 'undo'
   readonly firing?: number
   /** Places that lost and got a token. */
   readonly took?: readonly string[]
@@ -192,6 +198,8 @@ export interface DataChange {
   readonly path: string
   readonly before?: JsonValue
   readonly after?: JsonValue
+  /** The values are kept out of the history; only that it changed is known. */
+  readonly hidden?: true
 }
 
 export interface NewHistory {

@@ -23,6 +23,8 @@ export interface Transition {
   readonly isAutomatic: boolean
   readonly hasAction: boolean
   readonly canUndo: boolean
+  /** Somebody outside may fire it: a person, or an event (`on: manual | event`, or a trigger's `fire` names it). */
+  readonly isAwaited: boolean
   /** Throws ExpressionError. */
   when(scope: Scope): boolean
   /** Where the tokens go; null: no branch of `choose` holds. Throws ExpressionError. */
@@ -31,9 +33,11 @@ export interface Transition {
   out(scope: Scope): readonly Assignment[]
   /** Of `notBy`; null: nobody is shut out. */
   notBy(scope: Scope): JsonValue
+  /** What is wrong with what a person gives; null: nothing. */
+  inputFault(input: JsonValue): string | null
 }
 
-/** Target and value; undefined: nothing is there to be assigned, and the target stays as it is. */
+/** Target and value. Where nothing is there to be assigned there is none, and the target stays as it is. */
 export interface Assignment {
   readonly path: string
   readonly value: JsonValue
@@ -64,6 +68,12 @@ export interface Workflow {
   readonly parts: ReadonlyMap<string, Route>
   /** Over the instance; null: it has none. Throws ExpressionError. */
   lockOf(scope: Scope): string | null
+  /** What is wrong with the data by its schema; null: nothing. */
+  dataFault(data: JsonValue): string | null
+  /** Tokens there stay: `final`, or `error` without a transition that takes them. */
+  isEnd(place: string): boolean
+  /** Whether an event can change its data, and so what conditions say. */
+  readonly hasUpdates: boolean
 }
 
 /** What time and chance and the event bring. */
@@ -81,6 +91,7 @@ export type InstanceInput =
       readonly id: InstanceId
       readonly assignments: readonly Assignment[]
       readonly metadata: Instance['metadata']
+      /** The caller guards and writes them: `correlate` is only about keys that are learned. */
       readonly keys: Instance['correlations']
       readonly parent: Instance['parent']
       readonly correlationId: string

@@ -1,0 +1,144 @@
+// A workflow, compiled: what its texts say becomes functions, once per definition. What it does itself (actions, undo, what
+// places do on entry) becomes routes, so that everything that is known about effects holds for steps too.
+
+import { must } from '../action/index.ts'
+import {
+  type ActionDocument,
+  hashDocument,
+  type RetryPolicy,
+  type TransitionDocument,
+  type WorkflowDocument,
+} from '../definition/index.ts'
+import { compileCondition, compileExpression, ExpressionError, type Scope } from '../expression/index.ts'
+import type { JsonValue } from '../json/index.ts'
+import { RETRY_PROFILES } from '../retry/index.ts'
+import { compileRoute, type Route } from '../route/index.ts'
+import { DAY } from '../time/index.ts'
+import { compileAssignments, compileFault } from './compile-texts.ts'
+import { compileTrigger } from './compile-trigger.ts'
+import { keyText } from './key-text.ts'
+import { partName } from './names.ts'
+import { stepKey } from './scope.ts'
+import type { Transition, Workflow } from './types.ts'
+
+export function compileWorkflow(document: WorkflowDocument): Workflow {
+  const hash = hashDocument(document)
+  const consumer = `workflow:${document.name}`
+  const fires = new Set(document.triggers.flatMap(({ fire }) => (fire === undefined ? [] : [fire])))
+  const timed = new Set(
+    document.places.flatMap(({ timeout }) => (timeout === undefined ? [] : [timeout.fire])),
+  )
+  const left = new Set(document.transitions.flatMap(({ from, fromAny = [] }) => [...from, ...fromAny]))
+  const places = new Map(document.places.map((place) => [place.name, place]))
+  const ends = new Set(
+    document.places
+      .filter(({ type, name }) => type === 'final' || (type === 'error' && !left.has(name)))
+      .map(({ name }) => name),
+  )
+  const lock = document.lock === undefined ? null : must(compileExpression(document.lock.by)).expression
+  return {
+    document,
+    hash,
+    status: document.status,
+    consumer,
+    places,
+    transitions: new Map(
+      document.transitions.map((one) => [
+        one.name,
+        compileTransition(one, fires.has(one.name), timed.has(one.name)),
+      ]),
+    ),
+    triggers: document.triggers.map((trigger) => compileTrigger(document, hash, trigger)),
+    parts: compileParts(document, hash),
+    lockOf: (scope) => (lock === null ? null : keyText(lock.evaluate(scope), 'lock.by', 'the lock')),
+    dataFault: compileFault(document.data, 'data'),
+    isEnd: (place) => ends.has(place),
+    hasUpdates: document.triggers.some(({ action }) => action !== 'create'),
+  }
+}
+
+function compileTransition(document: TransitionDocument, isFired: boolean, isTimed: boolean): Transition {
+  const when = compileWhen(document.when)
+  const notBy = document.notBy === undefined ? null : must(compileExpression(document.notBy)).expression
+  const branches = document.choose?.map(({ when: text, to }) => ({ holds: compileWhen(text), to }))
+  return {
+    document,
+    isAutomatic: document.on === 'auto' && !isFired && !isTimed,
+    isAwaited: document.on === 'manual' || document.on === 'event' || isFired,
+    hasAction: document.do !== undefined,
+    canUndo: document.undo !== undefined,
+    when,
+    targets: (scope) =>
+      branches === undefined ? document.to : (branches.find(({ holds }) => holds(scope))?.to ?? null),
+    out: compileAssignments(document.out),
+    notBy: (scope) => notBy?.evaluate(scope) ?? null,
+    inputFault: compileFault(document.input, 'input'),
+  }
+}
+
+const always = () => true
+
+function compileWhen(condition: JsonValue): (scope: Scope) => boolean {
+  if (condition === null) return always
+  const compiled = must(compileCondition(condition)).condition
+  return (scope) => compiled.test(scope)
+}
+
+function compileParts(document: WorkflowDocument, hash: string): ReadonlyMap<string, Route> {
+  const parts = new Map<string, Route>()
+  const add = (part: string, action: ActionDocument | undefined, how: StepPolicy) => {
+    if (action !== undefined) parts.set(part, compileStep(document, hash, part, action, how))
+  }
+  for (const { name, do: action, undo, key, retry, maxWaitMs } of document.transitions) {
+    add(partName('fire', name), action, { key, retry, maxWaitMs })
+    add(partName('undo', name), undo, { key: null, retry, maxWaitMs })
+  }
+  for (const { name, onEnter } of document.places) {
+    add(partName('enter', name), onEnter, { key: null, retry: RETRY_PROFILES.STEP, maxWaitMs: DAY })
+  }
+  return parts
+}
+
+interface StepPolicy {
+  readonly key: string | null
+  readonly retry: RetryPolicy
+  readonly maxWaitMs: number
+}
+
+function compileStep(
+  document: WorkflowDocument,
+  hash: string,
+  part: string,
+  action: ActionDocument,
+  { key, retry, maxWaitMs }: StepPolicy,
+): Route {
+  const route = compileRoute({
+    kind: 'Route',
+    name: `${document.name}/${part}`,
+    description: document.description,
+    on: [],
+    where: null,
+    status: document.status,
+    key,
+    uniqueness: 'operation',
+    retry,
+    maxWaitMs,
+    deadLetter: document.deadLetter,
+    do: action,
+  })
+  return {
+    ...route,
+    hash,
+    consumer: `workflow:${document.name}`,
+    of: { kind: 'step', workflow: document.name, part },
+    keyOf: key === null ? stepKey : (scope) => ownKey(route, scope),
+  }
+}
+
+/** What an undo is called is made of it: it may not look like one itself. */
+function ownKey(route: Route, scope: Scope): string {
+  const key = route.keyOf(scope)
+  if (key.startsWith('undo:'))
+    throw new ExpressionError('type', 'the key begins with `undo:`', 'key', 'string')
+  return key
+}
