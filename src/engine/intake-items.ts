@@ -149,7 +149,7 @@ export function makeIntakeItems(
     if (work.replayOf === null) return false
     if (work.replayOf === event.id) return true
     const before = await store.forTenant(work.tenant).workOfEvent(event.id)
-    return before.some(({ kind, state }) => kind === 'route' || state === 'done')
+    return before.some(({ kind, state }) => kind === 'route' || kind === 'trigger' || state === 'done')
   }
 
   const planKnown = (child: StoredEvent): EventPlan => {

@@ -1,5 +1,5 @@
-// From an event to the writes that accept it: the event itself and the work of every route that wants it, one item each or one
-// per element, in its lane.
+// From an event to the writes that accept it: the event itself and the work of every route and every trigger of a workflow that
+// wants it, one item each or one per element, in its lane.
 //
 // Invariant: FO10 only routes whose pattern fits are asked, and a route pays for nothing that it does not say.
 //
@@ -225,7 +225,7 @@ export function newWork(
   event: Pick<NewEvent, 'id'>,
   replayOf: NewWork['replayOf'] = null,
 ): NewWork {
-  return {
+  const work: NewWork = {
     id: ids.work(),
     kind: 'route',
     consumer: route.consumer,
@@ -235,6 +235,7 @@ export function newWork(
     expiresInMs: route.expiresInMs,
     replayOf,
   }
+  return route.of === undefined ? work : { ...work, kind: route.of.kind, step: route.of.part }
 }
 
 // The next two are written out field by field: they are made for every event, and spreading is several times dearer.

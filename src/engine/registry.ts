@@ -23,6 +23,8 @@ import type { Store } from '../ports/store.ts'
 interface Bundle {
   readonly sources: ReadonlyMap<string, Source>
   readonly routes: ReadonlyMap<string, Route>
+  /** By consumer. */
+  readonly workflows: ReadonlyMap<string, Workflow>
   candidates(subject: string): readonly Route[]
 }
 
@@ -41,11 +43,14 @@ export interface Registry {
   tenantCount(): number
   source(tenant: string, name: string): Source | null
   sources(tenant: string): readonly Source[]
-  /** Routes whose pattern fits, in the order written; their conditions are not yet tested. */
+  /** Routes and triggers of workflows whose pattern fits, in the order written; their conditions are not yet tested. */
   candidates(tenant: TenantId, subject: string): readonly Route[]
   /** The one in force. */
   route(tenant: TenantId, consumer: string): Route | null
   routes(tenant: TenantId): readonly Route[]
+  /** The one in force, with the status that it has by now. */
+  workflow(tenant: TenantId, name: string): Workflow | null
+  workflows(tenant: TenantId): readonly Workflow[]
   /** The very version, in force or not. */
   pinned(tenant: TenantId, hash: string): Promise<Route | null>
   /** The same of a workflow. */
@@ -73,6 +78,7 @@ function partOf(step: string): string {
 
 const PINNED_MAX = 10_000
 const SOURCE_PREFIX = 'source:'
+const WORKFLOW_PREFIX = 'workflow:'
 
 export function makeRegistry(deps: { readonly store: Store }): Registry {
   const bundles = new Map<string, Bundle>()
@@ -111,8 +117,9 @@ export function makeRegistry(deps: { readonly store: Store }): Registry {
     return workflow
   }
 
-  const find = (tenant: TenantId, consumer: string): Route | Source | undefined => {
+  const find = (tenant: TenantId, consumer: string): Route | Source | Workflow | undefined => {
     const bundle = bundles.get(tenant)
+    if (consumer.startsWith(WORKFLOW_PREFIX)) return bundle?.workflows.get(consumer)
     if (!consumer.startsWith(SOURCE_PREFIX)) return bundle?.routes.get(consumer)
     return bundle?.sources.get(consumer.slice(SOURCE_PREFIX.length))
   }
@@ -122,11 +129,12 @@ export function makeRegistry(deps: { readonly store: Store }): Registry {
       const bundle = compileBundle(documents, overrides, bundles.get(tenant))
       bundles.set(tenant, bundle)
       for (const route of bundle.routes.values()) remember(tenant, route)
-      consumers = [...bundles].flatMap(([name, { routes, sources }]) => {
+      for (const workflow of bundle.workflows.values()) rememberWorkflow(tenant, workflow)
+      consumers = [...bundles].flatMap(([name, { routes, sources, workflows: nets }]) => {
         const tenant = name as TenantId
         // What is disabled keeps what is queued, as what is paused does; it differs in what arrives.
         return [
-          ...[...routes.values()].map(({ consumer, status }) => ({
+          ...[...routes.values(), ...nets.values()].map(({ consumer, status }) => ({
             tenant,
             consumer,
             paused: status !== 'active',
@@ -150,6 +158,8 @@ export function makeRegistry(deps: { readonly store: Store }): Registry {
     candidates: (tenant, subject) => bundles.get(tenant)?.candidates(subject) ?? [],
     route: (tenant, consumer) => bundles.get(tenant)?.routes.get(consumer) ?? null,
     routes: (tenant) => [...(bundles.get(tenant)?.routes.values() ?? [])],
+    workflow: (tenant, name) => bundles.get(tenant)?.workflows.get(`${WORKFLOW_PREFIX}${name}`) ?? null,
+    workflows: (tenant) => [...(bundles.get(tenant)?.workflows.values() ?? [])],
     pinned: pinnedRoute,
     pinnedWorkflow,
     knownWorkflow: (tenant, hash) => workflows.get(`${tenant}/${hash}`) ?? null,
@@ -193,9 +203,16 @@ function compileBundle(
 ): Bundle {
   const sources = new Map<string, Source>()
   const routes = new Map<string, Route>()
+  const workflows = new Map<string, Workflow>()
   for (const { document, hash } of documents) {
-    if (document.kind !== 'Source' && document.kind !== 'Route') continue
+    if (document.kind === 'Profile' || document.kind === 'Agent') continue
     const status = overrides.get(definitionId(document)) ?? document.status
+    if (document.kind === 'Workflow') {
+      const known = before?.workflows.get(`${WORKFLOW_PREFIX}${document.name}`)
+      const workflow = known?.hash === hash ? known : compileWorkflow(document)
+      workflows.set(workflow.consumer, withStatus(workflow, status))
+      continue
+    }
     if (document.kind === 'Source') {
       const known = before?.sources.get(document.name)
       const source = known?.hash === hash ? known : compileSource(document)
@@ -206,10 +223,27 @@ function compileBundle(
       routes.set(route.consumer, route.status === status ? route : { ...route, status })
     }
   }
-  const entries = [...routes.values()].flatMap((route) =>
+  const triggers = [...workflows.values()].flatMap((workflow) =>
+    workflow.triggers.flatMap(({ route }) => (route === null ? [] : [route])),
+  )
+  const entries = [...routes.values(), ...triggers].flatMap((route) =>
     route.document.on.map((pattern) => ({ pattern, value: route })),
   )
-  return { sources, routes, candidates: remembering(makeTrie(entries)) }
+  return { sources, routes, workflows, candidates: remembering(makeTrie(entries)) }
+}
+
+/** What is said of a workflow holds for what it listens to and for its steps. */
+function withStatus(workflow: Workflow, status: DefinitionStatus): Workflow {
+  if (workflow.status === status) return workflow
+  const said = (route: Route): Route => ({ ...route, status })
+  return {
+    ...workflow,
+    status,
+    triggers: workflow.triggers.map((trigger) =>
+      trigger.route === null ? trigger : { ...trigger, route: said(trigger.route) },
+    ),
+    parts: new Map([...workflow.parts].map(([name, part]) => [name, said(part)])),
+  }
 }
 
 /** A source names its events by a handful of subjects, again and again. */

@@ -1,7 +1,8 @@
 // `fanOut`: which of the routes that want an event run.
 //
 // Invariants: FO1 a `one` beside any other is ambiguous, and then none of them runs. FO2 of those that say `first` only the
-// first written runs. What is disabled takes no part: it is listed, and nobody gives way to it.
+// first written runs. What is disabled takes no part: it is listed, and nobody gives way to it. Neither do triggers of workflows:
+// what an event means to a case is not what is done with it.
 
 import type { Route } from './route.ts'
 
@@ -14,7 +15,7 @@ export type Chosen =
 export function chooseRoutes(wanting: readonly Route[]): Chosen {
   // The way of nearly all events: one route, or several that know nothing of each other.
   if (wanting.length < 2 || wanting.every(isForAll)) return { ok: true, routes: wanting }
-  const taking = wanting.filter(({ status }) => status !== 'disabled')
+  const taking = wanting.filter(({ status, of }) => status !== 'disabled' && of === undefined)
   if (taking.length > 1 && taking.some(({ document }) => document.fanOut === 'one'))
     return { ok: false, names: taking.map(({ document }) => document.name) }
   const first = taking.find(({ document }) => document.fanOut === 'first')

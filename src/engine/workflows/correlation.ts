@@ -29,6 +29,8 @@ export interface KnownRow {
   /** 0: there is none. */
   readonly version: number
   readonly row: Correlation
+  /** What the caller makes of it, before keys are learned and freed; left out: nothing. */
+  readonly after?: Correlation
 }
 
 export interface RowChange {
@@ -98,7 +100,7 @@ export async function planCorrelation(
   const find = async (key: Keys[number]): Promise<string> => {
     const id = correlationKey(name, key.name, key.value)
     if (!rows.has(id)) for (const row of await loadRows(reads, name, [key])) rows.set(id, row)
-    if (!after.has(id)) after.set(id, (rows.get(id) as KnownRow).row)
+    if (!after.has(id)) after.set(id, changedRow(rows.get(id) as KnownRow))
     return id
   }
   for (const key of learned) {
@@ -121,10 +123,15 @@ export async function planCorrelation(
   }
   const changes = [...rows.values()].map((row) => ({
     known: row,
-    after: after.get(row.key) ?? row.row,
-    wakes: woken.has(row.key),
+    after: after.get(row.key) ?? changedRow(row),
+    // One that waited has had its turn: the next has his.
+    wakes: woken.has(row.key) || row.after !== undefined,
   }))
   return { ok: true, ...(await planRows(deps, tenant, changes, null)) }
+}
+
+function changedRow({ row, after }: KnownRow): Correlation {
+  return after ?? row
 }
 
 /** `self`: the item whose end it is; it needs nobody to wake it. */
