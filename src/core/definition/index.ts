@@ -1,4 +1,5 @@
 export { hashBundle } from './bundle.ts'
+export { actionsOf, codeHashesOf } from './code-hashes.ts'
 export type {
   ActionDocument,
   AgentActionDocument,

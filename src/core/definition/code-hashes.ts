@@ -1,0 +1,24 @@
+// Which code a document is pinned to: the bundles of all functions that it names.
+
+import type { ActionDocument, DefinitionDocument } from './documents.ts'
+
+export function codeHashesOf(document: DefinitionDocument): readonly string[] {
+  return [...new Set(actionsOf(document).flatMap((one) => (one.type === 'function' ? one.codeHash : [])))]
+}
+
+/** All that it does: of a route one, of a workflow those of its transitions, of undoing them and of its places. */
+export function actionsOf(document: DefinitionDocument): readonly ActionDocument[] {
+  switch (document.kind) {
+    case 'Route':
+      return [document.do]
+    case 'Workflow':
+      return [
+        ...document.places.flatMap(({ onEnter }) => onEnter ?? []),
+        ...document.transitions.flatMap((one) => [one.do ?? [], one.undo ?? []].flat()),
+      ]
+    case 'Source':
+    case 'Agent':
+    case 'Profile':
+      return []
+  }
+}
