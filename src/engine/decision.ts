@@ -2,7 +2,7 @@
 
 import type { DeadLetterReason } from '../core/dead-letter/index.ts'
 import type { FailureClass } from '../core/failure/index.ts'
-import type { WorkId } from '../core/ids/index.ts'
+import type { InstanceId, WorkId } from '../core/ids/index.ts'
 import type { Route } from '../core/route/index.ts'
 import type { Attempt, Counters, Note, SettledState } from '../core/work/index.ts'
 import type { Guard, Write } from '../ports/store.ts'
@@ -24,6 +24,8 @@ export interface DecisionBase {
   readonly place?: 'keep' | { readonly to: WorkId }
   /** What the action gave: those that end with the item are told by it. */
   readonly said?: unknown
+  /** The instance that a step began and waits for. */
+  readonly waitsFor?: InstanceId
   /** Items that end in the same commit, each with its own failure and dead letter. */
   readonly others?: readonly OtherEnd[]
 }

@@ -49,6 +49,7 @@ import { makeStrays } from './strays.ts'
 import { makeUpserts, releaseLocks } from './upserts/index.ts'
 import { makeWitness } from './witness.ts'
 import { makeWorkActions, type WorkActions } from './work-actions.ts'
+import { endSteps, makeInstances, makeSignals, makeSteps, makeWorkflowItems } from './workflows/index.ts'
 
 export interface EngineHealth {
   /** Takes events in. */
@@ -129,20 +130,23 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
     vars: config.vars,
     plan: (...args: Parameters<typeof plan>) => plan(...args),
   }
-  const settler = endBatches(
-    releaseLocks(makeSettler({ store, commits, ids, failures, lanes, settleBirths }), { store, commits }),
-    {
-      store,
-      commits,
-      seal,
-      ids,
-      random,
-      time,
-      log,
-      decisions,
-      vars: config.vars,
-      wake: () => wake(),
-    },
+  const settler = endSteps(
+    endBatches(
+      releaseLocks(makeSettler({ store, commits, ids, failures, lanes, settleBirths }), { store, commits }),
+      {
+        store,
+        commits,
+        seal,
+        ids,
+        random,
+        time,
+        log,
+        decisions,
+        vars: config.vars,
+        wake: () => wake(),
+      },
+    ),
+    { store, commits, seal, log, instances: () => instances },
   )
   let open = false
   let claims: Claims | null = null
@@ -165,6 +169,7 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
     vars: config.vars,
     actions: () => actionsOfRoutes,
     intakeItems: () => intakeItems,
+    workflowItems: () => workflowItems,
     turns: () => turns,
     spread: () => spread,
   })
@@ -225,6 +230,7 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
   const plan = (
     ...args: Parameters<typeof planEvent> extends [unknown, ...infer Rest] ? Rest : never
   ): EventPlan => planEvent(planning, ...args)
+  const instances = makeInstances({ store, commits, seal, time, planning, plan, settleBirths })
   const witness = makeWitness({ store, commits, settler, wake })
   const effects = makeEffects(
     {
@@ -284,6 +290,24 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
     bury: runner.bury,
     refresh: (tenant) => definitions.refresh(tenant),
     settleBirths,
+  })
+  const steps = makeSteps({
+    store,
+    commits,
+    instances,
+    registry,
+    settler: wakingSettler(),
+    vars: config.vars,
+    begin: runner.begin,
+    actions: () => actionsOfRoutes,
+    bury: runner.buryRoute,
+  })
+  const workflowItems = makeWorkflowItems({
+    steps,
+    signals: makeSignals({ instances, settler: wakingSettler(), bury: runner.buryRoute }),
+    triggers: {
+      run: (item) => runner.bury(item, 'config', 'definition_missing', 'triggers are not run by this node'),
+    },
   })
   const sweep = makeFailureSweep(
     {

@@ -22,12 +22,15 @@ import { scrubOf } from './sensitive.ts'
 import type { Settler } from './settle.ts'
 import type { Spread } from './spread.ts'
 import type { StoreTime } from './store-time.ts'
+import type { WorkflowItems } from './workflows/index.ts'
 
 export interface Runner {
   run(item: Item): Promise<void>
   fail(call: InternalCall, failure: InternalFailure): Promise<void>
   hold(call: InternalCall, entry: LedgerEntry): Promise<void>
   readonly buryRoute: BuryRoute
+  /** Before an item runs: its time, and the letter that it replays. */
+  begin(item: Item, route: Route): Promise<Item>
   /** Of an intake item. */
   readonly bury: Bury
 }
@@ -48,6 +51,7 @@ export function makeRunner(
     readonly vars: Vars
     actions(): Actions
     intakeItems(): IntakeItems
+    workflowItems(): WorkflowItems
     turns(): Turns
     spread(): Spread
   },
@@ -56,7 +60,9 @@ export function makeRunner(
 
   const run = async (item: Item): Promise<void> => {
     try {
-      if (item.work.kind === 'intake') return await deps.intakeItems().run(item)
+      const { kind } = item.work
+      if (kind === 'intake') return await deps.intakeItems().run(item)
+      if (kind !== 'route' && kind !== 'batch') return await deps.workflowItems().run(item)
       const route = item.route ?? (await registry.pinned(item.work.tenant, item.work.definition))
       if (route === null) {
         const error = 'the definition that it began with is not in the store'
@@ -118,6 +124,11 @@ export function makeRunner(
     // A person's word takes the counters back to nothing and leaves the key: its time has begun long since.
     if (now - work.createdAt < AT_ONCE_MS || work.key !== null || !isUntried(work)) return item
     return { ...item, work: { ...work, expiresAt: Math.max(work.expiresAt, now + route.expiresInMs) } }
+  }
+
+  const beginWithLetter: Runner['begin'] = async (claimed, route) => {
+    const begun = begin(claimed, route)
+    return begun.work.replayOf === null ? begun : withLetter(begun)
   }
 
   const runRoute = async (claimed: Item, route: Route): Promise<void> => {
@@ -268,6 +279,7 @@ export function makeRunner(
     fail,
     hold,
     buryRoute: bury,
+    begin: beginWithLetter,
     bury: (item, failureClass, reason, error) => bury(item, null, null, failureClass, reason, error),
   }
 }

@@ -100,7 +100,10 @@ export type OpenedResult =
   | { readonly ok: false; readonly problem: string }
 
 /** What is sealed was sealed here, under the entry's own key: a result is JSON, and never begins so by itself. */
-export function openResult(seal: Seal, { tenant, key, result }: LedgerEntry): OpenedResult {
+export function openResult(
+  seal: Seal,
+  { tenant, key, result }: Pick<LedgerEntry, 'tenant' | 'key' | 'result'>,
+): OpenedResult {
   if (result === null || !isSealed(result)) return { ok: true, text: result }
   try {
     return { ok: true, text: seal.open({ tenant, row: key, part: 'result' }, result).text }

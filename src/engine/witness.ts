@@ -33,8 +33,8 @@ export function makeWitness(deps: {
       const { tenant, id, epoch } = item.work
       // A function goes on with what its effect gave; a call of a route is over with it.
       const goesOn = route.action.type === 'function'
-      // The members of a batch are told by its answer.
-      const isNeeded = goesOn || item.work.kind === 'batch'
+      // The members of a batch are told by its answer, and an instance goes on with it.
+      const isNeeded = goesOn || item.work.kind === 'batch' || item.work.kind === 'step'
       const evidence = acknowledgement(epoch, effectRef, isNeeded ? result : null)
       await commits.firmly(tenant, [], [{ w: 'ledger.observe', key, evidence }])
       const done = settleLedger(key, 'done', 'acknowledged', effectRef, result)

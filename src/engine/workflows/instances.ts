@@ -5,10 +5,10 @@
 // timers, keys, escalations, events) is in the same commit.
 
 import { AppError } from '../../core/errors/index.ts'
-import type { NewEvent, StoredEvent } from '../../core/event/index.ts'
-import type { InstanceId, TenantId, WorkId } from '../../core/ids/index.ts'
+import type { StoredEvent } from '../../core/event/index.ts'
+import type { InstanceId, TenantId } from '../../core/ids/index.ts'
 import type { Instance } from '../../core/instance/index.ts'
-import { type JsonValue, stringifyJson } from '../../core/json/index.ts'
+import { JsonError, type JsonValue, stringifyJson } from '../../core/json/index.ts'
 import { routeScope } from '../../core/route/index.ts'
 import { parsePayload } from '../../core/sensitive/index.ts'
 import {
@@ -21,13 +21,7 @@ import {
   stepInstance,
   type Workflow,
 } from '../../core/workflow/index.ts'
-import type { Seal } from '../../ports/seal.ts'
-import type { CommitResult, Guard, Store, Write } from '../../ports/store.ts'
-import type { Commits } from '../commits.ts'
-import type { EventPlan, PlanEvent } from '../event-plan.ts'
-import type { PlanDeps } from '../plan.ts'
-import type { StoreTime } from '../store-time.ts'
-import type { KnownRow } from './correlation.ts'
+import type { CommitResult, Write } from '../../ports/store.ts'
 import { KeyRefused, planEffects } from './plan-effects.ts'
 import { openInstance, sealHistory, sealInstance } from './seal-instance.ts'
 import type { Beside, InstanceDeps, InstancePlan, Loaded, Origin, SteppedOk } from './types.ts'
@@ -83,7 +77,7 @@ export function makeInstances(deps: InstanceDeps): Instances {
   const envOf: Instances['envOf'] = (origin) => ({
     now: time.now(),
     newWork: () => planning.ids.work(),
-    scope: routeScope(origin.event, origin.payload(), origin.header(), planning.vars),
+    scope: routeScope(origin.event, orNull(origin.payload), orNull(origin.header), planning.vars),
     eventId: origin.event.id,
   })
 
@@ -204,6 +198,16 @@ export async function orRefused<Value>(
     return await plan()
   } catch (error) {
     if (error instanceof KeyRefused) return { refused: { code: 'mapping', message: error.message } }
+    throw error
+  }
+}
+
+/** An event that cannot be read here must not keep its instance from moving on. */
+function orNull(read: () => JsonValue): JsonValue {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof JsonError) return null
     throw error
   }
 }

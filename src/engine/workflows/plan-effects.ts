@@ -295,6 +295,7 @@ function addWork(
 ): EventPlan {
   const { planning } = deps
   const owner = effects.length === 0 ? null : planning.owner()
+  const isHeld = effects.length > 0 && planning.registry.isHeld(tenant, workflow.consumer)
   const writes: Write[] = []
   const births: Birth[] = []
   let adds = 0
@@ -302,7 +303,7 @@ function addWork(
     const part = effect.part === null ? null : (workflow.parts.get(effect.part) ?? null)
     const work = newItem(workflow, instance, effect, part)
     const isHere = work.codeHash === null || planning.code.has(work.codeHash)
-    const canRun = owner !== null && isHere && workflow.status === 'active' && effect.delayMs === 0
+    const canRun = owner !== null && isHere && !isHeld && effect.delayMs === 0
     const isBorne = part === null || (part.isImmediate && planning.bears(tenant, part))
     const born = canRun && isBorne && planning.pool.take(work.id, tenant)
     writes.push({ w: 'work.add', work, lease: born ? owner : null, delayMs: effect.delayMs })

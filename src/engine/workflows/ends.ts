@@ -1,0 +1,281 @@
+// The end of a step's item is the end of its firing: what it means for the instance goes into the commit that ends the item. This
+// stands around the settler, so that whoever ends an item (its call, a person, a late witness) moves the instance on.
+//
+// Invariants: FI1 the commit is guarded by the instance's revision; on a refused one the instance is loaded and asked again. FI6 a
+// result that cannot be mapped makes the item dead, and its ledger entry stays done. FI7 a failure that the workflow handles has no
+// dead letter. FI8 whatever ends an interrupted firing is told to the instance, and its success is undone.
+
+import { isLockKey } from '../../core/action/index.ts'
+import { AppError } from '../../core/errors/index.ts'
+import type { Firing } from '../../core/instance/index.ts'
+import { type JsonValue, parseJson } from '../../core/json/index.ts'
+import { acknowledgedResult } from '../../core/ledger/index.ts'
+import type { Route } from '../../core/route/index.ts'
+import { type InstanceInput, type Refused, stepInstance } from '../../core/workflow/index.ts'
+import type { Log } from '../../ports/log.ts'
+import type { Seal } from '../../ports/seal.ts'
+import type { Store } from '../../ports/store.ts'
+import type { Commits } from '../commits.ts'
+import type { Decision, Held } from '../decision.ts'
+import { openResult } from '../sensitive.ts'
+import type { Settlement, Settler } from '../settle.ts'
+import { firingOf, stepText } from './firings.ts'
+import { type Instances, originOfEvent, orRefused } from './instances.ts'
+import type { InstancePlan, Loaded, Origin } from './types.ts'
+
+interface Deps {
+  readonly store: Store
+  readonly commits: Commits
+  readonly seal: Seal
+  readonly log: Log
+  instances(): Instances
+}
+
+interface Told {
+  readonly decision: Decision
+  /** null: the instance has nothing to do with it. */
+  readonly plan: InstancePlan | null
+}
+
+const RACES_MAX = 50
+
+export function endSteps(settler: Settler, deps: Deps): Settler {
+  const { store, commits, log } = deps
+
+  const find = async ({ work }: Held): Promise<Loaded | null> => {
+    const { tenant, instance } = work
+    if (instance === null) return null
+    try {
+      return await commits.stubbornly(() => deps.instances().recall(tenant, instance))
+    } catch (error) {
+      // Its definition is gone: the item ends as it may, and the instance stays where it is.
+      if (error instanceof AppError) return null
+      throw error
+    }
+  }
+
+  const tell = async (held: Held, route: Route | null, decision: Decision, origin: Origin): Promise<Told> => {
+    const loaded = decision.to === 'merged' ? null : await find(held)
+    const firing = loaded === null ? null : firingOf(loaded.instance, held.work.step)
+    if (loaded === null || firing === null) return { decision, plan: null }
+    const about: About = { held, route, loaded, firing, origin }
+    switch (decision.to) {
+      case 'done':
+      case 'skipped':
+        return ended(about, decision)
+      case 'dead':
+        return failed(about, decision)
+      case 'parked': {
+        const error = decision.note.lastError ?? 'nobody knows whether it took effect'
+        return step(about, decision, { type: 'parked', firing: firing.number, error, work: held.work.id })
+      }
+      case 'again': {
+        if (firing.state === 'interrupted' && !(await isInDoubt(held, decision)))
+          return calledOff(about, asCancelled(decision, 'another transition took its token'))
+        // A person's word about a parked one.
+        if (firing.state === 'parked')
+          return step(about, decision, { type: 'resumed', firing: firing.number })
+        return { decision, plan: null }
+      }
+      default:
+        return calledOff(about, decision)
+    }
+  }
+
+  const calledOff = (about: About, decision: Decision): Promise<Told> =>
+    step(about, decision, {
+      type: 'calledOff',
+      firing: about.firing.number,
+      work: about.held.work.id,
+    })
+
+  const ended = async (about: About, decision: Decision): Promise<Told> => {
+    const { held, firing } = about
+    const key = decision.note.key ?? held.work.key
+    const input: InstanceInput =
+      decision.waitsFor === undefined
+        ? {
+            type: 'ended',
+            firing: firing.number,
+            result: await resultOf(about, decision),
+            key,
+            work: held.work.id,
+          }
+        : { type: 'started', firing: firing.number, child: decision.waitsFor, key }
+    const moved = await move(about, input)
+    if (!('refused' in moved)) return { decision, plan: moved }
+    if (isGone(moved.refused)) return { decision, plan: null }
+    // What it did stays done; what was to become of it is for people to mend.
+    return failed(about, asDead(decision, moved.refused.message))
+  }
+
+  const failed = async (about: About, decision: Extract<Decision, { to: 'dead' }>): Promise<Told> => {
+    const { held, firing, loaded } = about
+    const moved = await move(about, {
+      type: 'failed',
+      firing: firing.number,
+      class: decision.class,
+      reason: decision.reason,
+      error: decision.error,
+      work: held.work.id,
+    })
+    const named = { ...decision, step: stepText(loaded.instance, firing) }
+    if ('refused' in moved) {
+      if (!isGone(moved.refused)) tellRefused(about, moved.refused)
+      return { decision: named, plan: null }
+    }
+    const isLeft = moved.instance.firings.some(({ number }) => number === firing.number)
+    return { decision: isLeft ? named : asCancelled(decision, decision.error), plan: moved }
+  }
+
+  /** For what the instance cannot refuse by its data. */
+  const step = async (about: About, decision: Decision, input: InstanceInput): Promise<Told> => {
+    const moved = await move(about, input)
+    if (!('refused' in moved)) return { decision, plan: moved }
+    if (!isGone(moved.refused)) tellRefused(about, moved.refused)
+    return { decision, plan: null }
+  }
+
+  const move = async (
+    { held, loaded, origin }: About,
+    input: InstanceInput,
+  ): Promise<InstancePlan | { readonly refused: Refused }> => {
+    const { workflow, instance } = loaded
+    const instances = deps.instances()
+    const stepped = stepInstance(workflow, instance, input, instances.envOf(origin))
+    if (!stepped.ok) return stepped
+    const { tenant, id } = held.work
+    return orRefused(() => instances.plan(tenant, origin, workflow, instance, stepped, { own: id }))
+  }
+
+  const tellRefused = ({ held, loaded }: About, { code, message }: Refused) =>
+    log.error('instance.refused', {
+      tenant: held.work.tenant,
+      instance: loaded.instance.id,
+      work: held.work.id,
+      code,
+      message,
+    })
+
+  /** What the action gave: as it says now, or as the ledger kept it. null: nobody kept it. */
+  const resultOf = async ({ held, route }: About, decision: Decision): Promise<JsonValue> => {
+    if (decision.said !== undefined) return saidOf(route, decision.said)
+    const { tenant } = held.work
+    const key = decision.note.key ?? held.work.key
+    if (key === null) return null
+    for (const write of decision.writes) {
+      const isEnd = write.w === 'ledger.done' || (write.w === 'ledger.settle' && write.to === 'done')
+      if (!isEnd || write.result === null) continue
+      if ((write.w === 'ledger.done' ? write.entry.key : write.key) === key)
+        return opened(tenant, key, write.result)
+    }
+    const entry = await commits.stubbornly(() => store.forTenant(tenant).ledger(key))
+    const text = entry === null ? null : (acknowledgedResult(entry) ?? entry.result)
+    return text === null ? null : opened(tenant, key, text)
+  }
+
+  const opened = (tenant: Held['work']['tenant'], key: string, result: string): JsonValue => {
+    const text = openResult(deps.seal, { tenant, key, result })
+    return text.ok && text.text !== null ? parseJson(text.text) : null
+  }
+
+  const isInDoubt = async ({ work }: Held, { writes }: Decision): Promise<boolean> => {
+    const settled = writes.flatMap((write) => (write.w === 'ledger.settle' ? [write] : []))
+    if (settled.some(({ to }) => to === 'unknown')) return true
+    const open = await commits.stubbornly(() => store.forTenant(work.tenant).ledgerOfWork(work.id))
+    return open.some(({ key }) => !isLockKey(key) && !settled.some((one) => one.key === key))
+  }
+
+  const around = async (
+    held: Held,
+    route: Route | null,
+    decision: Decision,
+    origin: () => Origin,
+    pass: (decision: Decision) => Promise<Settlement>,
+  ): Promise<Settlement> => {
+    if (held.work.kind !== 'step') return pass(decision)
+    const { tenant, instance } = held.work
+    for (let race = 0; race < RACES_MAX; race += 1) {
+      const told = await tell(held, route, decision, origin())
+      const { plan } = told
+      if (plan === null) return pass(told.decision)
+      const own = told.decision.guards
+      let settlement: Settlement | null = null
+      try {
+        settlement = await pass({
+          ...told.decision,
+          guards: [...own, ...plan.guards],
+          writes: [...told.decision.writes, ...plan.writes],
+        })
+      } finally {
+        const isOk = settlement?.ok === true
+        deps.instances().settled(tenant, plan, { ok: isOk }, settlement?.ok ? settlement.result : null)
+      }
+      if (settlement.ok || settlement.why === 'stale') return settlement
+      const isOurs = settlement.index >= own.length && settlement.index < own.length + plan.guards.length
+      if (!isOurs) return settlement
+      if (instance !== null) deps.instances().forget(tenant, instance)
+    }
+    throw new Error('assertion failed: the instance of a step changes without end')
+  }
+
+  return {
+    settle: (item, route, decision) =>
+      around(
+        item,
+        route,
+        decision,
+        () => ({ event: item.event, stored: item.event, payload: item.payload, header: item.header }),
+        (one) => settler.settle(item, route, one),
+      ),
+    settleUnheld: (held, route, decision, hold) =>
+      around(
+        held,
+        route,
+        decision,
+        () => originOfEvent(held.event),
+        (one) => settler.settleUnheld(held, route, one, hold),
+      ),
+  }
+}
+
+interface About {
+  readonly held: Held
+  readonly route: Route | null
+  readonly loaded: Loaded
+  readonly firing: Firing
+  readonly origin: Origin
+}
+
+/** It changed meanwhile so that the item is nobody's any more. */
+function isGone({ code }: Refused): boolean {
+  return code === 'gone' || code === 'not_active'
+}
+
+/** Of an answer from outside the same is kept as the ledger keeps. */
+function saidOf(route: Route | null, said: unknown): JsonValue {
+  const type = route?.action.type
+  if (type !== 'http' && type !== 'upsert') return said as JsonValue
+  const { status, body } = said as { readonly status: number; readonly body: JsonValue }
+  return { status, body }
+}
+
+function asCancelled(decision: Decision, lastError: string): Decision {
+  const { counters, note, guards, writes, attempt } = decision
+  return { to: 'cancelled', counters, note: { ...note, lastError }, guards, writes, attempt }
+}
+
+function asDead(decision: Decision, error: string): Extract<Decision, { to: 'dead' }> {
+  const { counters, note, guards, writes, attempt } = decision
+  return {
+    to: 'dead',
+    class: 'validation',
+    reason: 'rejected',
+    error,
+    counters,
+    note: { ...note, class: 'validation', lastError: error },
+    guards,
+    writes,
+    attempt,
+  }
+}

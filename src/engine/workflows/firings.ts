@@ -1,0 +1,20 @@
+// Which firing an item is about, and how people call it.
+
+import type { Firing, Instance } from '../../core/instance/index.ts'
+import { parseStepName } from '../../core/workflow/index.ts'
+
+/** null: it is gone, or the instance has ended. */
+export function firingOf(instance: Instance, step: string | null): Firing | null {
+  const named = step === null ? null : parseStepName(step)
+  if (named === null || instance.state !== 'active') return null
+  const firing = instance.firings.find(({ number }) => number === named.number)
+  if (firing === undefined) return null
+  // A signal is about the firing that waits, whatever its child is called.
+  return named.type === 'child' || (firing.type === named.type && firing.name === named.name) ? firing : null
+}
+
+/** Where it stands and what it does: `review/approve`; what dead letters say. */
+export function stepText({ rollBack }: Instance, { type, name, held }: Firing): string {
+  const place = type === 'undo' ? (rollBack?.through ?? 'undo') : held.join('+')
+  return type === 'undo' ? `${place}/undo ${name}` : type === 'enter' ? `${name}/enter` : `${place}/${name}`
+}

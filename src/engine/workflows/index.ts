@@ -1,0 +1,5 @@
+export { endSteps } from './ends.ts'
+export { type Instances, makeInstances } from './instances.ts'
+export { makeWorkflowItems, type WorkflowItems } from './items.ts'
+export { makeSignals } from './signals.ts'
+export { makeSteps, type Steps } from './steps.ts'

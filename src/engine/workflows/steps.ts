@@ -1,0 +1,121 @@
+// Runs the item of a firing: what it sees, under which key, through the same machinery as the action of a route. What its end means
+// for the instance is added to the commit of that end (ends.ts).
+//
+// Invariants: FI3 an item whose firing is gone changes nothing and calls nobody. FI4 a replay goes on with the very firing, under
+// the key that its effect had.
+
+import type { StoredEvent } from '../../core/event/index.ts'
+import { ExpressionError, type Scope } from '../../core/expression/index.ts'
+import type { Firing } from '../../core/instance/index.ts'
+import { JsonError } from '../../core/json/index.ts'
+import { keyOfGeneration } from '../../core/ledger/index.ts'
+import { type Route, routeScope, type Vars } from '../../core/route/index.ts'
+import { EMPTY_NOTE, type WorkRow } from '../../core/work/index.ts'
+import { stepScope } from '../../core/workflow/index.ts'
+import type { Store } from '../../ports/store.ts'
+import type { Actions, BuryRoute } from '../actions.ts'
+import type { Commits } from '../commits.ts'
+import type { Item } from '../item.ts'
+import { countersOf, describe, isFirstRun } from '../outcome.ts'
+import type { Registry } from '../registry.ts'
+import type { Settler } from '../settle.ts'
+import { firingOf } from './firings.ts'
+import type { Instances } from './instances.ts'
+import { originOfEvent } from './instances.ts'
+import type { Loaded } from './types.ts'
+
+export interface Steps {
+  run(item: Item): Promise<void>
+  /** What the action of an item of a firing sees; null: its firing is gone. Throws ExpressionError and JsonError. */
+  scopeOf(work: WorkRow, event: StoredEvent): Promise<Scope | null>
+}
+
+/** Nobody waits for its end any more. */
+export const STALE = 'STALE: the instance went on without it'
+
+export function makeSteps(deps: {
+  readonly store: Store
+  readonly commits: Commits
+  readonly instances: Instances
+  readonly registry: Registry
+  readonly settler: Settler
+  readonly vars: Vars
+  begin(item: Item, route: Route): Promise<Item>
+  actions(): Actions
+  readonly bury: BuryRoute
+}): Steps {
+  const { instances, registry, settler } = deps
+
+  const settle = async (item: Item, route: Route | null, to: 'skipped' | 'cancelled', why: string) => {
+    const note = { ...EMPTY_NOTE, key: item.work.key, class: item.work.class, lastError: why }
+    const counters = countersOf(item)
+    await settler.settle(item, route, { to, counters, note, guards: [], writes: [], attempt: null })
+  }
+
+  const findLoaded = ({ work, route }: Item): Promise<Loaded | null> => {
+    if (work.instance === null) return Promise.resolve(null)
+    // Born in our hands a moment ago: what this node wrote then is what it sees.
+    const isBorn = route !== null && work.epoch === 1
+    return isBorn ? instances.recall(work.tenant, work.instance) : instances.load(work.tenant, work.instance)
+  }
+
+  const run: Steps['run'] = async (claimed) => {
+    const { work } = claimed
+    const route = claimed.route ?? (await registry.routeOf(work))
+    if (route === null) {
+      const error = 'the definition that it began with is not in the store'
+      return deps.bury(claimed, null, null, 'config', 'definition_missing', error)
+    }
+    const loaded = await findLoaded(claimed)
+    const firing = loaded === null ? null : firingOf(loaded.instance, work.step)
+    if (loaded === null || firing === null) return settle(claimed, route, 'skipped', STALE)
+    if (firing.state === 'interrupted' && !(await isOpen(claimed)))
+      return settle(claimed, route, 'cancelled', 'another transition took its token')
+    if (!(await isUnderWay(claimed, firing))) return settle(claimed, route, 'skipped', STALE)
+    const item = await deps.begin(claimed, route)
+    await perform(item, route, loaded, firing)
+  }
+
+  const isOpen = async (item: Item): Promise<boolean> => {
+    if (isFirstRun(item)) return false
+    const open = await deps.store.forTenant(item.work.tenant).ledgerOfWork(item.work.id)
+    return open.length > 0
+  }
+
+  /** A firing that failed or was parked is under way again by the item that goes on with it. */
+  const isUnderWay = async ({ work }: Item, { number, state }: Firing): Promise<boolean> => {
+    if (work.instance === null || (state !== 'failed' && state !== 'parked')) return true
+    const stepped = await instances.apply(work.tenant, work.instance, { type: 'resumed', firing: number })
+    return stepped.ok
+  }
+
+  const perform = async (item: Item, route: Route, { workflow, instance }: Loaded, firing: Firing) => {
+    let key: string | null = null
+    try {
+      const base = routeScope(item.event, item.payload(), item.header(), deps.vars)
+      const scope = stepScope(workflow, instance, firing, base)
+      key = item.letter?.key ?? route.keyOf(scope)
+      const inner = { ...scope, key: keyOfGeneration(key, item.work.generation) }
+      await deps.actions().perform({ item, route, key, scope: inner })
+    } catch (error) {
+      if (error instanceof ExpressionError)
+        return deps.bury(item, route, key, 'validation', 'rejected', describe(error))
+      if (error instanceof JsonError)
+        return deps.bury(item, route, key, 'poison', 'unparseable', error.message)
+      throw error
+    }
+  }
+
+  return {
+    run,
+    async scopeOf(work, event) {
+      if (work.instance === null) return null
+      const loaded = await instances.load(work.tenant, work.instance)
+      const firing = loaded === null ? null : firingOf(loaded.instance, work.step)
+      if (loaded === null || firing === null) return null
+      const { payload, header } = originOfEvent(event)
+      const base = routeScope(event, payload(), header(), deps.vars)
+      return stepScope(loaded.workflow, loaded.instance, firing, base)
+    },
+  }
+}
