@@ -1,5 +1,6 @@
 // States as the numbers that partial indexes name. The order is part of the schema: add at the end only.
 
+import type { InstanceState } from '../../core/instance/index.ts'
 import type { LedgerState } from '../../core/ledger/index.ts'
 import type { WorkState } from '../../core/work/index.ts'
 
@@ -39,4 +40,18 @@ export const LEDGER_CODE: Readonly<Record<LedgerState, number>> = {
   reserved: 1,
   released: 2,
   unknown: 3,
+}
+
+export const INSTANCE_STATE_OF = [
+  'active',
+  'completed',
+  'failed',
+  'cancelled',
+] as const satisfies readonly InstanceState[]
+
+export const INSTANCE_CODE: Readonly<Record<InstanceState, number>> = {
+  active: 0,
+  completed: 1,
+  failed: 2,
+  cancelled: 3,
 }

@@ -151,6 +151,7 @@ function applyCommit(session: Session, now: Instant, commit: Commit): CommitResu
   const { guards, writes, tenant } = commit
   session.dedupSlot = null
   session.ledgerSlot = null
+  session.seenInstance = null
   session.bornEvent = null
   for (const [index, guard] of guards.entries()) {
     const refusal = checkGuard(session, now, tenant, guard)

@@ -5,6 +5,7 @@ import type { EventId, TenantId } from '../../core/ids/index.ts'
 import type { Instant } from '../../core/time/index.ts'
 import type { Found, Guard } from '../../ports/store.ts'
 import { LEDGER_CODE, WORK_CODE, WORK_STATE_OF } from './codes.ts'
+import { findCorrelation, findRevision } from './instances.ts'
 import { findDedup, findLedger } from './keys.ts'
 import { readLedgerEntry } from './ledger.ts'
 import type { Session } from './session.ts'
@@ -60,12 +61,16 @@ export function checkGuard(session: Session, now: Instant, tenant: TenantId, gua
 }
 
 function versioned(
-  { sql }: Session,
+  session: Session,
   tenant: number,
   { of, key }: Extract<Guard, { g: 'version' }>,
 ): { readonly version: number } | undefined {
+  const { sql } = session
   if (of === 'deadLetter') return sql.deadLetterVersion.get(tenant, key)
   if (of === 'escalation') return sql.escalationVersion.get(tenant, key)
+  if (of === 'instance') return findRevision(session, tenant, key)
+  if (of === 'correlation') return findCorrelation(session, tenant, key)
+  if (of === 'orphan') return sql.orphanVersion.get(tenant, key)
   return sql.recordVersion.get(tenant, of, toStored(key))
 }
 

@@ -1,9 +1,15 @@
-// Most items have no lane, no element and no generation: they cross between threads and into the database by a shorter way.
+// Most items have no lane, no element, no generation and no instance: they cross between threads and into the database by a
+// shorter way.
 
 import type { Write } from '../../ports/store.ts'
 
 /** Whether the item says more than most do. */
-export function isOdd({ work, inPlaceOf }: Extract<Write, { w: 'work.add' }>): boolean {
+export function isOdd(write: Extract<Write, { w: 'work.add' }>): boolean {
+  return write.work.instance !== undefined || write.work.step !== undefined || hasPlace(write)
+}
+
+/** Whether it is one of several: in a lane, of a list, or of a key that is done again. */
+export function hasPlace({ work, inPlaceOf }: Extract<Write, { w: 'work.add' }>): boolean {
   return (
     work.lane !== undefined ||
     work.element !== undefined ||

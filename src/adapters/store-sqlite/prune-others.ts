@@ -23,6 +23,9 @@ export const none = (): Gone => ({
   ledger: 0,
   lanes: 0,
   escalations: 0,
+  instances: 0,
+  history: 0,
+  orphans: 0,
 })
 
 /** What a look found. */

@@ -1,9 +1,10 @@
-// Retention: events that nothing needs any more go, with everything that hangs on them; behind them come the ledger, the lanes
-// and the escalations. Looking needs no transaction (nobody else writes), so a look that finds nothing costs no flush.
+// Retention: events that nothing needs any more go, with everything that hangs on them; behind them come the ledger, the lanes,
+// the escalations, the instances and the orphans. Looking needs no transaction (nobody else writes), so a look that finds nothing costs no flush.
 
 import type { Pruned, PruneRequest } from '../../core/retention/index.ts'
 import { keeperOf, keepMsOf, pruneEnd } from '../../core/retention/index.ts'
 import type { Instant } from '../../core/time/index.ts'
+import { walkInstances, walkOrphans } from './instance-prune.ts'
 import { findOwnHash } from './keys.ts'
 import { type Gone, none, type Piece, walkEntries, walkEscalations, walkLanes } from './prune-others.ts'
 import type { Session } from './session.ts'
@@ -20,7 +21,14 @@ interface OldEvent {
 }
 
 /** In this order. A cursor is the name of the walk and where it stands; among the events, their id alone. */
-const WALKS = { events: walkEvents, ledger: walkEntries, lanes: walkLanes, escalations: walkEscalations }
+const WALKS = {
+  events: walkEvents,
+  ledger: walkEntries,
+  lanes: walkLanes,
+  escalations: walkEscalations,
+  instances: walkInstances,
+  orphans: walkOrphans,
+}
 const NAMES = Object.keys(WALKS) as (keyof typeof WALKS)[]
 
 export function pruneRows(
@@ -94,7 +102,7 @@ function walkEvents(
 }
 
 function isNeeded({ sql }: Session, tenant: number, id: string): boolean {
-  return [sql.openWork, sql.openLetter, sql.openEntry].some(
+  return [sql.openWork, sql.openLetter, sql.openEntry, sql.activeInstance, sql.openOrphan].some(
     (statement) => statement.get(tenant, id) !== undefined,
   )
 }

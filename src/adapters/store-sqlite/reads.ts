@@ -21,17 +21,19 @@ import type { Attempt, WorkRow, WorkState } from '../../core/work/index.ts'
 import type {
   LaneRow,
   Page,
-  PageRequest,
   RecordKind,
   StoreDump,
   StoredRecord,
   StoreOverview,
   TenantReads,
 } from '../../ports/store.ts'
-import { makeReadAccess, type Value } from './access.ts'
+import { makeReadAccess } from './access.ts'
 import { LEDGER_CODE, WORK_CODE, WORK_STATE_OF } from './codes.ts'
-import { decodeCursor, encodeCursor, type Position } from './cursor.ts'
+import { decodeCursor, encodeCursor } from './cursor.ts'
 import { searchEvents } from './event-search.ts'
+import { type InstanceReads, makeInstanceReads } from './instance-reads.ts'
+import { toHistory, toInstance, toOrphan } from './instance-rows.ts'
+import { byId, type List, makePager, type Where } from './pages.ts'
 import {
   type Row,
   toAttempt,
@@ -44,13 +46,19 @@ import {
   toLedgerEntry,
   toWork,
 } from './rows.ts'
-import { EVENT_COLUMNS, EVENT_SUMMARY_COLUMNS, LEDGER_COLUMNS, WORK_COLUMNS } from './statements.ts'
+import {
+  EVENT_COLUMNS,
+  EVENT_SUMMARY_COLUMNS,
+  INSTANCE_COLUMNS,
+  LEDGER_COLUMNS,
+  WORK_COLUMNS,
+} from './statements.ts'
 import { groupLetters, readOverview } from './summaries.ts'
 import { fromStored, type Stored, toStored } from './text.ts'
 
 type Query<Name extends keyof TenantReads> = Parameters<TenantReads[Name]>[0]
 
-export interface Reads {
+export interface Reads extends InstanceReads {
   event(tenant: TenantId, id: EventId): StoredEvent | null
   events(tenant: TenantId, query: Query<'events'>): Page<EventSummary>
   causedBy(tenant: TenantId, id: EventId, limit: number): readonly EventSummary[]
@@ -92,19 +100,6 @@ export interface Reads {
 
 export type ReadName = keyof Reads
 
-/** A condition and what it binds. */
-type Where = readonly [sql: string, ...values: Value[]]
-
-interface List<T> {
-  readonly name: string
-  readonly columns: string
-  readonly table: string
-  /** The columns that order the list and make a position, newest first. */
-  readonly order: readonly string[]
-  positionOf(item: T): Position
-  toItem(row: Row, tenant: TenantId): T
-}
-
 const compareBytes = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b))
 /** The state as a literal, so that the planner can see which partial index holds it. */
 function inState(state: WorkState): string {
@@ -112,18 +107,11 @@ function inState(state: WorkState): string {
   return code > 2 ? `state = ${code} AND state > 2` : `state = ${code}`
 }
 
-/** The key and the generation, as they order entries of one age. */
-function splitPosition(id: string): readonly [Stored, number] {
-  const at = id.indexOf(' ')
-  return [toStored(id.slice(at + 1)), Number(id.slice(0, at))]
-}
-
-const byId = (item: { readonly id: string }): Position => [0, item.id]
-
 /** All but `ledger` and `ledgerHistory`: the newest keys are known to the writing side alone. */
 export function makeReads(db: DatabaseSyncInstance): Omit<Reads, 'ledger' | 'ledgerHistory'> {
   const access = makeReadAccess(db)
   const { sql, get, all, tenantNumber } = access
+  const page = makePager(access)
 
   const tenantNames = () =>
     new Map(all('SELECT no, name FROM tenant').map((row) => [row.no, row.name as TenantId]))
@@ -178,35 +166,8 @@ export function makeReads(db: DatabaseSyncInstance): Omit<Reads, 'ledger' | 'led
     toItem: toEscalation,
   }
 
-  const page = <T>(
-    list: List<T>,
-    tenant: TenantId,
-    query: PageRequest,
-    wheres: readonly Where[],
-  ): Page<T> => {
-    const after = query.cursor === null ? null : decodeCursor(list.name, query.cursor)
-    const conditions: Where[] = [['tenant = ?', tenantNumber(tenant)], ...wheres]
-    if (after !== null) {
-      const [rank, id] = after
-      if (list.order.length === 1) conditions.push(['id < ?', id])
-      else conditions.push([`(${list.order.join(', ')}) < (?, ?, ?)`, rank, ...splitPosition(id)])
-    }
-    const where = conditions.map(([condition]) => condition).join(' AND ')
-    const order = list.order.map((column) => `${column} DESC`).join(', ')
-    const rows = all(
-      `SELECT ${list.columns} FROM ${list.table} WHERE ${where} ORDER BY ${order} LIMIT ?`,
-      ...conditions.flatMap(([, ...values]) => values),
-      query.limit + 1,
-    )
-    const items = rows.slice(0, query.limit).map((row) => list.toItem(row, tenant))
-    const last = items.at(-1)
-    return {
-      items,
-      nextCursor: last && rows.length > items.length ? encodeCursor(list.name, list.positionOf(last)) : null,
-    }
-  }
-
   return {
+    ...makeInstanceReads(access, page),
     event(tenant, id) {
       const row = get(
         `SELECT ${EVENT_COLUMNS} FROM event WHERE id = ?2 AND tenant = ?1`,
@@ -443,6 +404,20 @@ export function makeReads(db: DatabaseSyncInstance): Omit<Reads, 'ledger' | 'led
           tenant: nameOf(row),
           ...toLane(row),
         })),
+        instances: table(qualified(INSTANCE_COLUMNS, 'instance'), 'instance', 'instance.id').map((row) =>
+          toInstance(row, nameOf(row)),
+        ),
+        history: table('history.*', 'history', 'history.instance, history.sequence').map((row) => ({
+          ...toHistory(row),
+          tenant: nameOf(row),
+        })),
+        correlations: table('correlation.*', 'correlation', 'correlation.key').map((row) => ({
+          tenant: nameOf(row),
+          key: fromStored(row.key as Stored),
+          version: row.version as number,
+          body: fromStored(row.body as Stored),
+        })),
+        orphans: table('orphan.*', 'orphan', 'orphan.id').map((row) => toOrphan(row, nameOf(row))),
         records: table('record.*', 'record', 'record.kind, record.key').map((row) => ({
           tenant: nameOf(row),
           kind: row.kind as RecordKind,

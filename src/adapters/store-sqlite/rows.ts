@@ -81,6 +81,8 @@ export function toWork(row: Row, tenant: TenantId): WorkRow {
     isFrozen: row.frozen === 1,
     into: row.into_work as WorkId | null,
     generation: (row.generation ?? 1) as number,
+    instance: row.instance as WorkRow['instance'],
+    step: textOrNull(row.step),
   }
 }
 

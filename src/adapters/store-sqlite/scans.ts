@@ -3,9 +3,15 @@
 import { readWholeId } from '../../core/ids/index.ts'
 import type { ReadName, Reads } from './reads.ts'
 
-type Lists = 'events' | 'workList' | 'deadLetters' | 'ledgerList' | 'failures'
+type Lists = 'events' | 'workList' | 'deadLetters' | 'ledgerList' | 'failures' | 'instances' | 'orphans'
 
-const SCANS: ReadonlySet<ReadName> = new Set(['dump', 'deadLetterGroups', 'overview', 'workCounts'])
+const SCANS: ReadonlySet<ReadName> = new Set([
+  'dump',
+  'deadLetterGroups',
+  'instanceCounts',
+  'overview',
+  'workCounts',
+])
 
 /** Whether a list is filtered by what no index holds. */
 const FILTERED: { readonly [Name in Lists]: (query: Parameters<Reads[Name]>[1]) => boolean } = {
@@ -21,6 +27,10 @@ const FILTERED: { readonly [Name in Lists]: (query: Parameters<Reads[Name]>[1]) 
   ledgerList: (query) => query.consumer !== undefined || query.state === 'done',
   failures: (query) =>
     query.consumer !== undefined || query.class !== undefined || query.state === 'resolved',
+  instances: (query) =>
+    query.parent === undefined &&
+    [query.state, query.place, query.definition, query.attention].some((filter) => filter !== undefined),
+  orphans: (query) => query.workflow !== undefined,
 }
 
 export function isScan<Name extends ReadName>(name: Name, args: Parameters<Reads[Name]>): boolean {

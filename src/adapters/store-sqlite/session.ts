@@ -43,6 +43,8 @@ export interface Session {
   /** What the current commit's guards have seen of the keys that its writes will note. */
   dedupSlot: Slot | null
   ledgerSlot: Slot | null
+  /** What the current commit's guard has seen of the instance that it is about. */
+  seenInstance: { readonly id: string; readonly seq: number } | null
   /** The event that the current commit appended last. */
   bornEvent: string | null
   /** The transaction has changed something. */
@@ -67,6 +69,7 @@ export function makeSession(db: DatabaseSyncInstance, foldAt: number): Session {
     lastAt: 0,
     dedupSlot: null,
     ledgerSlot: null,
+    seenInstance: null,
     bornEvent: null,
     isDirty: false,
     isStale: false,

@@ -16,11 +16,19 @@ export const EVENT_COLUMNS = `${EVENT_SUMMARY_COLUMNS}, event.headers, event.dat
 export const WORK_COLUMNS =
   'id, state, due_at, owner, epoch, alone, attempts, waits, losses, created_at, expires_at, processed_at, consumer,' +
   ' event_id, kind, definition, code_hash, replay_of, key, class, last_error, effect_ref, http_status, duration_ms,' +
-  ' element, lane, place, frozen, into_work, generation'
+  ' element, lane, place, frozen, into_work, generation, instance, step'
 
 export const LEDGER_COLUMNS =
   'seq, key, generation, state, proof, work, epoch, send_by, created_at, settled_at, consumer, event_id, object_id,' +
   ' payload_hash, correlation_id, effect_ref, result, previous'
+
+export const INSTANCE_COLUMNS =
+  'id, workflow, definition, version, event_id, correlation_id, parent, created_at, state, attention, revision,' +
+  ' updated_at, ended_at, marking, body'
+
+/** Different keys of one hash are told apart by the key itself. */
+export const CORRELATION_BY_HASH =
+  'SELECT version, body FROM correlation WHERE hash = ? AND tenant = ? AND key = ?'
 
 export type Statements = ReturnType<typeof prepareStatements>
 
@@ -58,8 +66,8 @@ export function prepareStatements(db: DatabaseSyncInstance) {
     ),
     addOddWork: db.prepare(
       'INSERT INTO work (seq, tenant, id, state, due_at, owner, epoch, alone, attempts, waits, losses, created_at,' +
-        ' expires_at, consumer, event_id, kind, definition, code_hash, replay_of, lane, place, element, generation)' +
-        ' VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0, 0, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+        ' expires_at, consumer, event_id, kind, definition, code_hash, replay_of, lane, place, element, generation,' +
+        ' instance, step) VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0, 0, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
     ),
     work: db.prepare(
       'SELECT seq, state, owner, epoch, lane, into_work FROM work WHERE id = ?2 AND tenant = ?1',
@@ -178,6 +186,44 @@ export function prepareStatements(db: DatabaseSyncInstance) {
     touchEscalation: db.prepare(
       'UPDATE escalation SET version = version + 1, updated_at = ? WHERE tenant = ? AND id = ?',
     ),
+    instance: db.prepare('SELECT seq, revision FROM instance WHERE tenant = ? AND id = ?'),
+    // What stays as it was is no part of what is set: no index over it is touched.
+    stepInstance: db.prepare(
+      'UPDATE instance SET state = ?1, attention = ?2, revision = ?3, updated_at = ?4, marking = ?5, body = ?6,' +
+        ' ended_at = CASE ?1 WHEN 0 THEN NULL ELSE coalesce(ended_at, ?4) END WHERE seq = ?7 AND workflow = ?8' +
+        ' AND definition = ?9 AND version = ?10 AND event_id = ?11 AND correlation_id = ?12 AND parent IS ?13',
+    ),
+    putInstance: db.prepare(
+      `INSERT INTO instance (tenant, ${INSTANCE_COLUMNS})` +
+        ' VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)' +
+        ' ON CONFLICT (tenant, id) DO UPDATE SET workflow = excluded.workflow, definition = excluded.definition,' +
+        ' version = excluded.version, event_id = excluded.event_id, correlation_id = excluded.correlation_id,' +
+        ' parent = excluded.parent, state = excluded.state, attention = excluded.attention,' +
+        ' revision = excluded.revision, updated_at = excluded.updated_at, marking = excluded.marking,' +
+        ' body = excluded.body, ended_at = CASE excluded.state WHEN 0 THEN NULL' +
+        ' ELSE coalesce(instance.ended_at, excluded.updated_at) END',
+    ),
+    addHistory: db.prepare(
+      'INSERT INTO history (tenant, instance, sequence, type, at, body) VALUES (?, ?, ?, ?, ?, ?)',
+    ),
+    correlation: db.prepare(CORRELATION_BY_HASH),
+    addCorrelation: db.prepare(
+      'INSERT INTO correlation (hash, tenant, version, key, body) VALUES (?, ?, ?, ?, ?)',
+    ),
+    changeCorrelation: db.prepare(
+      'UPDATE correlation SET version = ?, body = ? WHERE hash = ? AND tenant = ? AND key = ?',
+    ),
+    deleteCorrelation: db.prepare('DELETE FROM correlation WHERE hash = ? AND tenant = ? AND key = ?'),
+    orphanVersion: db.prepare('SELECT version FROM orphan WHERE tenant = ? AND id = ?'),
+    putOrphan: db.prepare(
+      'INSERT INTO orphan (tenant, id, version, state, reason, workflow, trigger_id, event_id, work_id, keys, instance,' +
+        ' closed_by, note, expires_at, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)' +
+        ' ON CONFLICT (tenant, id) DO UPDATE SET version = excluded.version, state = excluded.state,' +
+        ' reason = excluded.reason, workflow = excluded.workflow, trigger_id = excluded.trigger_id,' +
+        ' event_id = excluded.event_id, work_id = excluded.work_id, keys = excluded.keys,' +
+        ' instance = excluded.instance, closed_by = excluded.closed_by, note = excluded.note,' +
+        ' expires_at = excluded.expires_at, updated_at = excluded.updated_at',
+    ),
     recordVersion: db.prepare('SELECT version FROM record WHERE tenant = ? AND kind = ? AND key = ?'),
     putRecord: db.prepare(
       'INSERT INTO record (tenant, kind, key, version, body) VALUES (?, ?, ?, ?, ?)' +
@@ -199,6 +245,12 @@ export function prepareStatements(db: DatabaseSyncInstance) {
     openEntry: db.prepare(
       'SELECT 1 FROM work CROSS JOIN ledger ON ledger.work = work.id AND ledger.state IN (1, 3)' +
         ' AND +ledger.tenant = +work.tenant WHERE work.event_id = ?2 AND +work.tenant = ?1 LIMIT 1',
+    ),
+    activeInstance: db.prepare(
+      'SELECT 1 FROM instance WHERE event_id = ?2 AND state = 0 AND +tenant = ?1 LIMIT 1',
+    ),
+    openOrphan: db.prepare(
+      "SELECT 1 FROM orphan WHERE event_id = ?2 AND state IN ('waiting', 'open') AND +tenant = ?1 LIMIT 1",
     ),
     pruneAttempts: db.prepare(
       'DELETE FROM attempt WHERE work IN (SELECT seq FROM work WHERE event_id = ?2 AND +tenant = ?1)',
@@ -224,6 +276,22 @@ export function prepareStatements(db: DatabaseSyncInstance) {
       'SELECT seq, id, state, updated_at FROM escalation WHERE tenant = ? AND id > ? ORDER BY id LIMIT ?',
     ),
     pruneEscalation: db.prepare('DELETE FROM escalation WHERE seq = ?'),
+
+    someInstances: db.prepare(
+      'SELECT seq, id, ended_at FROM instance WHERE tenant = ? AND id > ? AND id < ? ORDER BY id LIMIT ?',
+    ),
+    historyLength: db.prepare(
+      'SELECT count(*) AS n FROM (SELECT 1 FROM history WHERE tenant = ? AND instance = ? LIMIT ?)',
+    ),
+    pruneHistory: db.prepare(
+      'DELETE FROM history WHERE tenant = ?1 AND instance = ?2 AND sequence IN' +
+        ' (SELECT sequence FROM history WHERE tenant = ?1 AND instance = ?2 ORDER BY sequence LIMIT ?3)',
+    ),
+    pruneInstance: db.prepare('DELETE FROM instance WHERE seq = ?'),
+    someOrphans: db.prepare(
+      'SELECT seq, id, state, updated_at FROM orphan WHERE tenant = ? AND id > ? ORDER BY id LIMIT ?',
+    ),
+    pruneOrphan: db.prepare('DELETE FROM orphan WHERE seq = ?'),
 
     incarnations: db.prepare('SELECT owner, until FROM incarnation WHERE fenced = 0'),
     addIncarnation: db.prepare('INSERT INTO incarnation (node, until, fenced) VALUES (?, ?, 0)'),

@@ -56,6 +56,10 @@ const COUNTED = {
   openDeadLetters: "dead_letter WHERE state = 'open' AND tenant = ?",
   raisedEscalations: "escalation WHERE state = 'raised' AND tenant = ?",
   openFailures: "failure WHERE state = 'open' AND state <> 'resolved' AND tenant = ?",
+  activeInstances: 'instance INDEXED BY instance_active WHERE state = 0 AND tenant = ?',
+  instancesWithAttention:
+    'instance INDEXED BY instance_attention WHERE state = 0 AND attention IS NOT NULL AND tenant = ?',
+  openOrphans: "orphan WHERE state = 'open' AND tenant = ?",
   unmatched: 'event WHERE matched = 0 AND tenant = ?',
 } as const
 
@@ -80,6 +84,9 @@ export function readOverview({ get, sql, tenantNumber }: ReadAccess, tenant: Ten
       openDeadLetters: count('openDeadLetters'),
       raisedEscalations: count('raisedEscalations'),
       openFailures: count('openFailures'),
+      activeInstances: count('activeInstances'),
+      instancesWithAttention: count('instancesWithAttention'),
+      openOrphans: count('openOrphans'),
       unmatched: count('unmatched'),
     },
     cappedAt: OVERVIEW_COUNT_MAX,

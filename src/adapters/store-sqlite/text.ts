@@ -45,6 +45,10 @@ export function dedupText(tenant: number, source: string, key: string): string {
   return `d${tenant}:${source.length}:${source}${key}`
 }
 
+export function correlationHash(tenant: number, key: string): Buffer {
+  return Buffer.from(hashKey(`c${tenant}:${key}`, 0), 'latin1')
+}
+
 export function ledgerText(tenant: number, key: string): string {
   return `l${tenant}:${key}`
 }

@@ -8,6 +8,7 @@ import type { Instant } from '../../core/time/index.ts'
 import type { Write } from '../../ports/store.ts'
 import { LEDGER_CODE, WORK_CODE } from './codes.ts'
 import { changeEscalation, putFailure, raiseEscalation } from './failures.ts'
+import { addHistory, deleteCorrelation, putCorrelation, putInstance, putOrphan } from './instances.ts'
 import { findLedger, isKnownAbsent, locateLedger, noteDedup, noteLedger } from './keys.ts'
 import { comeBack, comeIn, findLaned, goOut, noteVersion } from './lanes.ts'
 import { isOdd } from './odd-work.ts'
@@ -161,6 +162,21 @@ export function applyWrite(
     case 'escalation.change':
       changeEscalation(session, now, no, write)
       return
+    case 'instance.put':
+      putInstance(session, now, no, write.row)
+      return
+    case 'history.append':
+      for (const row of write.rows) addHistory(session, now, no, row)
+      return
+    case 'correlation.put':
+      putCorrelation(session, no, write.key, write.version, write.body)
+      return
+    case 'correlation.delete':
+      deleteCorrelation(session, no, write.key)
+      return
+    case 'orphan.put':
+      putOrphan(session, now, no, write.row)
+      return
     case 'record.put':
       session.sql.putRecord.run(no, write.kind, toStored(write.key), write.version, toStored(write.body))
       return
@@ -261,7 +277,7 @@ function addWork(
   knowLease(session, work.id, { seq: session.lastWork, tenant, owner, epoch: 1, isLaned: false })
 }
 
-/** One of a lane, of an element, or of a later generation. */
+/** One of a lane, of an element, of a later generation, or of an instance. */
 function addOddWork(
   session: Session,
   now: Instant,
@@ -296,6 +312,8 @@ function addOddWork(
     entry?.hasPlace === true ? 1 : null,
     work.element ?? null,
     work.generation ?? null,
+    work.instance ?? null,
+    toStoredOrNull(work.step ?? null),
   )
   if (owner !== null) {
     leased.push(work.id)

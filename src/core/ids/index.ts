@@ -42,10 +42,19 @@ export function readWholeId(text: string): { event: EventId } | { work: WorkId }
 
 /** The smallest event id that the millisecond can have: ids made before are smaller, ids made from then on are not. */
 export function eventIdAt(at: Instant): EventId {
+  return `evt_${uuidAt(at)}` as EventId
+}
+
+/** As `eventIdAt`. An instance has the time of the item that began it. */
+export function instanceIdAt(at: Instant): InstanceId {
+  return `ins_${uuidAt(at)}` as InstanceId
+}
+
+function uuidAt(at: Instant): string {
   const hex = Math.min(Math.max(0, Math.floor(at)), 0xffff_ffff_ffff)
     .toString(16)
     .padStart(12, '0')
-  return `evt_${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000` as EventId
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`
 }
 
 const HEX_CODES = Array.from('0123456789abcdef', (digit) => digit.charCodeAt(0))
