@@ -13,7 +13,12 @@ import {
   SENT_BYTES_MAX,
   SENT_FILES_MAX,
 } from '../definitions/index.ts'
-import type { DefinitionItem, NewDefinition, PlannedChange } from '../engine/definitions/index.ts'
+import type {
+  DefinitionItem,
+  NewDefinition,
+  PlannedChange,
+  VersionWarning,
+} from '../engine/definitions/index.ts'
 import type { HttpApi } from './api.ts'
 import { BODY_BYTES_MAX } from './body-limits.ts'
 import { type CompileFiles, refuseErrors } from './definition-files.ts'
@@ -32,7 +37,8 @@ import {
 } from './schemas-answers.ts'
 import { iso, isoOrNull } from './shapes.ts'
 
-const kind = oneOf(['Source', 'Route', 'Profile'])
+const ACTION_TYPES = ['http', 'function', 'emit', 'upsert', 'start', 'schedule', 'unschedule', 'agent']
+const kind = oneOf(['Source', 'Route', 'Workflow', 'Agent', 'Profile'])
 const files = {
   type: 'array',
   maxItems: SENT_FILES_MAX,
@@ -95,7 +101,7 @@ const itemShape = {
   updatedAt: instant,
   on: { ...listOf(string), description: 'Of routes.' },
   subject: { ...string, description: 'Of sources.' },
-  action: { ...oneOf(['http', 'function', 'emit', 'upsert']), description: 'Of routes.' },
+  action: { ...oneOf(ACTION_TYPES), description: 'Of routes.' },
   nextFireAt: { ...nullable(instant), description: 'Of schedules; null while it does not fire.' },
   lastFiredAt: { ...nullable(instant), description: 'Of schedules: the newest slot that became an event.' },
 } as const
@@ -285,7 +291,7 @@ export function addDefinitionRoutes(
       })
       return {
         ok,
-        findings: compiled.findings,
+        findings: [...compiled.findings, ...planned.warnings.map(showVersionWarning(compiled.definitions))],
         base: planned.base,
         changes: planned.changes.map(showChange),
       }
@@ -319,7 +325,11 @@ export function addDefinitionRoutes(
       const { prune: isPruning, base, reason: why = null } = request.body
       const compiled = await compileFiles(tenant, request.body.files)
       refuseErrors(compiled.findings)
-      const { putBack: _, ...result } = await api.definitions.apply(tenant, {
+      const {
+        putBack: _,
+        warnings,
+        ...result
+      } = await api.definitions.apply(tenant, {
         definitions: compiled.definitions,
         managedBy: 'api',
         prune: isPruning,
@@ -327,7 +337,10 @@ export function addDefinitionRoutes(
         reason: why,
         ...(base === undefined ? {} : { base }),
       })
-      return { ...result, findings: compiled.findings }
+      return {
+        ...result,
+        findings: [...compiled.findings, ...warnings.map(showVersionWarning(compiled.definitions))],
+      }
     },
   )
 
@@ -347,8 +360,11 @@ export function addDefinitionRoutes(
       const { tenant, actor } = request.caller
       const { to, reason: why = null } = request.body
       const asked = { to, by: actor, reason: why }
-      const { putBack: _, untilFolder, ...result } = await api.definitions.rollback(tenant, asked)
-      return { ...result, findings: untilFolder.map(showUntilFolder) }
+      const { putBack: _, untilFolder, warnings, ...result } = await api.definitions.rollback(tenant, asked)
+      return {
+        ...result,
+        findings: [...untilFolder.map(showUntilFolder), ...warnings.map(showVersionWarning([]))],
+      }
     },
   )
 
@@ -405,6 +421,14 @@ function showUntilFolder({ id, path }: { readonly id: string; readonly path: str
   const when = 'at its next start, or save in DEV'
   const message = `${id} is in the folder of a node, which puts its own back ${when}: change the file too`
   return { severity: 'warning', rule: 'DV28', message, file: path ?? '', line: 1, column: 1 }
+}
+
+/** Of instances that stay on older versions of their workflows. */
+function showVersionWarning(definitions: readonly NewDefinition[]) {
+  return ({ rule, workflow, message }: VersionWarning) => {
+    const own = definitions.find(({ document: { kind: of, name } }) => of === 'Workflow' && name === workflow)
+    return { severity: 'warning', rule, message, file: own?.authored?.path ?? '', line: 1, column: 1 }
+  }
 }
 
 function textOf({ document, authored }: NewDefinition): string {

@@ -507,6 +507,7 @@ test('[DV17] a plan shows what was and what would be, and changes nothing', asyn
   })
   expect(planned).toEqual({
     base: 2,
+    warnings: [],
     changes: [
       { kind: 'Source', name: 'shop', change: 'unchanged', before: null, after: null },
       { kind: 'Route', name: 'mail', change: 'update', before: { document: OWN, authored }, after: next },

@@ -7,6 +7,7 @@
 import {
   type Change,
   type ControlVerb,
+  codeHashesOf,
   compareEntries,
   controlDefinition,
   type DefinitionDocument,
@@ -54,6 +55,7 @@ import type {
   Said,
   VersionItem,
 } from './types.ts'
+import { judgeVersions, type VersionWarning } from './workflow-versions.ts'
 
 /** What is in force in this node. */
 interface Force {
@@ -72,6 +74,7 @@ interface Next {
   readonly changes: readonly Change[]
   readonly folder: readonly string[]
   readonly rolledBack: readonly string[]
+  readonly warnings: readonly VersionWarning[]
 }
 
 const HISTORY_MAX = 50
@@ -134,7 +137,7 @@ export function makeDefinitions(deps: {
     registry.put(tenant, [...items.values()], overrides)
     forces.set(tenant, { pulse, version, hash, items, folder: new Set(folder) })
     deps.wake()
-    const codeHashes = [...new Set([...items.values()].flatMap(({ document }) => codeHashOf(document) ?? []))]
+    const codeHashes = [...new Set([...items.values()].flatMap(({ document }) => codeHashesOf(document)))]
     for (const listener of listeners) listener({ tenant, version, hash, codeHashes })
   }
 
@@ -162,7 +165,7 @@ export function makeDefinitions(deps: {
   const enact = async (
     tenant: TenantId,
     kept: Kept,
-    { entries, changes, folder, rolledBack }: Next,
+    { entries, changes, folder, rolledBack, warnings }: Next,
     given: ReadonlyMap<string, DefinitionDocument>,
     said: Said,
   ): Promise<Applied> => {
@@ -210,7 +213,7 @@ export function makeDefinitions(deps: {
     })
     const changed = new Set(idsChanged(changes))
     const putBack = kept.bundle.rolledBack.filter((id) => changed.has(id) && !rolledBack.includes(id))
-    return { version, hash: bundle.hash, changes, putBack }
+    return { version, hash: bundle.hash, changes, putBack, warnings }
   }
 
   /** Keeps what the folder has now, where nothing else changes: no version of its own, but every node must know. */
@@ -259,6 +262,11 @@ export function makeDefinitions(deps: {
     }
     const { entries, changes } = merge(kept, request)
     const folder = folderAfter(kept, request)
+    const wanted = new Map(request.definitions.map(({ document }) => [definitionId(document), document]))
+    // Before anything is written: a refusal must leave nothing behind.
+    const warnings = await judgeVersions(reads, changes, (one) => wanted.get(definitionId(one)), {
+      refuses: true,
+    })
     const given = new Map(request.definitions.map(({ document }) => [hashDocument(document), document]))
     const stored = new Set(kept.bundle.documents.map(({ hash }) => hash))
     const fresh = [...given]
@@ -267,13 +275,14 @@ export function makeDefinitions(deps: {
     await saveRecords(store, tenant, [...fresh, ...(await authoredWrites(reads, request.definitions))])
     const isSame = changes.every(({ change }) => change === 'unchanged') && kept.version > 0
     const rolledBack = request.managedBy === 'folder' ? [] : kept.bundle.rolledBack
-    if (!isSame) return enact(tenant, kept, { entries, changes, folder, rolledBack }, given, request)
+    if (!isSame)
+      return enact(tenant, kept, { entries, changes, folder, rolledBack, warnings }, given, request)
     if (folder.join('\n') !== kept.bundle.folder.join('\n')) {
       await enactFolder(tenant, kept, folder, given)
     } else if (forces.get(tenant)?.pulse !== kept.pulse) {
       putInForce(tenant, kept, await documentsOf(reads, tenant, kept.bundle.documents, given))
     }
-    return { version: kept.version, hash: kept.bundle.hash, changes, putBack: [] }
+    return { version: kept.version, hash: kept.bundle.hash, changes, putBack: [], warnings }
   }
 
   /** Old code may be gone, or need what this machine has no longer: better known before than by every item. */
@@ -288,8 +297,9 @@ export function makeDefinitions(deps: {
     const lost: string[] = []
     for (const entry of wanted) {
       const document = documents.get(entry.hash)
-      const codeHash = document === undefined ? null : codeHashOf(document)
-      if (codeHash !== null && !(await deps.code.prepare(codeHash))) lost.push(definitionId(entry))
+      const hashes = document === undefined ? [] : codeHashesOf(document)
+      const isThere = await Promise.all(hashes.map((codeHash) => deps.code.prepare(codeHash)))
+      if (isThere.includes(false)) lost.push(definitionId(entry))
     }
     if (lost.length === 0) return
     const detail = `the code that ${lost.join(', ')} had then cannot be loaded by this node`
@@ -365,7 +375,10 @@ export function makeDefinitions(deps: {
           after: change.change === 'unchanged' ? null : (wanted.get(definitionId(change)) ?? null),
         })
       }
-      return { base: kept.version, changes: planned }
+      const warnings = await judgeVersions(reads, changes, (one) => wanted.get(definitionId(one))?.document, {
+        refuses: false,
+      })
+      return { base: kept.version, changes: planned, warnings }
     },
     rollback: (tenant, { to, ...said }) =>
       inTurn(async () => {
@@ -375,15 +388,30 @@ export function makeDefinitions(deps: {
         if (target === null) throw new AppError('not_found', `there is no version ${to}`)
         const changes = compareEntries(kept.bundle.documents, target.documents)
         if (changes.every(({ change }) => change === 'unchanged')) {
-          return { version: kept.version, hash: kept.bundle.hash, changes, putBack: [], untilFolder: [] }
+          return {
+            version: kept.version,
+            hash: kept.bundle.hash,
+            changes,
+            putBack: [],
+            warnings: [],
+            untilFolder: [],
+          }
         }
         await refuseLostCode(tenant, target.documents, changes)
+        const documents = await documentsOf(reads, tenant, target.documents, new Map())
+        const hashes = new Map(target.documents.map((entry) => [definitionId(entry), entry.hash]))
+        const warnings = await judgeVersions(
+          reads,
+          changes,
+          (one) => documents.get(hashes.get(definitionId(one)) ?? ''),
+          { refuses: true },
+        )
         // What the folder has does not change with what is in force.
         const { folder } = kept.bundle
         const inFolder = new Set(folder)
         const overridden = idsChanged(changes).filter((id) => inFolder.has(id))
         const rolledBack = [...new Set([...kept.bundle.rolledBack, ...overridden])]
-        const next = { entries: target.documents, changes, folder, rolledBack }
+        const next = { entries: target.documents, changes, folder, rolledBack, warnings }
         const applied = await enact(tenant, kept, next, new Map(), said)
         const before = new Map(kept.bundle.documents.map((entry) => [definitionId(entry), entry.hash]))
         const paths = await readMany(overridden, async (id) => {
@@ -451,10 +479,6 @@ export function makeDefinitions(deps: {
       }
     },
   }
-}
-
-function codeHashOf(document: DefinitionDocument): string | null {
-  return document.kind === 'Route' && document.do.type === 'function' ? document.do.codeHash : null
 }
 
 function idsChanged(changes: readonly Change[]): readonly string[] {

@@ -9,3 +9,4 @@ export type {
   DefinitionsChange,
   PlannedChange,
 } from './types.ts'
+export type { VersionWarning } from './workflow-versions.ts'

@@ -15,6 +15,7 @@ import type { Instant } from '../../core/time/index.ts'
 import type { Page } from '../../ports/store.ts'
 import type { NewDefinition } from './documents.ts'
 import type { BundleEntry, BundleHead, Control } from './records.ts'
+import type { VersionWarning } from './workflow-versions.ts'
 
 export interface Said {
   readonly by: string
@@ -37,6 +38,8 @@ export interface Applied {
   readonly changes: readonly Change[]
   /** What the folder put back that a rollback had changed. */
   readonly putBack: readonly string[]
+  /** Instances that stay on older versions of their workflows. */
+  readonly warnings: readonly VersionWarning[]
 }
 
 interface RolledBack extends Applied {
@@ -84,7 +87,11 @@ export interface Definitions {
   plan(
     tenant: TenantId,
     request: Pick<ApplyRequest, 'definitions' | 'managedBy' | 'prune'>,
-  ): Promise<{ readonly base: number; readonly changes: readonly PlannedChange[] }>
+  ): Promise<{
+    readonly base: number
+    readonly changes: readonly PlannedChange[]
+    readonly warnings: readonly VersionWarning[]
+  }>
   /** The definitions of an earlier version as a new one. */
   rollback(tenant: TenantId, request: Said & { readonly to: number }): Promise<RolledBack>
   /** Newest first. */
