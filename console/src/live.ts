@@ -84,6 +84,8 @@ const STALE: Readonly<Record<Change['type'], readonly string[]>> = {
   failure: ['failures', 'overview'],
   escalation: ['escalations', 'overview'],
   definitions: ['definitions', 'definition', 'versions', 'overview', 'explain', 'catalog', 'catalog-subject'],
+  instance: ['workflows', 'workflow', 'instances', 'instance', 'overview'],
+  orphan: ['orphans', 'orphan', 'overview'],
   replay: ['replay'],
 }
 const EVERYTHING = [...new Set(Object.values(STALE).flat())]

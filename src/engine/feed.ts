@@ -5,7 +5,18 @@
 
 import type { DeadLetterState } from '../core/dead-letter/index.ts'
 import type { FailureClass, FailureState } from '../core/failure/index.ts'
-import type { DeadLetterId, EscalationId, EventId, FailureId, TenantId, WorkId } from '../core/ids/index.ts'
+import type {
+  DeadLetterId,
+  EscalationId,
+  EventId,
+  FailureId,
+  InstanceId,
+  OrphanId,
+  TenantId,
+  WorkId,
+} from '../core/ids/index.ts'
+import type { Attention, InstanceState, Marking } from '../core/instance/index.ts'
+import type { OrphanState } from '../core/orphan/index.ts'
 import type { Instant } from '../core/time/index.ts'
 import type { WorkState } from '../core/work/index.ts'
 import type { Commit, CommitResult } from '../ports/store.ts'
@@ -36,6 +47,21 @@ export type Change =
   | { readonly type: 'failure'; readonly id: FailureId; readonly state: FailureState }
   /** Raised, counted or acknowledged; a commit does not say which of a cause it counts on. */
   | { readonly type: 'escalation'; readonly id: EscalationId | null; readonly cause: string | null }
+  /** Created, moved, or changed in what it holds. */
+  | {
+      readonly type: 'instance'
+      readonly id: InstanceId
+      readonly workflow: string
+      readonly state: InstanceState
+      readonly attention: Attention | null
+      readonly marking: Marking
+    }
+  | {
+      readonly type: 'orphan'
+      readonly id: OrphanId
+      readonly workflow: string
+      readonly state: OrphanState
+    }
   | { readonly type: 'definitions'; readonly version: number }
   | { readonly type: 'replay'; readonly id: string }
 
@@ -125,6 +151,19 @@ function changesOf(
         break
       case 'escalation.change':
         changes.push({ type: 'escalation', id: write.id, cause: null })
+        break
+      case 'instance.put': {
+        const { id, workflow, state, attention, marking } = write.row
+        changes.push({ type: 'instance', id, workflow, state, attention, marking })
+        break
+      }
+      case 'orphan.put':
+        changes.push({
+          type: 'orphan',
+          id: write.row.id,
+          workflow: write.row.workflow,
+          state: write.row.state,
+        })
         break
       case 'record.put':
         // Beside a replay lies its marker, which is nobody's business.

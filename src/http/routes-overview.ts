@@ -25,6 +25,9 @@ const counts = [
   'openDeadLetters',
   'openFailures',
   'raisedEscalations',
+  'activeInstances',
+  'instancesWithAttention',
+  'openOrphans',
   'unmatched',
 ] as const
 const each = (schema: typeof integer | typeof boolean) =>
@@ -35,7 +38,7 @@ const overviewShape = shape({
   counts: { ...each(integer), description: 'Each is counted up to a cap.' },
   isCapped: { ...each(boolean), description: 'There are at least as many as the count says.' },
   oldestReadyAt: { ...nullable(instant), description: 'Since when the oldest ready work is due.' },
-  definitions: shape({ sources: integer, routes: integer, paused: integer }),
+  definitions: shape({ sources: integer, routes: integer, workflows: integer, paused: integer }),
   rates: {
     ...shape({ acceptedPerMinute: number, donePerMinute: number, failedPerMinute: number }),
     description: 'What this node did in the last minute.',
@@ -99,6 +102,7 @@ export function addOverviewRoutes(
         definitions: {
           sources: ofKind('Source'),
           routes: ofKind('Route'),
+          workflows: ofKind('Workflow'),
           paused: items.filter(({ status }) => status === 'paused').length,
         },
         rates: api.meter.rates(tenant),

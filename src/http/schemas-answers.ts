@@ -5,7 +5,9 @@ import { DEAD_LETTER_REASONS, DEAD_LETTER_STATES } from '../core/dead-letter/ind
 import { ERRORS } from '../core/errors/index.ts'
 import { ESCALATION_STATES } from '../core/escalation/index.ts'
 import { FAILURE_CLASSES, FAILURE_STATES, REPORTED_AS } from '../core/failure/index.ts'
+import { ATTENTIONS, INSTANCE_STATES } from '../core/instance/index.ts'
 import { LEDGER_STATES } from '../core/ledger/index.ts'
+import { ORPHAN_STATES } from '../core/orphan/index.ts'
 import { WORK_STATES } from '../core/work/index.ts'
 import { oneOf } from './schemas.ts'
 
@@ -582,6 +584,15 @@ export const SHARED: Readonly<Record<string, Schema>> = {
         id: { ...nullable(string), description: 'null: of whichever is raised for the cause.' },
         cause: nullable(string),
       }),
+      shape({
+        type: { const: 'instance' },
+        id: string,
+        workflow: string,
+        state: oneOf(INSTANCE_STATES),
+        attention: nullable(oneOf(ATTENTIONS)),
+        marking: { type: 'object', additionalProperties: integer },
+      }),
+      shape({ type: { const: 'orphan' }, id: string, workflow: string, state: oneOf(ORPHAN_STATES) }),
       shape({ type: { const: 'definitions' }, version: integer }),
       shape({ type: { const: 'replay' }, id: string }),
     ],

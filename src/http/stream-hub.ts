@@ -29,6 +29,8 @@ interface Who {
   readonly tenant: TenantId
   /** Names the key, whatever sessions stand on it. */
   readonly credential: string
+  /** What this reader may see of the changes; left out: all. Readers with a lens of one name see the same. */
+  readonly lens?: { readonly name: string; sees(change: Change): boolean }
 }
 
 export interface StreamHub {
@@ -150,7 +152,7 @@ export function makeStreamHub(
   const flush = (room: Room) => {
     room.isDue = false
     /** Most readers are at the same place: their message is made once. */
-    const texts = new Map<number, string>()
+    const texts = new Map<string, string>()
     for (const sitting of room.seats) {
       if (sitting.stuckAt !== null || (sitting.at === room.head && !sitting.hasGap)) continue
       const behind = room.head - sitting.at
@@ -162,17 +164,19 @@ export function makeStreamHub(
         send(sitting, message('gap', idOf(room), `{"dropped":${behind}}`))
         continue
       }
-      const known = texts.get(from) ?? changesMessage(room, from)
-      texts.set(from, known)
+      const place = `${from} ${sitting.who.lens?.name ?? ''}`
+      const known = texts.get(place) ?? changesMessage(room, from, sitting.who)
+      texts.set(place, known)
       send(sitting, known)
     }
   }
 
-  const changesMessage = (room: Room, from: number): string => {
+  const changesMessage = (room: Room, from: number, { lens }: Who): string => {
     // Of a row that changed several times only the last is worth telling.
     const latest = new Map<string, Change>()
     for (let at = from; at < room.head; at += 1) {
       const change = room.ring[at % limits.ringMax] as Change
+      if (lens?.sees(change) === false) continue
       const name = change.type === 'definitions' ? change.type : `${change.type} ${change.id}`
       latest.delete(name)
       latest.set(name, change)
