@@ -1,0 +1,103 @@
+// What can be said of a workflow before it runs, and how certain it is.
+
+import type { WorkflowDocument } from '../definition/index.ts'
+import type { Marking } from '../instance/index.ts'
+import { type Defect, makeBreak } from './defect.ts'
+import { explore, type Graph, MARKINGS_MAX } from './explore.ts'
+import { makeNet } from './net.ts'
+import { findParts } from './parts.ts'
+import { certainWays } from './paths.ts'
+import { findRollBack } from './roll-back.ts'
+import { findRunning } from './running.ts'
+import { END } from './successors.ts'
+
+export interface Analysis {
+  readonly workflow: string
+  /**
+   * `proved`: every marking that can be reached can end, whatever happens. `sound-ignoring-conditions`: so it is if every
+   * condition may hold or not. `unsound`: a defect is certain. `not-proved`: one is possible, or the search was stopped.
+   */
+  readonly verdict: 'proved' | 'sound-ignoring-conditions' | 'not-proved' | 'unsound'
+  /** The verdict as a line for people. */
+  readonly says: string
+  /** How many were found. */
+  readonly markings: number
+  /** False: the search was stopped, or could have gone on for ever. */
+  readonly isComplete: boolean
+  readonly defects: readonly Defect[]
+}
+
+export interface AnalysisOptions {
+  /** The search stops behind so many. */
+  readonly markings?: number
+}
+
+export function analyse(document: WorkflowDocument, options: AnalysisOptions = {}): Analysis {
+  const net = makeNet(document)
+  if (net.start < 0) {
+    const message = `\`start: ${document.start}\` is no place of the workflow`
+    return conclude(document, null, [makeBreak({ name: 'noWayToEnd', message })], false)
+  }
+  const graph = explore(net, { [document.start]: 1 }, { markings: options.markings ?? MARKINGS_MAX })
+  const ways = certainWays(graph)
+  const defects = [...findRunning(graph, ways), ...findParts(graph, ways), ...findRollBack(document)]
+  return conclude(document, graph, defects, net.hasConditions)
+}
+
+/** Defects that an instance breaks by, proved or not. */
+const BREAKS: ReadonlySet<Defect['name']> = new Set([
+  'deadlock',
+  'leftBehind',
+  'noWayToEnd',
+  'unbounded',
+  'automaticLoop',
+])
+
+function conclude(
+  { name }: WorkflowDocument,
+  graph: Graph | null,
+  defects: readonly Defect[],
+  hasConditions: boolean,
+): Analysis {
+  const markings = graph?.count ?? 0
+  const isComplete = graph?.isComplete ?? false
+  const breaks = defects.filter((one) => BREAKS.has(one.name))
+  const proved = breaks.filter(({ isProved, severity }) => isProved && severity === 'error').length
+  const possible = breaks.filter(({ isProved }) => !isProved).length
+  const shared = { workflow: name, markings, isComplete, defects }
+  const found = `${markings} ${markings === 1 ? 'marking' : 'markings'}`
+  if (proved > 0) {
+    const says = `not sound: ${proved === 1 ? 'a defect is' : `${proved} defects are`} proved (${found})`
+    return { ...shared, verdict: 'unsound', says }
+  }
+  if (!isComplete) {
+    const says =
+      possible > 0 ? `not proved: it depends on conditions (${found})` : `not proved: stopped after ${found}`
+    return { ...shared, verdict: 'not-proved', says }
+  }
+  if (possible > 0) {
+    const says = `not proved: ${possible === 1 ? 'a defect is' : `${possible} defects are`} possible, depending on conditions (${found})`
+    return { ...shared, verdict: 'not-proved', says }
+  }
+  return hasConditions
+    ? { ...shared, verdict: 'sound-ignoring-conditions', says: `sound ignoring conditions: ${found}` }
+    : { ...shared, verdict: 'proved', says: `proved sound: ${found}` }
+}
+
+/**
+ * Whether an instance with these tokens can come to an end, if every condition may hold or not: for moving live instances to
+ * another version. `unknown`: the search was stopped before one was found.
+ */
+export function canEndFrom(
+  document: WorkflowDocument,
+  marking: Marking,
+  options: AnalysisOptions = {},
+): 'yes' | 'no' | 'unknown' {
+  const net = makeNet(document)
+  const places = Object.keys(marking).filter((place) => (marking[place] ?? 0) > 0)
+  if (places.length === 0 || places.some((place) => !net.places.includes(place))) return 'no'
+  const limits = { markings: options.markings ?? MARKINGS_MAX }
+  const graph = explore(net, marking, limits, (flags) => (flags & END) !== 0)
+  if (graph.flags.some((flags) => (flags & END) !== 0)) return 'yes'
+  return graph.isComplete ? 'no' : 'unknown'
+}
