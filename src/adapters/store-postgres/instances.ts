@@ -124,10 +124,17 @@ async function findGroups(
   tenant: TenantId,
   workflow: string | undefined,
 ): Promise<readonly Group[]> {
-  const where = workflow === undefined ? 'true' : 't.workflow = $2::text'
-  const values = [tenant, ...(workflow === undefined ? [] : [workflow])].map(escapeText)
-  const rows = await query(prepare(distinctActive(schema, RANGE, where), values))
-  return rows.map((row) => ({ ...row, marking: parseMarking(row.marking) }))
+  // A column that is given is no part of the step to the next one: the index would be read from its start with every step.
+  const rows =
+    workflow === undefined
+      ? await query(prepare(distinctActive(schema, RANGE, 'true'), [escapeText(tenant)]))
+      : await query(
+          prepare(
+            distinctActive(schema, RANGE.slice(1), 't.workflow = $2::text'),
+            [tenant, workflow].map(escapeText),
+          ),
+        )
+  return rows.map((row) => ({ workflow, ...row, marking: parseMarking(row.marking) }))
 }
 
 function rangesOf(groups: readonly Group[], parameter: (value: unknown, type: string) => string): string {
