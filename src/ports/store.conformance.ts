@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { makeMemoryStore } from '../adapters/store-memory/index.ts'
 import { commitRules } from './store-conformance/commits.conformance.ts'
 import { guardRules } from './store-conformance/guards.conformance.ts'
+import { instanceRules } from './store-conformance/instances.conformance.ts'
 import { type Kit, type MakeStoreHarness, openKit, START } from './store-conformance/kit.conformance.ts'
 import { laneRules } from './store-conformance/lanes.conformance.ts'
 import { laterRules } from './store-conformance/later.conformance.ts'
@@ -63,6 +64,7 @@ export function storeConformance(
       retentionRules(kit)
       laneRules(kit)
       outcomeRules(kit)
+      instanceRules(kit)
     })
 
     test('[ST70] random operations do what they do in memory', async () => {
