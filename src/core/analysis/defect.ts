@@ -8,6 +8,7 @@ export type DefectName =
   | 'unreachablePlace'
   | 'deadTransition'
   | 'deadlock'
+  | 'mayStop'
   | 'leftBehind'
   | 'noWayToEnd'
   | 'unbounded'

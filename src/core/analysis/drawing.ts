@@ -1,7 +1,8 @@
 // A workflow as a drawing needs it: places, transitions and the arcs between them.
 
 import type { FireMode, PlaceType, WorkflowDocument } from '../definition/index.ts'
-import { conditionText, failureWay, isEndPlace, modeOf } from './net.ts'
+import { conditionText } from './conditions.ts'
+import { failureWay, isEndPlace, modeOf } from './net.ts'
 
 export interface NetDrawing {
   readonly places: readonly {

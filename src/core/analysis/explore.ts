@@ -84,6 +84,7 @@ export function explore(
     flags.push(found)
     if ((found & OVERFLOW) !== 0) isOverflown = true
     for (let made = first; made < markings.count(); made += 1) {
+      if (!markings.hasTwo(made)) continue
       const earlier = findRound(net, markings, made, parents.all(), parentLabels.all(), successors)
       if (earlier === null) continue
       unbounded.push({ marking: made, earlier })
@@ -127,9 +128,6 @@ function findRound(
   const { stride, next } = markings
   const bytes = markings.bytes()
   const base = made * stride
-  let hasTwo = false
-  for (let place = 0; place < net.size && !hasTwo; place += 1) hasTwo = (bytes[base + place] as number) > 1
-  if (!hasTwo) return null
   const after = bytes.slice(base, base + stride)
   for (let earlier = parents[made] as number; earlier >= 0; earlier = parents[earlier] as number) {
     if (!covers(bytes, base, earlier * stride, net.size)) continue

@@ -10,6 +10,8 @@ export interface Markings {
   /** All of them, `stride` bytes each. A new one after every growth. */
   bytes(): Uint8Array
   readonly stride: number
+  /** Whether a place of this one has more than one token. */
+  hasTwo(number: number): boolean
   /** Filled by the caller, then asked for. */
   readonly next: Uint8Array
   /** The number of the marking in `next`, which is `count` before where it is new. */
@@ -65,6 +67,13 @@ export function makeMarkings(places: number): Markings {
     next,
     count: () => count,
     bytes: () => bytes,
+    hasTwo(number) {
+      for (let at = number * width; at < (number + 1) * width; at += 1) {
+        // Any bit of a byte but its lowest.
+        if (((words[at] as number) & 0xfefefefe) !== 0) return true
+      }
+      return false
+    },
     intern() {
       const mask = table.length - 1
       let slot = hash(nextWords, 0) & mask

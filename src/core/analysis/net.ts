@@ -3,12 +3,12 @@
 // What a `when` decides is a choice too, but one whose condition is remembered.
 
 import type {
-  ConditionDocument,
   OnFailureDocument,
   PlaceDocument,
   TransitionDocument,
   WorkflowDocument,
 } from '../definition/index.ts'
+import { conditionText, negated } from './conditions.ts'
 
 /** One way in which a step can end. */
 export interface Outcome {
@@ -193,16 +193,4 @@ function doneOf(
     if (text !== null) earlier.push(text)
     return { ...shared, adds: known(branch.to), conditions: isChoice ? conditions : [] }
   })
-}
-
-const TEXT_MAX = 120
-
-export function conditionText(condition: ConditionDocument): string | null {
-  if (condition === null) return null
-  const text = typeof condition === 'string' ? condition.trim() : JSON.stringify(condition)
-  return text.length > TEXT_MAX ? `${text.slice(0, TEXT_MAX - 1)}…` : text
-}
-
-export function negated(condition: string): string {
-  return `not (${condition})`
 }

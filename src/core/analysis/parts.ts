@@ -2,11 +2,11 @@
 // that may choose nothing. What never happens has no trace; why it does not is said instead.
 
 import type { TransitionDocument } from '../definition/index.ts'
+import { areExhaustive, conditionText } from './conditions.ts'
 import { type Defect, listed, makeRemark } from './defect.ts'
 import type { Graph } from './explore.ts'
-import { conditionText, type Net, type NetStep } from './net.ts'
+import type { Net, NetStep } from './net.ts'
 import { traceTo, type Ways } from './paths.ts'
-import { areExhaustive } from './running.ts'
 
 export function findParts(graph: Graph, ways: Ways): readonly Defect[] {
   const isMarked = markedPlaces(graph)
@@ -21,13 +21,15 @@ export function findParts(graph: Graph, ways: Ways): readonly Defect[] {
 /** By place. Where the search was not complete: whatever might be, so that only what is certain is told. */
 function markedPlaces({ net, count, bytes, stride, isComplete }: Graph): readonly boolean[] {
   if (!isComplete) return mightBeMarked(net)
-  const marked = net.places.map(() => false)
-  for (let at = 0; at < count; at += 1) {
-    for (let place = 0; place < net.places.length; place += 1) {
-      if (bytes[at * stride + place] !== 0) marked[place] = true
-    }
+  const width = stride / 4
+  const words = new Int32Array(bytes.buffer, bytes.byteOffset, count * width)
+  const all = new Int32Array(width)
+  for (let at = 0; at < words.length; at += width) {
+    for (let word = 0; word < width; word += 1)
+      all[word] = (all[word] as number) | (words[at + word] as number)
   }
-  return marked
+  const marked = new Uint8Array(all.buffer)
+  return net.places.map((_, place) => marked[place] !== 0)
 }
 
 /** Without counting tokens, and as if nothing took one away. */

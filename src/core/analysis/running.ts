@@ -1,9 +1,9 @@
 // Defects that break an instance while it runs: it stops where it should not, never ends, grows, or turns in a circle.
 
-import { isSameFormula } from '../expression/index.ts'
+import { areExhaustive, negated } from './conditions.ts'
 import { type Defect, listed, makeBreak, makeRemark } from './defect.ts'
 import type { Graph } from './explore.ts'
-import { type Net, negated } from './net.ts'
+import type { Net } from './net.ts'
 import {
   type ArcFilter,
   type Circle,
@@ -156,43 +156,15 @@ function findConditionalStops(graph: Graph, ways: Ways): readonly Defect[] {
     if (areExhaustive(conditions)) return []
     const places = Object.keys(markingOf(graph, marking))
     const only = steps.length === 1 ? 'only' : 'only one of'
-    const message = `deadlock: ${only} ${listed(
+    const has = steps.length === 1 ? 'it has' : 'each has'
+    const message = `it may stop: ${only} ${listed(
       steps.map(({ name }) => name),
       'or',
-    )} leads on from ${listed(places)}, and each has a condition`
+    )} leads on from ${listed(places)}, and ${has} a condition`
     const trace = traceTo(graph, ways, marking)
     const place = places.find((name) => graph.net.isEnd[graph.net.places.indexOf(name)] !== true) ?? ''
-    return [makeBreak({ name: 'deadlock', message, place, trace, conditions: conditions.map(negated) })]
+    return [makeBreak({ name: 'mayStop', message, place, trace, conditions: conditions.map(negated) })]
   })
-}
-
-/** One of them says what another denies. */
-export function areExhaustive(conditions: readonly string[]): boolean {
-  return conditions.some((one) =>
-    conditions.some((other) => isSameFormula(other, `!(${one})`) || isSameFormula(other, denied(one))),
-  )
-}
-
-const DENIED: Readonly<Record<string, string>> = {
-  '==': '!=',
-  '!=': '==',
-  '<': '>=',
-  '>=': '<',
-  '>': '<=',
-  '<=': '>',
-}
-
-/** Of a single comparison; anything else is answered with itself, which denies nothing. */
-function denied(condition: string): string {
-  const signs = condition.match(/==|!=|<=|>=|<|>/g) ?? []
-  const sign = signs[0]
-  if (
-    sign === undefined ||
-    signs.length > 1 ||
-    /&&|\|\||\?|!(?!=)|['"]/.test(condition.replaceAll(/'[\w ]*'/g, ''))
-  )
-    return `!(${condition})`
-  return condition.replace(sign, DENIED[sign] ?? sign)
 }
 
 function findTraps(graph: Graph, ways: Ways): readonly Defect[] {

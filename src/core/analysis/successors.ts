@@ -2,8 +2,9 @@
 // action nor a condition happens at once, before anything else; one with an action holds its tokens, so that later ones do not
 // get them, while events, people and time-outs may interrupt it.
 
+import { areExhaustive, negated } from './conditions.ts'
 import { TOKENS_MAX } from './markings.ts'
-import { type Net, type NetStep, negated, type Outcome, type RollBackWay } from './net.ts'
+import type { Net, NetStep, Outcome, RollBackWay } from './net.ts'
 
 /** What one arc of the graph of markings is. */
 export interface Label {
@@ -104,12 +105,13 @@ export function makeSuccessors(net: Net, next: Uint8Array): Successors {
     return CANNOT
   }
 
-  const take = ({ places, counts }: Taking, any: number, from: Uint8Array): void => {
+  /** Takes its inputs (-1) or gives them back (1). */
+  const move = ({ places, counts }: Taking, any: number, tokens: Uint8Array, sign: number): void => {
     for (let at = 0; at < places.length; at += 1) {
       const place = places[at] as number
-      from[place] = (from[place] as number) - (counts[at] as number)
+      tokens[place] = (tokens[place] as number) + sign * (counts[at] as number)
     }
-    if (any >= 0) from[any] = (from[any] as number) - 1
+    if (any >= 0) tokens[any] = (tokens[any] as number) + sign
   }
 
   // Conditions of earlier steps that must fail, for a step that would not get its tokens otherwise.
@@ -121,7 +123,11 @@ export function makeSuccessors(net: Net, next: Uint8Array): Successors {
     if (known !== undefined) return known
     const made = labels.length
     const of = labels[label] as Label
-    const failing = passed.map(({ step }) => negated(step.when ?? ''))
+    // What its own condition denies anyway need not be said.
+    const own = (when: string) => of.conditions.some((one) => areExhaustive([one, when]))
+    const failing = passed.flatMap(({ step: { when } }) =>
+      when === null || own(when) ? [] : [negated(when)],
+    )
     labels.push({ ...of, conditions: [...failing, ...of.conditions] })
     passedLabels.set(id, made)
     return made
@@ -131,6 +137,7 @@ export function makeSuccessors(net: Net, next: Uint8Array): Successors {
   const passing: Taking[] = []
   let flags = 0
 
+  /** `next` is the marking itself before and after: only what differs is written, since most places stay as they are. */
   const fire = (
     taking: Taking,
     any: number,
@@ -144,17 +151,21 @@ export function makeSuccessors(net: Net, next: Uint8Array): Successors {
     for (let at = 0; at < outcomes.length; at += 1) {
       const { adds, isRollBack } = outcomes[at] as Outcome
       if (isRollBack) next.fill(0)
-      else {
-        for (let byte = 0; byte < next.length; byte += 1) next[byte] = bytes[base + byte] as number
-        take(taking, any, next)
+      else move(taking, any, next, -1)
+      let added = 0
+      while (added < adds.length && next[adds[added] as number] !== TOKENS_MAX) {
+        next[adds[added] as number] = (next[adds[added] as number] as number) + 1
+        added += 1
       }
-      let isTooMuch = false
-      for (const place of adds) {
-        if (next[place] === TOKENS_MAX) isTooMuch = true
-        else next[place] = (next[place] as number) + 1
-      }
-      if (isTooMuch) flags |= OVERFLOW
+      if (added < adds.length) flags |= OVERFLOW
       else emit(labelPassing(taking.label + at, passed))
+      if (isRollBack) copy(bytes, base, next)
+      else {
+        for (let back = 0; back < added; back += 1) {
+          next[adds[back] as number] = (next[adds[back] as number] as number) - 1
+        }
+        move(taking, any, next, 1)
+      }
     }
   }
 
@@ -167,13 +178,15 @@ export function makeSuccessors(net: Net, next: Uint8Array): Successors {
   }
 
   const waiting: { taking: Taking; any: number }[] = []
+  const unseen = new Set(net.places.keys())
 
   return {
     labels,
     sightings,
     expand(bytes, base, number, emit) {
       flags = 0
-      for (const [at, { place, to }] of net.rollBacks.entries()) {
+      for (let at = 0; at < net.rollBacks.length; at += 1) {
+        const { place, to } = net.rollBacks[at] as RollBackWay
         if (bytes[base + place] === 0) continue
         next.fill(0)
         next[to] = 1
@@ -181,12 +194,15 @@ export function makeSuccessors(net: Net, next: Uint8Array): Successors {
         return flags
       }
       if (isAtEnd(net, bytes, base)) return END
-      for (let byte = 0; byte < free.length; byte += 1) free[byte] = bytes[base + byte] as number
+      copy(bytes, base, next)
+      copy(bytes, base, free)
       passing.length = 0
       waiting.length = 0
       let forced: Taking | null = null
       let canGoOn = false
       for (const taking of automatic) {
+        const first = taking.places[0]
+        if (first !== undefined && next[first] === 0) continue
         if (forced !== null) {
           if (number >= 0 && canTake(taking, bytes, base) !== CANNOT) note(taking, number, forced)
           continue
@@ -209,8 +225,7 @@ export function makeSuccessors(net: Net, next: Uint8Array): Successors {
         if (taking.step.when !== null) continue
         canGoOn = true
         for (let more = any; more !== CANNOT; more = canTake(taking, free, 0)) {
-          take(taking, more, free)
-          if (taking.step.from.length + taking.step.any.length === 0) break
+          move(taking, more, free, -1)
         }
       }
       if (forced !== null) {
@@ -236,8 +251,10 @@ export function makeSuccessors(net: Net, next: Uint8Array): Successors {
         fire(taking, any, bytes, base, emit)
       }
       if (number >= 0) {
-        for (let place = 0; place < net.places.length; place += 1) {
-          if (bytes[base + place] !== 0) sightings.hasStayed[place] = 1
+        for (const place of unseen) {
+          if (next[place] === 0) continue
+          sightings.hasStayed[place] = 1
+          unseen.delete(place)
         }
         for (const { place, taking } of timeouts) {
           if (bytes[base + place] !== 0 && canTake(taking, bytes, base) !== CANNOT) {
@@ -259,6 +276,10 @@ export function isAtEnd(net: Net, bytes: Uint8Array, base: number): boolean {
     isMarked = true
   }
   return isMarked
+}
+
+function copy(bytes: Uint8Array, base: number, to: Uint8Array): void {
+  for (let byte = 0; byte < to.length; byte += 1) to[byte] = bytes[base + byte] as number
 }
 
 function mayCome({ timers }: NetStep, bytes: Uint8Array, base: number): boolean {
