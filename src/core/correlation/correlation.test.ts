@@ -103,13 +103,13 @@ describe('an event', () => {
       { ...ask, action: 'update', rows: [live(A, B), live(B)] },
       { do: 'update', instance: B },
     ],
-    ['waits for one', { ...ask, action: 'update', rows: [NO_CORRELATION] }, { do: 'wait' }],
+    ['waits for one', { ...ask, action: 'update', rows: [NO_CORRELATION] }, { do: 'wait', for: 'instance' }],
     [
       'waits for one that has the other key too',
       { ...ask, action: 'update', rows: [live(A), live(B)] },
-      { do: 'wait' },
+      { do: 'wait', for: 'instance' },
     ],
-    ['waits behind others', { ...ask, action: 'update', rows: [live(A)], isBehind: true }, { do: 'wait' }],
+    ['waits behind others', { ...ask, action: 'update', rows: [live(A)], isBehind: true }, { do: 'wait', for: 'instance' }],
     [
       'chooses nobody among several',
       { ...ask, action: 'update', rows: [live(A, B)] },

@@ -78,7 +78,7 @@ export function nextBuffered({ buffered }: Correlation): readonly Buffered[] {
   return first === -1 ? buffered : buffered.slice(0, first + 1)
 }
 
-/** Those that `work` must let go first; null: it is not among them, and comes behind all. */
+/** Those that `work` must let go first; one that is not among them comes behind all. */
 export function aheadOf({ buffered }: Correlation, work: WorkId): readonly Buffered[] {
   const own = buffered.findIndex((one) => one.work === work)
   const before = own === -1 ? buffered : buffered.slice(0, own)
@@ -100,8 +100,8 @@ export type TriggerStep =
   /** One has the key, or had it. */
   | { readonly do: 'exists'; readonly instance: InstanceId }
   | { readonly do: 'update'; readonly instance: InstanceId }
-  /** Its instance is not there yet, or it is not its turn. */
-  | { readonly do: 'wait' }
+  /** Its instance is not there yet; or it is, and others that came before have their turn first. */
+  | { readonly do: 'wait'; readonly for: 'instance' | 'turn' }
   | { readonly do: 'several'; readonly count: number }
 
 /** What an event means, given who has its keys. An update is for the one instance that has all of them. */
@@ -110,8 +110,8 @@ export function decideTrigger({ action, unique, rows, isBehind }: TriggerQuestio
     const live = inAll(rows)
     if (live.length > 1) return { do: 'several', count: live.length }
     const [instance] = live
-    if (instance !== undefined) return isBehind ? { do: 'wait' } : { do: 'update', instance }
-    if (action === 'update') return { do: 'wait' }
+    if (instance !== undefined) return isBehind ? { do: 'wait', for: 'turn' } : { do: 'update', instance }
+    if (action === 'update') return { do: 'wait', for: 'instance' }
   }
   const known = unique === null ? null : holderOf(rows, unique)
   return known === null ? { do: 'create' } : { do: 'exists', instance: known }
