@@ -49,7 +49,15 @@ import { makeStrays } from './strays.ts'
 import { makeUpserts, releaseLocks } from './upserts/index.ts'
 import { makeWitness } from './witness.ts'
 import { makeWorkActions, type WorkActions } from './work-actions.ts'
-import { endSteps, makeInstances, makeSignals, makeSteps, makeWorkflowItems } from './workflows/index.ts'
+import {
+  endSteps,
+  makeInstances,
+  makeSignals,
+  makeSteps,
+  makeTriggerRates,
+  makeTriggers,
+  makeWorkflowItems,
+} from './workflows/index.ts'
 
 export interface EngineHealth {
   /** Takes events in. */
@@ -305,9 +313,20 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
   const workflowItems = makeWorkflowItems({
     steps,
     signals: makeSignals({ instances, settler: wakingSettler(), bury: runner.buryRoute }),
-    triggers: {
-      run: (item) => runner.bury(item, 'config', 'definition_missing', 'triggers are not run by this node'),
-    },
+    triggers: makeTriggers({
+      store,
+      log,
+      ids,
+      vars: config.vars,
+      time,
+      registry,
+      settler: wakingSettler(),
+      instances,
+      rates: makeTriggerRates({ time }),
+      plan,
+      settleBirths,
+      wake,
+    }),
   })
   const sweep = makeFailureSweep(
     {
@@ -419,7 +438,7 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
   /** What ran inside the process has nobody else to tell how it went. */
   function tellInside(item: Item, route: Route | null, decision: Decision): void {
     const type = route?.action.type
-    if (route === null || (type !== 'function' && type !== 'emit')) return
+    if (route === null || route.of?.kind === 'trigger' || (type !== 'function' && type !== 'emit')) return
     const isRun = decision.to === 'done' || decision.attempt !== null
     if (isRun)
       pace.told({ item, route, host: null, class: decision.note.class ?? 'done', retryAfterMs: null })

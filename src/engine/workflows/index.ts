@@ -1,5 +1,8 @@
 export { endSteps } from './ends.ts'
 export { type Instances, makeInstances } from './instances.ts'
 export { makeWorkflowItems, type WorkflowItems } from './items.ts'
+export { makeTriggerRates } from './rates.ts'
+export { replayedItem } from './replayed.ts'
 export { makeSignals } from './signals.ts'
 export { makeSteps, type Steps } from './steps.ts'
+export { makeTriggers } from './triggers.ts'
