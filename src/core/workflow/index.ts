@@ -1,7 +1,10 @@
 export { compileWorkflow } from './compile.ts'
 export { decodeHistory, decodeInstance, encodeHistory, encodeInstance } from './encode.ts'
-export { correlationKey, parseStepName, partName, type StepType, stepName } from './names.ts'
+export { planMigration } from './migrate.ts'
+export { correlationKey, lockConsumer, parseStepName, partName, type StepType, stepName } from './names.ts'
+export { diffData, type PastEntry, type PastInstance, rebuildInstance, type Until } from './rebuild.ts'
 export { instanceScope, stepScope } from './scope.ts'
+export { stepInstance } from './step.ts'
 export type {
   Assignment,
   InstanceEffect,
@@ -16,3 +19,4 @@ export type {
   Trigger,
   Workflow,
 } from './types.ts'
+export { type Explained, explainTransitions } from './why.ts'
