@@ -15,8 +15,10 @@ export function allowedActs(
   entry: LedgerEntry | null,
 ): readonly AllowedAct[] {
   const acts: AllowedAct[] = []
+  if (isOfInstance(work)) return acts
   // A word is about the effect that the item names; about another one it would be a conflict.
-  const isNamed = entry !== null && entry.key === work.key && work.kind !== 'intake'
+  const isNamed =
+    entry !== null && entry.key === work.key && work.kind !== 'intake' && work.kind !== 'trigger'
   const isInDoubt = isNamed && entry.state === 'unknown' && entry.work === work.id
   if (work.state === 'parked' && isNamed) {
     if (isInDoubt || entry.state === 'done' || goesOn(route)) acts.push('done')
@@ -28,6 +30,11 @@ export function allowedActs(
   if (work.state === 'parked' || work.state === 'ready') acts.push('retry')
   if (work.state === 'parked' || (work.state === 'ready' && !work.alone)) acts.push('cancel')
   return acts
+}
+
+/** An instance waits for it: a timer, an admission, the end of a child. */
+export function isOfInstance({ kind }: Pick<WorkRow, 'kind'>): boolean {
+  return kind === 'timer' || kind === 'admit' || kind === 'signal'
 }
 
 /** A function is parked over one of its effects, and goes on when that is settled. */

@@ -15,15 +15,16 @@ const NAMES_ITSELF: readonly WorkState[] = ['done', 'dead']
  * has done anything.
  */
 export async function findEarlierKey(
-  registry: Pick<Registry, 'pinned'>,
+  registry: Pick<Registry, 'routeOf'>,
   scope: Scope,
   before: readonly WorkRow[],
 ): Promise<string | null> {
-  for (const { tenant, kind, state, key, definition, element } of before.toSorted(byAge)) {
+  for (const work of before.toSorted(byAge)) {
+    const { kind, state, key, element } = work
     // What was skipped is another's effect, or none: the formula in force may see it otherwise. A batch's key is nobody's.
-    if (state === 'skipped' || kind === 'batch') continue
+    if (state === 'skipped' || kind !== 'route') continue
     if (NAMES_ITSELF.includes(state) && key !== null) return key
-    const route = await registry.pinned(tenant, definition)
+    const route = await registry.routeOf(work)
     try {
       if (route !== null) return route.keyOf(scope, element)
     } catch (error) {

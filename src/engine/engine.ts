@@ -408,7 +408,18 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
     config,
   )
   const { vars } = config
-  const replayer = makeReplayer({ store, log, registry, ids, vars, commits, failures, settleBirths, wake })
+  const replayer = makeReplayer({
+    store,
+    log,
+    registry,
+    ids,
+    vars,
+    commits,
+    failures,
+    instances: () => instances,
+    settleBirths,
+    wake,
+  })
   const bulk = makeBulkReplays(
     {
       store,
@@ -426,7 +437,7 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
     },
     config,
   )
-  const actions = makeWorkActions({ store, log, http, registry, commits, settler, time, wake }, config)
+  const actions = makeWorkActions({ store, log, http, registry, commits, settler, time, steps, wake }, config)
 
   /** The claim loop looks for what the lost answer may have put into our hands. */
   function suspect(): void {

@@ -17,7 +17,7 @@ import { compileRoute, type Route } from '../core/route/index.ts'
 import { compileSource, type Source } from '../core/source/index.ts'
 import { makeTrie, type Trie } from '../core/subject/index.ts'
 import type { WorkRow } from '../core/work/index.ts'
-import { compileWorkflow, parseStepName, type Workflow } from '../core/workflow/index.ts'
+import { compileWorkflow, lockConsumer, parseStepName, type Workflow } from '../core/workflow/index.ts'
 import type { Store } from '../ports/store.ts'
 
 interface Bundle {
@@ -25,6 +25,8 @@ interface Bundle {
   readonly routes: ReadonlyMap<string, Route>
   /** By consumer. */
   readonly workflows: ReadonlyMap<string, Workflow>
+  /** Whose items wait for a lock: several workflows may share one. */
+  readonly locks: ReadonlySet<string>
   candidates(subject: string): readonly Route[]
 }
 
@@ -79,6 +81,8 @@ function partOf(step: string): string {
 const PINNED_MAX = 10_000
 const SOURCE_PREFIX = 'source:'
 const WORKFLOW_PREFIX = 'workflow:'
+const LOCK_PREFIX = 'lock:'
+const ACTIVE = { status: 'active' } as const
 
 export function makeRegistry(deps: { readonly store: Store }): Registry {
   const bundles = new Map<string, Bundle>()
@@ -117,8 +121,9 @@ export function makeRegistry(deps: { readonly store: Store }): Registry {
     return workflow
   }
 
-  const find = (tenant: TenantId, consumer: string): Route | Source | Workflow | undefined => {
+  const find = (tenant: TenantId, consumer: string): Pick<Route, 'status'> | undefined => {
     const bundle = bundles.get(tenant)
+    if (consumer.startsWith(LOCK_PREFIX)) return bundle?.locks.has(consumer) === true ? ACTIVE : undefined
     if (consumer.startsWith(WORKFLOW_PREFIX)) return bundle?.workflows.get(consumer)
     if (!consumer.startsWith(SOURCE_PREFIX)) return bundle?.routes.get(consumer)
     return bundle?.sources.get(consumer.slice(SOURCE_PREFIX.length))
@@ -130,7 +135,7 @@ export function makeRegistry(deps: { readonly store: Store }): Registry {
       bundles.set(tenant, bundle)
       for (const route of bundle.routes.values()) remember(tenant, route)
       for (const workflow of bundle.workflows.values()) rememberWorkflow(tenant, workflow)
-      consumers = [...bundles].flatMap(([name, { routes, sources, workflows: nets }]) => {
+      consumers = [...bundles].flatMap(([name, { routes, sources, locks, workflows: nets }]) => {
         const tenant = name as TenantId
         // What is disabled keeps what is queued, as what is paused does; it differs in what arrives.
         return [
@@ -144,6 +149,7 @@ export function makeRegistry(deps: { readonly store: Store }): Registry {
             consumer: `${SOURCE_PREFIX}${document.name}`,
             paused: status !== 'active',
           })),
+          ...[...locks].map((consumer) => ({ tenant, consumer, paused: false })),
         ]
       })
       drained = consumers.filter(
@@ -229,7 +235,12 @@ function compileBundle(
   const entries = [...routes.values(), ...triggers].flatMap((route) =>
     route.document.on.map((pattern) => ({ pattern, value: route })),
   )
-  return { sources, routes, workflows, candidates: remembering(makeTrie(entries)) }
+  const locks = new Set(
+    [...workflows.values()].flatMap(({ document }) =>
+      document.lock === undefined ? [] : [lockConsumer(document)],
+    ),
+  )
+  return { sources, routes, workflows, locks, candidates: remembering(makeTrie(entries)) }
 }
 
 /** What is said of a workflow holds for what it listens to and for its steps. */

@@ -27,6 +27,7 @@ import { lineOf } from './lines.ts'
 import { ledgerGuard } from './outcome.ts'
 import type { Registry } from './registry.ts'
 import { addReplay, replayedWork } from './replay-work.ts'
+import { type Instances, replayedItem } from './workflows/index.ts'
 
 export interface DeadLetterActions {
   /** Somebody mended what was wrong: it may be replayed. */
@@ -78,6 +79,7 @@ export function makeReplayer(
     readonly vars: Vars
     readonly commits: Commits
     readonly failures: Pick<Failures, 'discard'>
+    instances(): Instances
     settleBirths(plan: EventPlan, outcome: { readonly ok: boolean }, result: CommitResult | null): void
     wake(): void
   },
@@ -134,6 +136,21 @@ export function makeReplayer(
     return replayedWork(deps, route, letter, event, died)
   }
 
+  const workOf = async (letter: DeadLetter, event: StoredEvent, died: WorkRow | null): Promise<NewWork> => {
+    if (isIntake(letter)) return intakeOf(letter, event, died)
+    return isOfRoute(letter) ? routeWork(letter, event, died) : replayedItem(deps, letter, event, died)
+  }
+
+  /** A step sees the data of its instance, and the event that began it: neither is the letter's to change. */
+  const refuseStep = async (letter: DeadLetter): Promise<void> => {
+    if (isOfRoute(letter)) return
+    const died = await store.forTenant(letter.tenant).work(letter.workId)
+    if (died?.kind === 'trigger') return
+    const why =
+      'edit the data of its instance instead, and replay the letter: the step sees what is there then'
+    throw new AppError('conflict', why)
+  }
+
   /** What its source was is known by the item that died, where it is gone. */
   const intakeOf = (letter: DeadLetter, event: StoredEvent, died: WorkRow | null): NewWork => {
     const source = registry.source(letter.tenant, event.source)
@@ -167,7 +184,7 @@ export function makeReplayer(
       store.forTenant(tenant).work(letter.workId),
       again ? repetitionOf(letter) : NO_REPETITION,
     ])
-    const made = (isIntake(letter) ? intakeOf : routeWork)(letter, event, died)
+    const made = await workOf(letter, event, died)
     const work = generation === null ? made : { ...made, generation }
     const row = stepped(letter, { type: 'replay', work: work.id, force })
     // Made now, so that nobody has to hold the event until it is told.
@@ -196,6 +213,7 @@ export function makeReplayer(
       const letter = await find(tenant, id)
       const original = await eventOf(letter)
       if (isIntake(letter)) await refuseMatched(letter)
+      else await refuseStep(letter)
       const text = stringifyJson(data)
       if (text.length > DATA_LENGTH_MAX)
         throw new AppError('body_too_large', `the limit is ${DATA_LENGTH_MAX} characters`)
@@ -244,6 +262,10 @@ export function mustSayWhy(again: boolean, { reason }: Decided): void {
 /** Its event could not be matched: no route has anything to do with it. */
 function isIntake({ consumer }: DeadLetter): boolean {
   return consumer.startsWith('source:')
+}
+
+function isOfRoute({ consumer }: DeadLetter): boolean {
+  return consumer.startsWith('route:')
 }
 
 function routeOf(letter: DeadLetter): string | null {

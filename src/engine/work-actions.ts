@@ -6,7 +6,7 @@
 import { isLockKey } from '../core/action/index.ts'
 import { AppError } from '../core/errors/index.ts'
 import type { StoredEvent } from '../core/event/index.ts'
-import { ExpressionError } from '../core/expression/index.ts'
+import { ExpressionError, type Scope } from '../core/expression/index.ts'
 import type { TenantId, WorkId } from '../core/ids/index.ts'
 import { JsonError } from '../core/json/index.ts'
 import { decideEffect, type LedgerEntry } from '../core/ledger/index.ts'
@@ -21,7 +21,7 @@ import {
   type WorkState,
 } from '../core/work/index.ts'
 import type { Guard } from '../ports/store.ts'
-import { type AllowedAct, allowedActs, goesOn } from './allowed.ts'
+import { type AllowedAct, allowedActs, goesOn, isOfInstance } from './allowed.ts'
 import type { Commits } from './commits.ts'
 import { type Decided, decidedText } from './decided.ts'
 import type { EngineConfig, EngineDeps } from './deps.ts'
@@ -34,6 +34,7 @@ import { scrubOrNull } from './sensitive.ts'
 import type { Decision, Settler } from './settle.ts'
 import type { StoreTime } from './store-time.ts'
 import { freeLocks } from './upserts/index.ts'
+import type { Steps } from './workflows/index.ts'
 
 export interface WorkActions {
   /** A person says what became of a parked item's effect, or of one that was cancelled in doubt. */
@@ -64,6 +65,7 @@ export function makeWorkActions(
     readonly commits: Commits
     readonly settler: Settler
     readonly time: StoreTime
+    readonly steps: Pick<Steps, 'scopeOf'>
     wake(): void
   },
   config: Pick<EngineConfig, 'vars' | 'responseBytesMax'>,
@@ -76,7 +78,7 @@ export function makeWorkActions(
     if (work === null) throw new AppError('not_found', `no work item ${id}`)
     const event = await reads.event(work.eventId)
     if (event === null) throw new AppError('not_found', `event ${work.eventId} is gone`)
-    const route = work.kind === 'intake' ? null : await registry.pinned(tenant, work.definition)
+    const route = await registry.routeOf(work)
     return { work, event, route }
   }
 
@@ -86,6 +88,19 @@ export function makeWorkActions(
     const letter = letterId === null ? null : await reads.deadLetter(letterId)
     const key = work.key ?? letter?.key ?? (route === null ? null : keyOf(route, work, event, config.vars))
     return key === null ? null : reads.ledger(key)
+  }
+
+  /** What a step sees is told by its instance. */
+  const stepScope = async (work: WorkRow, event: StoredEvent): Promise<Scope> => {
+    try {
+      const scope = await deps.steps.scopeOf(work, event)
+      if (scope !== null) return scope
+    } catch (error) {
+      if (error instanceof JsonError || error instanceof ExpressionError)
+        throw new AppError('conflict', error.message)
+      throw error
+    }
+    throw new AppError('conflict', 'its instance went on without it')
   }
 
   const settle = async (
@@ -113,7 +128,7 @@ export function makeWorkActions(
 
   return {
     async allowed(work, entry) {
-      const route = work.kind === 'intake' ? null : await registry.pinned(work.tenant, work.definition)
+      const route = await registry.routeOf(work)
       return allowedActs(work, route, entry)
     },
 
@@ -193,7 +208,8 @@ export function makeWorkActions(
         const seconds = Math.ceil(step.delayMs / 1_000)
         throw new AppError('conflict', `the call may still be on its way; ask again in ${seconds} s`)
       }
-      const scope = readableScope(route, work, event, config.vars)
+      const scope =
+        work.kind === 'step' ? await stepScope(work, event) : readableScope(route, work, event, config.vars)
       const answer = await askProbe(
         action.probe,
         { ...scope, key: entry.key },
@@ -220,6 +236,7 @@ export function makeWorkActions(
       const found = await find(tenant, id)
       const { work } = found
       mustBe(work, ['ready', 'parked'])
+      mustStand(work)
       // Nothing to do, and nothing to forget: what a crash left is due at once, and stays alone.
       if (work.state === 'ready' && (work.alone || work.dueAt <= time.now())) return
       await settle(
@@ -242,6 +259,7 @@ export function makeWorkActions(
       const found = await find(tenant, id)
       const { work } = found
       mustBe(work, ['ready', 'waiting', 'parked'])
+      mustStand(work)
       if (work.state === 'ready' && work.alone)
         throw new AppError(
           'conflict',
@@ -280,9 +298,17 @@ interface Found {
 }
 
 /** Intake does nothing outside: there is nothing to say or to ask about it. */
-function mustDo({ kind }: WorkRow): void {
-  if (kind !== 'intake') return
+function mustDo(work: WorkRow): void {
+  mustStand(work)
+  if (work.kind !== 'intake' && work.kind !== 'trigger') return
   const why = 'it only matches its event and calls nobody; retry or cancel it, or replay its dead letter'
+  throw new AppError('conflict', why)
+}
+
+/** What an instance waits for is the instance's affair: without it, it would wait for ever. */
+function mustStand(work: WorkRow): void {
+  if (!isOfInstance(work)) return
+  const why = `its instance waits for it; fire, move or cancel ${work.instance ?? 'that'} instead`
   throw new AppError('conflict', why)
 }
 
@@ -317,6 +343,8 @@ function readableScope(route: Route, work: WorkRow, event: StoredEvent, vars: Va
 
 /** null where the formula gives none: such an item never called anybody. */
 function keyOf(route: Route, work: WorkRow, event: StoredEvent, vars: Vars): string | null {
+  // The key of a step is on its row from its first run on.
+  if (work.kind !== 'route' && work.kind !== 'batch') return null
   try {
     return route.keyOf(scopeOf(route, work, event, vars), work.element)
   } catch (error) {

@@ -124,6 +124,8 @@ function compileStep(
     retry,
     maxWaitMs,
     deadLetter: document.deadLetter,
+    // A circuit pauses a consumer; a case whose step fails is stopped by itself, and the others are not its affair.
+    circuit: 'off',
     do: action,
   })
   return {

@@ -1,5 +1,7 @@
 // How the parts of a workflow and the items of an instance are called, in one place: work rows, routes and pages use these.
 
+import type { WorkflowDocument } from '../definition/index.ts'
+
 /** `fire/3/prioritise`, `undo/3/prioritise`, `enter/4/review`, `stay/2/review`, `child/3/order`; `lock`, `slot`, `ttl` stand alone. */
 export type StepType = 'fire' | 'undo' | 'enter' | 'stay' | 'child'
 
@@ -25,4 +27,9 @@ export function partName(type: 'fire' | 'undo' | 'enter', name: string): string 
 /** The key of the index by which an event finds its instance. Names of workflows and keys hold no slash. */
 export function correlationKey(workflow: string, name: string, value: string): string {
   return `${workflow}/${name}/${value}`
+}
+
+/** Whose items wait for the lock: workflows whose locks have one name share them, and a lane is of one consumer. */
+export function lockConsumer({ lock, name }: Pick<WorkflowDocument, 'lock' | 'name'>): string {
+  return `lock:${lock?.name ?? name}`
 }

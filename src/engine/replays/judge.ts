@@ -119,7 +119,7 @@ async function diffSince(
 ): Promise<readonly Difference[]> {
   const diff: Difference[] = []
   if (before.definition !== route.hash) {
-    const earlier = await registry.pinned(event.tenant, before.definition)
+    const earlier = await registry.routeOf(before)
     diff.push(...diffDefinitions(earlier?.document ?? null, route))
   }
   if (before.eventId !== event.id)

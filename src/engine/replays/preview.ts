@@ -5,6 +5,7 @@ import type { StoredEvent } from '../../core/event/index.ts'
 import type { DeadLetterId, TenantId } from '../../core/ids/index.ts'
 import { JsonError, parseJson } from '../../core/json/index.ts'
 import { parsePayload } from '../../core/sensitive/index.ts'
+import type { WorkRow } from '../../core/work/index.ts'
 import type { TenantReads } from '../../ports/store.ts'
 import { receiverOf } from '../intake-work.ts'
 import { matchEvent } from '../matching.ts'
@@ -93,9 +94,25 @@ async function look(
   const [event, work] = await Promise.all([reads.event(letter.eventId), reads.work(letter.workId)])
   if (event === null) return judgedToFail('its event is gone')
   if (letter.consumer.startsWith('source:')) return lookAtIntake(deps, event)
+  if (!letter.consumer.startsWith('route:')) return lookAtItem(deps, letter, work)
   const route = deps.registry.route(tenant, letter.consumer)
   if (route === null) return judgedToFail(`${letter.consumer} is not defined any more`)
   return judgeRun(deps, route, event, { key: letter.key, before: work === null ? [] : [work], again })
+}
+
+/** A letter of a workflow goes on where its instance stands: what that does is the step's to say. */
+async function lookAtItem(deps: PreviewDeps, letter: DeadLetter, work: WorkRow | null): Promise<Judged> {
+  if (work === null) return judgedToFail('its work item is gone')
+  const { tenant, kind, instance: id } = work
+  const instance = id === null ? null : await deps.store.forTenant(tenant).instance(id)
+  if (kind !== 'trigger' && instance?.state !== 'active') return judgedToFail('its instance has ended')
+  const entry = letter.key === null ? null : await deps.store.forTenant(tenant).ledger(letter.key)
+  if (entry?.state === 'reserved' || entry?.state === 'unknown')
+    return { verdict: 'would-wait', reason: `the outcome of ${entry.key} is ${entry.state}`, call: null }
+  const where = id === null ? letter.consumer : `${id} at ${letter.step}`
+  const isDone = entry?.state === 'done'
+  const reason = `goes on with ${where}${isDone ? ', with the effect that is there already' : ''}`
+  return { verdict: isDone ? 'would-skip' : 'would-call', reason, call: null }
 }
 
 /** A letter of intake: its event is matched, and what its routes would do is theirs to say. */

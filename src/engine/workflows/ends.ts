@@ -17,6 +17,7 @@ import type { Seal } from '../../ports/seal.ts'
 import type { Store } from '../../ports/store.ts'
 import type { Commits } from '../commits.ts'
 import type { Decision, Held } from '../decision.ts'
+import { storableError } from '../letters.ts'
 import { openResult } from '../sensitive.ts'
 import type { Settlement, Settler } from '../settle.ts'
 import { firingOf, stepText } from './firings.ts'
@@ -66,7 +67,10 @@ export function endSteps(settler: Settler, deps: Deps): Settler {
       case 'dead':
         return failed(about, decision)
       case 'parked': {
-        const error = decision.note.lastError ?? 'nobody knows whether it took effect'
+        const error = storableError(
+          held.event,
+          decision.note.lastError ?? 'nobody knows whether it took effect',
+        )
         return step(about, decision, { type: 'parked', firing: firing.number, error, work: held.work.id })
       }
       case 'again': {
@@ -116,7 +120,7 @@ export function endSteps(settler: Settler, deps: Deps): Settler {
       firing: firing.number,
       class: decision.class,
       reason: decision.reason,
-      error: decision.error,
+      error: storableError(held.event, decision.error),
       work: held.work.id,
     })
     const named = { ...decision, step: stepText(loaded.instance, firing) }

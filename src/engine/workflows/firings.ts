@@ -3,10 +3,10 @@
 import type { Firing, Instance } from '../../core/instance/index.ts'
 import { parseStepName } from '../../core/workflow/index.ts'
 
-/** null: it is gone, or the instance has ended. */
+/** null: it is gone. Of an instance that was cancelled there may still be some that end late. */
 export function firingOf(instance: Instance, step: string | null): Firing | null {
   const named = step === null ? null : parseStepName(step)
-  if (named === null || instance.state !== 'active') return null
+  if (named === null) return null
   const firing = instance.firings.find(({ number }) => number === named.number)
   if (firing === undefined) return null
   // A signal is about the firing that waits, whatever its child is called.

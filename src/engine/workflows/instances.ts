@@ -113,7 +113,7 @@ export function makeInstances(deps: InstanceDeps): Instances {
     const env = envOf(origin)
     const effects = await planEffects(
       deps,
-      { tenant, origin, workflow, env, own: beside.own ?? null, rows: beside.rows ?? [] },
+      { tenant, origin, workflow, env, before, own: beside.own ?? null, rows: beside.rows ?? [] },
       stepped,
     )
     return {

@@ -3,7 +3,7 @@
 // Invariants: FI2 all of it is in the commit of the change. FI5 a firing that was interrupted is called off in that very commit,
 // where nothing of its item is in doubt or under way; otherwise the item's own end tells.
 
-import { hashText, type WorkflowDocument } from '../../core/definition/index.ts'
+import { hashText } from '../../core/definition/index.ts'
 import type { FailureClass } from '../../core/failure/index.ts'
 import type { TenantId, WorkId } from '../../core/ids/index.ts'
 import type { Instance } from '../../core/instance/index.ts'
@@ -13,6 +13,7 @@ import { DAY } from '../../core/time/index.ts'
 import { EMPTY_NOTE, isUntried, type NewWork, type WorkRow } from '../../core/work/index.ts'
 import {
   type InstanceEffect,
+  lockConsumer,
   parseStepName,
   type StepEnv,
   stepInstance,
@@ -36,6 +37,8 @@ export interface Change {
   readonly origin: Origin
   readonly workflow: Workflow
   readonly env: StepEnv
+  /** As it was before; null: it is new. */
+  readonly before: Instance | null
   /** The item that ends in the same commit. */
   readonly own: WorkId | null
   /** Rows of keys by which it was decided. */
@@ -43,7 +46,7 @@ export interface Change {
 }
 
 /** Timers, admissions and signals end by what happens, not by a time of their own. */
-const FOREVER_MS = 3_650 * DAY
+export const FOREVER_MS = 3_650 * DAY
 
 type Effect<Type extends InstanceEffect['type']> = Extract<InstanceEffect, { readonly type: Type }>
 
@@ -53,7 +56,7 @@ export async function planEffects(
   change: Change,
   first: SteppedOk,
 ): Promise<Pick<InstancePlan, 'guards' | 'writes' | 'plans'> & { readonly stepped: SteppedOk }> {
-  const { tenant, workflow, own } = change
+  const { tenant, own } = change
   const off = await callOff(deps, change, first)
   const { stepped } = off
   const { instance } = stepped
@@ -79,8 +82,8 @@ export async function planEffects(
   const keys = await planKeys(deps, change, stepped)
   guards.push(...keys.guards)
   writes.push(...keys.writes)
-  for (const effect of ofType(stepped.effects, 'escalate'))
-    writes.push(raise(deps, workflow, instance, effect, own))
+  for (const effect of [...ofType(stepped.effects, 'escalate'), ...endedBadly(change, instance)])
+    writes.push(raise(deps, change, instance, effect))
   for (const effect of ofType(stepped.effects, 'tellParent'))
     writes.push(...(await tellParent(deps, tenant, effect)))
   try {
@@ -214,14 +217,25 @@ async function planKeys(
   return planned
 }
 
+/** A failure that the workflow handles has no dead letter: where it leads to the end, that end is what people are told of. */
+function endedBadly(
+  { before }: Change,
+  { state, failure }: Instance,
+): readonly Pick<Effect<'escalate'>, 'reason' | 'error'>[] {
+  if (state !== 'failed' || before?.state === 'failed') return []
+  const why = failure === null ? 'it came to a place of errors' : `${failure.name}: ${failure.error}`
+  return [{ reason: 'instance_failed', error: why }]
+}
+
 function raise(
   deps: InstanceDeps,
-  { document, consumer }: Workflow,
+  { workflow: { document, consumer }, origin, own }: Change,
   { id, failure }: Instance,
-  { reason, error }: Effect<'escalate'>,
-  own: WorkId | null,
+  { reason, error }: Pick<Effect<'escalate'>, 'reason' | 'error'>,
 ): Write {
   const { severity, runbook } = document.deadLetter
+  // What others say of a sensitive event may quote it.
+  const told = origin.event.sensitive.length === 0 ? error : 'the text is with the instance'
   return {
     w: 'escalation.raise',
     row: {
@@ -232,7 +246,7 @@ function raise(
       reason,
       severity,
       runbook,
-      lastError: `${id}: ${error}`,
+      lastError: `${id}: ${told}`,
       workId: own,
     },
   }
@@ -346,11 +360,6 @@ function newItem(
   }
 }
 
-/** Workflows whose locks have one name share them: a lane is of one consumer. */
-export function lockConsumer({ lock, name }: Pick<WorkflowDocument, 'lock' | 'name'>): string {
-  return `lock:${lock?.name ?? name}`
-}
-
 /** What follows from one input after another, as one change. */
 export function mergeStepped(first: SteppedOk, second: SteppedOk): SteppedOk {
   return {
@@ -360,3 +369,5 @@ export function mergeStepped(first: SteppedOk, second: SteppedOk): SteppedOk {
     effects: [...first.effects, ...second.effects],
   }
 }
+
+export { lockConsumer }
