@@ -32,13 +32,12 @@ CREATE TABLE {s}.instance (
   PRIMARY KEY (tenant, id)
 );
 CREATE INDEX instance_state ON {s}.instance (tenant, workflow, state, id);
-CREATE INDEX instance_active ON {s}.instance (tenant, workflow, definition, version, marking, id)
+CREATE INDEX instance_active ON {s}.instance (tenant, workflow, definition, marking, id)
   WHERE state = 'active';
 CREATE INDEX instance_event ON {s}.instance (event_id) WHERE state = 'active';
 CREATE INDEX instance_attention ON {s}.instance (tenant, workflow, id)
   WHERE state = 'active' AND attention IS NOT NULL;
 CREATE INDEX instance_parent ON {s}.instance (tenant, parent, id) WHERE parent IS NOT NULL;
-CREATE INDEX instance_over ON {s}.instance (tenant, ended_at, id) WHERE state <> 'active';
 
 CREATE TABLE {s}.history (
   tenant text COLLATE "C" NOT NULL,

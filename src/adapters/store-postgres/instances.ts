@@ -1,10 +1,10 @@
 // Lists and counts of instances, put together from ranges of two indexes: (workflow, state), and for active ones (workflow,
-// definition, version, marking). A range is read by id from its newest end, as far as the page needs; how many instances there are
+// definition, marking). A range is read by id from its newest end, as far as the page needs; how many instances there are
 // does not matter, only how many ranges, which are few: workflows, definitions and markings that are in use.
 
 import type { TenantId } from '../../core/ids/index.ts'
 import type { InstanceRow, Marking } from '../../core/instance/index.ts'
-import { hasToken, INSTANCE_STATES, markingText, parseMarking } from '../../core/instance/index.ts'
+import { hasToken, INSTANCE_STATES, markingText, parseMarking, sumGroups } from '../../core/instance/index.ts'
 import { FINAL_WORK } from '../../core/retention/index.ts'
 import type { Page, TenantReads } from '../../ports/store.ts'
 import { MARKINGS_MAX, OVERVIEW_COUNT_MAX } from '../../ports/store.ts'
@@ -20,7 +20,6 @@ type InstanceCounts = Awaited<ReturnType<TenantReads['instanceCounts']>>
 interface Group {
   readonly workflow: string
   readonly definition: string
-  readonly version: string
   readonly marking: Marking
 }
 
@@ -40,7 +39,7 @@ function distinctActive(schema: string, columns: readonly string[], where: strin
   )
 }
 
-const RANGE = ['workflow', 'definition', 'version', 'marking'] as const
+const RANGE = ['workflow', 'definition', 'marking'] as const
 
 export async function listInstances(
   query: Query,
@@ -165,72 +164,22 @@ export async function countInstances(
   workflow: string,
 ): Promise<InstanceCounts> {
   const values = [tenant, workflow].map(escapeText)
-  const ofWorkflow = 't.workflow = $2::text'
-  const ofDefinition = 't.definition = d.definition AND t.version = d.version'
-  const definitions = distinctActive(schema, ['definition', 'version'], ofWorkflow)
-  const markings = distinctActive(schema, ['marking'], `${ofWorkflow} AND ${ofDefinition}`)
-  const [byDefinition, byMarking, [withAttention]] = await Promise.all([
+  const ofGroup = 't.definition = g.definition AND t.marking = g.marking'
+  const groups = distinctActive(schema, RANGE.slice(1), 't.workflow = $2::text')
+  const [found, [withAttention]] = await Promise.all([
     query(
       prepare(
-        `SELECT d.definition, d.version, c.count FROM (${definitions}) AS d ` +
-          `CROSS JOIN LATERAL (${countActive(schema, ofDefinition)}) AS c`,
-        values,
-      ),
-    ),
-    query(
-      prepare(
-        `SELECT m.marking, c.count FROM (${definitions}) AS d CROSS JOIN LATERAL (${markings} ` +
-          `LIMIT ${MARKINGS_MAX}) AS m CROSS JOIN LATERAL (` +
-          `${countActive(schema, `${ofDefinition} AND t.marking = m.marking`)}) AS c ORDER BY m.marking`,
+        'SELECT g.definition, g.marking, l.version, l.id AS "lastId", c.count ' +
+          `FROM (${groups} LIMIT ${MARKINGS_MAX}) AS g CROSS JOIN LATERAL (` +
+          `SELECT t.version, t.id FROM ${schema}.instance AS t WHERE t.tenant = $1::text AND t.workflow = $2::text ` +
+          `AND t.state = 'active' AND ${ofGroup} ORDER BY t.id DESC LIMIT 1) AS l ` +
+          `CROSS JOIN LATERAL (${countActive(schema, ofGroup)}) AS c ORDER BY g.definition, g.marking`,
         values,
       ),
     ),
     query(prepare(countActive(schema, 't.attention IS NOT NULL'), values)),
   ])
-  const latest = await findVersions(query, schema, values, byDefinition)
-  return {
-    markings: addUp(byMarking, 'marking')
-      .slice(0, MARKINGS_MAX)
-      .map(([text, count]) => ({ marking: parseMarking(text), count })),
-    definitions: addUp(byDefinition, 'definition').map(([definition, count]) => ({
-      definition,
-      version: latest.get(definition) as string,
-      count,
-    })),
-    attention: withAttention.count,
-  }
-}
-
-/** In the order of the rows. */
-function addUp(
-  rows: readonly Record<string, unknown>[],
-  by: string,
-): readonly (readonly [name: string, count: number])[] {
-  const counts = new Map<string, number>()
-  for (const row of rows) {
-    const name = row[by] as string
-    counts.set(name, Math.min((counts.get(name) ?? 0) + (row.count as number), OVERVIEW_COUNT_MAX))
-  }
-  return [...counts]
-}
-
-/** What each definition calls itself: one name as a rule; where there are several, the one of the youngest instance. */
-async function findVersions(
-  query: Query,
-  schema: string,
-  values: readonly string[],
-  found: readonly { readonly definition: string; readonly version: string }[],
-): Promise<ReadonlyMap<string, string>> {
-  const versions = new Map(found.map(({ definition, version }) => [definition, version]))
-  if (versions.size === found.length) return versions
-  const rows = await query(
-    prepare(
-      `SELECT DISTINCT ON (t.definition) t.definition, t.version FROM ${schema}.instance AS t ` +
-        "WHERE t.tenant = $1::text AND t.workflow = $2::text AND t.state = 'active' ORDER BY t.definition, t.id DESC",
-      [...values],
-    ),
-  )
-  return new Map([...versions, ...rows.map((row) => [row.definition, row.version] as const)])
+  return { ...sumGroups(found), attention: withAttention.count }
 }
 
 const FINAL = FINAL_WORK.map((state) => `'${state}'`).join(', ')

@@ -10,17 +10,14 @@ import { type Pool, prepare } from './connection.ts'
 import { classifyError, toStoreError } from './errors.ts'
 import { escapeText, makeArray } from './parameters.ts'
 import { pruneEvents } from './prune-events.ts'
+import { pruneInstances, type Walking } from './prune-instances.ts'
 
 type Gone = { -readonly [Name in keyof Omit<Pruned, 'next'>]: number }
 
-interface Walking {
-  readonly pool: Pool
-  readonly schema: string
-  readonly request: PruneRequest
-  readonly now: Instant
-}
-
 const TRIES = 3
+
+/** Walked behind events and ledger, in this order. */
+const OTHERS = ['lanes', 'escalations', 'instances', 'orphans'] as const
 
 /** Deleting twice is deleting once, so a lost answer is asked for again. */
 export async function pruneRows(pool: Pool, schema: string, request: PruneRequest): Promise<Pruned> {
@@ -61,11 +58,16 @@ async function walk(walking: Walking): Promise<Pruned> {
     left -= entries.seen
     if (entries.last !== null) return { ...gone, next: `ledger ${entries.last}` }
   }
-  const start = Math.max(0, IDLE_KINDS.indexOf(name as IdleKind))
-  for (const kind of IDLE_KINDS.slice(start)) {
+  for (const kind of OTHERS.slice(Math.max(0, OTHERS.indexOf(name as (typeof OTHERS)[number])))) {
+    if (kind === 'instances') {
+      const { last, seen, ...counts } = await pruneInstances(walking, name === kind ? place : '', left)
+      Object.assign(gone, counts)
+      left -= seen
+      if (last !== null) return { ...gone, next: `instances ${last}` }
+      continue
+    }
     const idle = await pruneIdle(walking, kind, left)
     gone[kind] = idle.gone
-    gone.history += idle.history
     left -= idle.gone
     if (idle.isMore) return { ...gone, next: `${kind} ` }
   }
@@ -142,61 +144,31 @@ async function deleteEntries(pool: Pool, schema: string, old: readonly OldEntry[
   return rows[0].count
 }
 
-const IDLE_KINDS = ['lanes', 'escalations', 'instances', 'orphans'] as const
-type IdleKind = (typeof IDLE_KINDS)[number]
+const IDLE = {
+  lanes: { table: 'lane', key: 'hash', where: 't.places = 0 AND t.waiting = 0', order: 't.consumer, t.key' },
+  escalations: { table: 'escalation', key: 'id', where: "t.state = 'acknowledged'", order: 't.id' },
+  orphans: { table: 'orphan', key: 'id', where: "t.state IN ('correlated', 'discarded')", order: 't.id' },
+} as const
 
-interface Idle {
-  readonly table: string
-  readonly key: string
-  /** Since when nobody needs it. */
-  readonly since: string
-  readonly where: string
-  readonly order: string
-}
-
-const IDLE: Readonly<Record<IdleKind, Idle>> = {
-  lanes: {
-    ...{ table: 'lane', key: 'hash', since: 'updated_at', order: 't.consumer, t.key' },
-    where: 't.places = 0 AND t.waiting = 0',
-  },
-  escalations: {
-    ...{ table: 'escalation', key: 'id', since: 'updated_at', order: 't.id' },
-    where: "t.state = 'acknowledged'",
-  },
-  instances: {
-    ...{ table: 'instance', key: 'id', since: 'ended_at', order: 't.id' },
-    where: "t.state <> 'active'",
-  },
-  orphans: {
-    ...{ table: 'orphan', key: 'id', since: 'updated_at', order: 't.id' },
-    where: "t.state IN ('correlated', 'discarded')",
-  },
-}
-
-/** What nobody has touched for as long as any event is kept, by age: all of it goes, instances with their history. */
+/** What nobody has touched for as long as any event is kept, by age: all of it goes. */
 async function pruneIdle(
   { pool, schema, request, now }: Walking,
-  kind: IdleKind,
+  kind: keyof typeof IDLE,
   max: number,
-): Promise<{ readonly gone: number; readonly history: number; readonly isMore: boolean }> {
-  const { table, key, since, where, order } = IDLE[kind]
-  const idle = `FROM ${schema}.${table} AS t WHERE t.tenant = $1::text AND ${where} AND t.${since} <= $2::int8`
+): Promise<{ readonly gone: number; readonly isMore: boolean }> {
+  const { table, key, where, order } = IDLE[kind]
+  const idle = `FROM ${schema}.${table} AS t WHERE t.tenant = $1::text AND ${where} AND t.updated_at <= $2::int8`
   const values = [escapeText(request.tenant), now - longestKeepMs(request)]
-  const history =
-    `, history AS (DELETE FROM ${schema}.history AS h USING going AS g ` +
-    'WHERE h.tenant = g.tenant AND h.instance = g.id RETURNING 1)'
-  const { rows } = await pool.query(
+  const { rowCount } = await pool.query(
     prepare(
-      `WITH going AS MATERIALIZED (SELECT t.tenant, t.${key} ${idle} ORDER BY t.${since}, ${order} ` +
-        `LIMIT $3::int8 FOR UPDATE SKIP LOCKED), gone AS (DELETE FROM ${schema}.${table} AS d USING going AS g ` +
-        `WHERE d.tenant = g.tenant AND d.${key} = g.${key} RETURNING 1)${kind === 'instances' ? history : ''} ` +
-        'SELECT (SELECT count(*) FROM gone) AS gone, ' +
-        `${kind === 'instances' ? '(SELECT count(*) FROM history)' : '0::int8'} AS history`,
+      `WITH going AS MATERIALIZED (SELECT t.tenant, t.${key} ${idle} ORDER BY t.updated_at, ${order} ` +
+        `LIMIT $3::int8 FOR UPDATE SKIP LOCKED) DELETE FROM ${schema}.${table} AS d USING going AS g ` +
+        `WHERE d.tenant = g.tenant AND d.${key} = g.${key}`,
       [...values, max],
     ),
   )
-  const [counts] = rows
-  if (counts.gone < max) return { ...counts, isMore: false }
-  const more = await pool.query(prepare(`SELECT EXISTS (SELECT ${idle}) AS "isMore"`, values))
-  return { ...counts, isMore: more.rows[0].isMore }
+  const gone = rowCount ?? 0
+  if (gone < max) return { gone, isMore: false }
+  const { rows } = await pool.query(prepare(`SELECT EXISTS (SELECT ${idle}) AS "isMore"`, values))
+  return { gone, isMore: rows[0].isMore }
 }

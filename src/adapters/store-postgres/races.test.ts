@@ -1,11 +1,13 @@
-// Several nodes on one database at once, about what they share: places in a lane, the limit of a consumer, an escalation.
+// Several nodes on one database at once, about what they share: places in a lane, the limit of a consumer, an escalation,
+// an instance and its keys.
 
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { type PostgresServer, startPostgres, type TestDatabase } from '../../../test/support/postgres.ts'
 import type { NewEscalation } from '../../core/escalation/index.ts'
 import type { NewEvent } from '../../core/event/index.ts'
-import type { Incarnation, NodeId, TenantId, WorkId } from '../../core/ids/index.ts'
+import type { EventId, Incarnation, InstanceId, NodeId, TenantId, WorkId } from '../../core/ids/index.ts'
 import { makeIds } from '../../core/ids/index.ts'
+import type { NewInstance } from '../../core/instance/index.ts'
 import { DAY } from '../../core/time/index.ts'
 import { EMPTY_NOTE, type Lane, type WorkRow } from '../../core/work/index.ts'
 import type { Guard, Store, Write } from '../../ports/store.ts'
@@ -296,4 +298,123 @@ test('[ST100] [ST131] lanes that retention takes while others come into them and
   expect(gone).toBeGreaterThanOrEqual(4)
   const { work, lanes } = await dump(first)
   expect([work.filter(({ state }) => state !== 'done'), lanes]).toEqual([[], []])
+})
+
+const instanceOf = (id: InstanceId, revision: number, eventId: EventId): NewInstance => ({
+  ...{ id, workflow: 'order', definition: 'd', version: '1', state: 'active', attention: null, revision },
+  ...{ marking: { open: 1 }, eventId, correlationId: 'c', parent: null, body: '{}' },
+})
+
+const changeTo = (row: NewInstance): readonly Write[] => [
+  { w: 'instance.put', row },
+  {
+    w: 'history.append',
+    rows: [{ instance: row.id, sequence: row.revision, type: 'updated', body: '{}' }],
+  },
+]
+
+test('[ST135] [ST140] nodes that create and change the instance of one key at once: one is made, and no change is lost', async () => {
+  const three = await openNodes(3)
+  const keys = times(4, (index) => `order/number/${index}`)
+  let refused = 0
+  /** Looks who has the key, then makes one or changes it, until nobody was quicker. */
+  const bring = async ({ store }: Node, key: string): Promise<void> => {
+    const reads = store.forTenant(TENANT)
+    for (;;) {
+      const row = await reads.correlation(key)
+      const found = row === null ? null : await reads.instance(row.body as InstanceId)
+      const id = found?.id ?? ids.instance()
+      const revision = (found?.revision ?? 0) + 1
+      const event = makeEvent()
+      const guards: Guard[] = [
+        { g: 'version', of: 'correlation', key, version: row?.version ?? 0 },
+        { g: 'version', of: 'instance', key: id, version: revision - 1 },
+      ]
+      const isDone = await commit(
+        store,
+        [
+          { w: 'event.append', event, dedupForMs: 0 },
+          ...changeTo(instanceOf(id, revision, found?.eventId ?? event.id)),
+          ...(found === null ? [{ w: 'correlation.put', key, version: 1, body: id } as const] : []),
+        ],
+        guards,
+      )
+      if (isDone) return
+      refused += 1
+    }
+  }
+  await Promise.all(
+    three.map(async (node) => {
+      for (let round = 0; round < 5; round += 1) await Promise.all(keys.map((key) => bring(node, key)))
+    }),
+  )
+  const { instances, history, correlations, events } = await dump(three[0])
+  expect(refused).toBeGreaterThan(0)
+  expect(correlations.map(({ key }) => key)).toEqual(keys)
+  expect(new Set(correlations.map(({ body }) => body))).toEqual(new Set(instances.map(({ id }) => id)))
+  expect(instances.map(({ revision }) => revision)).toEqual([15, 15, 15, 15])
+  expect(history).toHaveLength(60)
+  expect(events).toHaveLength(60)
+})
+
+test('[ST140] keys that nodes put and free in turns, several in one commit: nobody has half of them', async () => {
+  const three = await openNodes(3)
+  const keys = times(3, (index) => `order/part/${index}`)
+  const turn = async ({ store }: Node, order: readonly string[], body: string) => {
+    const guards = order.map((key) => ({ g: 'version', of: 'correlation', key, version: 0 }) as const)
+    const puts = order.map((key) => ({ w: 'correlation.put', key, version: 1, body }) as const)
+    if (!(await commit(store, puts, guards))) return false
+    const held = await Promise.all(keys.map((key) => store.forTenant(TENANT).correlation(key)))
+    expect(held.map((row) => row?.body)).toEqual([body, body, body])
+    return commit(
+      store,
+      keys.map((key) => ({ w: 'correlation.delete', key })),
+    )
+  }
+  let had = 0
+  await Promise.all(
+    three.map(async (node, index) => {
+      for (let round = 0; round < 20; round += 1) {
+        const order = index === 1 ? keys.toReversed() : keys
+        if (await turn(node, order, `${index} ${round}`)) had += 1
+      }
+    }),
+  )
+  expect(had).toBeGreaterThan(0)
+  expect((await dump(three[0])).correlations).toEqual([])
+})
+
+test('[ST146] an event whose work makes an instance while retention walks stays until the instance has ended', async () => {
+  const [first, second, third] = await openNodes(3)
+  const request = { tenant: TENANT, keepMs: {}, otherwiseMs: 0, after: null, scanMax: 100 }
+  let isOver = false
+  const prune = async () => {
+    while (!isOver) await third!.store.prune(request)
+  }
+  const begin = async (node: Node) => {
+    for (let round = 0; round < 10; round += 1) {
+      await Promise.all(times(4, () => add(node)))
+      for (const { work, event } of (await claim(node, 10)).items) {
+        const guard: Guard = { g: 'lease', work: work.id, owner: node.owner, epoch: work.epoch }
+        const row = instanceOf(ids.instance(), 1, event.id)
+        expect(await commit(node.store, [settle(work.id), ...changeTo(row)], [guard])).toBe(true)
+      }
+    }
+  }
+  const pruning = prune()
+  await Promise.all([begin(first), begin(second)])
+  isOver = true
+  await pruning
+  const { instances, events } = await dump(first)
+  const there = new Set(events.map(({ id }) => id))
+  expect(instances.length).toBeGreaterThan(0)
+  expect(instances.filter(({ eventId }) => !there.has(eventId))).toEqual([])
+  for (const { tenant: _, createdAt, updatedAt, endedAt, ...row } of instances) {
+    await commit(first.store, [{ w: 'instance.put', row: { ...row, state: 'completed' } }])
+  }
+  const done = new Set(instances.map(({ eventId }) => eventId))
+  await third!.store.prune({ ...request, scanMax: 1_000 })
+  const left = await dump(first)
+  expect(left.events.filter(({ id }) => done.has(id))).toEqual([])
+  expect([left.instances, left.history]).toEqual([[], []])
 })
