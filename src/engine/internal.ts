@@ -5,7 +5,7 @@ import type { EmitAction, FunctionAction } from '../core/action/index.ts'
 import { messageOf } from '../core/errors/index.ts'
 import type { FailureClass } from '../core/failure/index.ts'
 import { failedFunction, findJsonFault, tellFailure } from '../core/function/index.ts'
-import { DEFAULT_TENANT, type Ids } from '../core/ids/index.ts'
+import { DEFAULT_TENANT, type Ids, type InstanceId } from '../core/ids/index.ts'
 import { type JsonValue, parseJson, stringifyJson } from '../core/json/index.ts'
 import { keyOfGeneration, type LedgerEntry } from '../core/ledger/index.ts'
 import { EMPTY_NOTE } from '../core/work/index.ts'
@@ -33,14 +33,20 @@ export interface InternalActions {
   parkDoubt(call: InternalCall, error: string): Promise<boolean>
   runFunction(call: InternalCall, action: FunctionAction): Promise<void>
   runEmit(call: InternalCall, action: EmitAction): Promise<void>
+  /** Done, with its ledger entry, unless the ledger knows the key. */
+  complete(call: InternalCall, result: string | null, startedAt: number, extra: Extra): Promise<Settlement>
+  /** After `complete`: what stood in the way ends the item too, or puts it back. */
+  settleKnown(call: InternalCall, settlement: Settlement): Promise<void>
 }
 
 /** What a completed action brings besides its ledger entry. */
-interface Extra {
+export interface Extra {
   readonly guards: readonly Guard[]
   readonly writes: readonly Write[]
   /** What it gave. */
   readonly said?: JsonValue
+  /** The instance that a step began and waits for. */
+  readonly waitsFor?: InstanceId
 }
 
 export interface InternalFailure {
@@ -109,6 +115,7 @@ export function makeInternalActions(
         ...extra.writes,
       ],
       ...(extra.said === undefined ? {} : { said: extra.said }),
+      ...(extra.waitsFor === undefined ? {} : { waitsFor: extra.waitsFor }),
       attempt: first
         ? null
         : {
@@ -331,7 +338,7 @@ export function makeInternalActions(
     await settleKnown(call, settlement)
   }
 
-  return { endKnown, parkDoubt: ends.parkDoubt, runFunction, runEmit }
+  return { endKnown, parkDoubt: ends.parkDoubt, runFunction, runEmit, complete, settleKnown }
 }
 
 /** The item is to make an effect once more that the ledger has. */

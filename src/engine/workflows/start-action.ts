@@ -1,0 +1,120 @@
+// `start` as an action of a route or a step: the instance is begun in the commit that ends the item. A step that waits for it ends
+// when it does; src/engine/workflows/ends.ts knows by `waitsFor`.
+
+import type { StartAction } from '../../core/action/index.ts'
+import { AppError } from '../../core/errors/index.ts'
+import type { Instance } from '../../core/instance/index.ts'
+import { stringifyJson } from '../../core/json/index.ts'
+import { parseStepName } from '../../core/workflow/index.ts'
+import type { CommitResult } from '../../ports/store.ts'
+import type { EventPlan } from '../event-plan.ts'
+import type { InternalActions, InternalFailure } from '../internal.ts'
+import type { Item } from '../item.ts'
+import type { InternalCall } from '../outcome.ts'
+import type { Settlement } from '../settle.ts'
+import type { Instances } from './instances.ts'
+import type { PlannedStart, Starter } from './start.ts'
+
+export type RunStart = (call: InternalCall, action: StartAction) => Promise<void>
+
+const RACES_MAX = 10
+
+export function makeStartAction(deps: {
+  readonly instances: Instances
+  readonly clock: { monotonic(): number }
+  starter(): Starter
+  readonly internal: Pick<InternalActions, 'complete' | 'settleKnown'>
+  settleBirths(plan: EventPlan, outcome: { readonly ok: boolean }, result: CommitResult | null): void
+  fail(call: InternalCall, failure: InternalFailure): Promise<void>
+}): RunStart {
+  const refuse = (call: InternalCall, failureClass: 'config' | 'validation', error: string) =>
+    deps.fail(call, { class: failureClass, error, retryAfterMs: null })
+
+  const found = (call: InternalCall, action: StartAction): ReturnType<Starter['triggerOf']> | string => {
+    try {
+      return deps.starter().triggerOf(call.item.work.tenant, action.workflow)
+    } catch (error) {
+      if (error instanceof AppError) return error.message
+      throw error
+    }
+  }
+
+  return async (call, action) => {
+    const { item, scope } = call
+    const startedAt = deps.clock.monotonic()
+    const target = found(call, action)
+    if (typeof target === 'string') return refuse(call, 'config', target)
+    const { workflow, trigger } = target
+    // What is disabled begins nothing; what is paused does, and its steps wait.
+    if (workflow.status === 'disabled')
+      return refuse(call, 'config', `the workflow ${action.workflow} is disabled`)
+    const input = action.input(scope)
+    const fault = trigger.inputFault(input)
+    if (fault !== null) return refuse(call, 'validation', fault)
+    for (let race = 0; race < RACES_MAX; race += 1) {
+      const planned = await deps.starter().plan({
+        tenant: item.work.tenant,
+        workflow,
+        trigger,
+        input,
+        parent: parentOf(item, action),
+        work: item.work.id,
+        cause: { event: item.event, header: item.header() },
+      })
+      switch (planned.is) {
+        case 'exists':
+          return refuse(
+            call,
+            'validation',
+            `the instance ${planned.instance} of ${action.workflow} has its key`,
+          )
+        case 'held':
+          return refuse(call, 'validation', `another instance of ${action.workflow} holds its lock`)
+        case 'refused':
+          return refuse(call, planned.class, planned.error)
+        case 'planned':
+      }
+      const settlement = await commit(call, action, planned, startedAt)
+      const isRaced = !settlement.ok && settlement.why === 'guard' && settlement.found?.f !== 'ledger'
+      if (!isRaced) return deps.internal.settleKnown(call, settlement)
+    }
+    return deps.fail(call, {
+      class: 'transient',
+      error: 'others begin instances with the same key all the time',
+      retryAfterMs: null,
+    })
+  }
+
+  async function commit(
+    call: InternalCall,
+    action: StartAction,
+    planned: Extract<PlannedStart, { is: 'planned' }>,
+    startedAt: number,
+  ): Promise<Settlement> {
+    const { id, event, guards, writes } = planned
+    const said = { instance: id, eventId: event.id }
+    let settlement: Settlement | null = null
+    try {
+      settlement = await deps.internal.complete(call, stringifyJson(said), startedAt, {
+        guards,
+        writes,
+        said,
+        ...(action.wait && call.item.work.instance !== null ? { waitsFor: id } : {}),
+      })
+    } finally {
+      const result = settlement?.ok === true ? settlement.result : null
+      const outcome = { ok: result !== null }
+      deps.settleBirths(planned.asked, outcome, result)
+      deps.instances.settled(call.item.work.tenant, planned.instance, outcome, result)
+    }
+    return settlement
+  }
+}
+
+/** The firing whose step this is; null: of a route. */
+function parentOf({ work }: Item, { wait }: StartAction): Instance['parent'] {
+  const named = work.instance === null || work.step === null ? null : parseStepName(work.step)
+  return work.instance === null || named === null
+    ? null
+    : { instance: work.instance, firing: named.number, waits: wait }
+}
