@@ -12,7 +12,7 @@ export type DefectName =
   | 'leftBehind'
   | 'noWayToEnd'
   | 'unbounded'
-  | 'rollBack'
+  | 'noWayBack'
   | 'notUndone'
   | 'automaticLoop'
   | 'deadTimeout'

@@ -28,12 +28,12 @@ function findWays(document: WorkflowDocument): readonly Defect[] {
     if (through === undefined) {
       const message =
         '`onFailure` undoes steps without a place to be in meanwhile: name one with `through`, so that an instance that rolls back can be seen'
-      return [makeRemark({ name: 'rollBack', message, ...at })]
+      return [makeRemark({ name: 'noWayBack', message, ...at })]
     }
     const place = placeOf(document, through)
     if (place?.type === 'final') {
       const message = `\`${through}\` is final, and an instance is there while it rolls back: a place for that is not an end`
-      return [makeRemark({ name: 'rollBack', message, place: through })]
+      return [makeRemark({ name: 'noWayBack', message, place: through })]
     }
     const leaving = document.transitions.filter(
       (one) =>
@@ -42,7 +42,7 @@ function findWays(document: WorkflowDocument): readonly Defect[] {
     )
     if (leaving.length === 0) return []
     const message = `\`${through}\` is where an instance rolls back, and ${listed(leaving.map(({ name }) => name))} would take its token by itself: when all steps are undone it goes on without that`
-    return [makeRemark({ name: 'rollBack', message, place: through })]
+    return [makeRemark({ name: 'noWayBack', message, place: through })]
   })
 }
 
@@ -57,7 +57,7 @@ function findUnusedUndo(document: WorkflowDocument): readonly Defect[] {
   return transitions.flatMap(({ name, undo }) => {
     if (undo === undefined) return []
     const message = `there is no way back to \`undo\` of \`${name}\`: no \`onFailure\` of a step has \`undo: done-steps\`, so that it runs only for a step that is interrupted`
-    return [makeRemark({ name: 'rollBack', message, transition: name })]
+    return [makeRemark({ name: 'noWayBack', message, transition: name })]
   })
 }
 

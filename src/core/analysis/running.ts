@@ -53,28 +53,20 @@ function firstOfEach(
   return [...found.values()].slice(0, TOLD_MAX)
 }
 
+/** One way of growing is told: others are mostly what it leads to. */
 function findUnbounded(graph: Graph): readonly Defect[] {
   const { net, unbounded } = graph
-  const told = new Map<string, Defect>()
-  for (const { marking, earlier } of unbounded) {
+  const told = unbounded.map(({ marking, earlier }) => {
     const way: number[] = []
     for (let at = marking; at >= 0; at = graph.parents[at] as number) way.unshift(at)
     const trace = way.map((at) => traceStep(graph, graph.parentLabels[at] as number, at))
     const [before, after] = [markingOf(graph, earlier), markingOf(graph, marking)]
     const growing = net.places.filter((place) => (after[place] ?? 0) > (before[place] ?? 0))
     const message = `tokens gather in ${listed(growing)} without a bound: every round adds some, and nothing has to take them away`
-    const defect = makeBreak({
-      name: 'unbounded',
-      message,
-      place: growing[0] ?? '',
-      trace,
-      repeatsAfter: way.indexOf(earlier),
-    })
-    const id = growing.join()
-    const other = told.get(id)
-    if (other === undefined || (!other.isProved && defect.isProved)) told.set(id, defect)
-  }
-  return [...told.values()].slice(0, TOLD_MAX)
+    const repeatsAfter = way.indexOf(earlier)
+    return makeBreak({ name: 'unbounded', message, place: growing[0] ?? '', trace, repeatsAfter })
+  })
+  return told.filter((one, _, all) => one === (all.find(({ isProved }) => isProved) ?? all[0]))
 }
 
 function isOpen({ looked, unbounded }: Graph): (marking: number) => boolean {
