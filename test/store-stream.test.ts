@@ -90,11 +90,14 @@ describe('one stream of operations', () => {
         'ledger.reserve',
       ],
       ...['ledger.settle', 'ledger.done', 'ledger.observe', 'deadLetter.put', 'record.put', 'record.delete'],
+      ...['instance.put', 'history.append', 'correlation.put', 'correlation.delete', 'orphan.put'],
     ]
     const few = names.filter((name) => (seen.get(name) ?? 0) < 5)
     expect(few.map((name) => `${name}: ${seen.get(name) ?? 0}`)).toEqual([])
 
-    expect(seen.get('pruned deadLetters')).toBeGreaterThan(0)
+    for (const name of ['deadLetters', 'instances', 'history', 'orphans']) {
+      expect(seen.get(`pruned ${name}`)).toBeGreaterThan(0)
+    }
     const states = new Set(dump.work.map((row) => row.state))
     for (const state of ['cancelled', 'dead', 'done', 'merged', 'parked', 'ready', 'skipped'] as const) {
       expect(states).toContain(state)

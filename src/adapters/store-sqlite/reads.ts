@@ -411,7 +411,7 @@ export function makeReads(db: DatabaseSyncInstance): Omit<Reads, 'ledger' | 'led
           ...toHistory(row),
           tenant: nameOf(row),
         })),
-        correlations: table('correlation.*', 'correlation', 'correlation.key').map((row) => ({
+        correlations: table('correlation.*', 'correlation', 'CAST(correlation.key AS BLOB)').map((row) => ({
           tenant: nameOf(row),
           key: fromStored(row.key as Stored),
           version: row.version as number,

@@ -46,6 +46,13 @@ async function makeEveryWrite(kit: Kit): Promise<readonly Write[]> {
     { w: 'ledger.observe', key: seen.key, evidence: '{}' },
     { w: 'deadLetter.put', row: kit.deadLetter(second.work) },
     { w: 'record.put', kind: 'setting', key: 'a', version: 1, body: '{}' },
+    { w: 'instance.put', row: kit.instance(event.id) },
+    {
+      w: 'history.append',
+      rows: [{ instance: kit.ids.instance(), sequence: 1, type: 'created', body: '{}' }],
+    },
+    { w: 'correlation.put', key: 'triage/issue/1', version: 1, body: '{}' },
+    { w: 'orphan.put', row: kit.orphan(event.id) },
   ]
 }
 
@@ -67,6 +74,9 @@ export function commitRules(kit: () => Kit): void {
       expect(dump.ledger.flatMap((row) => row.evidence)).toEqual(['{}'])
       expect(dump.deadLetters).toHaveLength(1)
       expect(dump.records).toHaveLength(1)
+      for (const rows of [dump.instances, dump.history, dump.correlations, dump.orphans]) {
+        expect(rows).toHaveLength(1)
+      }
     })
 
     test('[ST2] a refused guard writes nothing and is named by its index', async () => {

@@ -14,42 +14,13 @@ const COUNTERS = { attempts: 1, waits: 0, losses: 0 }
 
 export function instanceRules(kit: () => Kit): void {
   const reads = (tenant = TENANT) => kit().store.forTenant(tenant)
-  const instance = (fields: Partial<NewInstance> = {}): NewInstance => ({
-    id: kit().ids.instance(),
-    workflow: 'triage',
-    definition: 'd1',
-    version: '1',
-    state: 'active',
-    attention: null,
-    revision: 1,
-    marking: { start: 1 },
-    eventId: kit().ids.event(),
-    correlationId: 'c1',
-    parent: null,
-    body: '{}',
-    ...fields,
-  })
+  const instance = (fields: Partial<NewInstance> = {}) => kit().instance(kit().ids.event(), fields)
   const put = (row: NewInstance): Write => ({ w: 'instance.put', row })
   const history = (id: InstanceId, ...numbers: readonly number[]): Write => ({
     w: 'history.append',
     rows: numbers.map((sequence) => ({ instance: id, sequence, type: 'fired', body: `{"n":${sequence}}` })),
   })
-  const orphan = (fields: Partial<NewOrphan> = {}): NewOrphan => ({
-    id: kit().ids.orphan(),
-    version: 1,
-    state: 'open',
-    reason: 'nobody',
-    workflow: 'triage',
-    trigger: 'closed',
-    eventId: kit().ids.event(),
-    workId: kit().ids.work(),
-    keys: 'issue=1',
-    expiresInMs: null,
-    instance: null,
-    by: null,
-    note: null,
-    ...fields,
-  })
+  const orphan = (fields: Partial<NewOrphan> = {}) => kit().orphan(kit().ids.event(), fields)
   const settle = (work: Pick<NewWork, 'id'>, to: SettledState, place?: 'keep'): Write => ({
     w: 'work.settle',
     work: work.id,

@@ -4,7 +4,9 @@ import type { NewDeadLetter } from '../../core/dead-letter/index.ts'
 import type { NewEvent } from '../../core/event/index.ts'
 import type { Ids, Incarnation, NodeId, TenantId, WorkId } from '../../core/ids/index.ts'
 import { makeIds } from '../../core/ids/index.ts'
+import type { NewInstance } from '../../core/instance/index.ts'
 import type { NewLedgerEntry } from '../../core/ledger/index.ts'
+import type { NewOrphan } from '../../core/orphan/index.ts'
 import type { Instant } from '../../core/time/index.ts'
 import { DAY } from '../../core/time/index.ts'
 import type { Attempt, NewWork } from '../../core/work/index.ts'
@@ -57,6 +59,8 @@ export interface Kit {
   entry(work: NewWork, fields?: Partial<NewLedgerEntry>): NewLedgerEntry
   deadLetter(work: NewWork, fields?: Partial<NewDeadLetter>): NewDeadLetter
   attempt(number: number, fields?: Partial<Attempt>): Attempt
+  instance(eventId: NewEvent['id'], fields?: Partial<NewInstance>): NewInstance
+  orphan(eventId: NewEvent['id'], fields?: Partial<NewOrphan>): NewOrphan
   commit(guards: readonly Guard[], writes: readonly Write[], tenant?: TenantId): Commit
   /** Commits and requires that it was applied. */
   apply(writes: readonly Write[], tenant?: TenantId): Promise<Extract<CommitResult, { ok: true }>>
@@ -146,7 +150,9 @@ export async function openKit(makeHarness: MakeStoreHarness): Promise<Kit> {
   }
 }
 
-function makeRows(ids: Ids): Pick<Kit, 'event' | 'work' | 'entry' | 'deadLetter' | 'attempt'> {
+type Rows = Pick<Kit, 'event' | 'work' | 'entry' | 'deadLetter' | 'attempt' | 'instance' | 'orphan'>
+
+function makeRows(ids: Ids): Rows {
   return {
     event: (fields = {}) => ({
       id: ids.event(),
@@ -219,6 +225,37 @@ function makeRows(ids: Ids): Pick<Kit, 'event' | 'work' | 'entry' | 'deadLetter'
       class: 'transient',
       httpStatus: 503,
       error: 'HTTP 503',
+      ...fields,
+    }),
+    instance: (eventId, fields = {}) => ({
+      id: ids.instance(),
+      workflow: 'triage',
+      definition: 'd1',
+      version: '1',
+      state: 'active',
+      attention: null,
+      revision: 1,
+      marking: { start: 1 },
+      eventId,
+      correlationId: 'c1',
+      parent: null,
+      body: '{}',
+      ...fields,
+    }),
+    orphan: (eventId, fields = {}) => ({
+      id: ids.orphan(),
+      version: 1,
+      state: 'open',
+      reason: 'nobody',
+      workflow: 'triage',
+      trigger: 'closed',
+      eventId,
+      workId: ids.work(),
+      keys: 'issue=1',
+      expiresInMs: null,
+      instance: null,
+      by: null,
+      note: null,
       ...fields,
     }),
   }

@@ -9,7 +9,9 @@ import type {
   EventId,
   Ids,
   Incarnation,
+  InstanceId,
   NodeId,
+  OrphanId,
   TenantId,
   WorkId,
 } from '../../core/ids/index.ts'
@@ -19,6 +21,11 @@ import type { Instant } from '../../core/time/index.ts'
 import type { NewWork, Note, WorkRow } from '../../core/work/index.ts'
 import type { ClaimRequest, ClaimResult, Commit, CommitResult, Guard, Page, Store, Write } from '../store.ts'
 import { makeFixedIds, OTHER, START, TENANT } from './kit.conformance.ts'
+import {
+  makeInstanceDecision,
+  makeInstanceOptions,
+  readInstances,
+} from './operations-instances.conformance.ts'
 
 /** A whole number in [0, below). */
 export type Pick = (below: number) => number
@@ -49,6 +56,8 @@ export interface Book {
   /** Those that somebody got hold of, the latest last. */
   readonly held: { readonly tenant: TenantId; readonly id: WorkId }[]
   readonly letters: { readonly tenant: TenantId; readonly id: DeadLetterId }[]
+  readonly instances: { readonly tenant: TenantId; readonly id: InstanceId }[]
+  readonly orphans: { readonly tenant: TenantId; readonly id: OrphanId }[]
 }
 
 export function makeBook(): Book {
@@ -59,6 +68,8 @@ export function makeBook(): Book {
     works: [],
     held: [],
     letters: [],
+    instances: [],
+    orphans: [],
     ids: makeFixedIds(() => book.now),
   }
   return book
@@ -75,16 +86,17 @@ const LETTER_STATES = [
 ]
 const COUNTERS = { attempts: 1, waits: 2, losses: 0 }
 
-interface Turn {
+export interface Turn {
   readonly book: Book
   readonly pick: Pick
   readonly store: Store
 }
 
-const oneOf = <Value>(pick: Pick, values: readonly Value[]): Value => values[pick(values.length)] as Value
+export const oneOf = <Value>(pick: Pick, values: readonly Value[]): Value =>
+  values[pick(values.length)] as Value
 /** True once in `times`; the last value, so that a tester that shrinks towards 0 prefers the usual. */
-const rarely = (pick: Pick, times: number): boolean => pick(times) === times - 1
-const tenantOf = (pick: Pick): TenantId => (rarely(pick, 4) ? OTHER : TENANT)
+export const rarely = (pick: Pick, times: number): boolean => pick(times) === times - 1
+export const tenantOf = (pick: Pick): TenantId => (rarely(pick, 4) ? OTHER : TENANT)
 const ledgerKeyOf = (pick: Pick): string => `key-${pick(12)}`
 
 export async function nextOperation(book: Book, pick: Pick, store: Store): Promise<Operation> {
@@ -184,7 +196,8 @@ function makeAfterthought(turn: Turn): Commit {
   }
 }
 
-function makeAddition({ book, pick }: Turn, eventId: EventId): Write {
+function makeAddition(turn: Turn, eventId: EventId): Write {
+  const { book, pick } = turn
   const work: NewWork = {
     id: book.ids.work(),
     kind: 'route',
@@ -195,6 +208,7 @@ function makeAddition({ book, pick }: Turn, eventId: EventId): Write {
     expiresInMs: 1_000 * (1 + pick(100)),
     replayOf: null,
     ...makeOptions(pick),
+    ...makeInstanceOptions(turn),
   }
   const lease = pick(2) === 0 ? null : recentOwner(book, pick)
   const before = rarely(pick, 3) ? oneOf(pick, book.works.slice(-30)) : undefined
@@ -227,6 +241,7 @@ function makeAccept(turn: Turn): Commit {
         expiresInMs: 1_000 * (1 + pick(100)),
         replayOf: rarely(pick, 10) ? book.ids.deadLetter() : null,
         ...makeOptions(pick),
+        ...makeInstanceOptions(turn),
       },
       lease: pick(2) === 0 ? null : recentOwner(book, pick),
       delayMs: oneOf(pick, [0, 0, 50, 2_000]),
@@ -262,7 +277,11 @@ function makeEvent({ book, pick }: Turn, tenant: TenantId): NewEvent {
 /** Something about a row that exists, mostly guarded so that it holds. */
 async function makeDecision(turn: Turn): Promise<Commit> {
   const { book, pick, store } = turn
-  switch (pick(12)) {
+  switch (pick(16)) {
+    case 12:
+    case 13:
+    case 14:
+      return makeInstanceDecision(turn)
     case 10:
       return makeEscalation(turn)
     case 11:
@@ -609,6 +628,7 @@ async function readSome(store: Store, { tenant, event, limit }: Extract<Operatio
     entries: await twice((cursor) => reads.ledgerList({ cursor, limit, consumer: 'route:a' })),
     failures: await twice((cursor) => reads.failures({ cursor, limit, state: 'open' })),
     escalations: await twice((cursor) => reads.escalations({ cursor, limit })),
+    instances: await readInstances(reads, twice, limit),
   }
 }
 
@@ -631,6 +651,8 @@ export function noteResult(book: Book, operation: Operation, result: unknown): v
       if (write.w === 'deadLetter.put' && !book.letters.some(({ id }) => id === write.row.id)) {
         book.letters.push({ tenant, id: write.row.id })
       }
+      if (write.w === 'instance.put') book.instances.push({ tenant, id: write.row.id })
+      if (write.w === 'orphan.put') book.orphans.push({ tenant, id: write.row.id })
     }
   }
 }
