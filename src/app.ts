@@ -442,6 +442,7 @@ async function isDemoInForce(engine: Engine): Promise<boolean> {
 const NOTHING_LOADED: LoadedFolder = {
   definitions: [],
   findings: [],
+  proofs: [],
   files: [],
   code: EMPTY_CODE_FOLDER,
   changedKeys: () => [],

@@ -10,6 +10,7 @@ import { tellBundle, tellMigrations } from './bundle.ts'
 import { tellUnpublished } from './catalog.ts'
 import { compareFindings, type Finding, type Remark } from './finding.ts'
 import { checkShape, missing } from './issues.ts'
+import { type Proof, tellNets } from './nets.ts'
 import { knownProfiles } from './profiles.ts'
 import { type ReadDocument, readDocuments } from './read.ts'
 import { checkRelations } from './relations.ts'
@@ -45,6 +46,8 @@ export interface CompileDeps {
   readonly inForce?: readonly DefinitionDocument[]
   /** Subjects that functions say they emit. */
   readonly emits?: readonly string[]
+  /** How many markings are looked for in all workflows together. */
+  readonly markings?: number
 }
 
 export interface Definition {
@@ -59,6 +62,8 @@ export interface Compiled {
   readonly definitions: readonly Definition[]
   /** By place. An error anywhere means that the whole must not be applied. */
   readonly findings: readonly Finding[]
+  /** What is proved of each workflow without an error of its own. */
+  readonly proofs: readonly Proof[]
   /** Errors about formulas of keys that are not those in force; `findings` has them where `inForce` was given. */
   changedKeys(inForce: readonly DefinitionDocument[]): readonly Finding[]
 }
@@ -85,9 +90,14 @@ export function compileDefinitions(
   const findings: Finding[] = []
   tellTogether(routesOf(resolved, findings), resolved, deps, !checked.isSourceLost)
   return {
+  const nets = resolved.flatMap(({ document, read }) =>
+    document.kind === 'Workflow' ? [{ document, read }] : [],
+  )
+  const proofs = tellNets(nets, findings, deps.markings)
     documents: definitions.map(({ document }) => document),
     definitions,
     findings: [...read.findings, ...checked.findings, ...findings].sort(compareFindings),
+    proofs,
     changedKeys(inForce) {
       const changed: Finding[] = []
       tellMigrations(routesOf(resolved, changed), inForce)

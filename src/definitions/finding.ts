@@ -1,5 +1,7 @@
 // What `check` reports. The rules are listed in docs/spec/definitions.md; an id is never reused.
 
+import type { TraceStep } from '../core/analysis/index.ts'
+
 export interface Finding {
   readonly severity: 'error' | 'warning'
   readonly rule: RuleId
@@ -10,6 +12,10 @@ export interface Finding {
   readonly column: number
   /** What to write in place of what is marked. */
   readonly suggestion?: string
+  /** How it comes to it, for what is found by the analysis of a workflow. */
+  readonly trace?: readonly TraceStep[]
+  /** What follows this step of the trace happens again and again. */
+  readonly repeatsAfter?: number
 }
 
 export const RULES = {
@@ -83,6 +89,18 @@ export const RULES = {
   foundId: 'DF10',
   race: 'DF11',
   alone: 'DF12',
+  unreachablePlace: 'AN1',
+  deadTransition: 'AN2',
+  deadlock: 'AN3',
+  leftBehind: 'AN4',
+  noWayToEnd: 'AN5',
+  unbounded: 'AN6',
+  noWayBack: 'AN7',
+  notUndone: 'AN8',
+  automaticLoop: 'AN9',
+  deadTimeout: 'AN10',
+  chooseNothing: 'AN11',
+  mayStop: 'AN12',
   target: 'WL1',
   unknownPlace: 'WL2',
   unknownTransition: 'WL3',

@@ -1,5 +1,6 @@
 // Findings for a terminal: place, message, the line with a caret under it, and what to write.
 
+import { showTrace } from '../core/analysis/index.ts'
 import type { Finding } from './finding.ts'
 import type { DefinitionFile } from './source-text.ts'
 
@@ -19,6 +20,9 @@ function formatFinding(finding: Finding, line: string | undefined): string {
   const rows = [`${place} ${finding.severity} ${finding.rule}: ${finding.message}`]
   if (line !== undefined) rows.push(...excerpt(line, finding))
   if (finding.suggestion !== undefined) rows.push(`  write: ${finding.suggestion}`)
+  const { trace = [], repeatsAfter } = finding
+  if (trace.length > 0) rows.push('  how it comes to it:')
+  rows.push(...showTrace(trace, repeatsAfter).map((row) => `    ${printable(row)}`))
   return `${rows.join('\n')}\n`
 }
 

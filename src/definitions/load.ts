@@ -17,6 +17,8 @@ export interface LoadedFolder {
   readonly definitions: readonly Definition[]
   /** An error among them means that nothing of the folder may be applied. */
   readonly findings: readonly Finding[]
+  /** What is proved of each workflow. */
+  readonly proofs: Compiled['proofs']
   /** What was read, to print findings with their lines. */
   readonly files: readonly DefinitionFile[]
   /** What its functions are; to be kept before the definitions that name them are applied. */
@@ -37,7 +39,7 @@ export async function loadFolder(folder: string, deps: LoadDeps): Promise<Loaded
   const functions = (name: string) => known(name)?.codeHash ?? deps.functions(name) ?? otherwise
   const timeouts = (name: string) => known(name)?.timeoutMs ?? deps.timeouts?.(name) ?? null
   const emits = [...(deps.emits ?? []), ...[...read.functions.values()].flatMap((one) => one.emits)]
-  const { definitions, findings, changedKeys } = compileDefinitions(
+  const { definitions, findings, proofs, changedKeys } = compileDefinitions(
     files,
     { ...deps, functions, timeouts, emits },
     read.documents,
@@ -45,6 +47,7 @@ export async function loadFolder(folder: string, deps: LoadDeps): Promise<Loaded
   return {
     definitions,
     findings: [...findings, ...read.findings].sort(compareFindings),
+    proofs,
     files: [...files, ...codeFiles],
     code,
     changedKeys,

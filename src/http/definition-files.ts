@@ -26,6 +26,8 @@ type Checked = Omit<Compiled, 'changedKeys'>
 export type CompileFiles = (tenant: TenantId, files: readonly DefinitionFile[]) => Promise<Checked>
 
 const WAITING_MAX = 10
+/** Of the nets of all workflows that are sent together: about a tenth of a second. */
+const SENT_MARKINGS_MAX = 20_000
 
 /** Reading keeps the node busy: it is weighed first, done file by file, and once at a time for each tenant. */
 export function makeFileCompiler(api: Pick<HttpApi, 'definitions' | 'secrets'>): CompileFiles {
@@ -48,7 +50,7 @@ async function compileFiles(
     throw new AppError('invalid_request', detail, { details: { fields } })
   }
   const tooMuch = findTooMuch(files)
-  if (tooMuch.length > 0) return { documents: [], definitions: [], findings: tooMuch }
+  if (tooMuch.length > 0) return { documents: [], definitions: [], findings: tooMuch, proofs: [] }
   const documents: ReadDocument[] = []
   const findings: Finding[] = []
   for (const file of files) {
@@ -72,6 +74,7 @@ async function compileFiles(
     emits: api.definitions.functionEmits(tenant).flatMap(({ subjects }) => subjects),
     secrets: (name: string) => names.has(name),
     hasEnvironment: tenant === DEFAULT_TENANT,
+    markings: SENT_MARKINGS_MAX,
   }
   const compiled = compileDefinitions([], deps, documents)
   return { ...compiled, findings: [...findings, ...compiled.findings].sort(compareFindings) }

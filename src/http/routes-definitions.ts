@@ -65,6 +65,15 @@ const definitionParams = fields({ kind, name: { type: 'string', minLength: 1, ma
   'name',
 ])
 
+const traceStep = shape(
+  {
+    fire: { ...nullable(string), description: 'A transition, or the place whose `onEnter` it is.' },
+    way: oneOf(['start', 'done', 'failed', 'enterFailed', 'undone']),
+    marking: { type: 'object', additionalProperties: integer },
+    conditions: listOf(string),
+  },
+  ['conditions'],
+)
 const finding = shape(
   {
     severity: oneOf(['error', 'warning']),
@@ -74,10 +83,21 @@ const finding = shape(
     line: integer,
     column: integer,
     suggestion: string,
+    trace: listOf(traceStep),
+    repeatsAfter: { ...integer, description: 'What follows this step of the trace happens again and again.' },
   },
-  ['suggestion'],
+  ['suggestion', 'trace', 'repeatsAfter'],
 )
 export const findings = listOf(finding)
+const proofs = listOf(
+  shape({
+    workflow: string,
+    file: string,
+    verdict: oneOf(['proved', 'sound-ignoring-conditions', 'not-proved', 'unsound']),
+    says: string,
+    markings: integer,
+  }),
+)
 const changeShape = {
   kind,
   name: string,
@@ -243,12 +263,13 @@ export function addDefinitionRoutes(
         tags,
         summary: 'Check definitions without applying them',
         body: fields({ files }, ['files']),
-        response: { 200: answer('Every finding', shape({ ok: boolean, findings })) },
+        response: { 200: answer('Every finding', shape({ ok: boolean, findings, proofs })) },
       },
     },
     async (request) => {
       const compiled = await compileFiles(request.caller.tenant, request.body.files)
-      return { ok: !hasErrors(compiled.findings), findings: compiled.findings }
+      const { findings, proofs } = compiled
+      return { ok: !hasErrors(findings), findings, proofs }
     },
   )
 

@@ -131,11 +131,13 @@ async function checkFolder(session: Session, given: string | undefined): Promise
   const { loadFolder, formatFindings, hasErrors } = await import('../../definitions/index.ts')
   // Code is bundled and loaded as a node would do it.
   const { makeCheckDeps } = await import('../../app.ts')
-  const { definitions, findings, files } = await readable(folder, () => loadFolder(folder, makeCheckDeps()))
+  const loaded = await readable(folder, () => loadFolder(folder, makeCheckDeps()))
+  const { definitions, findings, proofs, files } = loaded
   const ok = !hasErrors(findings)
-  session.show({ ok, findings }, () => {
+  session.show({ ok, findings, proofs }, () => {
     const { out } = session
     if (findings.length > 0) out.line(formatFindings(findings, files).trimEnd())
+    for (const { workflow, says } of proofs) out.line(`workflow ${workflow}: ${says}`)
     if (ok)
       out.line(`${count(definitions.length, 'definition')} in ${count(files.length, 'file')}: no errors`)
   })
