@@ -2,12 +2,18 @@
 // how long the ledger remembers, who must be alone. Works on sound documents.
 
 import { publishedBy } from '../core/catalog/index.ts'
-import { type DefinitionDocument, RETENTION_MS, type RouteDocument } from '../core/definition/index.ts'
+import {
+  type DefinitionDocument,
+  RETENTION_MS,
+  type RouteDocument,
+  type WorkflowDocument,
+} from '../core/definition/index.ts'
 import { type FormulaStart, formatDuration, isSameFormula, readFormula } from '../core/expression/index.ts'
 import { ledgerNeeds, sumOf } from '../core/retention/index.ts'
 import { patternsMeet } from '../core/subject/index.ts'
 import { DAY, HOUR, MINUTE, SECOND } from '../core/time/index.ts'
-import type { Remark } from './finding.ts'
+import type { BundleWorkflow } from './bundle-workflows.ts'
+import type { FieldPath, Remark } from './finding.ts'
 
 /** A route of the files, and how to tell of it. */
 export interface BundleRoute {
@@ -23,8 +29,9 @@ export function tellBundle(
   routes: readonly BundleRoute[],
   documents: readonly DefinitionDocument[],
   hasAllSources: boolean,
+  workflows: readonly BundleWorkflow[] = [],
 ): void {
-  tellCollisions(routes, documents)
+  tellCollisions([...routes.flatMap(keyedRoute), ...workflows.flatMap(keyedSteps)], documents)
   tellAlone(routes, documents)
   tellArithmetic(routes)
   if (hasAllSources) tellLedger(routes, documents)
@@ -33,40 +40,72 @@ export function tellBundle(
 // --- Keys that meet
 
 interface Start extends FormulaStart {
-  readonly route: string
+  /** `a_route`, or `a_workflow.a_transition`. */
+  readonly owner: string
 }
 
-/** What the keys of a route begin with. */
-function startsOf({ name, key }: RouteDocument): readonly Start[] {
-  const starts = key === null ? [{ text: `${name}:`, isWhole: false }] : (readFormula(key)?.starts ?? [])
-  return starts.map((start) => ({ ...start, route: name }))
+/** Who has a formula of its own: a route, or a transition of a workflow. */
+interface Keyed {
+  readonly owner: string
+  readonly key: string
+  readonly path: FieldPath
+  tell(remark: Remark): void
 }
 
-/** The ledger is the tenant's: two routes with one key share one effect. */
-function tellCollisions(routes: readonly BundleRoute[], documents: readonly DefinitionDocument[]): void {
-  const all = documents.filter((one) => one.kind === 'Route').flatMap(startsOf)
-  const own = new Set(routes.map(({ document }) => document.name))
+function keyedRoute({ document: { name, key }, tell }: BundleRoute): readonly Keyed[] {
+  return key === null ? [] : [{ owner: name, key, path: ['key'], tell }]
+}
+
+function keyedSteps({ document, tell }: BundleWorkflow): readonly Keyed[] {
+  return document.transitions.flatMap(({ name, key }) => {
+    const path = ['transitions', name, 'key']
+    return key === null ? [] : [{ owner: `${document.name}.${name}`, key, path, tell }]
+  })
+}
+
+/** What keys begin with: those of a route without a formula with its name, those of steps with their workflow's. */
+function startsOf(document: DefinitionDocument): readonly Start[] {
+  if (document.kind === 'Route') return startsOfKey(document.name, document.key, document.name)
+  if (document.kind !== 'Workflow') return []
+  return document.transitions.flatMap((one) => stepStarts(document, one))
+}
+
+function stepStarts(
+  { name }: WorkflowDocument,
+  one: WorkflowDocument['transitions'][number],
+): readonly Start[] {
+  return one.do === undefined ? [] : startsOfKey(`${name}.${one.name}`, one.key, name)
+}
+
+function startsOfKey(owner: string, key: string | null, usual: string): readonly Start[] {
+  const starts = key === null ? [{ text: `${usual}:`, isWhole: false }] : (readFormula(key)?.starts ?? [])
+  return starts.map((start) => ({ ...start, owner }))
+}
+
+/** The ledger is the tenant's: two routes, or two steps, with one key share one effect. */
+function tellCollisions(keyed: readonly Keyed[], documents: readonly DefinitionDocument[]): void {
+  const all = documents.flatMap(startsOf)
+  const places = new Map(keyed.map(({ owner }, index) => [owner, index]))
   const sorted = all.filter(({ text }) => text !== '').sort((a, b) => compare(a.text, b.text))
-  for (const { document, tell } of routes) {
-    if (document.key === null) continue
-    const starts = startsOf(document)
+  for (const [index, { owner, key, path, tell }] of keyed.entries()) {
+    const starts = startsOfKey(owner, key, owner)
     if (starts.some(({ text, isWhole }) => text === '' && !isWhole)) {
-      if (all.every(({ route }) => route === document.name)) continue
+      if (all.every((start) => start.owner === owner)) continue
       const message =
         'the key begins with a value, not with words of its own: the ledger is one for all routes, and another that has the same value ' +
-        `would take it for done. Begin it with what is done, as in \`'${wordsFor(document.name)}:' + …\``
-      tell({ rule: 'keyCollision', severity: 'warning', message, path: ['key'] })
+        `would take it for done. Begin it with what is done, as in \`'${wordsFor(owner)}:' + …\``
+      tell({ rule: 'keyCollision', severity: 'warning', message, path })
       continue
     }
     const other = starts.flatMap((start) => meeting(start, sorted) ?? [])[0]
     if (other === undefined) continue
-    // Of two routes of the files, the later one is told.
-    if (own.has(other.route) && isBefore(document.name, other.route, routes) && hasKey(other.route, routes))
-      continue
+    // Of two of the files that have a formula, the later one is told.
+    const place = places.get(other.owner)
+    if (place !== undefined && index < place) continue
     const message =
-      `the keys of \`${other.route}\` begin with \`${other.text}\`: the ledger is one for all routes, and where two keys are alike the second effect is not made. ` +
+      `the keys of \`${other.owner}\` begin with \`${other.text}\`: the ledger is one for all routes, and where two keys are alike the second effect is not made. ` +
       'Begin each with words of its own, unless they are to share one effect'
-    tell({ rule: 'keyCollision', severity: 'warning', message, path: ['key'] })
+    tell({ rule: 'keyCollision', severity: 'warning', message, path })
   }
 }
 
@@ -74,11 +113,11 @@ function tellCollisions(routes: readonly BundleRoute[], documents: readonly Defi
 function meeting(start: Start, sorted: readonly Start[]): Start | undefined {
   // Beginnings of this text, shortest first; then those that go on from it, which stand together behind it.
   const shorter = sorted.find(
-    (other) => other.route !== start.route && start.text.startsWith(other.text) && canMeet(other, start),
+    (other) => other.owner !== start.owner && start.text.startsWith(other.text) && canMeet(other, start),
   )
   if (shorter !== undefined) return shorter
   return sorted.find(
-    (other) => other.route !== start.route && other.text.startsWith(start.text) && canMeet(start, other),
+    (other) => other.owner !== start.owner && other.text.startsWith(start.text) && canMeet(start, other),
   )
 }
 
@@ -91,17 +130,8 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
 }
 
-function isBefore(one: string, other: string, routes: readonly BundleRoute[]): boolean {
-  const names = routes.map(({ document }) => document.name)
-  return names.indexOf(one) < names.indexOf(other)
-}
-
-function hasKey(name: string, routes: readonly BundleRoute[]): boolean {
-  return routes.some(({ document }) => document.name === name && document.key !== null)
-}
-
 function wordsFor(name: string): string {
-  return name.toUpperCase().replaceAll('-', '_')
+  return name.toUpperCase().replaceAll(/[-.]/g, '_')
 }
 
 // --- A formula that changed

@@ -6,7 +6,7 @@ import { compileSchema, PUBLISHED_BY_MILLRACE, publishedBy } from '../core/catal
 import type { DefinitionDocument } from '../core/definition/index.ts'
 import type { JsonValue } from '../core/json/index.ts'
 import { makeTrie, parsePattern, parseSubject } from '../core/subject/index.ts'
-import type { Remark } from './finding.ts'
+import type { FieldPath, Remark } from './finding.ts'
 import { closestSubject } from './suggest.ts'
 
 type Fields = { readonly [key: string]: JsonValue }
@@ -69,6 +69,7 @@ export interface Waiting {
   readonly on: readonly string[]
   /** As written: one pattern alone is no list. */
   readonly isList: boolean
+  readonly at: FieldPath
   tell(remark: Remark): void
 }
 
@@ -92,7 +93,7 @@ export function tellUnpublished(
   const subjects = sound.filter((pattern) => parseSubject(pattern).ok)
   const known = new Map<string, boolean>()
   let suggestions = 0
-  for (const { on, isList, tell } of routes) {
+  for (const { on, isList, at, tell } of routes) {
     for (const [index, pattern] of on.entries()) {
       const isPublished = known.get(pattern) ?? tree.meets(pattern)
       known.set(pattern, isPublished)
@@ -103,7 +104,7 @@ export function tellUnpublished(
         rule: 'unpublished',
         severity: 'warning',
         message: `nobody publishes \`${pattern}\`: ${near === undefined ? DECLARE : `did you mean \`${near}\`?`}`,
-        path: isList ? ['on', index] : ['on'],
+        path: isList ? [...at, index] : at,
         ...(near === undefined ? {} : { suggestedText: near }),
       })
     }
@@ -111,4 +112,4 @@ export function tellUnpublished(
 }
 
 const DECLARE =
-  'no source, rule or route does; if a function or `POST /v1/events` will, list it in `emits` of the function or in the `catalog` of a source'
+  'no source, rule, route or workflow does; if a function or `POST /v1/events` will, list it in `emits` of the function or in the `catalog` of a source'

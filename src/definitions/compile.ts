@@ -7,8 +7,10 @@ import type {
   ProfileDocument,
 } from '../core/definition/index.ts'
 import { tellBundle, tellMigrations } from './bundle.ts'
+import { tellAgent, tellWorkflows } from './bundle-workflows.ts'
 import { tellUnpublished } from './catalog.ts'
-import { compareFindings, type Finding, type Remark } from './finding.ts'
+import { compareFindings, type FieldPath, type Finding, type Remark } from './finding.ts'
+import { importSpelling } from './import.ts'
 import { checkShape, missing } from './issues.ts'
 import { type Proof, tellNets } from './nets.ts'
 import { knownProfiles } from './profiles.ts'
@@ -75,7 +77,8 @@ export function compileDefinitions(
   coded: readonly ReadDocument[] = [],
 ): Compiled {
   const read = readDocuments(files)
-  const checked = checkDocuments([...read.documents, ...coded], deps)
+  const { documents, notes } = importAll([...read.documents, ...coded])
+  const checked = checkDocuments(documents, deps)
   const profiles = new Map([...(deps.profiles ?? []), ...profilesOf(checked.sound)])
   const { functions, timeouts = () => null } = deps
   const known: Known = { functions, timeouts, profiles, agents: agentsOf(checked.sound, deps) }
@@ -88,16 +91,16 @@ export function compileDefinitions(
     authored: { path, text },
   }))
   const findings: Finding[] = []
-  tellTogether(routesOf(resolved, findings), resolved, deps, !checked.isSourceLost)
-  return {
+  tellTogether(resolved, findings, deps, !checked.isSourceLost)
   const nets = resolved.flatMap(({ document, read }) =>
     document.kind === 'Workflow' ? [{ document, read }] : [],
   )
   const proofs = tellNets(nets, findings, deps.markings)
+  return {
     documents: definitions.map(({ document }) => document),
     definitions,
-    findings: [...read.findings, ...checked.findings, ...findings].sort(compareFindings),
     proofs,
+    findings: [...read.findings, ...notes, ...checked.findings, ...findings].sort(compareFindings),
     changedKeys(inForce) {
       const changed: Finding[] = []
       tellMigrations(routesOf(resolved, changed), inForce)
@@ -106,37 +109,77 @@ export function compileDefinitions(
   }
 }
 
+/** Other spellings of workflows become the usual one; what they were read as is told. */
+function importAll(read: readonly ReadDocument[]) {
+  const notes: Finding[] = []
+  const documents = read.map((document) => {
+    const imported = importSpelling(document)
+    if (imported === null) return document
+    notes.push(...imported.notes.slice(0, FINDINGS_MAX).flatMap((note) => document.locate(note) ?? []))
+    return imported.document
+  })
+  return { documents, notes }
+}
+
 interface Resolved {
   readonly document: DefinitionDocument
   readonly read: ReadDocument
+}
+
+function tellerOf(read: ReadDocument, findings: Finding[]) {
+  return (remark: Remark) => {
+    const finding = read.locate(remark)
+    if (finding !== null && findings.length < FINDINGS_MAX) findings.push(finding)
+  }
 }
 
 /** The routes among them, each with a way to tell of it. */
 function routesOf(resolved: readonly Resolved[], findings: Finding[]) {
   return resolved.flatMap(({ document, read }) => {
     if (document.kind !== 'Route') return []
-    const tell = (remark: Remark) => {
-      const finding = read.locate(remark)
-      if (finding !== null && findings.length < FINDINGS_MAX) findings.push(finding)
-    }
-    return [{ document, on: document.on, isList: Array.isArray(read.value.on), tell }]
+    const at: FieldPath = ['on']
+    const isList = Array.isArray(read.value.on)
+    return [{ document, on: document.on, isList, at, tell: tellerOf(read, findings) }]
   })
+}
+
+function workflowsOf(resolved: readonly Resolved[], findings: Finding[]) {
+  return resolved.flatMap(({ document, read }) =>
+    document.kind === 'Workflow' ? [{ document, read, tell: tellerOf(read, findings) }] : [],
+  )
+}
+
+/** Triggers that wait for subjects, as routes do. */
+function waitingOf(workflows: ReturnType<typeof workflowsOf>) {
+  return workflows.flatMap(({ document, read, tell }) =>
+    document.triggers.flatMap(({ on }, index) => {
+      if (on === undefined) return []
+      const { triggers } = read.value as { readonly triggers?: readonly { readonly on?: unknown }[] }
+      return [{ on, isList: Array.isArray(triggers?.[index]?.on), at: ['triggers', index, 'on'], tell }]
+    }),
+  )
 }
 
 /** About documents that are sound by themselves. */
 function tellTogether(
-  routes: ReturnType<typeof routesOf>,
   resolved: readonly Resolved[],
+  findings: Finding[],
   deps: CompileDeps,
   hasAllSources: boolean,
 ): void {
+  const routes = routesOf(resolved, findings)
+  const workflows = workflowsOf(resolved, findings)
   const own = resolved.map(({ document }) => document)
   const written = new Set(own.map(({ kind, name }) => `${kind}/${name}`))
   const { inForce = [], emits = [] } = deps
   const documents = [...own, ...inForce.filter(({ kind, name }) => !written.has(`${kind}/${name}`))]
-  tellBundle(routes, documents, hasAllSources)
+  tellBundle(routes, documents, hasAllSources, workflows)
   tellMigrations(routes, inForce)
-  if (hasAllSources) tellUnpublished(routes, documents, emits)
+  for (const { document, tell } of routes) {
+    if (document.do.type === 'agent') tellAgent(document.do.agent, document.do.with, ['do'], tell)
+  }
+  tellWorkflows(workflows, documents)
+  if (hasAllSources) tellUnpublished([...routes, ...waitingOf(workflows)], documents, emits)
 }
 
 interface Sound {

@@ -102,6 +102,24 @@ const BASES: Readonly<Record<string, () => Tree>> = {
   }),
   'Profile.drain': () => ({ kind: 'Profile', name: 'a', drain: { every: '1m', events: 5 } }),
   Profile: () => ({ kind: 'Profile', name: 'a', retry: { attempts: 1 } }),
+  'Route.do.schedule': () => ({
+    kind: 'Route',
+    name: 'a',
+    on: 'a.b',
+    do: { schedule: { name: 'a', cron: '0 2 * * *', emit: 'a.c' } },
+  }),
+  Workflow: () => ({
+    kind: 'Workflow',
+    name: 'a',
+    start: 'x',
+    lock: { by: 'data.id' },
+    deadLetter: {},
+    compatibility: {},
+    triggers: [{ schedule: { cron: '0 2 * * *' } }],
+    places: { x: {}, y: { final: true } },
+    transitions: { go: { from: 'x', to: 'y' } },
+  }),
+  Agent: () => ({ kind: 'Agent', name: 'a', baseUrl: 'https://a.example', model: 'm', user: 'hello' }),
 }
 
 function hashOf(document: Tree): string {
@@ -123,7 +141,10 @@ test.each(withDefault)('$kind.$path left out is the same as $value', ({ kind, pa
   const within = names.map((_, index) => `${kind}.${names.slice(0, names.length - index).join('.')}`)
   const base = BASES[within.find((name) => Object.hasOwn(BASES, name)) ?? kind] as () => Tree
   const document = base()
-  const parent = names.slice(0, -1).reduce<Tree>((node, name) => node[name] as Tree, document)
+  const parent = names.slice(0, -1).reduce<Tree>((node, name) => {
+    const next = name === '*' ? Object.values(node)[0] : node[name]
+    return (Array.isArray(next) ? next[0] : next) as Tree
+  }, document)
   parent[names.at(-1) as string] = value
   expect(hashOf(document)).toBe(hashOf(base()))
 })

@@ -53,8 +53,13 @@ const PATTERNS: readonly (readonly [RegExp, string])[] = [
   [/KiB/, 'size'],
 ]
 
+const REFERRED: Readonly<Record<string, string>> = {
+  '#/$defs/Condition': 'condition',
+  '#/$defs/Action': 'as `do` of a [Route](#route)',
+}
+
 function kindOfValue(schema: Json): string {
-  if (typeof schema.$ref === 'string') return schema.$ref.endsWith('Condition') ? 'condition' : 'any value'
+  if (typeof schema.$ref === 'string') return REFERRED[schema.$ref] ?? 'any value'
   if (schema.const !== undefined) return `\`${schema.const}\``
   if (Array.isArray(schema.enum)) return schema.enum.map((one) => `\`${one}\``).join(', ')
   const choices = (schema.anyOf ?? schema.oneOf) as readonly Json[] | undefined

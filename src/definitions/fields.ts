@@ -308,6 +308,14 @@ export function send(roots: readonly string[]) {
   })
 }
 
+/** Text with `{{ expression }}` over names that whoever uses it gives: they are looked up there. */
+export function openSend() {
+  return stringOf('send', (text, context) => {
+    const compiled = compileTemplate(text)
+    if (!compiled.ok) tellProblem(context, 'template', text, compiled.problem)
+  })
+}
+
 function checkTemplate(
   text: string,
   roots: readonly string[],

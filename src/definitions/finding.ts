@@ -3,7 +3,7 @@
 import type { TraceStep } from '../core/analysis/index.ts'
 
 export interface Finding {
-  readonly severity: 'error' | 'warning'
+  readonly severity: 'error' | 'warning' | 'info'
   readonly rule: RuleId
   readonly message: string
   readonly file: string
@@ -116,6 +116,7 @@ export const RULES = {
   encrypt: 'WL13',
   version: 'WL14',
   hands: 'WL15',
+  agentInput: 'WL16',
 } as const
 
 export type RuleName = keyof typeof RULES
@@ -134,7 +135,7 @@ export interface Remark {
   readonly offset?: number
   /** The text seems to go on: a `#` may have ended it. */
   readonly isCut?: boolean
-  readonly severity?: 'warning'
+  readonly severity?: 'warning' | 'info'
   /** What to write, as it would stand in a file. */
   readonly suggestion?: string
   /** What the text should be; it is quoted as its file needs it. */

@@ -43,7 +43,9 @@ function printable(text: string): string {
 
 function summary(findings: readonly Finding[]): string {
   const errors = findings.filter((finding) => finding.severity === 'error').length
-  return `${count(errors, 'error')}, ${count(findings.length - errors, 'warning')}\n`
+  const warnings = findings.filter((finding) => finding.severity === 'warning').length
+  const notes = findings.length - errors - warnings
+  return `${count(errors, 'error')}, ${count(warnings, 'warning')}${notes === 0 ? '' : `, ${count(notes, 'note')}`}\n`
 }
 
 function count(number: number, what: string): string {

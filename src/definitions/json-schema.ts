@@ -26,6 +26,7 @@ export function makeJsonSchema(): Json {
       written.$ref = TREES[tree]
     },
   }) as Json
+  const action = shareAction(schema)
   for (const { kind, path, schema: field } of schemaFields(schema)) {
     const found = findMeaning(kind, path)
     if (found === null) continue
@@ -36,10 +37,28 @@ export function makeJsonSchema(): Json {
   return {
     $schema,
     title: 'Millrace definitions',
-    description: 'One document: a Source, a Route or a Profile. `x-millrace` says what a string means.',
+    description:
+      'One document: a Source, a Route, a Workflow, an Agent or a Profile. `x-millrace` says what a string means.',
     ...rest,
-    $defs: { Sends: SENDS, Condition: CONDITION, Filter: FILTER, Json: JSON_VALUE },
+    $defs: { Action: action, Sends: SENDS, Condition: CONDITION, Filter: FILTER, Json: JSON_VALUE },
   }
+}
+
+/** What a workflow does is what a route does: written once, and named wherever a step stands. */
+function shareAction(schema: Json): Json {
+  const documents = schema.oneOf as readonly (Json & { properties: Record<string, Json> })[]
+  const of = (title: string) => documents.find((one) => one.title === title)?.properties ?? {}
+  const partOf = (field: string) => {
+    const { properties } = (of('Workflow')[field] as Json).additionalProperties as { properties: Json }
+    return properties
+  }
+  for (const [field, parts] of [
+    ['places', ['onEnter']],
+    ['transitions', ['do', 'undo']],
+  ] as const) {
+    for (const part of parts) partOf(field)[part] = { $ref: '#/$defs/Action' }
+  }
+  return of('Route').do as Json
 }
 
 const SENDS: Json = {

@@ -1,6 +1,8 @@
 // What each field of the language means, for editors and for docs/definitions-reference.md. A test asks for an entry per
 // field and for a field per entry. `*` stands for every kind.
 
+import { WORKFLOW_MEANINGS } from './meanings-workflows.ts'
+
 export interface FieldMeaning {
   readonly meaning: string
   /** What holds when the field is left out, as it could be written. */
@@ -261,7 +263,10 @@ export const MEANINGS: Readonly<Record<string, FieldMeaning>> = {
       'Among the routes that match an event: `all` run; of those that say `first`, the first written; one that says `one` must be alone.',
     default: 'all',
   },
-  'Route.do': { meaning: 'One action: `http`, `upsert`, `function` or `emit`.' },
+  'Route.do': {
+    meaning:
+      'One action: `http`, `upsert`, `function`, `emit`, `start`, `schedule`, `unschedule` or `agent`.',
+  },
   'Route.do.upsert': {
     meaning: 'One object at the other side per external reference: found and updated, or created.',
     otherwise: 'another action',
@@ -343,9 +348,31 @@ export const MEANINGS: Readonly<Record<string, FieldMeaning>> = {
     default: '30s',
   },
   'Route.do.function': { meaning: 'The name of a function to run.', otherwise: 'another action' },
-  'Route.do.with': { meaning: 'The function’s input.', otherwise: 'the payload' },
+  'Route.do.with': {
+    meaning: 'The input of the function, the workflow or the agent.',
+    otherwise: 'the payload; in a workflow the instance’s data',
+  },
   'Route.do.emit': { meaning: 'The subject of an event to emit.', otherwise: 'another action' },
-  'Route.do.data': { meaning: 'The emitted event’s payload.', otherwise: 'the payload' },
+  'Route.do.data': {
+    meaning: 'The emitted event’s payload.',
+    otherwise: 'the payload; in a workflow the instance’s data',
+  },
+  'Route.do.start': { meaning: 'The name of a workflow to start.', otherwise: 'another action' },
+  'Route.do.wait': {
+    meaning: 'Only in a workflow: the step ends when the started instance does.',
+    otherwise: 'it does not wait',
+  },
+  'Route.do.schedule': {
+    meaning: 'Events by the clock from now on; doing it again under the same name replaces it.',
+    otherwise: 'another action',
+  },
+  'Route.do.schedule.name': { meaning: 'What `unschedule` calls it.' },
+  'Route.do.schedule.cron': { meaning: 'When: five fields, or six with seconds first.' },
+  'Route.do.schedule.zone': { meaning: 'Whose clock, as in `Europe/Berlin`.', default: 'UTC' },
+  'Route.do.schedule.emit': { meaning: 'The subject of each event.' },
+  'Route.do.schedule.data': { meaning: 'The payload of each event.', otherwise: 'none' },
+  'Route.do.unschedule': { meaning: 'The name of a schedule to end.', otherwise: 'another action' },
+  'Route.do.agent': { meaning: 'The name of an agent to ask.', otherwise: 'another action' },
   'Route.do.timeout': {
     meaning: 'For the whole exchange, or one attempt of a function.',
     otherwise: 'the function’s own, or `10s`',
@@ -355,6 +382,7 @@ export const MEANINGS: Readonly<Record<string, FieldMeaning>> = {
     otherwise: 'the table',
   },
   'Route.do.classify.*': { meaning: 'Of one status.' },
+  ...WORKFLOW_MEANINGS,
 }
 
 export function findMeaning(kind: string, path: string): FieldMeaning | null {

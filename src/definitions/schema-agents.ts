@@ -2,19 +2,28 @@
 
 import { z } from 'zod'
 import { MINUTE, SECOND } from '../core/time/index.ts'
-import { duration, environmentName, headerName, json, literal, send, url, vaultEntry } from './fields.ts'
-import { AGENT_ROOTS } from './roots.ts'
+import {
+  duration,
+  environmentName,
+  headerName,
+  json,
+  literal,
+  openSend,
+  send,
+  url,
+  vaultEntry,
+} from './fields.ts'
 
 export const agentFields = {
-  baseUrl: url(['tenant', 'vars']),
+  baseUrl: url(['vars']),
   secret: z
     .strictObject({ env: environmentName().optional(), ref: vaultEntry().optional() })
     .meta({ oneOf: [{ required: ['env'] }, { required: ['ref'] }] })
     .optional(),
-  headers: z.record(headerName(true), literal()).optional(),
+  headers: z.record(headerName(true), send(['vars'])).optional(),
   model: literal({ minLength: 1 }),
-  system: send(AGENT_ROOTS).optional(),
-  user: send(AGENT_ROOTS),
+  system: openSend().optional(),
+  user: openSend(),
   output: z.strictObject({ schema: json() }).optional(),
   timeout: duration(SECOND, 10 * MINUTE).optional(),
   temperature: z.number().min(0).max(2).optional(),

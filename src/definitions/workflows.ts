@@ -96,7 +96,9 @@ export function checkSteps(
   workflow: Fields,
   as: 'pick' | 'send' | 'condition',
 ): readonly Remark[] {
-  const known = Object.keys(fieldsOf(workflow.transitions))
+  // A place with `onEnter` is a step too.
+  const entered = Object.entries(fieldsOf(workflow.places)).filter(([, one]) => isMap(fieldsOf(one).onEnter))
+  const known = [...Object.keys(fieldsOf(workflow.transitions)), ...entered.map(([name]) => name)]
   return [...texts(value, at, as)].flatMap(([path, text]) => {
     const isTemplate = as === 'send'
     if (!text.includes('steps')) return []

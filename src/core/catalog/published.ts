@@ -2,14 +2,20 @@
 // A pattern errs on the wide side: «nobody can publish this» is said only when it is so.
 
 import { CANONICAL_EVENTS, CANONICAL_SOURCE } from '../canonical/index.ts'
-import type { DefinitionDocument, RouteDocument, SourceDocument } from '../definition/index.ts'
+import {
+  type ActionDocument,
+  actionsOf,
+  type DefinitionDocument,
+  type SourceDocument,
+  type WorkflowDocument,
+} from '../definition/index.ts'
 import { compileTemplate } from '../expression/index.ts'
 import { matchesPattern, parsePattern, parseSubject, patternsMeet } from '../subject/index.ts'
 import type { CatalogEntry } from './entry.ts'
 import { vendorEntries } from './vendors/index.ts'
 
 export interface Published extends CatalogEntry {
-  /** The source's name, or `route:<name>`. */
+  /** The source's name, `route:<name>` or `workflow:<name>`. */
   readonly source: string
   /** The ready mapping that it comes from. */
   readonly mapping: string | null
@@ -32,7 +38,9 @@ export function publishedBy(document: DefinitionDocument): readonly Published[] 
     case 'Source':
       return publishedBySource(document)
     case 'Route':
-      return publishedByRoute(document)
+      return emittedBy(document.do, `route:${document.name}`, 'a route')
+    case 'Workflow':
+      return publishedByWorkflow(document)
     default:
       return []
   }
@@ -62,9 +70,21 @@ function publishedBySource(document: SourceDocument): readonly Published[] {
   return firstOfEach([...written, ...ready, ...others])
 }
 
-function publishedByRoute({ name, do: action }: RouteDocument): readonly Published[] {
-  if (action.type !== 'emit') return []
-  return derived({ source: `route:${name}`, mapping: null }, action.subject, 'Emitted by a route.', [])
+function emittedBy(action: ActionDocument, source: string, who: string): readonly Published[] {
+  const own = { source, mapping: null }
+  if (action.type === 'emit') return derived(own, action.subject, `Emitted by ${who}.`, [])
+  if (action.type === 'schedule')
+    return derived(own, action.emit, `Emitted by the clock, as ${who} said.`, [])
+  return []
+}
+
+/** What its steps emit, and what the system tells of its instances. */
+function publishedByWorkflow(document: WorkflowDocument): readonly Published[] {
+  const source = `workflow:${document.name}`
+  const emitted = actionsOf(document).flatMap((action) => emittedBy(action, source, 'a workflow'))
+  const subject = `workflow.${document.name}.>`
+  const told = { source, mapping: null, subject, description: 'What becomes of its instances.', schema: null }
+  return firstOfEach([...emitted, told])
 }
 
 /** Whoever lists subjects that a template can give has listed them all; the template itself adds none then. */
