@@ -6,6 +6,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { ANALYSIS, measureAnalysis, renderAnalysis } from './analysis.ts'
 import { BARE, LONG_PLANS, PLANS, type Plan } from './plans.ts'
 import { copyPast, dataFile, PAST } from './preload.ts'
 import { measureReplay } from './replay.ts'
@@ -28,13 +29,13 @@ const BARE_SECONDS = 4
 
 const all = [...PLANS, ...LONG_PLANS]
 const only = values.only?.split(',')
-const unknown = only?.filter((name) => !all.some((plan) => plan.name === name)) ?? []
+const names = [...all.map(({ name }) => name), ANALYSIS]
+const unknown = only?.filter((name) => !names.includes(name)) ?? []
 if (unknown.length > 0) {
-  process.stderr.write(
-    `No scenario ${unknown.join(', ')}. There are: ${all.map(({ name }) => name).join(', ')}.\n`,
-  )
+  process.stderr.write(`No scenario ${unknown.join(', ')}. There are: ${names.join(', ')}.\n`)
   process.exit(2)
 }
+const analysis = only === undefined || only.includes(ANALYSIS) ? measureAnalysis(rounds) : null
 const plans = only ? all.filter(({ name }) => only.includes(name)) : values.quick ? PLANS : all
 
 const root = fileURLToPath(new URL('../.cache/bench', import.meta.url))
@@ -96,7 +97,9 @@ try {
     ],
     seconds,
   )
-  process.stdout.write(values.json ? `${JSON.stringify(report, null, 2)}\n` : `\n${renderReport(report)}`)
+  const output = analysis === null ? report : { ...report, analysis }
+  process.stdout.write(values.json ? `${JSON.stringify(output, null, 2)}\n` : `\n${renderReport(report)}`)
+  if (analysis !== null && !values.json) process.stdout.write(`\n${renderAnalysis(analysis)}`)
 } finally {
   await rm(scratch, { recursive: true, force: true })
 }
