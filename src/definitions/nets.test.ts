@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { compileDefinitions, formatFindings } from './index.ts'
 
@@ -69,4 +70,14 @@ test('[AN18] a sound workflow has a verdict and no finding', () => {
   )
   expect(findings).toEqual([])
   expect(proofs).toMatchObject([{ verdict: 'proved', says: 'proved sound: 3 markings' }])
+})
+
+test('[AN18] the page about it shows what is really said', () => {
+  const page = readFileSync(new URL('../../docs/analysis.md', import.meta.url), 'utf8')
+  const [, text = '', told] =
+    /```yaml\n([^`]*)```[^`]*```text\n([\s\S]*?)\n```/.exec(page.replaceAll('`check`', 'check')) ?? []
+  const { findings, proofs } = compileDefinitions([{ path: 'orders.yaml', text }], { functions: () => null })
+  const said = formatFindings(findings, [{ path: 'orders.yaml', text }])
+  const verdicts = proofs.map(({ workflow, says }) => `workflow ${workflow}: ${says}`)
+  expect(`${said.trimEnd()}\n${verdicts.join('\n')}`).toBe(told)
 })
