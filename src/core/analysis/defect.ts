@@ -62,7 +62,7 @@ export function makeRemark(draft: Draft): Defect {
 
 const NAMED_MAX = 4
 
-export function quoted(name: string): string {
+function quoted(name: string): string {
   return `\`${name}\``
 }
 
@@ -75,7 +75,7 @@ export function listed(names: readonly string[], join = 'and'): string {
 }
 
 /** `a, 2 b`; places in the order of the workflow. */
-export function showMarking(marking: Marking): string {
+function showMarking(marking: Marking): string {
   const shown = Object.entries(marking).map(([place, tokens]) =>
     tokens === 1 ? place : `${tokens} × ${place}`,
   )

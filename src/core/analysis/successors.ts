@@ -33,7 +33,7 @@ export interface Sightings {
 
 export const END = 1
 /** Something happens at once: nobody ever sees this marking. */
-export const PASSING = 2
+const PASSING = 2
 /** Only conditions let it go on. */
 export const CONDITIONAL = 4
 /** A place got more tokens than are counted. */
@@ -268,7 +268,7 @@ export function makeSuccessors(net: Net, next: Uint8Array): Successors {
   }
 }
 
-export function isAtEnd(net: Net, bytes: Uint8Array, base: number): boolean {
+function isAtEnd(net: Net, bytes: Uint8Array, base: number): boolean {
   let isMarked = false
   for (let place = 0; place < net.size; place += 1) {
     if (bytes[base + place] === 0) continue
