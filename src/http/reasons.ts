@@ -1,9 +1,13 @@
-// Where it matters most, nobody does work again without saying why.
+// Where it matters most, nobody changes what happened or happens without saying why.
 
 import { AppError } from '../core/errors/index.ts'
 import type { HttpApi } from './api.ts'
 
-export function mustSayWhy({ environment }: HttpApi['about'], reason: string | null): void {
+export function mustSayWhy(
+  { environment }: HttpApi['about'],
+  reason: string | null,
+  what = 'a replay',
+): void {
   if (environment === 'PROD' && reason === null)
-    throw new AppError('reason_required', 'in PROD a replay needs a reason')
+    throw new AppError('reason_required', `in PROD ${what} needs a reason`)
 }
