@@ -12,7 +12,9 @@ import type { InternalActions } from './internal.ts'
 import type { Item } from './item.ts'
 import type { Call, InternalCall } from './outcome.ts'
 import type { StoreTime } from './store-time.ts'
+import type { Timetables } from './timetables.ts'
 import type { Upserts } from './upserts/index.ts'
+import type { RunStart } from './workflows/index.ts'
 
 export type BuryRoute = (
   item: Item,
@@ -36,6 +38,8 @@ export function makeActions(deps: {
   readonly internal: InternalActions
   readonly batches: Batches
   readonly upserts: Upserts
+  readonly start: RunStart
+  readonly timetables: Pick<Timetables, 'schedule' | 'unschedule'>
   readonly bury: BuryRoute
 }): Actions {
   const { time, effects, internal, batches, upserts, bury } = deps
@@ -85,6 +89,17 @@ export function makeActions(deps: {
         case 'emit':
           if (await isOver(call, false)) return
           return internal.runEmit(call, action)
+        case 'start':
+          if (await isOver(call, false)) return
+          return deps.start(call, action)
+        case 'schedule':
+          if (await isOver(call, false)) return
+          return deps.timetables.schedule(call, action)
+        case 'unschedule':
+          if (await isOver(call, false)) return
+          return deps.timetables.unschedule(call, action)
+        case 'agent':
+          return bury(item, route, key, 'config', 'rejected', 'this node asks no agents')
         default:
           return unreachable(action)
       }

@@ -46,13 +46,17 @@ import { makeSettler, type Settlement } from './settle.ts'
 import { makeSpread } from './spread.ts'
 import { makeStoreTime } from './store-time.ts'
 import { makeStrays } from './strays.ts'
+import { makeTimetables } from './timetables.ts'
 import { makeUpserts, releaseLocks } from './upserts/index.ts'
 import { makeWitness } from './witness.ts'
 import { makeWorkActions, type WorkActions } from './work-actions.ts'
 import {
   endSteps,
   makeInstances,
+  makeScheduledTriggers,
   makeSignals,
+  makeStartAction,
+  makeStarter,
   makeSteps,
   makeTriggerRates,
   makeTriggers,
@@ -282,12 +286,47 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
     },
     config,
   )
+  const timetables = makeTimetables({
+    store,
+    clock,
+    log,
+    seal,
+    ids,
+    time,
+    commits,
+    plan,
+    internal,
+    settleBirths,
+    fail: runner.fail,
+    changed: () => schedules.look(),
+  })
+  const starter = makeStarter({
+    store,
+    log,
+    ids,
+    vars: config.vars,
+    registry,
+    commits,
+    instances,
+    plan,
+    settleBirths,
+    refresh: (tenant) => definitions.refresh(tenant),
+  })
   const actionsOfRoutes = makeActions({
     time,
     effects,
     internal,
     batches,
     upserts: makeUpserts({ store, clock, http, commits, time, decisions }, config),
+    start: makeStartAction({
+      instances,
+      clock,
+      starter: () => starter,
+      internal,
+      settleBirths,
+      fail: runner.fail,
+    }),
+    timetables,
     bury: runner.buryRoute,
   })
   const intakeItems = makeIntakeItems({
@@ -392,6 +431,10 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
     commits,
     acceptor,
     refresh: (tenant) => definitions.refresh(tenant),
+    others: [
+      makeScheduledTriggers({ store, ids, registry, commits, plan, settleBirths, wake }),
+      timetables,
+    ],
   })
   definitions.onChange(({ tenant }) => schedules.wake(tenant))
   const publisher = makePublisher({ clock, log, ids, acceptor, isOpen: () => open }, config)

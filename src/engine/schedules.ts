@@ -1,10 +1,11 @@
-// Schedules: looks when the next slot of any source is due, and sends the source its event.
+// Schedules: looks when the next slot of anything that goes by the clock is due, and lets it fire: a source its event, a workflow its
+// trigger (src/engine/workflows/scheduled.ts), a timetable that an action made its event (src/engine/timetables.ts).
 //
 // Every node looks. That a slot is over is a record of the schedule, written in the commit that keeps the slot's event and
 // guarded by its version, so that of several nodes, and of a node and its crashed predecessor, one fires. What is due, missed
 // or passed over is decided in src/core/schedule, by the store's time.
 
-import { hashText } from '../core/definition/index.ts'
+import { type DefinitionStatus, hashText } from '../core/definition/index.ts'
 import { AppError, messageOf } from '../core/errors/index.ts'
 import { ExpressionError } from '../core/expression/index.ts'
 import type { Ids, TenantId } from '../core/ids/index.ts'
@@ -12,13 +13,14 @@ import { type JsonValue, stringifyJson } from '../core/json/index.ts'
 import {
   compileCron,
   decideSchedule,
+  type MissedPolicy,
   type ScheduleRecord,
   type ScheduleStep,
   type Slots,
 } from '../core/schedule/index.ts'
 import type { EventNames, Source } from '../core/source/index.ts'
 import type { Instant } from '../core/time/index.ts'
-import { StoreError } from '../ports/store.ts'
+import { type Guard, type Store, StoreError, type Write } from '../ports/store.ts'
 import type { Acceptor } from './acceptor.ts'
 import type { Commits } from './commits.ts'
 import type { EngineDeps } from './deps.ts'
@@ -35,21 +37,45 @@ export interface Schedules {
   start(): void
   /** Definitions changed. */
   wake(tenant: TenantId): void
+  /** Something else changed that goes by the clock. */
+  look(): void
   /** Settles when the look under way is over. */
   stop(): Promise<void>
   /** null: the source has no schedule, or is not there. */
   state(tenant: TenantId, name: string): Promise<ScheduleState | null>
 }
 
-interface Kept {
+export interface KeptSchedule {
   readonly record: ScheduleRecord | null
   /** 0: there is none. */
   readonly version: number
 }
 
+export interface BesideEvent {
+  readonly guards: readonly Guard[]
+  readonly writes: readonly Write[]
+}
+
+/** Something that goes by the clock. */
+export interface Timed {
+  /** Its own among all of its tenant; also how the log calls it. */
+  readonly name: string
+  readonly schedule: { readonly cron: string; readonly zone: string; readonly missed: MissedPolicy }
+  readonly status: DefinitionStatus
+  /** Another one: what is known of it is looked up anew. */
+  readonly identity: unknown
+  /** Whether it is still so, once what other nodes did is known. */
+  isCurrent(): boolean
+  read(): Promise<KeptSchedule>
+  /** What says in the commit of a slot that it is over. */
+  beside(version: number, record: ScheduleRecord): BesideEvent
+  /** One commit with what stands beside; `refused`: another node was first. `nothing`: the slot has or gets no event. */
+  fire(slot: Instant, missed: number, beside: BesideEvent): Promise<'fired' | 'refused' | 'nothing'>
+}
+
 /** Until `nextAt` there is nothing to do by this definition, unless the clock goes back: finding slots takes time. */
-interface Known extends Kept {
-  readonly source: Source
+interface Known extends KeptSchedule {
+  readonly identity: unknown
   readonly lookedAt: Instant
   readonly nextAt: Instant
 }
@@ -77,6 +103,11 @@ export function makeSchedules(
     readonly acceptor: Acceptor
     /** Looks whether another node changed the definitions of a tenant. */
     refresh(tenant: TenantId): Promise<void>
+    /** Beside sources. `isGone`: whether a record of this name is of nothing any more; null: it is none of theirs. */
+    readonly others: readonly {
+      list(tenant: TenantId): Promise<readonly Timed[]>
+      isGone?(tenant: TenantId, name: string): boolean | null
+    }[]
   },
 ): Schedules {
   const { store, clock, log, time, ids, registry, commits, acceptor } = deps
@@ -89,46 +120,30 @@ export function makeSchedules(
   let active: Promise<void> | null = null
   let cancel: () => void = () => {}
 
-  const read = async (tenant: TenantId, name: string): Promise<Kept> => {
-    const found = await store.forTenant(tenant).record('schedule', name)
-    return found === null
-      ? { record: null, version: 0 }
-      : { record: JSON.parse(found.body) as ScheduleRecord, version: found.version }
-  }
-
-  const beside = (name: string, version: number, record: ScheduleRecord) => ({
-    guards: [{ g: 'version', of: 'schedule', key: name, version }] as const,
-    writes: [
-      {
-        w: 'record.put',
-        kind: 'schedule',
-        key: name,
-        version: version + 1,
-        body: stringifyJson({ ...record }),
-      },
-    ] as const,
-  })
+  const read = (tenant: TenantId, name: string): Promise<KeptSchedule> => readSchedule(store, tenant, name)
 
   /** Only the record; false: another node was first. */
-  const move = async (tenant: TenantId, name: string, version: number, record: ScheduleRecord) => {
-    const { guards, writes } = beside(name, version, record)
+  const move = async (tenant: TenantId, timed: Timed, version: number, record: ScheduleRecord) => {
+    const { guards, writes } = timed.beside(version, record)
     return (await commits.once(tenant, guards, writes)).ok
   }
 
-  const fire = async (
+  /** `nothing` also where the slot has its event already, from before the schedule was removed and came back. */
+  const fireSource = async (
     tenant: TenantId,
     source: Source,
-    version: number,
-    step: ScheduleStep & { slot: Instant },
-  ): Promise<boolean> => {
+    slot: Instant,
+    missed: number,
+    beside: BesideEvent,
+  ): ReturnType<Timed['fire']> => {
     const { name } = source.document
-    const payload = payloadOf(source, step.slot, step.missed)
+    const payload = payloadOf(source, slot, missed)
     const data = stringifyJson(payload)
     const payloadHash = hashText(data)
     const named = nameOf(source, tenant, payload, payloadHash)
     if ('problem' in named) {
       log.error('schedule.unnamed', { tenant, source: name, error: named.problem })
-      return move(tenant, name, version, step.record)
+      return 'nothing'
     }
     const correlationId = ids.uuid()
     const kept = await acceptor.keep({
@@ -140,11 +155,11 @@ export function makeSchedules(
         subject: named.subject,
         objectType: named.objectType,
         objectId: named.objectId,
-        occurredAt: step.slot,
+        occurredAt: slot,
         correlationId,
         causationId: null,
         traceId: correlationId.replaceAll('-', ''),
-        dedupKey: iso(step.slot),
+        dedupKey: iso(slot),
         payloadHash,
         headers: '{}',
         data,
@@ -154,50 +169,72 @@ export function makeSchedules(
       payload,
       header: {},
       startedAt: clock.monotonic(),
-      beside: beside(name, version, step.record),
+      beside,
     })
-    if (kept === 'refused') return false
-    // The slot has its event already, from before the schedule was removed and came back.
-    return kept.duplicate ? move(tenant, name, version, step.record) : true
+    if (kept === 'refused') return 'refused'
+    return kept.duplicate ? 'nothing' : 'fired'
+  }
+
+  const timedSource = (tenant: TenantId, source: Source): Timed | null => {
+    const { name, schedule } = source.document
+    if (schedule === undefined) return null
+    return {
+      name,
+      schedule,
+      status: source.status,
+      identity: source,
+      isCurrent: () => registry.source(tenant, name) === source,
+      read: () => read(tenant, name),
+      beside: (version, record) => besideSchedule(name, version, record),
+      fire: (slot, missed, beside) => fireSource(tenant, source, slot, missed, beside),
+    }
   }
 
   const slotsOf = makeSlotsCache()
 
   /** Does what is due; answers when to look again. */
-  const look = async (tenant: TenantId, source: Source): Promise<Instant> => {
-    const { name, schedule } = source.document
-    const slots = schedule === undefined ? null : slotsOf(schedule.cron, schedule.zone)
-    if (schedule === undefined || slots === null) return Number.POSITIVE_INFINITY
+  const look = async (tenant: TenantId, timed: Timed): Promise<Instant> => {
+    const { name, schedule, identity, status } = timed
+    const slots = slotsOf(schedule.cron, schedule.zone)
+    if (slots === null) return Number.POSITIVE_INFINITY
     const id = `${tenant}/${name}`
-    const before = known.get(id)
-    const isSame = before?.source === source && before.lookedAt <= time.now()
-    if (isSame && time.now() < before.nextAt) return before.nextAt
-    let kept: Kept = before ?? (await read(tenant, name))
+    const found = known.get(id)
+    const before = found?.identity === identity ? found : undefined
+    if (before !== undefined && before.lookedAt <= time.now() && time.now() < before.nextAt)
+      return before.nextAt
+    let kept: KeptSchedule = before ?? (await timed.read())
     // Until it is written nobody knows.
     known.delete(id)
     const now = time.now()
-    const { steps, told } = decideSchedule(kept.record, schedule, source.status, slots, now)
+    const { steps, told } = decideSchedule(kept.record, schedule, status, slots, now)
     if (steps.length > 0) {
       // Nothing is done by a definition that another node has changed or paused meanwhile.
       await deps.refresh(tenant)
-      if (registry.source(tenant, name) !== source) return now
+      if (!timed.isCurrent()) return now
     }
     if (told !== null) log.info(TOLD[told], { tenant, source: name, slots: steps.length })
     for (const step of steps.slice(0, STEPS_MAX)) {
       if (isStopped) return Number.POSITIVE_INFINITY
-      const { slot, record } = step
-      const isDone =
-        slot === null
-          ? await move(tenant, name, kept.version, record)
-          : await fire(tenant, source, kept.version, { ...step, slot })
-      if (!isDone) return now
-      kept = { record, version: kept.version + 1 }
+      if (!(await take(tenant, timed, kept.version, step))) return now
+      kept = { record: step.record, version: kept.version + 1 }
     }
     const after = Math.max(now, kept.record?.through ?? now)
-    const nextSlot = source.status === 'active' ? slots.next(after) : null
+    const nextSlot = status === 'active' ? slots.next(after) : null
     const nextAt = steps.length > STEPS_MAX ? now : (nextSlot ?? Number.POSITIVE_INFINITY)
-    known.set(id, { ...kept, source, lookedAt: now, nextAt })
+    known.set(id, { ...kept, identity, lookedAt: now, nextAt })
     return nextAt
+  }
+
+  /** False: another node was first. */
+  const take = async (
+    tenant: TenantId,
+    timed: Timed,
+    version: number,
+    { slot, missed, record }: ScheduleStep,
+  ): Promise<boolean> => {
+    if (slot === null) return move(tenant, timed, version, record)
+    const fired = await timed.fire(slot, missed, timed.beside(version, record))
+    return fired === 'nothing' ? move(tenant, timed, version, record) : fired === 'fired'
   }
 
   /** A schedule that is gone leaves nothing behind: should it come back, it begins anew. */
@@ -209,7 +246,13 @@ export function makeSchedules(
       found.push(...page.items)
       cursor = page.nextCursor
     } while (cursor !== null)
-    const isGone = (name: string) => registry.source(tenant, name)?.document.schedule === undefined
+    const isGone = (name: string) => {
+      for (const { isGone: ask } of deps.others) {
+        const said = ask?.(tenant, name) ?? null
+        if (said !== null) return said
+      }
+      return registry.source(tenant, name)?.document.schedule === undefined
+    }
     if (!found.some(({ key }) => isGone(key))) return
     // What another node defined before it wrote its record is known after this.
     await deps.refresh(tenant)
@@ -244,11 +287,16 @@ export function makeSchedules(
           toSweep.delete(tenant)
         })
       }
-      for (const source of registry.sources(tenant)) {
+      const all = registry.sources(tenant).flatMap((source) => timedSource(tenant, source) ?? [])
+      for (const { list } of deps.others) {
+        await attempt(tenant, null, async () => {
+          all.push(...(await list(tenant)))
+        })
+      }
+      for (const timed of all) {
         if (isStopped) return LOOK_MS_MAX
-        if (source.document.schedule === undefined) continue
-        await attempt(tenant, source.document.name, async () => {
-          nextAt = Math.min(nextAt, await look(tenant, source))
+        await attempt(tenant, timed.name, async () => {
+          nextAt = Math.min(nextAt, await look(tenant, timed))
         })
       }
     }
@@ -290,6 +338,7 @@ export function makeSchedules(
       toSweep.add(tenant)
       kick()
     },
+    look: kick,
     async stop() {
       isStopped = true
       cancel()
@@ -308,6 +357,25 @@ export function makeSchedules(
         lastFiredAt: record?.lastSlot ?? null,
       }
     },
+  }
+}
+
+export async function readSchedule(
+  store: Pick<Store, 'forTenant'>,
+  tenant: TenantId,
+  name: string,
+): Promise<KeptSchedule> {
+  const found = await store.forTenant(tenant).record('schedule', name)
+  return found === null
+    ? { record: null, version: 0 }
+    : { record: JSON.parse(found.body) as ScheduleRecord, version: found.version }
+}
+
+export function besideSchedule(name: string, version: number, record: ScheduleRecord): BesideEvent {
+  const body = stringifyJson({ ...record })
+  return {
+    guards: [{ g: 'version', of: 'schedule', key: name, version }],
+    writes: [{ w: 'record.put', kind: 'schedule', key: name, version: version + 1, body }],
   }
 }
 
@@ -340,7 +408,7 @@ function nameOf(
   }
 }
 
-function iso(at: Instant): string {
+export function iso(at: Instant): string {
   return new Date(at).toISOString()
 }
 
