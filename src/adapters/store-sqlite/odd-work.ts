@@ -5,11 +5,11 @@ import type { Write } from '../../ports/store.ts'
 
 /** Whether the item says more than most do. */
 export function isOdd(write: Extract<Write, { w: 'work.add' }>): boolean {
-  return write.work.instance !== undefined || write.work.step !== undefined || hasPlace(write)
+  return write.work.instance !== undefined || write.work.step !== undefined || isOneOfSeveral(write)
 }
 
 /** Whether it is one of several: in a lane, of a list, or of a key that is done again. */
-export function hasPlace({ work, inPlaceOf }: Extract<Write, { w: 'work.add' }>): boolean {
+export function isOneOfSeveral({ work, inPlaceOf }: Extract<Write, { w: 'work.add' }>): boolean {
   return (
     work.lane !== undefined ||
     work.element !== undefined ||

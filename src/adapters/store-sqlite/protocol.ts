@@ -3,15 +3,21 @@
 // Measured per commit, both threads together: flat array 3.1 µs, the objects as they are 9.5 µs, JSON text 16 µs. Bodies
 // stay texts throughout. Kinds that are rare cross as objects, inside the array.
 
+import type { Incarnation, InstanceId } from '../../core/ids/index.ts'
+import type { NewHistory, NewInstance } from '../../core/instance/index.ts'
+import type { NewWork } from '../../core/work/index.ts'
 import type { Commit, CommitResult, Guard, Write } from '../../ports/store.ts'
 import { StoreError } from '../../ports/store.ts'
 import type { CommitOutcome } from './executor.ts'
-import { isOdd } from './odd-work.ts'
+import { isOdd, isOneOfSeveral } from './odd-work.ts'
 
 export type Flat = unknown[]
 
-const GUARD = { other: 0, lease: 1, dedup: 2, unreserved: 3 } as const
-const WRITE = { other: 0, event: 1, add: 2, settle: 3, done: 4, reserve: 5, ledgerSettle: 6 } as const
+const GUARD = { other: 0, lease: 1, dedup: 2, unreserved: 3, version: 4 } as const
+const WRITE = {
+  ...{ other: 0, event: 1, add: 2, settle: 3, done: 4, reserve: 5, ledgerSettle: 6 },
+  ...{ addStep: 7, instance: 8, history: 9, correlation: 10, uncorrelate: 11 },
+} as const
 
 export function encodeCommits(commits: readonly Commit[]): Flat {
   const flat: Flat = [commits.length]
@@ -34,6 +40,9 @@ function encodeGuard(flat: Flat, guard: Guard): void {
       break
     case 'unreserved':
       flat.push(GUARD.unreserved, guard.key)
+      break
+    case 'version':
+      flat.push(GUARD.version, guard.of, guard.key, guard.version)
       break
     default:
       flat.push(GUARD.other, guard)
@@ -59,12 +68,15 @@ function encodeWrite(flat: Flat, write: Write): void {
     }
     case 'work.add': {
       const { work } = write
-      if (isOdd(write)) {
+      if (isOneOfSeveral(write)) {
         flat.push(WRITE.other, write)
         break
       }
-      flat.push(WRITE.add, write.lease, write.delayMs, work.id, work.kind, work.consumer, work.definition)
+      const isStep = isOdd(write)
+      flat.push(isStep ? WRITE.addStep : WRITE.add, write.lease, write.delayMs)
+      flat.push(work.id, work.kind, work.consumer, work.definition)
       flat.push(work.codeHash, work.eventId, work.expiresInMs, work.replayOf)
+      if (isStep) flat.push(work.instance ?? null, work.step ?? null)
       break
     }
     case 'work.settle': {
@@ -96,9 +108,30 @@ function encodeWrite(flat: Flat, write: Write): void {
     case 'ledger.settle':
       flat.push(WRITE.ledgerSettle, write.key, write.to, write.proof, write.effectRef, write.result)
       break
+    case 'instance.put':
+      encodeInstance(flat, write.row)
+      break
+    case 'history.append':
+      flat.push(WRITE.history, write.rows.length)
+      for (const row of write.rows) flat.push(row.instance, row.sequence, row.type, row.body)
+      break
+    case 'correlation.put':
+      flat.push(WRITE.correlation, write.key, write.version, write.body)
+      break
+    case 'correlation.delete':
+      flat.push(WRITE.uncorrelate, write.key)
+      break
     default:
       flat.push(WRITE.other, write)
   }
+}
+
+function encodeInstance(flat: Flat, row: NewInstance): void {
+  flat.push(WRITE.instance, row.id, row.workflow, row.definition, row.version, row.state, row.attention)
+  flat.push(row.revision, row.eventId, row.correlationId, row.parent, row.body)
+  const marking = Object.entries(row.marking)
+  flat.push(marking.length)
+  for (const [place, tokens] of marking) flat.push(place, tokens)
 }
 
 function encodeEntry(flat: Flat, entry: Extract<Write, { w: 'ledger.done' }>['entry']): void {
@@ -140,6 +173,8 @@ function decodeGuard(reader: Reader): Guard {
       return { g: 'dedup', source: reader.next(), key: reader.next() }
     case GUARD.unreserved:
       return { g: 'unreserved', key: reader.next() }
+    case GUARD.version:
+      return { g: 'version', of: reader.next(), key: reader.next(), version: reader.next() }
     default:
       return reader.next()
   }
@@ -175,21 +210,32 @@ function decodeWrite(reader: Reader): Write {
         },
       }
     case WRITE.add:
-      return {
-        w: 'work.add',
-        lease: reader.next(),
-        delayMs: reader.next(),
-        work: {
-          id: reader.next(),
-          kind: reader.next(),
-          consumer: reader.next(),
-          definition: reader.next(),
-          codeHash: reader.next(),
-          eventId: reader.next(),
-          expiresInMs: reader.next(),
-          replayOf: reader.next(),
-        },
+      return { w: 'work.add', lease: reader.next(), delayMs: reader.next(), work: decodeWork(reader) }
+    case WRITE.addStep: {
+      const [lease, delayMs] = [reader.next<Incarnation | null>(), reader.next<number>()]
+      const work = decodeWork(reader)
+      const [instance, step] = [reader.next<InstanceId | null>(), reader.next<string | null>()]
+      const of = { ...(instance === null ? {} : { instance }), ...(step === null ? {} : { step }) }
+      return { w: 'work.add', lease, delayMs, work: { ...work, ...of } }
+    }
+    case WRITE.instance:
+      return { w: 'instance.put', row: decodeInstance(reader) }
+    case WRITE.history: {
+      const rows: NewHistory[] = []
+      for (let left = reader.next<number>(); left > 0; left -= 1) {
+        rows.push({
+          instance: reader.next(),
+          sequence: reader.next(),
+          type: reader.next(),
+          body: reader.next(),
+        })
       }
+      return { w: 'history.append', rows }
+    }
+    case WRITE.correlation:
+      return { w: 'correlation.put', key: reader.next(), version: reader.next(), body: reader.next() }
+    case WRITE.uncorrelate:
+      return { w: 'correlation.delete', key: reader.next() }
     case WRITE.settle:
       return {
         w: 'work.settle',
@@ -221,6 +267,38 @@ function decodeWrite(reader: Reader): Write {
     default:
       return reader.next()
   }
+}
+
+function decodeWork(reader: Reader): NewWork {
+  return {
+    id: reader.next(),
+    kind: reader.next(),
+    consumer: reader.next(),
+    definition: reader.next(),
+    codeHash: reader.next(),
+    eventId: reader.next(),
+    expiresInMs: reader.next(),
+    replayOf: reader.next(),
+  }
+}
+
+function decodeInstance(reader: Reader): NewInstance {
+  const row = {
+    id: reader.next<NewInstance['id']>(),
+    workflow: reader.next<string>(),
+    definition: reader.next<string>(),
+    version: reader.next<string>(),
+    state: reader.next<NewInstance['state']>(),
+    attention: reader.next<NewInstance['attention']>(),
+    revision: reader.next<number>(),
+    eventId: reader.next<NewInstance['eventId']>(),
+    correlationId: reader.next<string>(),
+    parent: reader.next<NewInstance['parent']>(),
+    body: reader.next<string>(),
+  }
+  const marking: [string, number][] = []
+  for (let left = reader.next<number>(); left > 0; left -= 1) marking.push([reader.next(), reader.next()])
+  return { ...row, marking: Object.fromEntries(marking) }
 }
 
 function decodeEntry(reader: Reader): Extract<Write, { w: 'ledger.done' }>['entry'] {
