@@ -4,6 +4,7 @@
 import type { HttpAction, RenderedRequest } from '../core/action/index.ts'
 import type { Scope } from '../core/expression/index.ts'
 import type { CallVerdict } from '../core/failure/index.ts'
+import type { JsonValue } from '../core/json/index.ts'
 import type { LedgerEntry } from '../core/ledger/index.ts'
 import type { Route } from '../core/route/index.ts'
 import type { HttpOutcome } from '../ports/http-client.ts'
@@ -16,6 +17,8 @@ export interface InternalCall {
   readonly route: Route
   readonly key: string
   readonly scope: Scope
+  /** Joins others, or ends, in place of a call of its own. Answers when the item is out of our hands, or what the ledger says by now. */
+  readonly instead?: (over: LedgerEntry | null) => Promise<Joined>
 }
 
 export interface Call extends InternalCall, Variation {
@@ -32,6 +35,8 @@ export interface Performed {
   readonly error?: string
   /** In place of what the answer names. */
   readonly effectRef?: string | null
+  /** In place of the answer itself: what the action gave. */
+  readonly value?: JsonValue
 }
 
 /** What is reserved beside the key, or why that cannot be now. */
@@ -55,8 +60,6 @@ export type Doubt =
 
 /** How a call differs from one request under one key. */
 interface Variation {
-  /** Joins others in place of a call of its own. Answers when the item is out of our hands, or what the ledger says by now. */
-  readonly instead?: (over: LedgerEntry | null) => Promise<Joined>
   readonly beside?: () => Promise<Beside>
   /** Several requests in place of one. */
   readonly perform?: () => Promise<Performed>

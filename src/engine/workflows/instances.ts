@@ -22,7 +22,7 @@ import {
   type Workflow,
 } from '../../core/workflow/index.ts'
 import type { CommitResult, Write } from '../../ports/store.ts'
-import { KeyRefused, planEffects } from './plan-effects.ts'
+import { InDoubt, KeyRefused, planEffects } from './plan-effects.ts'
 import { openInstance, sealHistory, sealInstance } from './seal-instance.ts'
 import type { Beside, InstanceDeps, InstancePlan, Loaded, Origin, SteppedOk } from './types.ts'
 
@@ -190,7 +190,7 @@ export function originOfEvent(event: StoredEvent): Origin {
   }
 }
 
-/** A key that it cannot have is a mapping that failed. */
+/** A key that it cannot have is a mapping that failed; what is under way cannot be cancelled. */
 export async function orRefused<Value>(
   plan: () => Promise<Value>,
 ): Promise<Value | { readonly refused: Refused }> {
@@ -198,6 +198,7 @@ export async function orRefused<Value>(
     return await plan()
   } catch (error) {
     if (error instanceof KeyRefused) return { refused: { code: 'mapping', message: error.message } }
+    if (error instanceof InDoubt) return { refused: { code: 'in_doubt', message: error.message } }
     throw error
   }
 }

@@ -32,6 +32,11 @@ export class KeyRefused extends Error {
   override readonly name = 'KeyRefused'
 }
 
+/** Something of the instance may be happening right now: it cannot be given up. */
+export class InDoubt extends Error {
+  override readonly name = 'InDoubt'
+}
+
 export interface Change {
   readonly tenant: TenantId
   readonly origin: Origin
@@ -50,7 +55,7 @@ export const FOREVER_MS = 3_650 * DAY
 
 type Effect<Type extends InstanceEffect['type']> = Extract<InstanceEffect, { readonly type: Type }>
 
-/** Throws KeyRefused. */
+/** Throws KeyRefused and InDoubt. */
 export async function planEffects(
   deps: InstanceDeps,
   change: Change,
@@ -144,7 +149,12 @@ async function callOff(deps: InstanceDeps, change: Change, first: SteppedOk): Pr
     for (const item of items.filter(
       (one) => one.kind === 'step' && isOf(one.step) && one.id !== change.own,
     )) {
-      if (!(await isFree(deps, reads, item))) continue
+      if (!(await isFree(deps, reads, item))) {
+        // Its lock would pass on while it is at work.
+        if (stepped.instance.state === 'cancelled')
+          throw new InDoubt(`${item.step ?? item.id} is under way, or its outcome is not known`)
+        continue
+      }
       const { id, state, epoch, attempts, waits, losses, key } = item
       guards.push({ g: 'work', work: id, state, epoch })
       writes.push({

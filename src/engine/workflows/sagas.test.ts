@@ -196,6 +196,28 @@ describe('time-outs', () => {
     expect(await look(world, instance)).toMatchObject({ state: 'completed' })
   })
 
+  test('[FI8] one in doubt is asked for, and not done again where it did nothing', async () => {
+    const world = makeWorld((request) => {
+      if (nameOf(request) === 'b') return null
+      return nameOf(request) === 'probe' ? { ...answered(200), body: '{"count":0}' } : made(request)
+    })
+    const probe = {
+      method: 'GET',
+      url: 'https://vendor.example/probe',
+      headers: {},
+      found: 'result.body.count > 0',
+      afterMs: 1_000,
+    }
+    const net = timed(step('b', 'one', 'two', { do: post('b', { probe }) }))
+    const node = await world.node({ documents: [SOURCE, net] })
+    const { instance } = await begin(world, node)
+    await world.pass(61_000)
+    world.calls.at(-1)!.answer(LOST)
+    await world.pass(120_000)
+    expect(called(world)).toEqual(['a', 'b', 'probe'])
+    expect(await look(world, instance)).toMatchObject({ state: 'completed', marking: { given_up: 1 } })
+  })
+
   test('[FI8] [FI13] one in doubt stays so until a person says what became of it', async () => {
     const world = makeWorld((request) => (nameOf(request) === 'b' ? null : made(request)))
     const node = await world.node({ documents: [SOURCE, timed()] })

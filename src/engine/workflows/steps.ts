@@ -76,6 +76,12 @@ export function makeSteps(deps: {
     await perform(item, route, loaded, firing)
   }
 
+  /** What it did before is looked for; a call of its own it makes no more. */
+  const giveUp = (item: Item, route: Route) => async (): Promise<'finished'> => {
+    await settle(item, route, 'cancelled', 'another transition took its token')
+    return 'finished'
+  }
+
   const isOpen = async (item: Item): Promise<boolean> => {
     if (isFirstRun(item)) return false
     const open = await deps.store.forTenant(item.work.tenant).ledgerOfWork(item.work.id)
@@ -96,7 +102,10 @@ export function makeSteps(deps: {
       const scope = stepScope(workflow, instance, firing, base)
       key = item.letter?.key ?? route.keyOf(scope)
       const inner = { ...scope, key: keyOfGeneration(key, item.work.generation) }
-      await deps.actions().perform({ item, route, key, scope: inner })
+      const call = { item, route, key, scope: inner }
+      await deps
+        .actions()
+        .perform(firing.state === 'interrupted' ? { ...call, instead: giveUp(item, route) } : call)
     } catch (error) {
       if (error instanceof ExpressionError)
         return deps.bury(item, route, key, 'validation', 'rejected', describe(error))
