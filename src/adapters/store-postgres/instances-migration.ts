@@ -1,5 +1,9 @@
 // The sixth step of the schema: instances of workflows, their history, the keys by which events find them, and orphans.
 //
+// An index of (tenant, state, id) can also be used to look a row up by tenant and id, by going through all of the tenant's states;
+// a plan that was made while the table was empty does so, and stays in use. Such an index is therefore only for who says that the
+// id is not empty (`LISTED` in tables.ts): lists do, and statements that look rows up do not.
+//
 // A change of an instance writes an entry into every index that has it, so there are few: one over all of them, which lists by
 // workflow and state, and one over the active ones, which is walked from one definition and marking to the next. Whatever else is
 // asked for is put together from these two.
@@ -31,7 +35,7 @@ CREATE TABLE {s}.instance (
   ended_at bigint,
   PRIMARY KEY (tenant, id)
 );
-CREATE INDEX instance_state ON {s}.instance (tenant, workflow, state, id);
+CREATE INDEX instance_state ON {s}.instance (tenant, workflow, state, id) WHERE id <> '';
 CREATE INDEX instance_active ON {s}.instance (tenant, workflow, definition, marking, id)
   WHERE state = 'active';
 CREATE INDEX instance_event ON {s}.instance (event_id) WHERE state = 'active';
@@ -76,7 +80,12 @@ CREATE TABLE {s}.orphan (
   updated_at bigint NOT NULL,
   PRIMARY KEY (tenant, id)
 );
-CREATE INDEX orphan_state ON {s}.orphan (tenant, state, id);
+CREATE INDEX orphan_state ON {s}.orphan (tenant, state, id) WHERE id <> '';
 CREATE INDEX orphan_event ON {s}.orphan (event_id) WHERE state IN ('waiting', 'open');
 CREATE INDEX orphan_over ON {s}.orphan (tenant, updated_at, id) WHERE state IN ('correlated', 'discarded');
+
+DROP INDEX {s}.dead_letter_state, {s}.failure_state, {s}.escalation_state;
+CREATE INDEX dead_letter_state ON {s}.dead_letter (tenant, state, id) WHERE id <> '';
+CREATE INDEX failure_state ON {s}.failure (tenant, state, id) WHERE id <> '';
+CREATE INDEX escalation_state ON {s}.escalation (tenant, state, id) WHERE id <> '';
 `

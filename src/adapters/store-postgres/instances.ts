@@ -11,7 +11,7 @@ import { MARKINGS_MAX, OVERVIEW_COUNT_MAX } from '../../ports/store.ts'
 import { prepare, type Query } from './connection.ts'
 import { decodeCursor, encodeCursor } from './cursor.ts'
 import { escapeText, makeArray } from './parameters.ts'
-import { INSTANCE, selectList, WORK } from './tables.ts'
+import { INSTANCE, LISTED, selectList, WORK } from './tables.ts'
 
 type InstanceQuery = Parameters<TenantReads['instances']>[0]
 type InstanceCounts = Awaited<ReturnType<TenantReads['instanceCounts']>>
@@ -82,7 +82,7 @@ export async function listInstances(
     const workflows =
       workflow === undefined ? workflowsSql(schema) : `VALUES (${parameter(escapeText(workflow), 'text')})`
     ranges = `(${workflows}) AS w(workflow) CROSS JOIN unnest(${parameter(makeArray('text', states), 'text[]')}) AS r(state)`
-    where.push('t.workflow = w.workflow AND t.state = r.state')
+    where.push(`t.workflow = w.workflow AND t.state = r.state AND t.${LISTED}`)
   }
 
   const page =
@@ -109,7 +109,7 @@ export async function listInstances(
 /** Those that have instances, from one to the next by the index. */
 function workflowsSql(schema: string): string {
   const next = (behind: string) =>
-    `SELECT t.workflow FROM ${schema}.instance AS t WHERE t.tenant = $1::text${behind} ORDER BY t.workflow LIMIT 1`
+    `SELECT t.workflow FROM ${schema}.instance AS t WHERE t.tenant = $1::text AND t.${LISTED}${behind} ORDER BY t.workflow LIMIT 1`
   return (
     `WITH RECURSIVE found AS ((${next('')}) UNION ALL SELECT n.workflow FROM found AS f CROSS JOIN LATERAL ` +
     `(${next(' AND t.workflow > f.workflow')}) AS n) SELECT found.workflow FROM found`

@@ -27,6 +27,7 @@ import {
   LANE,
   LEDGER,
   LEDGER_ALL,
+  LISTED,
   ORPHAN,
   RECORD,
   readEvent,
@@ -70,7 +71,7 @@ export function makeTenantReads(query: Query, schema: string, tenant: TenantId):
     const list = options.only?.list ?? table.name
     const values: Value[] = [escapeText(tenant)]
     const parameter = (value: Value, type: string) => `$${values.push(value)}::${type}`
-    const where = ['t.tenant = $1::text']
+    const where = ['t.tenant = $1::text', ...('id' in table.columns ? [`t.${LISTED}`] : [])]
     for (const [name, value] of Object.entries(filters)) {
       if (value !== undefined) where.push(`t."${toColumn(name)}" = ${parameter(escapeText(value), 'text')}`)
     }

@@ -6,6 +6,7 @@ import type { StoreOverview, TenantReads } from '../../ports/store.ts'
 import { GROUPED_LETTERS_MAX, GROUPS_MAX, OVERVIEW_COUNT_MAX } from '../../ports/store.ts'
 import { prepare, type Query } from './connection.ts'
 import { escapeText } from './parameters.ts'
+import { LISTED } from './tables.ts'
 
 /** Letters with one and the same error are counted by the database; what is left is few enough to be read. */
 export async function groupLetters(
@@ -18,14 +19,15 @@ export async function groupLetters(
     prepare(
       'SELECT class, reason, consumer, last_error AS "lastError", count(*) AS count, min(created_at) AS "firstAt", ' +
         'max(created_at) AS "latestAt", max(id) AS "sampleId" FROM (' +
-        `SELECT * FROM ${schema}.dead_letter WHERE tenant = $1::text AND state = $2::text ` +
+        `SELECT * FROM ${schema}.dead_letter WHERE tenant = $1::text AND state = $2::text AND ${LISTED} ` +
         'ORDER BY id DESC LIMIT $3::int8) AS newest GROUP BY class, reason, consumer, last_error',
       [escapeText(tenant), state, GROUPED_LETTERS_MAX],
     ),
   )
   const beyond = await query(
     prepare(
-      `SELECT 1 FROM ${schema}.dead_letter WHERE tenant = $1::text AND state = $2::text LIMIT 1 OFFSET $3::int8`,
+      `SELECT 1 FROM ${schema}.dead_letter WHERE tenant = $1::text AND state = $2::text AND ${LISTED} ` +
+        'LIMIT 1 OFFSET $3::int8',
       [escapeText(tenant), state, GROUPED_LETTERS_MAX],
     ),
   )
@@ -40,12 +42,12 @@ const COUNTED = {
   ready: "work WHERE state = 'ready' AND tenant = $1::text",
   leased: "work WHERE state = 'leased' AND tenant = $1::text",
   parked: "work WHERE state = 'parked' AND tenant = $1::text",
-  openDeadLetters: "dead_letter WHERE state = 'open' AND tenant = $1::text",
-  raisedEscalations: "escalation WHERE state = 'raised' AND tenant = $1::text",
-  openFailures: "failure WHERE state = 'open' AND tenant = $1::text",
+  openDeadLetters: `dead_letter WHERE state = 'open' AND tenant = $1::text AND ${LISTED}`,
+  raisedEscalations: `escalation WHERE state = 'raised' AND tenant = $1::text AND ${LISTED}`,
+  openFailures: `failure WHERE state = 'open' AND tenant = $1::text AND ${LISTED}`,
   activeInstances: "instance WHERE state = 'active' AND tenant = $1::text",
   instancesWithAttention: "instance WHERE state = 'active' AND attention IS NOT NULL AND tenant = $1::text",
-  openOrphans: "orphan WHERE state = 'open' AND tenant = $1::text",
+  openOrphans: `orphan WHERE state = 'open' AND tenant = $1::text AND ${LISTED}`,
   unmatched: 'event WHERE matched = 0 AND tenant = $1::text',
 } as const
 
