@@ -181,14 +181,14 @@ const ROWS: readonly Row[] = [
 ]
 
 describe('findings', () => {
-  test.each(ROWS)('%s %j: %s', (label, marked, message, suggestion) => {
+  test.each(ROWS)('%s %j: %s', (label, marked = '', message = '', suggestion) => {
     const before = marked.slice(0, marked.indexOf('¦')).split('\n')
     const { findings } = compile(marked.replace('¦', ''))
     const errors = findings.filter(({ severity }) => severity === 'error')
     expect(errors).toEqual([
       {
         severity: 'error',
-        rule: /(\w+)\]$/.exec(label)?.[1],
+        rule: /(\w+)\]$/.exec(String(label))?.[1],
         message: expect.stringContaining(message),
         file: 'a.yaml',
         line: before.length,

@@ -46,7 +46,7 @@ export type Condition = Expression | Filter
 /** Where a secret is: an environment variable, or a vault entry. */
 export type SecretReference = { readonly env: string } | { readonly ref: string }
 
-interface Described {
+export interface Described {
   readonly apiVersion?: 'millrace/v1'
   /** Small letters and digits, joined by `_` or `-`. */
   readonly name: string
@@ -265,8 +265,42 @@ export interface FunctionActionDefinition {
 export interface EmitActionDefinition {
   /** The subject of the new event. */
   readonly emit: Template
-  /** Its payload; that of the event when left out. */
+  /** Its payload; that of the event when left out, and in a workflow the data of the instance. */
   readonly data?: Sent
+}
+
+export interface StartActionDefinition {
+  /** The name of a workflow, as `orders.name`. */
+  readonly start: string
+  /** Its input. */
+  readonly with?: Sent
+  /** Only in a workflow: the step ends when the instance does. */
+  readonly wait?: boolean
+}
+
+export interface ScheduleActionDefinition {
+  readonly schedule: {
+    readonly name: Template
+    readonly cron: string
+    /** `UTC` when left out. */
+    readonly zone?: string
+    /** The subject of each event. */
+    readonly emit: Template
+    readonly data?: Sent
+  }
+}
+
+export interface UnscheduleActionDefinition {
+  readonly unschedule: Template
+}
+
+export interface AgentActionDefinition {
+  /** The name of an agent, as `judge.name`. */
+  readonly agent: string
+  /** What its templates see. */
+  readonly with?: Sent
+  /** Per attempt; the agent's own when left out. */
+  readonly timeout?: DurationText
 }
 
 interface UpsertCallDefinition {
@@ -315,6 +349,10 @@ export type ActionDefinition =
   | UpsertActionDefinition
   | FunctionActionDefinition
   | EmitActionDefinition
+  | StartActionDefinition
+  | ScheduleActionDefinition
+  | UnscheduleActionDefinition
+  | AgentActionDefinition
 
 export interface RateDefinition {
   readonly perMinute: number

@@ -7,6 +7,7 @@ export {
   type FunctionDefinition,
   type Templated,
 } from './define.ts'
+export { type AgentDefinition, defineAgent, defineWorkflow } from './define-workflow.ts'
 export type {
   ActionDefinition,
   Condition,
@@ -26,3 +27,10 @@ export type {
 export { type DurationText, RetryableError, TerminalError } from './errors.ts'
 export { type ExprValue, expr } from './expr.ts'
 export type { StandardSchema } from './schema.ts'
+export type {
+  DataTarget,
+  PlaceDefinition,
+  TransitionDefinition,
+  TriggerDefinition,
+  WorkflowDefinition,
+} from './workflow-definitions.ts'
