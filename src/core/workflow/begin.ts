@@ -87,7 +87,7 @@ export function admitInstance(draft: Draft, { to, work }: Input<'admitted'>) {
   if (now.admission.waitsFor !== to) refuse('gone', `the instance does not wait for its ${to}`)
   now.admission = { ...now.admission, [to]: work, waitsFor: null }
   draft.history.push({ type: 'admitted', name: to, workId: work })
-  const { lock, maxConcurrent, start } = workflow.document
+  const { lock, maxConcurrent } = workflow.document
   if (to === 'lock' && lock !== undefined) {
     const ttl = env.newWork()
     now.admission = { ...now.admission, ttl }
@@ -102,6 +102,9 @@ export function admitInstance(draft: Draft, { to, work }: Input<'admitted'>) {
     })
   }
   if (to === 'lock' && maxConcurrent !== undefined) return waitFor(draft, 'slot')
-  announce(draft, `entered.${start}`, { place: start })
-  enterPlace(draft, start)
+  // Not always the start: a migration may have called it otherwise meanwhile.
+  for (const place of Object.keys(now.marking)) {
+    announce(draft, `entered.${place}`, { place })
+    enterPlace(draft, place)
+  }
 }

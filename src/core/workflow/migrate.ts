@@ -187,9 +187,20 @@ function moveStays(draft: Draft, placeOf: PlaceOf): void {
     ...firing,
     stays: firing.stays.filter((number) => !numbers.includes(number)),
   }))
+  // Where it may not move yet, its token enters only then.
+  if (now.admission.waitsFor !== null) return
+  const isIn = (place: string) => (number: number) =>
+    now.stays.some((stay) => stay.number === number && stay.place === place)
   for (const [place, tokens] of Object.entries(now.marking)) {
     const timeout = workflow.places.get(place)?.timeout
     if (timeout === undefined) continue
+    // Whoever holds a token holds its stay, and ends it.
+    now.firings = now.firings.map((firing) => {
+      const lacking =
+        firing.held.filter((one) => one === place).length - firing.stays.filter(isIn(place)).length
+      const begun = Array.from({ length: lacking }, () => beginStay(draft, place, timeout.afterMs))
+      return { ...firing, stays: [...firing.stays, ...begun] }
+    })
     const there = now.stays.filter((stay) => stay.place === place).length
     for (let count = there; count < tokens; count += 1) beginStay(draft, place, timeout.afterMs)
   }
