@@ -53,6 +53,7 @@ import { makeWorkActions, type WorkActions } from './work-actions.ts'
 import {
   endSteps,
   makeInstances,
+  makeOrphans,
   makeScheduledTriggers,
   makeSignals,
   makeStartAction,
@@ -61,6 +62,7 @@ import {
   makeTriggerRates,
   makeTriggers,
   makeWorkflowItems,
+  type OrphanActions,
 } from './workflows/index.ts'
 
 export interface EngineHealth {
@@ -97,6 +99,8 @@ export interface Engine extends DeadLetterActions, WorkActions {
   readonly rejections: Pick<Rejections, 'list'>
   /** Keeps events that somebody publishes. */
   publish: Publisher['publish']
+  /** Events that found no instance: what people do about them. */
+  readonly orphans: OrphanActions
   /** When sources fire by the clock. */
   readonly schedules: Pick<Schedules, 'state'>
   /** Takes nothing new, finishes what runs (for at most `withinMs`), and stops. What is left is given back at the next start. */
@@ -437,6 +441,8 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
     ],
   })
   definitions.onChange(({ tenant }) => schedules.wake(tenant))
+  const orphans = makeOrphans({ store, log, ids, vars: config.vars, registry, commits, wake })
+  definitions.onChange(({ tenant }) => orphans.changed(tenant))
   const publisher = makePublisher({ clock, log, ids, acceptor, isOpen: () => open }, config)
   const intake = makeIntake(
     {
@@ -595,6 +601,7 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
       claims.start()
       bulk.start()
       schedules.start()
+      orphans.start()
       retention.start()
       sweep.start()
       unfollowPace = followPace({ pace, log, clock, tenants: () => registry.tenants() })
@@ -609,6 +616,7 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
     accept: intake.accept,
     publish: publisher.publish,
     schedules,
+    orphans,
     refused: intake.refused,
     rejections,
     async drain(withinMs) {
@@ -624,6 +632,7 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
       const idle = async () => {
         await firing
         await bulk.stop()
+        await orphans.stop()
         await claims?.stop()
         await pool.idle()
         await rejections.flush()

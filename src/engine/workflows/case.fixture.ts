@@ -106,3 +106,15 @@ export async function itemsOf(world: World, eventId: EventId): Promise<readonly 
 export async function orphansOf(world: World): Promise<readonly Orphan[]> {
   return [...(await world.reads.orphans({ cursor: null, limit: 100 })).items].reverse()
 }
+
+/** Lets happen what can happen at once, and answers what was asked. */
+export async function heard<Value>(world: World, promise: Promise<Value>): Promise<Value> {
+  const settled = promise.then(
+    (value) => ({ value }),
+    (error: unknown) => ({ error }),
+  )
+  await world.pass()
+  const outcome = await settled
+  if ('error' in outcome) throw outcome.error
+  return outcome.value
+}

@@ -1,6 +1,7 @@
 export { endSteps } from './ends.ts'
 export { type Instances, makeInstances } from './instances.ts'
 export { makeWorkflowItems, type WorkflowItems } from './items.ts'
+export { makeOrphans, type OrphanActions } from './orphans.ts'
 export { makeTriggerRates } from './rates.ts'
 export { replayedItem } from './replayed.ts'
 export { makeScheduledTriggers } from './scheduled.ts'

@@ -128,8 +128,9 @@ export function makeStarter(
     const { event } = asked
     try {
       const origin = { event, stored: null, payload: () => input, header: () => header }
-      const scope = routeScope(event, input, header, deps.vars)
       const { metadata, parent, actor } = request
+      const asker = actor === undefined ? {} : { actor }
+      const scope = { ...routeScope(event, input, header, deps.vars), input, ...asker }
       const creation = await planCreate(
         { store, instances },
         {

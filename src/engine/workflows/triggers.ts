@@ -14,7 +14,7 @@ import { JsonError } from '../../core/json/index.ts'
 import type { OrphanReason } from '../../core/orphan/index.ts'
 import { routeScope, type Vars } from '../../core/route/index.ts'
 import { EMPTY_NOTE, LOSSES_MAX, type NewWork, type WorkRow } from '../../core/work/index.ts'
-import { stepInstance, type Trigger, type Workflow } from '../../core/workflow/index.ts'
+import { instanceScope, stepInstance, type Trigger, type Workflow } from '../../core/workflow/index.ts'
 import type { CommitResult, Guard, Write } from '../../ports/store.ts'
 import { SHORT_WAIT_MS } from '../decisions.ts'
 import type { EngineDeps } from '../deps.ts'
@@ -221,7 +221,8 @@ export function makeTriggers(
     const origin = await instances.originOf(work.tenant, loaded.instance)
     const input = {
       type: 'update',
-      assignments: trigger.map(scope),
+      // What it says may build on what the instance has.
+      assignments: trigger.map(instanceScope(loaded.workflow, loaded.instance, scope)),
       fire: trigger.document.fire ?? null,
       trigger: trigger.document.id,
     } as const
