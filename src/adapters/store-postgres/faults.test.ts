@@ -12,6 +12,8 @@ import { EMPTY_NOTE } from '../../core/work/index.ts'
 import type { Commit, CommitResult, Guard, Store, Write } from '../../ports/store.ts'
 import { StoreError } from '../../ports/store.ts'
 import { claimSql } from './claim.ts'
+import { WRITE_SETTINGS } from './connection.ts'
+import { makeGroupSql } from './group-sql.ts'
 import { openPostgresStore, type PostgresStoreOptions } from './index.ts'
 import { hashKey } from './keys.ts'
 import { migrate } from './migrate.ts'
@@ -586,7 +588,7 @@ describe('migrations', () => {
     const { items } = await claimAll(store, owner)
     expect(items).toMatchObject([{ event: { id: event, raw: null, data: '{"id":1}', duplicates: 2 } }])
     const old = { lane: null, hasPlace: false, isFrozen: false, into: null, element: null, generation: 1 }
-    expect(items[0]?.work).toMatchObject(old)
+    expect(items[0]?.work).toMatchObject({ ...old, instance: null, step: null })
     const reads = store.forTenant(TENANT)
     expect(await reads.event(event)).toMatchObject({ raw: null, duplicates: 2 })
     expect(await reads.ledgerHistory('K')).toMatchObject([{ key: 'K', generation: 1, state: 'done' }])
@@ -675,3 +677,34 @@ async function waitForBackends(url: string): Promise<void> {
 async function waitUntil(isSo: () => Promise<boolean>): Promise<void> {
   while (!(await isSo())) await sleep(5)
 }
+
+describe('plans', () => {
+  test('rows are looked up by their own key, also with a plan that was made while the table was empty', async () => {
+    const { url } = await makeDatabase()
+    const client = new pg.Client(url)
+    await client.connect()
+    cleanUps.push(() => client.end())
+    for (const [name, value] of Object.entries(WRITE_SETTINGS)) {
+      await client.query('SELECT set_config($1, $2, false)', [name, value])
+    }
+    const statements = Object.entries(makeGroupSql('millrace')).filter(([name]) =>
+      /^(lock|update|delete|match|move)/.test(name),
+    )
+    const used = new Map<string, string[]>()
+    for (const [name, sql] of statements) {
+      const count = new Set(sql.match(/\$\d+/g)).size
+      await client.query(`PREPARE "${name}" AS ${sql}`)
+      const { rows } = await client.query(
+        `EXPLAIN EXECUTE "${name}"(${Array(count).fill('NULL').join(', ')})`,
+      )
+      const plan = rows.map((row) => row['QUERY PLAN']).join('\n')
+      expect({ name, plan }).toEqual({ name, plan: expect.not.stringContaining('Seq Scan') })
+      used.set(name, plan.match(/(?<=using |Bitmap Index Scan on )\w+/g) ?? [])
+    }
+    expect(used.size).toBeGreaterThan(20)
+    const byKey = /_pkey$|^(work|event)_of_tenant$/
+    const byOther = new Set([...used.values()].flat().filter((index) => !byKey.test(index)))
+    // Who waits in a lane, and what is raised of a cause.
+    expect(byOther).toEqual(new Set(['work_waiting', 'escalation_raised']))
+  })
+})
