@@ -323,6 +323,7 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
     batches,
     upserts: makeUpserts({ store, clock, http, commits, time, decisions }, config),
     start: makeStartAction({
+      store,
       instances,
       clock,
       starter: () => starter,
@@ -435,10 +436,7 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
     commits,
     acceptor,
     refresh: (tenant) => definitions.refresh(tenant),
-    others: [
-      makeScheduledTriggers({ store, ids, registry, commits, plan, settleBirths, wake }),
-      timetables,
-    ],
+    others: [makeScheduledTriggers({ store, ids, registry, commits, plan, settleBirths, wake }), timetables],
   })
   definitions.onChange(({ tenant }) => schedules.wake(tenant))
   const orphans = makeOrphans({ store, log, ids, vars: config.vars, registry, commits, wake })

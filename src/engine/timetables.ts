@@ -1,8 +1,8 @@
 // Timetables: events by the clock that an action asked for, under a name, until another action takes them back. The record of a
 // timetable holds what was asked and how far it came, so that the commit of a slot's event says that the slot is over.
 //
-// Invariants: TT1 asking is one commit with the end of the item that asks, and its ledger entry. TT2 asking again under the same
-// name replaces it. TT3 no slot after the asking is lost, and none fires twice, over all nodes and crashes.
+// Invariants: TG24 asking is one commit with the end of the item that asks, and its ledger entry. TG25 asking again under the same
+// name replaces it. TG26 no slot after the asking is lost, and none fires twice, over all nodes and crashes.
 
 import type { ScheduleAction, UnscheduleAction } from '../core/action/index.ts'
 import { CANONICAL_HEADER, isCanonical } from '../core/canonical/index.ts'

@@ -6,7 +6,7 @@ import { AppError } from '../../core/errors/index.ts'
 import type { Instance } from '../../core/instance/index.ts'
 import { stringifyJson } from '../../core/json/index.ts'
 import { parseStepName } from '../../core/workflow/index.ts'
-import type { CommitResult } from '../../ports/store.ts'
+import type { CommitResult, Store } from '../../ports/store.ts'
 import type { EventPlan } from '../event-plan.ts'
 import type { InternalActions, InternalFailure } from '../internal.ts'
 import type { Item } from '../item.ts'
@@ -20,6 +20,7 @@ export type RunStart = (call: InternalCall, action: StartAction) => Promise<void
 const RACES_MAX = 10
 
 export function makeStartAction(deps: {
+  readonly store: Pick<Store, 'forTenant'>
   readonly instances: Instances
   readonly clock: { monotonic(): number }
   starter(): Starter
@@ -29,6 +30,19 @@ export function makeStartAction(deps: {
 }): RunStart {
   const refuse = (call: InternalCall, failureClass: 'config' | 'validation', error: string) =>
     deps.fail(call, { class: failureClass, error, retryAfterMs: null })
+
+  const endKnown = async (call: InternalCall): Promise<boolean> => {
+    const { tenant, generation } = call.item.work
+    const entry = await deps.store.forTenant(tenant).ledger(call.key)
+    if (entry?.state !== 'done' || entry.generation < generation) return false
+    await deps.internal.settleKnown(call, {
+      ok: false,
+      why: 'guard',
+      index: 0,
+      found: { f: 'ledger', entry },
+    })
+    return true
+  }
 
   const found = (call: InternalCall, action: StartAction): ReturnType<Starter['triggerOf']> | string => {
     try {
@@ -61,6 +75,8 @@ export function makeStartAction(deps: {
         work: item.work.id,
         cause: { event: item.event, header: item.header() },
       })
+      // Its own key may be the one that stands in the way: then it was begun before.
+      if (planned.is !== 'planned' && (await endKnown(call))) return
       switch (planned.is) {
         case 'exists':
           return refuse(
