@@ -41,10 +41,12 @@ const OTHER_ROOTS = ['vars']
 /** Where the names are that a route brings by what else it says. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
   key: 'inside `do`',
+  input: 'in transitions; what a start brings is the `payload`',
+  actor: 'in transitions',
   found: 'in `update` of an `upsert`',
   batch: 'in `do` of a route with `batch`',
   item: 'in `batch.item`',
-  result: 'where an answer is looked at: `found`, `id`, `results`',
+  result: 'where an answer is looked at: `found`, `id`, `results`, `out`, `choose`',
 }
 
 function tellProblem(

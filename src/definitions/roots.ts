@@ -31,8 +31,6 @@ export const INSTANCE_ROOTS = ['data', 'metadata', 'instance', 'steps', ...EVENT
 export const FIRE_ROOTS = [...INSTANCE_ROOTS, 'input', 'actor'] as const
 /** Of what a firing does. */
 export const STEP_ROOTS = [...FIRE_ROOTS, 'key'] as const
-/** Of what a trigger takes over: a start by hand brings its input and its actor. */
-export const START_ROOTS = [...EVENT_ROOTS, 'input', 'actor'] as const
 export const ELEMENT_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/
 /** What an element is called where `each` does not say. */
 export const USUAL_ELEMENT = 'element'

@@ -1,6 +1,5 @@
 // What `check` says about the triggers of a workflow: what belongs to which sort, and what an event finds its instance by.
 
-import { readFormula } from '../core/expression/index.ts'
 import type { JsonValue } from '../core/json/index.ts'
 import { checkCron } from './actions.ts'
 import type { FieldPath, Remark } from './finding.ts'
@@ -37,13 +36,12 @@ function checkTrigger(
   const { permission, input } = fieldsOf(trigger.manual)
   return [
     ...checkCompany(trigger, sort, at),
-    ...checkCorrelation(trigger, sort, at),
+    ...checkCorrelation(trigger, at),
     ...checkNames(trigger.fire, [...at, 'fire'], 'transition', workflow),
     ...checkProfileName(trigger.rateLimit, 'rate', [...at, 'rateLimit'], around.profiles),
     ...checkCron(fieldsOf(trigger.schedule), [...at, 'schedule']),
     ...checkPermission(permission, [...at, 'manual', 'permission'], workflow),
     ...checkInput(input, [...at, 'manual', 'input']),
-    ...(sort === 'manual' ? [] : checkMap(trigger.map, at)),
   ]
 }
 
@@ -67,29 +65,17 @@ function checkCompany(trigger: Fields, sort: string, at: FieldPath): readonly Re
   )
 }
 
-function checkCorrelation(trigger: Fields, sort: string, at: FieldPath): readonly Remark[] {
+function checkCorrelation(trigger: Fields, at: FieldPath): readonly Remark[] {
   const { action = 'create', correlate, unique } = trigger
   const isKeyed =
     correlate !== undefined && !(isMap(correlate) && Object.keys(fieldsOf(correlate)).length === 0)
   if (isKeyed) return []
   if (action === 'update' || action === 'createOrUpdate') {
     const message = 'say by what an event finds its instance'
-    const suggestion = sort === 'on' ? 'correlate: payload.id' : 'correlate: payload.id'
+    const suggestion = 'correlate: payload.id'
     return [{ rule: 'trigger', message, path: [...at, 'correlate'], suggestion }]
   }
   if (unique === undefined) return []
   const message = '`unique` needs a key to be unique by: write `correlate`'
   return [{ rule: 'trigger', message, path: [...at, 'unique'], onKey: true }]
-}
-
-/** What only a start by hand brings. */
-function checkMap(map: JsonValue | undefined, at: FieldPath): readonly Remark[] {
-  return Object.entries(fieldsOf(map)).flatMap(([target, text]) => {
-    const reads = typeof text === 'string' ? (readFormula(text)?.reads ?? []) : []
-    const wrong = reads.find(({ path }) => /^(?:input|actor)\b/.test(path))
-    if (wrong === undefined) return []
-    const root = /^\w+/.exec(wrong.path)?.[0]
-    const message = `\`${root}\` is not in scope here: it is there in a trigger that is \`manual\``
-    return [{ rule: 'expression', message, path: [...at, 'map', target], offset: wrong.offset }] as const
-  })
 }

@@ -164,7 +164,7 @@ const ROWS: readonly Row[] = [
   ['[F16]', trigger('schedule: { cron: ¦"61 * * * *" }'), ''],
   ['[F16]', trigger('schedule: { cron: "0 6 * * *", zone: ¦Europe/Berln }'), ''],
   ['[F20]', going('when: ¦result.ok'), '`result` is not in scope here'],
-  ['[F20]', trigger('on: a.b, map: { x: ¦input.y }'), 'in a trigger that is `manual`'],
+  ['[F20]', trigger('on: a.b, map: { x: ¦input.y }'), 'what a start brings is the `payload`'],
   ['[F20]', trigger('on: a.b, correlate: ¦data.id'), 'not in scope'],
   [
     '[F28]',
