@@ -2,8 +2,9 @@
 // request under one key.
 
 import type { HttpAction, RenderedRequest } from '../core/action/index.ts'
+import type { DeadLetterReason } from '../core/dead-letter/index.ts'
 import type { Scope } from '../core/expression/index.ts'
-import type { CallVerdict } from '../core/failure/index.ts'
+import type { CallVerdict, FailureClass } from '../core/failure/index.ts'
 import type { JsonValue } from '../core/json/index.ts'
 import type { LedgerEntry } from '../core/ledger/index.ts'
 import type { Route } from '../core/route/index.ts'
@@ -20,6 +21,16 @@ export interface InternalCall {
   /** Joins others, or ends, in place of a call of its own. Answers when the item is out of our hands, or what the ledger says by now. */
   readonly instead?: (over: LedgerEntry | null) => Promise<Joined>
 }
+
+/** Ends an item that cannot go on. */
+export type BuryRoute = (
+  item: Item,
+  route: Route | null,
+  key: string | null,
+  failureClass: FailureClass,
+  reason: DeadLetterReason,
+  error: string,
+) => Promise<void>
 
 export interface Call extends InternalCall, Variation {
   readonly action: Pick<HttpAction, 'policy' | 'abilities' | 'probe'>

@@ -7,7 +7,7 @@
 import type { Instance } from '../../core/instance/index.ts'
 import { EMPTY_NOTE } from '../../core/work/index.ts'
 import { type InstanceInput, parseStepName, type Refused, stepInstance } from '../../core/workflow/index.ts'
-import type { BuryRoute } from '../actions.ts'
+import type { BuryRoute } from '../call.ts'
 import type { Decision } from '../decision.ts'
 import type { Item } from '../item.ts'
 import { countersOf } from '../outcome.ts'

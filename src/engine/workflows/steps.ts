@@ -13,7 +13,7 @@ import { type Route, routeScope, type Vars } from '../../core/route/index.ts'
 import { EMPTY_NOTE, type WorkRow } from '../../core/work/index.ts'
 import { stepScope } from '../../core/workflow/index.ts'
 import type { Store } from '../../ports/store.ts'
-import type { Actions, BuryRoute } from '../actions.ts'
+import type { BuryRoute, InternalCall } from '../call.ts'
 import type { Commits } from '../commits.ts'
 import type { Item } from '../item.ts'
 import { countersOf, describe, isFirstRun } from '../outcome.ts'
@@ -41,7 +41,7 @@ export function makeSteps(deps: {
   readonly settler: Settler
   readonly vars: Vars
   begin(item: Item, route: Route): Promise<Item>
-  actions(): Actions
+  actions(): { perform(call: InternalCall): Promise<void> }
   readonly bury: BuryRoute
 }): Steps {
   const { instances, registry, settler } = deps
