@@ -6,7 +6,9 @@ import type { FailureClass } from '../core/failure/index.ts'
 import { keyOfGeneration } from '../core/ledger/index.ts'
 import type { Route } from '../core/route/index.ts'
 import { LOSSES_MAX } from '../core/work/index.ts'
+import type { Agents } from './agents/index.ts'
 import type { Batches } from './batches/index.ts'
+import type { BuryRoute } from './call.ts'
 import type { Effects } from './effects/index.ts'
 import type { InternalActions } from './internal.ts'
 import type { Item } from './item.ts'
@@ -16,14 +18,7 @@ import type { Timetables } from './timetables.ts'
 import type { Upserts } from './upserts/index.ts'
 import type { RunStart } from './workflows/index.ts'
 
-export type BuryRoute = (
-  item: Item,
-  route: Route | null,
-  key: string | null,
-  failureClass: FailureClass,
-  reason: DeadLetterReason,
-  error: string,
-) => Promise<void>
+export type { BuryRoute }
 
 export interface Actions {
   /** Throws ExpressionError where the item's event does not give what the action needs. */
@@ -38,6 +33,7 @@ export function makeActions(deps: {
   readonly internal: InternalActions
   readonly batches: Batches
   readonly upserts: Upserts
+  readonly agents: Agents
   readonly start: RunStart
   readonly timetables: Pick<Timetables, 'schedule' | 'unschedule'>
   readonly bury: BuryRoute
@@ -99,7 +95,7 @@ export function makeActions(deps: {
           if (await isOver(call, false)) return
           return deps.timetables.unschedule(call, action)
         case 'agent':
-          return bury(item, route, key, 'config', 'rejected', 'this node asks no agents')
+          return callOut(deps.agents.callOf(call, action))
         default:
           return unreachable(action)
       }

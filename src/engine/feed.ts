@@ -62,6 +62,15 @@ export type Change =
       readonly workflow: string
       readonly state: OrphanState
     }
+  /** What an agent says while it answers: the last of it, where it is long. */
+  | {
+      readonly type: 'agent'
+      readonly agent: string
+      readonly work: WorkId
+      readonly instance: InstanceId | null
+      readonly text: string
+      readonly characters: number
+    }
   | { readonly type: 'definitions'; readonly version: number }
   | { readonly type: 'replay'; readonly id: string }
 

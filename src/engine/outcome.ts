@@ -141,6 +141,12 @@ export function resultText(response: ParsedResponse, bytesMax: number): string |
   return text.length > bytesMax ? null : text
 }
 
+/** Of an action whose result is a value of its own. */
+export function valueText(value: JsonValue, bytesMax: number): string | null {
+  const text = stringifyJson(value)
+  return text.length > bytesMax ? null : text
+}
+
 export function hostOf(url: string): string | null {
   const match = /^https?:\/\/([^/?#]+)/i.exec(url)
   return match?.[1] ?? null

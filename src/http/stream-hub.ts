@@ -30,7 +30,12 @@ interface Who {
   /** Names the key, whatever sessions stand on it. */
   readonly credential: string
   /** What this reader may see of the changes; left out: all. Readers with a lens of one name see the same. */
-  readonly lens?: { readonly name: string; sees(change: Change): boolean }
+  readonly lens?: Lens
+}
+
+export interface Lens {
+  readonly name: string
+  sees(change: Change): boolean
 }
 
 export interface StreamHub {
@@ -177,7 +182,7 @@ export function makeStreamHub(
     for (let at = from; at < room.head; at += 1) {
       const change = room.ring[at % limits.ringMax] as Change
       if (lens?.sees(change) === false) continue
-      const name = change.type === 'definitions' ? change.type : `${change.type} ${change.id}`
+      const name = nameOf(change)
       latest.delete(name)
       latest.set(name, change)
     }
@@ -306,4 +311,10 @@ export function makeStreamHub(
 
 function message(name: string, id: string | null, data: string): string {
   return `event: ${name}\n${id === null ? '' : `id: ${id}\n`}data: ${data}\n\n`
+}
+
+/** What a change is about: of the same only the latest is told. */
+function nameOf(change: Change): string {
+  if (change.type === 'definitions') return change.type
+  return `${change.type} ${change.type === 'agent' ? change.work : change.id}`
 }

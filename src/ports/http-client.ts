@@ -9,6 +9,8 @@ export interface HttpRequest {
   /** For the whole exchange, connecting included. */
   readonly timeoutMs: number
   readonly maxResponseBytes: number
+  /** Told of each piece of a 2xx answer's body as it comes, whole characters only. Must not throw, and must not wait. */
+  readonly onChunk?: (text: string) => void
 }
 
 export type HttpOutcome =

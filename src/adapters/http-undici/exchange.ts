@@ -7,6 +7,7 @@
 // Invariants: E1 settles once. E2 `sent: 'no'` only if the request was never announced. E3 at most one announcement is
 // let through.
 
+import { StringDecoder } from 'node:string_decoder'
 import type { Dispatcher } from 'undici'
 import type { HttpOutcome } from '../../ports/http-client.ts'
 import { ConnectFailure, type FailureCode } from './connector.ts'
@@ -16,6 +17,7 @@ interface ExchangeOptions {
   readonly host: string
   readonly timeoutMs: number
   readonly maxResponseBytes: number
+  readonly onChunk: ((text: string) => void) | undefined
   settle(outcome: HttpOutcome): void
 }
 
@@ -29,6 +31,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #headers: Record<string, string> = {}
   #chunks: Buffer[] = []
   #size = 0
+  #decoder: StringDecoder | null = null
 
   constructor(options: ExchangeOptions) {
     this.#options = options
@@ -65,7 +68,19 @@ export class Exchange implements Dispatcher.DispatchHandler {
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     this.#size += chunk.length
     if (this.#size > this.#options.maxResponseBytes) this.fail('too_large')
-    else this.#chunks.push(chunk)
+    else {
+      this.#chunks.push(chunk)
+      this.#tell(chunk)
+    }
+  }
+
+  /** A character may be cut by the pieces that the network makes. */
+  #tell(chunk: Buffer): void {
+    const { onChunk } = this.#options
+    if (onChunk === undefined || this.#status < 200 || this.#status > 299) return
+    this.#decoder ??= new StringDecoder('utf8')
+    const text = this.#decoder.write(chunk)
+    if (text !== '') onChunk(text)
   }
 
   onResponseEnd(): void {

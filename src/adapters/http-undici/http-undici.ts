@@ -54,13 +54,20 @@ export function makeHttpClient(options: HttpClientOptions): HttpClient & AsyncDi
 
   const send = (request: HttpRequest): Promise<HttpOutcome> =>
     new Promise((settle) => {
-      const { method, timeoutMs, maxResponseBytes } = request
+      const { method, timeoutMs, maxResponseBytes, onChunk } = request
       const target = parseTarget(request)
       if (typeof target === 'string') {
         const message = `the request is not valid: ${target}`
         return settle({ kind: 'failed', sent: 'no', code: 'bad_url', message, durationMs: 0 })
       }
-      const exchange = new Exchange({ method, host: target.host, timeoutMs, maxResponseBytes, settle })
+      const exchange = new Exchange({
+        method,
+        host: target.host,
+        timeoutMs,
+        maxResponseBytes,
+        onChunk,
+        settle,
+      })
       try {
         agent.dispatch(
           {

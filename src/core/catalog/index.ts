@@ -1,5 +1,5 @@
 export type { CatalogEntry } from './entry.ts'
-export { compileSchema, type Mismatch, type SchemaProblem } from './json-schema.ts'
+export { type CompiledSchema, compileSchema, type Mismatch, type SchemaProblem } from './json-schema.ts'
 export { compilePayloadCheck, type PayloadCheck } from './payload-check.ts'
 export {
   findEntry,

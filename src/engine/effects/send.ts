@@ -32,6 +32,7 @@ import {
   settleLedger,
   traced,
   unreservedGuard,
+  valueText,
 } from '../outcome.ts'
 import { scrubOrNull, sealResult } from '../sensitive.ts'
 import type { StoreTime } from '../store-time.ts'
@@ -181,7 +182,13 @@ export function makeSend(
     const response = outcome.kind === 'response' ? parseResponse(outcome) : null
     const named = performed.effectRef ?? (response === null ? null : effectRefOf(response))
     const effectRef = scrubOrNull(item.event, named)
-    const text = response === null ? null : resultText(response, config.resultBytesMax)
+    const { value } = performed
+    const text =
+      value !== undefined
+        ? valueText(value, config.resultBytesMax)
+        : response === null
+          ? null
+          : resultText(response, config.resultBytesMax)
     const result = sealResult(deps.seal, item, key, text)
     const first = counters.attempts === 1 && over === null
     const settlement = await ends.finish(call, 'DONE', {
@@ -191,7 +198,7 @@ export function makeSend(
       guards: [reserveGuard(item, key)],
       writes: [settleLedger(key, 'done', 'acknowledged', effectRef, result)],
       attempt: first ? null : attemptOf(counters.attempts, startedAt, outcome, 'done', null, null),
-      ...(response === null ? {} : { said: response }),
+      ...(value !== undefined ? { said: value } : response === null ? {} : { said: response }),
     })
     if (!settlement.ok) await deps.witness.bear(call, key, effectRef, result)
   }

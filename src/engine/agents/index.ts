@@ -1,0 +1,1 @@
+export { type AgentProgress, type Agents, makeAgents } from './agents.ts'
