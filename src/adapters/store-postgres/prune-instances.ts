@@ -18,10 +18,11 @@ export interface Walking {
   readonly now: Instant
 }
 
-interface EndedInstance {
-  readonly id: string
-  /** How much of its history goes; null: the rest, and itself. */
-  readonly history: number | null
+interface Over {
+  /** Those that go, and of which history goes. */
+  readonly ids: string[]
+  /** The one whose history is too long for this time: so many entries of it go, and itself stays. */
+  rest: { readonly id: string; readonly history: number } | null
 }
 
 /** Looks at about `max` instances and entries from `after` on; `last` is where it stands if there are more. */
@@ -42,7 +43,7 @@ export async function pruneInstances(
       [escapeText(request.tenant), escapeText(after), instanceIdAt(until + CLOCK_MARGIN_MS), max + 1, until],
     ),
   )
-  const over: EndedInstance[] = []
+  const over: Over = { ids: [], rest: null }
   let left = max
   let last = after
   let isMore = false
@@ -53,13 +54,15 @@ export async function pruneInstances(
     if (history !== null) {
       isMore = history > left
       // At least one entry goes, however little was asked for: otherwise the walk would stand still.
-      over.push({ id, history: isMore ? Math.max(left, 1) : null })
+      over.ids.push(id)
+      if (isMore) over.rest = { id, history: Math.max(left, 1) }
       left -= Math.min(left, history)
       if (isMore) break
     }
     last = id
   }
-  const gone = over.length === 0 ? { instances: 0, history: 0 } : await deleteInstances(walking, until, over)
+  const gone =
+    over.ids.length === 0 ? { instances: 0, history: 0 } : await deleteInstances(walking, until, over)
   return { ...gone, seen: max - left, last: isMore ? last : null }
 }
 
@@ -67,37 +70,32 @@ export async function pruneInstances(
 async function deleteInstances(
   { pool, schema, request }: Walking,
   until: Instant,
-  over: readonly EndedInstance[],
+  { ids, rest }: Over,
 ): Promise<Pick<Pruned, 'instances' | 'history'>> {
   const { rows } = await pool.query(
     prepare(
       `WITH going AS MATERIALIZED (
-         SELECT t.id, k.history FROM unnest($2::text[], $3::int8[]) AS k(id, history)
-         JOIN ${schema}.instance AS t ON t.tenant = $1::text AND t.id = k.id
-         WHERE t.state <> 'active' AND t.ended_at <= $4::int8 ORDER BY t.id FOR UPDATE OF t SKIP LOCKED
+         SELECT t.tenant, t.id FROM ${schema}.instance AS t WHERE t.tenant = $1::text AND t.id = ANY ($2::text[])
+           AND t.state <> 'active' AND t.ended_at <= $3::int8 ORDER BY t.id FOR UPDATE SKIP LOCKED
        ), entries AS MATERIALIZED (
-         SELECT h.instance, h.sequence FROM going AS g CROSS JOIN LATERAL (
-           SELECT h.instance, h.sequence FROM ${schema}.history AS h
-           WHERE h.tenant = $1::text AND h.instance = g.id ORDER BY h.sequence LIMIT g.history) AS h
+         SELECT h.tenant, h.instance, h.sequence FROM going AS g CROSS JOIN LATERAL (
+           SELECT h.tenant, h.instance, h.sequence FROM ${schema}.history AS h
+           WHERE h.tenant = g.tenant AND h.instance = g.id ORDER BY h.sequence
+           LIMIT CASE WHEN g.id = $4::text THEN $5::int8 END) AS h
        ), history AS (
          DELETE FROM ${schema}.history AS d USING entries AS e
-         WHERE d.tenant = $1::text AND d.instance = e.instance AND d.sequence = e.sequence RETURNING 1
+         WHERE d.tenant = e.tenant AND d.instance = e.instance AND d.sequence = e.sequence RETURNING 1
        ), gone AS (
          DELETE FROM ${schema}.instance AS d USING going AS g
-         WHERE d.tenant = $1::text AND d.id = g.id AND g.history IS NULL RETURNING 1
+         WHERE d.tenant = g.tenant AND d.id = g.id AND g.id IS DISTINCT FROM $4::text RETURNING 1
        )
        SELECT (SELECT count(*) FROM gone) AS instances, (SELECT count(*) FROM history) AS history`,
       [
         escapeText(request.tenant),
-        makeArray(
-          'text',
-          over.map(({ id }) => id),
-        ),
-        makeArray(
-          'int8',
-          over.map(({ history }) => history),
-        ),
+        makeArray('text', ids),
         until,
+        rest === null ? null : escapeText(rest.id),
+        rest?.history ?? null,
       ],
     ),
   )
