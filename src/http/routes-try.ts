@@ -63,7 +63,7 @@ const tried = shape(
     action: nullable(
       shape(
         {
-          type: oneOf(['http', 'function', 'emit']),
+          type: oneOf(['http', 'function', 'emit', 'start', 'schedule', 'unschedule', 'agent']),
           request: shape({
             method: string,
             url: string,
@@ -72,8 +72,12 @@ const tried = shape(
           }),
           function: shape({ name: string, codeHash: string, input: anything }),
           emit: shape({ subject: string, data: anything }),
+          start: shape({ workflow: string, input: anything }),
+          schedule: shape({ name: string, cron: string, zone: string, subject: string, data: anything }),
+          unschedule: shape({ name: string }),
+          agent: shape({ name: string, system: nullable(string), user: string }),
         },
-        ['request', 'function', 'emit'],
+        ['request', 'function', 'emit', 'start', 'schedule', 'unschedule', 'agent'],
       ),
     ),
     ledger: nullable(

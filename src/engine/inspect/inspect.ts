@@ -1,7 +1,7 @@
 // What would happen to an event, and why something did: match, key, request and the ledger's verdict. Calls nobody and
 // writes nothing.
 
-import type { RenderedRequest } from '../../core/action/index.ts'
+import type { RenderedRequest, ScheduleAction } from '../../core/action/index.ts'
 import type { DefinitionStatus, RouteDocument } from '../../core/definition/index.ts'
 import { AppError } from '../../core/errors/index.ts'
 import {
@@ -27,6 +27,7 @@ import { HIDDEN } from '../../core/sensitive/index.ts'
 import { matchesPattern, parseSubject } from '../../core/subject/index.ts'
 import type { Instant } from '../../core/time/index.ts'
 import type { WorkRow } from '../../core/work/index.ts'
+import type { Workflow } from '../../core/workflow/index.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Store } from '../../ports/store.ts'
 import type { Definitions } from '../definitions/index.ts'
@@ -50,6 +51,13 @@ export type TriedAction =
       readonly function: { readonly name: string; readonly codeHash: string; readonly input: JsonValue }
     }
   | { readonly type: 'emit'; readonly emit: { readonly subject: string; readonly data: JsonValue } }
+  | { readonly type: 'start'; readonly start: { readonly workflow: string; readonly input: JsonValue } }
+  | { readonly type: 'schedule'; readonly schedule: ReturnType<ScheduleAction['render']> }
+  | { readonly type: 'unschedule'; readonly unschedule: { readonly name: string } }
+  | {
+      readonly type: 'agent'
+      readonly agent: { readonly name: string; readonly system: string | null; readonly user: string }
+    }
 
 export interface Tried {
   readonly route: { readonly name: string; readonly hash: string; readonly status: DefinitionStatus }
@@ -68,8 +76,8 @@ export interface Tried {
 }
 
 export interface ExplainedConsumer {
-  /** `source`: the event itself waits to be matched, or could not be. */
-  readonly kind: 'route' | 'source'
+  /** `source`: the event itself waits to be matched, or could not be. `workflow`: by the trigger that comes closest. */
+  readonly kind: 'route' | 'source' | 'workflow'
   readonly name: string
   /**
    * `would-match`: it wants the event now, and was not in force when that was accepted: it has no work of it. By `fanOut`:
@@ -227,11 +235,23 @@ export function makeInspect(deps: {
         const why = where === null ? [] : explainCondition(where, scope, shown)
         return { ...base, verdict: verdict === 'matched' && workId === null ? without(route) : verdict, why }
       })
-      const gone = [...work].map(([consumer, workId]): ExplainedConsumer => {
-        const name = consumer.slice(consumer.indexOf(':') + 1)
-        return { kind: 'route', name, verdict: 'matched', status: 'gone', patterns: [], why: [], workId }
+      const triggered = new Map(
+        items.flatMap((one) => (one.kind === 'trigger' ? [[one.consumer, one.id] as const] : [])).reverse(),
+      )
+      const cases = registry.workflows(tenant).flatMap((workflow) => {
+        const workId = triggered.get(workflow.consumer) ?? null
+        triggered.delete(workflow.consumer)
+        return explainWorkflow(workflow, event.subject, { scope, shown }, workId)
       })
-      return { subject: event.subject, consumers: [...explainIntake(tenant, intake), ...consumers, ...gone] }
+      const gone = [...work, ...triggered].map(([consumer, workId]): ExplainedConsumer => {
+        const name = consumer.slice(consumer.indexOf(':') + 1)
+        const kind = consumer.startsWith('workflow:') ? 'workflow' : 'route'
+        return { kind, name, verdict: 'matched', status: 'gone', patterns: [], why: [], workId }
+      })
+      return {
+        subject: event.subject,
+        consumers: [...explainIntake(tenant, intake), ...consumers, ...cases, ...gone],
+      }
     },
 
     async compute(tenant, text, as, event, reader = NOBODY) {
@@ -301,7 +321,51 @@ function render(route: Route, scope: Scope, key: string): TriedAction {
       if (!parsed.ok) throw new ExpressionError('type', parsed.problem.message, 'emit')
       return { type: 'emit', emit }
     }
+    case 'start':
+      return { type: 'start', start: { workflow: action.workflow, input: action.input(scope) } }
+    case 'schedule':
+      return { type: 'schedule', schedule: action.render(scope) }
+    case 'unschedule':
+      return { type: 'unschedule', unschedule: { name: action.render(scope) } }
+    case 'agent': {
+      const { system, user } = action.render(scope)
+      return { type: 'agent', agent: { name: action.document.name, system, user } }
+    }
   }
+}
+
+/** How close a trigger came to an event, the closest last. */
+const CLOSENESS: readonly ExplainedConsumer['verdict'][] = ['subject', 'condition', 'error', 'matched']
+
+/** One line per workflow: what its triggers say of the event, by the one that comes closest. */
+function explainWorkflow(
+  { document, status, triggers }: Workflow,
+  subject: string,
+  { scope, shown }: Pick<LookedAt, 'scope' | 'shown'>,
+  workId: WorkId | null,
+): readonly ExplainedConsumer[] {
+  const routes = triggers.flatMap(({ route }) => route ?? [])
+  if (routes.length === 0 && workId === null) return []
+  const verdicts = routes.map((route) => (fits(route, subject) ? verdictOf(route, scope) : 'subject'))
+  const best = CLOSENESS.findLast((verdict) => verdicts.includes(verdict)) ?? 'subject'
+  const where = routes[verdicts.indexOf(best)]?.document.where ?? null
+  return [
+    {
+      kind: 'workflow',
+      name: document.name,
+      status,
+      // One that was begun by the clock or by hand has an item without a pattern.
+      verdict:
+        workId !== null && best === 'subject'
+          ? 'matched'
+          : best === 'matched' && workId === null
+            ? 'would-match'
+            : best,
+      patterns: [...new Set(routes.flatMap(({ document: { on } }) => on))],
+      why: best === 'subject' || where === null ? [] : explainCondition(where, scope, shown),
+      workId,
+    },
+  ]
 }
 
 /** null: the route makes one item of the whole event. Throws ExpressionError where there is no list, or a list that is too long. */

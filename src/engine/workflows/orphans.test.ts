@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import type { WorkflowDocument } from '../../core/definition/index.ts'
 import { DEFAULT_TENANT, type InstanceId, type OrphanId } from '../../core/ids/index.ts'
+import type { InstanceRow, NewInstance } from '../../core/instance/index.ts'
 import { makeWorld, SOURCE } from '../world.fixture.ts'
 import { CASE, CLOSE, CREATE, heard, instancesOf, orphansOf, sender, UPDATE } from './case.fixture.ts'
 
@@ -8,7 +10,7 @@ const BY = { actor: 'ann', reason: 'the number was mistyped' }
 /** Updates wait for nobody. */
 const STRICT = { ...CASE, triggers: [CREATE, { ...UPDATE, bufferMs: 0 }, CLOSE] }
 
-async function begin(workflow = STRICT) {
+async function begin(workflow: WorkflowDocument = STRICT) {
   const world = makeWorld()
   const node = await world.node({ documents: [SOURCE, workflow] })
   return { world, node, orphans: node.engine.orphans, send: sender(world, node) }
@@ -118,18 +120,8 @@ describe('an orphan', () => {
   })
 })
 
-function ended(row: { readonly body: string; readonly revision: number }) {
-  const {
-    tenant: _tenant,
-    createdAt: _created,
-    updatedAt: _updated,
-    endedAt: _ended,
-    ...kept
-  } = row as never as {
-    tenant: string
-    createdAt: number
-    updatedAt: number
-    endedAt: number | null
-  }
-  return { ...kept, state: 'cancelled', revision: row.revision + 1 } as never
+/** As if it had ended while nobody looked. */
+function ended(row: InstanceRow): NewInstance {
+  const { tenant: _tenant, createdAt: _created, updatedAt: _updated, endedAt: _ended, ...kept } = row
+  return { ...kept, state: 'cancelled', revision: row.revision + 1 }
 }

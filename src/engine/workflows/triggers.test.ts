@@ -361,6 +361,23 @@ describe('a trigger', () => {
     expect(await instanceOf(world, (await instancesOf(world))[0]!.id)).toMatchObject({ state: 'active' })
   })
 
+  test('[TG27] is shown beside routes where an event is explained, with why', async () => {
+    const { world, node, send } = await begin({
+      ...CASE,
+      triggers: [{ ...CREATE, where: "payload.order == 'o2'" }, UPDATE],
+    })
+    const explain = async (eventId: Awaited<ReturnType<typeof send>>) =>
+      (await heard(world, node.engine.inspect.explain(T, eventId))).consumers
+    const no = await send('ordered', 'o1')
+    expect(await explain(no)).toMatchObject([
+      { kind: 'workflow', name: 'order', verdict: 'condition', workId: null, why: [{}] },
+    ])
+    const yes = await send('ordered', 'o2')
+    const [item] = await itemsOf(world, yes)
+    expect(await explain(yes)).toMatchObject([{ kind: 'workflow', verdict: 'matched', workId: item?.id }])
+    expect(await explain(await send('stranger', 'o2'))).toMatchObject([{ verdict: 'subject' }])
+  })
+
   test('[TG20] wants only what its condition says', async () => {
     const { world, send } = await begin({
       ...CASE,
