@@ -523,6 +523,19 @@ function behind<Part>(gate: Gate, part: Part): Part {
   return Object.fromEntries(waiting) as Part
 }
 
+function peopleBehind(gate: Gate, people: Engine['workflows']): Engine['workflows'] {
+  const { list, one, reading, hands, migrations } = people
+  const { maySee, hide } = reading
+  return {
+    list,
+    one,
+    ...behind(gate, pick(people, ['start'])),
+    hands: behind(gate, hands),
+    migrations: behind(gate, migrations),
+    reading: { maySee, hide, ...behind(gate, pick(reading, ['one', 'history', 'at', 'list'])) },
+  }
+}
+
 function pick<From, Name extends keyof From>(from: From, names: readonly Name[]): Pick<From, Name> {
   return Object.fromEntries(names.map((name) => [name, from[name]])) as Pick<From, Name>
 }
@@ -556,6 +569,8 @@ function makeApi(
     rejections: behind(gate, pick(engine.rejections, ['list'])),
     lanes: behind(gate, engine.lanes),
     pace: { list: engine.pace.list, ...behind(gate, pick(engine.pace, ['one', 'closeCircuit'])) },
+    workflows: peopleBehind(gate, engine.workflows),
+    orphans: behind(gate, pick(engine.orphans, ['correlate', 'discard', 'retry'])),
     definitions: {
       ...behind(gate, engine.definitions),
       fires: (tenant, name) => engine.schedules.state(tenant, name),

@@ -8,15 +8,18 @@ import { addDefinitionCommands } from './commands/definitions.ts'
 import { addDemoCommand } from './commands/demo.ts'
 import { addEventCommands } from './commands/events.ts'
 import { addFailureCommands } from './commands/failures.ts'
+import { addInstanceCommands } from './commands/instances.ts'
 import { addLedgerCommands } from './commands/ledger.ts'
 import { addListenCommand } from './commands/listen.ts'
 import { addLogCommand } from './commands/logs.ts'
+import { addOrphanCommands } from './commands/orphans.ts'
 import { addPaceCommands } from './commands/pace.ts'
 import { addReplayCommands } from './commands/replay.ts'
 import { addSendCommand } from './commands/send.ts'
 import { addSourceCommands } from './commands/sources.ts'
 import { addTryCommand } from './commands/try.ts'
 import { addWorkCommands } from './commands/work.ts'
+import { addWorkflowCommands } from './commands/workflows.ts'
 import { renderCompletion, SHELLS } from './completion.ts'
 import { CliError, EXIT } from './failure.ts'
 import { version } from './version.ts'
@@ -53,6 +56,10 @@ export function makeProgram(cli: Cli): Command {
   addLedgerCommands(program, cli)
   addPaceCommands(program, cli)
   addTryCommand(program, cli)
+  program.commandsGroup('Workflows:')
+  addWorkflowCommands(program, cli)
+  addInstanceCommands(program, cli)
+  addOrphanCommands(program, cli)
   program.commandsGroup('What failed:')
   addDeadLetterCommands(program, cli)
   addFailureCommands(program, cli)

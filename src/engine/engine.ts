@@ -9,6 +9,7 @@ import type { CommitResult } from '../ports/store.ts'
 import { makeAcceptor } from './acceptor.ts'
 import { makeActions } from './actions.ts'
 import { type IntakeRequest, makeAdmission } from './admission.ts'
+import { type AgentProgress, makeAgents } from './agents/index.ts'
 import { endBatches, makeBatches, makeFreeze, makeGathering } from './batches/index.ts'
 import { type Claims, makeClaims } from './claims.ts'
 import { makeCommits } from './commits.ts'
@@ -62,7 +63,9 @@ import {
   makeTriggerRates,
   makeTriggers,
   makeWorkflowItems,
+  makeWorkflowPeople,
   type OrphanActions,
+  type WorkflowPeople,
 } from './workflows/index.ts'
 
 export interface EngineHealth {
@@ -84,6 +87,8 @@ export interface Engine extends DeadLetterActions, WorkActions {
   readonly lanes: LaneActions
   /** When the work of routes may run. */
   readonly pace: PaceActions
+  /** Workflows and their instances, as people see and change them. */
+  readonly workflows: WorkflowPeople
   /** What would happen, and why something did. */
   readonly inspect: Inspect
   /** Puts a tenant's definitions in force as its folder's, all of them: what is not among them goes. */
@@ -322,6 +327,19 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
     internal,
     batches,
     upserts: makeUpserts({ store, clock, http, commits, time, decisions }, config),
+    agents: makeAgents(
+      {
+        store,
+        clock,
+        http,
+        log,
+        vault,
+        commits,
+        decisions,
+        progress: tellProgress,
+      },
+      config,
+    ),
     start: makeStartAction({
       store,
       instances,
@@ -484,6 +502,18 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
     },
     config,
   )
+  const workflows = makeWorkflowPeople({
+    store,
+    seal,
+    log,
+    commits,
+    ids,
+    registry,
+    instances,
+    letters: replayer,
+    starter,
+    wake,
+  })
   const actions = makeWorkActions({ store, log, http, registry, commits, settler, time, steps, wake }, config)
 
   /** The claim loop looks for what the lost answer may have put into our hands. */
@@ -491,6 +521,15 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
     feed.lost()
     strays.suspect()
     wake()
+  }
+
+  /** What an agent says may quote what it was asked: of what is sensitive or sealed only the length is told. */
+  function tellProgress({ item, agent, text, characters }: AgentProgress): void {
+    const { tenant, id, consumer, instance } = item.work
+    const security = registry.workflow(tenant, consumer.replace(/^workflow:/, ''))?.document.security
+    const isOpen = item.event.sensitive.length === 0 && security === undefined
+    const shown = isOpen ? text : ''
+    feed.announce(tenant, { type: 'agent', agent, work: id, instance, text: shown, characters })
   }
 
   /** What ran inside the process has nobody else to tell how it went. */
@@ -567,6 +606,7 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
     lanes: makeLaneActions({ store, log, commits, wake }),
     definitions,
     pace: makePaceActions({ store, log, registry, pace }),
+    workflows,
     inspect,
     apply: (tenant, documents) =>
       definitions.apply(tenant, {

@@ -16,3 +16,4 @@ export {
   type ReplayFilter,
 } from './replays/index.ts'
 export type { WorkActions } from './work-actions.ts'
+export type { ReadEntry, ReadInstance, ReadPast, WorkflowPeople } from './workflows/index.ts'

@@ -14,6 +14,7 @@ import type {
   Meter,
   Received,
   WorkActions,
+  WorkflowPeople,
 } from '../engine/index.ts'
 import type { Inspect } from '../engine/inspect/index.ts'
 import type { TenantReads } from '../ports/store.ts'
@@ -56,6 +57,10 @@ export interface HttpApi {
   readonly lanes: Engine['lanes']
   /** When the work of routes may run. */
   readonly pace: Engine['pace']
+  /** Workflows in force and their instances, as people see and change them. */
+  readonly workflows: WorkflowPeople
+  /** Events that found no instance, or several. */
+  readonly orphans: Engine['orphans']
   readonly access: Access
   readonly definitions: Pick<
     Definitions,

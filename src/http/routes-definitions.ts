@@ -76,7 +76,7 @@ const traceStep = shape(
 )
 const finding = shape(
   {
-    severity: oneOf(['error', 'warning']),
+    severity: oneOf(['error', 'warning', 'info']),
     rule: string,
     message: string,
     file: string,

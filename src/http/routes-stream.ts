@@ -3,10 +3,12 @@
 import { randomUUID } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import { AppError } from '../core/errors/index.ts'
+import type { Caller } from '../engine/access/index.ts'
+import type { Change } from '../engine/index.ts'
 import type { HttpApi } from './api.ts'
 import { authenticate } from './auth.ts'
 import { string } from './schemas-answers.ts'
-import { HUB_LIMITS, type HubLimits, makeStreamHub, type Reader } from './stream-hub.ts'
+import { HUB_LIMITS, type HubLimits, type Lens, makeStreamHub, type Reader } from './stream-hub.ts'
 
 const RETRY_SECONDS = 30
 const HEADERS = {
@@ -28,7 +30,7 @@ const ENDINGS = new Set(['DELETE /v1/keys/:id', 'DELETE /v1/session'])
 
 export function addStreamRoutes(
   app: FastifyInstance,
-  api: Pick<HttpApi, 'watch' | 'access'>,
+  api: Pick<HttpApi, 'watch' | 'access' | 'workflows'>,
   limits: HubLimits = HUB_LIMITS,
 ): void {
   const hub = makeStreamHub(
@@ -86,7 +88,7 @@ export function addStreamRoutes(
           }
         },
       }
-      const who = { tenant, credential: JSON.stringify(credential) }
+      const who = { tenant, credential: JSON.stringify(credential), ...lensOf(request.caller) }
       const seat = hub.join(who, typeof lastId === 'string' ? lastId : null, reader)
       if (seat === 'closed') throw new AppError('shutting_down')
       if (typeof seat === 'string') throw tooMany(seat === 'tenant' ? 'tenant' : 'key')
@@ -95,6 +97,15 @@ export function addStreamRoutes(
       raw.once('close', seat.leave)
     },
   )
+
+  /** Instances and orphans of workflows that the caller may not see are not told. An admin may see all. */
+  function lensOf(caller: Caller): { readonly lens?: Lens } {
+    if (caller.role === 'admin') return {}
+    const sees = (change: Change) =>
+      (change.type !== 'instance' && change.type !== 'orphan') ||
+      api.workflows.reading.maySee(caller, change.workflow)
+    return { lens: { name: caller.permissions.join(' '), sees } }
+  }
 }
 
 function tooMany(whose: 'tenant' | 'key'): AppError {

@@ -99,6 +99,8 @@ const work = {
   into: { ...string, description: 'The batch that it is merged into.' },
   generation: { ...integer, description: 'Above 1: it makes the effect of its key once more, on purpose.' },
   explanation: { ...string, description: 'What it is about, of `intake` alone.' },
+  instance: { ...string, description: 'The instance of a workflow that it is of.' },
+  step: { ...string, description: 'What it is of its workflow: `fire/3/book`, `stay/1/review`, `lock` …' },
 } as const
 const workOptional = [
   'class',
@@ -115,6 +117,8 @@ const workOptional = [
   'into',
   'generation',
   'explanation',
+  'instance',
+  'step',
 ]
 
 const deadLetter = {
@@ -558,6 +562,17 @@ export const SHARED: Readonly<Record<string, Schema>> = {
         marking: { type: 'object', additionalProperties: integer },
       }),
       shape({ type: { const: 'orphan' }, id: string, workflow: string, state: oneOf(ORPHAN_STATES) }),
+      {
+        ...shape({
+          type: { const: 'agent' },
+          agent: string,
+          work: string,
+          instance: nullable(string),
+          text: string,
+          characters: integer,
+        }),
+        description: 'What an agent says while it answers: the last of it, where it is long.',
+      },
       shape({ type: { const: 'definitions' }, version: integer }),
       shape({ type: { const: 'replay' }, id: string }),
     ],

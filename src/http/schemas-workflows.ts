@@ -138,6 +138,61 @@ const workflow = {
   versions: { ...listOf(version), description: 'How many are active on each version.' },
 } as const
 
+const net = {
+  ...shape({
+    start: string,
+    places: listOf(
+      shape({
+        name: string,
+        type: oneOf(PLACE_TYPES),
+        description: nullable(string),
+        tokens: {
+          ...integer,
+          description:
+            'Of a workflow: of all active instances, on whichever version; of an instance: its own.',
+        },
+        timeout: nullable(shape({ afterMs: integer, fire: string })),
+        onEnter: { ...nullable(string), description: 'The action for every token that comes in.' },
+      }),
+    ),
+    transitions: listOf(
+      shape({
+        name: string,
+        description: nullable(string),
+        from: places,
+        fromAny: places,
+        to: { ...places, description: 'All places that it may put a token in.' },
+        on: oneOf(FIRE_MODES),
+        isAutomatic: { ...boolean, description: 'It fires by itself as soon as it can.' },
+        when: { ...nullable(string), description: 'Its condition, as written.' },
+        action: { ...nullable(string), description: 'What it does: null where it only moves tokens.' },
+        undo: boolean,
+        permission: nullable(string),
+        input: { ...anything, description: 'JSON Schema of what whoever fires it gives; null: anything.' },
+      }),
+    ),
+    arcs: listOf(
+      shape(
+        {
+          place: string,
+          transition: {
+            ...nullable(string),
+            description: 'null: of a roll-back that is over, from `place` to `to`.',
+          },
+          type: {
+            ...oneOf(['in', 'any', 'out', 'choose', 'failure', 'undone']),
+            description: '`in` and `any` lead to the transition, the others from it.',
+          },
+          when: { ...string, description: 'Of a branch of `choose`.' },
+          to: string,
+        },
+        ['when', 'to'],
+      ),
+    ),
+  }),
+  description: 'To be drawn.',
+} as const
+
 export const migrationResult = shape({
   id: string,
   from: string,
@@ -156,34 +211,7 @@ export const WORKFLOW_SHAPES: Readonly<Record<string, Schema>> = {
     ...shape({
       ...workflow,
       document: { ...anything, description: 'The normal form of its definition.' },
-      net: {
-        ...shape({
-          start: string,
-          places: listOf(
-            shape({
-              name: string,
-              type: oneOf(PLACE_TYPES),
-              description: nullable(string),
-              tokens: { ...integer, description: 'Of all active instances, on whichever version.' },
-              timeout: nullable(shape({ afterMs: integer, fire: string })),
-            }),
-          ),
-          transitions: listOf(
-            shape({
-              name: string,
-              description: nullable(string),
-              from: places,
-              fromAny: places,
-              to: { ...places, description: 'All places that it may put a token in.' },
-              on: oneOf(FIRE_MODES),
-              action: { ...nullable(string), description: 'What it does: null where it only moves tokens.' },
-              undo: boolean,
-              permission: nullable(string),
-            }),
-          ),
-        }),
-        description: 'To be drawn.',
-      },
+      net,
       triggers: listOf(
         shape({
           id: string,
@@ -224,6 +252,7 @@ export const WORKFLOW_SHAPES: Readonly<Record<string, Schema>> = {
           ...listOf(string),
           description: 'Paths that are encrypted at rest; viewers see `[hidden]` there and in results.',
         },
+        net: { ...net, description: 'Of the version that it is on, to be drawn.' },
         at: {
           ...shape({
             sequence: integer,

@@ -81,6 +81,8 @@ function makeWorld(over: Partial<HttpApi> = {}, closeMs = 1_000) {
     },
     replays: {} as HttpApi['replays'],
     lanes: {} as HttpApi['lanes'],
+    workflows: {} as HttpApi['workflows'],
+    orphans: {} as HttpApi['orphans'],
     access: makeAccess({ store, clock, random, log, adminKey: KEY }),
     secrets: makeLocalVault({ store, clock, random, log, keys: makeMasterKeys(new Uint8Array(32)) }),
     demo: makeDemoApi(null, async () => false),
@@ -887,6 +889,9 @@ describe('the overview', () => {
         openDeadLetters: 1,
         openFailures: 0,
         raisedEscalations: 0,
+        activeInstances: 0,
+        instancesWithAttention: 0,
+        openOrphans: 0,
         unmatched: 1,
       },
       isCapped: {
@@ -896,10 +901,13 @@ describe('the overview', () => {
         openDeadLetters: false,
         openFailures: false,
         raisedEscalations: false,
+        activeInstances: false,
+        instancesWithAttention: false,
+        openOrphans: false,
         unmatched: false,
       },
       oldestReadyAt: AT,
-      definitions: { sources: 0, routes: 1, paused: 1 },
+      definitions: { sources: 0, routes: 1, workflows: 0, paused: 1 },
       rates: { acceptedPerMinute: 0, donePerMinute: 0, failedPerMinute: 0 },
     })
     const { body } = await get('/v1/stats?minutes=5')

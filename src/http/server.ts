@@ -31,9 +31,11 @@ import { addEventReplayRoutes } from './routes-event-replays.ts'
 import { addEventRoutes } from './routes-events.ts'
 import { addFailureRoutes } from './routes-failures.ts'
 import { addHealthRoutes } from './routes-health.ts'
+import { addInstanceRoutes } from './routes-instances.ts'
 import { addKeyRoutes, addTenantRoutes } from './routes-keys.ts'
 import { addLaneRoutes } from './routes-lanes.ts'
 import { addLedgerRoutes } from './routes-ledger.ts'
+import { addOrphanRoutes } from './routes-orphans.ts'
 import { addOverviewRoutes } from './routes-overview.ts'
 import { addPaceRoutes } from './routes-pace.ts'
 import { addPublishRoutes } from './routes-publish.ts'
@@ -43,6 +45,7 @@ import { addSecretRoutes } from './routes-secrets.ts'
 import { addStreamRoutes } from './routes-stream.ts'
 import { addTryRoutes } from './routes-try.ts'
 import { addWorkRoutes } from './routes-work.ts'
+import { addWorkflowRoutes } from './routes-workflows.ts'
 import { makeValidatorCompiler } from './validation.ts'
 
 export interface HttpServerOptions {
@@ -171,6 +174,9 @@ export function makeHttpServer(api: HttpApi, options: HttpServerOptions): HttpSe
       addFailureRoutes(scope, api)
       addLedgerRoutes(scope, api)
       addEventReplayRoutes(scope, api, log)
+      addWorkflowRoutes(scope, api)
+      addInstanceRoutes(scope, api)
+      addOrphanRoutes(scope, api)
       addOverviewRoutes(scope, api)
       addStreamRoutes(scope, api)
       addDemoRoutes(scope, api)

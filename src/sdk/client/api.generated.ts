@@ -42,6 +42,25 @@ export type Change = {
   readonly id: string | null
   readonly cause: string | null
 } | {
+  readonly type: 'instance'
+  readonly id: string
+  readonly workflow: string
+  readonly state: 'active' | 'completed' | 'failed' | 'cancelled'
+  readonly attention: 'step_failed' | 'step_parked' | 'undo_failed' | 'stuck' | 'lock_expired' | null
+  readonly marking: Readonly<Record<string, number>>
+} | {
+  readonly type: 'orphan'
+  readonly id: string
+  readonly workflow: string
+  readonly state: 'waiting' | 'open' | 'correlated' | 'discarded'
+} | {
+  readonly type: 'agent'
+  readonly agent: string
+  readonly work: string
+  readonly instance: string | null
+  readonly text: string
+  readonly characters: number
+} | {
   readonly type: 'definitions'
   readonly version: number
 } | {
@@ -357,6 +376,211 @@ export type Failure = {
   readonly key?: string
 }
 
+/** One running case of a workflow. */
+export type Instance = {
+  readonly id: string
+  readonly workflow: string
+  /** As its definition calls itself. */
+  readonly version: string
+  /** Hash of the definition that it is on. */
+  readonly definition: string
+  readonly state: 'active' | 'completed' | 'failed' | 'cancelled'
+  /** Why a person should look at it; null: nobody has to. */
+  readonly attention: 'step_failed' | 'step_parked' | 'undo_failed' | 'stuck' | 'lock_expired' | null
+  /** Place → tokens; places without any are left out. */
+  readonly marking: Readonly<Record<string, number>>
+  /** The event that began it. */
+  readonly eventId: string
+  readonly correlationId: string
+  /** The instance that started it. */
+  readonly parent: string | null
+  readonly createdAt: string
+  readonly updatedAt: string
+  readonly endedAt: string | null
+}
+
+export type InstanceChange = {
+  /** `data.x.y`, `metadata.x` or `correlation.name`. */
+  readonly path: string
+  /** Left out: it was not there. */
+  readonly before?: unknown
+  /** Left out: it is not there any more. */
+  readonly after?: unknown
+  /** The workflow keeps no values in its history: only that it changed is known. */
+  readonly hidden?: boolean
+}
+
+/** An instance with its data, what is under way and what was done. */
+export type InstanceDetail = {
+  readonly id: string
+  readonly workflow: string
+  /** As its definition calls itself. */
+  readonly version: string
+  /** Hash of the definition that it is on. */
+  readonly definition: string
+  readonly state: 'active' | 'completed' | 'failed' | 'cancelled'
+  /** Why a person should look at it; null: nobody has to. */
+  readonly attention: 'step_failed' | 'step_parked' | 'undo_failed' | 'stuck' | 'lock_expired' | null
+  /** Place → tokens; places without any are left out. */
+  readonly marking: Readonly<Record<string, number>>
+  /** The event that began it. */
+  readonly eventId: string
+  readonly correlationId: string
+  /** The instance that started it. */
+  readonly parent: string | null
+  readonly createdAt: string
+  readonly updatedAt: string
+  readonly endedAt: string | null
+  readonly data: unknown
+  readonly metadata: unknown
+  readonly correlations: readonly ({
+    readonly name: string
+    readonly value: string
+  })[]
+  /** What has begun and not ended. */
+  readonly firings: readonly ({
+    /** Counts within the instance. */
+    readonly number: number
+    readonly type: 'fire' | 'enter' | 'undo'
+    /** Of the transition; of the place for `enter`. */
+    readonly name: string
+    /** One token of each is held by it. */
+    readonly held: readonly string[]
+    readonly state: 'running' | 'failed' | 'parked' | 'interrupted' | 'waiting'
+    readonly beganAt: string
+    /** Of `undo`: the firing that it takes back. */
+    readonly of?: number
+    /** Who fired it. */
+    readonly actor?: string
+    readonly input?: unknown
+    /** The instance that it started. */
+    readonly child?: string
+    /** It was interrupted, and nobody knows whether it took effect. */
+    readonly inDoubt?: boolean
+  })[]
+  /** What ended well, oldest first. */
+  readonly steps: readonly ({
+    readonly number: number
+    readonly type: 'fire' | 'enter'
+    readonly name: string
+    readonly key: string | null
+    readonly endedAt: string
+    /** null also where it was too long to keep. */
+    readonly result: unknown
+    readonly undone: boolean
+  })[]
+  readonly failure: {
+    readonly name: string
+    readonly class: string
+    readonly reason: string
+    readonly error: string
+    readonly at: string
+  } | null
+  /** While what is done is taken back: the firings that are left. */
+  readonly rollBack: {
+    readonly through: string | null
+    readonly to: string
+    readonly left: readonly number[]
+  } | null
+  /** It may not move yet: somebody else has its lock, or too many run. */
+  readonly waitsFor: 'lock' | 'slot' | null
+  /** Instances that it started; the latest hundred. */
+  readonly children: readonly string[]
+  /** The latest 200, oldest first. */
+  readonly history: readonly InstanceHistory[]
+  /** Paths that are encrypted at rest; viewers see `[hidden]` there and in results. */
+  readonly encrypted: readonly string[]
+  /** Of the version that it is on, to be drawn. */
+  readonly net: {
+    readonly start: string
+    readonly places: readonly ({
+      readonly name: string
+      readonly type: 'normal' | 'waiting' | 'review' | 'error' | 'final'
+      readonly description: string | null
+      /** Of a workflow: of all active instances, on whichever version; of an instance: its own. */
+      readonly tokens: number
+      readonly timeout: {
+        readonly afterMs: number
+        readonly fire: string
+      } | null
+      /** The action for every token that comes in. */
+      readonly onEnter: string | null
+    })[]
+    readonly transitions: readonly ({
+      readonly name: string
+      readonly description: string | null
+      readonly from: readonly string[]
+      readonly fromAny: readonly string[]
+      /** All places that it may put a token in. */
+      readonly to: readonly string[]
+      readonly on: 'auto' | 'manual' | 'event' | 'timer'
+      /** It fires by itself as soon as it can. */
+      readonly isAutomatic: boolean
+      /** Its condition, as written. */
+      readonly when: string | null
+      /** What it does: null where it only moves tokens. */
+      readonly action: string | null
+      readonly undo: boolean
+      readonly permission: string | null
+      /** JSON Schema of what whoever fires it gives; null: anything. */
+      readonly input: unknown
+    })[]
+    readonly arcs: readonly ({
+      readonly place: string
+      /** null: of a roll-back that is over, from `place` to `to`. */
+      readonly transition: string | null
+      /** `in` and `any` lead to the transition, the others from it. */
+      readonly type: 'in' | 'any' | 'out' | 'choose' | 'failure' | 'undone'
+      /** Of a branch of `choose`. */
+      readonly when?: string
+      readonly to?: string
+    })[]
+  }
+  /** Only with `?at=`: the last step that is part of it. */
+  readonly at?: {
+    readonly sequence: number
+    readonly time: string
+    /** false: the history keeps no values, and data is not whole. */
+    readonly isWhole: boolean
+  }
+}
+
+/** One change of an instance. */
+export type InstanceHistory = {
+  /** The number of the step: what `?at=` takes. */
+  readonly sequence: number
+  readonly at: string
+  readonly type: 'created' | 'updated' | 'admitted' | 'began' | 'fired' | 'ended' | 'failed' | 'interrupted' | 'late' | 'undone' | 'rolling_back' | 'timed_out' | 'learned' | 'moved' | 'edited' | 'cancelled' | 'retried' | 'migrated' | 'noted'
+  /** Transition or place. */
+  readonly name?: string
+  readonly firing?: number
+  /** Places that lost a token. */
+  readonly took?: readonly string[]
+  /** Places that got a token. */
+  readonly put?: readonly string[]
+  readonly changes?: readonly ({
+    /** `data.x.y`, `metadata.x` or `correlation.name`. */
+    readonly path: string
+    /** Left out: it was not there. */
+    readonly before?: unknown
+    /** Left out: it is not there any more. */
+    readonly after?: unknown
+    /** The workflow keeps no values in its history: only that it changed is known. */
+    readonly hidden?: boolean
+  })[]
+  readonly state?: 'active' | 'completed' | 'failed' | 'cancelled'
+  readonly version?: string
+  readonly actor?: string
+  /** The comment or the reason of whoever did it. */
+  readonly comment?: string
+  readonly input?: unknown
+  readonly result?: unknown
+  readonly error?: string
+  readonly eventId?: string
+  readonly workId?: string
+  readonly child?: string
+}
+
 /** An idempotency key and what became of its effect. */
 export type LedgerEntry = {
   readonly key: string
@@ -380,6 +604,29 @@ export type LedgerEntry = {
   } | null
   /** In lists: what may be done about `work` now. `done` and `released` are `resolve` with that word. */
   readonly actions?: readonly ('done' | 'released' | 'probe' | 'retry' | 'cancel')[]
+}
+
+/** An event that a workflow wants for one of its instances, and that found none, or more than one. */
+export type Orphan = {
+  readonly id: string
+  readonly state: 'waiting' | 'open' | 'correlated' | 'discarded'
+  /** It found no instance, or several. */
+  readonly reason: 'nobody' | 'several'
+  readonly workflow: string
+  /** The trigger that wanted it, by its place in the definition. */
+  readonly trigger: string
+  readonly eventId: string
+  readonly workId: string
+  /** `name=value` of the keys by which it looked. */
+  readonly keys: string
+  /** Of one that waits: until when. */
+  readonly expiresAt: string | null
+  /** Where it went. */
+  readonly instance: string | null
+  readonly by: string | null
+  readonly note: string | null
+  readonly createdAt: string
+  readonly updatedAt: string
 }
 
 /** A refusal (RFC 9457). */
@@ -537,6 +784,10 @@ export type Work = {
   readonly generation?: number
   /** What it is about, of `intake` alone. */
   readonly explanation?: string
+  /** The instance of a workflow that it is of. */
+  readonly instance?: string
+  /** What it is of its workflow: `fire/3/book`, `stay/1/review`, `lock` … */
+  readonly step?: string
 }
 
 /** A work item, its tries, its effect and its dead letter. */
@@ -575,6 +826,10 @@ export type WorkStory = {
   readonly generation?: number
   /** What it is about, of `intake` alone. */
   readonly explanation?: string
+  /** The instance of a workflow that it is of. */
+  readonly instance?: string
+  /** What it is of its workflow: `fire/3/book`, `stay/1/review`, `lock` … */
+  readonly step?: string
   readonly history: readonly Attempt[]
   readonly ledger: LedgerEntry | null
   readonly deadLetter: DeadLetter | null
@@ -595,6 +850,107 @@ export type WorkStory = {
     readonly eventId: string
     readonly state: 'ready' | 'waiting' | 'leased' | 'done' | 'skipped' | 'merged' | 'parked' | 'dead' | 'cancelled'
     readonly key: string | null
+  })[]
+}
+
+/** A workflow in force, and how many instances it has. */
+export type Workflow = {
+  readonly name: string
+  readonly version: string
+  /** Hash of the definition in force. */
+  readonly definition: string
+  readonly status: 'active' | 'paused' | 'disabled'
+  readonly description: string | null
+  /** Active instances, and those of them that a person should look at; each stops at 10,000. */
+  readonly counts: {
+    readonly active: number
+    readonly attention: number
+  }
+  /** How many are active on each version. */
+  readonly versions: readonly ({
+    readonly definition: string
+    readonly version: string
+    readonly count: number
+  })[]
+}
+
+/** A workflow with its net and its triggers. */
+export type WorkflowDetail = {
+  readonly name: string
+  readonly version: string
+  /** Hash of the definition in force. */
+  readonly definition: string
+  readonly status: 'active' | 'paused' | 'disabled'
+  readonly description: string | null
+  /** Active instances, and those of them that a person should look at; each stops at 10,000. */
+  readonly counts: {
+    readonly active: number
+    readonly attention: number
+  }
+  /** How many are active on each version. */
+  readonly versions: readonly ({
+    readonly definition: string
+    readonly version: string
+    readonly count: number
+  })[]
+  /** The normal form of its definition. */
+  readonly document: unknown
+  /** To be drawn. */
+  readonly net: {
+    readonly start: string
+    readonly places: readonly ({
+      readonly name: string
+      readonly type: 'normal' | 'waiting' | 'review' | 'error' | 'final'
+      readonly description: string | null
+      /** Of a workflow: of all active instances, on whichever version; of an instance: its own. */
+      readonly tokens: number
+      readonly timeout: {
+        readonly afterMs: number
+        readonly fire: string
+      } | null
+      /** The action for every token that comes in. */
+      readonly onEnter: string | null
+    })[]
+    readonly transitions: readonly ({
+      readonly name: string
+      readonly description: string | null
+      readonly from: readonly string[]
+      readonly fromAny: readonly string[]
+      /** All places that it may put a token in. */
+      readonly to: readonly string[]
+      readonly on: 'auto' | 'manual' | 'event' | 'timer'
+      /** It fires by itself as soon as it can. */
+      readonly isAutomatic: boolean
+      /** Its condition, as written. */
+      readonly when: string | null
+      /** What it does: null where it only moves tokens. */
+      readonly action: string | null
+      readonly undo: boolean
+      readonly permission: string | null
+      /** JSON Schema of what whoever fires it gives; null: anything. */
+      readonly input: unknown
+    })[]
+    readonly arcs: readonly ({
+      readonly place: string
+      /** null: of a roll-back that is over, from `place` to `to`. */
+      readonly transition: string | null
+      /** `in` and `any` lead to the transition, the others from it. */
+      readonly type: 'in' | 'any' | 'out' | 'choose' | 'failure' | 'undone'
+      /** Of a branch of `choose`. */
+      readonly when?: string
+      readonly to?: string
+    })[]
+  }
+  readonly triggers: readonly ({
+    readonly id: string
+    readonly on: readonly string[]
+    readonly schedule: string | null
+    readonly manual: boolean
+    readonly permission: string | null
+    readonly action: 'create' | 'update' | 'createOrUpdate'
+    readonly fire: string | null
+    /** JSON Schema of a manual start; null: anything. */
+    readonly input: unknown
   })[]
 }
 
@@ -629,20 +985,39 @@ export interface Operations {
       readonly version: number
       readonly hash: string
       readonly changes: readonly ({
-        readonly kind: 'Source' | 'Route' | 'Profile'
+        readonly kind: 'Source' | 'Route' | 'Workflow' | 'Agent' | 'Profile'
         readonly name: string
         readonly change: 'create' | 'update' | 'remove' | 'unchanged'
       })[]
       readonly findings: readonly ({
-        readonly severity: 'error' | 'warning'
+        readonly severity: 'error' | 'warning' | 'info'
         readonly rule: string
         readonly message: string
         readonly file: string
         readonly line: number
         readonly column: number
         readonly suggestion?: string
+        readonly trace?: readonly ({
+          /** A transition, or the place whose `onEnter` it is. */
+          readonly fire: string | null
+          readonly way: 'start' | 'done' | 'failed' | 'enterFailed' | 'undone'
+          readonly marking: Readonly<Record<string, number>>
+          readonly conditions?: readonly string[]
+        })[]
+        /** What follows this step of the trace happens again and again. */
+        readonly repeatsAfter?: number
       })[]
     }
+  }
+  /** End an instance; nothing that was done is undone */
+  cancelInstance: {
+    args: ({
+      readonly id: string
+    }) & ({
+      /** Why; it is kept. Needed in the environment PROD. */
+      readonly reason?: string | undefined
+    })
+    answer: InstanceDetail
   }
   /** Stop a replay; what it replayed already runs on */
   cancelReplay: {
@@ -675,13 +1050,29 @@ export interface Operations {
     answer: {
       readonly ok: boolean
       readonly findings: readonly ({
-        readonly severity: 'error' | 'warning'
+        readonly severity: 'error' | 'warning' | 'info'
         readonly rule: string
         readonly message: string
         readonly file: string
         readonly line: number
         readonly column: number
         readonly suggestion?: string
+        readonly trace?: readonly ({
+          /** A transition, or the place whose `onEnter` it is. */
+          readonly fire: string | null
+          readonly way: 'start' | 'done' | 'failed' | 'enterFailed' | 'undone'
+          readonly marking: Readonly<Record<string, number>>
+          readonly conditions?: readonly string[]
+        })[]
+        /** What follows this step of the trace happens again and again. */
+        readonly repeatsAfter?: number
+      })[]
+      readonly proofs: readonly ({
+        readonly workflow: string
+        readonly file: string
+        readonly verdict: 'proved' | 'sound-ignoring-conditions' | 'not-proved' | 'unsound'
+        readonly says: string
+        readonly markings: number
       })[]
     }
   }
@@ -727,6 +1118,17 @@ export interface Operations {
         readonly running: number
       } | null
     }
+  }
+  /** Say to which instance it belongs: its trigger is run for that one */
+  correlateOrphan: {
+    args: ({
+      readonly id: string
+    }) & ({
+      readonly instance: string
+      /** Why; it is kept. Needed in the environment PROD. */
+      readonly reason?: string | undefined
+    })
+    answer: Orphan
   }
   /** Make a key; its text is in this answer and nowhere else */
   createKey: {
@@ -775,13 +1177,13 @@ export interface Operations {
   /** Skip what arrives for a route, or refuse what comes to a source */
   disableDefinition: {
     args: ({
-      readonly kind: 'Source' | 'Route' | 'Profile'
+      readonly kind: 'Source' | 'Route' | 'Workflow' | 'Agent' | 'Profile'
       readonly name: string
     }) & ({
       readonly reason?: string | undefined
     })
     answer: {
-      readonly kind: 'Source' | 'Route' | 'Profile'
+      readonly kind: 'Source' | 'Route' | 'Workflow' | 'Agent' | 'Profile'
       readonly name: string
       readonly description: string | null
       /** In force; null for what has none. */
@@ -804,7 +1206,7 @@ export interface Operations {
       /** Of sources. */
       readonly subject?: string
       /** Of routes. */
-      readonly action?: 'http' | 'function' | 'emit' | 'upsert'
+      readonly action?: 'http' | 'function' | 'emit' | 'upsert' | 'start' | 'schedule' | 'unschedule' | 'agent'
       /** Of schedules; null while it does not fire. */
       readonly nextFireAt?: string | null
       /** Of schedules: the newest slot that became an event. */
@@ -820,6 +1222,16 @@ export interface Operations {
     })
     answer: DeadLetter
   }
+  /** Nobody will do anything about it; its event is kept */
+  discardOrphan: {
+    args: ({
+      readonly id: string
+    }) & ({
+      /** Why; it is kept. Needed in the environment PROD. */
+      readonly reason?: string | undefined
+    })
+    answer: Orphan
+  }
   /** Replay a copy of its event with another payload; the original stays as it is, and so does the key */
   editDeadLetter: {
     args: ({
@@ -830,6 +1242,30 @@ export interface Operations {
       readonly reason: string
     })
     answer: DeadLetter
+  }
+  /** Change data of an instance; with `dryRun`, only show the difference */
+  editInstance: {
+    args: ({
+      readonly id: string
+    }) & ({
+      readonly changes: readonly ({
+        /** `data.customer.city`, `metadata.owner` or `correlation.order`. */
+        readonly path: string
+        /** Any JSON value; left out: the field goes. */
+        readonly value?: unknown | undefined
+      })[]
+      /** Why; it is kept. Needed in the environment PROD. */
+      readonly reason?: string | undefined
+      /** Only say what would change. */
+      readonly dryRun?: boolean | undefined
+    })
+    answer: {
+      readonly dryRun: boolean
+      readonly changes: readonly InstanceChange[]
+      /** Transitions that begin by it. */
+      readonly fires: readonly string[]
+      readonly instance?: InstanceDetail
+    }
   }
   /** Who wants an event by the definitions in force, who does not, and why */
   explainEvent: {
@@ -855,6 +1291,38 @@ export interface Operations {
       })[]
     }
   }
+  /** Why each transition can or cannot fire now, rule by rule, for the caller */
+  explainInstance: {
+    args: {
+      readonly transition?: string | undefined
+      readonly id: string
+    }
+    answer: {
+      readonly transitions: readonly ({
+        readonly name: string
+        /** The caller could fire it by hand. */
+        readonly canFire: boolean
+        readonly rules: readonly ({
+          readonly rule: string
+          readonly holds: boolean
+          readonly message: string
+        })[]
+      })[]
+    }
+  }
+  /** Fire a transition by hand */
+  fireTransition: {
+    args: ({
+      readonly id: string
+    }) & ({
+      readonly transition: string
+      /** What the transition’s `input` asks for. */
+      readonly input?: unknown | undefined
+      /** Kept in the history. */
+      readonly comment?: string | undefined
+    })
+    answer: InstanceDetail
+  }
   /** A dead letter with its event and its tries */
   getDeadLetter: {
     args: {
@@ -865,11 +1333,11 @@ export interface Operations {
   /** A definition as it is in force, as it was written, and its history */
   getDefinition: {
     args: {
-      readonly kind: 'Source' | 'Route' | 'Profile'
+      readonly kind: 'Source' | 'Route' | 'Workflow' | 'Agent' | 'Profile'
       readonly name: string
     }
     answer: {
-      readonly kind: 'Source' | 'Route' | 'Profile'
+      readonly kind: 'Source' | 'Route' | 'Workflow' | 'Agent' | 'Profile'
       readonly name: string
       readonly description: string | null
       /** In force; null for what has none. */
@@ -892,7 +1360,7 @@ export interface Operations {
       /** Of sources. */
       readonly subject?: string
       /** Of routes. */
-      readonly action?: 'http' | 'function' | 'emit' | 'upsert'
+      readonly action?: 'http' | 'function' | 'emit' | 'upsert' | 'start' | 'schedule' | 'unschedule' | 'agent'
       /** Of schedules; null while it does not fire. */
       readonly nextFireAt?: string | null
       /** Of schedules: the newest slot that became an event. */
@@ -969,6 +1437,15 @@ export interface Operations {
       readonly status: string
     }
   }
+  /** An instance as it is, or as it was at a moment or step */
+  getInstance: {
+    args: {
+      /** An instant (`2026-11-16T09:30:00Z`), or the number of a step of its history. */
+      readonly at?: string | undefined
+      readonly id: string
+    }
+    answer: InstanceDetail
+  }
   /** Who the caller is, and where */
   getMe: {
     args: Readonly<Record<never, never>>
@@ -988,6 +1465,13 @@ export interface Operations {
     args: Readonly<Record<never, never>>
     answer: Readonly<Record<string, unknown>>
   }
+  /** An orphan; its event is read by `eventId` */
+  getOrphan: {
+    args: {
+      readonly id: string
+    }
+    answer: Orphan
+  }
   /** How much there is to do, and what this node did in the last minute */
   getOverview: {
     args: Readonly<Record<never, never>>
@@ -1001,6 +1485,9 @@ export interface Operations {
         readonly openDeadLetters: number
         readonly openFailures: number
         readonly raisedEscalations: number
+        readonly activeInstances: number
+        readonly instancesWithAttention: number
+        readonly openOrphans: number
         readonly unmatched: number
       }
       /** There are at least as many as the count says. */
@@ -1011,6 +1498,9 @@ export interface Operations {
         readonly openDeadLetters: boolean
         readonly openFailures: boolean
         readonly raisedEscalations: boolean
+        readonly activeInstances: boolean
+        readonly instancesWithAttention: boolean
+        readonly openOrphans: boolean
         readonly unmatched: boolean
       }
       /** Since when the oldest ready work is due. */
@@ -1018,6 +1508,7 @@ export interface Operations {
       readonly definitions: {
         readonly sources: number
         readonly routes: number
+        readonly workflows: number
         readonly paused: number
       }
       /** What this node did in the last minute. */
@@ -1150,6 +1641,13 @@ export interface Operations {
     }
     answer: WorkStory
   }
+  /** A workflow with its net, its triggers, and where the tokens of its instances are */
+  getWorkflow: {
+    args: {
+      readonly name: string
+    }
+    answer: WorkflowDetail
+  }
   /** Let those behind a dead or parked item go on; the item itself stays as it is */
   leaveLane: {
     args: ({
@@ -1248,11 +1746,11 @@ export interface Operations {
   /** The definitions in force */
   listDefinitions: {
     args: {
-      readonly kind?: 'Source' | 'Route' | 'Profile' | undefined
+      readonly kind?: 'Source' | 'Route' | 'Workflow' | 'Agent' | 'Profile' | undefined
     }
     answer: {
       readonly items: readonly ({
-        readonly kind: 'Source' | 'Route' | 'Profile'
+        readonly kind: 'Source' | 'Route' | 'Workflow' | 'Agent' | 'Profile'
         readonly name: string
         readonly description: string | null
         /** In force; null for what has none. */
@@ -1275,7 +1773,7 @@ export interface Operations {
         /** Of sources. */
         readonly subject?: string
         /** Of routes. */
-        readonly action?: 'http' | 'function' | 'emit' | 'upsert'
+        readonly action?: 'http' | 'function' | 'emit' | 'upsert' | 'start' | 'schedule' | 'unschedule' | 'agent'
         /** Of schedules; null while it does not fire. */
         readonly nextFireAt?: string | null
         /** Of schedules: the newest slot that became an event. */
@@ -1360,6 +1858,50 @@ export interface Operations {
       readonly nextCursor: string | null
     }
   }
+  /** Everything that happened to an instance, oldest first */
+  listInstanceHistory: {
+    args: {
+      /** Only what comes behind this step. */
+      readonly after?: number | undefined
+      readonly limit?: number | undefined
+      readonly id: string
+    }
+    answer: {
+      readonly items: readonly InstanceHistory[]
+      /** Give it back as `after` to get the next page; null at the end. */
+      readonly nextAfter: number | null
+    }
+  }
+  /** The work items of an instance, by birth, a thousand at most */
+  listInstanceWork: {
+    args: {
+      readonly id: string
+    }
+    answer: {
+      readonly items: readonly Work[]
+      readonly nextCursor: null
+    }
+  }
+  /** Instances of a workflow, newest first */
+  listInstances: {
+    args: {
+      readonly cursor?: string | undefined
+      readonly limit?: number | undefined
+      readonly state?: 'active' | 'completed' | 'failed' | 'cancelled' | undefined
+      /** Active, with a token there. */
+      readonly place?: string | undefined
+      /** Active, and a person should look at them, for this reason or any. */
+      readonly attention?: 'step_failed' | 'step_parked' | 'undo_failed' | 'stuck' | 'lock_expired' | 'any' | undefined
+      /** Active, and on the definition of this hash. */
+      readonly definition?: string | undefined
+      readonly name: string
+    }
+    answer: {
+      readonly items: readonly Instance[]
+      /** Give it back as `cursor` to get the next page; null at the end. */
+      readonly nextCursor: string | null
+    }
+  }
   /** The tenant’s keys, oldest first; never their texts */
   listKeys: {
     args: {
@@ -1409,6 +1951,20 @@ export interface Operations {
     answer: {
       readonly items: readonly LedgerEntry[]
       readonly nextCursor: null
+    }
+  }
+  /** Events that found no instance, or several, newest first */
+  listOrphans: {
+    args: {
+      readonly cursor?: string | undefined
+      readonly limit?: number | undefined
+      readonly state?: 'waiting' | 'open' | 'correlated' | 'discarded' | undefined
+      readonly workflow?: string | undefined
+    }
+    answer: {
+      readonly items: readonly Orphan[]
+      /** Give it back as `cursor` to get the next page; null at the end. */
+      readonly nextCursor: string | null
     }
   }
   /** When the work of each route may run, as this node knows it */
@@ -1570,6 +2126,15 @@ export interface Operations {
       readonly nextCursor: string | null
     }
   }
+  /** The workflows in force that the caller may see */
+  listWorkflows: {
+    args: Readonly<Record<never, never>>
+    answer: {
+      readonly items: readonly Workflow[]
+      /** Give it back as `cursor` to get the next page; null at the end. */
+      readonly nextCursor: string | null
+    }
+  }
   /** Make a link that signs a browser in as the caller, once, within the hour */
   makeSignInLink: {
     args: Readonly<Record<never, never>>
@@ -1578,16 +2143,109 @@ export interface Operations {
       readonly expiresAt: string
     }
   }
+  /** Bring an instance to the version of its workflow that is in force */
+  migrateInstance: {
+    args: ({
+      readonly id: string
+    }) & ({
+      /** Only say what would change. */
+      readonly dryRun?: boolean | undefined
+      /** Why; it is kept. Needed in the environment PROD. */
+      readonly reason?: string | undefined
+    })
+    answer: {
+      readonly id: string
+      readonly from: string
+      readonly to: string
+      /** It can be done; of a run: it was done. */
+      readonly ok: boolean
+      readonly message: string
+      /** Place → tokens; places without any are left out. */
+      readonly before: Readonly<Record<string, number>>
+      /** Place → tokens; places without any are left out. */
+      readonly after: Readonly<Record<string, number>>
+      readonly changes: readonly ({
+        /** `data.x.y`, `metadata.x` or `correlation.name`. */
+        readonly path: string
+        /** Left out: it was not there. */
+        readonly before?: unknown
+        /** Left out: it is not there any more. */
+        readonly after?: unknown
+        /** The workflow keeps no values in its history: only that it changed is known. */
+        readonly hidden?: boolean
+      })[]
+    }
+  }
+  /** Bring active instances of older versions to the one in force, a page at a time */
+  migrateInstances: {
+    args: ({
+      readonly name: string
+    }) & ({
+      /** Only those on this version; left out: on any other than the one in force. */
+      readonly from?: string | undefined
+      /** Only say what would change. */
+      readonly dryRun?: boolean | undefined
+      /** Why; it is kept. Needed in the environment PROD. */
+      readonly reason?: string | undefined
+      readonly cursor?: string | undefined
+      readonly limit?: number | undefined
+    })
+    answer: {
+      readonly items: readonly ({
+        readonly id: string
+        readonly from: string
+        readonly to: string
+        /** It can be done; of a run: it was done. */
+        readonly ok: boolean
+        readonly message: string
+        /** Place → tokens; places without any are left out. */
+        readonly before: Readonly<Record<string, number>>
+        /** Place → tokens; places without any are left out. */
+        readonly after: Readonly<Record<string, number>>
+        readonly changes: readonly ({
+          /** `data.x.y`, `metadata.x` or `correlation.name`. */
+          readonly path: string
+          /** Left out: it was not there. */
+          readonly before?: unknown
+          /** Left out: it is not there any more. */
+          readonly after?: unknown
+          /** The workflow keeps no values in its history: only that it changed is known. */
+          readonly hidden?: boolean
+        })[]
+      })[]
+      /** Of this page. */
+      readonly migrated: number
+      /** Of this page: they stay on their version. */
+      readonly refused: number
+      /** How many are still on the versions asked for. */
+      readonly left: number
+      readonly nextCursor: string | null
+    }
+  }
+  /** Move tokens from places to others, past every transition */
+  moveTokens: {
+    args: ({
+      readonly id: string
+    }) & ({
+      /** A place, a list of places, or how many tokens of each: `{"review": 2}`. */
+      readonly from: string | readonly string[] | Readonly<Record<string, number>>
+      /** A place, a list of places, or how many tokens of each: `{"review": 2}`. */
+      readonly to: string | readonly string[] | Readonly<Record<string, number>>
+      /** Why; it is kept. Needed in the environment PROD. */
+      readonly reason?: string | undefined
+    })
+    answer: InstanceDetail
+  }
   /** Keep a route’s work until it is resumed */
   pauseDefinition: {
     args: ({
-      readonly kind: 'Source' | 'Route' | 'Profile'
+      readonly kind: 'Source' | 'Route' | 'Workflow' | 'Agent' | 'Profile'
       readonly name: string
     }) & ({
       readonly reason?: string | undefined
     })
     answer: {
-      readonly kind: 'Source' | 'Route' | 'Profile'
+      readonly kind: 'Source' | 'Route' | 'Workflow' | 'Agent' | 'Profile'
       readonly name: string
       readonly description: string | null
       /** In force; null for what has none. */
@@ -1610,7 +2268,7 @@ export interface Operations {
       /** Of sources. */
       readonly subject?: string
       /** Of routes. */
-      readonly action?: 'http' | 'function' | 'emit' | 'upsert'
+      readonly action?: 'http' | 'function' | 'emit' | 'upsert' | 'start' | 'schedule' | 'unschedule' | 'agent'
       /** Of schedules; null while it does not fire. */
       readonly nextFireAt?: string | null
       /** Of schedules: the newest slot that became an event. */
@@ -1632,17 +2290,26 @@ export interface Operations {
     answer: {
       readonly ok: boolean
       readonly findings: readonly ({
-        readonly severity: 'error' | 'warning'
+        readonly severity: 'error' | 'warning' | 'info'
         readonly rule: string
         readonly message: string
         readonly file: string
         readonly line: number
         readonly column: number
         readonly suggestion?: string
+        readonly trace?: readonly ({
+          /** A transition, or the place whose `onEnter` it is. */
+          readonly fire: string | null
+          readonly way: 'start' | 'done' | 'failed' | 'enterFailed' | 'undone'
+          readonly marking: Readonly<Record<string, number>>
+          readonly conditions?: readonly string[]
+        })[]
+        /** What follows this step of the trace happens again and again. */
+        readonly repeatsAfter?: number
       })[]
       readonly base: number
       readonly changes: readonly ({
-        readonly kind: 'Source' | 'Route' | 'Profile'
+        readonly kind: 'Source' | 'Route' | 'Workflow' | 'Agent' | 'Profile'
         readonly name: string
         readonly change: 'create' | 'update' | 'remove' | 'unchanged'
         readonly diff?: readonly ({
@@ -1793,13 +2460,13 @@ export interface Operations {
   /** Let a route or source go on */
   resumeDefinition: {
     args: ({
-      readonly kind: 'Source' | 'Route' | 'Profile'
+      readonly kind: 'Source' | 'Route' | 'Workflow' | 'Agent' | 'Profile'
       readonly name: string
     }) & ({
       readonly reason?: string | undefined
     })
     answer: {
-      readonly kind: 'Source' | 'Route' | 'Profile'
+      readonly kind: 'Source' | 'Route' | 'Workflow' | 'Agent' | 'Profile'
       readonly name: string
       readonly description: string | null
       /** In force; null for what has none. */
@@ -1822,11 +2489,38 @@ export interface Operations {
       /** Of sources. */
       readonly subject?: string
       /** Of routes. */
-      readonly action?: 'http' | 'function' | 'emit' | 'upsert'
+      readonly action?: 'http' | 'function' | 'emit' | 'upsert' | 'start' | 'schedule' | 'unschedule' | 'agent'
       /** Of schedules; null while it does not fire. */
       readonly nextFireAt?: string | null
       /** Of schedules: the newest slot that became an event. */
       readonly lastFiredAt?: string | null
+    }
+  }
+  /** Go on at a step that failed: its dead letter is replayed, or it is done anew */
+  retryInstance: {
+    args: ({
+      readonly id: string
+    }) & ({
+      /** Which, where several failed. */
+      readonly firing?: number | undefined
+      /** Why; it is kept. Needed in the environment PROD. */
+      readonly reason?: string | undefined
+    })
+    answer: {
+      readonly firing: number
+      readonly workId: string
+    }
+  }
+  /** Look again for the instances of a workflow’s open orphans */
+  retryOrphans: {
+    args: {
+      readonly workflow: string
+    }
+    answer: {
+      /** Open orphans that were looked at again, a thousand at most. */
+      readonly tried: number
+      /** Those that found their instance. */
+      readonly found: number
     }
   }
   /** Make a ready item due at once, or let a parked one look again */
@@ -1855,18 +2549,27 @@ export interface Operations {
       readonly version: number
       readonly hash: string
       readonly changes: readonly ({
-        readonly kind: 'Source' | 'Route' | 'Profile'
+        readonly kind: 'Source' | 'Route' | 'Workflow' | 'Agent' | 'Profile'
         readonly name: string
         readonly change: 'create' | 'update' | 'remove' | 'unchanged'
       })[]
       readonly findings: readonly ({
-        readonly severity: 'error' | 'warning'
+        readonly severity: 'error' | 'warning' | 'info'
         readonly rule: string
         readonly message: string
         readonly file: string
         readonly line: number
         readonly column: number
         readonly suggestion?: string
+        readonly trace?: readonly ({
+          /** A transition, or the place whose `onEnter` it is. */
+          readonly fire: string | null
+          readonly way: 'start' | 'done' | 'failed' | 'enterFailed' | 'undone'
+          readonly marking: Readonly<Record<string, number>>
+          readonly conditions?: readonly string[]
+        })[]
+        /** What follows this step of the trace happens again and again. */
+        readonly repeatsAfter?: number
       })[]
     }
   }
@@ -1911,6 +2614,23 @@ export interface Operations {
   signOut: {
     args: Readonly<Record<never, never>>
     answer: undefined
+  }
+  /** Begin an instance by hand, through one of the workflow’s manual triggers */
+  startInstance: {
+    args: ({
+      readonly name: string
+    }) & ({
+      /** What the trigger maps: any JSON value that fits its schema. */
+      readonly input?: unknown | undefined
+      /** Beside the data, such as who asked for it. */
+      readonly metadata?: Readonly<Record<string, unknown>> | undefined
+      /** Which of its manual triggers, by its id; left out: the first. */
+      readonly trigger?: string | undefined
+    })
+    answer: {
+      readonly instanceId: string
+      readonly eventId: string
+    }
   }
   /** End the stream */
   stopDemo: {
@@ -1982,7 +2702,7 @@ export interface Operations {
       readonly lane: string | null
       readonly key: string | null
       readonly action: {
-        readonly type: 'http' | 'function' | 'emit'
+        readonly type: 'http' | 'function' | 'emit' | 'start' | 'schedule' | 'unschedule' | 'agent'
         readonly request?: {
           readonly method: string
           readonly url: string
@@ -1998,6 +2718,25 @@ export interface Operations {
           readonly subject: string
           readonly data: unknown
         }
+        readonly start?: {
+          readonly workflow: string
+          readonly input: unknown
+        }
+        readonly schedule?: {
+          readonly name: string
+          readonly cron: string
+          readonly zone: string
+          readonly subject: string
+          readonly data: unknown
+        }
+        readonly unschedule?: {
+          readonly name: string
+        }
+        readonly agent?: {
+          readonly name: string
+          readonly system: string | null
+          readonly user: string
+        }
       } | null
       readonly ledger: {
         readonly verdict: 'would-call' | 'would-skip' | 'would-wait' | 'would-park'
@@ -2011,13 +2750,22 @@ export interface Operations {
         readonly type: string | null
       }
       readonly findings?: readonly ({
-        readonly severity: 'error' | 'warning'
+        readonly severity: 'error' | 'warning' | 'info'
         readonly rule: string
         readonly message: string
         readonly file: string
         readonly line: number
         readonly column: number
         readonly suggestion?: string
+        readonly trace?: readonly ({
+          /** A transition, or the place whose `onEnter` it is. */
+          readonly fire: string | null
+          readonly way: 'start' | 'done' | 'failed' | 'enterFailed' | 'undone'
+          readonly marking: Readonly<Record<string, number>>
+          readonly conditions?: readonly string[]
+        })[]
+        /** What follows this step of the trace happens again and again. */
+        readonly repeatsAfter?: number
       })[]
     }
   }
@@ -2027,16 +2775,22 @@ export interface Operations {
 export const OPERATIONS = {
   acknowledgeEscalation: ['POST', '/v1/escalations/{id}/acknowledge', []],
   applyDefinitions: ['POST', '/v1/definitions/apply', []],
+  cancelInstance: ['POST', '/v1/instances/{id}/cancel', []],
   cancelReplay: ['POST', '/v1/replays/{id}/cancel', []],
   cancelWork: ['POST', '/v1/work/{id}/cancel', []],
   checkDefinitions: ['POST', '/v1/definitions/check', []],
   closeCircuit: ['POST', '/v1/pace/{route}/close-circuit', []],
+  correlateOrphan: ['POST', '/v1/orphans/{id}/correlate', []],
   createKey: ['POST', '/v1/keys', []],
   createTenant: ['POST', '/v1/tenants', []],
   disableDefinition: ['POST', '/v1/definitions/{kind}/{name}/disable', []],
   discardDeadLetter: ['POST', '/v1/dead-letters/{id}/discard', []],
+  discardOrphan: ['POST', '/v1/orphans/{id}/discard', []],
   editDeadLetter: ['POST', '/v1/dead-letters/{id}/edit', []],
+  editInstance: ['POST', '/v1/instances/{id}/edit', []],
   explainEvent: ['GET', '/v1/events/{id}/explain', []],
+  explainInstance: ['GET', '/v1/instances/{id}/why', ['transition']],
+  fireTransition: ['POST', '/v1/instances/{id}/fire', []],
   getDeadLetter: ['GET', '/v1/dead-letters/{id}', []],
   getDefinition: ['GET', '/v1/definitions/{kind}/{name}', []],
   getDemo: ['GET', '/v1/demo', []],
@@ -2046,8 +2800,10 @@ export const OPERATIONS = {
   getEventBody: ['GET', '/v1/events/{id}/body', []],
   getFailure: ['GET', '/v1/failures/{id}', []],
   getHealth: ['GET', '/healthz', []],
+  getInstance: ['GET', '/v1/instances/{id}', ['at']],
   getMe: ['GET', '/v1/me', []],
   getOpenApi: ['GET', '/openapi.json', []],
+  getOrphan: ['GET', '/v1/orphans/{id}', []],
   getOverview: ['GET', '/v1/overview', []],
   getPace: ['GET', '/v1/pace/{route}', []],
   getReadiness: ['GET', '/readyz', []],
@@ -2055,6 +2811,7 @@ export const OPERATIONS = {
   getStats: ['GET', '/v1/stats', ['minutes']],
   getSubject: ['GET', '/v1/catalog/{subject}', []],
   getWork: ['GET', '/v1/work/{id}', []],
+  getWorkflow: ['GET', '/v1/workflows/{name}', []],
   leaveLane: ['POST', '/v1/work/{id}/leave-lane', []],
   listCatalog: ['GET', '/v1/catalog', ['cursor', 'limit', 'source', 'q', 'wanted']],
   listDeadLetterGroups: ['GET', '/v1/dead-letters/groups', ['state']],
@@ -2065,9 +2822,13 @@ export const OPERATIONS = {
   listEvents: ['GET', '/v1/events', ['cursor', 'limit', 'source', 'subject', 'objectId', 'correlationId', 'from', 'to', 'q', 'unmatched']],
   listFailures: ['GET', '/v1/failures', ['cursor', 'limit', 'state', 'consumer', 'class', 'cause']],
   listHeldLanes: ['GET', '/v1/lanes/held', ['cursor', 'limit']],
+  listInstanceHistory: ['GET', '/v1/instances/{id}/history', ['after', 'limit']],
+  listInstanceWork: ['GET', '/v1/instances/{id}/work', []],
+  listInstances: ['GET', '/v1/workflows/{name}/instances', ['cursor', 'limit', 'state', 'place', 'attention', 'definition']],
   listKeys: ['GET', '/v1/keys', ['cursor', 'limit']],
   listLedger: ['GET', '/v1/ledger', ['cursor', 'limit', 'state', 'consumer', 'key']],
   listLedgerHistory: ['GET', '/v1/ledger/history', ['key']],
+  listOrphans: ['GET', '/v1/orphans', ['cursor', 'limit', 'state', 'workflow']],
   listPace: ['GET', '/v1/pace', []],
   listRejections: ['GET', '/v1/rejections', ['cursor', 'limit', 'source', 'reason']],
   listReplays: ['GET', '/v1/replays', ['cursor', 'limit']],
@@ -2075,7 +2836,11 @@ export const OPERATIONS = {
   listTenants: ['GET', '/v1/tenants', ['cursor', 'limit']],
   listUnmatched: ['GET', '/v1/unmatched', ['cursor', 'limit', 'source', 'subject', 'objectId', 'correlationId', 'from', 'to', 'q']],
   listWork: ['GET', '/v1/work', ['cursor', 'limit', 'state', 'consumer', 'class']],
+  listWorkflows: ['GET', '/v1/workflows', []],
   makeSignInLink: ['POST', '/v1/session/links', []],
+  migrateInstance: ['POST', '/v1/instances/{id}/migrate', []],
+  migrateInstances: ['POST', '/v1/workflows/{name}/migrate', []],
+  moveTokens: ['POST', '/v1/instances/{id}/move', []],
   pauseDefinition: ['POST', '/v1/definitions/{kind}/{name}/pause', []],
   planDefinitions: ['POST', '/v1/definitions/plan', []],
   probeWork: ['POST', '/v1/work/{id}/probe', []],
@@ -2088,6 +2853,8 @@ export const OPERATIONS = {
   replayEvents: ['POST', '/v1/events/replay', []],
   resolveWork: ['POST', '/v1/work/{id}/resolve', []],
   resumeDefinition: ['POST', '/v1/definitions/{kind}/{name}/resume', []],
+  retryInstance: ['POST', '/v1/instances/{id}/retry', []],
+  retryOrphans: ['POST', '/v1/orphans/retry', []],
   retryWork: ['POST', '/v1/work/{id}/retry', []],
   revokeKey: ['DELETE', '/v1/keys/{id}', []],
   rollbackDefinitions: ['POST', '/v1/definitions/rollback', []],
@@ -2095,6 +2862,7 @@ export const OPERATIONS = {
   setSecret: ['POST', '/v1/secrets', []],
   signIn: ['POST', '/v1/session', []],
   signOut: ['DELETE', '/v1/session', []],
+  startInstance: ['POST', '/v1/workflows/{name}/instances', []],
   stopDemo: ['POST', '/v1/demo/stop', []],
   tryExpression: ['POST', '/v1/try/expression', []],
   tryRoute: ['POST', '/v1/try', []],

@@ -11,10 +11,17 @@ export type {
   Event,
   EventDetail,
   Failure,
+  Instance,
+  InstanceChange,
+  InstanceDetail,
+  InstanceHistory,
   LedgerEntry,
   Operations,
+  Orphan,
   Problem,
   Work,
+  Workflow,
+  WorkflowDetail,
   WorkStory,
 } from './api.generated.ts'
 export { type CallOptions, type Client, type ClientOptions, type ListName, makeClient } from './client.ts'
