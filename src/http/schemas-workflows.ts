@@ -90,6 +90,10 @@ const history = shape(
     at: instant,
     type: oneOf(HISTORY_TYPES),
     name: { ...string, description: 'Transition or place.' },
+    part: {
+      ...oneOf(['enter', 'undo']),
+      description: 'What a place does on entry, or an undo; left out: of a transition.',
+    },
     firing: integer,
     took: { ...places, description: 'Places that lost a token.' },
     put: { ...places, description: 'Places that got a token.' },
@@ -107,6 +111,7 @@ const history = shape(
   },
   [
     'name',
+    'part',
     'firing',
     'took',
     'put',

@@ -90,6 +90,8 @@ export function showWork(work: WorkRow) {
       into: work.into,
       generation: work.generation > 1 ? work.generation : null,
       explanation: work.kind === 'intake' ? explainIntake(work) : null,
+      instance: work.instance,
+      step: work.step,
     }),
   }
 }
