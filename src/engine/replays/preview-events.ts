@@ -7,6 +7,7 @@ import { JsonError, parseJson } from '../../core/json/index.ts'
 import type { Route } from '../../core/route/index.ts'
 import { parsePayload } from '../../core/sensitive/index.ts'
 import type { Source } from '../../core/source/index.ts'
+import type { WorkRow } from '../../core/work/index.ts'
 import { draftDispatched } from '../emit.ts'
 import { findDispatched } from '../intake-items.ts'
 import { intakeConsumer, receiverOf } from '../intake-work.ts'
@@ -123,11 +124,24 @@ async function lookAtRoutes(
         return { name, verdict: 'would-skip', reason: 'the route is disabled', call: null }
       }
       const before = work.filter(({ consumer }) => consumer === route.consumer)
+      if (route.of?.kind === 'trigger') return judgeTrigger(route.of, before)
       const judged: Judged = await judgeRun(deps, route, event, { key: null, before, again: false })
       if (route.status !== 'paused' || judged.verdict === 'would-fail') return { name, ...judged }
       return { name, ...judged, reason: `${judged.reason}, once the route goes on` }
     }),
   )
+}
+
+/** A trigger does what it says of an event once. */
+function judgeTrigger(
+  { workflow, part }: NonNullable<Route['of']>,
+  before: readonly Pick<WorkRow, 'kind' | 'step' | 'state' | 'effectRef'>[],
+): Seen {
+  const done = before.find(({ kind, step, state }) => kind === 'trigger' && step === part && state === 'done')
+  const name = `${workflow}/trigger/${part}`
+  if (done === undefined)
+    return { name, verdict: 'would-call', reason: `runs a trigger of ${workflow}`, call: null }
+  return { name, verdict: 'would-skip', reason: `it reached ${done.effectRef} before`, call: null }
 }
 
 const NO_ID = 'evt_00000000-0000-7000-8000-000000000000' as EventId

@@ -91,7 +91,7 @@ describe('an event that begins a case', () => {
     expect(await instancesOf(world)).toHaveLength(1)
   })
 
-  test('[TG1] two at once with one key begin one case: the other is skipped and points to it', async () => {
+  test('[TG1] [TG6] two at once with one key begin one case: the other is skipped and points to it', async () => {
     const world = makeWorld()
     const [one, two] = [
       await world.node({ name: 'one', documents: [SOURCE, CASE] }),
@@ -165,10 +165,39 @@ describe('an event that begins a case', () => {
     await world.pass(1_000)
     expect(await instancesOf(world)).toMatchObject([{ data: { order: 'o1' } }])
     expect(await world.reads.deadLetter(letter!.id)).toMatchObject({ state: 'resolved' })
+    const { unique: _unique, ...free } = CREATE
+    await heard(world, node.engine.apply(T, [SOURCE, { ...CASE, triggers: [free] }]))
+    const eventId = await send('ordered', 'o2')
+    await heard(world, node.engine.replays.beginEvents(T, { ids: [eventId] }, { actor: 'ann', reason: null }))
+    await world.pass(5_000)
+    const last = (await itemsOf(world, eventId)).at(-1)
+    expect(last).toMatchObject({ kind: 'trigger', state: 'skipped', lastError: 'EXISTS', replayOf: eventId })
+    expect(await instancesOf(world)).toHaveLength(2)
   })
 })
 
 describe('an event that changes a case', () => {
+  test('[TG5] and the end of its item are one commit', async () => {
+    const { node, send } = await begin()
+    await send('ordered', 'o1')
+    const commits = commitsOf(node)
+    await send('changed', 'o1')
+    const changing = commits.filter((writes) => writes.includes('instance.put'))
+    expect(changing).toEqual([expect.arrayContaining(['work.settle', 'instance.put', 'history.append'])])
+  })
+
+  test('[CR4] a key that comes back has a row with another number', async () => {
+    const { world, send } = await begin()
+    const versionOf = async () =>
+      (await world.store.system('verification').dump()).correlations.map(({ version }) => version)
+    await send('ordered', 'o1')
+    const before = await versionOf()
+    await send('closed', 'o1')
+    expect(await versionOf()).toEqual([])
+    await send('ordered', 'o1')
+    expect(await versionOf()).not.toEqual(before)
+  })
+
   test('[TG4] those of one key are applied in the order in which they came', async () => {
     const { world, node, send } = await begin()
     await send('ordered', 'o1')
