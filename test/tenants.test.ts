@@ -21,6 +21,8 @@ interface Rows {
   readonly replay: string
   readonly failure: string
   readonly escalation: string
+  readonly instance: string
+  readonly orphan: string
   readonly version: number
 }
 
@@ -45,6 +47,20 @@ key: "'${name}:' + payload.id"
 retry: { attempts: 1 }
 do:
   http: { method: POST, url: "${vendor}/{{ payload.status }}", body: { note: "{{ payload.note }}" } }
+---
+kind: Workflow
+name: ${name}_case
+description: of ${name}
+version: 1.0.0
+start: open
+triggers:
+  - { manual: {}, map: { note: payload.note } }
+  - { on: [shop.events.changed], action: update, correlate: payload.id, map: { note: payload.note } }
+places:
+  open: { type: review }
+  closed: { final: true }
+transitions:
+  close: { from: open, to: closed, on: manual }
 `
 
 const send = (tenant: string, name: string, id: string, kind: string, status: number) =>
@@ -116,7 +132,17 @@ beforeAll(async () => {
   // Announcing them makes events, some time later.
   const escalations = async () => (await ask('GET', '/v1/escalations', owner)).items
   while ((await escalations()).some(({ isAnnounced }: { isAnnounced: boolean }) => !isAnnounced));
+  const { instanceId } = await ask('POST', '/v1/workflows/{name}/instances', owner, {
+    params: { name: `${MARK}_case` },
+    body: { input: { note: `${MARK} note` } },
+  })
+  // It changes a case that nobody began.
+  await send(VICTIM, MARK, 'unborn', 'changed', 200)
+  const orphans = async () => (await ask('GET', '/v1/orphans', owner)).items
+  await seen((one, tenant) => tenant === VICTIM && one.type === 'orphan')
   rows = {
+    instance: instanceId,
+    orphan: (await orphans())[0].id,
     event: done.event,
     done: done.work,
     parked: parked.work,
@@ -144,6 +170,9 @@ interface Recipe {
 }
 
 const route = () => ({ kind: 'Route', name: `${MARK}_book` })
+const flow = () => ({ name: `${MARK}_case` })
+const ofInstance = () => ({ id: rows.instance })
+const ofOrphan = () => ({ id: rows.orphan })
 const reason = 'because'
 
 /** What a stranger asks of each operation, with the victim's own ids wherever it takes one. */
@@ -216,6 +245,33 @@ const RECIPES: Readonly<Record<string, () => Recipe | readonly Recipe[]>> = {
   listEscalations: () => ({ status: 200 }),
   getEscalation: () => ({ status: 404, params: { id: rows.escalation } }),
   acknowledgeEscalation: () => ({ status: 404, params: { id: rows.escalation }, body: { note: 'mine' } }),
+  listWorkflows: () => ({ status: 200 }),
+  getWorkflow: () => ({ status: 404, params: flow() }),
+  listInstances: () => ({ status: 404, params: flow() }),
+  startInstance: () => ({ status: 404, params: flow(), body: { input: {} } }),
+  migrateInstances: () => ({ status: 404, params: flow(), body: { dryRun: true } }),
+  getInstance: () => [
+    { status: 404, params: ofInstance() },
+    { status: 404, params: ofInstance(), query: '?at=1' },
+  ],
+  listInstanceHistory: () => ({ status: 404, params: ofInstance() }),
+  explainInstance: () => ({ status: 404, params: ofInstance() }),
+  listInstanceWork: () => ({ status: 404, params: ofInstance() }),
+  fireTransition: () => ({ status: 404, params: ofInstance(), body: { transition: 'close' } }),
+  moveTokens: () => ({ status: 404, params: ofInstance(), body: { from: 'open', to: 'closed' } }),
+  editInstance: () => ({
+    status: 404,
+    params: ofInstance(),
+    body: { changes: [{ path: 'data.note', value: 'mine' }] },
+  }),
+  retryInstance: () => ({ status: 404, params: ofInstance(), body: {} }),
+  cancelInstance: () => ({ status: 404, params: ofInstance(), body: {} }),
+  migrateInstance: () => ({ status: 404, params: ofInstance(), body: { dryRun: true } }),
+  listOrphans: () => [{ status: 200 }, { status: 200, query: `?workflow=${MARK}_case` }],
+  getOrphan: () => ({ status: 404, params: ofOrphan() }),
+  correlateOrphan: () => ({ status: 404, params: ofOrphan(), body: { instance: rows.instance } }),
+  discardOrphan: () => ({ status: 404, params: ofOrphan(), body: {} }),
+  retryOrphans: () => ({ status: 404, body: { workflow: `${MARK}_case` } }),
   listReplays: () => ({ status: 200 }),
   getReplay: () => ({ status: 404, params: { id: rows.replay } }),
   cancelReplay: () => ({ status: 404, params: { id: rows.replay }, body: {} }),
@@ -271,6 +327,9 @@ async function victimsRows() {
     deadLetters: own(dump.deadLetters),
     failures: own(dump.failures),
     escalations: own(dump.escalations),
+    instances: own(dump.instances),
+    history: own(dump.history),
+    orphans: own(dump.orphans),
     // What was refused is written by itself, some seconds later.
     records: own(dump.records.filter(({ kind }) => kind !== 'rejection')),
   }
