@@ -135,6 +135,8 @@ export async function makeWorkflowServer({
         })
       }
     },
+    /** For what speaks over a socket. */
+    listen: async () => (await server.listen({ host: '127.0.0.1', port: 0 })).url,
     async close() {
       await server.close()
       await engine.drain(1_000)
