@@ -371,7 +371,7 @@ function newItem(
 }
 
 /** What follows from one input after another, as one change. */
-export function mergeStepped(first: SteppedOk, second: SteppedOk): SteppedOk {
+function mergeStepped(first: SteppedOk, second: SteppedOk): SteppedOk {
   return {
     ok: true,
     instance: second.instance,
