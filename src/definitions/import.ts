@@ -90,15 +90,8 @@ function rewriteWorkflow(value: Fields, work: Rewriting): Fields {
     moved(work, ['start'], ['initial_place'], 'read as `start`')
   }
   const map = rewriteMapping(value, work)
-  if (trigger !== undefined) {
-    result.triggers = [rewriteTrigger(fieldsOf(trigger), ['trigger'], map, work)]
-    moved(work, ['triggers'], ['trigger'], 'read as the first of `triggers`')
-    moved(work, ['triggers', 0], ['trigger'])
-  } else if (map !== null && Array.isArray(rest.triggers)) {
-    result.triggers = rest.triggers.map((one: JsonValue, index) =>
-      index === 0 ? { map: map.value, ...fieldsOf(one) } : one,
-    )
-  }
+  if (trigger !== undefined || Array.isArray(rest.triggers))
+    result.triggers = rewriteTriggers(value, map, work)
   if (places !== undefined) result.places = rewriteList(places, 'places', rewritePlace, work)
   if (transitions !== undefined)
     result.transitions = rewriteList(transitions, 'transitions', rewriteTransition, work)
@@ -142,6 +135,29 @@ function rewriteTexts(
   )
 }
 
+/** `trigger` is the first, and those of `triggers` follow, in whichever spelling each is written. */
+function rewriteTriggers(
+  { trigger, triggers }: Fields,
+  map: { readonly value: Fields } | null,
+  work: Rewriting,
+): JsonValue {
+  const first = trigger === undefined ? [] : [{ one: trigger, was: ['trigger'] as FieldPath }]
+  const others = Array.isArray(triggers)
+    ? triggers.map((one: JsonValue, index) => ({ one, was: ['triggers', index] as FieldPath }))
+    : []
+  if (trigger !== undefined) {
+    moved(work, ['triggers'], ['trigger'], 'read as the first of `triggers`')
+    moved(work, ['triggers', 0], ['trigger'])
+  }
+  return [...first, ...others].map(({ one, was }, index) => {
+    const now: FieldPath = ['triggers', index]
+    if (was[0] === 'triggers' && was[1] !== index) moved(work, now, was)
+    if (!isMap(one) && was[0] === 'triggers') return one
+    const written = rewriteTrigger(fieldsOf(one), was, now, work)
+    return map === null || index > 0 ? written : { map: map.value, ...written }
+  })
+}
+
 const ACTIONS: Readonly<Record<string, string>> = {
   CreateNewInstance: 'create',
   CreateNew: 'create',
@@ -151,15 +167,9 @@ const ACTIONS: Readonly<Record<string, string>> = {
 }
 
 /** Of `{ type: NATS_SUBJECT | NATS_MESSAGE | INTERNAL_EVENT, subject | event_name, config }`. */
-function rewriteTrigger(
-  trigger: Fields,
-  was: FieldPath,
-  map: { readonly value: Fields } | null,
-  work: Rewriting,
-): Fields {
+function rewriteTrigger(trigger: Fields, was: FieldPath, now: FieldPath, work: Rewriting): Fields {
   const { type, config, ...outer } = trigger
   const isKnown = typeof type === 'string' && /^(?:(?:EXTERNAL_)?NATS_\w+|INTERNAL_EVENT)$/.test(type)
-  const now: FieldPath = ['triggers', 0]
   const result: Record<string, JsonValue> = isKnown || type === undefined ? {} : { type }
   const take = (from: Fields, at: FieldPath) => {
     for (const [name, value] of Object.entries(from)) {
@@ -170,7 +180,7 @@ function rewriteTrigger(
   }
   take(outer, was)
   take(fieldsOf(config), [...was, 'config'])
-  return map === null ? result : { ...result, map: map.value }
+  return result
 }
 
 function triggerField(name: string, value: JsonValue): readonly [string, JsonValue] {

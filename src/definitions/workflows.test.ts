@@ -353,6 +353,31 @@ describe('spellings of older documents', () => {
     ])
   })
 
+  test('[WL23] further triggers stand beside the first, in either spelling, and keep their places', () => {
+    const closed = {
+      type: 'NATS_SUBJECT',
+      subject: 'gitlab.events.issue.closed',
+      correlation_id_path: 'payload.issue.iid',
+      action_type: 'UpdateExistingInstance',
+    }
+    const both = (one: object) => {
+      const triggers = [
+        { ...closed, ...one },
+        { manual: {}, map: { title: 'payload.title' } },
+      ]
+      const text = JSON.stringify({ ...OLD, triggers }, null, 2)
+      return old(() => text)
+    }
+    const added = `  - { on: gitlab.events.issue.closed, action: update, correlate: payload.issue.iid }
+  - { manual: {}, map: { title: payload.title } }
+places:`
+    expect(hashDocument(both({}).documents[0]!)).toBe(hashOf(NEW.replace('places:', added) + AGENT))
+    const { findings } = both({ fire: 'nothing' })
+    expect(findings.filter(({ severity }) => severity === 'error')).toMatchObject([
+      { rule: expect.any(String), line: 52, message: expect.stringContaining('nothing') },
+    ])
+  })
+
   test('[WL23] an internal event is a subject, and what it brings is the payload', () => {
     const { documents } = old((text) =>
       text
