@@ -553,6 +553,8 @@ export type InstanceHistory = {
   readonly type: 'created' | 'updated' | 'admitted' | 'began' | 'fired' | 'ended' | 'failed' | 'interrupted' | 'late' | 'undone' | 'rolling_back' | 'timed_out' | 'learned' | 'moved' | 'edited' | 'cancelled' | 'retried' | 'migrated' | 'noted'
   /** Transition or place. */
   readonly name?: string
+  /** What a place does on entry, or an undo; left out: of a transition. */
+  readonly part?: 'enter' | 'undo'
   readonly firing?: number
   /** Places that lost a token. */
   readonly took?: readonly string[]
