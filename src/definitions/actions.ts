@@ -5,10 +5,10 @@ import type { JsonValue } from '../core/json/index.ts'
 import { compileCron } from '../core/schedule/index.ts'
 import { matchesPattern, parsePattern, parseSubject } from '../core/subject/index.ts'
 import type { FieldPath, Remark } from './finding.ts'
-import type { Surroundings } from './relations.ts'
 import { isIdempotentMethod } from './resolve-actions.ts'
 import { OTHER_FIELDS } from './schema.ts'
 import { closest, listed } from './suggest.ts'
+import type { Surroundings } from './surroundings.ts'
 
 type Fields = { readonly [key: string]: JsonValue }
 
@@ -20,7 +20,7 @@ function isMap(value: JsonValue | undefined): boolean {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-export const ACTIONS = ['http', 'upsert', 'function', 'emit', 'start', 'schedule', 'unschedule', 'agent']
+const ACTIONS = ['http', 'upsert', 'function', 'emit', 'start', 'schedule', 'unschedule', 'agent']
 
 export function checkRouteAction(route: Fields, around: Surroundings): readonly Remark[] {
   const { wait, emit } = fieldsOf(route.do)

@@ -3,7 +3,8 @@
 import { compileSchema } from '../core/catalog/index.ts'
 import type { JsonValue } from '../core/json/index.ts'
 import type { FieldPath, Remark } from './finding.ts'
-import { checkSecrets, type Surroundings } from './relations.ts'
+import { checkSecrets } from './secrets.ts'
+import type { Surroundings } from './surroundings.ts'
 
 type Fields = { readonly [key: string]: JsonValue }
 

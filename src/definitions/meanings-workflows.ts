@@ -1,6 +1,12 @@
 // What the fields of workflows and agents mean; the rest is in meanings.ts.
 
-import type { FieldMeaning } from './meanings.ts'
+export interface FieldMeaning {
+  readonly meaning: string
+  /** What holds when the field is left out, as it could be written. */
+  readonly default?: string | number | boolean
+  /** The same in words, where it is no value. */
+  readonly otherwise?: string
+}
 
 const ASSIGNED = 'Target and expression: `title` means `data.title`; also `metadata.x` and `correlation.x`.'
 

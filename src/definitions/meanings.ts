@@ -1,15 +1,7 @@
 // What each field of the language means, for editors and for docs/definitions-reference.md. A test asks for an entry per
 // field and for a field per entry. `*` stands for every kind.
 
-import { WORKFLOW_MEANINGS } from './meanings-workflows.ts'
-
-export interface FieldMeaning {
-  readonly meaning: string
-  /** What holds when the field is left out, as it could be written. */
-  readonly default?: string | number | boolean
-  /** The same in words, where it is no value. */
-  readonly otherwise?: string
-}
+import { type FieldMeaning, WORKFLOW_MEANINGS } from './meanings-workflows.ts'
 
 export const MEANINGS: Readonly<Record<string, FieldMeaning>> = {
   '*.kind': { meaning: 'What this document defines.' },

@@ -3,35 +3,22 @@
 
 import { compileTemplate } from '../core/expression/index.ts'
 import type { JsonValue } from '../core/json/index.ts'
-import { isSecretName } from '../core/secret/index.ts'
 import { checkRouteAction } from './actions.ts'
 import { checkAgent } from './agents.ts'
 import { checkBuffers } from './buffers.ts'
 import { checkCatalog } from './catalog.ts'
-import type { FieldPath, Remark } from './finding.ts'
+import type { Remark } from './finding.ts'
 import { checkGuards } from './guards.ts'
 import { checkKey } from './keys.ts'
-import { checkProfileName, checkProfileSort, type KnownProfile } from './profiles.ts'
+import { checkProfileName, checkProfileSort } from './profiles.ts'
+import { checkRetry } from './retries.ts'
 import { checkSchedule } from './schedule.ts'
 import type { Kind } from './schema.ts'
-import { checkSensitiveRoute, checkSensitiveSource, type SensitiveSource } from './sensitive.ts'
+import { checkSecrets } from './secrets.ts'
+import { checkSensitiveRoute, checkSensitiveSource } from './sensitive.ts'
+import type { Surroundings } from './surroundings.ts'
 import { checkUpsert } from './upserts.ts'
 import { checkWorkflow } from './workflows.ts'
-
-export interface Surroundings {
-  /** Names of what the files hold, sound or not, and of what is in force beside them. */
-  readonly agents: readonly string[]
-  readonly workflows: readonly string[]
-  readonly profiles: readonly KnownProfile[]
-  /** The hash of the code that has the function, or null. */
-  functions(name: string): string | null
-  /** Whether the vault has the secret. */
-  secrets(name: string): boolean
-  /** Whether `{ env }` may be used. */
-  readonly hasEnvironment: boolean
-  /** What the sources of the same files hide. */
-  readonly sensitive: readonly SensitiveSource[]
-}
 
 type Fields = { readonly [key: string]: JsonValue }
 
@@ -69,10 +56,6 @@ export function checkRelations(kind: Kind, value: Fields, around: Surroundings):
 
 function fieldsOf(value: JsonValue | undefined): Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {}
-}
-
-function isMap(value: JsonValue | undefined): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 // --- Source
@@ -120,42 +103,6 @@ function checkVerify(source: Fields, around: Surroundings): readonly Remark[] {
   ]
 }
 
-/** At `at`: of those who send in, or of one who is called. */
-export function checkSecrets(
-  secret: JsonValue | undefined,
-  around: Surroundings,
-  at: FieldPath,
-  until: string,
-): readonly Remark[] {
-  const isList = Array.isArray(secret)
-  const secrets: readonly JsonValue[] = isList ? secret : secret === undefined ? [] : [secret]
-  return secrets.flatMap((one, index) => {
-    const path = [...at, ...(isList ? [index] : [])]
-    const count = ['env', 'ref'].filter((name) => Object.hasOwn(fieldsOf(one), name)).length
-    if (!isMap(one)) return []
-    if (Object.hasOwn(fieldsOf(one), 'env') && !around.hasEnvironment) {
-      const message =
-        'environment variables belong to the tenant `default`: write `{ ref: name }` and set the secret'
-      return [{ rule: 'environment', message, path: [...path, 'env'], onKey: true }] as const
-    }
-    if (count === 1) return checkSet(fieldsOf(one).ref, path, around, until)
-    const message = 'a secret is `{ env: NAME }`, an environment variable, or `{ ref: name }`, a vault entry'
-    return [{ rule: 'oneOf', message, path }] as const
-  })
-}
-
-/** No error: the definition may come first and the secret after it. */
-function checkSet(
-  name: JsonValue | undefined,
-  path: FieldPath,
-  around: Surroundings,
-  until: string,
-): readonly Remark[] {
-  if (typeof name !== 'string' || !isSecretName(name) || around.secrets(name)) return []
-  const message = `the secret \`${name}\` is not set: until it is, ${until}; set it with \`millrace secrets set ${name}\``
-  return [{ rule: 'secretNotSet', severity: 'warning', message, path: [...path, 'ref'] }]
-}
-
 const SIGNED = { roots: ['body', 'header'] }
 
 /** No error: some senders sign an id or a time alone, and there is no other way to take them. */
@@ -188,20 +135,4 @@ function checkTimestamp(verify: Fields): readonly Remark[] {
       suggestion: `signed: "{{ header.${name} }}.{{ body }}"`,
     },
   ]
-}
-
-// --- Retries
-
-export function checkRetry(
-  retry: JsonValue | undefined,
-  around: Surroundings,
-  at: FieldPath = ['retry'],
-): readonly Remark[] {
-  if (typeof retry === 'string') return checkProfileName(retry, 'retry', at, around.profiles)
-  const { attempts, delays } = fieldsOf(retry)
-  const count = delays === undefined ? 0 : Array.isArray(delays) ? delays.length : null
-  if (typeof attempts !== 'number' || attempts < 1 || count === null || attempts - 1 === count) return []
-  const message = `\`attempts\` counts the first: ${attempts} attempts have ${attempts - 1} delays, here are ${count}`
-  const path = [...at, delays === undefined ? 'attempts' : 'delays']
-  return [{ rule: 'delays', message, path, suggestion: `attempts: ${count + 1}` }]
 }

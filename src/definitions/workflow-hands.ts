@@ -7,7 +7,7 @@ import { checkJsonSchema } from './agents.ts'
 import type { FieldPath, Remark } from './finding.ts'
 import { targetPath, USUAL_VERSION } from './resolve-workflows.ts'
 import { closest } from './suggest.ts'
-import { checkNames, type Fields, fieldsOf } from './workflows.ts'
+import { checkNames, type Fields, fieldsOf } from './workflow-names.ts'
 
 const OF_HANDS = ['permission', 'input', 'notBy']
 

@@ -4,10 +4,10 @@ import type { JsonValue } from '../core/json/index.ts'
 import { checkCron } from './actions.ts'
 import type { FieldPath, Remark } from './finding.ts'
 import { checkProfileName } from './profiles.ts'
-import type { Surroundings } from './relations.ts'
 import { listed } from './suggest.ts'
+import type { Surroundings } from './surroundings.ts'
 import { checkInput, checkPermission } from './workflow-hands.ts'
-import { checkNames, type Fields, fieldsOf, isMap } from './workflows.ts'
+import { checkNames, type Fields, fieldsOf, isMap } from './workflow-names.ts'
 
 const SORTS = ['on', 'schedule', 'manual']
 

@@ -7,13 +7,13 @@ import { checkAction } from './actions.ts'
 import { checkJsonSchema } from './agents.ts'
 import type { FieldPath, Remark } from './finding.ts'
 import { checkKey } from './keys.ts'
-import { checkRetry, type Surroundings } from './relations.ts'
-import { closest, listed } from './suggest.ts'
+import { checkRetry } from './retries.ts'
+import { closest } from './suggest.ts'
+import type { Surroundings } from './surroundings.ts'
 import { checkUpsert } from './upserts.ts'
 import { checkHands, checkMigrations, checkSecurity } from './workflow-hands.ts'
+import { checkNames, type Fields, fieldsOf, isMap } from './workflow-names.ts'
 import { checkTriggers } from './workflow-triggers.ts'
-
-export type Fields = { readonly [key: string]: JsonValue }
 
 const PARTS_MAX = 1_000
 
@@ -37,14 +37,6 @@ export function checkWorkflow(workflow: Fields, around: Surroundings): readonly 
   ]
 }
 
-export function fieldsOf(value: JsonValue | undefined): Fields {
-  return isMap(value) ? (value as Fields) : {}
-}
-
-export function isMap(value: JsonValue | undefined): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
 function tooMany(parts: Fields, field: string): readonly Remark[] {
   if (Object.keys(parts).length <= PARTS_MAX) return []
   const message = `a workflow has at most ${PARTS_MAX} ${field}: make several, and start one from another`
@@ -52,30 +44,6 @@ function tooMany(parts: Fields, field: string): readonly Remark[] {
 }
 
 // --- Names of its parts
-
-/** A field that names one or several, as written. */
-export function checkNames(
-  value: JsonValue | undefined,
-  at: FieldPath,
-  part: 'place' | 'transition',
-  workflow: Fields,
-): readonly Remark[] {
-  const known = Object.keys(fieldsOf(workflow[`${part}s`]))
-  const isList = Array.isArray(value)
-  return ([value].flat() as readonly (JsonValue | undefined)[]).flatMap((name, index): readonly Remark[] => {
-    if (typeof name !== 'string' || name === '' || name.includes('{{') || known.includes(name)) return []
-    const near = closest(name, known)
-    const but = known.length === 0 ? `\`${part}s\` has none` : `but ${listed(known.slice(0, 12))}`
-    return [
-      {
-        rule: part === 'place' ? 'unknownPlace' : 'unknownTransition',
-        message: `there is no ${part} \`${name}\`, ${but}`,
-        path: isList ? [...at, index] : at,
-        ...(near === undefined ? {} : { suggestedText: near }),
-      },
-    ]
-  })
-}
 
 function checkStart({ start, ...workflow }: Fields, places: Fields): readonly Remark[] {
   const unknown = checkNames(start, ['start'], 'place', workflow)
@@ -90,7 +58,7 @@ function isFinal(place: JsonValue | undefined): boolean {
 }
 
 /** `steps.x` of a transition that is not there: it would be null for ever. */
-export function checkSteps(
+function checkSteps(
   value: JsonValue | undefined,
   at: FieldPath,
   workflow: Fields,

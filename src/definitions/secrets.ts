@@ -1,0 +1,48 @@
+// What `check` says about where a secret is: one place, that may be named here, and whether something is there by now.
+
+import type { JsonValue } from '../core/json/index.ts'
+import { isSecretName } from '../core/secret/index.ts'
+import type { FieldPath, Remark } from './finding.ts'
+import type { Surroundings } from './surroundings.ts'
+
+type Fields = { readonly [key: string]: JsonValue }
+
+function fieldsOf(value: JsonValue | undefined): Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {}
+}
+
+/** At `at`: of those who send in, or of one who is called. */
+export function checkSecrets(
+  secret: JsonValue | undefined,
+  around: Surroundings,
+  at: FieldPath,
+  until: string,
+): readonly Remark[] {
+  const isList = Array.isArray(secret)
+  const secrets: readonly JsonValue[] = isList ? secret : secret === undefined ? [] : [secret]
+  return secrets.flatMap((one, index) => {
+    const path = [...at, ...(isList ? [index] : [])]
+    const count = ['env', 'ref'].filter((name) => Object.hasOwn(fieldsOf(one), name)).length
+    if (typeof one !== 'object' || one === null || Array.isArray(one)) return []
+    if (Object.hasOwn(fieldsOf(one), 'env') && !around.hasEnvironment) {
+      const message =
+        'environment variables belong to the tenant `default`: write `{ ref: name }` and set the secret'
+      return [{ rule: 'environment', message, path: [...path, 'env'], onKey: true }] as const
+    }
+    if (count === 1) return checkSet(fieldsOf(one).ref, path, around, until)
+    const message = 'a secret is `{ env: NAME }`, an environment variable, or `{ ref: name }`, a vault entry'
+    return [{ rule: 'oneOf', message, path }] as const
+  })
+}
+
+/** No error: the definition may come first and the secret after it. */
+function checkSet(
+  name: JsonValue | undefined,
+  path: FieldPath,
+  around: Surroundings,
+  until: string,
+): readonly Remark[] {
+  if (typeof name !== 'string' || !isSecretName(name) || around.secrets(name)) return []
+  const message = `the secret \`${name}\` is not set: until it is, ${until}; set it with \`millrace secrets set ${name}\``
+  return [{ rule: 'secretNotSet', severity: 'warning', message, path: [...path, 'ref'] }]
+}

@@ -1,0 +1,19 @@
+// What the checks of one document know of everything beside it.
+
+import type { KnownProfile } from './profiles.ts'
+import type { SensitiveSource } from './sensitive.ts'
+
+export interface Surroundings {
+  /** Names of what the files hold, sound or not, and of what is in force beside them. */
+  readonly agents: readonly string[]
+  readonly workflows: readonly string[]
+  readonly profiles: readonly KnownProfile[]
+  /** The hash of the code that has the function, or null. */
+  functions(name: string): string | null
+  /** Whether the vault has the secret. */
+  secrets(name: string): boolean
+  /** Whether `{ env }` may be used. */
+  readonly hasEnvironment: boolean
+  /** What the sources of the same files hide. */
+  readonly sensitive: readonly SensitiveSource[]
+}
