@@ -47,8 +47,6 @@ export interface CorrelationPlan {
   readonly wakes: boolean
 }
 
-export const NO_CORRELATION_PLAN: CorrelationPlan = { guards: [], writes: [], wakes: false }
-
 interface Deps {
   readonly store: Pick<Store, 'forTenant'>
   readonly ids: Pick<Ids, 'uuid'>
@@ -71,7 +69,7 @@ export async function loadRows(
 }
 
 /** Whether a key of this name is given once and never again. */
-export function isForEver({ triggers }: Pick<Workflow, 'triggers'>, name: string): boolean {
+function isForEver({ triggers }: Pick<Workflow, 'triggers'>, name: string): boolean {
   return triggers.some(
     ({ document }) => document.unique === 'ever' && Object.hasOwn(document.correlate, name),
   )
@@ -207,7 +205,7 @@ export function isOver(item: WorkRow | null): boolean {
 }
 
 /** As it is, and due now. */
-export function makeDue(item: WorkRow): Write {
+function makeDue(item: WorkRow): Write {
   const { attempts, waits, losses, key, class: failureClass, lastError, effectRef } = item
   const { httpStatus, durationMs } = item
   return {

@@ -45,7 +45,7 @@ export interface CreateDeps {
   readonly instances: Instances
 }
 
-export function instanceIdOf(work: WorkId): InstanceId {
+function instanceIdOf(work: WorkId): InstanceId {
   return `ins_${work.slice(work.indexOf('_') + 1)}` as InstanceId
 }
 
