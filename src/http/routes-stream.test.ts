@@ -113,6 +113,7 @@ test('[FD10] a reader that does not read loses its connection and its seat', asy
     request.caller = {
       tenant: OURS,
       role: 'viewer',
+      permissions: [],
       credential: { kind: 'node' },
     } as FastifyRequest['caller']
   })
