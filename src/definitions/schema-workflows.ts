@@ -16,7 +16,7 @@ import {
   reference,
   target,
 } from './fields.ts'
-import { EVENT_ROOTS, FIRE_ROOTS, INSTANCE_ROOTS, STEP_ROOTS } from './roots.ts'
+import { EVENT_ROOTS, FIRE_ROOTS, INSTANCE_ROOTS, MAP_ROOTS, STEP_ROOTS } from './roots.ts'
 import { makeActionOf } from './schema-actions.ts'
 import { ratePolicy, retryInline } from './schema-buffers.ts'
 
@@ -88,7 +88,7 @@ const trigger = z
     where: condition(EVENT_ROOTS).optional(),
     correlate: z.union([pick(EVENT_ROOTS), z.record(documentName(), pick(EVENT_ROOTS))]).optional(),
     unique: z.union([oneOf('live', 'ever'), z.literal(true)]).optional(),
-    map: assignments(EVENT_ROOTS).optional(),
+    map: assignments(MAP_ROOTS).optional(),
     fire: name().optional(),
     buffer: duration(0, 30 * DAY).optional(),
     rateLimit: z.union([reference(), ratePolicy]).optional(),
