@@ -121,7 +121,7 @@ export function makeHands(deps: HandDeps): Hands {
   const tell = (name: string, hand: Hand, instance: Instance, why: string | null, facts: object = {}) => {
     const { id, workflow, version, correlationId } = instance
     const about = { tenant: hand.tenant, instance: id, workflow, version, correlationId }
-    log.info(`instance.${name}`, { ...about, ...facts, actor: hand.actor, reason: why })
+    log.info(name, { ...about, ...facts, actor: hand.actor, reason: why })
   }
 
   const apply = async (hand: Hand, id: InstanceId, input: InstanceInput): Promise<Instance> => {
@@ -195,7 +195,7 @@ export function makeHands(deps: HandDeps): Hands {
         input,
         comment,
       })
-      tell('fired', hand, fired, comment, { transition: name })
+      tell('instance.fired', hand, fired, comment, { transition: name })
       return fired
     },
 
@@ -207,7 +207,7 @@ export function makeHands(deps: HandDeps): Hands {
       }
       const why = reason ?? NO_REASON
       const moved = await apply(hand, id, { type: 'move', from, to, actor: hand.actor, reason: why })
-      tell('moved', hand, moved, reason, { from, to })
+      tell('instance.moved', hand, moved, reason, { from, to })
       return moved
     },
 
@@ -215,7 +215,9 @@ export function makeHands(deps: HandDeps): Hands {
       await find(hand, id)
       const edited = await apply(hand, id, editOf(hand, request))
       // Paths alone: values may be what nobody should read in a log.
-      tell('edited', hand, edited, request.reason, { paths: request.changes.map(({ path }) => path) })
+      tell('instance.edited', hand, edited, request.reason, {
+        paths: request.changes.map(({ path }) => path),
+      })
       return edited
     },
 
@@ -229,7 +231,11 @@ export function makeHands(deps: HandDeps): Hands {
 
     async retry(hand, id, { firing: asked, reason }) {
       const { workId, firing, instance } = await resume(hand, id, asked, reason)
-      tell('retried', hand, instance, reason, { firing: firing.number, step: firing.name, work: workId })
+      tell('instance.retried', hand, instance, reason, {
+        firing: firing.number,
+        step: firing.name,
+        work: workId,
+      })
       deps.wake()
       return { workId, firing: firing.number }
     },
@@ -242,7 +248,7 @@ export function makeHands(deps: HandDeps): Hands {
         actor: hand.actor,
         reason: reason ?? NO_REASON,
       })
-      tell('cancelled', hand, cancelled, reason)
+      tell('instance.cancelled', hand, cancelled, reason)
       return cancelled
     },
 
