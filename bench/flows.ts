@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 
 const STRANGERS = 1_000
 
-export function keptFlows(name: 'ingest' | 'end-to-end' | 'signed'): string {
+export function keptFlows(name: 'ingest' | 'end-to-end' | 'signed' | 'instances' | 'correlation'): string {
   return fileURLToPath(new URL(`flows/${name}`, import.meta.url))
 }
 

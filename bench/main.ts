@@ -42,9 +42,12 @@ const root = fileURLToPath(new URL('../.cache/bench', import.meta.url))
 await mkdir(root, { recursive: true })
 // Under the project: /tmp may be a memory disk, where an fsync costs nothing.
 const scratch = await mkdtemp(join(root, 'run-'))
-const scripts = { small: join(scratch, 'small.lua'), real: join(scratch, 'real.lua') }
-await writeFile(scripts.small, wrkScript(SMALL))
-await writeFile(scripts.real, wrkScript(realSample()))
+const samples = { small: SMALL, real: realSample() }
+const scriptOf = async ({ body, cases = 0 }: Plan): Promise<string> => {
+  const file = join(scratch, `${body}-${cases}.lua`)
+  await writeFile(file, wrkScript(samples[body], cases))
+  return file
+}
 
 const say = (text: string) => {
   if (!values.json) process.stderr.write(`${text}\n`)
@@ -118,11 +121,11 @@ async function run(plan: Plan, round: number): Promise<Measurement> {
     if (plan.count === 'replayed') return await measureReplay(server, PAST.dead)
     return await measure({
       ...server,
-      script: scripts[plan.body],
+      script: await scriptOf(plan),
       warmUpSeconds: plan === BARE ? 2 : warmUpSeconds,
       seconds: plan === BARE ? BARE_SECONDS : seconds,
       seed: 1_000 + round * 10,
-      countDone: plan.count === 'completions',
+      itemsPerEvent: plan.count === 'completions' ? (plan.itemsPerEvent ?? 1) : null,
     })
   } finally {
     await vendor?.stop()

@@ -2,7 +2,7 @@
 
 import { join } from 'node:path'
 import { crowdedFlows, effectFlows, keptFlows } from './flows.ts'
-import type { Past } from './preload.ts'
+import { PAST, type Past } from './preload.ts'
 
 export interface Flows {
   /** Makes them in the folder if they are not kept; `vendor` is where calls may go. */
@@ -18,6 +18,10 @@ export interface Plan {
   readonly body: 'small' | 'real'
   /** What is counted: answers, durable completions, or dead letters replayed until they are done. */
   readonly count: 'answers' | 'completions' | 'replayed'
+  /** Items that are done for one event; one unless said. */
+  readonly itemsPerEvent?: number
+  /** Each event names one of so many cases. */
+  readonly cases?: number
   /** What it is a share of; bare Fastify unless said. */
   readonly yardstick?: Plan
   /** Compared by what an event costs beyond its accept, which that plan measures, and not by events per second. */
@@ -55,6 +59,8 @@ const EFFECT: Plan = {
   asked: null,
 }
 
+const CORRELATION: Plan = { ...END_TO_END, flows: kept('correlation'), asked: null }
+
 /** In the order in which they are run. */
 export const PLANS: readonly Plan[] = [
   INGEST,
@@ -68,6 +74,15 @@ export const PLANS: readonly Plan[] = [
     flows: { make: (folder) => crowdedFlows(join(folder, 'flows')), calls: false },
     yardstick: END_TO_END,
     asked: 0.95,
+  },
+  // Cases of one step, begun, done and over: the item of the trigger and the item of the step.
+  {
+    ...END_TO_END,
+    name: 'instances',
+    flows: kept('instances'),
+    itemsPerEvent: 2,
+    yardstick: END_TO_END,
+    asked: 0.4,
   },
   // All events mean the same effect: the first is called, the others find it in the ledger.
   {
@@ -88,6 +103,15 @@ export const LONG_PLANS: readonly Plan[] = [
   { ...INGEST, name: 'ingest300k', past: 'settled', asked: null },
   { ...END_TO_END, name: 'endToEnd300k', past: 'settled', asked: null },
   { ...END_TO_END, name: 'endToEndMillionWaiting', past: 'waiting', yardstick: END_TO_END, asked: 0.85 },
+  // Updates that find their instance among a million, beside those that find it among a thousand: no more than 1.5 times as dear.
+  {
+    ...CORRELATION,
+    name: 'correlation',
+    past: 'cases',
+    cases: PAST.cases,
+    yardstick: { ...CORRELATION, name: 'correlation1000', past: 'fewCases', cases: PAST.fewCases },
+    asked: 1 / 1.5,
+  },
   {
     ...END_TO_END,
     name: 'replay100kDeadLetters',

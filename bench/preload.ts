@@ -1,7 +1,8 @@
 // Stores with a past: made once by the store itself and kept in the cache; each run gets a copy.
 //
 // `settled`: 300,000 events, each with its done work item and ledger entry. `waiting`: 1,000,000 items of the route that are
-// due. `dead`: 100,000 dead letters of it. Keys are random in all of them.
+// due. `dead`: 100,000 dead letters of it. Keys are random in all of them. `cases` and `fewCases`: 1,000,000 and 1,000 live instances of a
+// workflow, each with its event and its key, counted from one.
 
 import { createHash, randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
@@ -9,17 +10,32 @@ import { copyFile, mkdir, readFile, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { openSqliteStore } from '../src/adapters/store-sqlite/index.ts'
+import { writeCorrelation } from '../src/core/correlation/index.ts'
 import { failureId } from '../src/core/failure/index.ts'
-import { DEFAULT_TENANT, type Incarnation, makeIds, type NodeId } from '../src/core/ids/index.ts'
+import {
+  DEFAULT_TENANT,
+  type Incarnation,
+  type InstanceId,
+  makeIds,
+  type NodeId,
+} from '../src/core/ids/index.ts'
+import type { Instance } from '../src/core/instance/index.ts'
 import { EMPTY_NOTE } from '../src/core/work/index.ts'
+import { correlationKey, encodeInstance } from '../src/core/workflow/index.ts'
 import type { Store, Write } from '../src/ports/store.ts'
 import { keptFlows } from './flows.ts'
 import { ADMIN_KEY, SECRET, sampleBody } from './sample.ts'
 import { startServer } from './scenario.ts'
 
-export type Past = 'settled' | 'waiting' | 'dead'
+export type Past = 'settled' | 'waiting' | 'dead' | 'cases' | 'fewCases'
 
-export const PAST: Readonly<Record<Past, number>> = { settled: 300_000, waiting: 1_000_000, dead: 100_000 }
+export const PAST: Readonly<Record<Past, number>> = {
+  settled: 300_000,
+  waiting: 1_000_000,
+  dead: 100_000,
+  cases: 1_000_000,
+  fewCases: 1_000,
+}
 const IN_FLIGHT = 2_000
 
 export function dataFile(folder: string): string {
@@ -37,7 +53,7 @@ async function cachedFile(past: Past, progress: (text: string) => void): Promise
   for (const file of [
     '../src/adapters/store-sqlite/migrations.ts',
     './preload.ts',
-    './flows/end-to-end/route.yaml',
+    isOfCases(past) ? './flows/correlation/workflow.yaml' : './flows/end-to-end/route.yaml',
   ])
     hash.update(await readFile(new URL(file, import.meta.url)))
   const version = hash.digest('hex').slice(0, 12)
@@ -46,7 +62,7 @@ async function cachedFile(past: Past, progress: (text: string) => void): Promise
   const making = `${file}.making-${process.pid}`
   await mkdir(making, { recursive: true })
   try {
-    const definition = await applyRoute(making)
+    const definition = await applyFlows(making, past)
     await fill(dataFile(making), past, definition, progress)
     await rename(dataFile(making), file)
   } finally {
@@ -55,17 +71,22 @@ async function cachedFile(past: Past, progress: (text: string) => void): Promise
   return file
 }
 
+const isOfCases = (past: Past) => past === 'cases' || past === 'fewCases'
+
 /** A node starts on the folder once, so that the definition which the items stand on is in the store; answers its hash. */
-async function applyRoute(folder: string): Promise<string> {
-  const server = await startServer('serve-node.mjs', [folder, keptFlows('end-to-end'), SECRET, ADMIN_KEY])
+async function applyFlows(folder: string, past: Past): Promise<string> {
+  const [flows, kind] = isOfCases(past)
+    ? (['correlation', 'Workflow'] as const)
+    : (['end-to-end', 'Route'] as const)
+  const server = await startServer('serve-node.mjs', [folder, keptFlows(flows), SECRET, ADMIN_KEY])
   await server.stop()
   await using store = await openSqliteStore({ file: dataFile(folder) })
   const { items } = await store
     .forTenant(DEFAULT_TENANT)
     .records({ kind: 'definition', cursor: null, limit: 10 })
-  const route = items.find(({ body }) => (JSON.parse(body) as { kind: string }).kind === 'Route')
-  if (route === undefined) throw new Error('the route of the flows is not in the store')
-  return route.key
+  const found = items.find(({ body }) => (JSON.parse(body) as { kind: string }).kind === kind)
+  if (found === undefined) throw new Error(`the ${kind} of the flows is not in the store`)
+  return found.key
 }
 
 async function fill(
@@ -80,7 +101,10 @@ async function fill(
   const write = WRITERS[past]
   for (let count = 0; count < total; count += IN_FLIGHT) {
     if (count % 50_000 === 0) progress(`filling a store: ${count} of ${total} ${past}`)
-    await Promise.all(Array.from({ length: IN_FLIGHT }, () => write({ store, owner, definition })))
+    const length = Math.min(IN_FLIGHT, total - count)
+    await Promise.all(
+      Array.from({ length }, (_, index) => write({ store, owner, definition, number: count + index + 1 })),
+    )
   }
 }
 
@@ -88,6 +112,8 @@ interface Filling {
   readonly store: Store
   readonly owner: Incarnation
   readonly definition: string
+  /** Counts from one. */
+  readonly number: number
 }
 
 const ids = makeIds({ now: () => Date.now(), bytes: (length) => randomBytes(length) })
@@ -126,6 +152,8 @@ const WRITERS: Readonly<Record<Past, (filling: Filling) => Promise<void>>> = {
       },
     ])
   },
+  cases: putCase,
+  fewCases: putCase,
   async waiting({ store, definition }) {
     await put(store, birth(definition, null, SMALL_DATA).writes)
   },
@@ -181,6 +209,51 @@ const WRITERS: Readonly<Record<Past, (filling: Filling) => Promise<void>>> = {
       },
     ])
   },
+}
+
+async function putCase({ store, definition, number }: Filling): Promise<void> {
+  const { event, writes } = birth(definition, null, SMALL_DATA)
+  const id = ids.work().replace('wrk_', 'ins_') as InstanceId
+  const name = 'case'
+  const value = String(number)
+  const next = { firing: 1, stay: 1, history: 2 }
+  const instance: Instance = {
+    id,
+    workflow: 'cases',
+    definition,
+    version: '1.0.0',
+    state: 'active',
+    attention: null,
+    revision: 1,
+    marking: { open: 1 },
+    data: {},
+    metadata: {},
+    correlations: [{ name, value }],
+    firings: [],
+    done: [],
+    stays: [],
+    rollBack: null,
+    failure: null,
+    admission: { lock: null, slot: null, waitsFor: null, ttl: null },
+    parent: null,
+    next,
+    eventId: event,
+    correlationId: event.slice(4),
+  }
+  await put(store, [
+    ...writes.filter(({ w }) => w === 'event.append'),
+    { w: 'instance.put', row: encodeInstance(instance) },
+    {
+      w: 'history.append',
+      rows: [{ instance: id, sequence: 1, type: 'created', body: '{"type":"created","put":["open"]}' }],
+    },
+    {
+      w: 'correlation.put',
+      key: correlationKey('cases', name, value),
+      version: 1,
+      body: writeCorrelation({ live: [id], ever: null, buffered: [] }) as string,
+    },
+  ])
 }
 
 function birth(definition: string, lease: Incarnation | null, body: string) {

@@ -43,8 +43,8 @@ export function realSample(): Sample {
   return samples.reduce((nearest, one) => (off(one) < off(nearest) ? one : nearest))
 }
 
-/** A script for wrk: POSTs with a fresh random delivery id each. */
-export function wrkScript({ event, body }: Sample): string {
+/** A script for wrk: POSTs with a fresh random delivery id each; with `cases` each also names one of so many. */
+export function wrkScript({ event, body }: Sample, cases = 0): string {
   const signed = signRequest(
     { scheme: 'github', secret: [] },
     { body: new TextEncoder().encode(body), secret: SECRET },
@@ -60,7 +60,7 @@ ${lines.join('\n')}
 end
 function request()
   local r = math.random
-  headers['x-github-delivery'] = string.format('%08x-%08x-%08x', r(0, 2147483647), r(0, 2147483647), r(0, 2147483647))
+  headers['x-github-delivery'] = string.format('%08x-%08x-%08x', r(0, 2147483647), r(0, 2147483647), r(0, 2147483647))${cases === 0 ? '' : `\n  headers['x-bench-case'] = tostring(r(1, ${cases}))`}
   return wrk.format('POST', '${PATH}', headers, body)
 end
 `

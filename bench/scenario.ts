@@ -28,26 +28,27 @@ export interface ScenarioOptions {
   readonly warmUpSeconds: number
   readonly seconds: number
   readonly seed: number
-  /** Count durable completions instead of answers. */
-  readonly countDone: boolean
+  /** Count durable completions, of so many items each, instead of answers. */
+  readonly itemsPerEvent: number | null
 }
 
 export async function measure(options: ScenarioOptions): Promise<Measurement> {
   const server = await startServer(options.entry, options.args)
+  const { itemsPerEvent } = options
+  const countDone = async () => (await server.ask<number>('done')) / (itemsPerEvent ?? 1)
   try {
     await runWrk(options.script, server.url, options.warmUpSeconds, options.seed)
-    const doneBefore = options.countDone ? await server.ask<number>('done') : 0
+    const doneBefore = itemsPerEvent === null ? 0 : await countDone()
     const cpuBefore = await server.ask<number>('cpuMs')
     const startedAt = performance.now()
     const load = await runWrk(options.script, server.url, options.seconds, options.seed + 1)
     const seconds = (performance.now() - startedAt) / 1_000
     const cpuMs = (await server.ask<number>('cpuMs')) - cpuBefore
-    const done = options.countDone ? (await server.ask<number>('done')) - doneBefore : load.requests
-    const completion = options.countDone
-      ? (await server.ask<number[]>('completionMs')).sort((a, b) => a - b)
-      : []
+    const done = itemsPerEvent === null ? load.requests : (await countDone()) - doneBefore
+    const completion =
+      itemsPerEvent === null ? [] : (await server.ask<number[]>('completionMs')).sort((a, b) => a - b)
     return {
-      perSecond: options.countDone ? done / seconds : load.perSecond,
+      perSecond: itemsPerEvent === null ? load.perSecond : done / seconds,
       p50Ms: load.p50Ms,
       p99Ms: load.p99Ms,
       completionP50Ms: percentile(completion, 0.5),
