@@ -28,13 +28,23 @@ export function allowedActs(
   // What ended in doubt stays ended; the word is about its effect, and whoever comes next goes by it.
   if ((work.state === 'cancelled' || work.state === 'dead') && isInDoubt) acts.push('done', 'released')
   if (work.state === 'parked' || work.state === 'ready') acts.push('retry')
-  if (work.state === 'parked' || (work.state === 'ready' && !work.alone)) acts.push('cancel')
+  const canCancel = work.state === 'parked' || (work.state === 'ready' && !work.alone)
+  if (canCancel && !isOrphans(work, route)) acts.push('cancel')
   return acts
 }
 
 /** An instance waits for it: a timer, an admission, the end of a child. */
 export function isOfInstance({ kind }: Pick<WorkRow, 'kind'>): boolean {
   return kind === 'timer' || kind === 'admit' || kind === 'signal'
+}
+
+/** An update that came before its instance: its orphan stands for it, and waits as long as it does. */
+export function isOrphans(
+  { kind, instance, lane, replayOf }: Pick<WorkRow, 'kind' | 'instance' | 'lane' | 'replayOf'>,
+  route: Route | null,
+): boolean {
+  if (kind !== 'trigger' || instance !== null || replayOf !== null) return false
+  return lane === null && route?.lane != null
 }
 
 /** A function is parked over one of its effects, and goes on when that is settled. */

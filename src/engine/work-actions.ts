@@ -21,7 +21,7 @@ import {
   type WorkState,
 } from '../core/work/index.ts'
 import type { Guard } from '../ports/store.ts'
-import { type AllowedAct, allowedActs, goesOn, isOfInstance } from './allowed.ts'
+import { type AllowedAct, allowedActs, goesOn, isOfInstance, isOrphans } from './allowed.ts'
 import type { Commits } from './commits.ts'
 import { type Decided, decidedText } from './decided.ts'
 import type { EngineConfig, EngineDeps } from './deps.ts'
@@ -260,6 +260,8 @@ export function makeWorkActions(
       const { work } = found
       mustBe(work, ['ready', 'waiting', 'parked'])
       mustStand(work)
+      if (isOrphans(work, found.route))
+        throw new AppError('conflict', 'it waits for its instance; discard its orphan instead')
       if (work.state === 'ready' && work.alone)
         throw new AppError(
           'conflict',

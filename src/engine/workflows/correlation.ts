@@ -19,7 +19,7 @@ import type { Ids, InstanceId, TenantId, WorkId } from '../../core/ids/index.ts'
 import type { Instance } from '../../core/instance/index.ts'
 import type { WorkRow } from '../../core/work/index.ts'
 import { correlationKey, type Workflow } from '../../core/workflow/index.ts'
-import type { Guard, Store, TenantReads, Write } from '../../ports/store.ts'
+import type { Guard, TenantReads, Write } from '../../ports/store.ts'
 
 export type Keys = Instance['correlations']
 
@@ -48,7 +48,7 @@ export interface CorrelationPlan {
 }
 
 interface Deps {
-  readonly store: Pick<Store, 'forTenant'>
+  readonly store: { forTenant(tenant: TenantId): Pick<TenantReads, 'correlation' | 'work'> }
   readonly ids: Pick<Ids, 'uuid'>
 }
 

@@ -69,6 +69,21 @@ describe('an orphan', () => {
     ])
   })
 
+  test('[CR15] that waits is ended by its own name: its item alone cannot be called off', async () => {
+    const { world, node, orphans, send } = await begin(CASE)
+    await send('changed', 'o2')
+    const [orphan] = await orphansOf(world)
+    const called = heard(world, node.engine.cancel(T, orphan!.workId, { reason: 'not needed' }))
+    await expect(called).rejects.toMatchObject({
+      code: 'conflict',
+      message: expect.stringContaining('orphan'),
+    })
+    const work = (await world.reads.work(orphan!.workId))!
+    expect(await node.engine.allowed(work, null)).toEqual(['retry'])
+    await heard(world, orphans.discard(T, orphan!.id, BY))
+    expect(await world.reads.work(orphan!.workId)).toMatchObject({ state: 'skipped' })
+  })
+
   test('[CR16] whose instance ends before it is reached is an orphan again', async () => {
     const { world, node, orphans, send } = await begin()
     await send('ordered', 'o1')

@@ -213,10 +213,16 @@ async function planKeys(
   const learned = ofType(effects, 'correlate')
   const freed = ofType(effects, 'uncorrelate').flatMap(({ keys }) => keys)
   if (learned.length === 0 && freed.length === 0 && rows.length === 0) return { guards: [], writes: [] }
-  const { store, planning } = deps
+  const { store, planning, commits } = deps
   const change = { learned, freed }
+  const reads = store.forTenant(tenant)
+  // What the step did is known only here: a store that fails for a moment must not cost it.
+  const stubborn: Pick<TenantReads, 'correlation' | 'work'> = {
+    correlation: (key) => commits.stubbornly(() => reads.correlation(key)),
+    work: (id) => commits.stubbornly(() => reads.work(id)),
+  }
   const planned = await planCorrelation(
-    { store, ids: planning.ids },
+    { store: { forTenant: () => stubborn }, ids: planning.ids },
     tenant,
     workflow,
     instance.id,
