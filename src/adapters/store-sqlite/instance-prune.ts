@@ -42,14 +42,16 @@ export function walkInstances(
   for (const { seq, id, ended_at } of rows) {
     isMore = left <= 0
     if (isMore) break
-    left -= 1
+    let cost = 1
     if (ended_at !== null && ended_at <= until) {
-      const length: number = sql.historyLength.get(tenant, id, left + 1).n
-      isMore = length > left
+      const length: number = sql.historyLength.get(tenant, id, left).n
+      // It counts itself only where it goes, so that every step takes something of a history that is left.
+      isMore = length >= left
+      cost = isMore ? left : 1 + length
       over.push({ seq, id, history: isMore ? left : length, isWhole: !isMore })
-      left -= Math.min(left, length)
-      if (isMore) break
     }
+    left -= cost
+    if (isMore) break
     position = id
   }
   return {

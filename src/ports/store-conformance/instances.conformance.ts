@@ -530,29 +530,32 @@ export function instanceRules(kit: () => Kit): void {
       )
     })
 
-    test('[ST148] a walk in small steps takes every ended instance and its whole history', async () => {
-      for (let index = 0; index < 5; index += 1) {
-        const row = instance({ state: index === 2 ? 'active' : 'completed' })
-        const numbers = Array.from({ length: index * 2 }, (_, number) => number + 1)
-        await kit().apply([put(row), history(row.id, ...numbers)])
-        await kit().apply([{ w: 'orphan.put', row: orphan({ state: 'discarded' }) }])
-      }
-      await kit().advance(2 * DAY)
-      const total = { instances: 0, history: 0, orphans: 0 }
-      let after: string | null = null
-      let steps = 0
-      do {
-        const pruned: Pruned = await prune({ after, scanMax: 3 })
-        for (const name of ['instances', 'history', 'orphans'] as const) total[name] += pruned[name]
-        after = pruned.next
-        steps += 1
-      } while (after !== null && steps < 50)
-      expect(total).toEqual({ instances: 4, history: 16, orphans: 5 })
-      const dump = await kit().store.system('verification').dump()
-      expect(dump.instances).toMatchObject([{ state: 'active' }])
-      expect(dump.history).toHaveLength(4)
-      expect(dump.orphans).toEqual([])
-    })
+    test.each([3, 2, 1])(
+      '[ST148] [ST149] a walk in steps of %i takes every ended instance and its whole history',
+      async (scanMax) => {
+        for (let index = 0; index < 5; index += 1) {
+          const row = instance({ state: index === 2 ? 'active' : 'completed' })
+          const numbers = Array.from({ length: index * 2 }, (_, number) => number + 1)
+          await kit().apply([put(row), history(row.id, ...numbers)])
+          await kit().apply([{ w: 'orphan.put', row: orphan({ state: 'discarded' }) }])
+        }
+        await kit().advance(2 * DAY)
+        const total = { instances: 0, history: 0, orphans: 0 }
+        let after: string | null = null
+        let steps = 0
+        do {
+          const pruned: Pruned = await prune({ after, scanMax })
+          for (const name of ['instances', 'history', 'orphans'] as const) total[name] += pruned[name]
+          after = pruned.next
+          steps += 1
+        } while (after !== null && steps < 60)
+        expect(total).toEqual({ instances: 4, history: 16, orphans: 5 })
+        const dump = await kit().store.system('verification').dump()
+        expect(dump.instances).toMatchObject([{ state: 'active' }])
+        expect(dump.history).toHaveLength(4)
+        expect(dump.orphans).toEqual([])
+      },
+    )
   })
 }
 
