@@ -109,7 +109,11 @@ describe('an event', () => {
       { ...ask, action: 'update', rows: [live(A), live(B)] },
       { do: 'wait', for: 'instance' },
     ],
-    ['waits behind others', { ...ask, action: 'update', rows: [live(A)], isBehind: true }, { do: 'wait', for: 'turn' }],
+    [
+      'waits behind others',
+      { ...ask, action: 'update', rows: [live(A)], isBehind: true },
+      { do: 'wait', for: 'turn' },
+    ],
     [
       'chooses nobody among several',
       { ...ask, action: 'update', rows: [live(A, B)] },
