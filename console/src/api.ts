@@ -56,6 +56,10 @@ export const getEventExactly = (id: string) => withExact((client) => client.getE
 export const getDeadLetterExactly = (id: string) =>
   withExact((client) => client.getDeadLetter({ id }), ['event', 'data'])
 
+/** With the whole answer digit for digit: data, results and changes are in several places of it. */
+export const getInstanceExactly = (id: string, at: string | null) =>
+  withExact((client) => client.getInstance(at === null ? { id } : { id, at }), [])
+
 /** `data` goes out as the text that was typed: numbers keep their digits. */
 export function editDeadLetterExactly(id: string, reason: string, data: JsonNode) {
   const client = makeClient({
@@ -67,6 +71,52 @@ export function editDeadLetterExactly(id: string, reason: string, data: JsonNode
       }),
   })
   return client.editDeadLetter({ id, reason, data: null })
+}
+
+/** Members that hold what was typed go out as the text it is. */
+function exactly<Answer>(
+  body: Readonly<Record<string, unknown>>,
+  typed: Readonly<Record<string, string>>,
+  call: (client: ReturnType<typeof makeClient>) => Promise<Answer>,
+): Promise<Answer> {
+  const members = Object.entries(body).filter(([, value]) => value !== undefined)
+  const texts = [
+    ...members.map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`),
+    ...Object.entries(typed).map(([name, text]) => `${JSON.stringify(name)}:${text}`),
+  ]
+  const fetchText: typeof fetch = (input, init) =>
+    watchedFetch(input, { ...init, body: `{${texts.join(',')}}` })
+  return call(makeClient({ url: '', fetch: fetchText }))
+}
+
+export const startInstance = (name: string, trigger: string, input: JsonNode) =>
+  exactly({ trigger }, { input: formatJson(input) }, (client) =>
+    client.startInstance({ name, trigger, input: null }),
+  )
+
+export const fireTransition = (id: string, transition: string, input: JsonNode | null, comment: string) =>
+  exactly(
+    { transition, comment: comment === '' ? undefined : comment },
+    input === null ? {} : { input: formatJson(input) },
+    (client) => client.fireTransition({ id, transition }),
+  )
+
+/** A value that is left out goes. */
+export type Edit = readonly [path: string, value: JsonNode | null]
+
+export function editInstance(
+  id: string,
+  edits: readonly Edit[],
+  asked: { dryRun: boolean; reason?: string },
+) {
+  const changes = edits.map(([path, value]) =>
+    value === null
+      ? JSON.stringify({ path })
+      : `{"path":${JSON.stringify(path)},"value":${formatJson(value)}}`,
+  )
+  return exactly({ ...asked }, { changes: `[${changes.join(',')}]` }, (client) =>
+    client.editInstance({ id, ...asked, changes: [] }),
+  )
 }
 
 /** For answers that no operation of the client gives as they are: bytes, and bodies that are sent digit for digit. */

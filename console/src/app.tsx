@@ -36,6 +36,10 @@ const RouteScreen = lazy(() => import('./screens/route.tsx'))
 const DefinitionEditor = lazy(() => import('./screens/definition-editor.tsx'))
 const Versions = lazy(() => import('./screens/versions.tsx'))
 const Try = lazy(() => import('./screens/try.tsx'))
+const Workflows = lazy(() => import('./screens/workflows.tsx'))
+const WorkflowScreen = lazy(() => import('./screens/workflow.tsx'))
+const InstanceScreen = lazy(() => import('./screens/instance.tsx'))
+const Orphans = lazy(() => import('./screens/orphans.tsx'))
 const Settings = lazy(() => import('./screens/settings.tsx'))
 
 export function App() {
@@ -93,6 +97,10 @@ function Gate() {
           </Route>
           <Route path="/routes" component={Routes} />
           <Route path="/routes/:name">{({ name }) => <RouteScreen key={name} name={name} />}</Route>
+          <Route path="/workflows" component={Workflows} />
+          <Route path="/workflows/:name">{({ name }) => <WorkflowScreen key={name} name={name} />}</Route>
+          <Route path="/instances/:id">{({ id }) => <InstanceScreen key={id} id={id} />}</Route>
+          <Route path="/orphans" component={Orphans} />
           <Route path="/definitions/edit" component={DefinitionEditor} />
           <Route path="/definitions/versions" component={Versions} />
           <Route path="/try" component={Try} />

@@ -113,7 +113,9 @@ function NavLink({ place, path, overview }: NavLinkProps) {
       <Icon size={16} strokeWidth={1.9} aria-hidden />
       {place.label}
       {count !== null && (
-        <span className={`nav__count num nav__count--${place.count === 'parked' ? 'amber' : 'red'}`}>
+        <span
+          className={`nav__count num nav__count--${place.count === 'parked' || place.count === 'openOrphans' ? 'amber' : 'red'}`}
+        >
           {count}
         </span>
       )}

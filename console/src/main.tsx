@@ -10,6 +10,7 @@ import './styles/controls.css'
 import './styles/surfaces.css'
 import './styles/code.css'
 import './styles/screens.css'
+import './styles/workflows.css'
 
 const root = document.getElementById('root')
 if (root !== null) {

@@ -15,7 +15,9 @@ import {
   Settings,
   ShieldX,
   Siren,
+  Unplug,
   Waypoints,
+  Workflow,
 } from 'lucide-react'
 
 export interface Place {
@@ -24,7 +26,7 @@ export interface Place {
   readonly icon: LucideIcon
   /** Pressed after `g`. */
   readonly key: string
-  readonly count?: 'parked' | 'openDeadLetters' | 'raisedEscalations'
+  readonly count?: 'parked' | 'openDeadLetters' | 'raisedEscalations' | 'openOrphans'
 }
 
 export const PLACES: readonly { readonly title: string | null; readonly places: readonly Place[] }[] = [
@@ -45,6 +47,7 @@ export const PLACES: readonly { readonly title: string | null; readonly places: 
       { href: '/escalations', label: 'Escalations', icon: Siren, key: 'a', count: 'raisedEscalations' },
       { href: '/unknown', label: 'Unknown outcomes', icon: CircleQuestionMark, key: 'u', count: 'parked' },
       { href: '/dead-letters', label: 'Dead letters', icon: MailX, key: 'd', count: 'openDeadLetters' },
+      { href: '/orphans', label: 'Orphans', icon: Unplug, key: 'p', count: 'openOrphans' },
     ],
   },
   {
@@ -53,6 +56,7 @@ export const PLACES: readonly { readonly title: string | null; readonly places: 
       { href: '/sources', label: 'Sources', icon: Cable, key: 's' },
       { href: '/catalog', label: 'Catalog', icon: BookOpen, key: 'c' },
       { href: '/routes', label: 'Routes', icon: Waypoints, key: 'r' },
+      { href: '/workflows', label: 'Workflows', icon: Workflow, key: 'n' },
       { href: '/try', label: 'Try', icon: FlaskConical, key: 't' },
     ],
   },

@@ -11,6 +11,7 @@ import {
   type LucideIcon,
   Monitor,
   Moon,
+  Play,
   Search,
   Send,
   Sun,
@@ -39,6 +40,7 @@ const IDS: readonly (readonly [RegExp, string, string])[] = [
   [/^evt_[\w-]+$/, 'Open event', '/events/'],
   [/^wrk_[\w-]+$/, 'Open work item', '/work/'],
   [/^(dlq|dl)_[\w-]+$/, 'Open dead letter', '/dead-letters/'],
+  [/^ins_[\w-]+$/, 'Open instance', '/instances/'],
 ]
 const SHOWN_MAX = 9
 
@@ -74,6 +76,8 @@ function useEntries(me: Me, onHelp: () => void): (text: string) => readonly Entr
       })
     }
     for (const { kind, name, status } of me.role === 'viewer' ? [] : (definitions?.items ?? [])) {
+      if (kind === 'Workflow')
+        action(`start ${name}`, `Start ${name}`, Play, () => go(`/workflows/${name}?start=true`))
       if (kind !== 'Source') continue
       const verb = status === 'active' ? 'Pause' : 'Resume'
       action(`switch ${name}`, `${verb} or disable source ${name}`, CirclePause, () => go(`/sources/${name}`))

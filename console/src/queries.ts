@@ -1,7 +1,14 @@
 // The reads of every screen, each with the key by which the live stream marks it as old.
 
 import { QueryClient, useQueries, useQuery } from '@tanstack/react-query'
-import { api, getDeadLetterExactly, getEventBody, getEventExactly, problemOf } from './api.ts'
+import {
+  api,
+  getDeadLetterExactly,
+  getEventBody,
+  getEventExactly,
+  getInstanceExactly,
+  problemOf,
+} from './api.ts'
 import type { Args, Definition } from './types.ts'
 
 export function makeQueryClient(): QueryClient {
@@ -199,4 +206,60 @@ export const useKept = (source: string, isOn: boolean) =>
     },
     enabled: isOn,
     refetchInterval: 5_000,
+  })
+
+export const useWorkflows = () => useQuery({ queryKey: ['workflows'], queryFn: () => api.listWorkflows() })
+
+export const useWorkflow = (name: string) =>
+  useQuery({ queryKey: ['workflow', name], queryFn: () => api.getWorkflow({ name }) })
+
+/** What the analysis says of a definition; it stays true of its text. */
+export const useProof = (name: string, text: string | undefined, isOn: boolean) =>
+  useQuery({
+    queryKey: ['proof', name, text],
+    queryFn: async () => {
+      const { proofs, findings } = await api.checkDefinitions({
+        files: [{ path: `${name}.yaml`, text: text ?? '' }],
+      })
+      return { proof: proofs.find(({ workflow }) => workflow === name), findings }
+    },
+    enabled: isOn && text !== undefined,
+    staleTime: Number.POSITIVE_INFINITY,
+  })
+
+export const useInstances = (filter: Args<'listInstances'>) =>
+  useQuery({
+    queryKey: ['instances', filter],
+    queryFn: () => api.listInstances(filter),
+    placeholderData: (before) => before,
+  })
+
+/** `at`: the number of a step; null: as it is now. */
+export const useInstance = (id: string, at: string | null, isOn = true) =>
+  useQuery({
+    queryKey: ['instance', id, at],
+    queryFn: () => getInstanceExactly(id, at),
+    enabled: isOn,
+    placeholderData: (before) => before,
+  })
+
+export const useInstanceWhy = (id: string, isOn: boolean) =>
+  useQuery({
+    queryKey: ['instance-why', id],
+    queryFn: () => api.explainInstance({ id }),
+    enabled: isOn,
+  })
+
+export const useInstanceWork = (id: string, isOn: boolean) =>
+  useQuery({
+    queryKey: ['instance-work', id],
+    queryFn: () => api.listInstanceWork({ id }),
+    enabled: isOn,
+  })
+
+export const useOrphans = (filter: Args<'listOrphans'>) =>
+  useQuery({
+    queryKey: ['orphans', filter],
+    queryFn: () => api.listOrphans(filter),
+    placeholderData: (before) => before,
   })

@@ -1,6 +1,6 @@
 // What the API answers, under the names that the screens use. All of it comes from the description of the API.
 
-import type { DeadLetter, Operations } from '../../src/sdk/client/index.ts'
+import type { DeadLetter, InstanceDetail, Operations, WorkflowDetail } from '../../src/sdk/client/index.ts'
 
 export type {
   Attempt,
@@ -10,9 +10,16 @@ export type {
   Event as EventRow,
   EventDetail,
   Failure,
+  Instance,
+  InstanceChange,
+  InstanceDetail,
+  InstanceHistory as HistoryEntry,
   LedgerEntry,
+  Orphan,
   Problem,
   Work,
+  Workflow,
+  WorkflowDetail,
   WorkStory,
 } from '../../src/sdk/client/index.ts'
 
@@ -51,3 +58,10 @@ export type HeldLane = Item<'listHeldLanes'>
 export type Rejections = Answer<'listRejections'>
 export type LetterState = DeadLetter['state']
 export type Role = Key['role']
+export type Net = WorkflowDetail['net']
+export type Trigger = WorkflowDetail['triggers'][number]
+export type Firing = InstanceDetail['firings'][number]
+export type Attention = NonNullable<InstanceDetail['attention']>
+export type Verdict = Answer<'checkDefinitions'>['proofs'][number]['verdict']
+export type Explained = Answer<'explainInstance'>['transitions'][number]
+export type Migration = Answer<'migrateInstance'>

@@ -110,6 +110,8 @@ const SKIPPED: Readonly<Record<string, string>> = {
   STALE: 'Its lane is past its version: something newer was done before.',
   SUPERSEDED: 'Another event that came close to it stands for it.',
   EMPTY: 'There was nothing to do: the list is empty.',
+  EXISTS: 'There is an instance with its key already.',
+  ORPHAN: 'It found no instance, or several: it is among the orphans.',
   DISABLED: 'The route was disabled when the event came.',
 }
 

@@ -6,7 +6,7 @@ import { Link } from 'wouter'
 import { api } from '../api.ts'
 import { formatJson, type JsonNode } from '../lib/json-text.ts'
 import { consumerHref, ledgerHref } from '../lib/links.ts'
-import { useDeadLetter, useMe } from '../queries.ts'
+import { useDeadLetter, useMe, useWork } from '../queries.ts'
 import type { DeadLetterDetail } from '../types.ts'
 import { ReasonDialog, useAction } from '../ui/actions.tsx'
 import { Button, Chip, Copy, CopyButton, StateChip, Time } from '../ui/controls.tsx'
@@ -104,10 +104,11 @@ function Facts({ letter }: { readonly letter: DeadLetterDetail }) {
           {letter.eventId}
         </Link>
       </dd>
-      <dt>Route</dt>
+      <dt>{letter.consumer.kind === 'workflow' ? 'Workflow' : 'Route'}</dt>
       <dd>
         <Link href={consumerHref(letter.consumer)}>{letter.consumer.name}</Link>
       </dd>
+      {letter.consumer.kind === 'workflow' && <InstanceFact workId={letter.workId} />}
       <dt>Key</dt>
       <dd>
         {letter.key === undefined ? (
@@ -144,6 +145,22 @@ function Facts({ letter }: { readonly letter: DeadLetterDetail }) {
       <dt>Replays</dt>
       <dd className="num">{letter.replays}</dd>
     </dl>
+  )
+}
+
+/** Where the replay goes on. */
+function InstanceFact({ workId }: { readonly workId: string }) {
+  const { data: work } = useWork(workId)
+  if (work?.instance === undefined) return null
+  return (
+    <>
+      <dt>Instance</dt>
+      <dd>
+        <Link href={`/instances/${work.instance}`} className="mono">
+          {work.instance}
+        </Link>
+      </dd>
+    </>
   )
 }
 

@@ -9,6 +9,8 @@ import {
   MailX,
   Pause,
   Siren,
+  Unplug,
+  Workflow as WorkflowIcon,
 } from 'lucide-react'
 import { type ReactNode, useMemo, useState } from 'react'
 import { Link } from 'wouter'
@@ -255,6 +257,32 @@ function Attention({ overview }: { readonly overview: Overview | undefined }) {
         title="Calls whose outcome is unknown"
         text="They wait for a person to say whether the effect happened"
         count={overview.counts.parked}
+      />,
+    )
+  }
+  if (overview.counts.instancesWithAttention > 0) {
+    items.push(
+      <Item
+        key="instances"
+        icon={WorkflowIcon}
+        tone="amber"
+        href="/workflows"
+        title="Instances that need somebody"
+        text="A step failed, a roll-back stopped, or nothing can move them any more"
+        count={overview.counts.instancesWithAttention}
+      />,
+    )
+  }
+  if (overview.counts.openOrphans > 0) {
+    items.push(
+      <Item
+        key="orphans"
+        icon={Unplug}
+        tone="amber"
+        href="/orphans"
+        title="Orphans"
+        text="Events that no instance took; say where they belong"
+        count={overview.counts.openOrphans}
       />,
     )
   }

@@ -4,7 +4,7 @@ import { Ban, RotateCcw } from 'lucide-react'
 import { useState } from 'react'
 import { Link } from 'wouter'
 import { api } from '../api.ts'
-import { ledgerHref } from '../lib/links.ts'
+import { ledgerHref, workConsumerHref } from '../lib/links.ts'
 import { formatNumber } from '../lib/time.ts'
 import { useMe, useWork } from '../queries.ts'
 import type { WorkStory } from '../types.ts'
@@ -49,8 +49,8 @@ export default function WorkItem({ id }: { readonly id: string }) {
         <div className="spaced">
           <Note tone="amber">
             <strong>It holds its lane up.</strong> Those behind it wait until it is settled.{' '}
-            <Link href={`/routes/${work.consumer}`}>Its route</Link> lists who holds whom up and lets the lane
-            go on.
+            <Link href={workConsumerHref(work)}>Its route</Link> lists who holds whom up and lets the lane go
+            on.
           </Note>
         </div>
       )}
@@ -84,10 +84,28 @@ function Facts({ work }: { readonly work: WorkStory }) {
           {work.eventId}
         </Link>
       </dd>
-      <dt>Route</dt>
+      <dt>{consumerWord(work)}</dt>
       <dd>
-        <Link href={`/routes/${work.consumer}`}>{work.consumer}</Link>
+        <Link href={workConsumerHref(work)}>{work.consumer}</Link>
       </dd>
+      {work.instance !== undefined && (
+        <>
+          <dt>Instance</dt>
+          <dd>
+            <Link href={`/instances/${work.instance}`} className="mono">
+              {work.instance}
+            </Link>
+          </dd>
+        </>
+      )}
+      {work.step !== undefined && (
+        <>
+          <dt>Step</dt>
+          <dd>
+            <span className="tag">{work.step}</span>
+          </dd>
+        </>
+      )}
       <dt>Key</dt>
       <dd>{work.key === undefined ? <span className="faint">none</span> : <Copy text={work.key} />}</dd>
       {work.generation !== undefined && (
@@ -161,6 +179,11 @@ function Facts({ work }: { readonly work: WorkStory }) {
       </dd>
     </dl>
   )
+}
+
+function consumerWord({ kind }: WorkStory): string {
+  if (kind === 'intake') return 'Source'
+  return kind === 'route' || kind === 'batch' ? 'Route' : 'Workflow'
 }
 
 /** Its place among others: its lane, its batch, the list that it is an element of. */

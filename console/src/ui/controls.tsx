@@ -130,6 +130,10 @@ const STATES: Readonly<Record<string, readonly [Tone, string]>> = {
   escalated: ['amber', 'escalated'],
   raised: ['red', 'raised'],
   acknowledged: ['grey', 'acknowledged'],
+  completed: ['green', 'completed'],
+  failed: ['red', 'failed'],
+  interrupted: ['amber', 'interrupted'],
+  correlated: ['green', 'correlated'],
 }
 
 /** A state of anything, in its colour. An item that was tried before and is ready again says so. */

@@ -19,7 +19,7 @@ import {
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import { formatDuration } from '../lib/durations.ts'
-import { ledgerHref, sourceHref } from '../lib/links.ts'
+import { ledgerHref, sourceHref, workConsumerHref } from '../lib/links.ts'
 import { skippedInWords } from '../lib/route-words.ts'
 import { formatExact, formatTimeOfDay } from '../lib/time.ts'
 import type { Attempt, EventDetail, LedgerEntry, WorkStory } from '../types.ts'
@@ -36,7 +36,7 @@ interface StepProps {
   readonly children?: ReactNode
 }
 
-function Step({ icon, tone, title, at, children }: StepProps) {
+export function Step({ icon, tone, title, at, children }: StepProps) {
   return (
     <li className={`step step--${tone}`}>
       <span className="step__mark" aria-hidden>
@@ -88,11 +88,7 @@ export function Timeline({ event }: { readonly event: EventDetail }) {
           Routes have not been asked yet: the source decides when.
         </Step>
       ) : names.size > 0 ? (
-        <Step
-          icon={<Split size={14} />}
-          tone="accent"
-          title={`Matched ${names.size === 1 ? '1 route' : `${names.size} routes`}`}
-        />
+        <Step icon={<Split size={14} />} tone="accent" title={matchedInWords(names)} />
       ) : event.matched === 0 ? (
         <Step icon={<CircleSlash size={14} />} tone="grey" title="No route wanted it">
           It is kept. The tab Explain says, for each route, why not.
@@ -128,6 +124,15 @@ export function Timeline({ event }: { readonly event: EventDetail }) {
   )
 }
 
+/** `route:a` and so on. */
+function matchedInWords(names: ReadonlySet<string>): string {
+  const kinds = ['route', 'workflow'].flatMap((kind) => {
+    const count = [...names].filter((name) => name.startsWith(`${kind}:`)).length
+    return count === 0 ? [] : [`${count} ${kind}${count === 1 ? '' : 's'}`]
+  })
+  return `Matched ${kinds.length === 0 ? names.size : kinds.join(' and ')}`
+}
+
 /** A first try that succeeded is on the item itself, not in its history. */
 export function attemptsOf(work: WorkStory): readonly Attempt[] {
   if (work.history.length > 0 || work.state !== 'done' || work.processedAt === undefined) return work.history
@@ -148,14 +153,16 @@ function WorkSteps({ work }: { readonly work: WorkStory }) {
   return (
     <li className="lane">
       <div className="lane__head">
-        <Link
-          href={work.kind === 'intake' ? `/sources/${work.consumer}` : `/routes/${work.consumer}`}
-          className="lane__name"
-        >
+        <Link href={workConsumerHref(work)} className="lane__name">
           {work.kind === 'intake' ? `Matching, for ${work.consumer}` : work.consumer}
         </Link>
         <StateChip state={work.state} attempts={work.attempts} />
         {work.replayOf !== undefined && <Chip tone="accent">replay</Chip>}
+        {work.instance !== undefined && (
+          <Link href={`/instances/${work.instance}`} className="lane__more">
+            Instance
+          </Link>
+        )}
         <Link href={`/work/${work.id}`} className="lane__more">
           Work item
         </Link>

@@ -1,0 +1,17 @@
+// Why a transition can fire or not: each rule with its verdict.
+
+import { Check, X } from 'lucide-react'
+import type { Explained } from '../types.ts'
+
+export function Rules({ rules }: { readonly rules: Explained['rules'] }) {
+  return (
+    <ul className="why rules">
+      {rules.map(({ rule, holds, message }) => (
+        <li key={`${rule} ${message}`} className={holds ? 'why__part why__part--holds' : 'why__part'}>
+          {holds ? <Check size={14} aria-label="holds" /> : <X size={14} aria-label="does not hold" />}
+          <span>{message}</span>
+        </li>
+      ))}
+    </ul>
+  )
+}
