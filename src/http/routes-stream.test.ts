@@ -115,7 +115,7 @@ test('[FD10] a reader that does not read loses its connection and its seat', asy
       role: 'viewer',
       permissions: [],
       credential: { kind: 'node' },
-    } as FastifyRequest['caller']
+    } as unknown as FastifyRequest['caller']
   })
   const access = { byKey: async () => ({ tenant: OURS, role: 'viewer' }) }
   const limits = { ...HUB_LIMITS, readersMax: 1, gatherMs: 1, pingMs: 5, stuckMsMax: 10 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import type { TenantId, WorkId } from '../core/ids/index.ts'
+import type { InstanceId, TenantId, WorkId } from '../core/ids/index.ts'
 import type { Change } from '../engine/index.ts'
-import { HUB_LIMITS, type HubLimits, makeStreamHub } from './stream-hub.ts'
+import { HUB_LIMITS, type HubLimits, type Lens, makeStreamHub } from './stream-hub.ts'
 
 const OURS = 'ours' as TenantId
 const THEIRS = 'theirs' as TenantId
@@ -44,10 +44,10 @@ function makeWorld(limits: Partial<HubLimits> = {}) {
     }
     now = until
   }
-  const read = (tenant: TenantId, lastId: string | null = null, credential = 'key') => {
+  const read = (tenant: TenantId, lastId: string | null = null, credential = 'key', lens?: Lens) => {
     const texts: string[] = []
     const state = { canTake: true, may: true, hasEnded: false, isDropped: false }
-    const joined = hub.join({ tenant, credential }, lastId, {
+    const joined = hub.join({ tenant, credential, ...(lens && { lens }) }, lastId, {
       write(text) {
         texts.push(text)
         return state.canTake
@@ -112,6 +112,26 @@ describe('the stream', () => {
       },
     ])
     expect(theirs.told()).toMatchObject([{ data: { changes: [{ id: 'wrk_3' }] } }])
+  })
+
+  test('[FD3] tells a reader with a lens only what it may see, and others all of it', async () => {
+    const { read, change, pass } = makeWorld()
+    const lens = { name: 'none', sees: (one: Change) => one.type !== 'instance' }
+    const [all, some] = [read(OURS), read(OURS, null, 'other', lens)]
+    change(OURS, work(1))
+    change(OURS, {
+      type: 'instance',
+      id: 'ins_1' as InstanceId,
+      workflow: 'triage',
+      state: 'active',
+      attention: null,
+      marking: { review: 1 },
+    })
+    await pass(125)
+    expect(all.told()).toMatchObject([{ data: { changes: [{ id: 'wrk_1' }, { id: 'ins_1' }] } }])
+    expect(some.told()).toEqual([
+      expect.objectContaining({ data: { changes: [expect.objectContaining({ id: 'wrk_1' })] } }),
+    ])
   })
 
   test('[FD5] sends at most eight messages a second, and of a row only its last change', async () => {

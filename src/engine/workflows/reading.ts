@@ -234,7 +234,7 @@ function maskInstance(instance: Instance): Instance {
 }
 
 /** A copy in which whatever is sealed is hidden. */
-export function mask(value: JsonValue): JsonValue {
+function mask(value: JsonValue): JsonValue {
   if (typeof value === 'string') return isSealed(value) ? HIDDEN : value
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.map(mask)
