@@ -151,9 +151,10 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
     vars: config.vars,
     plan: (...args: Parameters<typeof plan>) => plan(...args),
   }
+  const plainSettler = makeSettler({ store, commits, ids, failures, lanes, settleBirths })
   const settler = endSteps(
     endBatches(
-      releaseLocks(makeSettler({ store, commits, ids, failures, lanes, settleBirths }), { store, commits }),
+      releaseLocks(plainSettler, { store, commits }),
       {
         store,
         commits,
@@ -251,7 +252,8 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
   const plan = (
     ...args: Parameters<typeof planEvent> extends [unknown, ...infer Rest] ? Rest : never
   ): EventPlan => planEvent(planning, ...args)
-  const instances = makeInstances({ store, commits, seal, time, planning, plan, settleBirths })
+  const { planEnd } = plainSettler
+  const instances = makeInstances({ store, commits, seal, time, planning, plan, planEnd, settleBirths })
   const witness = makeWitness({ store, commits, settler, wake })
   const effects = makeEffects(
     {

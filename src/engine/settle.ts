@@ -36,10 +36,13 @@ export interface Settler {
   settleUnheld(held: Held, route: Route | null, decision: Decision, hold: Guard): Promise<Settlement>
 }
 
+/** What ends an item that nobody holds, for a commit that is about more than the item. */
+export type PlanEnd = (held: Held, route: Route | null, decision: Decision) => Promise<Parts>
+
 const VERSION_RACES_MAX = 5
 
 /** What ends one item, besides the guards of its decision. */
-interface Parts {
+export interface Parts {
   /** Of its dead letter. */
   readonly guards: readonly Guard[]
   readonly writes: readonly Write[]
@@ -53,7 +56,7 @@ export function makeSettler(deps: {
   readonly failures: Failures
   readonly lanes: LaneDeps
   settleBirths(plan: EventPlan, outcome: Pick<Settlement, 'ok'>, result: CommitResult | null): void
-}): Settler {
+}): Settler & { readonly planEnd: PlanEnd } {
   const { store, commits, ids, failures } = deps
 
   /** As the item knows it, at first: its version is guarded, and one that has moved on is looked at. */
@@ -126,6 +129,7 @@ export function makeSettler(deps: {
   }
   return {
     settleUnheld,
+    planEnd: (held, route, decision) => partsOf(held, route, asKept(decision, held), false),
     settle: (item, route, decision) =>
       settleUnheld(item, route, decision, {
         g: 'lease',

@@ -67,31 +67,31 @@ export async function planEffects(
   const { instance } = stepped
   const guards: Guard[] = [...off.guards]
   const writes: Write[] = [...off.writes]
-  const plans: EventPlan[] = []
-  const isNew = (work: WorkId) => stepped.effects.some((one) => one.type === 'work' && one.id === work)
-  const dropped = ofType(stepped.effects, 'drop').map(({ work }) => work)
-  const adding = ofType(stepped.effects, 'work').filter(
-    ({ id }) => !dropped.includes(id) && !off.unborn.has(id),
-  )
-  writes.push(
-    ...(await dropTimers(
-      deps,
-      tenant,
-      dropped.filter((id) => id !== own && !isNew(id)),
-    )),
-  )
-  for (const { work } of ofType(stepped.effects, 'leave')) {
-    // The item that ends now gives its place up by that.
-    if (work !== own) writes.push({ w: 'lane.leave', work })
-  }
-  const keys = await planKeys(deps, change, stepped)
-  guards.push(...keys.guards)
-  writes.push(...keys.writes)
-  for (const effect of [...ofType(stepped.effects, 'escalate'), ...endedBadly(change, instance)])
-    writes.push(raise(deps, change, instance, effect))
-  for (const effect of ofType(stepped.effects, 'tellParent'))
-    writes.push(...(await tellParent(deps, tenant, effect)))
+  const plans: EventPlan[] = [...off.plans]
   try {
+    const isNew = (work: WorkId) => stepped.effects.some((one) => one.type === 'work' && one.id === work)
+    const dropped = ofType(stepped.effects, 'drop').map(({ work }) => work)
+    const adding = ofType(stepped.effects, 'work').filter(
+      ({ id }) => !dropped.includes(id) && !off.unborn.has(id),
+    )
+    writes.push(
+      ...(await dropTimers(
+        deps,
+        tenant,
+        dropped.filter((id) => id !== own && !isNew(id)),
+      )),
+    )
+    for (const { work } of ofType(stepped.effects, 'leave')) {
+      // The item that ends now gives its place up by that.
+      if (work !== own) writes.push({ w: 'lane.leave', work })
+    }
+    const keys = await planKeys(deps, change, stepped)
+    guards.push(...keys.guards)
+    writes.push(...keys.writes)
+    for (const effect of [...ofType(stepped.effects, 'escalate'), ...endedBadly(change, instance)])
+      writes.push(raise(deps, change, instance, effect))
+    for (const effect of ofType(stepped.effects, 'tellParent'))
+      writes.push(...(await tellParent(deps, tenant, effect)))
     for (const [index, effect] of ofType(stepped.effects, 'announce').entries()) {
       const plan = announce(deps, change, instance, effect, index)
       if (plan === null) continue
@@ -120,6 +120,7 @@ interface CalledOff {
   readonly stepped: SteppedOk
   readonly guards: readonly Guard[]
   readonly writes: readonly Write[]
+  readonly plans: readonly EventPlan[]
   /** Items that would have been added and called off at once. */
   readonly unborn: ReadonlySet<WorkId>
 }
@@ -128,13 +129,14 @@ interface CalledOff {
 async function callOff(deps: InstanceDeps, change: Change, first: SteppedOk): Promise<CalledOff> {
   const guards: Guard[] = []
   const writes: Write[] = []
+  const plans: EventPlan[] = []
   const unborn = new Set<WorkId>()
   const seen = new Set<number>()
   let stepped = first
   let items: readonly WorkRow[] | null = null
   for (;;) {
     const next = ofType(stepped.effects, 'callOff').find(({ firing }) => !seen.has(firing))
-    if (next === undefined) return { stepped, guards, writes, unborn }
+    if (next === undefined) return { stepped, guards, writes, plans, unborn }
     seen.add(next.firing)
     const reads = deps.store.forTenant(change.tenant)
     items ??= await deps.commits.stubbornly(() => reads.workOfInstance(stepped.instance.id, { all: false }))
@@ -151,19 +153,24 @@ async function callOff(deps: InstanceDeps, change: Change, first: SteppedOk): Pr
     )) {
       if (!(await isFree(deps, reads, item))) {
         // Its lock would pass on while it is at work.
-        if (stepped.instance.state === 'cancelled')
-          throw new InDoubt(`${item.step ?? item.id} is under way, or its outcome is not known`)
-        continue
+        if (stepped.instance.state !== 'cancelled') continue
+        for (const plan of plans) deps.settleBirths(plan, { ok: false }, null)
+        throw new InDoubt(`${item.step ?? item.id} is under way, or its outcome is not known`)
       }
       const { id, state, epoch, attempts, waits, losses, key } = item
       guards.push({ g: 'work', work: id, state, epoch })
-      writes.push({
-        w: 'work.settle',
-        work: id,
+      // Its failure and the letter that it replays end with it.
+      const ending = await deps.planEnd({ work: item, event: change.origin.event }, partOf(change, item), {
         to: 'cancelled',
         counters: { attempts, waits, losses },
         note: { ...EMPTY_NOTE, key, class: item.class, lastError: 'another transition took its token' },
+        guards: [],
+        writes: [],
+        attempt: null,
       })
+      guards.push(...ending.guards)
+      writes.push(...ending.writes)
+      plans.push(...ending.plans)
       called.push(id)
     }
     for (const work of called) {
@@ -172,6 +179,11 @@ async function callOff(deps: InstanceDeps, change: Change, first: SteppedOk): Pr
       if (further.ok) stepped = mergeStepped(stepped, further)
     }
   }
+}
+
+function partOf({ workflow }: Change, { step }: WorkRow): Route | null {
+  const named = step === null ? null : parseStepName(step)
+  return named === null ? null : (workflow.parts.get(`${named.type}/${named.name}`) ?? null)
 }
 
 /** Nobody has it in hand, and nothing of it may have happened. */

@@ -169,6 +169,8 @@ describe('time-outs', () => {
     expect(await look(world, instance)).toMatchObject({ state: 'completed', marking: { given_up: 1 } })
     const items = await world.reads.workOfEvent(eventId)
     expect(items.find(({ step }) => step === 'fire/2/b')).toMatchObject({ state: 'cancelled' })
+    const failures = await world.reads.failures({ cursor: null, limit: 9 })
+    expect(failures.items).toMatchObject([{ state: 'resolved' }])
     expect(called(world)).toEqual(['a', 'b'])
   })
 

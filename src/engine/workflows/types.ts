@@ -10,6 +10,7 @@ import type { CommitResult, Guard, Store, Write } from '../../ports/store.ts'
 import type { Commits } from '../commits.ts'
 import type { EventPlan, PlanEvent } from '../event-plan.ts'
 import type { PlanDeps } from '../plan.ts'
+import type { PlanEnd } from '../settle.ts'
 import type { StoreTime } from '../store-time.ts'
 import type { KnownRow } from './correlation.ts'
 
@@ -53,5 +54,6 @@ export interface InstanceDeps {
   readonly time: StoreTime
   readonly planning: PlanDeps
   readonly plan: PlanEvent
+  readonly planEnd: PlanEnd
   settleBirths(plan: EventPlan, outcome: { readonly ok: boolean }, result: CommitResult | null): void
 }
