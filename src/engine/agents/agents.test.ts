@@ -74,7 +74,7 @@ test('[AG1] [AG3] an answer that fits ends the item; the key is in the request a
     { role: 'system', content: 'You are brief.' },
     { role: 'user', content: 'Order o1' },
   ])
-  const kept = JSON.stringify([await world.kept.system('verification').dump(), node.log.lines, changes])
+  const kept = JSON.stringify([await world.kept.system('verification').dump(), node.log, changes])
   expect(kept).not.toContain('k3y')
 })
 
