@@ -60,7 +60,7 @@ export async function itemsOfFiring(
   )
 }
 
-/** The letter by which a replay goes on; null: there is none that could be replayed. */
+/** The letter by which a replay goes on; null: there is none that could be replayed. Throws AppError where one is being replayed. */
 export async function letterOfItems(
   reads: Pick<TenantReads, 'deadLetters'>,
   consumer: string,
@@ -69,8 +69,11 @@ export async function letterOfItems(
 ): Promise<DeadLetter | null> {
   const own = new Set<string>(items.map(({ id }) => id))
   const { items: letters } = await reads.deadLetters({ consumer, eventId, cursor: null, limit: LETTERS_MAX })
-  const isOpen = ({ state }: DeadLetter) => state === 'open' || state === 'ready_to_replay'
-  return letters.find((letter) => own.has(letter.workId) && isOpen(letter)) ?? null
+  const kept = letters.filter((letter) => own.has(letter.workId))
+  // A second item would do the same beside it.
+  if (kept.some(({ state }) => state === 'replaying'))
+    throw new AppError('conflict', 'its dead letter is being replayed: it goes on already')
+  return kept.find(({ state }) => state === 'open' || state === 'ready_to_replay') ?? null
 }
 
 /** The firing is under way again, because somebody wants it so. */

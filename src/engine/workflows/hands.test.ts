@@ -334,6 +334,25 @@ describe('trying again', () => {
     expect(called(world)).toEqual(['prioritise', 'prioritise'])
   })
 
+  test('[HD8] one that somebody replays at the same moment goes on by one item', async () => {
+    const { world, node, hands } = await start(TRIAGE, failing(2))
+    const instance = await open(world, node)
+    const [letter] = (await world.reads.deadLetters({ cursor: null, limit: 10 })).items
+    if (letter === undefined) throw new Error('there is no letter')
+    const control = (verb: 'pause' | 'resume') =>
+      node.engine.definitions.control(ANN.tenant, 'Workflow', instance.workflow, verb, {
+        by: 'ann',
+        reason: null,
+      })
+    await heard(world, control('pause'))
+    await heard(world, node.engine.replay(ANN.tenant, letter.id, { force: true }))
+    const retry = hands.retry(ANN, instance.id, { firing: 1, reason: null })
+    expect(await refusal(world, retry)).toMatchObject({ code: 'conflict' })
+    await heard(world, control('resume'))
+    await world.pass()
+    expect(await look(world, instance)).toMatchObject({ marking: { review: 1 }, attention: null })
+  })
+
   test('[HD8] what did not fail is not tried again', async () => {
     const { world, node, hands } = await start()
     const { id } = await open(world, node)
