@@ -33,8 +33,8 @@ export interface Instances {
   load(tenant: TenantId, id: InstanceId): Promise<Loaded | null>
   /** As this node left it last, where it is likely to be so still: a guard finds out. Otherwise as `load`. */
   recall(tenant: TenantId, id: InstanceId): Promise<Loaded | null>
-  /** What this node remembers of it is not so any more. */
-  forget(tenant: TenantId, id: InstanceId): void
+  /** What this node remembers of it is not so any more. False: it remembered nothing. */
+  forget(tenant: TenantId, id: InstanceId): boolean
   originOf(tenant: TenantId, instance: Instance): Promise<Origin>
   /** In the name of that event. */
   envOf(origin: Origin): StepEnv
@@ -172,7 +172,7 @@ export function makeInstances(deps: InstanceDeps): Instances {
   return {
     load,
     recall: async (tenant, id) => remembered.get(`${tenant}/${id}`) ?? (await load(tenant, id)),
-    forget: (tenant, id) => void remembered.delete(`${tenant}/${id}`),
+    forget: (tenant, id) => remembered.delete(`${tenant}/${id}`),
     originOf,
     envOf,
     plan,
