@@ -59,40 +59,56 @@ export function sketchWorkflow({ places, transitions, triggers = [], ...rest }: 
 
 /**
  * A net with forks, joins, `fromAny`, cycles, actions, undo, time-outs, failures and people in it. `pick(bound)` gives a whole
- * number from 0 to bound − 1.
+ * number from 0 to bound − 1. What happens by itself and without an action leads forward, and only single tokens go back, so
+ * that few turn in circles and few grow.
  */
 export function randomNet(pick: (bound: number) => number, name = 'net'): WorkflowDocument {
-  const inner = Array.from({ length: 2 + pick(4) }, (_, index) => `p${index}`)
-  const targets = [...inner, 'done', 'broken']
+  const inner = Array.from({ length: 3 + pick(3) }, (_, index) => `p${index}`)
+  const ends = ['done', 'done', 'broken']
   const some = (names: readonly string[], max: number): readonly string[] => {
     const count = 1 + pick(max)
     return [...new Set(Array.from({ length: count }, () => names[pick(names.length)] as string))]
   }
+  const behind = (from: readonly string[]) => {
+    const last = Math.max(...from.map((place) => inner.indexOf(place)))
+    const rest = inner.slice(last + 1)
+    return rest.length === 0 ? ends : [...rest, ...rest, ...ends]
+  }
   const transitions: Record<string, Draw<TransitionDocument>> = {}
-  const count = 2 + pick(5)
+  if (pick(2) === 0) {
+    transitions.fork = { from: ['p0'], to: ['p1', 'p2'], ...(pick(2) === 0 ? { do: EMIT, undo: EMIT } : {}) }
+    transitions.join = {
+      from: ['p1', 'p2'],
+      to: some(behind(['p2']), 1),
+      on: pick(2) === 0 ? 'auto' : 'manual',
+    }
+  }
+  const count = 2 + pick(4)
   for (let index = 0; index < count; index += 1) {
     const isAny = pick(5) === 0
-    const hasAction = pick(2) === 0
+    const hasAction = pick(4) !== 0
     const on = (['auto', 'auto', 'manual', 'event'] as const)[pick(4)] ?? 'auto'
-    const to = some(targets, 2)
+    const inputs = index === 0 ? ['p0'] : some(inner, isAny ? 3 : 2)
+    const isBack = (hasAction || on !== 'auto') && pick(6) === 0
+    const to = isBack ? some(inner, 1) : some(behind(inputs), 2)
     transitions[`t${index}`] = {
-      from: isAny ? [] : some(inner, 2),
-      ...(isAny ? { fromAny: some(inner, 3) } : {}),
-      ...(pick(4) === 0
+      from: isAny ? [] : inputs,
+      ...(isAny ? { fromAny: inputs } : {}),
+      ...(pick(5) === 0
         ? {
             choose: [
               { when: `data.n % 2 == ${pick(2)}`, to },
-              { when: null, to: some(targets, 2) },
+              { when: null, to: some(behind(inputs), 2) },
             ],
             to: [],
           }
         : { to }),
       on,
-      when: pick(4) === 0 ? `data.n < ${1 + pick(6)}` : null,
+      when: pick(5) === 0 ? `data.n < ${1 + pick(6)}` : null,
       out: pick(2) === 0 ? { 'data.n': 'data.n + 1' } : {},
       ...(hasAction ? { do: EMIT } : {}),
-      ...(pick(2) === 0 ? { undo: EMIT } : {}),
-      ...(pick(4) === 0 ? { onFailure: pick(2) === 0 ? ('none' as const) : { to: 'broken' } } : {}),
+      ...(pick(3) !== 0 ? { undo: EMIT } : {}),
+      ...(pick(6) === 0 ? { onFailure: pick(2) === 0 ? ('none' as const) : { to: 'broken' } } : {}),
     }
   }
   // So that most have a way out.
@@ -101,11 +117,11 @@ export function randomNet(pick: (bound: number) => number, name = 'net'): Workfl
   const places: Record<string, Draw<PlaceDocument>> = {}
   for (const place of inner) {
     places[place] = {
-      ...(pick(4) === 0 ? { timeout: { afterMs: 1_000, fire: 'expire' } } : {}),
-      ...(pick(5) === 0 ? { onEnter: EMIT } : {}),
+      ...(pick(3) === 0 ? { timeout: { afterMs: 1_000, fire: pick(3) === 0 ? 't0' : 'expire' } } : {}),
+      ...(pick(4) === 0 ? { onEnter: EMIT } : {}),
     }
   }
-  const rollsBack = pick(2) === 0
+  const rollsBack = pick(4) !== 0
   return sketchWorkflow({
     name,
     places: {
