@@ -63,11 +63,13 @@ export function makeSignals(deps: {
     const named = step === null ? null : parseStepName(step)
     if (kind === 'timer' && named !== null) return { type: 'timer', stay: named.number }
     const firing = kind === 'signal' ? firingOf(instance, step) : null
-    if (firing?.child === undefined || firing.state !== 'waiting') return null
+    if (firing?.child === undefined) return null
     const child = await instances.load(tenant, firing.child)
     if (child === null || child.instance.state === 'active') return null
     const { state, data } = child.instance
-    return { type: 'childEnded', firing: firing.number, state, data }
+    // One that was interrupted waits too. One that went on only to take the result once more has a child that is complete.
+    const isAwaited = firing.state === 'waiting' || firing.state === 'interrupted' || state === 'completed'
+    return isAwaited ? { type: 'childEnded', firing: firing.number, state, data } : null
   }
 
   /** One attempt; false: somebody else changed the instance meanwhile. */

@@ -52,11 +52,19 @@ export function makeSteps(deps: {
     await settler.settle(item, route, { to, counters, note, guards: [], writes: [], attempt: null })
   }
 
-  const findLoaded = ({ work, route }: Item): Promise<Loaded | null> => {
-    if (work.instance === null) return Promise.resolve(null)
-    // Born in our hands a moment ago: what this node wrote then is what it sees.
+  const findFiring = async ({
+    work,
+    route,
+  }: Item): Promise<{ readonly loaded: Loaded; readonly firing: Firing } | null> => {
+    if (work.instance === null) return null
+    // Born in our hands a moment ago: what this node wrote then is what it sees. That a firing is gone is believed of the store alone.
     const isBorn = route !== null && work.epoch === 1
-    return isBorn ? instances.recall(work.tenant, work.instance) : instances.load(work.tenant, work.instance)
+    for (const find of isBorn ? [instances.recall, instances.load] : [instances.load]) {
+      const loaded = await find(work.tenant, work.instance)
+      const firing = loaded === null ? null : firingOf(loaded.instance, work.step)
+      if (loaded !== null && firing !== null) return { loaded, firing }
+    }
+    return null
   }
 
   const run: Steps['run'] = async (claimed) => {
@@ -66,9 +74,9 @@ export function makeSteps(deps: {
       const error = 'the definition that it began with is not in the store'
       return deps.bury(claimed, null, null, 'config', 'definition_missing', error)
     }
-    const loaded = await findLoaded(claimed)
-    const firing = loaded === null ? null : firingOf(loaded.instance, work.step)
-    if (loaded === null || firing === null) return settle(claimed, route, 'skipped', STALE)
+    const found = await findFiring(claimed)
+    if (found === null) return settle(claimed, route, 'skipped', STALE)
+    const { loaded, firing } = found
     if (firing.state === 'interrupted' && !(await isOpen(claimed)))
       return settle(claimed, route, 'cancelled', 'another transition took its token')
     if (!(await isUnderWay(claimed, firing))) return settle(claimed, route, 'skipped', STALE)
