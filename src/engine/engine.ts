@@ -43,7 +43,7 @@ import { type BulkReplays, makeBulkReplays } from './replays/index.ts'
 import { keepTimesOf, ledgerKeepTimesOf, makeRetention } from './retention.ts'
 import { makeRunner } from './runner.ts'
 import { makeSchedules, type Schedules } from './schedules.ts'
-import { makeSettler, type Settlement } from './settle.ts'
+import { makeSettler, type Settlement, type Settler } from './settle.ts'
 import { makeSpread } from './spread.ts'
 import { makeStoreTime } from './store-time.ts'
 import { makeStrays } from './strays.ts'
@@ -544,7 +544,7 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
   }
 
   /** Items put back are due later: the claim loop must know when. */
-  function wakingSettler(): ReturnType<typeof makeSettler> {
+  function wakingSettler(): Settler {
     return {
       settleUnheld: settler.settleUnheld,
       async settle(item, route, decision) {

@@ -160,7 +160,9 @@ async function callOff(deps: InstanceDeps, change: Change, first: SteppedOk): Pr
       const { id, state, epoch, attempts, waits, losses, key } = item
       guards.push({ g: 'work', work: id, state, epoch })
       // Its failure and the letter that it replays end with it.
-      const ending = await deps.planEnd({ work: item, event: change.origin.event }, partOf(change, item), {
+      const event = change.origin.stored
+      if (event === null) throw new Error('assertion failed: an instance that has items was kept before')
+      const ending = await deps.planEnd({ work: item, event }, partOf(change, item), {
         to: 'cancelled',
         counters: { attempts, waits, losses },
         note: { ...EMPTY_NOTE, key, class: item.class, lastError: 'another transition took its token' },
