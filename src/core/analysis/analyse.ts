@@ -4,6 +4,8 @@ import type { WorkflowDocument } from '../definition/index.ts'
 import type { Marking } from '../instance/index.ts'
 import { type Defect, makeBreak } from './defect.ts'
 import { explore, type Graph, MARKINGS_MAX } from './explore.ts'
+import { needsHolding, searchHeld } from './held.ts'
+import { compareHeld, correctSightings } from './held-defects.ts'
 import { makeNet } from './net.ts'
 import { findParts } from './parts.ts'
 import { certainWays } from './paths.ts'
@@ -38,9 +40,18 @@ export function analyse(document: WorkflowDocument, options: AnalysisOptions = {
     const message = `\`start: ${document.start}\` is no place of the workflow`
     return conclude(document, null, [makeBreak({ name: 'noWayToEnd', message })], false)
   }
-  const graph = explore(net, { [document.start]: 1 }, { markings: options.markings ?? MARKINGS_MAX })
+  const markings = options.markings ?? MARKINGS_MAX
+  const plain = explore(net, { [document.start]: 1 }, { markings })
+  const held = plain.isComplete && needsHolding(net) ? searchHeld(net, markings) : null
+  const graph = held === null ? plain : { ...plain, isComplete: held.isComplete }
   const ways = certainWays(graph)
-  const defects = [...findRunning(graph, ways), ...findParts(graph, ways), ...findRollBack(document)]
+  if (held?.isComplete === true) correctSightings(graph, held)
+  const running = findRunning(graph, ways)
+  const defects = [
+    ...(held?.isComplete === true ? compareHeld(graph, running, held) : running),
+    ...findParts(graph, ways, held?.isComplete === true ? held.marked : undefined),
+    ...findRollBack(document),
+  ]
   return conclude(document, graph, defects, net.hasConditions)
 }
 

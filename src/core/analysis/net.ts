@@ -15,7 +15,7 @@ export interface Outcome {
   readonly way: 'done' | 'failed'
   /** Places that get a token, one for each time they are listed. */
   readonly adds: readonly number[]
-  /** Every other token is given up too. */
+  /** Every other token is given up too, but those in final places. */
   readonly isRollBack: boolean
   /** Of the branch of `choose`; empty: it needs none. */
   readonly conditions: readonly string[]
@@ -53,6 +53,8 @@ export interface Net {
   readonly size: number
   readonly start: number
   readonly isEnd: readonly boolean[]
+  /** A token stays there, whatever happens. */
+  readonly isFinal: readonly boolean[]
   /** A token that comes in is held until its `onEnter` is done. */
   readonly holds: readonly boolean[]
   /** Automatic ones first, in the order in which they are tried. */
@@ -110,8 +112,11 @@ export function makeNet(document: WorkflowDocument): Net {
         timers?.length === 0,
     }
   })
-  const entering = document.places.flatMap(({ name, onEnter }, place): Omit<NetStep, 'index'>[] => {
-    const outcomes = onEnter === undefined ? [] : failureOf(document.onFailure)
+  const entering = document.places.flatMap(({ name, type, onEnter }, place): Omit<NetStep, 'index'>[] => {
+    // What a final place does on entry may fail; its token stays there all the same.
+    const outcomes = (onEnter === undefined ? [] : failureOf(document.onFailure)).filter(
+      ({ isRollBack }) => isRollBack || type !== 'final',
+    )
     if (outcomes.length === 0) return []
     const from = [place]
     const shared = { any: [], hasAction: true, when: null, timers: null, isImpossible: false }
@@ -128,6 +133,7 @@ export function makeNet(document: WorkflowDocument): Net {
     size: places.length + rollBacks.length,
     start: indexOf.get(document.start) ?? -1,
     isEnd: document.places.map((place) => isEndPlace(document, place)),
+    isFinal: document.places.map(({ type }) => type === 'final'),
     holds: document.places.map(({ onEnter }) => onEnter !== undefined),
     steps,
     automatic: steps.filter(({ kind }) => kind === 'automatic'),

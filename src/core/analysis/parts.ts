@@ -8,8 +8,9 @@ import type { Graph } from './explore.ts'
 import type { Net, NetStep } from './net.ts'
 import { traceTo, type Ways } from './paths.ts'
 
-export function findParts(graph: Graph, ways: Ways): readonly Defect[] {
-  const isMarked = markedPlaces(graph)
+/** `marked`: by place, 1 where a token is seen, if that is known better than by the graph. */
+export function findParts(graph: Graph, ways: Ways, marked?: Uint8Array): readonly Defect[] {
+  const isMarked = marked === undefined ? markedPlaces(graph) : Array.from(marked, (isSeen) => isSeen === 1)
   return [
     ...findUnreachable(graph.net, isMarked),
     ...findDead(graph, ways, isMarked),
@@ -101,8 +102,12 @@ function findDead(graph: Graph, ways: Ways, isMarked: readonly boolean[]): reado
       return tell(`${listed(places)} never have the tokens that it needs at the same time`)
     }
     const blocker = net.steps[sightings.blockedBy[step.index] as number]
-    const place = blocker?.kind === step.kind ? 'is written before it and' : 'is automatic and'
-    return tell(`\`${blocker?.name}\` ${place} always takes the token first`, seen)
+    if (blocker === undefined) {
+      const places = [...step.from, ...step.any].map((place) => net.places[place] ?? '')
+      return tell(`the tokens of ${listed(places)} are never free at the same time: actions hold them`)
+    }
+    const place = blocker.kind === step.kind ? 'is written before it and' : 'is automatic and'
+    return tell(`\`${blocker.name}\` ${place} always takes the token first`, seen)
   })
 }
 

@@ -137,6 +137,10 @@ export function makeSuccessors(net: Net, next: Uint8Array): Successors {
   const passing: Taking[] = []
   let flags = 0
 
+  const giveUp = (): void => {
+    for (let place = 0; place < next.length; place += 1) if (net.isFinal[place] !== true) next[place] = 0
+  }
+
   /** `next` is the marking itself before and after: only what differs is written, since most places stay as they are. */
   const fire = (
     taking: Taking,
@@ -150,7 +154,7 @@ export function makeSuccessors(net: Net, next: Uint8Array): Successors {
     const { outcomes } = taking.step
     for (let at = 0; at < outcomes.length; at += 1) {
       const { adds, isRollBack } = outcomes[at] as Outcome
-      if (isRollBack) next.fill(0)
+      if (isRollBack) giveUp()
       else move(taking, any, next, -1)
       let added = 0
       while (added < adds.length && next[adds[added] as number] !== TOKENS_MAX) {
@@ -186,10 +190,13 @@ export function makeSuccessors(net: Net, next: Uint8Array): Successors {
     expand(bytes, base, number, emit) {
       flags = 0
       for (let at = 0; at < net.rollBacks.length; at += 1) {
-        const { place, to } = net.rollBacks[at] as RollBackWay
+        const { place, through, to } = net.rollBacks[at] as RollBackWay
         if (bytes[base + place] === 0) continue
-        next.fill(0)
-        next[to] = 1
+        copy(bytes, base, next)
+        next[place] = 0
+        next[through] = (next[through] as number) - 1
+        if (next[to] === TOKENS_MAX) return OVERFLOW
+        next[to] = (next[to] as number) + 1
         emit(rollBackLabel + at)
         return flags
       }
