@@ -1,12 +1,12 @@
-// The TypeScript of the documents is what users write: every block passes the compiler as a file of its own, and those that
-// are definitions are bundled and give no finding.
+// The TypeScript of the documents is what users write: every block passes the compiler as a file of its own, as the examples do,
+// and those that are definitions are bundled and give no finding.
 
 import { join } from 'node:path'
 import ts from 'typescript'
 import { describe, expect, test } from 'vitest'
 import { loadTestFolder, makeTestFolder } from '../src/adapters/code-bundle/folder.fixture.ts'
 import { formatFindings } from '../src/definitions/index.ts'
-import { docs, root } from './support/docs.ts'
+import { docs, listFiles, root } from './support/docs.ts'
 
 const blocks = docs.flatMap(({ path, blocks: own }) =>
   own
@@ -35,7 +35,8 @@ function typeFaults(): readonly string[] {
   const { fileExists, readFile } = host
   host.fileExists = (file) => texts.has(file) || fileExists(file)
   host.readFile = (file) => texts.get(file) ?? readFile(file)
-  const program = ts.createProgram([...texts.keys()], options, host)
+  const examples = listFiles('examples', '.ts').map((path) => join(root, path))
+  const program = ts.createProgram([...texts.keys(), ...examples], options, host)
   return ts.getPreEmitDiagnostics(program).map(({ file, start = 0, messageText }) => {
     const line = file?.getLineAndCharacterOfPosition(start).line ?? 0
     const block = blocks.find((one) => one.file === file?.fileName)
@@ -43,7 +44,7 @@ function typeFaults(): readonly string[] {
   })
 }
 
-describe('TypeScript of the documents', () => {
+describe('TypeScript of the documents and examples', () => {
   test('passes the compiler', { timeout: 60_000 }, () => {
     expect(blocks.length).toBeGreaterThan(2)
     expect(typeFaults()).toEqual([])

@@ -168,7 +168,7 @@ describe('what stands in backticks', () => {
   test('exists, where it is an error code or another word of the code', () => {
     const examples = [
       ...blocksOf('yaml').map(({ text }) => text),
-      ...listFiles('examples', '.yaml').map(read),
+      ...['.yaml', '.ts'].flatMap((ending) => listFiles('examples', ending)).map(read),
     ]
     const known = new Set([shipped, ...examples].join('\n').match(/[A-Za-z0-9]+(_[A-Za-z0-9]+)+/g))
     const words = all.filter(({ text }) => /^[a-z0-9]+(_[a-z0-9]+)+$/.test(text))

@@ -1,7 +1,14 @@
 // A project that is approved is set up in the ERP, in ten steps that build on each other. Each makes one object, once: after a
 // crash the set-up goes on where it was, and when a step fails for good, what is there is removed again, newest first.
 
-import { defineFunction, defineWorkflow, expr, RetryableError, TerminalError } from 'millrace'
+import {
+  defineFunction,
+  defineWorkflow,
+  expr,
+  type HttpActionDefinition,
+  RetryableError,
+  TerminalError,
+} from 'millrace'
 import { z } from 'zod'
 
 const ERP = process.env.ERP_URL ?? 'http://127.0.0.1:4501'
@@ -11,25 +18,29 @@ const TIMEOUT = '20s'
 const RETRY = { attempts: 4, delays: ['1s', '5s', '30s'] } as const
 
 /** Most objects of this ERP have no idempotency key, and are made twice if they are asked for twice. So it is asked first. */
-const make = (kind: string, step: number, fields: Readonly<Record<string, string>>) => ({
+const make = (
+  kind: string,
+  step: number,
+  fields: Readonly<Record<string, string>>,
+): HttpActionDefinition => ({
   timeout: TIMEOUT,
   http: {
-    method: 'POST' as const,
+    method: 'POST',
     url: `${ERP}/${kind}`,
     body: { ref: '{{ key }}', step, project: '{{ data.project }}', ...fields },
     probe: {
       url: `${ERP}/${kind}?ref={{ key }}`,
       found: expr`result.body.items.size() > 0`,
-      after: '2s' as const,
+      after: '2s',
     },
   },
 })
 
 /** Something that is not there any more is removed as well. */
-const remove = (kind: string, id: string) => ({
+const remove = (kind: string, id: string): HttpActionDefinition => ({
   timeout: TIMEOUT,
-  http: { method: 'DELETE' as const, url: `${ERP}/${kind}/{{ ${id} }}` },
-  classify: { 404: 'done' as const },
+  http: { method: 'DELETE', url: `${ERP}/${kind}/{{ ${id} }}` },
+  classify: { 404: 'done' },
 })
 
 /** The answer to a call has the id, and the answer to a probe has it in a list. */

@@ -56,6 +56,10 @@ export function parseDoc(path: string): Doc {
   return { path, blocks, prose }
 }
 
-export const docs = ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', ...listFiles('docs', '.md')].map(
-  parseDoc,
-)
+export const docs = [
+  'README.md',
+  'CHANGELOG.md',
+  'CONTRIBUTING.md',
+  'examples/README.md',
+  ...listFiles('docs', '.md'),
+].map(parseDoc)
