@@ -42,7 +42,7 @@ const OTHER_ROOTS = ['vars']
 const ELSEWHERE: Readonly<Record<string, string>> = {
   key: 'inside `do`',
   input: 'in transitions; what a start brings is the `payload`',
-  actor: 'in transitions',
+  actor: 'in transitions, and in `map` of a trigger',
   found: 'in `update` of an `upsert`',
   batch: 'in `do` of a route with `batch`',
   item: 'in `batch.item`',

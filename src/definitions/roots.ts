@@ -27,8 +27,11 @@ const RESERVED_ROOTS = [
 
 /** Of an instance, whose own event is the one that began it. */
 export const INSTANCE_ROOTS = ['data', 'metadata', 'instance', 'steps', ...EVENT_ROOTS, 'vars'] as const
-/** Of what a trigger takes over: an update sees the instance that it changes; of a new one there is nothing yet. */
-export const MAP_ROOTS = [...EVENT_ROOTS, 'data', 'metadata', 'instance', 'steps'] as const
+/**
+ * Of what a trigger takes over: an update sees the instance that it changes; of a new one there is nothing yet. `actor` is who
+ * starts one by hand.
+ */
+export const MAP_ROOTS = [...EVENT_ROOTS, 'data', 'metadata', 'instance', 'steps', 'actor'] as const
 /** Of a firing: one by hand brings its input and its actor. */
 export const FIRE_ROOTS = [...INSTANCE_ROOTS, 'input', 'actor'] as const
 /** Of what a firing does. */

@@ -58,6 +58,16 @@ describe('people', () => {
     expect(one.now()).toMatchObject({ state: 'completed', data: { n: 2, approvedBy: 'ann', ok: true } })
   })
 
+  test('[WF22] `notBy` names people as events and keys do: by the name of a key, its id, or both', () => {
+    const bob = 'bob (key 1a1e46ec)'
+    const byWhom = (by: string | string[]) =>
+      makeCase(make(review), created({ assignments: [{ path: 'data.n', value: 2 }], metadata: { by } }))
+    for (const by of ['bob', 'Bob', '1a1e46ec', bob, ['ann', 'bob']])
+      expect(byWhom(by).attempt(fire(bob, { ok: true } as never))).toMatchObject({ code: 'not_allowed' })
+    for (const by of ['bo', 'bob (key 77)', 'key', '', ['ann']])
+      byWhom(by).step(fire(bob, { ok: true } as never))
+  })
+
   test('[WF22] «why» tells each rule of each transition', () => {
     const one = start(1)
     const why = explainTransitions(make(review), one.now(), makeEnv(), 'bob')

@@ -124,6 +124,13 @@ function notByRules({ document, notBy }: Transition, scope: Scope, actor: string
   }
 }
 
+/**
+ * Events know people by a name alone and what was fired by hand by name and key: both mean the same person. Capitals make no
+ * difference: to let somebody in by mistake is worse than to shut somebody out.
+ */
 function names(value: JsonValue, actor: string): boolean {
-  return Array.isArray(value) ? value.some((one) => one === actor) : value === actor
+  const [, name, key] = /^(.*) \(key ([^()]+)\)$/.exec(actor) ?? []
+  const called = [actor, name, key].map((one) => one?.toLowerCase())
+  const isCalled = (one: JsonValue) => typeof one === 'string' && called.includes(one.toLowerCase())
+  return Array.isArray(value) ? value.some(isCalled) : isCalled(value)
 }
