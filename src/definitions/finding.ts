@@ -117,6 +117,7 @@ export const RULES = {
   version: 'WL14',
   hands: 'WL15',
   agentInput: 'WL16',
+  sensitiveInData: 'WL26',
 } as const
 
 export type RuleName = keyof typeof RULES

@@ -15,7 +15,7 @@ import { checkRetry } from './retries.ts'
 import { checkSchedule } from './schedule.ts'
 import type { Kind } from './schema.ts'
 import { checkSecrets } from './secrets.ts'
-import { checkSensitiveRoute, checkSensitiveSource } from './sensitive.ts'
+import { checkSensitiveRoute, checkSensitiveSource, checkSensitiveWorkflow } from './sensitive.ts'
 import type { Surroundings } from './surroundings.ts'
 import { checkUpsert } from './upserts.ts'
 import { checkWorkflow } from './workflows.ts'
@@ -46,7 +46,7 @@ export function checkRelations(kind: Kind, value: Fields, around: Surroundings):
         ...checkSensitiveRoute(value, around.sensitive),
       ]
     case 'Workflow':
-      return checkWorkflow(value, around)
+      return [...checkWorkflow(value, around), ...checkSensitiveWorkflow(value, around.sensitive)]
     case 'Agent':
       return checkAgent(value, around)
     case 'Profile':

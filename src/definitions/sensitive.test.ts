@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { compileDefinitions } from './index.ts'
 
 const SOURCE = `kind: Source
@@ -130,4 +130,51 @@ do:
         .replace('[hash(payload.user.email)]', '[payload.user.email]'),
     ),
   ).toEqual([])
+})
+
+describe('workflows', () => {
+  const HIDING = `${SOURCE}sensitive: [payload.user.email]\n---\n`
+  const workflow = (trigger: string, more = '', on = 'crm.events.made') => `${HIDING}kind: Workflow
+name: onboarding
+version: 1.0.0
+start: new
+triggers:
+  - { on: ${on}, action: create, ${trigger} }
+places:
+  new: {}
+  done: { final: true }
+transitions:
+  go: { from: new, to: done, on: manual${more} }
+`
+  const told = (text: string) =>
+    compileDefinitions([{ path: 'a.yaml', text }], { functions: () => null })
+      .findings.filter(({ rule }) => rule === 'WL26' || rule === 'SE4')
+      .map(({ rule, severity, line, suggestion }) => [rule, severity, line, suggestion])
+
+  test.each([
+    ['correlate: { id: payload.id }, map: { email: payload.user.email }', '', 'data.email', 13],
+    ['correlate: { id: payload.id }, map: { metadata.who: payload.user }', '', 'metadata.who.email', 13],
+    ['correlate: { id: payload.id }, map: { note: "payload.id + payload.user.email" }', '', 'data.note', 13],
+    ['correlate: { id: payload.id }', ', out: { data.x.mail: payload.user.email }', 'data.x.mail', 18],
+  ])('[WL26] %s%s is warned of', (trigger, more, target, line) => {
+    const suggestion = `security: { encrypt: [${target}] }`
+    expect(told(workflow(trigger, more))).toEqual([['WL26', 'warning', line, suggestion]])
+    expect(told(`${workflow(trigger, more)}security: { encrypt: [${target}] }\n`)).toEqual([])
+    expect(told(workflow(trigger, more, 'shop.orders.made'))).toEqual([])
+  })
+
+  test('[WL26] a whole that is encrypted above, and what is hashed, is not', () => {
+    const trigger =
+      'correlate: { id: payload.id }, map: { user.mail: payload.user.email, h: hash(payload.user.email) }'
+    expect(told(`${workflow(trigger)}security: { encrypt: [user] }\n`)).toEqual([])
+  })
+
+  test.each([
+    'correlate: payload.user.email',
+    'correlate: { mail: payload.user.email }',
+    'correlate: { id: payload.id }, map: { correlation.mail: payload.user.email }',
+  ])('[WL26] a key takes the hash only: %s', (trigger) => {
+    expect(told(workflow(trigger))).toEqual([['SE4', 'warning', 13, undefined]])
+    expect(told(workflow(trigger.replace(/payload\.user\.email/, 'hash(payload.user.email)')))).toEqual([])
+  })
 })

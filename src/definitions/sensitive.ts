@@ -91,6 +91,95 @@ export function checkSensitiveRoute(route: Fields, sources: readonly SensitiveSo
   return [...keyed, ...lanes, ...referenced, ...subject]
 }
 
+/** What events bring into an instance is kept in clear, unless the workflow says otherwise; its keys always are. */
+export function checkSensitiveWorkflow(
+  workflow: Fields,
+  sources: readonly SensitiveSource[],
+): readonly Remark[] {
+  const triggers = mapsOf(workflow.triggers)
+  const encrypted = [at(workflow, ['security', 'encrypt']) ?? []]
+    .flat()
+    .flatMap((path) => targetOf(path) ?? [])
+  const ofTriggers = triggers.flatMap(([trigger, index]) => {
+    const sensitive = heardBy([trigger], sources)
+    const { correlate } = trigger
+    const keys = typeof correlate === 'string' ? [[[], correlate] as const] : textsOf(correlate)
+    return [
+      ...keys.flatMap(([key, text]) =>
+        tell(text, 'expression', sensitive, ['triggers', index, 'correlate', ...key], 'a key of an instance'),
+      ),
+      ...tellTargets(trigger.map, sensitive, encrypted, ['triggers', index, 'map']),
+    ]
+  })
+  // A step reads the event that began its instance.
+  const began = heardBy(
+    triggers.map(([trigger]) => trigger),
+    sources,
+  )
+  const transitions = at(workflow, ['transitions'])
+  const names = isFields(transitions) ? Object.keys(transitions) : []
+  const ofSteps = names.flatMap((name) =>
+    tellTargets(at(workflow, ['transitions', name, 'out']), began, encrypted, ['transitions', name, 'out']),
+  )
+  return [...ofTriggers, ...ofSteps]
+}
+
+function heardBy(triggers: readonly Fields[], sources: readonly SensitiveSource[]): readonly SensitivePath[] {
+  const patterns = triggers.flatMap(({ on }) => [on].flat().filter((pattern) => typeof pattern === 'string'))
+  return sources.filter((source) => mayHear(patterns, source)).flatMap(({ paths }) => paths)
+}
+
+function tellTargets(
+  map: JsonValue | undefined,
+  sensitive: readonly SensitivePath[],
+  encrypted: readonly string[],
+  path: FieldPath,
+): readonly Remark[] {
+  if (sensitive.length === 0) return []
+  return textsOf(map).flatMap(([[key = ''], text]): readonly Remark[] => {
+    const target = targetOf(key) ?? ''
+    const place = [...path, key]
+    if (target.startsWith('correlation.')) {
+      return tell(text, 'expression', sensitive, place, 'a key of an instance')
+    }
+    const found = findClearRead(text, 'expression', sensitive)
+    if (found === null) return []
+    // What is hidden may be a part of what is taken over.
+    const hidden = found.sensitive.text
+    const part =
+      text.trim() === found.read && hidden.startsWith(`${found.read}.`) ? hidden.slice(found.read.length) : ''
+    if (encrypted.some((one) => isUnder(target, one) || isUnder(`${target}${part}`, one))) return []
+    const message = `\`${hidden}\` is sensitive, and \`${target}\` of an instance is kept and shown in clear: encrypt it, or write \`hash(${found.read})\``
+    const suggestion = `security: { encrypt: [${target}${part}] }`
+    return [{ rule: 'sensitiveInData', severity: 'warning', message, path: place, suggestion }]
+  })
+}
+
+function targetOf(path: JsonValue): string | null {
+  if (typeof path !== 'string') return null
+  return /^(data|metadata|correlation)(\.|\[|$)/.test(path) ? path : `data.${path}`
+}
+
+function isUnder(path: string, of: string): boolean {
+  return path === of || path.startsWith(`${of}.`) || path.startsWith(`${of}[`)
+}
+
+function isFields(value: JsonValue | undefined): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function mapsOf(list: JsonValue | undefined): readonly (readonly [Fields, number])[] {
+  if (!Array.isArray(list)) return []
+  return list.flatMap((one: JsonValue, index) => (isFields(one) ? [[one, index] as const] : []))
+}
+
+function textsOf(map: JsonValue | undefined): readonly (readonly [readonly string[], string])[] {
+  if (!isFields(map)) return []
+  return Object.entries(map).flatMap(([key, text]) =>
+    typeof text === 'string' ? [[[key], text] as const] : [],
+  )
+}
+
 function tellSubject(
   emit: JsonValue | undefined,
   sensitive: readonly SensitivePath[],
