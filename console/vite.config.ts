@@ -4,6 +4,9 @@ import { defineConfig } from 'vite'
 
 const node = process.env.MILLRACE_URL ?? 'http://127.0.0.1:4400'
 
+/** What draws nets, and nothing else asks for. */
+const GRAPH = /node_modules\/(@xyflow|@dagrejs|d3-|zustand|classcat)/
+
 export default defineConfig({
   root: import.meta.dirname,
   plugins: [react()],
@@ -18,7 +21,8 @@ export default defineConfig({
       output: {
         manualChunks: (id: string) => {
           if (!id.includes('node_modules')) return undefined
-          return id.includes('uplot') ? 'charts' : 'vendor'
+          if (id.includes('uplot')) return 'charts'
+          return GRAPH.test(id) ? 'graph' : 'vendor'
         },
       },
     },

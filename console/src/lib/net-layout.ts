@@ -33,6 +33,7 @@ export interface PlacedArc {
 export interface NetLayout {
   readonly nodes: readonly PlacedNode[]
   readonly arcs: readonly PlacedArc[]
+  readonly direction: 'LR' | 'TB'
   readonly width: number
   readonly height: number
 }
@@ -41,17 +42,21 @@ export const placeId = (name: string): string => `place/${name}`
 export const transitionId = (name: string): string => `transition/${name}`
 
 /** About as wide as letters are drawn. */
-const LETTER = 7
-const PLACE = { widthMin: 104, widthMax: 212, height: 46 }
+const LETTER = 7.4
+const PLACE = { widthMin: 92, widthMax: 232, height: 46 }
 const TRANSITION = { widthMin: 76, widthMax: 212, height: 40 }
+/** Room for what may stand beside a place's name. */
+const PART = { padding: 26, start: 14, icon: 19, clock: 18, tokens: 34 }
 const LABEL_MAX = 30
 const FIT_MAX = 1
+/** People read from left to right: downwards must be worth it. */
+const DOWN_MIN = 1.35
 
 export function layOut(net: Net, room: { readonly width: number; readonly height: number }): NetLayout {
   const across = layOutAs(net, 'LR')
   const down = layOutAs(net, 'TB')
   const zoomOf = ({ width, height }: NetLayout) => Math.min(FIT_MAX, room.width / width, room.height / height)
-  return zoomOf(across) >= zoomOf(down) ? across : down
+  return zoomOf(down) > DOWN_MIN * zoomOf(across) ? down : across
 }
 
 function layOutAs(net: Net, direction: 'LR' | 'TB'): NetLayout {
@@ -66,10 +71,17 @@ function layOutAs(net: Net, direction: 'LR' | 'TB'): NetLayout {
   })
   const clamp = (name: string, { widthMin, widthMax }: typeof PLACE, extra: number) =>
     Math.min(widthMax, Math.max(widthMin, name.length * LETTER + extra))
-  for (const { name } of net.places)
-    graph.setNode(placeId(name), { width: clamp(name, PLACE, 52), height: PLACE.height })
+  for (const { name, type, timeout } of net.places) {
+    const beside =
+      PART.padding +
+      PART.tokens +
+      (name === net.start ? PART.start : 0) +
+      (type === 'normal' ? 0 : PART.icon) +
+      (timeout === null ? 0 : PART.clock)
+    graph.setNode(placeId(name), { width: clamp(name, PLACE, beside), height: PLACE.height })
+  }
   for (const { name } of net.transitions)
-    graph.setNode(transitionId(name), { width: clamp(name, TRANSITION, 28), height: TRANSITION.height })
+    graph.setNode(transitionId(name), { width: clamp(name, TRANSITION, 46), height: TRANSITION.height })
   const arcs = net.arcs.map((arc, index) => ({ ...arc, ...endsOf(arc), id: `arc/${index}` }))
   for (const arc of arcs) {
     const label = labelOf(arc)
@@ -80,9 +92,10 @@ function layOutAs(net: Net, direction: 'LR' | 'TB'): NetLayout {
     graph.setEdge(arc.source, arc.target, { weight, minlen: 1, ...size }, arc.id)
   }
   layout(graph)
+  const box = (id: string) => graph.node(id) as { x: number; y: number; width: number; height: number }
   const { width = 1, height = 1 } = graph.graph() as { width?: number; height?: number }
   const node = (id: string, kind: PlacedNode['kind'], name: string): PlacedNode => {
-    const { x, y, width, height } = graph.node(id) as PlacedNode
+    const { x, y, width, height } = box(id)
     return { id, kind, name, x: x - width / 2, y: y - height / 2, width, height }
   }
   return {
@@ -102,10 +115,11 @@ function layOutAs(net: Net, direction: 'LR' | 'TB'): NetLayout {
         type,
         place,
         transition,
-        points: edge.points ?? [],
+        points: wayOf(edge.points ?? [], box(source), box(target), direction, label !== null),
         label: label === null ? null : { ...label, at },
       }
     }),
+    direction,
     width,
     height,
   }
@@ -130,15 +144,50 @@ function labelOf({
   return { text: when.length > LABEL_MAX ? `${when.slice(0, LABEL_MAX - 1)}…` : when, title: when }
 }
 
-/** A line through the points, with round corners. */
-export function pathOf(points: readonly Point[]): string {
-  const [first, ...rest] = points
+interface Box extends Point {
+  readonly width: number
+  readonly height: number
+}
+
+/**
+ * From the middle of a side to the middle of a side where it leads on; what leads back keeps the way that was found for it. A short one
+ * without a label needs no point between.
+ */
+function wayOf(
+  found: readonly Point[],
+  from: Box,
+  to: Box,
+  direction: 'LR' | 'TB',
+  hasLabel: boolean,
+): readonly Point[] {
+  const [begin, end] =
+    direction === 'LR'
+      ? [
+          { x: from.x + from.width / 2, y: from.y },
+          { x: to.x - to.width / 2, y: to.y },
+        ]
+      : [
+          { x: from.x, y: from.y + from.height / 2 },
+          { x: to.x, y: to.y - to.height / 2 },
+        ]
+  const leadsOn = direction === 'LR' ? begin.x < end.x : begin.y < end.y
+  if (!leadsOn) return found
+  const between = found.slice(1, -1)
+  return [begin, ...(between.length <= 1 && !hasLabel ? [] : between), end]
+}
+
+/** A soft line through the points: it leaves and arrives along the layers. */
+export function pathOf(points: readonly Point[], direction: 'LR' | 'TB'): string {
+  const [first] = points
   if (first === undefined) return ''
-  let path = `M${first.x},${first.y}`
-  for (const [index, point] of rest.entries()) {
-    const next = rest[index + 1]
-    if (next === undefined) path += ` L${point.x},${point.y}`
-    else path += ` Q${point.x},${point.y} ${(point.x + next.x) / 2},${(point.y + next.y) / 2}`
-  }
-  return path
+  const along = (a: Point, b: Point) =>
+    direction === 'LR'
+      ? `${(a.x + b.x) / 2},${a.y} ${(a.x + b.x) / 2},${b.y}`
+      : `${a.x},${(a.y + b.y) / 2} ${b.x},${(a.y + b.y) / 2}`
+  return points
+    .slice(1)
+    .reduce(
+      (path, point, index) => `${path} C${along(points[index] ?? first, point)} ${point.x},${point.y}`,
+      `M${first.x},${first.y}`,
+    )
 }

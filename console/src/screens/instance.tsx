@@ -169,7 +169,7 @@ function Standing({ instance }: { readonly instance: InstanceDetail }) {
       {attention !== null && (
         <div className="spaced">
           <Note tone="amber">
-            <strong>{attentionInShort(attention)}.</strong> {attentionInWords(attention)}{' '}
+            <strong>Needs somebody.</strong> {attentionInWords(attention)}{' '}
             {attention === 'step_parked' && <Link href="/unknown">Unknown outcomes</Link>}
           </Note>
         </div>

@@ -69,7 +69,7 @@ export function InstanceList({ workflow, filter, onFilter, canStart }: InstanceL
         />
         <Choice
           label="Attention"
-          all="Whether or not somebody should look"
+          all="Needing somebody or not"
           value={filter.attention}
           options={[
             ['any', 'Needs somebody'],

@@ -141,7 +141,10 @@ export function InstanceWhy({
   readonly selected: string | undefined
 }) {
   if (instance.state !== 'active') return <p className="muted">It has ended: nothing fires any more.</p>
-  const shown = selected === undefined ? explained : explained.filter(({ name }) => name === selected)
+  const shown =
+    selected === undefined
+      ? explained.toSorted((a, b) => Number(b.canFire) - Number(a.canFire))
+      : explained.filter(({ name }) => name === selected)
   return (
     <ul className="steps-of" aria-label="Transitions">
       {shown.map(({ name, canFire, rules }) => {

@@ -100,7 +100,7 @@ function Told({ entry }: { readonly entry: HistoryEntry }) {
     <>
       {isMove && (
         <div>
-          {took.join(', ')} {took.length > 0 && '→'} {put.length > 0 ? put.join(', ') : '…'}
+          {took.join(', ')} → {put.length > 0 ? put.join(', ') : '…'}
         </div>
       )}
       {error !== undefined && <div className="attempt__error mono">{error}</div>}

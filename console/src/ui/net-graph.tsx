@@ -10,16 +10,23 @@ import {
   MarkerType,
   type Node,
   type NodeProps,
-  Panel,
   Position,
   ReactFlow,
   ReactFlowProvider,
   useReactFlow,
+  type Viewport,
 } from '@xyflow/react'
 import '@xyflow/react/dist/base.css'
 import { Maximize, Minus, Plus } from 'lucide-react'
 import { useEffect, useMemo, useRef, useState } from 'react'
-import { layOut, type PlacedArc, type PlacedNode, pathOf, placeId } from '../lib/net-layout.ts'
+import {
+  layOut,
+  type NetLayout,
+  type PlacedArc,
+  type PlacedNode,
+  pathOf,
+  placeId,
+} from '../lib/net-layout.ts'
 import type { Net } from '../types.ts'
 import { IconButton } from './controls.tsx'
 import type { NetMarks } from './net.tsx'
@@ -32,7 +39,7 @@ interface PartData extends Record<string, unknown> {
 }
 interface ArcData extends Record<string, unknown> {
   readonly arc: PlacedArc
-  readonly isTaken: boolean
+  readonly direction: 'LR' | 'TB'
 }
 type PartNode = Node<PartData>
 type ArcEdge = Edge<ArcData>
@@ -60,30 +67,67 @@ export default function NetGraph({ net, marks }: { readonly net: Net; readonly m
     () => (width === 0 ? null : layOut(net, { width, height: HEIGHT.max })),
     [shape, width],
   )
-  const zoom = placed === null ? 1 : Math.min(1, width / placed.width, HEIGHT.max / placed.height)
-  const shown = Math.max(zoom, ZOOM_READABLE)
+  const fit = placed === null ? 1 : Math.min(1, width / placed.width, HEIGHT.max / placed.height)
+  const zoom = Math.max(fit, ZOOM_READABLE)
   const height =
-    placed === null ? HEIGHT.min : Math.min(HEIGHT.max, Math.max(HEIGHT.min, placed.height * shown + 16))
+    placed === null ? HEIGHT.min : Math.min(HEIGHT.max, Math.max(HEIGHT.min, placed.height * zoom + 24))
   return (
-    <div className="net__canvas" ref={box} style={{ height }}>
-      {placed !== null && (
-        <ReactFlowProvider key={`${shape} ${width}`}>
-          <Flow net={net} marks={marks} placed={placed} isWhole={zoom >= ZOOM_READABLE} height={height} />
+    <div className="net__canvas" ref={box}>
+      {placed === null ? (
+        <div style={{ height }} />
+      ) : (
+        <ReactFlowProvider key={shape}>
+          <div style={{ height }}>
+            <Flow
+              net={net}
+              marks={marks}
+              placed={placed}
+              viewport={viewOf(net, placed, { width, height, zoom })}
+            />
+          </div>
+          <Tools />
         </ReactFlowProvider>
       )}
     </div>
   )
 }
 
+/** In the middle where it fits; what does not is seen from its start on. */
+function viewOf(
+  net: Net,
+  placed: NetLayout,
+  { width, height, zoom }: { readonly width: number; readonly height: number; readonly zoom: number },
+) {
+  const start = placed.nodes.find(({ id }) => id === placeId(net.start)) ?? {
+    x: 0,
+    y: 0,
+    width: 0,
+    height: 0,
+  }
+  const side = (room: number, size: number, begin: number, extent: number) => {
+    if (size * zoom <= room + 1) return (room - size * zoom) / 2
+    const middle = room / 2 - (begin + extent / 2) * zoom
+    return Math.min(0, Math.max(room - size * zoom, middle))
+  }
+  return {
+    zoom,
+    x: side(width, placed.width, start.x, start.width),
+    y: side(height, placed.height, start.y, start.height),
+  }
+}
+
 interface FlowProps {
   readonly net: Net
   readonly marks: NetMarks
-  readonly placed: ReturnType<typeof layOut>
-  readonly isWhole: boolean
-  readonly height: number
+  readonly placed: NetLayout
+  readonly viewport: Viewport
 }
 
-function Flow({ net, marks, placed, isWhole, height }: FlowProps) {
+function Flow({ net, marks, placed, viewport }: FlowProps) {
+  // Held here, and not by the drawing: it forgets where it is when its box changes.
+  const [view, setView] = useState<Viewport>(viewport)
+  const { x, y, zoom } = viewport
+  useEffect(() => setView({ x, y, zoom }), [x, y, zoom])
   const nodes = placed.nodes.map(
     (part): PartNode => ({
       id: part.id,
@@ -103,27 +147,18 @@ function Flow({ net, marks, placed, isWhole, height }: FlowProps) {
       target: arc.target,
       type: 'arc',
       className: `net__arc net__arc--${arc.type}${isTaken ? ' net__arc--taken' : ''}`,
-      markerEnd: { type: MarkerType.ArrowClosed, color, width: 16, height: 16 },
-      data: { arc, isTaken },
+      markerEnd: { type: MarkerType.ArrowClosed, color, width: isTaken ? 11 : 16, height: isTaken ? 11 : 16 },
+      data: { arc, direction: placed.direction },
     }
   })
-  const start = placed.nodes.find(({ id }) => id === placeId(net.start))
-  const begin = start ?? { x: 0, y: 0, height: 0 }
-  // What does not fit is seen from its start on.
-  const viewport = {
-    zoom: ZOOM_READABLE,
-    x: 16 - begin.x * ZOOM_READABLE,
-    y: Math.min(16, height / 2 - (begin.y + begin.height / 2) * ZOOM_READABLE),
-  }
   return (
     <ReactFlow
       nodes={nodes}
       edges={edges}
       nodeTypes={NODE_TYPES}
       edgeTypes={EDGE_TYPES}
-      {...(isWhole
-        ? { fitView: true, fitViewOptions: { padding: 0.02, maxZoom: 1, minZoom: ZOOM_MIN } }
-        : { defaultViewport: viewport })}
+      viewport={view}
+      onViewportChange={setView}
       minZoom={ZOOM_MIN}
       maxZoom={1.6}
       nodesDraggable={false}
@@ -138,11 +173,7 @@ function Flow({ net, marks, placed, isWhole, height }: FlowProps) {
       deleteKeyCode={null}
       selectionKeyCode={null}
       multiSelectionKeyCode={null}
-    >
-      <Panel position="top-right">
-        <Tools />
-      </Panel>
-    </ReactFlow>
+    />
   )
 }
 
@@ -190,11 +221,11 @@ function PartView({ data }: NodeProps<PartNode>) {
 
 function ArcView({ data, markerEnd }: EdgeProps<ArcEdge>) {
   if (data === undefined) return null
-  const { arc } = data
+  const { arc, direction } = data
   return (
     <>
       <BaseEdge
-        path={pathOf(arc.points)}
+        path={pathOf(arc.points, direction)}
         {...(markerEnd !== undefined && { markerEnd })}
         interactionWidth={0}
       />

@@ -1,6 +1,6 @@
 // Why a transition can fire or not: each rule with its verdict.
 
-import { Check, X } from 'lucide-react'
+import { Check, Minus, X } from 'lucide-react'
 import type { Explained } from '../types.ts'
 
 export function Rules({ rules }: { readonly rules: Explained['rules'] }) {
@@ -8,7 +8,14 @@ export function Rules({ rules }: { readonly rules: Explained['rules'] }) {
     <ul className="why rules">
       {rules.map(({ rule, holds, message }) => (
         <li key={`${rule} ${message}`} className={holds ? 'why__part why__part--holds' : 'why__part'}>
-          {holds ? <Check size={14} aria-label="holds" /> : <X size={14} aria-label="does not hold" />}
+          {holds ? (
+            <Check size={14} aria-label="holds" />
+          ) : rule === 'mode' ? (
+            // How it begins is no obstacle: nobody has to do anything about it.
+            <Minus size={14} className="rules__mode" aria-label="not by hand" />
+          ) : (
+            <X size={14} aria-label="does not hold" />
+          )}
           <span>{message}</span>
         </li>
       ))}

@@ -27,6 +27,7 @@ export function VersionsPanel({
   const rows = isCounted ? versions : [{ definition, version, count: 0 }, ...versions]
   const older = versions.filter((one) => one.definition !== definition)
   const plan = look.data
+  const can = plan?.items.filter(({ ok }) => ok).length ?? 0
   return (
     <>
       <ul className="list" aria-label="Versions">
@@ -65,13 +66,13 @@ export function VersionsPanel({
           {look.error !== null && <Note tone="red">{problemOf(look.error).detail}</Note>}
           {plan !== undefined && (
             <>
-              <p className="section__head migration__sum">
+              <div className="section__head migration__sum">
                 <span>
-                  <strong className="num">{plan.migrated}</strong> can go to version {version},{' '}
-                  <strong className="num">{plan.refused}</strong> stay on theirs
+                  <strong className="num">{can}</strong> can go to version {version},{' '}
+                  <strong className="num">{plan.items.length - can}</strong> stay on theirs
                   {plan.nextCursor !== null && ' (of the first hundred)'}.
                 </span>
-                {plan.migrated > 0 && (
+                {can > 0 && (
                   <Button
                     variant="primary"
                     icon={<MoveRight size={14} aria-hidden />}
@@ -80,7 +81,7 @@ export function VersionsPanel({
                     Migrate …
                   </Button>
                 )}
-              </p>
+              </div>
               <ul className="list" aria-label="What would change">
                 {plan.items.map((one) => (
                   <li key={one.id} className="row migration__row">
