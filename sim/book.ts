@@ -6,6 +6,7 @@ import type { StoredEvent } from '../src/core/event/index.ts'
 import type { DeadLetterId, EventId, WorkId } from '../src/core/ids/index.ts'
 import type { LedgerEntry, LedgerProof } from '../src/core/ledger/index.ts'
 import type { WorkRow } from '../src/core/work/index.ts'
+import type { Cases } from './cases.ts'
 import type { Life } from './node.ts'
 import type { ScenarioRoute } from './scenario.ts'
 import type { Send } from './vendor.ts'
@@ -18,6 +19,7 @@ export type Rule =
   | 'N5'
   | 'N6'
   | 'N7'
+  | 'N8'
   | 'N12'
   | 'DV9'
   | 'DV13'
@@ -103,6 +105,20 @@ export const COUNTED = [
   'escalations',
   'canonical',
   'heard',
+  'instances',
+  'firings',
+  'interrupts',
+  'lateSteps',
+  'undone',
+  'rolledBack',
+  'timedOut',
+  'updates',
+  'buffered',
+  'orphans',
+  'admitted',
+  'children',
+  'handMade',
+  'resumed',
 ] as const
 export type Counted = (typeof COUNTED)[number]
 export type Counts = Record<Counted, number>
@@ -140,6 +156,8 @@ export interface Gone {
 }
 
 export interface Book {
+  /** null: no workflow is defined in this run. */
+  readonly cases: Cases | null
   readonly works: Map<WorkId, WorkRow>
   readonly entries: Map<string, LedgerEntry>
   /** By key as it was sent; without probes. */
@@ -174,9 +192,10 @@ export interface Book {
   violate(rule: Rule, message: string): void
 }
 
-export function makeBook(trace: (who: string, what: () => string) => void): Book {
+export function makeBook(trace: (who: string, what: () => string) => void, cases: Cases | null): Book {
   const violations: Violation[] = []
   return {
+    cases,
     works: new Map(),
     entries: new Map(),
     sends: new Map(),

@@ -25,6 +25,7 @@ test('there are planted bugs for every rule', () => {
     'N5',
     'N6',
     'N7',
+    'N8',
     'PA12',
     'PA14',
     'PA8',
@@ -43,6 +44,6 @@ test.each(BUGS.map((bug) => [bug.name, bug] as const))(
     const found = await huntBug(bug, 'memory')
     expect(found).not.toBeNull()
     expect(bug.breaks).toContain(found?.rule)
-    expect(await violationsWithout(found!.seed, 'memory')).toEqual([])
+    expect(await violationsWithout(found!.seed, 'memory', bug)).toEqual([])
   },
 )

@@ -14,6 +14,7 @@ import type { HttpClient, HttpOutcome, HttpRequest } from '../src/ports/http-cli
 import type { Commit, CommitResult, Store, Write } from '../src/ports/store.ts'
 import { RetryableError } from '../src/sdk/errors.ts'
 import type { Rule } from './book.ts'
+import { CASE_BUGS } from './case-bugs.ts'
 import type { Data, StoreKind } from './data.ts'
 import type { Profile } from './faults.ts'
 import { LANE_KINDS, otherVersion, ROUTES } from './scenario.ts'
@@ -33,6 +34,8 @@ export interface Bug {
   readonly store?: (store: Store) => Store
   readonly http?: (http: HttpClient) => HttpClient
   readonly data?: (data: Data) => Data
+  /** It is about workflows: they are defined where it is looked for, and only there. */
+  readonly hasCases?: true
   /** What functions are given. */
   readonly context?: (context: FunctionContext) => FunctionContext
 }
@@ -1004,6 +1007,7 @@ export const BUGS: readonly Bug[] = [
       ),
     })),
   },
+  ...CASE_BUGS,
 ]
 
 export function findBug(name: string): Bug {

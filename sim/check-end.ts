@@ -11,10 +11,12 @@ import { letterOf, type WorkRow } from '../src/core/work/index.ts'
 import type { EngineConfig } from '../src/engine/index.ts'
 import type { StoreDump } from '../src/ports/store.ts'
 import type { Acknowledgement, Book } from './book.ts'
+import { checkCasesEnd, waitsForAdmission } from './check-cases-end.ts'
 import { checkFailures } from './check-failures.ts'
 import { checkElements, checkSuperseded, waitsBehindHolder } from './check-lanes.ts'
 import { isCopy, rootOf } from './check-letters.ts'
 import { withGone } from './check-retention.ts'
+import type { CaseModel } from './check-workflows.ts'
 import type { Data } from './data.ts'
 import { short } from './node.ts'
 import { DRAIN_EVERY_MS, isEffectKey, RETRY_AFTER_S_MAX, ROUTES, SOURCES } from './scenario.ts'
@@ -51,9 +53,13 @@ function isInDoubt(book: Book, { key }: WorkRow, entry: LedgerEntry): boolean {
   return doubted?.state === 'unknown'
 }
 
-export function unsettled(book: Book): readonly WorkRow[] {
+export function unsettled(book: Book, model: CaseModel): readonly WorkRow[] {
   return [...book.works.values()].filter(
-    (row) => !SETTLED.has(row.state) && !isHeld(book, row) && !waitsBehindHolder(book, row),
+    (row) =>
+      !SETTLED.has(row.state) &&
+      !isHeld(book, row) &&
+      !waitsBehindHolder(book, row) &&
+      !waitsForAdmission(book, model, row),
   )
 }
 
@@ -108,15 +114,17 @@ export function checkAcknowledged(book: Book, data: Data, acknowledged: Acknowle
   }
 }
 
-export function checkEnd(book: Book, data: Data): void {
-  const dump = withGone(book, data.dump())
+export function checkEnd(book: Book, data: Data, model: CaseModel): void {
+  const kept = data.dump()
+  const dump = withGone(book, kept)
   checkEvents(book, dump)
   checkWork(book, dump)
   checkLetters(book, dump)
   checkLedger(book, dump)
   checkSuperseded(book, dump)
   checkElements(book, dump)
-  checkFailures(book, data.dump())
+  checkFailures(book, kept)
+  checkCasesEnd(book, model, dump, kept)
 }
 
 function checkEvents(book: Book, dump: StoreDump): void {
@@ -146,7 +154,12 @@ function checkMatched(book: Book, dump: StoreDump, event: StoredEvent): void {
   const consumers = new Set(own.map(({ consumer }) => consumer))
   if (new Set(own.map(({ consumer, element }) => `${consumer} ${element}`)).size !== own.length)
     book.violate('N2', `event ${short(event.id)} is matched twice by a route`)
-  const made = consumers.size + (book.dispatched.get(event.id)?.length ?? 0)
+  const triggers = new Set(
+    all
+      .filter(({ kind, replayOf }) => kind === 'trigger' && replayOf === null)
+      .map((row) => `${row.consumer}/${row.step}`),
+  )
+  const made = consumers.size + triggers.size + (book.dispatched.get(event.id)?.length ?? 0)
   const intake = all.filter(({ kind }) => kind === 'intake')
   // By an intake item of its own, or by that of the event that dispatched it.
   if (

@@ -32,7 +32,17 @@ export function makeIntakeChecks({ book, data }: { readonly book: Book; readonly
         .map(({ document }) => `route:${document.name}`)
       return wanted.sort().join() === given.join()
     })
+    checkTriggers(commit, event)
     return isRight ? given.length : null
+  }
+
+  /** One item for each trigger that wants it; whoever is asked for by name has its own. */
+  const checkTriggers = (commit: Commit, event: Pick<Appended, 'id' | 'subject'>) => {
+    const isAsked = /^workflow\.[^.]+\.requested$/.test(event.subject)
+    const wanted = isAsked ? null : [...(book.cases?.wanting(event.subject) ?? [])].sort().join()
+    const given = triggersOf(commit, event.id).join()
+    if (wanted !== null && given !== wanted)
+      complain(event, `is for the triggers ${given || 'of nobody'}, not ${wanted || 'of nobody'}`)
   }
 
   const dispatchedOf = (event: Appended): readonly string[] | null =>
@@ -95,8 +105,9 @@ export function makeIntakeChecks({ book, data }: { readonly book: Book; readonly
       }
       const count = isMatched(commit, event)
       if (count === null) complain(event, `is matched to ${consumersOf(commit, event.id).join() || 'nobody'}`)
+      const triggers = triggersOf(commit, event.id).length
       if (event.source !== 'hub') {
-        if (count !== null && count !== event.matched) complain(event, 'counts others than it has')
+        if (count !== null && count + triggers !== event.matched) complain(event, 'counts others than it has')
         return
       }
       // Those that it dispatches stand behind it in the commit.
@@ -106,7 +117,8 @@ export function makeIntakeChecks({ book, data }: { readonly book: Book; readonly
       const wanted = dispatchedOf(event)
       if (wanted === null || children.length !== wanted.length || wanted.length === 0)
         complain(event, `dispatches ${children.length} events`)
-      if (event.matched !== (count ?? 0) + children.length) complain(event, 'counts others than it has')
+      if (event.matched !== (count ?? 0) + triggers + children.length)
+        complain(event, 'counts others than it has')
     },
 
     ended(commit) {
@@ -129,7 +141,9 @@ export function makeIntakeChecks({ book, data }: { readonly book: Book; readonly
       // A letter has its own word about the key, which an edit of the payload does not change.
       if (isLockKey(entry.key) || item?.kind === 'batch') return
       if (isEffectKey(entry.key) || item === undefined || item.replayOf?.startsWith('dlq_')) return
-      const name = `${item.eventId} ${item.consumer} ${item.element ?? ''}`
+      // A step is of its firing, an event may begin many.
+      const whose = item.instance === null ? (item.element ?? '') : `${item.instance} ${item.step}`
+      const name = `${item.eventId} ${item.consumer} ${whose}`
       const before = book.keys.get(name)
       if (before !== undefined && before !== entry.key)
         book.violate('IN20', `${item.consumer} works on one event under ${before} and ${entry.key}`)
@@ -146,6 +160,16 @@ function consumersOf(commit: Commit, id: EventId): readonly string[] {
       : [],
   )
   return [...new Set(consumers)].sort()
+}
+
+/** `workflow:chain/0`, each once. */
+function triggersOf(commit: Commit, id: EventId): readonly string[] {
+  const triggers = commit.writes.flatMap((write) =>
+    write.w === 'work.add' && write.work.eventId === id && write.work.kind === 'trigger'
+      ? [`${write.work.consumer}/${write.work.step}`]
+      : [],
+  )
+  return [...new Set(triggers)].sort()
 }
 
 function kindOf({ headers }: Pick<StoredEvent, 'headers'>): string {

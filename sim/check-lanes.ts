@@ -39,7 +39,7 @@ export function makeLaneChecks({ book, data }: { readonly book: Book; readonly d
       if (book.works.get(id)?.state === 'waiting' && row.state === 'ready') book.counts.promoted += 1
       if (book.works.has(id)) book.works.set(id, row)
     }
-    const width = routeOf(name.split(' ', 1)[0] as string).document.concurrency?.limit ?? 1
+    const width = widthOf(book, name)
     if (places > width) book.violate('N7', `lane ${name} has ${places} places taken`)
   }
 
@@ -109,6 +109,15 @@ export function makeLaneChecks({ book, data }: { readonly book: Book; readonly d
         book.violate('N7', `work ${short(id)} runs with version ${amount}, its lane is at ${done}`)
     },
   }
+}
+
+/** How many may have a place at once. Versions of a workflow say the same of it. */
+function widthOf(book: Book, name: string): number {
+  const [consumer = '', lane = ''] = name.split(' ', 2)
+  if (consumer.startsWith('route:')) return routeOf(consumer).document.concurrency?.limit ?? 1
+  if (lane !== 'slot') return 1
+  const workflow = book.cases?.documents(0).find((one) => `workflow:${one.name}` === consumer)
+  return workflow?.maxConcurrent ?? 1
 }
 
 /** Over, but not well: it holds an ordered lane up. */

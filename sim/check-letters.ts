@@ -69,7 +69,9 @@ export function makeLetterChecks({ book, data }: { readonly book: Book; readonly
     const item = book.works.get(entry.work)
     const replayOf = item === undefined ? null : letterOf(item)
     const key = replayOf === null ? null : (letters.get(replayOf)?.key ?? null)
-    if (key === null || isLockKey(entry.key) || routeOf(entry.consumer).document.do.type !== 'http') return
+    if (key === null || isLockKey(entry.key)) return
+    const isStep = entry.consumer.startsWith('workflow:')
+    if (!isStep && routeOf(entry.consumer).document.do.type !== 'http') return
     if (entry.key !== key) book.violate('DL5', `the replay of ${key} reserves ${entry.key}`)
   }
 

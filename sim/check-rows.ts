@@ -76,11 +76,13 @@ export function makeRowChecks(deps: {
     const before = works.get(id)
     const from = states.get(id) ?? before?.state ?? 'absent'
     const to = write.w === 'work.again' ? 'ready' : write.to
-    stepWork(id, from, to)
+    // Asked for by name, an instance begins in the commit that keeps the event: its item is done from the start.
+    if (before !== undefined || from !== 'ready' || to !== 'done') stepWork(id, from, to)
     states.set(id, to)
     if (before === undefined) return
     const isPersons = from === 'parked'
-    if (from === 'leased') checkHolder(life, commit, before)
+    // A time that nobody waits for any more is over, whoever looks at it.
+    if (from === 'leased' && before.kind !== 'timer') checkHolder(life, commit, before)
     if (!isPersons && write.counters.attempts < before.attempts) {
       book.violate(
         'N6',

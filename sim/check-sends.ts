@@ -7,7 +7,7 @@ import type { LaneChecks } from './check-lanes.ts'
 import type { VirtualTime } from './clock.ts'
 import type { Data } from './data.ts'
 import { type Life, short } from './node.ts'
-import { isEffectKey, keyOfSent, routeOf, variantOf } from './scenario.ts'
+import { attemptsOf, isEffectKey, keyOfSent, variantOf } from './scenario.ts'
 import type { Effect, Send, Vendor } from './vendor.ts'
 
 export interface SendChecks {
@@ -184,7 +184,7 @@ export function makeSendChecks(deps: {
     const calls = book.calls
       .get(work)!
       .filter(({ id, sentKey }) => sentKey === send.sentKey && (isEffect || !limited.has(id))).length
-    const { attempts } = routeOf(send.operation.consumer).document.retry
+    const attempts = attemptsOf(send.operation.consumer)
     // A function that dies after a call of which it knew that it had no effect forgets that it was made.
     const forgotten = isEffect ? (book.lost.get(work) ?? 0) : 0
     if (calls > attempts + forgotten) {

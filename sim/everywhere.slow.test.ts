@@ -25,4 +25,11 @@ describe.each(MISHAPS)('[N1] [N2] [N3] [N4] [N5] [N6] [N12] every point of a run
     expect(failures).toEqual([])
     expect(runs).toBeGreaterThan(RUNS_MIN)
   })
+
+  test('on memory, of workflows', async () => {
+    const share = { every: 10, from: MISHAPS.indexOf(mishap) * 2 }
+    const { runs, failures } = await tryEverywhere('memory', mishap, false, share, 'cases')
+    expect(failures).toEqual([])
+    expect(runs).toBeGreaterThan(RUNS_MIN)
+  })
 })

@@ -7,13 +7,39 @@ test.each<Mishap>(['crash-after', 'unanswered'])(
   '[N1] [N2] [N3] [N4] [N5] [N6] [N12] every point of a run survives: %s',
   { timeout: 120_000 },
   async (mishap) => {
-    const { points, runs, crashes, failures } = await tryEverywhere('memory', mishap, false)
+    // Each at every other point: what the one leaves out the other meets.
+    const share = { every: 2, from: mishap === 'unanswered' ? 1 : 0 }
+    const { points, runs, crashes, failures } = await tryEverywhere('memory', mishap, false, share)
     expect(failures).toEqual([])
     expect(points).toBeGreaterThan(100)
     // The last operations are asked for when the run is over.
     if (mishap.startsWith('crash')) expect(crashes).toBeGreaterThan(runs - 10)
   },
 )
+
+// The same of workflows, a share of the points; the slow ones take others, and the command all of them.
+test('[N2] [N3] [N8] [N12] workflows survive a crash at every tenth point', {
+  timeout: 120_000,
+}, async () => {
+  const { runs, failures } = await tryEverywhere(
+    'memory',
+    'crash-after',
+    false,
+    { every: 10, from: 3 },
+    'cases',
+  )
+  expect(failures).toEqual([])
+  expect(runs).toBeGreaterThan(20)
+})
+
+test('the scenario of workflows meets what a mishap can spoil', async () => {
+  const { report } = await runScript('memory', new Map(), 'cases')
+  const { instances, firings, rolledBack, undone, buffered, admitted, children } = report.counts
+  expect(report.violations).toEqual([])
+  for (const count of [instances, firings, rolledBack, undone, buffered, admitted, children]) {
+    expect(count).toBeGreaterThan(0)
+  }
+})
 
 test('the scenario meets what a mishap can spoil', async () => {
   const { report } = await runScript('memory', new Map())

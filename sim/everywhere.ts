@@ -18,6 +18,19 @@ const MESSAGES: readonly Message[] = [
   { ...order, id: 'm5', kind: 'booked', amount: 20 },
 ]
 
+/** One that is stopped before it begins, one that rolls back, a fork and a join, a child, and the net that this seed draws. */
+const CASE_MESSAGES: readonly Message[] = [
+  { ...order, id: 'm1', kind: 'stopped', amount: 5 },
+  { ...order, id: 'm2', kind: 'ordered', amount: 5 },
+  { ...order, id: 'm3', kind: 'ordered', order: 'o2', amount: 8 },
+  { ...order, id: 'm4', kind: 'asked', amount: 30 },
+  { ...order, id: 'm5', kind: 'combined', amount: 1 },
+  { ...order, id: 'm6', kind: 'netted', order: 'o3', amount: 20 },
+]
+
+/** What a small run is about. */
+export type About = 'routes' | 'cases'
+
 /** What becomes of the first calls: some end in doubt, so that a mishap meets every state of the ledger. */
 const FATES: readonly VendorFate[] = [
   'reset-after',
@@ -27,6 +40,21 @@ const FATES: readonly VendorFate[] = [
   'reset-before',
   'rejected',
   'late',
+]
+
+/** The same for workflows: late, lost, and refused where something is done that can be undone. */
+const CASE_FATES: readonly VendorFate[] = [
+  'ok',
+  'reset-after',
+  'ok',
+  'ok',
+  'slow',
+  'late',
+  'ok',
+  'rejected',
+  'ok',
+  'rejected',
+  'rejected',
 ]
 
 export interface EverywhereReport {
@@ -43,10 +71,13 @@ export interface EverywhereReport {
 export async function runScript(
   store: StoreKind,
   mishaps: ReadonlyMap<number, Mishap>,
+  about: About = 'routes',
 ): Promise<{ readonly report: RunReport; readonly points: number }> {
-  const script = makeScript(mishaps, FATES)
+  const hasCases = about === 'cases'
+  const script = makeScript(mishaps, hasCases ? CASE_FATES : FATES)
   const profile = { ...CALM, personEveryMs: 4_000 }
-  const report = await simulate({ seed: 'everywhere', store, profile, faults: script, messages: MESSAGES })
+  const messages = hasCases ? CASE_MESSAGES : MESSAGES
+  const report = await simulate({ seed: 'everywhere', store, profile, faults: script, messages, hasCases })
   return { report, points: script.points() }
 }
 
@@ -56,15 +87,16 @@ export async function tryEverywhere(
   mishap: Mishap,
   twice: boolean,
   { every, from }: { readonly every: number; readonly from: number } = { every: 1, from: 0 },
+  about: About = 'routes',
 ): Promise<EverywhereReport> {
-  const { points } = await runScript(store, new Map())
+  const { points } = await runScript(store, new Map(), about)
   const failures: { at: readonly number[]; violations: readonly Violation[] }[] = []
   let crashes = 0
   let runs = 0
   for (let point = from % every; point < points; point += every) {
     runs += 1
     const at = twice ? [point, point + 1 + (point % 13)] : [point]
-    const { report } = await runScript(store, new Map(at.map((number) => [number, mishap])))
+    const { report } = await runScript(store, new Map(at.map((number) => [number, mishap])), about)
     crashes += report.counts.crashes
     if (report.violations.length > 0) failures.push({ at, violations: report.violations })
   }

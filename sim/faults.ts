@@ -4,6 +4,7 @@
 // A plan answers for one thing at a time what becomes of it. The random plan draws; the scripted one counts the points at
 // which a node could die, and lets it die at one of them.
 
+import { CASE_KINDS } from './cases.ts'
 import { makeRng, type Rng } from './random.ts'
 import { LANE_KINDS, PACED_KINDS, STOCK_KINDS } from './scenario.ts'
 
@@ -62,6 +63,13 @@ export interface Faults {
   heal(): void
 }
 
+/** The same with workflows, or without. */
+export function withCases(profile: Profile, hasCases: boolean): Profile {
+  const { hasCases: _, kinds, ...rest } = profile
+  if (hasCases) return { ...rest, hasCases: true, kinds: CASE_KINDS }
+  return kinds === undefined || kinds === CASE_KINDS ? rest : { ...rest, kinds }
+}
+
 export type WorkAct = 'retry' | 'probe' | 'cancel'
 
 /** One seed's mixture. */
@@ -101,6 +109,8 @@ export interface Profile {
   readonly skewMs: number
   /** How long events are kept; 0: for good, and nobody walks. */
   readonly keepMs: number
+  /** Workflows are defined, and most messages are about them. */
+  readonly hasCases?: true
 }
 
 export function drawProfile(rng: Rng): Profile {
@@ -152,6 +162,7 @@ export function drawProfile(rng: Rng): Profile {
     ...(rng.fork('lanes').chance(200) && { kinds: LANE_KINDS }),
     ...(rng.fork('pace').chance(200) && { kinds: PACED_KINDS }),
     ...(rng.fork('stock').chance(250) && { kinds: STOCK_KINDS }),
+    ...(rng.fork('cases').chance(300) && { hasCases: true, kinds: CASE_KINDS }),
   }
 }
 

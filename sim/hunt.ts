@@ -24,10 +24,14 @@ export async function huntBug(
 
 const clean = new Map<string, Promise<readonly Violation[]>>()
 
-/** What the seed breaks without a bug. Many bugs are found by the same seed: it is run once. */
-export function violationsWithout(seed: number, store: StoreKind): Promise<readonly Violation[]> {
-  const name = `${seed} ${store}`
-  const known = clean.get(name) ?? simulate({ seed, store }).then(({ violations }) => violations)
+/** What the seed breaks without the bug. Many bugs are found by the same seed: it is run once. */
+export function violationsWithout(
+  seed: number,
+  store: StoreKind,
+  { hasCases = false }: { readonly hasCases?: boolean },
+): Promise<readonly Violation[]> {
+  const name = `${seed} ${store} ${hasCases}`
+  const known = clean.get(name) ?? simulate({ seed, store, hasCases }).then(({ violations }) => violations)
   clean.set(name, known)
   return known
 }

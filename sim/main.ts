@@ -157,12 +157,12 @@ async function runOne(
 async function runEverywhere(stores: readonly StoreKind[]): Promise<boolean> {
   let isFine = true
   for (const store of stores) {
-    for (const mishap of MISHAPS) {
-      for (const twice of [false, true]) {
-        const { runs, failures } = await tryEverywhere(store, mishap, twice)
-        console.log(
-          `${store}: ${mishap}${twice ? ' twice' : ''} at ${runs} points: ${failures.length} failures`,
-        )
+    const all = MISHAPS.flatMap((mishap) => [false, true].map((twice) => ({ mishap, twice })))
+    for (const about of ['routes', 'cases'] as const) {
+      for (const { mishap, twice } of all) {
+        const { runs, failures } = await tryEverywhere(store, mishap, twice, { every: 1, from: 0 }, about)
+        const name = `${store}, ${about}: ${mishap}${twice ? ' twice' : ''}`
+        console.log(`${name} at ${runs} points: ${failures.length} failures`)
         for (const { at, violations } of failures.slice(0, FAILURES_MAX)) {
           isFine = false
           console.log(`  at ${at.join(' and ')}: ${violations[0]?.rule} ${violations[0]?.message}`)

@@ -5,6 +5,7 @@
 
 import { makeStaticCode, type StaticFunction } from '../src/adapters/code-static/index.ts'
 import { makeCountingSeal } from '../src/adapters/seal-local/seal.fixture.ts'
+import type { WorkflowDocument } from '../src/core/definition/index.ts'
 import { AppError } from '../src/core/errors/index.ts'
 import { DEFAULT_TENANT, type Incarnation, type NodeId } from '../src/core/ids/index.ts'
 import {
@@ -57,6 +58,8 @@ export interface NodeDeps {
   context(context: FunctionContext): FunctionContext
   /** Some life puts these in force, and every other one follows. */
   onApply(life: Life, routes: readonly ScenarioRoute[], applied: Promise<void>): void
+  /** Workflows that are defined beside these routes. */
+  casesBeside(routes: readonly ScenarioRoute[]): readonly WorkflowDocument[]
   /** What the definitions folder says now. */
   routes(): readonly ScenarioRoute[]
   onCrash(life: Life, why: string): void
@@ -132,6 +135,7 @@ export function startLife(deps: NodeDeps, name: string): Life {
         ...sourcesWith(routes),
         CLOCKWORK,
         ...routes.map(({ document }) => document),
+        ...deps.casesBeside(routes),
       ])
     } finally {
       done()

@@ -7,6 +7,7 @@ import { signRequest } from '../src/core/source/index.ts'
 import type { WorkRow } from '../src/core/work/index.ts'
 import type { Engine } from '../src/engine/index.ts'
 import { addTo } from './book.ts'
+import { actOnCases } from './case-people.ts'
 import { checkAcknowledged, waitingForPerson } from './check-end.ts'
 import { mend } from './menders.ts'
 import { short } from './node.ts'
@@ -132,6 +133,7 @@ export function actAsPerson(outside: Outside): void {
       ask(outside, engine.replay(DEFAULT_TENANT, letter.id, { force }))
     }
     mend(outside, engine, dump)
+    actOnCases(outside, engine, dump)
   })
 }
 

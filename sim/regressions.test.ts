@@ -18,6 +18,6 @@ const FOUND: readonly (readonly [rule: string, what: string, seed: number])[] = 
 
 describe.each(['memory', 'sqlite'] as const)('on %s', (store) => {
   test.each(FOUND)('[%s] never again: %s (seed %i)', async (_rule, _what, seed) => {
-    expect((await simulate({ seed, store })).violations).toEqual([])
+    expect((await simulate({ seed, store, hasCases: false })).violations).toEqual([])
   })
 })

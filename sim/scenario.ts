@@ -15,6 +15,7 @@ import type {
 import { hashDocument } from '../src/core/definition/index.ts'
 import type { JsonValue } from '../src/core/json/index.ts'
 import { MINUTE, SECOND } from '../src/core/time/index.ts'
+import { CASE_DELAYS_MS, CASE_OPERATIONS } from './case-vendor.ts'
 
 export const CODE_HASH = 'sha256:simulated'
 export const SECRET = 'simulated-secret'
@@ -526,7 +527,7 @@ export function keyOfSent(sent: string): { readonly key: string; readonly genera
 }
 
 export function vendorOperation(name: string): VendorOperation {
-  const effectOf = EFFECTS[name]
+  const effectOf = EFFECTS[name] ?? CASE_OPERATIONS[name]
   if (effectOf !== undefined) return { name, ...effectOf }
   const { do: action, batch } = ROUTES.find(({ document }) => document.name === name)?.document ?? {}
   if (action?.type === 'upsert') return upsertOperation(name, action, {})
@@ -569,6 +570,13 @@ export function routeOf(consumer: string): ScenarioRoute {
   const found = ROUTES.find(({ document }) => `route:${document.name}` === consumer)
   if (found === undefined) throw new Error(`assertion failed: no route ${consumer}`)
   return found
+}
+
+/** How often whoever it is may call. */
+export function attemptsOf(consumer: string): number {
+  return consumer.startsWith('workflow:')
+    ? CASE_DELAYS_MS.length + 1
+    : routeOf(consumer).document.retry.attempts
 }
 
 export function parsePayload(text: string): OrderPayload {

@@ -6,6 +6,7 @@ import { MINUTE } from '../src/core/time/index.ts'
 import { DECISIONS } from '../src/engine/index.ts'
 import { type Counts, makeBook, type Violation } from './book.ts'
 import type { Bug } from './bugs.ts'
+import { drawCases, isCaseKind } from './cases.ts'
 import { checkEnd, healingMs, unsettled, waitingForPerson } from './check-end.ts'
 import { makeLaneChecks } from './check-lanes.ts'
 import { makePaceChecks } from './check-pace.ts'
@@ -13,11 +14,12 @@ import { makeRetentionChecks } from './check-retention.ts'
 import { makeRowChecks } from './check-rows.ts'
 import { makeScheduleChecks } from './check-schedules.ts'
 import { makeSendChecks } from './check-sends.ts'
+import { makeWorkflowChecks } from './check-workflows.ts'
 import { makeMachineClock, makeVirtualTime } from './clock.ts'
 import { makeCounting } from './counting.ts'
 import { makeData, type StoreKind } from './data.ts'
 import { makeDefiners } from './definers.ts'
-import { drawProfile, type Faults, makeRandomFaults, type Profile } from './faults.ts'
+import { drawProfile, type Faults, makeRandomFaults, type Profile, withCases } from './faults.ts'
 import { type Life, type NodeDeps, short, startLife } from './node.ts'
 import { type Outside, pickLife } from './outside.ts'
 import { actAsPerson, decideAll, drawMessage, type Message, startSender } from './people.ts'
@@ -36,6 +38,8 @@ export interface RunOptions {
   readonly profile?: Profile
   readonly faults?: Faults
   readonly messages?: readonly Message[]
+  /** With workflows, or without, whatever the seed or the bug says. */
+  readonly hasCases?: boolean
 }
 
 export interface RunReport {
@@ -74,12 +78,15 @@ function makeWorld(options: RunOptions): World {
   const { seed, onLine, bug } = options
   const rng = makeRng(seed)
   const drawn = options.profile ?? drawProfile(rng.fork('profile'))
-  const profile = bug?.profile?.(drawn) ?? drawn
+  const hasCases = options.hasCases ?? (bug === undefined ? drawn.hasCases === true : bug.hasCases === true)
+  const chosen = withCases(drawn, hasCases)
+  const profile = bug?.profile?.(chosen) ?? chosen
   const faults = options.faults ?? makeRandomFaults(profile, rng.fork('faults'))
   const time = makeVirtualTime(START_AT)
   const trace = (who: string, what: () => string) =>
     onLine?.(`${String(time.now() - START_AT).padStart(8)} ${who.padEnd(6)} ${what()}`)
-  const book = makeBook(trace)
+  const cases = profile.hasCases ? drawCases(rng.fork('net')) : null
+  const book = makeBook(trace, cases)
   const plain = makeData(options.store, () => faults.commit())
   const data = bug?.data?.(plain) ?? plain
   const vendorOf = (): Vendor => vendor
@@ -105,6 +112,7 @@ function makeWorld(options: RunOptions): World {
   const schedules = makeScheduleChecks({ book, time })
   const pace = makePaceChecks({ book, time })
   const counting = makeCounting({ book, data: plain })
+  const workflows = makeWorkflowChecks({ book, time })
   const traced = tracedRows(rows, trace)
   const storeWatch: StoreWatch = {
     ...rows,
@@ -117,7 +125,10 @@ function makeWorld(options: RunOptions): World {
     },
     applied(life, commits, outcomes) {
       counting.applied(commits, outcomes)
+      for (const [index, commit] of commits.entries())
+        if (outcomes[index]?.ok === 'failed') workflows.broken(commit)
       traced.applied?.(life, commits, outcomes)
+      workflows.applied(commits, outcomes)
       schedules.applied(commits, outcomes)
       pace.applied(life, commits, outcomes)
     },
@@ -138,6 +149,10 @@ function makeWorld(options: RunOptions): World {
     sent(send) {
       sends.sent(send)
       pace.sent(send)
+    },
+    took(effect) {
+      sends.took(effect)
+      workflows.took(effect)
     },
   }
   const vendor = makeVendor({ time, rng: rng.fork('vendor'), faults, watch: vendorWatch })
@@ -194,6 +209,7 @@ function makeWorld(options: RunOptions): World {
       },
       context: (context) => bug?.context?.(context) ?? context,
       routes: () => routes,
+      casesBeside: (wanted) => cases?.documents(wanted === BUNDLES[1] ? 1 : 0) ?? [],
       onApply(life, wanted, applied) {
         book.bundles.push(wanted)
         definers.applying(life, applied)
@@ -350,10 +366,10 @@ function makeWorld(options: RunOptions): World {
       lives.some((life) => life.engine() !== null) &&
       senders.length === messages.length &&
       senders.every((sender) => sender.isOver()) &&
-      unsettled(book).length === 0 &&
+      unsettled(book, workflows.model).length === 0 &&
       book.replaying.size === 0
     const poisonous = messages.filter(({ kind }) => kind === 'exploded').length
-    const ordered = messages.filter(({ kind }) => kind === 'moved').length
+    const ordered = messages.filter(({ kind }) => kind === 'moved' || isCaseKind(kind)).length
     const settle = async (isOver: () => boolean) => {
       const until = time.now() + healingMs(profile, poisonous, ordered)
       let lastSteps = Number.NEGATIVE_INFINITY
@@ -365,7 +381,9 @@ function makeWorld(options: RunOptions): World {
         return isOver()
       })
       if (isBroken() || isOver()) return
-      const left = unsettled(book).map((row) => `${short(row.id)} ${row.consumer} ${row.state}`)
+      const left = unsettled(book, workflows.model).map(
+        (row) => `${short(row.id)} ${row.consumer} ${row.step ?? ''} ${row.state}`,
+      )
       const parked = waitingForPerson(book).length
       book.violate(
         'N12',
@@ -378,7 +396,7 @@ function makeWorld(options: RunOptions): World {
       await settle(isSettled)
     }
     if (!isBroken()) {
-      checkEnd(book, plain)
+      checkEnd(book, plain, workflows.model)
       schedules.end()
     }
     // A person can finish the rest: each word is taken, sooner or later, and what waited for it goes on.
@@ -388,7 +406,7 @@ function makeWorld(options: RunOptions): World {
       }
       ask()
       await settle(() => isSettled() && waitingForPerson(book).length === 0)
-      if (!isBroken()) checkEnd(book, plain)
+      if (!isBroken()) checkEnd(book, plain, workflows.model)
     }
     return {
       seed,
@@ -449,7 +467,7 @@ function describeWrite(write: Parameters<StoreWatch['applied']>[1][number]['writ
     case 'event.append':
       return `event ${short(write.event.id)} ${write.event.subject}`
     case 'work.add':
-      return `add ${write.work.consumer} ${short(write.work.id)}`
+      return `add ${write.work.consumer} ${short(write.work.id)}${write.work.step === undefined ? '' : ` ${write.work.step}`}`
     case 'work.settle':
       return `${short(write.work)} ${write.to}`
     case 'work.again':
@@ -459,6 +477,12 @@ function describeWrite(write: Parameters<StoreWatch['applied']>[1][number]['writ
       return `${write.w} ${write.entry.key}`
     case 'ledger.settle':
       return `ledger ${write.key} ${write.to} (${write.proof})`
+    case 'instance.put':
+      return `instance ${short(write.row.id)} ${write.row.state} revision ${write.row.revision}`
+    case 'history.append':
+      return write.rows.map(({ type, sequence }) => `${sequence} ${type}`).join(' ')
+    case 'orphan.put':
+      return `orphan ${short(write.row.id)} ${write.row.state}`
     case 'deadLetter.put':
       return `dead letter ${short(write.row.id)} ${write.row.state}`
     default:

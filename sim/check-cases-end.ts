@@ -1,0 +1,109 @@
+// What must be true of workflows when a run is over: every event that a trigger wanted has come to an end that somebody sees (N2), and
+// every instance has ended, waits for somebody by its own net, or asks for a person (N8, N12).
+
+import type { TransitionDocument, WorkflowDocument } from '../src/core/definition/index.ts'
+import type { Instance } from '../src/core/instance/index.ts'
+import { FINAL_WORK } from '../src/core/retention/index.ts'
+import type { WorkRow } from '../src/core/work/index.ts'
+import type { StoreDump } from '../src/ports/store.ts'
+import type { Book } from './book.ts'
+import { type CaseModel, tell } from './check-workflows.ts'
+import { short } from './node.ts'
+
+/** Why an item of a trigger may have been skipped. */
+const SKIPPED: ReadonlySet<string> = new Set(['EXISTS', 'LOCK_HELD'])
+/** It names the orphan that stands for it. */
+const ORPHANED: ReadonlySet<string> = new Set(['BUFFERED', 'ORPHAN', 'DISCARDED', 'CORRELATED'])
+
+/** As if nothing had gone; `kept`: what is there. */
+export function checkCasesEnd(book: Book, model: CaseModel, dump: StoreDump, kept: StoreDump): void {
+  if (book.cases === null) return
+  checkStored(book, model, kept)
+  for (const row of dump.work) if (row.kind === 'trigger') checkTrigger(book, model, row)
+  for (const { instance, document } of model.instances.values()) {
+    const why = instance.state === 'active' ? idleReason(book, model, instance, document) : 'ended'
+    if (why === null)
+      book.violate('N12', `instance ${short(instance.id)} at ${tell(instance.marking)} waits for nobody`)
+  }
+}
+
+/** The store has what the commits said. What has ended may be gone. */
+function checkStored(book: Book, model: CaseModel, kept: StoreDump): void {
+  const rows = new Map(kept.instances.map((row) => [row.id, row]))
+  const entries = new Map<string, number>()
+  for (const { instance } of kept.history) entries.set(instance, (entries.get(instance) ?? 0) + 1)
+  for (const { instance, entries: known } of model.instances.values()) {
+    const row = rows.get(instance.id)
+    if (row === undefined) {
+      if (instance.state === 'active') book.violate('N8', `instance ${short(instance.id)} is gone`)
+      continue
+    }
+    const isSame = row.revision === instance.revision && tell(row.marking) === tell(instance.marking)
+    if (!isSame || entries.get(instance.id) !== known.length)
+      book.violate('N8', `instance ${short(instance.id)} is not what its commits said`)
+  }
+  for (const { key, body } of kept.correlations)
+    if (model.correlations.get(key) !== body) book.violate('N8', `the key ${key} is not what commits said`)
+  if (kept.correlations.length !== model.correlations.size) book.violate('N8', 'keys are missing')
+}
+
+function checkTrigger(book: Book, model: CaseModel, row: WorkRow) {
+  const { id, state, lastError, effectRef } = row
+  const complain = (what: string) => book.violate('N2', `trigger item ${short(id)} ${what}`)
+  if (!FINAL_WORK.includes(state)) return complain(`is ${state}`)
+  if (state === 'done') {
+    if (!model.instances.has(effectRef as Instance['id'])) complain('is done, and did nothing')
+    return
+  }
+  if (state !== 'skipped') return
+  const isOrphans = ORPHANED.has(lastError ?? '')
+  if (!isOrphans && !SKIPPED.has(lastError ?? '')) return complain(`is skipped: ${lastError}`)
+  if (lastError === 'EXISTS' && !model.instances.has(effectRef as Instance['id']))
+    complain('gives way to no instance')
+  if (isOrphans && !model.orphans.has(effectRef ?? '')) complain('is an orphan that nobody sees')
+}
+
+/** null: it should have gone on by itself. */
+function idleReason(
+  book: Book,
+  model: CaseModel,
+  instance: Instance,
+  document: WorkflowDocument,
+): string | null {
+  const { attention, firings, stays, admission } = instance
+  if (attention !== null) return attention
+  if (admission.waitsFor !== null)
+    return hasHolder(book, model, admission[admission.waitsFor]) ? 'behind' : null
+  const waiting = firings.filter(({ state }) => state === 'waiting')
+  if (waiting.length > 0)
+    return waiting.every(({ child }) => child !== undefined && isActive(model, child)) ? 'child' : null
+  if (firings.length > 0 || stays.length > 0 || instance.rollBack !== null) return null
+  const fires = new Set(document.triggers.map(({ fire }) => fire))
+  const isAwaited = ({ on, name, when }: TransitionDocument) =>
+    on === 'manual' || on === 'event' || fires.has(name) || (on === 'auto' && when !== null)
+  const canFire = ({ from, fromAny }: TransitionDocument) =>
+    [...new Set(from)].every((place) => (instance.marking[place] ?? 0) > 0) &&
+    (fromAny === undefined || fromAny.some((place) => (instance.marking[place] ?? 0) > 0))
+  return document.transitions.some((one) => isAwaited(one) && canFire(one)) ? 'awaits' : null
+}
+
+function isActive(model: CaseModel, id: Instance['id']): boolean {
+  return model.instances.get(id)?.instance.state === 'active'
+}
+
+/** Somebody who lives has the place that this item waits for. */
+function hasHolder(book: Book, model: CaseModel, item: WorkRow['id'] | null): boolean {
+  const row = item === null ? undefined : book.works.get(item)
+  return row !== undefined && waitsForAdmission(book, model, row)
+}
+
+/** Waits for a lock or a place that an instance has which lives. */
+export function waitsForAdmission(book: Book, model: CaseModel, row: WorkRow): boolean {
+  if (row.kind !== 'admit' || row.state !== 'waiting') return false
+  for (const other of book.works.values()) {
+    const isHolder = other.hasPlace && other.consumer === row.consumer && other.lane === row.lane
+    if (isHolder && other.state === 'done' && other.instance !== null && isActive(model, other.instance))
+      return true
+  }
+  return false
+}
