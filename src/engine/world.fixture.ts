@@ -110,6 +110,7 @@ export interface StoreFaults {
   renew(pass: () => ReturnType<Store['renew']>): ReturnType<Store['renew']>
   claim(pass: () => ReturnType<Store['claim']>): ReturnType<Store['claim']>
   ledger(pass: () => ReturnType<TenantReads['ledger']>): ReturnType<TenantReads['ledger']>
+  correlation(pass: () => ReturnType<TenantReads['correlation']>): ReturnType<TenantReads['correlation']>
 }
 
 export interface Node {
@@ -259,6 +260,7 @@ const NO_FAULTS: StoreFaults = {
   renew: (pass) => pass(),
   claim: (pass) => pass(),
   ledger: (pass) => pass(),
+  correlation: (pass) => pass(),
 }
 
 function throughFaults(store: Store, faults: StoreFaults, alive: () => boolean): Store {
@@ -273,7 +275,11 @@ function throughFaults(store: Store, faults: StoreFaults, alive: () => boolean):
     prune: (request) => gated(() => store.prune(request)),
     forTenant(tenant: TenantId) {
       const reads = store.forTenant(tenant)
-      return { ...reads, ledger: (key) => gated(() => faults.ledger(() => reads.ledger(key))) }
+      return {
+        ...reads,
+        ledger: (key) => gated(() => faults.ledger(() => reads.ledger(key))),
+        correlation: (key) => gated(() => faults.correlation(() => reads.correlation(key))),
+      }
     },
     system: (reason) => store.system(reason),
     [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),

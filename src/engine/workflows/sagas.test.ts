@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { DEFAULT_TENANT } from '../../core/ids/index.ts'
+import { StoreError } from '../../ports/store.ts'
 import { answered, LOST, makeWorld, SOURCE } from '../world.fixture.ts'
 import {
   begin,
@@ -57,6 +58,27 @@ describe('rolling back', () => {
     const { items } = await world.reads.escalations({ cursor: null, limit: 9 })
     expect(items).toMatchObject([{ reason: 'instance_failed', consumer: 'workflow:setup', count: 1 }])
     expect(items[0]!.lastError).toContain('answered 400')
+  })
+
+  test('[SG3] [FI1] a store that fails while the case ends does not cost what the vendor said', async () => {
+    const world = refusing('a')
+    let failures = 0
+    const node = await world.node({
+      documents,
+      faults: {
+        correlation(pass) {
+          // Once the call was made: when the key is given back.
+          if (world.calls.length === 0 || failures > 0) return pass()
+          failures += 1
+          throw new StoreError('unavailable', 'away for a moment')
+        },
+      },
+    })
+    const { instance } = await begin(world, node)
+    await world.pass(60_000)
+    expect(failures).toBe(1)
+    expect(called(world)).toEqual(['a'])
+    expect(await look(world, instance)).toMatchObject({ state: 'failed', marking: { broken: 1 } })
   })
 
   test('[SG3] without a step that is done there is nothing to undo', async () => {
