@@ -55,6 +55,10 @@ export interface Firing {
   readonly child?: InstanceId
   /** Of one that is interrupted: nobody knows whether it took effect. */
   readonly inDoubt?: true
+  /** What its own formula gave when it began: it stays the same effect, whatever becomes of the data. */
+  readonly key?: string
+  /** Of one that failed although its action went well, because what that gave could not be taken. */
+  readonly did?: { readonly key: string | null; readonly result: JsonValue }
 }
 
 /** A firing that ended well: what `steps` shows, and what can be undone. */
@@ -67,6 +71,8 @@ export interface DoneStep {
   /** null also where it was too long to keep. */
   readonly result: JsonValue
   readonly undone: boolean
+  /** It was found done: another instance, or a route, did it under the same key. It is not this one's to undo. */
+  readonly others?: true
 }
 
 export interface RollBack {

@@ -5,6 +5,7 @@ import type { WorkId } from '../ids/index.ts'
 import type { Failed, Firing } from '../instance/index.ts'
 import { toStorable } from '../json/index.ts'
 import { type Draft, entryOf, removeFiring, replaceFiring } from './draft.ts'
+import { giveUp, keepDid, shortOf } from './firing.ts'
 import { beginRollBack } from './roll-back.ts'
 import { putTokens, takeTokens } from './tokens.ts'
 
@@ -15,6 +16,7 @@ export interface Fault {
   readonly reason: string
   readonly error: string
   readonly work?: WorkId
+  readonly did?: Firing['did']
 }
 
 export function failFiring(draft: Draft, firing: Firing, fault: Fault): void {
@@ -27,28 +29,32 @@ export function failFiring(draft: Draft, firing: Firing, fault: Fault): void {
     ...(fault.work === undefined ? {} : { workId: fault.work }),
     ...(firing.child === undefined ? {} : { child: firing.child }),
   }
-  // Its tokens are gone, and it did nothing: there is nothing to take back.
+  const did = fault.did ?? firing.did
+  // Its tokens are gone; if it did nothing there is nothing to take back.
   if (state === 'interrupted' && type !== 'undo') {
-    removeFiring(draft, number)
     draft.history.push(entry)
+    giveUp(draft, did === undefined ? firing : { ...firing, did })
     return
   }
   const failed: Failed = { name, class: fault.class, reason: fault.reason, error, at: draft.env.now }
   draft.now.failure = failed
   const policy = type === 'undo' || draft.now.rollBack !== null ? null : policyOf(draft, firing)
   if (policy === null) {
-    replaceFiring(draft, number, (one) => ({ ...one, state: 'failed' }))
+    const kept = did === undefined ? {} : { did: { ...did, result: shortOf(did.result) } }
+    replaceFiring(draft, number, (one) => ({ ...one, ...kept, state: 'failed' }))
     draft.history.push(entry)
     return
   }
   removeFiring(draft, number)
   if (policy.undo !== undefined) {
     draft.history.push(entry)
+    if (did !== undefined) keepDid(draft, firing, did)
     beginRollBack(draft, { through: policy.through ?? null, to: policy.to }, { name, error })
     return
   }
   takeTokens(draft, held, stays)
   draft.history.push({ ...entry, took: held, put: [policy.to] })
+  if (did !== undefined) giveUp(draft, { ...firing, did })
   putTokens(draft, [policy.to])
 }
 
@@ -82,7 +88,7 @@ export function resumeFiring(draft: Draft, firing: Firing): void {
 /** One that was interrupted is over. Otherwise a person did it, and a person says how to go on: by itself it would only begin anew. */
 export function callOffFiring(draft: Draft, firing: Firing, work: WorkId): void {
   if (firing.state === 'interrupted') {
-    removeFiring(draft, firing.number)
+    giveUp(draft, firing)
     draft.history.push({ type: 'noted', ...entryOf(firing), workId: work, comment: 'called off' })
     return
   }

@@ -1,5 +1,6 @@
 // One firing: begun, ended, interrupted. Without an action it begins and ends at once.
 
+import { ExpressionError } from '../expression/index.ts'
 import type { WorkId } from '../ids/index.ts'
 import type { DoneStep, Firing } from '../instance/index.ts'
 import type { JsonValue } from '../json/index.ts'
@@ -8,7 +9,7 @@ import { encodedSize } from './data.ts'
 import { announce, type Draft, entryOf, keepsValues, removeFiring, replaceFiring } from './draft.ts'
 import { partName, stepName } from './names.ts'
 import { refuse } from './refusal.ts'
-import { withResult } from './scope.ts'
+import { stepScope, withResult } from './scope.ts'
 import { addStep, forgetStays, type Inputs, putTokens, staysOf, takeTokens } from './tokens.ts'
 import type { Transition } from './types.ts'
 
@@ -72,9 +73,23 @@ function begin(draft: Draft, { document: { name } }: Transition, inputs: Inputs,
     ...(actor === undefined ? {} : { actor }),
     ...(input === undefined ? {} : { input }),
   }
-  draft.now.firings = [...draft.now.firings, firing]
+  const key = ownKey(draft, firing)
+  draft.now.firings = [...draft.now.firings, key === null ? firing : { ...firing, key }]
   draft.history.push({ type: 'began', name, firing: number, ...shownBy(draft, by) })
   addStep(draft, stepName('fire', number, name), partName('fire', name))
+}
+
+/** null: it has no formula of its own, or that gives nothing now; then it is asked again when its action runs. */
+function ownKey({ workflow, now, env }: Draft, firing: Firing): string | null {
+  const { name } = firing
+  if (workflow.transitions.get(name)?.document.key == null) return null
+  try {
+    const scope = stepScope(workflow, now, firing, env.scope)
+    return workflow.parts.get(partName('fire', name))?.keyOf(scope) ?? null
+  } catch (error) {
+    if (error instanceof ExpressionError) return null
+    throw error
+  }
 }
 
 function shownBy(draft: Draft, by: By): By {
@@ -87,14 +102,17 @@ function isShort(value: JsonValue): boolean {
   return encodedSize(value, RESULT_SIZE_MAX) <= RESULT_SIZE_MAX
 }
 
+interface Ending {
+  readonly result: JsonValue
+  readonly key: string | null
+  readonly work?: WorkId
+  readonly others?: true
+}
+
 /** Its action went well. Throws ExpressionError and Refusal, and has then changed nothing. */
-export function endFiring(
-  draft: Draft,
-  firing: Firing,
-  { result, key, work }: { readonly result: JsonValue; readonly key: string | null; readonly work?: WorkId },
-): void {
+export function endFiring(draft: Draft, firing: Firing, { result, key, work, others }: Ending): void {
   const { number, type, name, held, stays, actor, input, child } = firing
-  const kept = isShort(result) ? result : null
+  const kept = shortOf(result)
   const ending = {
     ...entryOf(firing),
     ...(work === undefined ? {} : { workId: work }),
@@ -110,7 +128,7 @@ export function endFiring(
   if (firing.state === 'interrupted') {
     removeFiring(draft, number)
     draft.history.push({ type: 'late', ...ending })
-    endLate(draft, firing, key, kept)
+    if (others === undefined) endLate(draft, firing, { key, result: kept })
     return
   }
   if (type === 'enter') {
@@ -135,13 +153,37 @@ export function endFiring(
     ...applyAssigned(draft, assigned),
   })
   tellLearned(draft, assigned)
-  keepDone(draft, { number, type, name, key, result: kept })
+  keepDone(draft, { number, type, name, key, result: kept, ...(others === undefined ? {} : { others }) })
   announce(draft, `fired.${name}`, { transition: name })
   putTokens(draft, targets)
 }
 
+/** What it did is kept although nothing came of it, so that a roll-back finds it. */
+export function keepDid(draft: Draft, { number, type, name }: Firing, did: NonNullable<Firing['did']>): void {
+  const canUndo = type === 'fire' && draft.workflow.transitions.get(name)?.canUndo === true
+  draft.history.push({ type: 'late', name, firing: number })
+  if (canUndo) keepDone(draft, { number, type: 'fire', name, key: did.key, result: shortOf(did.result) })
+}
+
+export function shortOf(result: JsonValue): JsonValue {
+  return isShort(result) ? result : null
+}
+
+/** It is over without having moved a token; what it did before is taken back. */
+export function giveUp(draft: Draft, firing: Firing): void {
+  removeFiring(draft, firing.number)
+  if (firing.did === undefined) return
+  draft.history.push({ type: 'late', ...entryOf(firing) })
+  const { key, result } = firing.did
+  endLate(draft, firing, { key, result: shortOf(result) })
+}
+
 /** It did something after its tokens were gone: that is taken back where it can be. */
-function endLate(draft: Draft, { number, type, name }: Firing, key: string | null, result: JsonValue): void {
+function endLate(
+  draft: Draft,
+  { number, type, name }: Firing,
+  { key, result }: NonNullable<Firing['did']>,
+): void {
   const canUndo = type === 'fire' && draft.workflow.transitions.get(name)?.canUndo === true
   if (!canUndo || draft.now.state !== 'active') return
   const step = keepDone(draft, { number, type: 'fire', name, key, result })
@@ -179,8 +221,8 @@ function markUndone(draft: Draft, { of }: Firing): void {
 function keepDone(draft: Draft, step: Omit<DoneStep, 'endedAt' | 'undone'>): DoneStep {
   const added: DoneStep = { ...step, endedAt: draft.env.now, undone: false }
   const { workflow, now } = draft
-  const isNeeded = ({ type, name, undone }: DoneStep) =>
-    type === 'fire' && !undone && workflow.transitions.get(name)?.canUndo === true
+  const isNeeded = ({ type, name, undone, others }: DoneStep) =>
+    type === 'fire' && !undone && others === undefined && workflow.transitions.get(name)?.canUndo === true
   let done = now.done.filter((one) => one.name !== added.name || one.type !== added.type || isNeeded(one))
   if (done.length >= DONE_MAX) {
     const drop = Math.max(
@@ -194,12 +236,12 @@ function keepDone(draft: Draft, step: Omit<DoneStep, 'endedAt' | 'undone'>): Don
 }
 
 /** Its tokens are free again; whatever it still does comes late. */
-export function interrupt(draft: Draft, firing: Firing) {
+export function interrupt(draft: Draft, firing: Firing, { isUndone = true } = {}) {
   const { number, state } = firing
   draft.history.push({ type: 'interrupted', ...entryOf(firing) })
   draft.effects.push({ type: 'callOff', firing: number })
   // Nothing of a dead item is under way.
-  if (state === 'failed') return removeFiring(draft, number)
+  if (state === 'failed') return isUndone ? giveUp(draft, firing) : removeFiring(draft, number)
   const isInDoubt = state === 'parked' || firing.inDoubt === true
   replaceFiring(draft, number, (one) => ({
     ...one,

@@ -92,7 +92,8 @@ export function cancelByHand(draft: Draft, { actor, reason }: Input<'cancel'>): 
     const message = `nobody knows whether ${doubtful.name} took effect: say so first`
     refuse('in_doubt', message)
   }
-  for (const firing of now.firings) if (firing.state !== 'interrupted') interrupt(draft, firing)
+  for (const firing of now.firings)
+    if (firing.state !== 'interrupted') interrupt(draft, firing, { isUndone: false })
   now.rollBack = null
   draft.history.push({ type: 'cancelled', state: 'cancelled', actor, comment: reason })
   endInstance(draft, 'cancelled')

@@ -15,6 +15,7 @@ export function beginRollBack(
   why: { readonly name: string; readonly error: string },
 ): void {
   const { now, workflow } = draft
+  now.rollBack = { through, to, left: [] }
   for (const firing of now.firings) {
     if (firing.type !== 'undo' && firing.state !== 'interrupted') interrupt(draft, firing)
   }
@@ -31,9 +32,10 @@ export function beginRollBack(
   const undoing = new Set(now.firings.flatMap(({ of }) => (of === undefined ? [] : [of])))
   const left = now.done
     .filter(
-      ({ number, type, name, undone }) =>
+      ({ number, type, name, undone, others }) =>
         type === 'fire' &&
         !undone &&
+        others === undefined &&
         !undoing.has(number) &&
         workflow.transitions.get(name)?.canUndo === true,
     )

@@ -180,14 +180,15 @@ function waitForChild(draft: Draft, firing: Firing, { child }: Input<'started'>)
 
 function endChild(draft: Draft, firing: Firing, { state, data }: Input<'childEnded'>) {
   const instance = firing.child ?? null
-  const fail = (error: string, reason: string) =>
-    failFiring(draft, firing, { class: 'validation', reason, error })
+  const result = { instance, state, data }
+  const fail = (error: string, reason: string, did?: Firing['did']) =>
+    failFiring(draft, firing, { class: 'validation', reason, error, ...(did === undefined ? {} : { did }) })
   if (state !== 'completed') return fail(`the instance ${instance} that it started is ${state}`, 'rejected')
   try {
-    endFiring(draft, firing, { result: { instance, state, data }, key: null })
+    endFiring(draft, firing, { result, key: null })
   } catch (error) {
     if (!(error instanceof ExpressionError || error instanceof Refusal)) throw error
-    fail(error.message, 'mapping')
+    fail(error.message, 'mapping', { key: null, result })
   }
 }
 

@@ -112,6 +112,8 @@ export type InstanceInput =
       readonly result: JsonValue
       readonly key: string | null
       readonly work: WorkId
+      /** The ledger had it: somebody else did it. */
+      readonly others?: true
     }
   /** Its step started an instance and waits for it. */
   | {
@@ -128,6 +130,8 @@ export type InstanceInput =
       readonly reason: string
       readonly error: string
       readonly work: WorkId
+      /** What it did all the same: only what that gave could not be taken. */
+      readonly did?: { readonly key: string | null; readonly result: JsonValue }
     }
   /** Nobody knows whether it took effect; a person is asked. */
   | { readonly type: 'parked'; readonly firing: number; readonly error: string; readonly work: WorkId }

@@ -96,24 +96,44 @@ export function endSteps(settler: Settler, deps: Deps): Settler {
   const ended = async (about: About, decision: Decision): Promise<Told> => {
     const { held, firing } = about
     const key = decision.note.key ?? held.work.key
+    const isOthers = decision.to === 'skipped' && (await isOfOthers(about, key))
+    const result = decision.waitsFor === undefined ? await resultOf(about, decision) : null
     const input: InstanceInput =
       decision.waitsFor === undefined
         ? {
             type: 'ended',
             firing: firing.number,
-            result: await resultOf(about, decision),
+            result,
             key,
             work: held.work.id,
+            ...(isOthers ? { others: true } : {}),
           }
         : { type: 'started', firing: firing.number, child: decision.waitsFor, key }
     const moved = await move(about, input)
     if (!('refused' in moved)) return { decision, plan: moved }
     if (isGone(moved.refused)) return { decision, plan: null }
-    // What it did stays done; what was to become of it is for people to mend.
-    return failed(about, asDead(decision, moved.refused.message))
+    // What it did stays done; what was to become of it is for people to mend, or is undone.
+    const did = isOthers ? undefined : { key, result }
+    return failed(about, asDead(decision, moved.refused.message), did)
   }
 
-  const failed = async (about: About, decision: Extract<Decision, { to: 'dead' }>): Promise<Told> => {
+  /** Whether the effect that the ledger had under its key is not of this instance. */
+  const isOfOthers = async ({ held, loaded, firing }: About, key: string | null): Promise<boolean> => {
+    const { tenant, instance } = held.work
+    const canUndo = loaded.workflow.transitions.get(firing.name)?.canUndo === true
+    if (key === null || firing.type !== 'fire' || !canUndo) return false
+    const reads = store.forTenant(tenant)
+    const entry = await commits.stubbornly(() => reads.ledger(key))
+    if (entry === null) return false
+    const by = await commits.stubbornly(() => reads.work(entry.work))
+    return by?.instance !== instance
+  }
+
+  const failed = async (
+    about: About,
+    decision: Extract<Decision, { to: 'dead' }>,
+    did?: Firing['did'],
+  ): Promise<Told> => {
     const { held, firing, loaded } = about
     const moved = await move(about, {
       type: 'failed',
@@ -122,6 +142,7 @@ export function endSteps(settler: Settler, deps: Deps): Settler {
       reason: decision.reason,
       error: storableError(held.event, decision.error),
       work: held.work.id,
+      ...(did === undefined ? {} : { did }),
     })
     const named = { ...decision, step: stepText(loaded.instance, firing) }
     if ('refused' in moved) {
@@ -202,6 +223,8 @@ export function endSteps(settler: Settler, deps: Deps): Settler {
     for (let race = 0; race < RACES_MAX; race += 1) {
       const told = await tell(held, route, decision, origin())
       const { plan } = told
+      // No guard finds out that what was remembered is old where nothing of the instance is written: it is looked at.
+      if (plan === null && instance !== null && deps.instances().forget(tenant, instance)) continue
       if (plan === null) return pass(told.decision)
       const own = told.decision.guards
       let settlement: Settlement | null = null

@@ -56,7 +56,9 @@ export async function itemsOfFiring(
 ): Promise<readonly WorkRow[]> {
   const items = await reads.workOfInstance(id, { all: true })
   return items.filter(
-    ({ kind, step }) => kind === 'step' && step !== null && parseStepName(step)?.number === number,
+    // A child that ended badly left its letter with the signal that told of it.
+    ({ kind, step }) =>
+      (kind === 'step' || kind === 'signal') && step !== null && parseStepName(step)?.number === number,
   )
 }
 

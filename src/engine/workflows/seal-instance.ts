@@ -6,7 +6,7 @@
 
 import type { WorkflowDocument } from '../../core/definition/index.ts'
 import type { InstanceId, TenantId } from '../../core/ids/index.ts'
-import type { Data, DataChange, HistoryEntry, Instance } from '../../core/instance/index.ts'
+import type { Data, DataChange, Firing, HistoryEntry, Instance } from '../../core/instance/index.ts'
 import { type JsonValue, parseJson, stringifyJson } from '../../core/json/index.ts'
 import { isSealed } from '../../core/sensitive/index.ts'
 import { type Seal, SealError } from '../../ports/seal.ts'
@@ -89,9 +89,17 @@ function changed(instance: Instance, paths: readonly string[], change: Change): 
     data,
     metadata,
     done: instance.done.map((step) => ({ ...step, result: change(step.result, 'result') })),
-    firings: instance.firings.map((firing) =>
-      firing.input === undefined ? firing : { ...firing, input: change(firing.input, 'input') },
-    ),
+    firings: instance.firings.map((firing) => changedFiring(firing, change)),
+  }
+}
+
+function changedFiring(firing: Firing, change: Change): Firing {
+  const { input, did } = firing
+  if (input === undefined && did === undefined) return firing
+  return {
+    ...firing,
+    ...(input === undefined ? {} : { input: change(input, 'input') }),
+    ...(did === undefined ? {} : { did: { ...did, result: change(did.result, 'result') } }),
   }
 }
 

@@ -108,7 +108,7 @@ export function makeSteps(deps: {
     try {
       const base = routeScope(item.event, item.payload(), item.header(), deps.vars)
       const scope = stepScope(workflow, instance, firing, base)
-      key = item.letter?.key ?? route.keyOf(scope)
+      key = item.letter?.key ?? firing.key ?? route.keyOf(scope)
       const inner = { ...scope, key: keyOfGeneration(key, item.work.generation) }
       const call = { item, route, key, scope: inner }
       await deps
