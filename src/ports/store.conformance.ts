@@ -12,7 +12,6 @@ import { laterRules } from './store-conformance/later.conformance.ts'
 import { claimRules, leaseRules } from './store-conformance/leases.conformance.ts'
 import { lookupRules } from './store-conformance/lookups.conformance.ts'
 import {
-  makeBook,
   nextOperation,
   noteResult,
   perform,
@@ -21,6 +20,7 @@ import {
 import { outcomeRules } from './store-conformance/outcomes.conformance.ts'
 import { readRules } from './store-conformance/reads.conformance.ts'
 import { retentionRules } from './store-conformance/retention.conformance.ts'
+import { makeBook } from './store-conformance/turns.conformance.ts'
 import { writeRules } from './store-conformance/writes.conformance.ts'
 
 export type {

@@ -1,6 +1,6 @@
 // The hash of a bundle: all definitions of a tenant at one moment. Neither the files' names nor the order counts.
 
-import type { DefinitionDocument } from './documents.ts'
+import type { DefinitionDocument } from './definition-document.ts'
 import { hashDocument } from './hash.ts'
 import { hashEntries } from './in-force.ts'
 

@@ -1,6 +1,7 @@
 // Which code a document is pinned to: the bundles of all functions that it names.
 
-import type { ActionDocument, DefinitionDocument } from './documents.ts'
+import type { DefinitionDocument } from './definition-document.ts'
+import type { ActionDocument } from './documents.ts'
 
 export function codeHashesOf(document: DefinitionDocument): readonly string[] {
   return [...new Set(actionsOf(document).flatMap((one) => (one.type === 'function' ? one.codeHash : [])))]

@@ -5,8 +5,8 @@
 import type { FailureClass } from '../failure/index.ts'
 import type { JsonValue } from '../json/index.ts'
 import { DAY } from '../time/index.ts'
+import type { AgentDocument } from './agent-document.ts'
 import type { VerifyDocument } from './verify-document.ts'
-import type { AgentDocument, WorkflowDocument } from './workflow-document.ts'
 
 /** How long events are kept where a source says nothing. */
 export const RETENTION_MS = 30 * DAY
@@ -330,10 +330,3 @@ export interface ProfileDocument {
   readonly rate?: RatePolicy
   readonly drain?: DrainPolicy
 }
-
-export type DefinitionDocument =
-  | SourceDocument
-  | RouteDocument
-  | ProfileDocument
-  | WorkflowDocument
-  | AgentDocument

@@ -2,7 +2,7 @@
 
 import { hash } from 'node:crypto'
 import { canonicalJson, type JsonValue } from '../json/index.ts'
-import type { DefinitionDocument } from './documents.ts'
+import type { DefinitionDocument } from './definition-document.ts'
 
 /** `sha256:` and 64 hex digits, over canonical JSON: key order is irrelevant. */
 export function hashDocument(document: DefinitionDocument): string {

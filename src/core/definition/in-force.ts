@@ -4,7 +4,8 @@
 // Invariants: DV4 what the folder defines, only the folder changes. DV5 nothing goes away that was not named, unless
 // pruning was asked for.
 
-import type { DefinitionDocument, RouteDocument } from './documents.ts'
+import type { DefinitionDocument } from './definition-document.ts'
+import type { RouteDocument } from './documents.ts'
 import { hashText } from './hash.ts'
 
 /** Who a definition belongs to: a file of the folder, somebody who applied it by the API, or the demo. */

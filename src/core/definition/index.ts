@@ -1,5 +1,7 @@
+export type { AgentDocument } from './agent-document.ts'
 export { hashBundle } from './bundle.ts'
 export { actionsOf, codeHashesOf } from './code-hashes.ts'
+export type { DefinitionDocument } from './definition-document.ts'
 export type {
   ActionDocument,
   AgentActionDocument,
@@ -7,7 +9,6 @@ export type {
   CatalogDocument,
   CircuitPolicy,
   ConditionDocument,
-  DefinitionDocument,
   DispatchDocument,
   DrainPolicy,
   EmitActionDocument,
@@ -62,7 +63,6 @@ export {
   TIMED_SCHEMES,
 } from './verify-document.ts'
 export type {
-  AgentDocument,
   FireMode,
   MigrationDocument,
   OnFailureDocument,

@@ -156,28 +156,3 @@ export interface WorkflowDocument {
     readonly audit: 'full' | 'changes'
   }
 }
-
-/** Reusable; whoever names it has it resolved in its own document, and so pinned. */
-export interface AgentDocument {
-  readonly kind: 'Agent'
-  readonly name: string
-  readonly description: string | null
-  /** Of an endpoint that speaks the OpenAI protocol, up to and without `/chat/completions`. A template, rendered in url mode. */
-  readonly baseUrl: string
-  /** Sent as a bearer token. */
-  readonly secret: { readonly env: string } | { readonly ref: string } | null
-  readonly headers: Readonly<Record<string, string>>
-  readonly model: string
-  /** Templates, over what `with` gives. */
-  readonly system: string | null
-  readonly user: string
-  /** JSON Schema of the answer; null: the answer is a text. */
-  readonly output: JsonValue
-  readonly temperature: number | null
-  /** Of one attempt. */
-  readonly timeoutMs: number
-  /** Tokens of all attempts together, asked and answered; null: no bound. */
-  readonly budget: { readonly tokens: number } | null
-  /** How often an answer that does not fit the schema is asked for again, within one attempt of the step. */
-  readonly repairs: number
-}

@@ -4,31 +4,17 @@
 
 import type { NewEvent } from '../../core/event/index.ts'
 import { type FailureClass, failureId, type NewFailure } from '../../core/failure/index.ts'
-import type {
-  DeadLetterId,
-  EventId,
-  Ids,
-  Incarnation,
-  InstanceId,
-  NodeId,
-  OrphanId,
-  TenantId,
-  WorkId,
-} from '../../core/ids/index.ts'
+import type { DeadLetterId, EventId, Incarnation, NodeId, TenantId, WorkId } from '../../core/ids/index.ts'
 import type { LedgerEntry, NewLedgerEntry } from '../../core/ledger/index.ts'
 import type { Pruned, PruneRequest } from '../../core/retention/index.ts'
-import type { Instant } from '../../core/time/index.ts'
 import type { NewWork, Note, WorkRow } from '../../core/work/index.ts'
 import type { ClaimRequest, ClaimResult, Commit, CommitResult, Guard, Page, Store, Write } from '../store.ts'
-import { makeFixedIds, OTHER, START, TENANT } from './kit.conformance.ts'
 import {
   makeInstanceDecision,
   makeInstanceOptions,
   readInstances,
 } from './operations-instances.conformance.ts'
-
-/** A whole number in [0, below). */
-export type Pick = (below: number) => number
+import { type Book, oneOf, type Pick, rarely, type Turn, tenantOf } from './turns.conformance.ts'
 
 export type Operation =
   /** Given in one tick. */
@@ -46,35 +32,6 @@ export interface Subject {
   advance(ms: number): void | Promise<void>
 }
 
-/** The names that were used so far. */
-export interface Book {
-  now: Instant
-  readonly ids: Ids
-  readonly owners: Incarnation[]
-  readonly events: { readonly tenant: TenantId; readonly id: EventId }[]
-  readonly works: { readonly tenant: TenantId; readonly id: WorkId }[]
-  /** Those that somebody got hold of, the latest last. */
-  readonly held: { readonly tenant: TenantId; readonly id: WorkId }[]
-  readonly letters: { readonly tenant: TenantId; readonly id: DeadLetterId }[]
-  readonly instances: { readonly tenant: TenantId; readonly id: InstanceId }[]
-  readonly orphans: { readonly tenant: TenantId; readonly id: OrphanId }[]
-}
-
-export function makeBook(): Book {
-  const book: Book = {
-    now: START,
-    owners: [],
-    events: [],
-    works: [],
-    held: [],
-    letters: [],
-    instances: [],
-    orphans: [],
-    ids: makeFixedIds(() => book.now),
-  }
-  return book
-}
-
 const CONSUMERS = ['route:a', 'route:b', 'route:c'] as const
 const NODES = ['node-a', 'node-b', 'node-c'] as NodeId[]
 const CODE = [null, null, null, 'hash-1', 'hash-2'] as const
@@ -86,17 +43,6 @@ const LETTER_STATES = [
 ]
 const COUNTERS = { attempts: 1, waits: 2, losses: 0 }
 
-export interface Turn {
-  readonly book: Book
-  readonly pick: Pick
-  readonly store: Store
-}
-
-export const oneOf = <Value>(pick: Pick, values: readonly Value[]): Value =>
-  values[pick(values.length)] as Value
-/** True once in `times`; the last value, so that a tester that shrinks towards 0 prefers the usual. */
-export const rarely = (pick: Pick, times: number): boolean => pick(times) === times - 1
-export const tenantOf = (pick: Pick): TenantId => (rarely(pick, 4) ? OTHER : TENANT)
 const ledgerKeyOf = (pick: Pick): string => `key-${pick(12)}`
 
 export async function nextOperation(book: Book, pick: Pick, store: Store): Promise<Operation> {
