@@ -1,6 +1,11 @@
 // What `check` says about sound workflows together with all else that will be in force. The analysis of their nets is asked here.
 
-import type { AgentDocument, DefinitionDocument, WorkflowDocument } from '../core/definition/index.ts'
+import type {
+  ActionDocument,
+  AgentDocument,
+  DefinitionDocument,
+  WorkflowDocument,
+} from '../core/definition/index.ts'
 import { compileTemplate } from '../core/expression/index.ts'
 import type { FieldPath, Remark } from './finding.ts'
 import { closest, listed } from './suggest.ts'
@@ -13,28 +18,55 @@ export interface BundleWorkflow {
 
 export function tellWorkflows(
   workflows: readonly BundleWorkflow[],
-  _documents: readonly DefinitionDocument[],
+  documents: readonly DefinitionDocument[],
 ): void {
-  for (const workflow of workflows) tellAgents(workflow)
+  for (const { document, tell } of workflows) {
+    for (const [at, action] of actionsOf(document)) tellAction(action, at, documents, tell)
+  }
+}
+
+function actionsOf({ places, transitions }: WorkflowDocument): readonly [FieldPath, ActionDocument][] {
+  const all: [FieldPath, ActionDocument][] = []
+  for (const { name, onEnter } of places) {
+    if (onEnter !== undefined) all.push([['places', name, 'onEnter'], onEnter])
+  }
+  for (const one of transitions) {
+    for (const field of ['do', 'undo'] as const) {
+      const action = one[field]
+      if (action !== undefined) all.push([['transitions', one.name, field], action])
+    }
+  }
+  return all
+}
+
+/** Of a step or a route. */
+export function tellAction(
+  action: ActionDocument,
+  at: FieldPath,
+  documents: readonly DefinitionDocument[],
+  tell: (remark: Remark) => void,
+): void {
+  if (action.type === 'agent') tellAgent(action.agent, action.with, at, tell)
+  if (action.type === 'start') tellStart(action.workflow, at, documents, tell)
+}
+
+/** What is begun by hand or by another needs a trigger for that. */
+function tellStart(
+  name: string,
+  at: FieldPath,
+  documents: readonly DefinitionDocument[],
+  tell: (remark: Remark) => void,
+): void {
+  const started = documents.find((one) => one.kind === 'Workflow' && one.name === name)
+  if (started?.kind !== 'Workflow' || started.triggers.some(({ manual }) => manual !== undefined)) return
+  const message = `the workflow \`${name}\` has no \`manual\` trigger, by which it could be started: add \`- manual: {}\` to its triggers`
+  tell({ rule: 'unknownWorkflow', message, path: [...at, 'start'] })
 }
 
 // --- What agents are told
 
-function tellAgents({ document, tell }: BundleWorkflow): void {
-  for (const { name, onEnter } of document.places) {
-    if (onEnter?.type === 'agent') tellAgent(onEnter.agent, onEnter.with, ['places', name, 'onEnter'], tell)
-  }
-  for (const one of document.transitions) {
-    for (const field of ['do', 'undo'] as const) {
-      const action = one[field]
-      if (action?.type !== 'agent') continue
-      tellAgent(action.agent, action.with, ['transitions', one.name, field], tell)
-    }
-  }
-}
-
 /** An agent sees what `with` gives: what it reads beside that would be empty. */
-export function tellAgent(
+function tellAgent(
   agent: AgentDocument,
   given: unknown,
   at: FieldPath,
@@ -51,7 +83,8 @@ export function tellAgent(
     (root) => root !== '' && root !== 'vars' && !known.includes(root),
   )
   if (missing.length === 0) return
-  const near = known.find((name) => closest(name, missing) !== undefined)
+  const spare = known.filter((name) => !reads.includes(name))
+  const near = spare.find((name) => closest(name, missing) !== undefined)
   const message =
     `the agent \`${agent.name}\` reads ${listed(missing)}, and \`with\` does not give ${missing.length === 1 ? 'it' : 'them'}` +
     (near === undefined ? '' : `: did you mean \`${closest(near, missing)}\` by \`${near}\`?`)

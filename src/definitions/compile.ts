@@ -7,7 +7,7 @@ import type {
   ProfileDocument,
 } from '../core/definition/index.ts'
 import { tellBundle, tellMigrations } from './bundle.ts'
-import { tellAgent, tellWorkflows } from './bundle-workflows.ts'
+import { tellAction, tellWorkflows } from './bundle-workflows.ts'
 import { tellUnpublished } from './catalog.ts'
 import { compareFindings, type FieldPath, type Finding, type Remark } from './finding.ts'
 import { importSpelling } from './import.ts'
@@ -176,7 +176,7 @@ function tellTogether(
   tellBundle(routes, documents, hasAllSources, workflows)
   tellMigrations(routes, inForce)
   for (const { document, tell } of routes) {
-    if (document.do.type === 'agent') tellAgent(document.do.agent, document.do.with, ['do'], tell)
+    tellAction(document.do, ['do'], documents, tell)
   }
   tellWorkflows(workflows, documents)
   if (hasAllSources) tellUnpublished([...routes, ...waitingOf(workflows)], documents, emits)

@@ -437,6 +437,9 @@ export function username() {
 
 const TARGET = /^[A-Za-z_][\w-]*(?:\.[A-Za-z_][\w-]*)*$/
 
+/** Names that mean something else in expressions: what looks like a place in them is a slip. */
+const READ_ONLY = /^(?:event|payload|header|source|tenant|vars|instance|steps|result|input|key)\./
+
 /** Where a value of an instance goes: `data.x`, `metadata.x`, `correlation.x`; what begins otherwise is of `data`. */
 export function target() {
   const check = (text: string, context: Refinement) => {
@@ -450,6 +453,9 @@ export function target() {
           ? 'say which of the metadata: `metadata.owner`'
           : 'a key has one name: `correlation.order`'
       tell(context, message, { rule: 'target', onKey: true })
+    } else if (READ_ONLY.test(text)) {
+      const message = `\`${text.split('.')[0]}\` is read and not written, and this would be \`data.${text}\`: write that, or another name`
+      tell(context, message, { rule: 'target', onKey: true, suggestion: `data.${text}` })
     }
   }
   return stringOf('path', check, { pattern: TARGET.source })

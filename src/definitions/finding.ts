@@ -118,6 +118,7 @@ export const RULES = {
   hands: 'WL15',
   agentInput: 'WL16',
   sensitiveInData: 'WL26',
+  unknownData: 'WL27',
 } as const
 
 export type RuleName = keyof typeof RULES

@@ -8,6 +8,7 @@ import type { FieldPath, Remark } from './finding.ts'
 import { targetPath, USUAL_VERSION } from './resolve-workflows.ts'
 import { closest } from './suggest.ts'
 import { checkNames, type Fields, fieldsOf } from './workflow-names.ts'
+import { checkDataPath } from './workflow-reads.ts'
 
 const OF_HANDS = ['permission', 'input', 'notBy']
 
@@ -80,16 +81,16 @@ export function checkSecurity(workflow: Fields): readonly Remark[] {
     ...list(required).flatMap((name, index) =>
       checkPermission(name, ['security', 'required', index], workflow),
     ),
-    ...list(encrypt).flatMap((path, index) => checkEncrypt(path, ['security', 'encrypt', index])),
+    ...list(encrypt).flatMap((path, index) => checkEncrypt(path, ['security', 'encrypt', index], workflow)),
   ]
 }
 
 /** `*` is every element of a list, or every member. */
-function checkEncrypt(path: JsonValue, at: FieldPath): readonly Remark[] {
+function checkEncrypt(path: JsonValue, at: FieldPath, workflow: Fields): readonly Remark[] {
   if (typeof path !== 'string' || path === '' || path.includes('{{')) return []
   const written = targetPath(path)
   const compiled = compilePath(written)
-  if (compiled.ok && /^(?:data|metadata)[.[]/.test(written)) return []
+  if (compiled.ok && /^(?:data|metadata)[.[]/.test(written)) return checkDataPath(path, at, workflow)
   const message = compiled.ok
     ? 'what is sealed is in `data` or `metadata`: a path such as `data.email`'
     : compiled.problem.message
@@ -106,6 +107,11 @@ export function checkMigrations(workflow: Fields): readonly Remark[] {
     if (typeof from === 'string' && from === to) {
       const message = `\`from\` and \`to\` are both ${from}: there is nothing to migrate`
       remarks.push({ rule: 'version', message, path: [...at, 'to'] })
+    }
+    const isUsed = to === version || migrations.some((other: JsonValue) => fieldsOf(other).from === to)
+    if (typeof to === 'string' && from !== to && !isUsed) {
+      const message = `this leads to ${to}, and the workflow is version ${String(version)}: write that, or one more migration from ${to}`
+      remarks.push({ rule: 'version', message, path: [...at, 'to'], suggestion: String(version) })
     }
     const earlier = migrations.findIndex(
       (other: JsonValue) => fieldsOf(other).from === from && fieldsOf(other).to === to,

@@ -8,6 +8,7 @@ import { listed } from './suggest.ts'
 import type { Surroundings } from './surroundings.ts'
 import { checkInput, checkPermission } from './workflow-hands.ts'
 import { checkNames, type Fields, fieldsOf, isMap } from './workflow-names.ts'
+import { checkKeysGiven } from './workflow-reads.ts'
 
 const SORTS = ['on', 'schedule', 'manual']
 
@@ -37,6 +38,7 @@ function checkTrigger(
   return [
     ...checkCompany(trigger, sort, at),
     ...checkCorrelation(trigger, at),
+    ...checkKeysGiven(trigger, at, workflow),
     ...checkNames(trigger.fire, [...at, 'fire'], 'transition', workflow),
     ...checkProfileName(trigger.rateLimit, 'rate', [...at, 'rateLimit'], around.profiles),
     ...checkCron(fieldsOf(trigger.schedule), [...at, 'schedule']),
@@ -56,7 +58,9 @@ function checkCompany(trigger: Fields, sort: string, at: FieldPath): readonly Re
       action !== 'update' && '`buffer` is how long an update waits for its instance: write `action: update`',
     unique: action === 'update' && '`unique` is about new instances, and this makes none',
     action:
-      sort === 'schedule' && action !== 'create' && 'a schedule begins new instances: leave `action` out',
+      sort !== 'on' &&
+      action !== 'create' &&
+      `${sort === 'manual' ? 'a start by hand' : 'a schedule'} begins new instances: leave \`action\` out`,
   }
   return Object.entries(wrong).flatMap(([field, message]): readonly Remark[] =>
     message !== false && Object.hasOwn(trigger, field)
@@ -67,6 +71,7 @@ function checkCompany(trigger: Fields, sort: string, at: FieldPath): readonly Re
 
 function checkCorrelation(trigger: Fields, at: FieldPath): readonly Remark[] {
   const { action = 'create', correlate, unique } = trigger
+  if (!Object.hasOwn(trigger, 'on') && action !== 'create') return []
   const isKeyed =
     correlate !== undefined && !(isMap(correlate) && Object.keys(fieldsOf(correlate)).length === 0)
   if (isKeyed) return []

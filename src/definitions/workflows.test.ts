@@ -40,6 +40,7 @@ const ROWS: readonly Row[] = [
   ['[WL1]', trigger('manual: {}, map: { ¦"a b": payload.x }'), 'names joined by dots'],
   ['[WL1]', doing('out: { ¦metadata: result }'), 'say which of the metadata'],
   ['[WL1]', doing('out: { ¦correlation.a.b: result.id }'), 'a key has one name'],
+  ['[WL1]', doing('out: { ¦payload.x: result }'), 'this would be `data.payload.x`', 'data.payload.x'],
   ['[WL2]', workflow({ start: '¦aa' }), 'no place `aa`, but `a`, `b`', 'a'],
   ['[WL2]', workflow({ transitions: '{ go: { from: [a, ¦c], to: z } }' }), 'no place `c`'],
   ['[WL2]', workflow({ transitions: '{ go: { fromAny: [a, ¦fail], to: z } }' }), 'no place `fail`'],
@@ -69,6 +70,11 @@ const ROWS: readonly Row[] = [
     'no transition',
   ],
   ['[WL4]', going('do: { start: ¦ww }'), 'no workflow `ww`, but `w`', 'w'],
+  [
+    '[WL4]',
+    `${going('do: { start: ¦v }')}---\n${trigger('on: a.b').replace('name: w', 'name: v')}`,
+    'no `manual` trigger',
+  ],
   ['[WL5]', going('do: { agent: ¦jugde }') + AGENT, 'no agent `jugde`, but `judge`', 'judge'],
   [
     '[WL6]',
@@ -124,9 +130,29 @@ const ROWS: readonly Row[] = [
     trigger('schedule: { cron: "0 6 * * *" }, ¦action: update, correlate: payload.id'),
     'a schedule begins',
   ],
+  [
+    '[WL11]',
+    trigger('manual: {}, ¦action: update, correlate: payload.id'),
+    'a start by hand begins new instances',
+  ],
+  [
+    'warning [WL11]',
+    workflow({
+      triggers:
+        '[{ on: a.b, correlate: { order: payload.id } }, { on: a.c, action: update, correlate: { ¦ordr: payload.id } }]',
+    }),
+    'no instance has a key `ordr`',
+    'order',
+  ],
+  [
+    'warning [WL11]',
+    trigger('on: a.b, action: update, ¦correlate: payload.id'),
+    'finds none (none has any key)',
+  ],
   ['[WL13]', workflow({ security: '{ encrypt: [¦"instance[0].id x"] }' }), ''],
   ['[WL13]', workflow({ security: '{ encrypt: [¦correlation.mail] }' }), 'in `data` or `metadata`'],
   ['[WL14]', workflow({ migrations: '[{ from: 1.0.0, to: ¦1.0.0 }]' }), 'nothing to migrate'],
+  ['[WL14]', workflow({ migrations: '[{ from: 0.9.0, to: ¦2.0.0 }]' }), 'is version 1.0.0', '1.0.0'],
   [
     '[WL14]',
     workflow({ migrations: '[{ from: 0.1.0, to: 1.0.0 }, { from: ¦0.1.0, to: 1.0.0 }]' }),
@@ -137,6 +163,24 @@ const ROWS: readonly Row[] = [
     '[WL16]',
     going('do: { agent: judge, ¦with: { titel: "{{ data.title }}" } }') + AGENT,
     'did you mean `title` by `titel`?',
+  ],
+  [
+    'warning [WL27]',
+    workflow({
+      triggers: '[{ manual: {}, map: { total: payload.t } }]',
+      transitions: '{ go: { from: a, to: z, when: ¦data.totl > 5 } }',
+    }),
+    'did you mean `data.total`?',
+    'data.total > 5',
+  ],
+  [
+    'warning [WL27]',
+    workflow({
+      triggers: '[{ manual: {}, map: { email: payload.t } }]',
+      security: '{ encrypt: [¦data.emial] }',
+    }),
+    'did you mean `data.email`?',
+    'data.email',
   ],
   ['[WL17] [F13]', going('do: { ¦operation: sap.post }'), 'it comes with connectors'],
   [
@@ -184,11 +228,16 @@ describe('findings', () => {
   test.each(ROWS)('%s %j: %s', (label, marked = '', message = '', suggestion) => {
     const before = marked.slice(0, marked.indexOf('¦')).split('\n')
     const { findings } = compile(marked.replace('¦', ''))
-    const errors = findings.filter(({ severity }) => severity === 'error')
+    const wanted = label.startsWith('warning') ? 'warning' : 'error'
+    const id = /(\w+)\]$/.exec(label)?.[1]
+    // Nets of examples about something else are warned of as well.
+    const errors = findings.filter(
+      ({ severity, rule }) => severity === 'error' || (severity === wanted && rule === id),
+    )
     expect(errors).toEqual([
       {
-        severity: 'error',
-        rule: /(\w+)\]$/.exec(String(label))?.[1],
+        severity: wanted,
+        rule: id,
         message: expect.stringContaining(message),
         file: 'a.yaml',
         line: before.length,

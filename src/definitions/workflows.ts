@@ -13,6 +13,7 @@ import type { Surroundings } from './surroundings.ts'
 import { checkUpsert } from './upserts.ts'
 import { checkHands, checkMigrations, checkSecurity } from './workflow-hands.ts'
 import { checkNames, type Fields, fieldsOf, isMap } from './workflow-names.ts'
+import { checkData } from './workflow-reads.ts'
 import { checkTriggers } from './workflow-triggers.ts'
 
 const PARTS_MAX = 1_000
@@ -33,7 +34,7 @@ export function checkWorkflow(workflow: Fields, around: Surroundings): readonly 
     ...checkSecurity(workflow),
     ...checkMigrations(workflow),
     ...checkJsonSchema(workflow.data, ['data']),
-    ...checkSteps(fieldsOf(workflow.lock).by, ['lock', 'by'], workflow, 'pick'),
+    ...checkReads(fieldsOf(workflow.lock).by, ['lock', 'by'], workflow, 'pick'),
   ]
 }
 
@@ -57,8 +58,8 @@ function isFinal(place: JsonValue | undefined): boolean {
   return type === 'final' || (final === true && type === undefined)
 }
 
-/** `steps.x` of a transition that is not there: it would be null for ever. */
-function checkSteps(
+/** `steps.x` of a transition that is not there, or `data.x` that nothing gives: it would be null for ever. */
+function checkReads(
   value: JsonValue | undefined,
   at: FieldPath,
   workflow: Fields,
@@ -69,9 +70,10 @@ function checkSteps(
   const known = [...Object.keys(fieldsOf(workflow.transitions)), ...entered.map(([name]) => name)]
   return [...texts(value, at, as)].flatMap(([path, text]) => {
     const isTemplate = as === 'send'
-    if (!text.includes('steps')) return []
+    const slips = checkData(text, path, isTemplate ? 'template' : 'expression', workflow)
+    if (!text.includes('steps')) return slips
     const formula = readFormula(text, isTemplate ? 'template' : 'expression')
-    return (formula?.reads ?? []).flatMap(({ path: read, offset }): readonly Remark[] => {
+    const unknown = (formula?.reads ?? []).flatMap(({ path: read, offset }): readonly Remark[] => {
       const name = /^steps(?:\.|\[')([\w-]+)/.exec(read)?.[1]
       if (name === undefined || known.includes(name)) return []
       const near = closest(name, known)
@@ -86,6 +88,7 @@ function checkSteps(
         },
       ]
     })
+    return [...slips, ...unknown]
   })
 }
 
@@ -142,7 +145,7 @@ function checkStep(
   return [
     ...checkAction(action, at, 'a step', around),
     ...placed(checkUpsert({ do: action ?? null }), at, 'do'),
-    ...checkSteps(action, at, workflow, 'send'),
+    ...checkReads(action, at, workflow, 'send'),
   ]
 }
 
@@ -173,7 +176,7 @@ function checkTransition(
     ),
     ...branches.flatMap((branch, index) => [
       ...checkNames(branch.to, [...at, 'choose', index, 'to'], 'place', workflow),
-      ...checkSteps(branch.when, [...at, 'choose', index, 'when'], workflow, 'condition'),
+      ...checkReads(branch.when, [...at, 'choose', index, 'when'], workflow, 'condition'),
     ]),
     ...checkBranches(branches, at),
     ...lonely.map(
@@ -190,10 +193,10 @@ function checkTransition(
     ...checkOnFailure(transition.onFailure, [...at, 'onFailure'], workflow),
     ...checkTransitionKey(transition, at),
     ...checkHands(transition, at, workflow),
-    ...checkSteps(transition.when, [...at, 'when'], workflow, 'condition'),
-    ...checkSteps(transition.out, [...at, 'out'], workflow, 'pick'),
-    ...checkSteps(transition.key, [...at, 'key'], workflow, 'pick'),
-    ...checkSteps(transition.notBy, [...at, 'notBy'], workflow, 'pick'),
+    ...checkReads(transition.when, [...at, 'when'], workflow, 'condition'),
+    ...checkReads(transition.out, [...at, 'out'], workflow, 'pick'),
+    ...checkReads(transition.key, [...at, 'key'], workflow, 'pick'),
+    ...checkReads(transition.notBy, [...at, 'notBy'], workflow, 'pick'),
   ]
 }
 
