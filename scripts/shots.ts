@@ -6,6 +6,7 @@ import { join, resolve } from 'node:path'
 import type { Page } from 'playwright-core'
 import { startBilling } from '../test/support/billing.ts'
 import { launchBrowser, signedIn, visit } from '../test/support/browser.ts'
+import { applyCases, openClaim, orphan, setUp } from '../test/support/cases.ts'
 import { buildDist, eventually, type NodeProcess, startNode } from '../test/support/node-process.ts'
 import { gatherBatch, holdLane, openCircuit, stockFlows } from '../test/support/stock.ts'
 import { makeWorkspace } from '../test/support/workspace.ts'
@@ -44,6 +45,14 @@ interface Stock {
   readonly letter: string
   readonly waiting: string
   readonly batch: string
+  readonly cases: Cases
+}
+
+/** Instances of workflows: one that waits for a person, one whose step failed, one that was rolled back. */
+interface Cases {
+  readonly review: string
+  readonly failed: string
+  readonly takenBack: string
 }
 
 interface Row {
@@ -69,7 +78,8 @@ async function fill(node: NodeProcess, billing: string): Promise<Stock> {
     ],
     reason: 'Payments and the warehouse come in from today on',
   })
-  const stock = await fillStock(node)
+  const cases = await fillCases(node, billing)
+  const stock = { ...(await fillStock(node)), cases }
   await node.post('/v1/demo', LAST_WAVE)
   await eventually('the last wave runs', WAIT_MS_MAX, async () => {
     await node.get('/v1/overview')
@@ -94,7 +104,20 @@ async function fill(node: NodeProcess, billing: string): Promise<Stock> {
   return stock
 }
 
-async function fillStock(node: NodeProcess): Promise<Stock> {
+async function fillCases(node: NodeProcess, billing: string): Promise<Cases> {
+  await applyCases(node, billing)
+  for (const claim of ['c-4709', 'c-4710']) await openClaim(node, claim, 40)
+  const review = await openClaim(node, 'c-4711', 400)
+  const failed = await openClaim(node, 'bad-4712', 90)
+  const takenBack = await setUp(node, 'bad-people')
+  await setUp(node, 'everybody')
+  await orphan(node, 'c-4799')
+  await applyCases(node, billing, 2)
+  await openClaim(node, 'c-4713', 900)
+  return { review: review.id, failed: failed.id, takenBack: takenBack.id }
+}
+
+async function fillStock(node: NodeProcess): Promise<Omit<Stock, 'cases'>> {
   const { last } = await holdLane(node, 'art-4711')
   await openCircuit(node)
   const { batch } = await gatherBatch(node)
@@ -148,6 +171,16 @@ async function screensOf(
     ['route-lanes', '/routes/book_stock'],
     ['route-paused', '/routes/mirror_stock'],
     ['replay-diff', `/dead-letters/${stock.letter}`],
+    ['workflows', '/workflows'],
+    ['workflow', '/workflows/claims'],
+    ['workflow-versions', '/workflows/claims?tab=versions'],
+    ['start', '/workflows/claims?start=true'],
+    ['instance', `/instances/${stock.cases.review}`],
+    ['instance-past', `/instances/${stock.cases.review}?at=3`],
+    ['instance-failed', `/instances/${stock.cases.failed}?tab=why`],
+    ['instance-rolled-back', `/instances/${stock.cases.takenBack}?tab=steps`],
+    ['fire', `/instances/${stock.cases.review}`],
+    ['orphans', '/orphans'],
     ['apply', '/definitions/edit'],
     ['versions', '/definitions/versions'],
     ['try', `/try?route=issue_to_ticket&event=${done.eventId}`],
@@ -162,16 +195,31 @@ const PRESSES: Readonly<Record<string, (page: Page) => Promise<unknown>>> = {
     await page.getByRole('button', { name: 'Replay', exact: true }).click()
     await page.getByRole('button', { name: 'What changed' }).click()
   },
+  'workflow-versions': (page) => page.getByRole('button', { name: 'Look what would change' }).click(),
+  fire: (page) => page.getByRole('button', { name: 'Fire', exact: true }).click(),
   send: (page) => page.getByRole('button', { name: 'Send a test event' }).click(),
   apply: (page) => page.getByRole('button', { name: 'Check and plan' }).click(),
   try: (page) => page.getByRole('textbox', { name: 'Expression' }).fill('payload.issue.title'),
 }
 
+const PHONE = [
+  'overview',
+  'events',
+  'event',
+  'source',
+  'escalations',
+  'route-lanes',
+  'workflow',
+  'instance',
+  'orphans',
+]
+
 /** What is worth seeing goes on below the window's edge. */
-const WHOLE = ['overview', 'try']
+const WHOLE = ['overview', 'try', 'workflow', 'instance', 'instance-past', 'instance-rolled-back']
 
 async function shoot(page: Page, name: string, theme: string): Promise<void> {
   await page.waitForTimeout(CALM_MS)
+  if ((await page.locator('.net').count()) > 0) await page.locator('.net__flow--ready').waitFor()
   await page.screenshot({
     path: join(folder, `${name}-${theme}.png`),
     fullPage: WHOLE.includes(name),
@@ -211,9 +259,7 @@ async function main(): Promise<void> {
       await desk.page.keyboard.press('Control+k')
       await shoot(desk.page, 'palette', theme)
       await using phone = await signedIn(browser, node, '/', { theme, size: { width: 390, height: 844 } })
-      for (const [name, path] of screens.filter(([name]) =>
-        ['overview', 'events', 'event', 'source', 'escalations', 'route-lanes'].includes(name),
-      )) {
+      for (const [name, path] of screens.filter(([name]) => PHONE.includes(name))) {
         await phone.page.goto(node.url + path)
         await phone.page.locator('h1').waitFor()
         await shoot(phone.page, `phone-${name}`, theme)

@@ -4,7 +4,7 @@
 import { eventually, type NodeProcess } from './node-process.ts'
 
 /** `version` 2 has one place more, and says how instances of 1 get there. */
-export const caseFlows = (billing: string, version = 1) => `kind: Source
+const caseFlows = (billing: string, version = 1) => `kind: Source
 name: desk
 description: What customers and the warehouse say.
 verify: { scheme: none }
@@ -103,6 +103,12 @@ triggers:
 `
 
 const WAIT_MS_MAX = 20_000
+
+/** Puts a version of them into force. */
+export async function applyCases(node: NodeProcess, billing: string, version = 1): Promise<void> {
+  const files = [{ path: 'cases.yaml', text: caseFlows(billing, version) }]
+  await node.post('/v1/definitions/apply', { files, reason: `version ${version} of the cases` })
+}
 
 export interface CaseInstance {
   readonly id: string

@@ -6,6 +6,8 @@ import { makeWorkspace } from './workspace.ts'
 
 export interface Shop extends AsyncDisposable {
   readonly node: NodeProcess
+  /** Address of its billing system. */
+  readonly billing: string
   /** Sends a paid order; answers the event's id. */
   order(number: string, extra?: object): Promise<string>
   /** Sends any payload as the text it is. */
@@ -87,6 +89,7 @@ export async function openShop({ more, env }: ShopOptions = {}): Promise<Shop> {
   }
   return {
     node,
+    billing: billing.url,
     invoices: billing.invoices,
     send,
     order: (number, extra = {}) =>

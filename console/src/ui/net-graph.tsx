@@ -128,6 +128,8 @@ function Flow({ net, marks, placed, viewport }: FlowProps) {
   const [view, setView] = useState<Viewport>(viewport)
   const { x, y, zoom } = viewport
   useEffect(() => setView({ x, y, zoom }), [x, y, zoom])
+  // Its first frame is not where it is asked to be: it is not shown.
+  const [isReady, setIsReady] = useState(false)
   const nodes = placed.nodes.map(
     (part): PartNode => ({
       id: part.id,
@@ -157,6 +159,8 @@ function Flow({ net, marks, placed, viewport }: FlowProps) {
       edges={edges}
       nodeTypes={NODE_TYPES}
       edgeTypes={EDGE_TYPES}
+      className={isReady ? 'net__flow net__flow--ready' : 'net__flow'}
+      onInit={() => setIsReady(true)}
       viewport={view}
       onViewportChange={setView}
       minZoom={ZOOM_MIN}
