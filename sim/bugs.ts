@@ -34,6 +34,8 @@ export interface Bug {
   readonly store?: (store: Store) => Store
   readonly http?: (http: HttpClient) => HttpClient
   readonly data?: (data: Data) => Data
+  /** Looked at first: it showed the bug when this was written. Any other may, and is looked at if it does not. */
+  readonly seed?: number
   /** It is about workflows: they are defined where it is looked for, and only there. */
   readonly hasCases?: true
   /** What functions are given. */
@@ -177,6 +179,7 @@ export const BUGS: readonly Bug[] = [
   },
   {
     name: 'slot-over-before-its-event',
+    seed: 4,
     about: 'that a slot is over is written in a commit of its own, before its event',
     breaks: ['SC10'],
     profile: (profile) => ({ ...profile, faultsMs: 150_000, unavailable: 250 }),
@@ -233,6 +236,7 @@ export const BUGS: readonly Bug[] = [
   },
   {
     name: 'lease-guard-dropped',
+    seed: 6,
     about: 'commits do not say which lease they rest on',
     breaks: ['N5', 'N3', 'N2', 'N6'],
     store: withoutGuard('lease'),
@@ -338,6 +342,7 @@ export const BUGS: readonly Bug[] = [
   },
   {
     name: 'stale-settle-accepted',
+    seed: 6,
     about: 'the store lets a stale owner settle an item',
     breaks: ['N5', 'N3'],
     data: (data) => ({
@@ -464,6 +469,7 @@ export const BUGS: readonly Bug[] = [
   },
   {
     name: 'validation-retried',
+    seed: 4,
     about: 'what the vendor refuses as invalid is tried again',
     breaks: ['N6'],
     decisions: (decisions) => ({
@@ -539,6 +545,7 @@ export const BUGS: readonly Bug[] = [
   },
   {
     name: 'told-error-means-nothing',
+    seed: 3,
     about: 'an error of the engine or of another effect is taken for the word that this one did nothing',
     breaks: ['N3'],
     context: given(({ effect }) => ({
@@ -560,6 +567,7 @@ export const BUGS: readonly Bug[] = [
   },
   {
     name: 'resolved-counts-as-fresh',
+    seed: 4,
     about: 'after a person settled one doubt of an item, nobody looks for the others',
     breaks: ['N4'],
     store: (store) => ({
@@ -577,6 +585,7 @@ export const BUGS: readonly Bug[] = [
   },
   {
     name: 'cancelled-names-one',
+    seed: 4,
     about: 'a cancelled item with several doubts names one of them for ever',
     breaks: ['N4'],
     profile: (profile) => ({
@@ -602,6 +611,7 @@ export const BUGS: readonly Bug[] = [
   },
   {
     name: 'doubt-dies',
+    seed: 3,
     about: 'a function dies although one of its effects is in doubt',
     breaks: ['N4'],
     profile: (profile) => ({
@@ -619,6 +629,7 @@ export const BUGS: readonly Bug[] = [
   },
   {
     name: 'doubts-merged',
+    seed: 5,
     about: 'of several effects in doubt only one is written down',
     breaks: ['N2'],
     store: changing((commit) => {

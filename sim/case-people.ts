@@ -8,7 +8,7 @@ import type { StoreDump } from '../src/ports/store.ts'
 import { short } from './node.ts'
 import { ask, type Outside } from './outside.ts'
 
-export type InstanceAct = 'fire' | 'move' | 'edit' | 'retry' | 'cancel'
+type InstanceAct = 'fire' | 'move' | 'edit' | 'retry' | 'cancel'
 
 const ACTS: Readonly<Record<InstanceAct, number>> = { fire: 50, move: 10, edit: 10, retry: 25, cancel: 5 }
 /** What a step did twice must be the engine's doing, and not a person's. */

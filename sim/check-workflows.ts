@@ -25,7 +25,7 @@ import { short } from './node.ts'
 import { keyOfSent } from './scenario.ts'
 import type { Effect } from './vendor.ts'
 
-export interface KnownInstance {
+interface KnownInstance {
   readonly instance: Instance
   readonly document: WorkflowDocument
   readonly entries: readonly PastEntry[]

@@ -29,7 +29,7 @@ const CASE_MESSAGES: readonly Message[] = [
 ]
 
 /** What a small run is about. */
-export type About = 'routes' | 'cases'
+type About = 'routes' | 'cases'
 
 /** What becomes of the first calls: some end in doubt, so that a mishap meets every state of the ledger. */
 const FATES: readonly VendorFate[] = [

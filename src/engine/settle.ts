@@ -42,7 +42,7 @@ export type PlanEnd = (held: Held, route: Route | null, decision: Decision) => P
 const VERSION_RACES_MAX = 5
 
 /** What ends one item, besides the guards of its decision. */
-export interface Parts {
+interface Parts {
   /** Of its dead letter. */
   readonly guards: readonly Guard[]
   readonly writes: readonly Write[]
