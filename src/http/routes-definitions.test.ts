@@ -126,6 +126,7 @@ describe('applying', () => {
     expect((await world.post('/definitions/check', { files: files(ROUTE_YAML) })).body).toEqual({
       ok: true,
       findings: [],
+      proofs: [],
     })
   })
 

@@ -9,6 +9,7 @@ import type { LedgerEntry, NewLedgerEntry } from '../../core/ledger/index.ts'
 import type { Pruned, PruneRequest } from '../../core/retention/index.ts'
 import type { NewWork, Note, WorkRow } from '../../core/work/index.ts'
 import type { ClaimRequest, ClaimResult, Commit, CommitResult, Guard, Page, Store, Write } from '../store.ts'
+import { START } from './kit.conformance.ts'
 import {
   makeInstanceDecision,
   makeInstanceOptions,
