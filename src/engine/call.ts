@@ -1,7 +1,7 @@
 // A call outward, or an action that begins inside the process: what is to be done, for which item, and how it differs from one
 // request under one key.
 
-import type { HttpAction, RenderedRequest } from '../core/action/index.ts'
+import type { HttpAction, ParsedResponse, RenderedRequest } from '../core/action/index.ts'
 import type { DeadLetterReason } from '../core/dead-letter/index.ts'
 import type { Scope } from '../core/expression/index.ts'
 import type { CallVerdict, FailureClass } from '../core/failure/index.ts'
@@ -56,7 +56,8 @@ export type Beside =
   | { readonly ok: false; readonly delayMs: number; readonly why: string }
 
 export type ProbeAnswer =
-  | { readonly effect: 'found'; readonly effectRef: string | null }
+  /** `said` is what there is in place of the answer that got lost. */
+  | { readonly effect: 'found'; readonly effectRef: string | null; readonly said?: ParsedResponse }
   | { readonly effect: 'absent' }
   /** Anything else is no answer. */
   | { readonly effect: null; readonly error: string }

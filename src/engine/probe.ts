@@ -18,7 +18,7 @@ export async function askProbe(
     if (!isAnswer) return { effect: null, error: `probe: ${errorText(outcome)}` }
     const response = parseResponse(outcome)
     if (!prober.found(scope, response)) return { effect: 'absent' }
-    return { effect: 'found', effectRef: effectRefOf(response) }
+    return { effect: 'found', effectRef: effectRefOf(response), said: response }
   } catch (error) {
     if (!(error instanceof ExpressionError)) throw error
     return { effect: null, error: `probe: ${describe(error)}` }

@@ -10,9 +10,18 @@ import type { Commits } from '../commits.ts'
 import { type Decisions, SHORT_WAIT_MS } from '../decisions.ts'
 import type { EngineConfig, EngineDeps } from '../deps.ts'
 import type { Lease } from '../lease.ts'
-import { type Call, countersOf, isFresh, leaseGuard, ledgerGuard, noteOf, settleLedger } from '../outcome.ts'
+import {
+  type Call,
+  countersOf,
+  isFresh,
+  leaseGuard,
+  ledgerGuard,
+  noteOf,
+  resultText,
+  settleLedger,
+} from '../outcome.ts'
 import { askProbe } from '../probe.ts'
-import { scrubOrNull } from '../sensitive.ts'
+import { scrubOrNull, sealResult } from '../sensitive.ts'
 import type { Settler } from '../settle.ts'
 import type { StoreTime } from '../store-time.ts'
 import type { Witness } from '../witness.ts'
@@ -82,7 +91,7 @@ export function makeEffects(
         known.note(entry)
         return ends.finishKnown(call, entry, step.own)
       case 'believe':
-        return ends.finishProved(call, entry, 'acknowledged', acknowledgedRef(entry))
+        return ends.finishProved(call, entry, 'acknowledged', acknowledgedRef(entry), null)
       case 'doubt':
         return declareDoubt(call, entry)
       case 'probe':
@@ -134,7 +143,9 @@ export function makeEffects(
     if (answer === null || answer.effect === 'unclear') return ends.park(call, entry, CANNOT_ASK)
     if (answer.effect === 'repeat') return reserveAndSend(call, entry)
     if (answer.effect === 'found') {
-      return ends.finishProved(call, entry, 'probe', scrubOrNull(item.event, answer.effectRef))
+      const text = answer.said === undefined ? null : resultText(answer.said, config.resultBytesMax)
+      const result = sealResult(deps.seal, item, key, text)
+      return ends.finishProved(call, entry, 'probe', scrubOrNull(item.event, answer.effectRef), result)
     }
     if (answer.effect === 'absent') {
       const result = await commits.firmly(

@@ -30,6 +30,7 @@ export interface Ends {
     entry: LedgerEntry,
     proof: 'acknowledged' | 'probe',
     effectRef: string | null,
+    result: string | null,
   ): Promise<Round>
   waitAgain(call: Call, entry: LedgerEntry | null, delayMs: number, why: string): Promise<Round>
   stepAside(call: Call, delayMs: number, why: string): Promise<void>
@@ -168,10 +169,10 @@ export function makeEnds(deps: {
     // Guarded, for it may be remembered only: then what is found in its place is looked at.
     finishKnown: (call, entry, own) =>
       endKnown(call, entry, own, { guards: [ledgerGuard(entry)], writes: [] }),
-    finishProved: (call, entry, proof, effectRef) =>
+    finishProved: (call, entry, proof, effectRef, result) =>
       endKnown(call, { ...entry, effectRef }, entry.work === call.item.work.id, {
         guards: [ledgerGuard(entry)],
-        writes: [settleLedger(call.key, 'done', proof, effectRef, entry.result)],
+        writes: [settleLedger(call.key, 'done', proof, effectRef, result ?? entry.result)],
       }),
     async waitAgain(call, entry, delayMs, why) {
       if (time.now() + delayMs >= call.item.work.expiresAt) return exhausted(call, entry, 'expired')
