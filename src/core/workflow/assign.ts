@@ -8,7 +8,7 @@ import { type Draft, keepsValues } from './draft.ts'
 import { keyText } from './key-text.ts'
 
 /** Of the JSON of data and metadata, each, in characters. */
-export const DATA_SIZE_MAX = 256 * 1_024
+const DATA_SIZE_MAX = 256 * 1_024
 const KEYS_MAX = 50
 
 /** Left out `value`: what is there is taken out. */

@@ -42,7 +42,7 @@ export function readAt(value: JsonValue | undefined, steps: Steps): JsonValue | 
   return found
 }
 
-export function memberOf(map: Data, name: string): JsonValue | undefined {
+function memberOf(map: Data, name: string): JsonValue | undefined {
   return Object.hasOwn(map, name) ? map[name] : undefined
 }
 
