@@ -13,7 +13,15 @@ import { draftDispatched } from './emit.ts'
 import { intakeConsumer, newIntake, type Refusal } from './intake-work.ts'
 import { storableError } from './letters.ts'
 import { matchEvent } from './matching.ts'
-import { type Draft, type EventPlan, failedAtDoor, type PlanDeps, planEvent, planWork } from './plan.ts'
+import {
+  type Draft,
+  type EventPlan,
+  failedAtDoor,
+  type MayBegin,
+  type PlanDeps,
+  planEvent,
+  planWork,
+} from './plan.ts'
 
 export interface Acceptance {
   readonly event: NewEvent
@@ -35,6 +43,7 @@ export function planAcceptance(
   payload: JsonValue,
   header: Readonly<Record<string, string>>,
   dedupForMs: number,
+  mayBegin?: MayBegin,
 ): Acceptance {
   const { document } = source
   const { catalog } = document
@@ -42,7 +51,7 @@ export function planAcceptance(
     source.dispatch === null && document.unmatched === undefined && source.mismatch === undefined
   // The way of nearly all events: nothing stands between them and their routes.
   if (isPlain && source.status === 'active') {
-    const plan = planEvent(deps, draft, payload, header, dedupForMs)
+    const plan = planEvent(deps, draft, payload, header, dedupForMs, mayBegin)
     const { event, writes, letter } = plan
     return {
       event,

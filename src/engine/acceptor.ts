@@ -15,6 +15,7 @@ import type { Duplicates } from './duplicates.ts'
 import { lineOf } from './lines.ts'
 import type { Draft, EventPlan, PlanDeps } from './plan.ts'
 import type { Settlement } from './settle.ts'
+import type { Begun, Door } from './workflows/index.ts'
 
 export interface KeepRequest {
   readonly source: Source
@@ -45,19 +46,23 @@ export function makeAcceptor(
     readonly commits: Commits
     readonly planning: PlanDeps
     readonly duplicates: Pick<Duplicates, 'note'>
+    readonly door: Door
     settleBirths(plan: EventPlan, outcome: Pick<Settlement, 'ok'>, result: CommitResult | null): void
   },
 ): Acceptor {
-  const { clock, log, commits, planning } = deps
+  const { clock, log, commits, planning, door } = deps
 
   /** Tries again only where nobody can tell whether it was applied: the sender must not be told a lie. */
   const commit = async (
-    { event, writes }: Acceptance,
+    { event, writes }: Pick<Acceptance, 'event' | 'writes'>,
     beside: KeepRequest['beside'],
+    begun: Begun | null,
   ): Promise<CommitResult> => {
     const dedup = { g: 'dedup', source: event.source, key: event.dedupKey } as const
-    // What stands beside is looked at first: one who comes too late there has not repeated the event.
-    const guards = beside === undefined ? [dedup] : [...beside.guards, dedup]
+    // What stands beside is looked at first: one who comes too late there has not repeated the event. What begins with it is
+    // looked at last: a duplicate is told as one, whoever has its keys.
+    const own = begun === null ? [dedup] : [dedup, ...begun.guards]
+    const guards = beside === undefined ? own : [...beside.guards, ...own]
     const all = beside === undefined ? writes : [...writes, ...beside.writes]
     try {
       return await commits.once(event.tenant, guards, all)
@@ -68,23 +73,56 @@ export function makeAcceptor(
     }
   }
 
+  interface Tried {
+    readonly result: CommitResult
+    readonly plans: readonly EventPlan[]
+    readonly begun: Begun | null
+  }
+
+  /** Whatever comes of it, the plans that it answers are to be settled; where it throws they are. */
+  const attempt = async (acceptance: Acceptance, beside: KeepRequest['beside']): Promise<Tried> => {
+    let { plans } = acceptance
+    let begun: Begun | null = null
+    let result: CommitResult | null = null
+    try {
+      const [first] = plans
+      if (first?.begins === undefined) {
+        result = await commit(acceptance, beside, null)
+        return { result, plans, begun }
+      }
+      begun = await door.begin(first)
+      plans = [begun.plan]
+      result = await commit(begun.plan, beside, begun)
+      if (result.ok || result.guard <= (beside?.guards.length ?? 0)) return { result, plans, begun }
+      // Somebody has its key: its trigger decides, as an item of its own.
+      const refused = begun
+      begun = null
+      door.settled(refused, { ok: false }, null)
+      plans = [door.asItems(refused)]
+      result = null
+      result = await commit(plans[0] as EventPlan, beside, null)
+      return { result, plans, begun }
+    } finally {
+      if (result === null) {
+        for (const plan of plans) deps.settleBirths(plan, { ok: false }, null)
+        if (begun !== null) door.settled(begun, { ok: false }, null)
+      }
+    }
+  }
+
   return {
     async keep({ source, draft: named, payload, header, startedAt, beside }) {
       const { dedup, sensitive } = source.document
       const { windowMs } = dedup
       const draft = sensitive === undefined ? named : { ...named, sensitive }
-      const acceptance = planAcceptance(planning, source, draft, payload, header, windowMs)
-      const { event, plans, letter } = acceptance
-      let result: CommitResult | null = null
-      try {
-        result = await commit(acceptance, beside)
-      } finally {
-        if (result === null) for (const plan of plans) deps.settleBirths(plan, { ok: false }, null)
-      }
+      const acceptance = planAcceptance(planning, source, draft, payload, header, windowMs, door.mayBegin)
+      const { event, letter } = acceptance
+      const { result, plans, begun } = await attempt(acceptance, beside)
       const first = result.ok ? event.id : result.found?.f === 'event' ? result.found.id : null
       // A repeated commit that was applied the first time is refused by its own event: it is ours all the same.
       const isKept = first === event.id
       for (const plan of plans) deps.settleBirths(plan, { ok: isKept }, result)
+      if (begun !== null) door.settled(begun, { ok: isKept }, result)
       if (first === null) return 'refused'
       if (!isKept) deps.duplicates.note(event.tenant, first)
       const durationMs = Math.round(clock.monotonic() - startedAt)

@@ -53,6 +53,7 @@ import { makeWitness } from './witness.ts'
 import { makeWorkActions, type WorkActions } from './work-actions.ts'
 import {
   endSteps,
+  makeDoor,
   makeInstances,
   makeOrphans,
   makeScheduledTriggers,
@@ -445,7 +446,8 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
     },
     config,
   )
-  const acceptor = makeAcceptor({ clock, log, commits, planning, duplicates, settleBirths })
+  const door = makeDoor({ store, log, planning, instances })
+  const acceptor = makeAcceptor({ clock, log, commits, planning, duplicates, door, settleBirths })
   const schedules = makeSchedules({
     store,
     clock,

@@ -14,6 +14,12 @@ export interface Birth {
   readonly route: Route | null
 }
 
+/** The item of a trigger that begins a case. */
+export interface Beginning {
+  readonly work: NewWork
+  readonly route: Route
+}
+
 export interface EventPlan {
   readonly event: NewEvent
   /** Its row, where it was kept before. */
@@ -30,6 +36,8 @@ export interface EventPlan {
   readonly letter: NewDeadLetter | null
   /** Items of routes that are disabled. */
   readonly disabled: readonly Birth[]
+  /** Items of triggers that may begin a case in the same commit: not among the writes yet. Left out: there are none. */
+  readonly begins?: readonly Beginning[]
   /** Of the events that tell of it, settled together with it; left out: none do. */
   readonly beside?: readonly EventPlan[]
 }

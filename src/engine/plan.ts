@@ -16,13 +16,13 @@ import type { Instant } from '../core/time/index.ts'
 import { EMPTY_NOTE, letterOf, type NewWork, type WorkRow } from '../core/work/index.ts'
 import type { Code } from '../ports/code.ts'
 import type { Write } from '../ports/store.ts'
-import type { Birth, Draft, EventPlan, PlanEvent } from './event-plan.ts'
+import type { Beginning, Birth, Draft, EventPlan, PlanEvent } from './event-plan.ts'
 import { failAtTheDoor } from './failures/index.ts'
 import { type Refusal, receiverOf, refuse, refusedWork } from './intake-work.ts'
 import type { Pool } from './pool.ts'
 import type { Registry } from './registry.ts'
 
-export type { Birth, Draft, EventPlan }
+export type { Beginning, Birth, Draft, EventPlan }
 
 const NO_COUNTERS = { attempts: 0, waits: 0, losses: 0 }
 
@@ -37,17 +37,21 @@ export interface PlanDeps {
   owner(): Incarnation | null
 }
 
+/** Whether the item of a trigger is left to whoever asked, who may begin its case in the same commit. */
+export type MayBegin = (tenant: TenantId, route: Route) => boolean
+
 export function planEvent(
   deps: PlanDeps,
   draft: Draft,
   payload: JsonValue,
   header: JsonValue,
   dedupForMs: number,
+  begins?: MayBegin,
 ): EventPlan {
   const found = findRoutes(deps, draft, payload, header)
   if (!found.ok) return planRefused(deps, { draft, stored: null, payload, header, dedupForMs }, found)
   const event: NewEvent = { ...draft, matched: found.routes.length || unwanted(draft) }
-  return planWork(deps, { event, stored: null, payload, header, dedupForMs }, found.routes, null)
+  return planWork(deps, { event, stored: null, payload, header, dedupForMs }, found.routes, null, begins)
 }
 
 /** What this system tells is for whoever wants it: with nobody it is not shown as unmatched. */
@@ -125,12 +129,14 @@ export function planWork(
   about: Pick<EventPlan, 'event' | 'stored' | 'payload' | 'header'> & { readonly dedupForMs: number },
   routes: readonly Route[],
   replayOf: EventId | null,
+  mayBegin?: MayBegin,
 ): EventPlan {
   const { event, stored, payload, header, dedupForMs } = about
   const writes: Write[] = stored === null ? [{ w: 'event.append', event, dedupForMs }] : []
   const births: Birth[] = []
   const disabled: Birth[] = []
   const owner = routes.length === 0 ? null : deps.owner()
+  let begins: Beginning[] | null = null
   let adds = 0
   for (const route of routes) {
     if (route.status === 'disabled') {
@@ -142,20 +148,53 @@ export function planWork(
       continue
     }
     const isPlain = route.each === null && route.lane === null
+    if (isPlain && route.of !== undefined && mayBegin?.(event.tenant, route) === true) {
+      // Two cases of one workflow may want the same key: the second is begun by its item.
+      begins ??= []
+      if (!begins.some((one) => one.route.consumer === route.consumer)) {
+        begins.push({ work: newWork(deps.ids, route, event, replayOf), route })
+        continue
+      }
+    }
     const made = isPlain
       ? [newWork(deps.ids, route, event, replayOf)]
       : newItems(deps.ids, route, event, routeScope(event, payload, header, deps.vars), replayOf)
     for (const work of made) {
-      // What this node cannot run is left to one that can.
-      const isHere = work.codeHash === null || deps.code.has(work.codeHash)
-      const canRun = owner !== null && isHere && route.status === 'active' && route.isImmediate
-      const born = canRun && deps.bears(event.tenant, route) && deps.pool.take(work.id, event.tenant)
+      const born = isBorn(deps, event, route, work, owner)
       writes.push({ w: 'work.add', work, lease: born ? owner : null, delayMs: delayOf(route, work) })
       if (born) births.push({ work, route })
       adds += 1
     }
   }
-  return { event, stored, payload, header, writes, adds, births, owner, letter: null, disabled }
+  const plan = { event, stored, payload, header, writes, adds, births, owner, letter: null, disabled }
+  return begins === null ? plan : { ...plan, begins }
+}
+
+/** Takes its slot, where this node can run it at once. */
+function isBorn(
+  deps: PlanDeps,
+  { tenant }: NewEvent,
+  route: Route,
+  { id, codeHash }: NewWork,
+  owner: Incarnation | null,
+): boolean {
+  // What this node cannot run is left to one that can.
+  const isHere = codeHash === null || deps.code.has(codeHash)
+  const canRun = owner !== null && isHere && route.status === 'active' && route.isImmediate
+  return canRun && deps.bears(tenant, route) && deps.pool.take(id, tenant)
+}
+
+/** Those that begin no case in its commit are items like all others. */
+export function planItems(deps: PlanDeps, plan: EventPlan, items: readonly Beginning[]): EventPlan {
+  const { begins: _begins, ...left } = plan
+  const writes = [...plan.writes]
+  const births = [...plan.births]
+  for (const { work, route } of items) {
+    const born = isBorn(deps, plan.event, route, work, plan.owner)
+    writes.push({ w: 'work.add', work, lease: born ? plan.owner : null, delayMs: 0 })
+    if (born) births.push({ work, route })
+  }
+  return { ...left, writes, births, adds: plan.adds + items.length }
 }
 
 function wanting(candidates: readonly Route[], scope: Scope): readonly Route[] {

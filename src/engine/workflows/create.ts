@@ -11,7 +11,7 @@ import type { Data, Instance } from '../../core/instance/index.ts'
 import { type InstanceEffect, stepInstance, type Trigger, type Workflow } from '../../core/workflow/index.ts'
 import type { Store } from '../../ports/store.ts'
 import { findHopsFault } from '../emit.ts'
-import { type KnownRow, loadRows } from './correlation.ts'
+import { freeRows, type KnownRow, loadRows } from './correlation.ts'
 import type { InstancePlan, Instances, Origin, SteppedOk } from './instances.ts'
 import { KeyRefused, lockConsumer } from './plan-effects.ts'
 
@@ -27,8 +27,8 @@ export interface CreateRequest {
   readonly metadata?: Data
   readonly parent?: Instance['parent']
   readonly actor?: string
-  /** Rows of its keys that were looked at already. */
-  readonly rows?: readonly KnownRow[]
+  /** Rows of its keys that were looked at already. `free`: nobody has looked, and the guards say that there are none. */
+  readonly rows?: readonly KnownRow[] | 'free'
 }
 
 export type Creation =
@@ -57,7 +57,8 @@ export async function planCreate(deps: CreateDeps, request: CreateRequest): Prom
   if (circle !== null) return { is: 'refused', class: 'config', error: circle }
   const reads = deps.store.forTenant(tenant)
   const keys = trigger.keysOf(scope)
-  const rows = request.rows ?? (await loadRows(reads, name, keys))
+  const rows =
+    request.rows === 'free' ? freeRows(name, keys) : (request.rows ?? (await loadRows(reads, name, keys)))
   const step = decideTrigger({
     action: 'create',
     unique: trigger.document.unique ?? null,

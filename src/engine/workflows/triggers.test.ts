@@ -53,7 +53,7 @@ describe('an event that begins a case', () => {
     })
   })
 
-  test('[TG10] costs two commits, its first step among them; what nobody wants costs one', async () => {
+  test('[TG10] costs one commit, its first step among them, as one that nobody wants does', async () => {
     const emitting: WorkflowDocument = {
       ...CASE,
       transitions: [
@@ -64,10 +64,10 @@ describe('an event that begins a case', () => {
     const { node, send } = await begin(emitting)
     const commits = commitsOf(node)
     await send('ordered', 'o1')
-    expect(commits[0]).toEqual(['event.append', 'work.add'])
-    expect(commits[1]).toEqual(
-      expect.arrayContaining(['work.settle', 'instance.put', 'correlation.put', 'work.add']),
+    expect(commits[0]).toEqual(
+      expect.arrayContaining(['event.append', 'work.settle', 'instance.put', 'correlation.put', 'work.add']),
     )
+    expect(commits).toHaveLength(2)
     commits.length = 0
     await send('stranger', 'o1')
     expect(commits).toEqual([['event.append']])
