@@ -31,6 +31,7 @@ import { failedFiring, itemsOfFiring, letterOfItems, resumeFiring, withItem } fr
 import type { Instances, Loaded, Origin } from './instances.ts'
 import { assertPermitted, assertSees } from './permits.ts'
 import { refusalError, unknownName } from './refusals.ts'
+import { firingItem } from './replayed.ts'
 
 /** Who acts. */
 export type Hand = Pick<Caller, 'tenant' | 'actor' | 'role' | 'permissions'>
@@ -164,13 +165,25 @@ export function makeHands(deps: HandDeps): Hands {
       const letter = await letterOfItems(reads, workflow.consumer, instance, items)
       // A person asks for this very step: that it was in vain before is known.
       const replayed = letter === null ? null : await deps.letters.prepare(tenant, letter, { force: true })
-      const workId = replayed?.work.id ?? deps.ids.work()
-      const next = replayed === null ? withItem(stepped, firing, workId) : stepped
+      const anew = { store, ids: deps.ids, instances: () => instances }
+      // Its letter is gone, and the ledger knows its key: another child needs an item that says so.
+      const item =
+        replayed === null && firing.child !== undefined
+          ? await firingItem(anew, tenant, loaded, firing)
+          : null
+      const workId = replayed?.work.id ?? item?.id ?? deps.ids.work()
+      const next = replayed === null && item === null ? withItem(stepped, firing, workId) : stepped
+      const added: readonly Write[] =
+        item === null ? [] : [{ w: 'work.add', work: item, lease: null, delayMs: 0 }]
       const planned = await instances.plan(tenant, origin, workflow, instance, next)
       let result: CommitResult | null = null
       try {
         const guards = [...planned.guards, ...(replayed?.guards ?? [])]
-        result = await deps.commits.once(tenant, guards, [...planned.writes, ...(replayed?.writes ?? [])])
+        result = await deps.commits.once(tenant, guards, [
+          ...planned.writes,
+          ...added,
+          ...(replayed?.writes ?? []),
+        ])
       } finally {
         instances.settled(tenant, planned, { ok: result?.ok === true }, result)
       }

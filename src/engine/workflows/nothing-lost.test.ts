@@ -92,6 +92,48 @@ describe('a step that waits for an instance', () => {
     const [letter] = (await world.reads.deadLetters({ cursor: null, limit: 9 })).items
     expect(letter).toMatchObject({ state: 'resolved' })
   })
+
+  test('[SG10] and that failed begins another one also where the letter was discarded', async () => {
+    let isDown = true
+    const world = makeWorld((request) => (isDown ? answered(400) : made(request)))
+    const node = await world.node({ documents: [SOURCE, PARENT, CHILD] })
+    const { instance } = await begin(world, node)
+    await world.pass(2_000)
+    isDown = false
+    const [letter] = (await world.reads.deadLetters({ cursor: null, limit: 9 })).items
+    await heard(world, node.engine.discard(ANN.tenant, letter!.id, { actor: 'ann', reason: 'wrong' }))
+    const { hands } = node.engine.workflows
+    await heard(world, hands.retry(ANN, instance.id, { firing: null, reason: 'mended' }))
+    await world.pass(5_000)
+    expect(await look(world, instance)).toMatchObject({ state: 'completed', data: { state: 'completed' } })
+    expect((await rows(world)).filter(({ workflow }) => workflow === 'child')).toHaveLength(2)
+  })
+
+  test('[SG14] and could not take what that gave takes it from the same one when its letter is replayed', async () => {
+    const world = makeWorld(made)
+    const [sub, giveUp] = PARENT.transitions
+    const parent = {
+      ...PARENT,
+      transitions: [{ ...sub!, out: { 'data.order.state': 'result.state' } }, giveUp!],
+    }
+    const node = await world.node({ documents: [SOURCE, parent, CHILD] })
+    const { instance } = await begin(world, node)
+    await world.pass(2_000)
+    expect(await look(world, instance)).toMatchObject({ attention: 'step_failed' })
+    const changes = [{ path: 'data.order', value: {} }]
+    await heard(world, node.engine.workflows.hands.edit(ANN, instance.id, { changes, reason: 'mended' }))
+    const [letter] = (await world.reads.deadLetters({ cursor: null, limit: 9 })).items
+    await heard(
+      world,
+      node.engine.replay(ANN.tenant, letter!.id, { actor: 'ann', reason: 'mended', force: false }),
+    )
+    await world.pass(5_000)
+    expect(await look(world, instance)).toMatchObject({
+      state: 'completed',
+      data: { order: { state: 'completed' } },
+    })
+    expect(called(world)).toEqual(['make'])
+  })
 })
 
 test('[FI15] a step that another node brought about is heard of, whatever this node remembers of its instance', async () => {

@@ -12,7 +12,7 @@ import type { Firing } from '../../core/instance/index.ts'
 import { JsonError } from '../../core/json/index.ts'
 import type { Route, Vars } from '../../core/route/index.ts'
 import type { NewWork, WorkRow } from '../../core/work/index.ts'
-import { partName, stepName, stepScope } from '../../core/workflow/index.ts'
+import { parseStepName, partName, stepName, stepScope } from '../../core/workflow/index.ts'
 import type { Store } from '../../ports/store.ts'
 import type { Registry } from '../registry.ts'
 import { replayedWork } from '../replay-work.ts'
@@ -43,31 +43,73 @@ export async function replayedItem(
   const loaded = died.instance === null ? null : await deps.instances().load(letter.tenant, died.instance)
   if (loaded === null || loaded.instance.state !== 'active') throw new AppError('conflict', WENT_ON)
   const { instance, workflow } = loaded
-  const base = {
-    id: deps.ids.work(),
-    kind: died.kind,
-    consumer: letter.consumer,
+  if (died.kind === 'step' || died.kind === 'signal') {
+    const firing = firingOf(instance, died.step)
+    if (firing === null || !(await isLeft(deps, letter.tenant, loaded, firing, died)))
+      throw new AppError('conflict', WENT_ON)
+    return { ...(await firingItem(deps, letter.tenant, loaded, firing)), replayOf: letter.id }
+  }
+  const base = { ...baseOf(deps, loaded), replayOf: letter.id, consumer: letter.consumer }
+  const same = { ...base, kind: died.kind, step: died.step ?? '' }
+  if (died.lane === null) return same
+  const width = died.step === 'slot' ? (workflow.document.maxConcurrent ?? 1) : 1
+  return { ...same, lane: { key: died.lane, width } }
+}
+
+function baseOf(
+  { ids }: { readonly ids: Pick<Ids, 'work'> },
+  { workflow, instance }: Loaded,
+): Omit<NewWork, 'kind' | 'step'> {
+  return {
+    id: ids.work(),
+    consumer: workflow.consumer,
     definition: workflow.hash,
     codeHash: null,
     eventId: instance.eventId,
     expiresInMs: FOREVER_MS,
-    replayOf: letter.id,
+    replayOf: null,
     instance: instance.id,
-    step: died.step ?? '',
   }
-  if (died.kind === 'step' || died.kind === 'signal') {
-    const firing = firingOf(instance, died.step)
-    if (firing?.state !== 'failed') throw new AppError('conflict', WENT_ON)
-    const part = workflow.parts.get(partName(firing.type, firing.name))
-    if (part === undefined) throw new AppError('definition_missing', `${firing.name} is not defined any more`)
-    const step = { ...base, ...stepOf(part, firing) }
-    return died.kind === 'step'
-      ? step
-      : { ...step, ...(await generationOf(deps, letter.tenant, loaded, firing, part)) }
-  }
-  if (died.lane === null) return base
-  const width = died.step === 'slot' ? (workflow.document.maxConcurrent ?? 1) : 1
-  return { ...base, lane: { key: died.lane, width } }
+}
+
+/** Whether the firing waits for somebody to go on with it: it failed, or its item died without its instance hearing of it. */
+async function isLeft(
+  { store }: Deps,
+  tenant: TenantId,
+  { instance }: Loaded,
+  { number, state }: Firing,
+  died: WorkRow,
+): Promise<boolean> {
+  if (state === 'failed') return true
+  if (state === 'waiting') return died.kind === 'signal'
+  if (state === 'parked') return false
+  const open = await store.forTenant(tenant).workOfInstance(instance.id, { all: false })
+  return !open.some(
+    ({ kind, step }) =>
+      (kind === 'step' || kind === 'signal') && step !== null && parseStepName(step)?.number === number,
+  )
+}
+
+/**
+ * The item by which a firing goes on. Where its child went well and only what came of it could not be taken, that is told once more.
+ * Throws AppError.
+ */
+export async function firingItem(
+  deps: Pick<Deps, 'store' | 'instances'> & { readonly ids: Pick<Ids, 'work'> },
+  tenant: TenantId,
+  loaded: Loaded,
+  firing: Firing,
+): Promise<NewWork> {
+  const { workflow } = loaded
+  const { type, number, name, child, state } = firing
+  const base = baseOf(deps, loaded)
+  const begun = child === undefined ? null : await deps.store.forTenant(tenant).instance(child)
+  if (begun?.state === 'completed' || state === 'waiting')
+    return { ...base, kind: 'signal', step: stepName('child', number, workflow.document.name) }
+  const part = workflow.parts.get(partName(type, name))
+  if (part === undefined) throw new AppError('definition_missing', `${name} is not defined any more`)
+  const step = { ...base, ...stepOf(part, firing) }
+  return child === undefined ? step : { ...step, ...(await generationOf(deps, tenant, loaded, firing, part)) }
 }
 
 function stepOf(
@@ -81,7 +123,7 @@ function stepOf(
 
 /** The child of a step that waited for it failed: going on means another child, although the key has one. */
 async function generationOf(
-  { store, instances }: Deps,
+  { store, instances }: Pick<Deps, 'store' | 'instances'>,
   tenant: TenantId,
   { workflow, instance }: Loaded,
   firing: Firing,
@@ -89,7 +131,8 @@ async function generationOf(
 ): Promise<Pick<NewWork, 'generation'>> {
   const origin = await instances().originOf(tenant, instance)
   try {
-    const key = part.keyOf(stepScope(workflow, instance, firing, instances().envOf(origin).scope))
+    const { scope } = instances().envOf(origin)
+    const key = firing.key ?? part.keyOf(stepScope(workflow, instance, firing, scope))
     const entry = await store.forTenant(tenant).ledger(key)
     return entry === null ? {} : { generation: entry.generation + 1 }
   } catch (error) {
