@@ -117,7 +117,7 @@ export interface CaseInstance {
   readonly marking: Readonly<Record<string, number>>
 }
 
-export async function tellDesk(
+async function tellDesk(
   node: Pick<NodeProcess, 'url'>,
   type: string,
   claim: string,
@@ -133,7 +133,7 @@ export async function tellDesk(
 }
 
 /** Waits until the instance that the event began is as asked for. */
-export async function caseOf(
+async function caseOf(
   node: NodeProcess,
   workflow: string,
   eventId: string,

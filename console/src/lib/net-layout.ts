@@ -39,7 +39,7 @@ export interface NetLayout {
 }
 
 export const placeId = (name: string): string => `place/${name}`
-export const transitionId = (name: string): string => `transition/${name}`
+const transitionId = (name: string): string => `transition/${name}`
 
 /** About as wide as letters are drawn. */
 const LETTER = 7.4

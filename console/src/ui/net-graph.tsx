@@ -18,7 +18,7 @@ import {
 } from '@xyflow/react'
 import '@xyflow/react/dist/base.css'
 import { Maximize, Minus, Plus } from 'lucide-react'
-import { useEffect, useMemo, useRef, useState } from 'react'
+import { createContext, useContext, useEffect, useMemo, useRef, useState } from 'react'
 import {
   layOut,
   type NetLayout,
@@ -34,9 +34,9 @@ import { PlaceFace, TransitionFace } from './net-parts.tsx'
 
 interface PartData extends Record<string, unknown> {
   readonly part: PlacedNode
-  readonly net: Net
-  readonly marks: NetMarks
 }
+/** Beside the nodes and not in them: a node that is made anew is measured anew, and its arcs are gone meanwhile. */
+const Shown = createContext<{ readonly net: Net; readonly marks: NetMarks } | null>(null)
 interface ArcData extends Record<string, unknown> {
   readonly arc: PlacedArc
   readonly direction: 'LR' | 'TB'
@@ -130,16 +130,7 @@ function Flow({ net, marks, placed, viewport }: FlowProps) {
   useEffect(() => setView({ x, y, zoom }), [x, y, zoom])
   // Its first frame is not where it is asked to be: it is not shown.
   const [isReady, setIsReady] = useState(false)
-  const nodes = placed.nodes.map(
-    (part): PartNode => ({
-      id: part.id,
-      type: part.kind,
-      position: { x: part.x, y: part.y },
-      width: part.width,
-      height: part.height,
-      data: { part, net, marks },
-    }),
-  )
+  const nodes = useMemo(() => placed.nodes.map(nodeOf), [placed])
   const edges = placed.arcs.map((arc): ArcEdge => {
     const isTaken = marks.takes?.(arc) ?? false
     const color = isTaken ? 'var(--accent)' : arc.type === 'failure' ? 'var(--red-dot)' : 'var(--grey-dot)'
@@ -154,31 +145,52 @@ function Flow({ net, marks, placed, viewport }: FlowProps) {
     }
   })
   return (
-    <ReactFlow
-      nodes={nodes}
-      edges={edges}
-      nodeTypes={NODE_TYPES}
-      edgeTypes={EDGE_TYPES}
-      className={isReady ? 'net__flow net__flow--ready' : 'net__flow'}
-      onInit={() => setIsReady(true)}
-      viewport={view}
-      onViewportChange={setView}
-      minZoom={ZOOM_MIN}
-      maxZoom={1.6}
-      nodesDraggable={false}
-      nodesConnectable={false}
-      nodesFocusable={false}
-      edgesFocusable={false}
-      elementsSelectable={false}
-      zoomOnScroll={false}
-      zoomOnDoubleClick={false}
-      preventScrolling={false}
-      disableKeyboardA11y
-      deleteKeyCode={null}
-      selectionKeyCode={null}
-      multiSelectionKeyCode={null}
-    />
+    <Shown value={{ net, marks }}>
+      <ReactFlow
+        nodes={nodes}
+        edges={edges}
+        nodeTypes={NODE_TYPES}
+        edgeTypes={EDGE_TYPES}
+        className={isReady ? 'net__flow net__flow--ready' : 'net__flow'}
+        onInit={() => setIsReady(true)}
+        viewport={view}
+        onViewportChange={setView}
+        minZoom={ZOOM_MIN}
+        maxZoom={1.6}
+        nodesDraggable={false}
+        nodesConnectable={false}
+        nodesFocusable={false}
+        edgesFocusable={false}
+        elementsSelectable={false}
+        zoomOnScroll={false}
+        zoomOnDoubleClick={false}
+        preventScrolling={false}
+        disableKeyboardA11y
+        deleteKeyCode={null}
+        selectionKeyCode={null}
+        multiSelectionKeyCode={null}
+      />
+    </Shown>
   )
+}
+
+function nodeOf(part: PlacedNode): PartNode {
+  const { id, kind, x, y, width, height } = part
+  const handle = { width: 1, height: 1, y: height / 2 }
+  return {
+    id,
+    type: kind,
+    position: { x, y },
+    width,
+    height,
+    // Known without looking.
+    measured: { width, height },
+    handles: [
+      { ...handle, type: 'target', position: Position.Left, x: 0 },
+      { ...handle, type: 'source', position: Position.Right, x: width },
+    ],
+    data: { part },
+  }
 }
 
 function Tools() {
@@ -199,8 +211,11 @@ function Tools() {
 }
 
 function PartView({ data }: NodeProps<PartNode>) {
-  const { part, net, marks } = data
+  const { part } = data
   const flow = useReactFlow()
+  const shown = useContext(Shown)
+  if (shown === null) return null
+  const { net, marks } = shown
   const center = () =>
     void flow.setCenter(part.x + part.width / 2, part.y + part.height / 2, { zoom: flow.getZoom() })
   return (

@@ -25,7 +25,7 @@ import { placeInWords, transitionInWords } from '../lib/workflow-words.ts'
 import type { Net } from '../types.ts'
 import type { NetMarks } from './net.tsx'
 
-export const PLACE_ICONS: Readonly<Record<Net['places'][number]['type'], LucideIcon | null>> = {
+const PLACE_ICONS: Readonly<Record<Net['places'][number]['type'], LucideIcon | null>> = {
   normal: null,
   waiting: Hourglass,
   review: ScanEye,
