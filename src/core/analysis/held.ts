@@ -40,6 +40,8 @@ interface Happening {
 }
 
 const STOPS_MAX = 3
+/** Of all states together, each as wide as it is: some seconds at the worst. */
+const LOOKS_MAX = 8_000_000
 const ENDED = 1
 const STILL = 2
 
@@ -113,6 +115,7 @@ export function searchHeld(net: Net, statesMax: number): HeldSearch {
   const spentAt = new Map(uncertain.map(({ place }, at) => [place, rollBackAt + net.rollBacks.length + at]))
   const width = rollBackAt + net.rollBacks.length + uncertain.length
 
+  const countMax = Math.min(statesMax, Math.floor(LOOKS_MAX / width))
   const markings = makeMarkings(width)
   const { next, stride } = markings
   const [parents, labels] = [makeNumbers(), makeNumbers()]
@@ -407,7 +410,7 @@ export function searchHeld(net: Net, statesMax: number): HeldSearch {
   markings.intern()
   parents.push(-1)
   labels.push(labelOf({ fire: null, way: 'start', conditions: [] }))
-  while (looked < markings.count() && markings.count() <= statesMax && !isOverflown) {
+  while (looked < markings.count() && markings.count() <= countMax && !isOverflown) {
     starts.push(targets.length())
     flags.push(expand(tokensOf(looked)))
     looked += 1
