@@ -52,7 +52,7 @@ function notFailed({ number, name, state }: Firing): AppError {
 export async function itemsOfFiring(
   reads: Pick<TenantReads, 'workOfInstance'>,
   { id }: Instance,
-  { number }: Firing,
+  { number }: Pick<Firing, 'number'>,
 ): Promise<readonly WorkRow[]> {
   const items = await reads.workOfInstance(id, { all: true })
   return items.filter(
@@ -64,13 +64,17 @@ export async function itemsOfFiring(
 
 /** The letter by which a replay goes on; null: there is none that could be replayed. Throws AppError where one is being replayed. */
 export async function letterOfItems(
-  reads: Pick<TenantReads, 'deadLetters'>,
+  reads: Pick<TenantReads, 'deadLetters' | 'workOfInstance'>,
   consumer: string,
-  { eventId }: Instance,
+  instance: Instance,
   items: readonly WorkRow[],
 ): Promise<DeadLetter | null> {
-  const own = new Set<string>(items.map(({ id }) => id))
+  const { eventId } = instance
   const { items: letters } = await reads.deadLetters({ consumer, eventId, cursor: null, limit: LETTERS_MAX })
+  // A letter names the item that replays it, which may be younger than the items that were looked at.
+  const number = parseStepName(items[0]?.step ?? '')?.number
+  const all = number === undefined ? items : await itemsOfFiring(reads, instance, { number })
+  const own = new Set<string>(all.map(({ id }) => id))
   const kept = letters.filter((letter) => own.has(letter.workId))
   // A second item would do the same beside it.
   if (kept.some(({ state }) => state === 'replaying'))
