@@ -15,7 +15,7 @@ import type { Duplicates } from './duplicates.ts'
 import { lineOf } from './lines.ts'
 import type { Draft, EventPlan, PlanDeps } from './plan.ts'
 import type { Settlement } from './settle.ts'
-import type { Begun, Door } from './workflows/index.ts'
+import type { Begun, Door } from './workflows/at-the-door.ts'
 
 export interface KeepRequest {
   readonly source: Source

@@ -72,7 +72,7 @@ describe('a case that begins at the door', () => {
   test('[TG28] leaves nothing where the store does not take it', async () => {
     const { world, node } = await begin(TELLING)
     node.faults.commit = async () => {
-      throw new StoreError('unavailable', 'gone', { applied: false })
+      throw new StoreError('unavailable', 'gone', { applied: 'no' })
     }
     const refused = node.send({ kind: 'ordered', order: 'o1', id: 'd1' }).catch((error: unknown) => error)
     await world.pass()

@@ -1,4 +1,4 @@
-export { type Begun, type Door, makeDoor } from './at-the-door.ts'
+export { makeDoor } from './at-the-door.ts'
 export { endSteps } from './ends.ts'
 export { type Instances, makeInstances } from './instances.ts'
 export { makeWorkflowItems, type WorkflowItems } from './items.ts'
