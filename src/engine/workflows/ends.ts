@@ -38,7 +38,8 @@ interface Told {
   readonly plan: InstancePlan | null
 }
 
-const RACES_MAX = 50
+/** Each is a step of somebody else's at the same instance, of which as many may be under way: to give up would put in doubt what is known. */
+const RACES_MAX = 1_000
 
 export function endSteps(settler: Settler, deps: Deps): Settler {
   const { store, commits, log } = deps
