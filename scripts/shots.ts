@@ -215,7 +215,7 @@ const PHONE = [
 ]
 
 /** What is worth seeing goes on below the window's edge. */
-const WHOLE = ['overview', 'try', 'workflow', 'instance', 'instance-past', 'instance-rolled-back']
+const WHOLE = ['overview', 'try']
 
 async function shoot(page: Page, name: string, theme: string): Promise<void> {
   await page.waitForTimeout(CALM_MS)
