@@ -276,3 +276,14 @@ test('[SG13] what another instance did is not undone by one that only found it d
   expect(await look(world, second.instance)).toMatchObject({ state: 'failed' })
   expect(called(world)).toEqual(['a', 'b', 'b'])
 })
+
+test('[TG1] two triggers that want the same event begin one case of one key', async () => {
+  const world = makeWorld()
+  const net: WorkflowDocument = { ...SETUP, triggers: [CREATE, { ...CREATE, id: '1' }] }
+  const node = await world.node({ documents: [SOURCE, net] })
+  const { eventId } = await begin(world, node)
+  await world.pass(2_000)
+  expect(await rows(world)).toHaveLength(1)
+  const triggers = (await world.reads.workOfEvent(eventId)).filter(({ kind }) => kind === 'trigger')
+  expect(triggers.map(({ state }) => state).sort()).toEqual(['done', 'skipped'])
+})
