@@ -113,6 +113,7 @@ const PLANTED: readonly Bug[] = [
   },
   {
     name: 'undone-oldest-first',
+    seed: 8,
     about: 'a roll-back undoes what was done first before what was done last',
     breaks: ['N8'],
     profile: (profile) => ({ ...failing(profile), messages: 40, crashEveryMs: 0 }),
@@ -148,7 +149,16 @@ const PLANTED: readonly Bug[] = [
     name: 'created-without-its-guard',
     about: 'an instance begins without looking whether one with its key has begun',
     breaks: ['N8'],
-    profile: (profile) => ({ ...chains(profile), nodes: 2, isRemote: true }),
+    // Many at once, over a store that takes its time: two look at the key before either has it.
+    profile: (profile) => ({
+      ...chains(profile),
+      nodes: 2,
+      isRemote: true,
+      messages: 30,
+      faultsMs: 5_000,
+      maxStoreMs: 300,
+      concurrency: 64,
+    }),
     store: withoutGuards('correlation'),
   },
   {
