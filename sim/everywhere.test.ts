@@ -18,14 +18,14 @@ test.each<Mishap>(['crash-after', 'unanswered'])(
 )
 
 // The same of workflows, a share of the points; the slow ones take others, and the command all of them.
-test('[N2] [N3] [N8] [N12] workflows survive a crash at every tenth point', {
+test('[N2] [N3] [N8] [N12] workflows survive a crash at every eighth point', {
   timeout: 120_000,
 }, async () => {
   const { runs, failures } = await tryEverywhere(
     'memory',
     'crash-after',
     false,
-    { every: 10, from: 3 },
+    { every: 8, from: 3 },
     'cases',
   )
   expect(failures).toEqual([])
