@@ -1,0 +1,213 @@
+// The rows of stores with a past: what one event, one item, one dead letter or one case of it is made of.
+
+import { randomBytes } from 'node:crypto'
+import { writeCorrelation } from '../src/core/correlation/index.ts'
+import { failureId } from '../src/core/failure/index.ts'
+import { DEFAULT_TENANT, type Incarnation, type InstanceId, makeIds } from '../src/core/ids/index.ts'
+import type { Instance } from '../src/core/instance/index.ts'
+import { EMPTY_NOTE } from '../src/core/work/index.ts'
+import { correlationKey, encodeInstance } from '../src/core/workflow/index.ts'
+import type { Store, Write } from '../src/ports/store.ts'
+import { sampleBody } from './sample.ts'
+
+export type Past = 'settled' | 'waiting' | 'dead' | 'cases' | 'fewCases'
+
+interface Filling {
+  readonly store: Store
+  readonly owner: Incarnation
+  readonly definition: string
+  /** Counts from one. */
+  readonly number: number
+}
+
+const ids = makeIds({ now: () => Date.now(), bytes: (length) => randomBytes(length) })
+const data = sampleBody()
+/** What waits by the million is small: the queue is measured, not the disk. */
+const SMALL_DATA = '{"action":"opened","issue":{"number":7},"repository":{"id":42,"full_name":"acme/mill"}}'
+const NO_COUNTERS = { attempts: 0, waits: 0, losses: 0 }
+const HASH = `sha256:${'0'.repeat(64)}`
+
+export const WRITERS: Readonly<Record<Past, (filling: Filling) => Promise<void>>> = {
+  async settled({ store, owner, definition }) {
+    const { key, event, work, writes } = birth(definition, owner, data)
+    await put(store, writes)
+    await put(store, [
+      {
+        w: 'work.settle',
+        work,
+        to: 'done',
+        counters: { ...NO_COUNTERS, attempts: 1 },
+        note: { ...EMPTY_NOTE, key: `COUNT:${key}`, durationMs: 0 },
+      },
+      {
+        w: 'ledger.done',
+        effectRef: null,
+        result: '1',
+        entry: {
+          key: `COUNT:${key}`,
+          work,
+          epoch: 1,
+          consumer: 'route:count',
+          eventId: event,
+          objectId: '42',
+          payloadHash: HASH,
+          correlationId: event.slice(4),
+        },
+      },
+    ])
+  },
+  cases: putCase,
+  fewCases: putCase,
+  async waiting({ store, definition }) {
+    await put(store, birth(definition, null, SMALL_DATA).writes)
+  },
+  async dead({ store, definition }) {
+    const { key, event, work, writes } = birth(definition, null, data)
+    const died = { key: `COUNT:${key}`, class: 'config', lastError: 'answered 404' } as const
+    await put(store, [
+      ...writes,
+      {
+        w: 'work.settle',
+        work,
+        to: 'dead',
+        counters: { ...NO_COUNTERS, attempts: 1 },
+        note: { ...EMPTY_NOTE, ...died },
+      },
+      {
+        w: 'deadLetter.put',
+        row: {
+          ...died,
+          id: ids.deadLetter(),
+          version: 1,
+          state: 'open',
+          reason: 'rejected',
+          consumer: 'route:count',
+          eventId: event,
+          workId: work,
+          attempts: 1,
+          replays: 0,
+          correlationId: event.slice(4),
+          payloadHash: HASH,
+          runbook: null,
+          severity: 'medium',
+          step: 'call',
+          failureId: failureId(work),
+        },
+      },
+      {
+        w: 'failure.put',
+        row: {
+          ...died,
+          id: failureId(work),
+          state: 'escalated',
+          workId: work,
+          consumer: 'route:count',
+          eventId: event,
+          reason: 'rejected',
+          attempts: 1,
+          retryInMs: null,
+          correlationId: event.slice(4),
+          severity: 'medium',
+          cause: 'the benchmark',
+        },
+      },
+    ])
+  },
+}
+
+async function putCase({ store, definition, number }: Filling): Promise<void> {
+  const { event, writes } = birth(definition, null, SMALL_DATA)
+  const id = ids.work().replace('wrk_', 'ins_') as InstanceId
+  const name = 'case'
+  const value = String(number)
+  const next = { firing: 1, stay: 1, history: 2 }
+  const instance: Instance = {
+    id,
+    workflow: 'cases',
+    definition,
+    version: '1.0.0',
+    state: 'active',
+    attention: null,
+    revision: 1,
+    marking: { open: 1 },
+    data: {},
+    metadata: {},
+    correlations: [{ name, value }],
+    firings: [],
+    done: [],
+    stays: [],
+    rollBack: null,
+    failure: null,
+    admission: { lock: null, slot: null, waitsFor: null, ttl: null },
+    parent: null,
+    next,
+    eventId: event,
+    correlationId: event.slice(4),
+  }
+  await put(store, [
+    ...writes.filter(({ w }) => w === 'event.append'),
+    { w: 'instance.put', row: encodeInstance(instance) },
+    {
+      w: 'history.append',
+      rows: [{ instance: id, sequence: 1, type: 'created', body: '{"type":"created","put":["open"]}' }],
+    },
+    {
+      w: 'correlation.put',
+      key: correlationKey('cases', name, value),
+      version: 1,
+      body: writeCorrelation({ live: [id], ever: null, buffered: [] }) as string,
+    },
+  ])
+}
+
+function birth(definition: string, lease: Incarnation | null, body: string) {
+  const key = randomBytes(12).toString('hex')
+  const event = ids.event()
+  const work = ids.work()
+  const writes: readonly Write[] = [
+    {
+      w: 'event.append',
+      dedupForMs: 604_800_000,
+      event: {
+        id: event,
+        tenant: DEFAULT_TENANT,
+        source: 'github',
+        subject: 'github.events.issues.opened',
+        objectType: 'repository',
+        objectId: '42',
+        occurredAt: null,
+        correlationId: event.slice(4),
+        causationId: null,
+        traceId: event.slice(4).replaceAll('-', ''),
+        dedupKey: key,
+        payloadHash: HASH,
+        headers: `{"content-type":"application/json","x-github-event":"issues","x-github-delivery":"${key}"}`,
+        data: body,
+        raw: null,
+        sensitive: [],
+        matched: 1,
+      },
+    },
+    {
+      w: 'work.add',
+      lease,
+      delayMs: 0,
+      work: {
+        id: work,
+        kind: 'route',
+        consumer: 'route:count',
+        definition,
+        codeHash: null,
+        eventId: event,
+        expiresInMs: 30 * 86_400_000,
+        replayOf: null,
+      },
+    },
+  ]
+  return { key, event, work, writes }
+}
+
+async function put(store: Store, writes: readonly Write[]): Promise<void> {
+  const result = await store.commit({ tenant: DEFAULT_TENANT, guards: [], writes })
+  if (!result.ok) throw new Error('a commit without guards was refused')
+}
