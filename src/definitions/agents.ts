@@ -3,6 +3,7 @@
 import { compileSchema } from '../core/catalog/index.ts'
 import type { JsonValue } from '../core/json/index.ts'
 import type { FieldPath, Remark } from './finding.ts'
+import { checkRetry } from './retries.ts'
 import { checkSecrets } from './secrets.ts'
 import type { Surroundings } from './surroundings.ts'
 
@@ -13,6 +14,7 @@ export function checkAgent(agent: Fields, around: Surroundings): readonly Remark
   const isMap = typeof output === 'object' && output !== null && !Array.isArray(output)
   const { schema } = (isMap ? output : {}) as Fields
   return [
+    ...checkRetry(agent.retry, around, ['retry']),
     ...checkSecrets(agent.secret, around, ['secret'], 'every call of it fails'),
     ...checkJsonSchema(schema, ['output', 'schema']),
   ]

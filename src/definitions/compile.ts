@@ -81,7 +81,7 @@ export function compileDefinitions(
   const checked = checkDocuments(documents, deps)
   const profiles = new Map([...(deps.profiles ?? []), ...profilesOf(checked.sound)])
   const { functions, timeouts = () => null } = deps
-  const known: Known = { functions, timeouts, profiles, agents: agentsOf(checked.sound, deps) }
+  const known: Known = { functions, timeouts, profiles, agents: agentsOf(checked.sound, deps, profiles) }
   const resolved = checked.sound.flatMap((one) => {
     const document = resolve(one, known)
     return document === null ? [] : [{ document, read: one.document }]
@@ -280,14 +280,18 @@ function profilesOf(sound: readonly Sound[]): ReadonlyMap<string, ProfileDocumen
 }
 
 /** Those of the files, sound ones only, and those in force beside them. */
-function agentsOf(sound: readonly Sound[], deps: CompileDeps): ReadonlyMap<string, AgentDocument> {
-  const own = sound.filter(({ kind }) => kind === 'Agent').map(({ document }) => agentOf(document))
+function agentsOf(
+  sound: readonly Sound[],
+  deps: CompileDeps,
+  profiles: Known['profiles'],
+): ReadonlyMap<string, AgentDocument> {
+  const own = sound.filter(({ kind }) => kind === 'Agent').map(({ document }) => agentOf(document, profiles))
   const beside = (deps.inForce ?? []).filter((one) => one.kind === 'Agent')
   return new Map([...beside, ...own].map((agent) => [agent.name, agent]))
 }
 
-function agentOf(document: ReadDocument): AgentDocument {
-  return resolveAgent(document.value as unknown as AgentInput)
+function agentOf(document: ReadDocument, profiles: Known['profiles']): AgentDocument {
+  return resolveAgent(document.value as unknown as AgentInput, profiles)
 }
 
 function profileOf(document: ReadDocument): ProfileDocument {
@@ -305,7 +309,7 @@ function resolve({ kind, document }: Sound, known: Known): DefinitionDocument | 
     case 'Workflow':
       return resolveWorkflow(value as WorkflowInput, known)
     case 'Agent':
-      return agentOf(document)
+      return agentOf(document, known.profiles)
     case 'Profile':
       return profileOf(document)
   }

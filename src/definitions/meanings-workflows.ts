@@ -300,6 +300,13 @@ export const WORKFLOW_MEANINGS: Readonly<Record<string, FieldMeaning>> = {
   'Agent.temperature': { meaning: 'How much it varies.', otherwise: 'as the endpoint has it' },
   'Agent.budget': { meaning: 'What all attempts may cost.', otherwise: 'no bound' },
   'Agent.budget.tokens': { meaning: 'Tokens, asked and answered.' },
+  'Agent.retry': {
+    meaning:
+      'Of steps and routes that ask it and have no `retry`: the name of a profile, or a policy in place.',
+    otherwise: 'as without an agent',
+  },
+  'Agent.retry.attempts': { meaning: 'How often, the first time included.' },
+  'Agent.retry.delays': { meaning: 'The pauses in between, one fewer than attempts.', otherwise: 'none' },
   'Agent.repairs': {
     meaning: 'How often an answer that does not fit is asked for again within one attempt.',
     default: 1,

@@ -5,13 +5,15 @@ import { assert } from '../core/errors/index.ts'
 import { parseDuration } from '../core/expression/index.ts'
 import type { JsonValue } from '../core/json/index.ts'
 import { MINUTE } from '../core/time/index.ts'
+import { type Known, resolveRetry } from './resolve.ts'
 import type { AgentInput } from './schema.ts'
 
 const TIMEOUT_MS = MINUTE
 const REPAIRS = 1
 
-export function resolveAgent(input: AgentInput): AgentDocument {
+export function resolveAgent(input: AgentInput, profiles: Known['profiles']): AgentDocument {
   const { secret, headers = {}, timeout } = input
+  const retry = input.retry === undefined ? null : resolveRetry(input.retry, { profiles })
   return {
     kind: 'Agent',
     name: input.name,
@@ -27,6 +29,7 @@ export function resolveAgent(input: AgentInput): AgentDocument {
     timeoutMs: timeout === undefined ? TIMEOUT_MS : (parseDuration(timeout) ?? TIMEOUT_MS),
     budget: input.budget ?? null,
     repairs: input.repairs ?? REPAIRS,
+    ...(retry === null ? {} : { retry }),
   }
 }
 

@@ -12,7 +12,7 @@ import { parseDuration } from '../core/expression/index.ts'
 import type { JsonValue } from '../core/json/index.ts'
 import { RETRY_PROFILES } from '../core/retry/index.ts'
 import { HOUR, MINUTE } from '../core/time/index.ts'
-import { type Known, MAX_WAIT_MS, resolveRetry } from './resolve.ts'
+import { type Known, MAX_WAIT_MS, resolveRetry, retryOfAgent } from './resolve.ts'
 import { resolveAction } from './resolve-actions.ts'
 import { resolveRate } from './resolve-buffers.ts'
 import type { WorkflowInput } from './schema.ts'
@@ -118,8 +118,9 @@ function resolvePlace(name: string, input: PlaceInput, known: Known): PlaceDocum
 }
 
 function resolveTransition(name: string, input: TransitionInput, known: Known): TransitionDocument | null {
-  const retry = input.retry === undefined ? RETRY_PROFILES.STEP : resolveRetry(input.retry, known)
   const action = input.do === undefined ? undefined : resolveAction(input.do, 'step', known)
+  const said = input.retry === undefined ? RETRY_PROFILES.STEP : resolveRetry(input.retry, known)
+  const retry = retryOfAgent(input, action) ?? said
   const undo = input.undo === undefined ? undefined : resolveAction(input.undo, 'step', known)
   if (retry === null || action === null || undo === null) return null
   const { description, choose, onFailure, permission, notBy } = input

@@ -1,6 +1,7 @@
 // From a sound document as written to its normal form: defaults filled in, units resolved, profiles looked up.
 
 import type {
+  ActionDocument,
   ProfileDocument,
   RetryPolicy,
   RouteDocument,
@@ -134,9 +135,9 @@ export interface Known extends KnownFunctions {
 
 /** null: it names a profile or an agent that is not sound. */
 export function resolveRoute(input: RouteInput, known: Known): RouteDocument | null {
-  const retry = resolveRetry(input.retry, known)
   const buffers = resolveBuffers(input, known.profiles)
   const action = resolveAction(input.do, input.batch === undefined ? 'route' : 'batch', known)
+  const retry = retryOfAgent(input, action) ?? resolveRetry(input.retry, known)
   if (retry === null || buffers === null || action === null) return null
   return {
     kind: 'Route',
@@ -158,7 +159,15 @@ export function resolveRoute(input: RouteInput, known: Known): RouteDocument | n
   }
 }
 
-export function resolveRetry(input: RouteInput['retry'], known: Known): RetryPolicy | null {
+/** An agent says how often it is asked, unless whoever asks it does. */
+export function retryOfAgent(
+  { retry }: { readonly retry?: unknown },
+  action: ActionDocument | null | undefined,
+): RetryPolicy | null {
+  return retry === undefined && action?.type === 'agent' ? (action.agent.retry ?? null) : null
+}
+
+export function resolveRetry(input: RouteInput['retry'], known: Pick<Known, 'profiles'>): RetryPolicy | null {
   if (input === undefined) return RETRY_PROFILES.STANDARD
   if (typeof input !== 'string') return resolveRetryInline(input, null)
   const named: Readonly<Record<string, RetryPolicy>> = RETRY_PROFILES

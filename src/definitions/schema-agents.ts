@@ -9,10 +9,12 @@ import {
   json,
   literal,
   openSend,
+  reference,
   send,
   url,
   vaultEntry,
 } from './fields.ts'
+import { retryInline } from './schema-buffers.ts'
 
 export const agentFields = {
   baseUrl: url(['vars']),
@@ -28,5 +30,6 @@ export const agentFields = {
   timeout: duration(SECOND, 10 * MINUTE).optional(),
   temperature: z.number().min(0).max(2).optional(),
   budget: z.strictObject({ tokens: z.number().int().min(1).max(100_000_000) }).optional(),
+  retry: z.union([reference(), retryInline]).optional(),
   repairs: z.number().int().min(0).max(5).optional(),
 }

@@ -225,7 +225,7 @@ const ROWS: readonly Row[] = [
 ]
 
 describe('findings', () => {
-  test.each(ROWS)('%s %j: %s', (label, marked = '', message = '', suggestion) => {
+  test.each(ROWS)('%s %j: %s', (label = '', marked = '', message = '', suggestion) => {
     const before = marked.slice(0, marked.indexOf('¦')).split('\n')
     const { findings } = compile(marked.replace('¦', ''))
     const wanted = label.startsWith('warning') ? 'warning' : 'error'
@@ -278,6 +278,18 @@ const hashOf = (text: string, path?: string) => {
 const FULL = readFileSync(new URL('./workflow.fixture.yaml', import.meta.url), 'utf8')
 
 describe('the normal form', () => {
+  test('[WL28] an agent’s `retry` is that of whoever asks it and does not say otherwise', () => {
+    const agent = `${AGENT}retry: { attempts: 2, delays: [1s] }\n`
+    const asked = (rest: string) => {
+      const { documents } = compile(going(`do: { agent: judge, with: { title: x } }${rest}`) + agent)
+      return documents.find((one) => one.kind === 'Workflow')?.transitions[0]?.retry
+    }
+    expect(asked('')).toEqual({ profile: null, attempts: 2, delaysMs: [1_000] })
+    expect(asked(', retry: STEP')?.profile).toBe('STEP')
+    const route = compile(`kind: Route\nname: r\non: a.b\ndo: { agent: judge, with: { title: x } }\n${agent}`)
+    expect(route.documents.find((one) => one.kind === 'Route')?.retry.attempts).toBe(2)
+  })
+
   test('[WL21] keeps the order in which places and transitions are written', () => {
     const { documents } = compile(
       workflow({ transitions: '{ z_first: { from: a, to: b }, a_second: { from: b, to: z } }' }),

@@ -1,7 +1,7 @@
 // The builders of workflows and agents. What they return is plain data, as of the others (define.ts): a Standard Schema for `data`
 // gives types, and where its library can say it as JSON Schema, that is what the document holds.
 
-import type { Described, SecretReference, Template } from './definitions.ts'
+import type { Described, RetryDefinition, SecretReference, Template } from './definitions.ts'
 import type { DurationText } from './errors.ts'
 import type { SchemaInput, StandardSchema } from './schema.ts'
 import type { JsonSchema, WorkflowDefinition } from './workflow-definitions.ts'
@@ -22,6 +22,8 @@ export interface AgentDefinition extends Described {
   readonly timeout?: DurationText
   readonly temperature?: number
   readonly budget?: { readonly tokens: number }
+  /** Of steps and routes that ask it and have none of their own. */
+  readonly retry?: string | RetryDefinition
   /** 1 when left out. */
   readonly repairs?: number
 }

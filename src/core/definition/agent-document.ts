@@ -25,4 +25,10 @@ export interface AgentDocument {
   readonly budget: { readonly tokens: number } | null
   /** How often an answer that does not fit the schema is asked for again, within one attempt of the step. */
   readonly repairs: number
+  /** Of steps and routes that ask it and do not say otherwise. */
+  readonly retry?: {
+    readonly profile: string | null
+    readonly attempts: number
+    readonly delaysMs: readonly number[]
+  }
 }

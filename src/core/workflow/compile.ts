@@ -94,7 +94,8 @@ function compileParts(document: WorkflowDocument, hash: string): ReadonlyMap<str
     add(partName('undo', name), undo, { key: null, retry, maxWaitMs })
   }
   for (const { name, onEnter } of document.places) {
-    add(partName('enter', name), onEnter, { key: null, retry: RETRY_PROFILES.STEP, maxWaitMs: DAY })
+    const own = onEnter?.type === 'agent' ? onEnter.agent.retry : undefined
+    add(partName('enter', name), onEnter, { key: null, retry: own ?? RETRY_PROFILES.STEP, maxWaitMs: DAY })
   }
   return parts
 }
