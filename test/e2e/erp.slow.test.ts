@@ -1,0 +1,203 @@
+// The set-up of projects in an ERP as in examples/erp, on the real process and the real file. What the ERP says it has made and
+// removed is the judge.
+
+import { createHmac } from 'node:crypto'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { beforeAll, expect, test } from 'vitest'
+import { copyExample, type Erp, type ErpCall, startErp } from '../support/examples.ts'
+import { buildDist, eventually, type NodeProcess, startNode } from '../support/node-process.ts'
+import { makeWorkspace, type Workspace } from '../support/workspace.ts'
+
+beforeAll(buildDist)
+
+const WORKFRONT_SECRET = 'the secret of Workfront'
+const WITHIN_MS = 60_000
+const STEPS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]
+/** The ninth makes two postings. */
+const OBJECTS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 9, 10]
+
+interface Shown {
+  readonly id: string
+  readonly workflow: string
+  readonly state: string
+  readonly attention: string | null
+  readonly marking: Readonly<Record<string, number>>
+  readonly data: { readonly project: string }
+  readonly history: readonly { readonly type: string; readonly name?: string }[]
+}
+
+interface Letter {
+  readonly id: string
+  readonly step: string
+  readonly workId: string
+}
+
+function copySetup(workspace: Workspace, timeout = '20s'): Promise<string> {
+  return copyExample(workspace, 'erp', {
+    "'20s'": `'${timeout}'`,
+    "after: '2s'": "after: '0s'",
+    "['1s', '5s', '30s']": "['20ms', '20ms', '20ms']",
+  })
+}
+
+async function approve(node: NodeProcess, id: string): Promise<void> {
+  const payload = { id: `approved-${id}`, status: 'approved', project: { id, budget: 1_000 } }
+  const body = JSON.stringify(payload)
+  const signature = createHmac('sha256', WORKFRONT_SECRET).update(body).digest('hex')
+  const response = await fetch(`${node.url}/in/default/workfront`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-signature': signature },
+    body,
+  })
+  if (!response.ok) throw new Error(`${response.status}: ${await response.text()}`)
+}
+
+async function instances(node: NodeProcess, workflow: string): Promise<readonly Shown[]> {
+  const path = `/v1/workflows/${workflow}/instances?limit=100`
+  const { items } = await node.get<{ items: readonly { id: string }[] }>(path)
+  return Promise.all(items.map(({ id }) => node.get<Shown>(`/v1/instances/${id}`)))
+}
+
+/** Settles with all instances when all are so. */
+async function allAre(node: NodeProcess, workflow: string, count: number, isSo: (one: Shown) => boolean) {
+  let all: readonly Shown[] = []
+  try {
+    await eventually(`${count} instances of ${workflow} are so`, WITHIN_MS, async () => {
+      all = await instances(node, workflow)
+      return all.length === count && all.every(isSo)
+    })
+  } catch (error) {
+    const odd = all
+      .filter((one) => !isSo(one))
+      .map(({ data, state, attention, marking }) => ({ data, state, attention, marking }))
+    throw new Error(`${String(error)}: ${JSON.stringify(odd)}`)
+  }
+  return all
+}
+
+/** Steps of a project's objects, in the order in which they were made. */
+function madeFor({ objects }: Erp, project: string): readonly number[] {
+  return objects.filter((one) => one.project === project).map(({ step }) => step)
+}
+
+test('ten times kill -9: after each step, in the middle of each call and of undoing; everything happens once', async () => {
+  await using workspace = makeWorkspace()
+  // How long a probe has to wait after a crash: nothing may be on its way any more.
+  const flows = await copySetup(workspace, '1s')
+  /** Where calls stop until the node is killed. */
+  const stops = new Set<string>()
+  const never = new Promise<undefined>(() => {})
+  const erp = await startErp((moment, { method, project, step }) => {
+    if (stops.delete(`${moment} ${method} ${project} ${step}`)) return never
+    return isRefused(project, step) ? 422 : undefined
+  })
+  const isRefused = (project: string, step: number) => project === 'back' && step === 6
+  const env = { WORKFRONT_SECRET, ERP_URL: erp.url }
+  // One set-up has done this step and asks for the next. Of another the ERP has done it, and has not answered. The third goes back
+  // at its sixth step, and is stopped while it removes what it made.
+  const stopAt = (step: number) => {
+    stops.add(`after POST within ${step}`)
+    stops.add(step < 6 ? `after POST back ${step}` : `after DELETE back ${11 - step}`)
+    if (step < STEPS.length) stops.add(`before POST between ${step + 1}`)
+  }
+  stopAt(1)
+  let node = await startNode({ workspace, flows, env })
+  await Promise.all(['between', 'within', 'back'].map((project) => approve(node, project)))
+  for (const step of STEPS) {
+    await eventually(`all calls of step ${step} have come`, WITHIN_MS, () => stops.size === 0).catch(
+      (error) => {
+        throw new Error(`${String(error)}; not yet: ${[...stops].join(', ')}`)
+      },
+    )
+    if (step === STEPS.length) {
+      await eventually('the last step is done', WITHIN_MS, async () =>
+        (await instances(node, 'erp_setup')).some(({ state }) => state === 'completed'),
+      )
+    }
+    node.kill('SIGKILL')
+    await node.exited
+    if (step < STEPS.length) stopAt(step + 1)
+    node = await startNode({ workspace, flows, env })
+  }
+  const all = await allAre(node, 'erp_setup', 3, ({ state }) => state !== 'active')
+  expect(madeFor(erp, 'between')).toEqual(OBJECTS)
+  expect(madeFor(erp, 'within')).toEqual(OBJECTS)
+  expect(madeFor(erp, 'back')).toEqual([1, 2, 3, 4, 5])
+  expect(erp.removed()).toMatchObject([5, 4, 3, 2, 1].map((step) => ({ project: 'back', step, removed: 1 })))
+  for (const { data, history, marking, state } of all) {
+    const isBack = data.project === 'back'
+    expect({ state, marking }).toEqual(
+      isBack ? { state: 'failed', marking: { failed: 1 } } : { state: 'completed', marking: { ready: 1 } },
+    )
+    expect(history.filter(({ type }) => type === 'ended')).toHaveLength(isBack ? 5 : STEPS.length)
+  }
+  await erp.close()
+})
+
+const BY_HAND = `
+import { defineWorkflow } from 'millrace'
+import { erpSetup } from './setup.ts'
+
+const { onFailure: _, kind: __, ...setup } = erpSetup
+const { rolling_back: ___, failed: ____, ...places } = setup.places
+export const erpSetupByHand = defineWorkflow({ ...setup, name: 'erp_setup_by_hand', places, lock: { ...setup.lock, name: 'by_hand' } })
+`
+
+test('a step that fails for good: what is done before it is undone, or a dead letter waits and goes on there', async () => {
+  await using workspace = makeWorkspace()
+  const flows = await copySetup(workspace)
+  await writeFile(join(flows, 'by-hand.ts'), BY_HAND)
+  let isMended = false
+  const calls: ErpCall[] = []
+  /** Of the set-up of a project `p<n>` with a way back and of one without, step n fails. */
+  const erp = await startErp((moment, call) => {
+    if (moment === 'after') return undefined
+    calls.push(call)
+    return !isMended && call.method === 'POST' && call.project === `p${call.step}` ? 422 : undefined
+  })
+  const node = await startNode({ workspace, flows, env: { WORKFRONT_SECRET, ERP_URL: erp.url } })
+  await Promise.all(STEPS.map((step) => approve(node, `p${step}`)))
+
+  const back = await allAre(node, 'erp_setup', STEPS.length, ({ state }) => state === 'failed')
+  await allAre(node, 'erp_setup_by_hand', STEPS.length, ({ attention }) => attention === 'step_failed')
+  for (const { data, marking, history } of back) {
+    const failing = Number(data.project.slice(1))
+    const names = STEPS.slice(0, failing - 1).map((step) => nameOf(history, step))
+    expect(marking).toEqual({ failed: 1 })
+    expect(history.map(({ type }) => type)).toContain('rolling_back')
+    expect(history.filter(({ type }) => type === 'undone').map(({ name }) => name)).toEqual(
+      names.toReversed(),
+    )
+  }
+  for (const step of STEPS) {
+    const removed = erp.removed().filter(({ project }) => project === `p${step}`)
+    const expected = OBJECTS.filter((one) => one < step).toReversed()
+    expect(removed.map((one) => one.step)).toEqual(expected)
+    expect(removed.every((one) => one.removed === 1)).toBe(true)
+    // Both set-ups of the project made what comes before, and only one took it back.
+    expect(madeFor(erp, `p${step}`)).toHaveLength(2 * expected.length)
+  }
+
+  const { items: letters } = await node.get<{ items: readonly Letter[] }>(
+    '/v1/dead-letters?state=open&limit=50',
+  )
+  expect(letters).toHaveLength(STEPS.length)
+  isMended = true
+  calls.length = 0
+  for (const { id } of letters)
+    await node.post(`/v1/dead-letters/${id}/replay`, { reason: 'the ERP is mended' })
+  await allAre(node, 'erp_setup_by_hand', STEPS.length, ({ state }) => state === 'completed')
+  for (const step of STEPS) {
+    const asked = calls.filter(({ project }) => project === `p${step}`)
+    expect([...new Set(asked.map((one) => one.step))]).toEqual(STEPS.slice(step - 1))
+    const kept = erp.objects.filter((one) => one.project === `p${step}` && one.removed === 0)
+    expect(kept.map((one) => one.step).toSorted((a, b) => a - b)).toEqual(OBJECTS)
+  }
+  await erp.close()
+})
+
+/** Of the n-th step that ended. */
+function nameOf(history: Shown['history'], step: number): string | undefined {
+  return history.filter(({ type }) => type === 'ended')[step - 1]?.name
+}
