@@ -188,6 +188,7 @@ describe('an item that is parked', () => {
     expect(await world.reads.ledger('BOOK:o1')).toMatchObject({
       state: 'done',
       proof: 'probe',
+      result: expect.stringContaining('"status":200'),
       effectRef: 'v7',
     })
     expect(world.calls.filter(({ request }) => request.method === 'POST')).toHaveLength(1)

@@ -27,7 +27,7 @@ import { type Decided, decidedText } from './decided.ts'
 import type { EngineConfig, EngineDeps } from './deps.ts'
 import { nameNext, otherDoubts } from './doubts.ts'
 import { lineOf } from './lines.ts'
-import { ledgerGuard, settleLedger } from './outcome.ts'
+import { ledgerGuard, resultText, settleLedger } from './outcome.ts'
 import { askProbe } from './probe.ts'
 import type { Registry } from './registry.ts'
 import { scrubOrNull } from './sensitive.ts'
@@ -68,7 +68,7 @@ export function makeWorkActions(
     readonly steps: Pick<Steps, 'scopeOf'>
     wake(): void
   },
-  config: Pick<EngineConfig, 'vars' | 'responseBytesMax'>,
+  config: Pick<EngineConfig, 'vars' | 'responseBytesMax' | 'resultBytesMax'>,
 ): WorkActions {
   const { store, log, registry, settler, commits, time } = deps
 
@@ -220,7 +220,11 @@ export function makeWorkActions(
       const isFound = answer.effect === 'found'
       const effectRef = isFound ? (scrubOrNull(event, answer.effectRef) ?? entry.effectRef) : null
       const note = { ...EMPTY_NOTE, key: entry.key, lastError: decidedText(decided), effectRef }
-      const word = settleLedger(entry.key, isFound ? 'done' : 'released', 'probe', effectRef, entry.result)
+      // Of an event with sensitive fields it would have to be sealed; it is left out.
+      const said = answer.effect === 'found' && event.sensitive.length === 0 ? answer.said : undefined
+      const result = said === undefined ? null : resultText(said, config.resultBytesMax)
+      const to = isFound ? 'done' : 'released'
+      const word = settleLedger(entry.key, to, 'probe', effectRef, result ?? entry.result)
       const base = { note, guards: [ledgerGuard(entry)], writes: [word], attempt: null }
       await settle(
         found,
