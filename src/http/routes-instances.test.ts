@@ -210,6 +210,14 @@ describe('an instance', () => {
     for (const [from, to, code] of bad) expect((await move(from, to)).body, code).toMatchObject({ code })
   })
 
+  test('[HD5] takes data as large as an event may be', async () => {
+    const { post, open } = await start()
+    const id = await open()
+    const changes = [{ path: 'data.text', value: 'x'.repeat(50_000) }]
+    const edited = await post(`/instances/${id}/edit`, { changes, reason: 'a letter', dryRun: true })
+    expect(edited.status).toBe(200)
+  })
+
   test('[HD5] is edited after the difference was shown', async () => {
     const { get, post, open } = await start()
     const id = await open()

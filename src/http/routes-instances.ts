@@ -42,6 +42,7 @@ type Ask<Body> = { Params: { id: InstanceId }; Body: Body }
 export function addInstanceRoutes(
   app: FastifyInstance,
   api: Pick<HttpApi, 'reads' | 'workflows' | 'about'>,
+  limits: { readonly eventBodyLimit: number },
 ): void {
   const sendJson = (reply: FastifyReply, value: unknown) =>
     reply.type('application/json').send(stringifyJson(value as JsonValue))
@@ -174,6 +175,7 @@ export function addInstanceRoutes(
   app.post<Ask<{ transition: string; input?: JsonValue; comment?: string }>>(
     '/instances/:id/fire',
     {
+      bodyLimit: limits.eventBodyLimit,
       config: { role: 'operator' },
       schema: {
         operationId: 'fireTransition',
@@ -228,6 +230,7 @@ export function addInstanceRoutes(
   app.post<Ask<EditBody>>(
     '/instances/:id/edit',
     {
+      bodyLimit: limits.eventBodyLimit,
       config: { role: 'operator' },
       schema: {
         operationId: 'editInstance',

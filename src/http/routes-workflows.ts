@@ -40,6 +40,7 @@ interface InstancesQuery extends PageQuery {
 export function addWorkflowRoutes(
   app: FastifyInstance,
   api: Pick<HttpApi, 'reads' | 'workflows' | 'about'>,
+  limits: { readonly eventBodyLimit: number },
 ): void {
   app.get(
     '/workflows',
@@ -108,6 +109,8 @@ export function addWorkflowRoutes(
   }>(
     '/workflows/:name/instances',
     {
+      // What is given becomes the payload of an event.
+      bodyLimit: limits.eventBodyLimit,
       config: { role: 'operator' },
       schema: {
         operationId: 'startInstance',
