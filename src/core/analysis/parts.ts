@@ -99,6 +99,8 @@ function findDead(graph: Graph, ways: Ways, isMarked: readonly boolean[]): reado
     const seen = sightings.tokensAt[step.index] as number
     if (seen < 0) {
       const places = [...step.from, ...step.any].map((place) => net.places[place] ?? '')
+      // One place that has tokens is not what it lacks: what would fire it is about another place.
+      if (places.length === 1) return tell(`nothing fires it while there is a token in ${listed(places)}`)
       return tell(`${listed(places)} never have the tokens that it needs at the same time`)
     }
     const blocker = net.steps[sightings.blockedBy[step.index] as number]
