@@ -219,7 +219,6 @@ export function endSteps(settler: Settler, deps: Deps): Settler {
     origin: () => Origin,
     pass: (decision: Decision) => Promise<Settlement>,
   ): Promise<Settlement> => {
-    if (held.work.kind !== 'step') return pass(decision)
     const { tenant, instance } = held.work
     for (let race = 0; race < RACES_MAX; race += 1) {
       const told = await tell(held, route, decision, origin())
@@ -248,22 +247,27 @@ export function endSteps(settler: Settler, deps: Deps): Settler {
   }
 
   return {
+    // What is no step pays nothing for those that are.
     settle: (item, route, decision) =>
-      around(
-        item,
-        route,
-        decision,
-        () => ({ event: item.event, stored: item.event, payload: item.payload, header: item.header }),
-        (one) => settler.settle(item, route, one),
-      ),
+      item.work.kind !== 'step'
+        ? settler.settle(item, route, decision)
+        : around(
+            item,
+            route,
+            decision,
+            () => ({ event: item.event, stored: item.event, payload: item.payload, header: item.header }),
+            (one) => settler.settle(item, route, one),
+          ),
     settleUnheld: (held, route, decision, hold) =>
-      around(
-        held,
-        route,
-        decision,
-        () => originOfEvent(held.event),
-        (one) => settler.settleUnheld(held, route, one, hold),
-      ),
+      held.work.kind !== 'step'
+        ? settler.settleUnheld(held, route, decision, hold)
+        : around(
+            held,
+            route,
+            decision,
+            () => originOfEvent(held.event),
+            (one) => settler.settleUnheld(held, route, one, hold),
+          ),
   }
 }
 
