@@ -73,7 +73,18 @@ function findUncovered(from: Workflow, to: Workflow, instance: Instance, placeOf
     const fault = findFiringFault(from, to, firing, placeOf)
     if (fault !== null) return fault
   }
-  return null
+  // What is done could never be undone again, and a roll-back would pass it over without a word.
+  const lost = instance.done.find(
+    ({ type, name, undone, others }) =>
+      type === 'fire' &&
+      !undone &&
+      others === undefined &&
+      from.transitions.get(name)?.canUndo === true &&
+      !to.transitions.has(name),
+  )
+  return lost === undefined
+    ? null
+    : `${lost.name} is done and can be undone, and the new version does not have it`
 }
 
 function findFiringFault(from: Workflow, to: Workflow, firing: Firing, placeOf: PlaceOf): string | null {

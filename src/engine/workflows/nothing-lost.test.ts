@@ -287,3 +287,17 @@ test('[TG1] two triggers that want the same event begin one case of one key', as
   const triggers = (await world.reads.workOfEvent(eventId)).filter(({ kind }) => kind === 'trigger')
   expect(triggers.map(({ state }) => state).sort()).toEqual(['done', 'skipped'])
 })
+
+test('[MG6] an instance is not migrated to a version that could not undo what is done', async () => {
+  const world = makeWorld((request) => (nameOf(request) === 'b' ? answered(400) : made(request)))
+  const node = await world.node({ documents: [SOURCE, SETUP] })
+  const { instance } = await begin(world, node)
+  const transitions = SETUP.transitions.map((one) => (one.name === 'a' ? { ...one, name: 'first' } : one))
+  await heard(world, node.engine.apply(ANN.tenant, [SOURCE, { ...SETUP, transitions }]))
+  const { migrations } = node.engine.workflows
+  const asked = migrations.one(ANN, instance.id, { dryRun: true, reason: null })
+  expect(await heard(world, asked)).toMatchObject({
+    ok: false,
+    message: expect.stringContaining('a is done'),
+  })
+})
