@@ -7,40 +7,15 @@ import { outcomeOfError } from '../src/core/function/index.ts'
 import { DEFAULT_TENANT, type NodeId, type WorkId } from '../src/core/ids/index.ts'
 import { FINAL_WORK } from '../src/core/retention/index.ts'
 import { EMPTY_NOTE, type WorkRow } from '../src/core/work/index.ts'
-import type { Decisions } from '../src/engine/index.ts'
-import type { Clock } from '../src/ports/clock.ts'
 import type { FunctionContext } from '../src/ports/code.ts'
 import type { HttpClient, HttpOutcome, HttpRequest } from '../src/ports/http-client.ts'
 import type { Commit, CommitResult, Store, Write } from '../src/ports/store.ts'
 import { RetryableError } from '../src/sdk/errors.ts'
-import type { Rule } from './book.ts'
+import type { Bug } from './bug.ts'
 import { CASE_BUGS } from './case-bugs.ts'
-import type { Data, StoreKind } from './data.ts'
+import type { Data } from './data.ts'
 import type { Profile } from './faults.ts'
 import { LANE_KINDS, otherVersion, ROUTES } from './scenario.ts'
-
-export interface Bug {
-  readonly name: string
-  /** What somebody might have got wrong. */
-  readonly about: string
-  /** Rules that may be the first to notice. */
-  readonly breaks: readonly Rule[]
-  /** Which stores it can be planted in; both when left out. */
-  readonly stores?: readonly StoreKind[]
-  /** The circumstances in which it shows, where chance alone seldom brings them. */
-  readonly profile?: (profile: Profile) => Profile
-  readonly decisions?: (decisions: Decisions) => Decisions
-  readonly clock?: (clock: Clock) => Clock
-  readonly store?: (store: Store) => Store
-  readonly http?: (http: HttpClient) => HttpClient
-  readonly data?: (data: Data) => Data
-  /** Looked at first: it showed the bug when this was written. Any other may, and is looked at if it does not. */
-  readonly seed?: number
-  /** It is about workflows: they are defined where it is looked for, and only there. */
-  readonly hasCases?: true
-  /** What functions are given. */
-  readonly context?: (context: FunctionContext) => FunctionContext
-}
 
 const withCommit = (store: Store, commit: Store['commit']): Store => ({ ...store, commit })
 

@@ -4,7 +4,7 @@
 import type { Instance } from '../src/core/instance/index.ts'
 import { decodeHistory, decodeInstance, encodeInstance } from '../src/core/workflow/index.ts'
 import type { Commit, Store, Write } from '../src/ports/store.ts'
-import type { Bug } from './bugs.ts'
+import type { Bug } from './bug.ts'
 import type { Profile } from './faults.ts'
 
 type InstancePut = Extract<Write, { w: 'instance.put' }>

@@ -2,7 +2,7 @@
 // that remembers keys, one that may be called twice, and one that gives no promise at all.
 
 import { SECOND } from '../src/core/time/index.ts'
-import type { VendorOperation } from './scenario.ts'
+import type { VendorOperation } from './vendor-operation.ts'
 
 type Promised = Partial<Pick<VendorOperation, 'isIdempotent' | 'keyTtlMs' | 'probeAfterMs'>>
 

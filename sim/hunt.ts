@@ -1,7 +1,7 @@
 // How a planted bug is looked for: seed by seed, until a rule is broken; and how it is shown that the seed holds without it.
 
 import type { Rule, Violation } from './book.ts'
-import type { Bug } from './bugs.ts'
+import type { Bug } from './bug.ts'
 import type { StoreKind } from './data.ts'
 import { simulate } from './world.ts'
 

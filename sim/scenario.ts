@@ -16,6 +16,7 @@ import { hashDocument } from '../src/core/definition/index.ts'
 import type { JsonValue } from '../src/core/json/index.ts'
 import { MINUTE, SECOND } from '../src/core/time/index.ts'
 import { CASE_DELAYS_MS, CASE_OPERATIONS } from './case-vendor.ts'
+import type { VendorOperation } from './vendor-operation.ts'
 
 export const CODE_HASH = 'sha256:simulated'
 export const SECRET = 'simulated-secret'
@@ -32,21 +33,6 @@ export interface OrderPayload {
 export interface ScenarioRoute {
   readonly document: RouteDocument
   wants(subject: string, payload: OrderPayload): boolean
-}
-
-/** What the vendor offers under one name. */
-export interface VendorOperation {
-  readonly name: string
-  /** Whose calls these are. */
-  readonly consumer: string
-  readonly isIdempotent: boolean
-  readonly keyTtlMs: number | null
-  readonly probeAfterMs: number | null
-  readonly timeoutMs: number
-  /** Keeps objects by their reference, and can be asked for them. */
-  readonly isUpsert?: true
-  /** Its calls bring several, each of which has its own effect. */
-  readonly isBatch?: true
 }
 
 const BROKEN_AMOUNT = 7

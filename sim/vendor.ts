@@ -9,13 +9,8 @@ import type { VirtualTime } from './clock.ts'
 import type { Faults, VendorFate } from './faults.ts'
 import type { Life } from './node.ts'
 import type { Rng } from './random.ts'
-import {
-  keyOfSent,
-  LATE_MS_MAX,
-  RETRY_AFTER_S_MAX,
-  type VendorOperation,
-  vendorOperation,
-} from './scenario.ts'
+import { keyOfSent, LATE_MS_MAX, RETRY_AFTER_S_MAX, vendorOperation } from './scenario.ts'
+import type { VendorOperation } from './vendor-operation.ts'
 
 /** One request that left a node, or was about to. */
 export interface Send {

@@ -11,11 +11,11 @@ import { type CommitResult, type Guard, StoreError, type Write } from '../ports/
 import { type Acceptance, planAcceptance } from './acceptance.ts'
 import type { Commits } from './commits.ts'
 import type { EngineDeps } from './deps.ts'
+import type { Begun, Door } from './door.ts'
 import type { Duplicates } from './duplicates.ts'
 import { lineOf } from './lines.ts'
 import type { Draft, EventPlan, PlanDeps } from './plan.ts'
 import type { Settlement } from './settle.ts'
-import type { Begun, Door } from './workflows/at-the-door.ts'
 
 export interface KeepRequest {
   readonly source: Source

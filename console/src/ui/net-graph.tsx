@@ -29,7 +29,7 @@ import {
 } from '../lib/net-layout.ts'
 import type { Net } from '../types.ts'
 import { IconButton } from './controls.tsx'
-import type { NetMarks } from './net.tsx'
+import type { NetMarks } from './net-marks.ts'
 import { PlaceFace, TransitionFace } from './net-parts.tsx'
 
 interface PartData extends Record<string, unknown> {

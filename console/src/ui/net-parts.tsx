@@ -23,7 +23,7 @@ import type { ReactNode } from 'react'
 import { formatNumber } from '../lib/time.ts'
 import { placeInWords, transitionInWords } from '../lib/workflow-words.ts'
 import type { Net } from '../types.ts'
-import type { NetMarks } from './net.tsx'
+import type { NetMarks } from './net-marks.ts'
 
 const PLACE_ICONS: Readonly<Record<Net['places'][number]['type'], LucideIcon | null>> = {
   normal: null,

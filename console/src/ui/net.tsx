@@ -2,7 +2,6 @@
 
 import { lazy, Suspense, useState } from 'react'
 import { formatDuration } from '../lib/durations.ts'
-import type { PlacedArc } from '../lib/net-layout.ts'
 import { formatNumber } from '../lib/time.ts'
 import {
   actionInWords,
@@ -10,22 +9,10 @@ import {
   placeTypeInWords,
   transitionStateInWords,
 } from '../lib/workflow-words.ts'
-import type { Firing, Net } from '../types.ts'
+import type { Net } from '../types.ts'
+import type { NetMarks } from './net-marks.ts'
 
 const NetGraph = lazy(() => import('./net-graph.tsx'))
-
-/** What is shown on a net beside the net itself. */
-export interface NetMarks {
-  tokens(place: string): number
-  /** By transition: the numbers of its firings, in order. */
-  readonly fired?: ReadonlyMap<string, readonly number[]>
-  readonly states?: ReadonlyMap<string, Firing['state']>
-  takes?(arc: Pick<PlacedArc, 'place' | 'transition' | 'type'>): boolean
-  readonly selectedPlace?: string | undefined
-  readonly selectedTransition?: string | undefined
-  onPlace?(name: string): void
-  onTransition?(name: string): void
-}
 
 export function NetView({
   net,

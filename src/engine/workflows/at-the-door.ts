@@ -11,34 +11,14 @@ import { JsonError } from '../../core/json/index.ts'
 import { type Route, routeScope } from '../../core/route/index.ts'
 import { EMPTY_NOTE } from '../../core/work/index.ts'
 import type { Trigger, Workflow } from '../../core/workflow/index.ts'
-import { type CommitResult, type Guard, type Store, StoreError, type Write } from '../../ports/store.ts'
+import { type Store, StoreError, type Write } from '../../ports/store.ts'
 import type { EngineDeps } from '../deps.ts'
+import type { Door } from '../door.ts'
 import type { Beginning, EventPlan } from '../event-plan.ts'
 import { lineOf } from '../lines.ts'
 import { type MayBegin, type PlanDeps, planItems } from '../plan.ts'
 import { planCreate } from './create.ts'
 import type { InstancePlan, Instances } from './instances.ts'
-
-/** Cases as part of the commit of their event. */
-export interface Begun {
-  readonly guards: readonly Guard[]
-  /** The event with its cases, and with what could not be begun as items. */
-  readonly plan: EventPlan
-  /** The same without the cases. */
-  readonly left: EventPlan
-  readonly cases: readonly { readonly beginning: Beginning; readonly instance: InstancePlan }[]
-}
-
-export interface Door {
-  /** Whether a trigger's case may begin at the door: nothing is to be looked up or waited for. */
-  readonly mayBegin: MayBegin
-  /** Takes slots for the first steps, which must be settled. */
-  begin(plan: EventPlan): Promise<Begun>
-  /** After the commit. `ok` false: its steps are not born. */
-  settled(begun: Begun, outcome: { readonly ok: boolean }, result: CommitResult | null): void
-  /** The same event with all of them as items. */
-  asItems(begun: Begun): EventPlan
-}
 
 const COUNTERS = { attempts: 1, waits: 0, losses: 0 }
 

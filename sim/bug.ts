@@ -1,0 +1,33 @@
+// What a planted bug is.
+
+import type { Decisions } from '../src/engine/index.ts'
+import type { Clock } from '../src/ports/clock.ts'
+import type { FunctionContext } from '../src/ports/code.ts'
+import type { HttpClient } from '../src/ports/http-client.ts'
+import type { Store } from '../src/ports/store.ts'
+import type { Rule } from './book.ts'
+import type { Data, StoreKind } from './data.ts'
+import type { Profile } from './faults.ts'
+
+export interface Bug {
+  readonly name: string
+  /** What somebody might have got wrong. */
+  readonly about: string
+  /** Rules that may be the first to notice. */
+  readonly breaks: readonly Rule[]
+  /** Which stores it can be planted in; both when left out. */
+  readonly stores?: readonly StoreKind[]
+  /** The circumstances in which it shows, where chance alone seldom brings them. */
+  readonly profile?: (profile: Profile) => Profile
+  readonly decisions?: (decisions: Decisions) => Decisions
+  readonly clock?: (clock: Clock) => Clock
+  readonly store?: (store: Store) => Store
+  readonly http?: (http: HttpClient) => HttpClient
+  readonly data?: (data: Data) => Data
+  /** Looked at first: it showed the bug when this was written. Any other may, and is looked at if it does not. */
+  readonly seed?: number
+  /** It is about workflows: they are defined where it is looked for, and only there. */
+  readonly hasCases?: true
+  /** What functions are given. */
+  readonly context?: (context: FunctionContext) => FunctionContext
+}

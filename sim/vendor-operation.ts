@@ -1,0 +1,16 @@
+// What the simulated vendor can be asked for.
+
+/** What the vendor offers under one name. */
+export interface VendorOperation {
+  readonly name: string
+  /** Whose calls these are. */
+  readonly consumer: string
+  readonly isIdempotent: boolean
+  readonly keyTtlMs: number | null
+  readonly probeAfterMs: number | null
+  readonly timeoutMs: number
+  /** Keeps objects by their reference, and can be asked for them. */
+  readonly isUpsert?: true
+  /** Its calls bring several, each of which has its own effect. */
+  readonly isBatch?: true
+}
