@@ -38,7 +38,7 @@ export default defineConfig({
           hookTimeout: 60_000,
         },
       },
-      // After all others and one file at a time: these start servers, kill processes and measure.
+      // After all others and two files at a time: these start servers and kill processes, and mostly wait for them.
       {
         test: {
           name: 'slow',
@@ -46,7 +46,7 @@ export default defineConfig({
           include: slow,
           exclude: pages,
           pool: 'forks',
-          fileParallelism: false,
+          maxWorkers: 2,
           sequence: { groupOrder: 1 },
           testTimeout: 300_000,
           hookTimeout: 120_000,

@@ -136,7 +136,7 @@ const ROWS: readonly Row[] = [
     'a start by hand begins new instances',
   ],
   [
-    'warning [WL11]',
+    '[WL11] warning',
     workflow({
       triggers:
         '[{ on: a.b, correlate: { order: payload.id } }, { on: a.c, action: update, correlate: { ¦ordr: payload.id } }]',
@@ -145,7 +145,7 @@ const ROWS: readonly Row[] = [
     'order',
   ],
   [
-    'warning [WL11]',
+    '[WL11] warning',
     trigger('on: a.b, action: update, ¦correlate: payload.id'),
     'finds none (none has any key)',
   ],
@@ -165,7 +165,7 @@ const ROWS: readonly Row[] = [
     'did you mean `title` by `titel`?',
   ],
   [
-    'warning [WL27]',
+    '[WL27] warning',
     workflow({
       triggers: '[{ manual: {}, map: { total: payload.t } }]',
       transitions: '{ go: { from: a, to: z, when: ¦data.totl > 5 } }',
@@ -174,7 +174,7 @@ const ROWS: readonly Row[] = [
     'data.total > 5',
   ],
   [
-    'warning [WL27]',
+    '[WL27] warning',
     workflow({
       triggers: '[{ manual: {}, map: { email: payload.t } }]',
       security: '{ encrypt: [¦data.emial] }',
@@ -228,8 +228,8 @@ describe('findings', () => {
   test.each(ROWS)('%s %j: %s', (label = '', marked = '', message = '', suggestion) => {
     const before = marked.slice(0, marked.indexOf('¦')).split('\n')
     const { findings } = compile(marked.replace('¦', ''))
-    const wanted = label.startsWith('warning') ? 'warning' : 'error'
-    const id = /(\w+)\]$/.exec(label)?.[1]
+    const wanted = label.endsWith('warning') ? 'warning' : 'error'
+    const id = /\[(\w+)\]/.exec(label)?.[1]
     // Nets of examples about something else are warned of as well.
     const errors = findings.filter(
       ({ severity, rule }) => severity === 'error' || (severity === wanted && rule === id),

@@ -154,21 +154,18 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
   }
   const plainSettler = makeSettler({ store, commits, ids, failures, lanes, settleBirths })
   const settler = endSteps(
-    endBatches(
-      releaseLocks(plainSettler, { store, commits }),
-      {
-        store,
-        commits,
-        seal,
-        ids,
-        random,
-        time,
-        log,
-        decisions,
-        vars: config.vars,
-        wake: () => wake(),
-      },
-    ),
+    endBatches(releaseLocks(plainSettler, { store, commits }), {
+      store,
+      commits,
+      seal,
+      ids,
+      random,
+      time,
+      log,
+      decisions,
+      vars: config.vars,
+      wake: () => wake(),
+    }),
     { store, commits, seal, log, instances: () => instances },
   )
   let open = false
