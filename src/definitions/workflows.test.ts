@@ -229,7 +229,7 @@ describe('findings', () => {
     const before = marked.slice(0, marked.indexOf('¦')).split('\n')
     const { findings } = compile(marked.replace('¦', ''))
     const wanted = label.endsWith('warning') ? 'warning' : 'error'
-    const id = /\[(\w+)\]/.exec(label)?.[1]
+    const id = /\[(\w+)\](?: warning)?$/.exec(label)?.[1]
     // Nets of examples about something else are warned of as well.
     const errors = findings.filter(
       ({ severity, rule }) => severity === 'error' || (severity === wanted && rule === id),
