@@ -9,7 +9,7 @@ import { isLockKey } from '../../core/action/index.ts'
 import { AppError } from '../../core/errors/index.ts'
 import type { Firing } from '../../core/instance/index.ts'
 import { type JsonValue, parseJson } from '../../core/json/index.ts'
-import { acknowledgedResult } from '../../core/ledger/index.ts'
+import { acknowledgedResult, keyOfGeneration } from '../../core/ledger/index.ts'
 import type { Route } from '../../core/route/index.ts'
 import { type InstanceInput, type Refused, stepInstance } from '../../core/workflow/index.ts'
 import type { Log } from '../../ports/log.ts'
@@ -96,8 +96,9 @@ export function endSteps(settler: Settler, deps: Deps): Settler {
 
   const ended = async (about: About, decision: Decision): Promise<Told> => {
     const { held, firing } = about
-    const key = decision.note.key ?? held.work.key
-    const isOthers = decision.to === 'skipped' && (await isOfOthers(about, key))
+    const known = decision.note.key ?? held.work.key
+    const isOthers = decision.to === 'skipped' && (await isOfOthers(about, known))
+    const key = known === null ? null : await keyMade(about, known)
     const result = decision.waitsFor === undefined ? await resultOf(about, decision) : null
     const input: InstanceInput =
       decision.waitsFor === undefined
@@ -116,6 +117,14 @@ export function endSteps(settler: Settler, deps: Deps): Settler {
     // What it did stays done; what was to become of it is for people to mend, or is undone.
     const did = isOthers ? undefined : { key, result }
     return failed(about, asDead(decision, moved.refused.message), did)
+  }
+
+  /** With its generation: by it, what is undone later is told from what was undone before. */
+  const keyMade = async ({ held, route, loaded, firing }: About, key: string): Promise<string> => {
+    const canUndo = firing.type === 'fire' && loaded.workflow.transitions.get(firing.name)?.canUndo === true
+    if (!canUndo || route === null || route.document.key === null) return key
+    const entry = await commits.stubbornly(() => store.forTenant(held.work.tenant).ledger(key))
+    return keyOfGeneration(key, Math.max(held.work.generation, entry?.generation ?? 1))
   }
 
   /** Whether the effect that the ledger had under its key is not of this instance. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { DEFAULT_TENANT } from '../../core/ids/index.ts'
 import { StoreError } from '../../ports/store.ts'
-import { answered, LOST, makeWorld, SOURCE } from '../world.fixture.ts'
+import { answered, LOST, makeWorld, PAID, SOURCE } from '../world.fixture.ts'
 import {
   begin,
   called,
@@ -47,6 +47,27 @@ describe('rolling back', () => {
       'began a',
       'undone a',
       'rolling_back',
+    ])
+  })
+
+  test('[SG15] what was undone is made once more by the next case under the same key, and undone once more', async () => {
+    const shared = (name: string, from: string, to: string) =>
+      step(name, from, to, { key: `'${name}:' + data.order` })
+    const transitions = [shared('a', 'begun', 'one'), shared('b', 'one', 'two'), step('c', 'two', 'ready')]
+    const world = refusing('c')
+    const node = await world.node({ documents: [SOURCE, { ...SAGA, transitions }] })
+    const first = await begin(world, node)
+    expect(await look(world, first.instance)).toMatchObject({ state: 'failed' })
+    const second = await begin(world, node, { ...PAID, id: 'd2' })
+    expect(await look(world, second.instance)).toMatchObject({ state: 'failed' })
+    const round = ['a', 'b', 'c', 'undo-b', 'undo-a']
+    expect(called(world)).toEqual([...round, ...round])
+    const sent = world.calls.map(({ request }) => request.headers['idempotency-key'])
+    expect(sent.filter((key) => key?.includes('a:o1'))).toEqual([
+      'a:o1',
+      'undo:a:o1',
+      'a:o1#2',
+      'undo:a:o1#2',
     ])
   })
 

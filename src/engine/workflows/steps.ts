@@ -33,6 +33,8 @@ export interface Steps {
 /** Nobody waits for its end any more. */
 export const STALE = 'STALE: the instance went on without it'
 
+const UNDO_WAIT_MS = 1_000
+
 export function makeSteps(deps: {
   readonly store: Store
   readonly commits: Commits
@@ -103,14 +105,54 @@ export function makeSteps(deps: {
     return stepped.ok
   }
 
+  /**
+   * Which time the effect of its key is made. One that was undone is not there any more: under a key that several instances
+   * share, the next one makes it once more, as the next generation. null: it is being undone right now.
+   */
+  const generationOf = async (
+    { work }: Item,
+    route: Route,
+    workflow: Loaded['workflow'],
+    firing: Firing,
+    key: string,
+  ): Promise<number | null> => {
+    const canUndo = firing.type === 'fire' && workflow.transitions.get(firing.name)?.canUndo === true
+    // A key of its own is of one firing, whose effect is made and undone once.
+    if (!canUndo || route.document.key === null) return work.generation
+    const reads = deps.store.forTenant(work.tenant)
+    const entry = await reads.ledger(key)
+    if (entry === null) return work.generation
+    const known = Math.max(work.generation, entry.generation)
+    if (entry.state !== 'done' || entry.work === work.id) return known
+    const undo = await reads.ledger(`undo:${keyOfGeneration(key, entry.generation)}`)
+    if (undo === null || undo.state === 'released') return known
+    return undo.state === 'done' ? entry.generation + 1 : null
+  }
+
+  const waitForUndo = async (item: Item, route: Route, key: string) => {
+    const lastError = 'what another instance did under its key is being undone'
+    await settler.settle(item, route, {
+      to: 'again',
+      delayMs: UNDO_WAIT_MS,
+      counters: { ...countersOf(item), waits: item.work.waits + 1 },
+      note: { ...EMPTY_NOTE, key, class: item.work.class, lastError },
+      guards: [],
+      writes: [],
+      attempt: null,
+    })
+  }
+
   const perform = async (item: Item, route: Route, { workflow, instance }: Loaded, firing: Firing) => {
     let key: string | null = null
     try {
       const base = routeScope(item.event, item.payload(), item.header(), deps.vars)
       const scope = stepScope(workflow, instance, firing, base)
       key = item.letter?.key ?? firing.key ?? route.keyOf(scope)
-      const inner = { ...scope, key: keyOfGeneration(key, item.work.generation) }
-      const call = { item, route, key, scope: inner }
+      const generation = await generationOf(item, route, workflow, firing, key)
+      if (generation === null) return await waitForUndo(item, route, key)
+      const again = { ...item, work: { ...item.work, generation } }
+      const inner = { ...scope, key: keyOfGeneration(key, generation) }
+      const call = { item: again, route, key, scope: inner }
       await deps
         .actions()
         .perform(firing.state === 'interrupted' ? { ...call, instead: giveUp(item, route) } : call)
