@@ -7,7 +7,7 @@ import { CLOCK_MARGIN_MS } from '../../core/event/index.ts'
 import { instanceIdAt } from '../../core/ids/index.ts'
 import { longestKeepMs, OPEN_ORPHANS, type PruneRequest } from '../../core/retention/index.ts'
 import type { Instant } from '../../core/time/index.ts'
-import type { Gone, Piece } from './prune-others.ts'
+import { type Gone, type Piece, walkClosed } from './prune-others.ts'
 import type { Row } from './rows.ts'
 import type { Session } from './session.ts'
 
@@ -78,17 +78,9 @@ export function walkOrphans(
   scanMax: number,
 ): Piece {
   const rows: Row[] = session.sql.someOrphans.all(tenant, after, scanMax + 1)
-  const isMore = rows.length > scanMax
-  if (isMore) rows.pop()
-  const until = now - longestKeepMs(request)
   const open: readonly unknown[] = OPEN_ORPHANS
-  const over = rows.filter((row) => !open.includes(row.state) && (row.updated_at as number) <= until)
-  return {
-    seen: rows.length,
-    isAny: over.length > 0,
-    remove(gone) {
-      for (const row of over) gone.orphans += Number(session.sql.pruneOrphan.run(row.seq).changes)
-    },
-    next: isMore ? ((rows.at(-1)?.id as string | undefined) ?? after) : null,
-  }
+  const isOver = ({ state }: Row) => !open.includes(state)
+  return walkClosed(rows, { after, scanMax, until: now - longestKeepMs(request), isOver }, (gone, row) => {
+    gone.orphans += Number(session.sql.pruneOrphan.run(row.seq).changes)
+  })
 }

@@ -132,16 +132,32 @@ export function walkEscalations(
   scanMax: number,
 ): Piece {
   const rows: Row[] = session.sql.someEscalations.all(tenant, after, scanMax + 1)
-  const isMore = rows.length > scanMax
+  const isOver = ({ state }: Row) => state === 'acknowledged'
+  return walkClosed(rows, { after, scanMax, until: now - longestKeepMs(request), isOver }, (gone, row) => {
+    gone.escalations += Number(session.sql.pruneEscalation.run(row.seq).changes)
+  })
+}
+
+/** A piece of rows that go when they are over and nobody has touched them since `until`. `rows`: one more than are looked at. */
+export function walkClosed(
+  rows: Row[],
+  about: {
+    readonly after: string
+    readonly scanMax: number
+    readonly until: Instant
+    isOver(row: Row): boolean
+  },
+  remove: (gone: Gone, row: Row) => void,
+): Piece {
+  const isMore = rows.length > about.scanMax
   if (isMore) rows.pop()
-  const until = now - longestKeepMs(request)
-  const over = rows.filter((row) => row.state === 'acknowledged' && (row.updated_at as number) <= until)
+  const over = rows.filter((row) => about.isOver(row) && (row.updated_at as number) <= about.until)
   return {
     seen: rows.length,
     isAny: over.length > 0,
     remove(gone) {
-      for (const row of over) gone.escalations += Number(session.sql.pruneEscalation.run(row.seq).changes)
+      for (const row of over) remove(gone, row)
     },
-    next: isMore ? ((rows.at(-1)?.id as string | undefined) ?? after) : null,
+    next: isMore ? ((rows.at(-1)?.id as string | undefined) ?? about.after) : null,
   }
 }

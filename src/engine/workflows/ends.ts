@@ -20,7 +20,7 @@ import type { Decision, Held } from '../decision.ts'
 import { storableError } from '../letters.ts'
 import { openResult } from '../sensitive.ts'
 import type { Settlement, Settler } from '../settle.ts'
-import { firingOf, stepText } from './firings.ts'
+import { canBeUndone, firingOf, stepText } from './firings.ts'
 import { type Instances, originOfEvent, orRefused } from './instances.ts'
 import type { InstancePlan, Loaded, Origin } from './types.ts'
 
@@ -121,8 +121,7 @@ export function endSteps(settler: Settler, deps: Deps): Settler {
 
   /** With its generation: by it, what is undone later is told from what was undone before. */
   const keyMade = async ({ held, route, loaded, firing }: About, key: string): Promise<string> => {
-    const canUndo = firing.type === 'fire' && loaded.workflow.transitions.get(firing.name)?.canUndo === true
-    if (!canUndo || route === null || route.document.key === null) return key
+    if (route === null || route.document.key === null || !canBeUndone(loaded.workflow, firing)) return key
     const entry = await commits.stubbornly(() => store.forTenant(held.work.tenant).ledger(key))
     return keyOfGeneration(key, Math.max(held.work.generation, entry?.generation ?? 1))
   }
@@ -130,8 +129,7 @@ export function endSteps(settler: Settler, deps: Deps): Settler {
   /** Whether the effect that the ledger had under its key is not of this instance. */
   const isOfOthers = async ({ held, loaded, firing }: About, key: string | null): Promise<boolean> => {
     const { tenant, instance } = held.work
-    const canUndo = loaded.workflow.transitions.get(firing.name)?.canUndo === true
-    if (key === null || firing.type !== 'fire' || !canUndo) return false
+    if (key === null || !canBeUndone(loaded.workflow, firing)) return false
     const reads = store.forTenant(tenant)
     const entry = await commits.stubbornly(() => reads.ledger(key))
     if (entry === null) return false

@@ -1,7 +1,7 @@
 // Which firing an item is about, and how people call it.
 
 import type { Firing, Instance } from '../../core/instance/index.ts'
-import { parseStepName } from '../../core/workflow/index.ts'
+import { parseStepName, type Workflow } from '../../core/workflow/index.ts'
 
 /** null: it is gone. Of an instance that was cancelled there may still be some that end late. */
 export function firingOf(instance: Instance, step: string | null): Firing | null {
@@ -17,4 +17,9 @@ export function firingOf(instance: Instance, step: string | null): Firing | null
 export function stepText({ rollBack }: Instance, { type, name, held }: Firing): string {
   const place = type === 'undo' ? (rollBack?.through ?? 'undo') : held.join('+')
   return type === 'undo' ? `${place}/undo ${name}` : type === 'enter' ? `${name}/enter` : `${place}/${name}`
+}
+
+/** Whether what it does is taken back by a roll-back. */
+export function canBeUndone({ transitions }: Workflow, { type, name }: Firing): boolean {
+  return type === 'fire' && transitions.get(name)?.canUndo === true
 }

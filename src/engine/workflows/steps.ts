@@ -19,7 +19,7 @@ import type { Item } from '../item.ts'
 import { countersOf, describe, isFirstRun } from '../outcome.ts'
 import type { Registry } from '../registry.ts'
 import type { Settler } from '../settle.ts'
-import { firingOf } from './firings.ts'
+import { canBeUndone, firingOf } from './firings.ts'
 import type { Instances } from './instances.ts'
 import { originOfEvent } from './instances.ts'
 import type { Loaded } from './types.ts'
@@ -116,9 +116,8 @@ export function makeSteps(deps: {
     firing: Firing,
     key: string,
   ): Promise<number | null> => {
-    const canUndo = firing.type === 'fire' && workflow.transitions.get(firing.name)?.canUndo === true
     // A key of its own is of one firing, whose effect is made and undone once.
-    if (!canUndo || route.document.key === null) return work.generation
+    if (route.document.key === null || !canBeUndone(workflow, firing)) return work.generation
     const reads = deps.store.forTenant(work.tenant)
     const entry = await reads.ledger(key)
     if (entry === null) return work.generation
