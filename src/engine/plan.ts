@@ -274,7 +274,9 @@ export function newWork(
     expiresInMs: route.expiresInMs,
     replayOf,
   }
-  return route.of === undefined ? work : { ...work, kind: route.of.kind, step: route.of.part }
+  const { of } = route
+  if (of === undefined) return work
+  return of.kind === 'delivery' ? { ...work, kind: 'delivery' } : { ...work, kind: of.kind, step: of.part }
 }
 
 // The next two are written out field by field: they are made for every event, and spreading is several times dearer.

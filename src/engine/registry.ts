@@ -211,7 +211,7 @@ function compileBundle(
   const routes = new Map<string, Route>()
   const workflows = new Map<string, Workflow>()
   for (const { document, hash } of documents) {
-    if (document.kind === 'Profile' || document.kind === 'Agent') continue
+    if (document.kind === 'Profile' || document.kind === 'Agent' || document.kind === 'Subscription') continue
     const status = overrides.get(definitionId(document)) ?? document.status
     if (document.kind === 'Workflow') {
       const known = before?.workflows.get(`${WORKFLOW_PREFIX}${document.name}`)

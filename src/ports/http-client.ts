@@ -9,6 +9,11 @@ export interface HttpRequest {
   /** For the whole exchange, connecting included. */
   readonly timeoutMs: number
   readonly maxResponseBytes: number
+  /**
+   * The status is all that counts: an answer that is larger, or whose body is not over in time, is cut there and is an answer all
+   * the same. Left out: it is a failure.
+   */
+  readonly cut?: true
   /** Told of each piece of a 2xx answer's body as it comes, whole characters only. Must not throw, and must not wait. */
   readonly onChunk?: (text: string) => void
 }
@@ -19,6 +24,8 @@ export type HttpOutcome =
       readonly status: number
       readonly headers: Readonly<Record<string, string>>
       readonly body: string
+      /** The body goes on behind what is here. */
+      readonly isCut?: true
       readonly durationMs: number
     }
   | {

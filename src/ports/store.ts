@@ -55,6 +55,7 @@ import type {
   NewWork,
   Note,
   SettledState,
+  WorkKind,
   WorkRow,
   WorkState,
 } from '../core/work/index.ts'
@@ -79,6 +80,7 @@ export type RecordKind =
   | 'bucket'
   | 'circuit'
   | 'timetable'
+  | 'subscription'
 
 /** All guards of a commit are checked, in order, before any of its writes. */
 export type Guard =
@@ -401,7 +403,11 @@ export interface TenantReads {
     query: PageRequest & {
       readonly state?: WorkState
       readonly consumer?: string
+      readonly kind?: WorkKind
       readonly class?: FailureClass
+      /** About the birth of the item: `from` inclusive, `to` exclusive. */
+      readonly from?: Instant
+      readonly to?: Instant
     },
   ): Promise<Page<WorkRow>>
   /** The members of a batch, by birth. */

@@ -37,6 +37,19 @@ const ESCALATED = {
   error: 'answered 404',
 }
 
+const DELIVERY = {
+  deliveryId: 'wrk_0197c3f0-6c00-7000-8000-0097bf2f1e4d',
+  eventId: 'evt_0197c3f0-6bff-7000-8000-0097bf2f1e4d',
+  subject: 'shop.order.paid',
+  subscription: 'crm',
+  consumer: 'subscription:crm',
+}
+const SUBSCRIPTION = {
+  subscription: 'crm',
+  consumer: 'subscription:crm',
+  url: 'https://crm.example.com/hooks',
+}
+
 export const CANONICAL_EVENTS = {
   'integration.failed': {
     type: 'IntegrationFailed',
@@ -86,6 +99,54 @@ export const CANONICAL_EVENTS = {
     type: 'IntegrationLaneBlocked',
     description: 'An item that is dead or parked holds up those behind it in its lane.',
     example: { route: 'book_order', workId: FAILED.workId, state: 'dead' },
+  },
+  'webhook.delivered': {
+    type: 'WebhookDelivered',
+    description: 'An endpoint took a delivery: it answered with a 2xx status.',
+    example: { ...DELIVERY, attempts: 1, httpStatus: 200, durationMs: 41 },
+  },
+  'webhook.dead': {
+    type: 'WebhookDead',
+    description: 'A delivery will not be tried again by itself. It is a dead letter and can be replayed.',
+    example: { ...DELIVERY, attempts: 8, httpStatus: 503, class: 'transient', reason: 'cap_reached' },
+  },
+  'webhook.subscription.failing': {
+    type: 'WebhookSubscriptionFailing',
+    description:
+      'Nothing has arrived at an endpoint for a while. Told when it begins, and again before it is disabled at `disableAt`.',
+    example: {
+      ...SUBSCRIPTION,
+      failingSince: '2026-01-01T00:00:00.000Z',
+      disableAt: '2026-01-06T00:00:00.000Z',
+      warning: 1,
+      error: 'answered 503',
+    },
+  },
+  'webhook.subscription.recovered': {
+    type: 'WebhookSubscriptionRecovered',
+    description: 'An endpoint that was failing takes deliveries again.',
+    example: { ...SUBSCRIPTION, failingSince: '2026-01-01T00:00:00.000Z' },
+  },
+  'webhook.subscription.disabled': {
+    type: 'WebhookSubscriptionDisabled',
+    description:
+      'Nothing is sent to an endpoint any more: it answered 410 (`gone`), failed for too long (`failing`), or a person said so.',
+    example: { ...SUBSCRIPTION, because: 'gone', reason: 'answered 410', by: null },
+  },
+  'webhook.subscription.enabled': {
+    type: 'WebhookSubscriptionEnabled',
+    description: 'A person has put a subscription to work again. A test event goes first.',
+    example: { ...SUBSCRIPTION, by: 'key:ops', reason: 'the endpoint was mended' },
+  },
+  'webhook.secret.rotated': {
+    type: 'WebhookSecretRotated',
+    description: 'A subscription signs with a new secret; with the old one too until `oldUntil`.',
+    example: { ...SUBSCRIPTION, version: 2, oldUntil: '2026-01-02T00:00:00.000Z', by: 'key:ops' },
+  },
+  'webhook.test': {
+    type: 'WebhookTest',
+    description: 'Sent to one endpoint alone, to see whether it takes what we send.',
+    example: { ...SUBSCRIPTION, message: 'This is a test. Nothing happened.' },
   },
 } as const satisfies Readonly<Record<string, CanonicalKind>>
 

@@ -20,6 +20,7 @@ export function actionsOf(document: DefinitionDocument): readonly ActionDocument
     case 'Source':
     case 'Agent':
     case 'Profile':
+    case 'Subscription':
       return []
   }
 }

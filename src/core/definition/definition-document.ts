@@ -2,6 +2,7 @@
 
 import type { AgentDocument } from './agent-document.ts'
 import type { ProfileDocument, RouteDocument, SourceDocument } from './documents.ts'
+import type { SubscriptionDocument } from './subscription-document.ts'
 import type { WorkflowDocument } from './workflow-document.ts'
 
 export type DefinitionDocument =
@@ -10,3 +11,4 @@ export type DefinitionDocument =
   | ProfileDocument
   | WorkflowDocument
   | AgentDocument
+  | SubscriptionDocument

@@ -46,6 +46,8 @@ export {
   mergeEntries,
 } from './in-force.ts'
 export { DRAIN_PROFILES, USUAL_CIRCUIT, usualBurst } from './policies.ts'
+export type { Signing, SubscriptionDocument } from './subscription-document.ts'
+export { DISABLE_AFTER_MS, SIGNINGS } from './subscription-document.ts'
 export type {
   ApiKeyVerify,
   BasicVerify,

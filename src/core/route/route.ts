@@ -18,9 +18,13 @@ export interface Route {
   readonly consumer: string
   /**
    * Parts of a workflow run as routes of their own: `trigger`, for matching; `step`, for the action of a transition, an undo or
-   * a place. Then `hash` is the workflow's, and `part` says which (core/workflow). Left out: a route.
+   * a place. Then `hash` is the workflow's, and `part` says which (core/workflow). `delivery`: of a subscription, whose
+   * hash it has. Left out: a route.
    */
-  readonly of?: { readonly kind: 'trigger' | 'step'; readonly workflow: string; readonly part: string }
+  readonly of?:
+    | { readonly kind: 'trigger'; readonly workflow: string; readonly part: string }
+    | { readonly kind: 'step'; readonly workflow: string; readonly part: string }
+    | { readonly kind: 'delivery'; readonly subscription: string }
   readonly action: Action
   /** How long an item may be tried and wait, all in all. */
   readonly expiresInMs: number

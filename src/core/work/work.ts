@@ -55,9 +55,18 @@ export const EMPTY_NOTE: Note = {
  * one call for several items of a route, which are `merged` into it for as long as it lives. The others are of workflows:
  * `trigger`: what an event means to one; `step`: the action of a firing; `timer`: the end of a token's stay, or of a lock's time;
  * `admit`: an instance waits for its lock or for a place among those that run; `signal`: something that an instance waits for
- * has ended.
+ * has ended. `delivery`: an event on its way to the endpoint of a subscription.
  */
-export type WorkKind = 'route' | 'intake' | 'batch' | 'trigger' | 'step' | 'timer' | 'admit' | 'signal'
+export type WorkKind =
+  | 'route'
+  | 'intake'
+  | 'batch'
+  | 'trigger'
+  | 'step'
+  | 'timer'
+  | 'admit'
+  | 'signal'
+  | 'delivery'
 
 /** Items of one consumer with the same lane share its places, in the order of their birth. */
 export interface Lane {
@@ -69,7 +78,7 @@ export interface Lane {
 export interface NewWork {
   readonly id: WorkId
   readonly kind: WorkKind
-  /** `route:<name>`, of intake `source:<name>`, of workflows `workflow:<name>`; with the tenant it names whose slot the item takes. */
+  /** `route:<name>`, of intake `source:<name>`, of workflows `workflow:<name>`, of deliveries `subscription:<name>`; with the tenant it names whose slot the item takes. */
   readonly consumer: string
   /** Hash of the definition that the item began with; it stays on it, but for intake, which matches by what is in force. */
   readonly definition: string
@@ -139,6 +148,8 @@ export interface Attempt {
   readonly class: FailureClass | null
   readonly httpStatus: number | null
   readonly error: string | null
+  /** Of a delivery: how the answer began (status line, headers, body), capped. Left out: nothing was kept of it. */
+  readonly response?: string
 }
 
 /** The dead letter that an item replays; null: it replays none. */

@@ -134,7 +134,7 @@ async function lookAtRoutes(
 
 /** A trigger does what it says of an event once. */
 function judgeTrigger(
-  { workflow, part }: NonNullable<Route['of']>,
+  { workflow, part }: Extract<Route['of'], { kind: 'trigger' }>,
   before: readonly Pick<WorkRow, 'kind' | 'step' | 'state' | 'effectRef'>[],
 ): Seen {
   const done = before.find(({ kind, step, state }) => kind === 'trigger' && step === part && state === 'done')

@@ -27,6 +27,7 @@ export function makeWorkflowItems(deps: {
         case 'route':
         case 'batch':
         case 'intake':
+        case 'delivery':
           throw new Error(`assertion failed: an item of the kind ${kind} is of no workflow`)
         default:
           return unreachable(kind)

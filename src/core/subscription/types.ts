@@ -1,0 +1,75 @@
+// A subscription, compiled, and what becomes of it while it runs.
+
+import type { SubscriptionDocument } from '../definition/index.ts'
+import type { Envelope } from '../event/index.ts'
+import type { Scope } from '../expression/index.ts'
+import type { Route } from '../route/index.ts'
+import type { Instant } from '../time/index.ts'
+
+/** `failing`: it delivers still, but nothing has arrived for a while. */
+export const SUBSCRIPTION_STATUSES = ['active', 'failing', 'paused', 'disabled'] as const
+export type SubscriptionStatus = (typeof SUBSCRIPTION_STATUSES)[number]
+
+/** `gone`: the endpoint answered 410. `failing`: nothing arrived for as long as it may. `person`: somebody said so. */
+export type DisabledBecause = 'gone' | 'failing' | 'person'
+
+/** What happened to a subscription, beside what its document says. Kept as a record; written only when something changes. */
+export interface SubscriptionState {
+  /** null: as the document declares. */
+  readonly status: SubscriptionStatus | null
+  readonly because: DisabledBecause | null
+  /** The reason that was given, or what the endpoint answered. */
+  readonly reason: string | null
+  /** Who said so; null: it did so itself. */
+  readonly by: string | null
+  readonly since: Instant | null
+  /** Of the first failure behind which no success came. */
+  readonly failingSince: Instant | null
+  /** How many warnings were told of the present failing. */
+  readonly warnings: number
+  /** Whether the generated secret is still to be shown. */
+  readonly isSecretUnseen: boolean
+}
+
+export const FRESH_SUBSCRIPTION: SubscriptionState = {
+  status: null,
+  because: null,
+  reason: null,
+  by: null,
+  since: null,
+  failingSince: null,
+  warnings: 0,
+  isSecretUnseen: false,
+}
+
+/** As it is kept (record kind `subscription`, by name). */
+export interface SubscriptionRecord {
+  readonly form: 1
+  /** null: a folder defines it, and this is only what happened to it. */
+  readonly document: SubscriptionDocument | null
+  /** What was given to the API, as it was given; null with `document`. */
+  readonly written: string | null
+  readonly state: SubscriptionState
+  readonly createdAt: Instant
+  readonly createdBy: string
+  readonly updatedAt: Instant
+  readonly updatedBy: string
+}
+
+/** A subscription that is in force. */
+export interface Subscription {
+  readonly document: SubscriptionDocument
+  readonly hash: string
+  /** `subscription:<name>` */
+  readonly consumer: string
+  readonly status: SubscriptionStatus
+  /** For matching, lanes, pace, retries and dead letters: `of.kind` is `delivery`, its status that of the subscription. */
+  readonly route: Route
+  /** Where to; throws ExpressionError where a name is not among the vars. */
+  urlOf(vars: Scope): string
+  /** What is sent: of the event's own text where no transform says otherwise. Throws ExpressionError. */
+  bodyOf(event: Envelope & { readonly data: string }, scope: () => Scope): string
+  headersOf(scope: () => Scope): Readonly<Record<string, string>>
+}
+
+export const SUBSCRIPTION_PREFIX = 'subscription:'
