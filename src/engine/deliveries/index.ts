@@ -1,0 +1,1 @@
+export { type DeliveryWatch, type FailedDelivery, UNWATCHED } from './watch.ts'
