@@ -16,9 +16,11 @@ import { parseJson } from '../core/json/index.ts'
 import { compileRoute, type Route } from '../core/route/index.ts'
 import { compileSource, type Source } from '../core/source/index.ts'
 import { makeTrie, type Trie } from '../core/subject/index.ts'
+import type { Subscription, SubscriptionStatus } from '../core/subscription/index.ts'
 import type { WorkRow } from '../core/work/index.ts'
 import { compileWorkflow, lockConsumer, parseStepName, type Workflow } from '../core/workflow/index.ts'
 import type { Store } from '../ports/store.ts'
+import { makeSubscriptionsInForce, subscriptionOf } from './subscriptions-in-force.ts'
 
 interface Bundle {
   readonly sources: ReadonlyMap<string, Source>
@@ -38,16 +40,34 @@ export interface Registry {
     /** By kind and name: what somebody said beside the documents. */
     overrides: ReadonlyMap<string, DefinitionStatus>,
   ): void
+  /** Puts subscriptions of the API in force, beside what is there, with the status that each has. */
+  putSubscriptions(tenant: TenantId, subscriptions: readonly Subscription[]): void
+  putSubscription(tenant: TenantId, subscription: Subscription): void
+  dropSubscription(tenant: TenantId, name: string): void
+  /**
+   * What a subscription's status is beside its document, now and whenever one of this name is put in force; null: what the
+   * document says.
+   */
+  setSubscriptionStatus(tenant: TenantId, name: string, status: SubscriptionStatus | null): void
+  /** As it was set. */
+  statusOf(tenant: TenantId, name: string): SubscriptionStatus | null
+  /** The one in force, of a folder or of the API. */
+  subscription(tenant: TenantId, name: string): Subscription | null
+  /** In no order. */
+  subscriptions(tenant: TenantId): readonly Subscription[]
   /** Whether it has definitions. */
   isTenant(tenant: string): boolean
-  /** Those that have definitions. */
+  /** Those that have definitions or subscriptions. */
   tenants(): readonly TenantId[]
   tenantCount(): number
   source(tenant: string, name: string): Source | null
   sources(tenant: string): readonly Source[]
-  /** Routes and triggers of workflows whose pattern fits, in the order written; their conditions are not yet tested. */
+  /**
+   * Routes and triggers of workflows whose pattern fits, in the order written, then those of subscriptions by name; their
+   * conditions are not yet tested.
+   */
   candidates(tenant: TenantId, subject: string): readonly Route[]
-  /** The one in force. */
+  /** The one in force, that of a subscription too. */
   route(tenant: TenantId, consumer: string): Route | null
   routes(tenant: TenantId): readonly Route[]
   /** The one in force, with the status that it has by now. */
@@ -60,7 +80,7 @@ export interface Registry {
   /** The same, as far as it is at hand. */
   knownWorkflow(tenant: TenantId, hash: string): Workflow | null
   /** What an item does: its route, or the part of its workflow; null: nothing that a definition says, or it is gone. */
-  routeOf(work: Pick<WorkRow, 'tenant' | 'kind' | 'definition' | 'step'>): Promise<Route | null>
+  routeOf(work: Pick<WorkRow, 'tenant' | 'kind' | 'consumer' | 'definition' | 'step'>): Promise<Route | null>
   consumers(): readonly { readonly tenant: TenantId; readonly consumer: string; readonly paused: boolean }[]
   /** Those of routes that work in cycles. */
   drained(): readonly { readonly tenant: TenantId; readonly consumer: string }[]
@@ -86,9 +106,14 @@ const ACTIVE = { status: 'active' } as const
 
 export function makeRegistry(deps: { readonly store: Store }): Registry {
   const bundles = new Map<string, Bundle>()
+  const subscriptions = makeSubscriptionsInForce()
   const pinned = new Map<string, Route>()
   const workflows = new Map<string, Workflow>()
-  let consumers: ReturnType<Registry['consumers']> = []
+  /** Of what the bundles define. */
+  let defined: ReturnType<Registry['consumers']> = []
+  /** Of these and of subscriptions, as they were at a version of those. */
+  let consumers: { readonly at: number; readonly all: ReturnType<Registry['consumers']> } | null = null
+  let others = { at: 0, count: 0 }
   let drained: ReturnType<Registry['drained']> = []
 
   const remember = (tenant: TenantId, route: Route) => {
@@ -121,7 +146,34 @@ export function makeRegistry(deps: { readonly store: Store }): Registry {
     return workflow
   }
 
+  const deliveryRoute = (tenant: TenantId, consumer: string): Route | null => {
+    const name = subscriptionOf(consumer)
+    return name === null ? null : (subscriptions.find(tenant, name)?.route ?? null)
+  }
+
+  /** Tenants that have subscriptions and no definitions. */
+  const countOthers = (): number => {
+    const at = subscriptions.version()
+    if (others.at !== at)
+      others = { at, count: subscriptions.tenants().filter((tenant) => !bundles.has(tenant)).length }
+    return others.count
+  }
+
+  const allConsumers: Registry['consumers'] = () => {
+    const at = subscriptions.version()
+    if (consumers?.at === at) return consumers.all
+    const all = [...defined]
+    for (const tenant of subscriptions.tenants()) {
+      for (const { consumer, route } of subscriptions.list(tenant))
+        all.push({ tenant, consumer, paused: route.status !== 'active' })
+    }
+    consumers = { at, all }
+    return all
+  }
+
   const find = (tenant: TenantId, consumer: string): Pick<Route, 'status'> | undefined => {
+    const name = subscriptionOf(consumer)
+    if (name !== null) return subscriptions.find(tenant, name)?.route
     const bundle = bundles.get(tenant)
     if (consumer.startsWith(LOCK_PREFIX)) return bundle?.locks.has(consumer) === true ? ACTIVE : undefined
     if (consumer.startsWith(WORKFLOW_PREFIX)) return bundle?.workflows.get(consumer)
@@ -135,7 +187,9 @@ export function makeRegistry(deps: { readonly store: Store }): Registry {
       bundles.set(tenant, bundle)
       for (const route of bundle.routes.values()) remember(tenant, route)
       for (const workflow of bundle.workflows.values()) rememberWorkflow(tenant, workflow)
-      consumers = [...bundles].flatMap(([name, { routes, sources, locks, workflows: nets }]) => {
+      consumers = null
+      others = { at: -1, count: 0 }
+      defined = [...bundles].flatMap(([name, { routes, sources, locks, workflows: nets }]) => {
         const tenant = name as TenantId
         // What is disabled keeps what is queued, as what is paused does; it differs in what arrives.
         return [
@@ -152,25 +206,39 @@ export function makeRegistry(deps: { readonly store: Store }): Registry {
           ...[...locks].map((consumer) => ({ tenant, consumer, paused: false })),
         ]
       })
-      drained = consumers.filter(
+      drained = defined.filter(
         ({ tenant, consumer }) => bundles.get(tenant)?.routes.get(consumer)?.document.drain !== undefined,
       )
     },
+    putSubscriptions: subscriptions.put,
+    putSubscription: (tenant, subscription) => subscriptions.put(tenant, [subscription]),
+    dropSubscription: subscriptions.drop,
+    setSubscriptionStatus: subscriptions.setStatus,
+    statusOf: subscriptions.statusOf,
+    subscription: subscriptions.find,
+    subscriptions: subscriptions.list,
     isTenant: (tenant) => bundles.has(tenant),
-    tenants: () => [...bundles.keys()] as TenantId[],
-    tenantCount: () => bundles.size,
+    tenants: () => [...new Set([...bundles.keys(), ...subscriptions.tenants()])] as TenantId[],
+    tenantCount: () => bundles.size + (subscriptions.version() === 0 ? 0 : countOthers()),
     sources: (tenant) => [...(bundles.get(tenant)?.sources.values() ?? [])],
     source: (tenant, name) => bundles.get(tenant)?.sources.get(name) ?? null,
-    candidates: (tenant, subject) => bundles.get(tenant)?.candidates(subject) ?? [],
-    route: (tenant, consumer) => bundles.get(tenant)?.routes.get(consumer) ?? null,
+    candidates(tenant, subject) {
+      const others = subscriptions.candidates(tenant, subject)
+      const own = bundles.get(tenant)?.candidates(subject)
+      if (own === undefined || own.length === 0) return others
+      return others.length === 0 ? own : [...own, ...others]
+    },
+    route: (tenant, consumer) => bundles.get(tenant)?.routes.get(consumer) ?? deliveryRoute(tenant, consumer),
     routes: (tenant) => [...(bundles.get(tenant)?.routes.values() ?? [])],
     workflow: (tenant, name) => bundles.get(tenant)?.workflows.get(`${WORKFLOW_PREFIX}${name}`) ?? null,
     workflows: (tenant) => [...(bundles.get(tenant)?.workflows.values() ?? [])],
     pinned: pinnedRoute,
     pinnedWorkflow,
     knownWorkflow: (tenant, hash) => workflows.get(`${tenant}/${hash}`) ?? null,
-    async routeOf({ tenant, kind, definition, step }) {
+    async routeOf({ tenant, kind, consumer, definition, step }) {
       switch (kind) {
+        case 'delivery':
+          return deliveryRoute(tenant, consumer) ?? pinnedRoute(tenant, definition)
         case 'route':
         case 'batch':
           return pinnedRoute(tenant, definition)
@@ -186,7 +254,7 @@ export function makeRegistry(deps: { readonly store: Store }): Registry {
           return null
       }
     },
-    consumers: () => consumers,
+    consumers: allConsumers,
     drained: () => drained,
     knows: (tenant, consumer) => find(tenant, consumer) !== undefined,
     isHeld(tenant, consumer) {
