@@ -59,7 +59,7 @@ function checkVersion({ by, version, stale }: Fields): readonly Remark[] {
 }
 
 /** What is alike for no two events, or for all of them, gathers nothing or everything. */
-function checkGroups(route: Fields): readonly Remark[] {
+export function checkGroups(route: Fields): readonly Remark[] {
   return ['order', 'debounce', 'concurrency'].flatMap((field): readonly Remark[] => {
     const { by } = fieldsOf(route[field])
     const formula = typeof by === 'string' ? readFormula(by) : null

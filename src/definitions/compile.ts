@@ -18,6 +18,7 @@ import { type ReadDocument, readDocuments } from './read.ts'
 import { checkRelations } from './relations.ts'
 import { type Known, resolveProfile, resolveRoute, resolveSource } from './resolve.ts'
 import { resolveAgent } from './resolve-agents.ts'
+import { resolveSubscription } from './resolve-subscriptions.ts'
 import { resolveWorkflow } from './resolve-workflows.ts'
 import {
   type AgentInput,
@@ -27,6 +28,7 @@ import {
   type RouteInput,
   SCHEMAS,
   type SourceInput,
+  type SubscriptionInput,
   type WorkflowInput,
 } from './schema.ts'
 import { sensitiveSources } from './sensitive.ts'
@@ -143,6 +145,16 @@ function routesOf(resolved: readonly Resolved[], findings: Finding[]) {
   })
 }
 
+/** As routes have them. */
+function subscriptionsOf(resolved: readonly Resolved[], findings: Finding[]) {
+  return resolved.flatMap(({ document, read }) => {
+    if (document.kind !== 'Subscription') return []
+    const at: FieldPath = ['on']
+    const isList = Array.isArray(read.value.on)
+    return [{ document, on: document.on, isList, at, tell: tellerOf(read, findings) }]
+  })
+}
+
 function workflowsOf(resolved: readonly Resolved[], findings: Finding[]) {
   return resolved.flatMap(({ document, read }) =>
     document.kind === 'Workflow' ? [{ document, read, tell: tellerOf(read, findings) }] : [],
@@ -179,7 +191,8 @@ function tellTogether(
     tellAction(document.do, ['do'], documents, tell)
   }
   tellWorkflows(workflows, documents)
-  if (hasAllSources) tellUnpublished([...routes, ...waitingOf(workflows)], documents, emits)
+  const waiting = [...routes, ...waitingOf(workflows), ...subscriptionsOf(resolved, findings)]
+  if (hasAllSources) tellUnpublished(waiting, documents, emits)
 }
 
 interface Sound {
@@ -310,6 +323,8 @@ function resolve({ kind, document }: Sound, known: Known): DefinitionDocument | 
       return resolveWorkflow(value as WorkflowInput, known)
     case 'Agent':
       return agentOf(document, known.profiles)
+    case 'Subscription':
+      return resolveSubscription(value as SubscriptionInput, known)
     case 'Profile':
       return profileOf(document)
   }

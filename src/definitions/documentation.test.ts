@@ -120,6 +120,14 @@ const BASES: Readonly<Record<string, () => Tree>> = {
     transitions: { go: { from: 'x', to: 'y' } },
   }),
   Agent: () => ({ kind: 'Agent', name: 'a', baseUrl: 'https://a.example', model: 'm', user: 'hello' }),
+  Subscription: () => ({
+    kind: 'Subscription',
+    name: 'a',
+    url: 'https://a.example',
+    on: 'a.b',
+    order: { by: 'event.objectId' },
+    deadLetter: {},
+  }),
 }
 
 function hashOf(document: Tree): string {

@@ -214,12 +214,12 @@ const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 /** Written by the engine or the connection; a second opinion would break the request. */
 const OWN_HEADERS = ['connection', 'content-length', 'host', 'idempotency-key', 'transfer-encoding']
 
-export function headerName(isOurs: boolean) {
+export function headerName(isOurs: boolean, own: readonly string[] = OWN_HEADERS) {
   const check = (text: string, context: Refinement) => {
     if (refuseTemplate(text, context)) return
     if (!HEADER_NAME.test(text)) {
       tell(context, 'a header name has letters, digits and `-`', { rule: 'header', onKey: isOurs })
-    } else if (isOurs && OWN_HEADERS.includes(text.toLowerCase())) {
+    } else if (isOurs && own.includes(text.toLowerCase())) {
       tell(context, `the header \`${text}\` is set by the engine: leave it out`, {
         rule: 'header',
         onKey: true,
@@ -251,21 +251,28 @@ export function pattern() {
 /** How a number without a unit was probably meant. */
 export const UNITS = z.registry<{ unit: 'duration' | 'size' }>()
 
-export function duration(minMs: number, maxMs: number) {
+export function duration(minMs: number, maxMs: number, word?: string) {
   const check = (text: string, context: Refinement) => {
+    if (text === word) return
     const value = parseDuration(text)
     if (value === null) {
-      tell(context, 'a duration is a whole number with a unit: `250ms`, `30s`, `5m`, `2h`, `7d`', {
-        rule: 'unit',
-        ...likely(text, /^(\d+)\s*(ms|s|m|h|d)(?:\w*)$/i),
-      })
+      const otherwise = word === undefined ? '' : `, or \`${word}\``
+      tell(
+        context,
+        `a duration is a whole number with a unit: \`250ms\`, \`30s\`, \`5m\`, \`2h\`, \`7d\`${otherwise}`,
+        {
+          rule: 'unit',
+          ...likely(text, /^(\d+)\s*(ms|s|m|h|d)(?:\w*)$/i),
+        },
+      )
     } else if (value < minMs || value > maxMs) {
       const message = `this is between \`${formatDuration(minMs)}\` and \`${formatDuration(maxMs)}\``
       const nearest = value < minMs ? minMs : maxMs
       tell(context, message, { rule: 'bounds', suggestedText: formatDuration(nearest) })
     }
   }
-  return stringOf('name', check, { pattern: '^[0-9]+(ms|s|m|h|d)$' }).register(UNITS, { unit: 'duration' })
+  const pattern = word === undefined ? '^[0-9]+(ms|s|m|h|d)$' : `^([0-9]+(ms|s|m|h|d)|${word})$`
+  return stringOf('name', check, { pattern }).register(UNITS, { unit: 'duration' })
 }
 
 export function size(minBytes: number, maxBytes: number) {
@@ -378,19 +385,52 @@ const BASE_ADDRESS = /^\{\{\s*vars\.[\w.]+\s*\}\}(?=[/?#]|$)/
 
 export function url(roots: readonly string[]) {
   return stringOf('send', (text, context) => {
+    checkUrl(text, roots, context)
+  })
+}
+
+function checkUrl(text: string, roots: readonly string[], context: Refinement): boolean {
+  if (!checkTemplate(text, roots, context)) return false
+  const masked = maskTemplates(text.replace(BASE_ADDRESS, 'https://x'))
+  if (!/^https?:\/\/[^/?#]/i.test(masked)) {
+    tell(context, 'an address begins with `https://` or `http://` and a host, or with `{{ vars.… }}`', {
+      rule: 'url',
+    })
+    return false
+  }
+  const parsed = URL.canParse(masked) ? new URL(masked) : null
+  if (parsed === null) tell(context, 'this is no address', { rule: 'url' })
+  else if (parsed.username !== '' || parsed.password !== '') {
+    tell(context, 'an address holds no user or password: definitions are read by many', { rule: 'url' })
+  } else return true
+  return false
+}
+
+/** Where events are sent to: nothing in it that a parser of addresses would read as something else, or drop. */
+export function endpoint(roots: readonly string[]) {
+  return stringOf('send', (text, context) => {
+    if (!checkUrl(text, roots, context)) return
+    const masked = maskTemplates(text)
+    const odd = masked.search(/[\s\p{Cc}\\]/u)
+    const fragment = masked.indexOf('#')
+    if (odd >= 0) {
+      const message = 'an address has no spaces, backslashes or control characters: percent-encode them'
+      tell(context, message, { rule: 'url', offset: odd })
+    } else if (fragment >= 0) {
+      const message = 'what stands behind `#` is never sent: leave it out'
+      tell(context, message, { rule: 'url', offset: fragment, suggestedText: text.slice(0, fragment) })
+    }
+  })
+}
+
+/** The value of a header: one line. What templates bring is looked at when it is sent. */
+export function headerText(roots: readonly string[]) {
+  return stringOf('send', (text, context) => {
     if (!checkTemplate(text, roots, context)) return
-    const masked = maskTemplates(text.replace(BASE_ADDRESS, 'https://x'))
-    if (!/^https?:\/\/[^/?#]/i.test(masked)) {
-      tell(context, 'an address begins with `https://` or `http://` and a host, or with `{{ vars.… }}`', {
-        rule: 'url',
-      })
-      return
-    }
-    const parsed = URL.canParse(masked) ? new URL(masked) : null
-    if (parsed === null) tell(context, 'this is no address', { rule: 'url' })
-    else if (parsed.username !== '' || parsed.password !== '') {
-      tell(context, 'an address holds no user or password: definitions are read by many', { rule: 'url' })
-    }
+    // As templates are masked, what they hold does not count; a tab may stand in a header.
+    const offset = maskTemplates(text).search(/(?!\t)\p{Cc}/u)
+    if (offset >= 0)
+      tell(context, 'a header is one line without control characters', { rule: 'header', offset })
   })
 }
 

@@ -119,6 +119,13 @@ export const RULES = {
   agentInput: 'WL16',
   sensitiveInData: 'WL26',
   unknownData: 'WL27',
+  endpoint: 'SL6',
+  plainHttp: 'SL7',
+  sameBody: 'SL8',
+  everything: 'SL9',
+  hidden: 'SL10',
+  patience: 'SL11',
+  nameTaken: 'SL12',
 } as const
 
 export type RuleName = keyof typeof RULES

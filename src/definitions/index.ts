@@ -1,3 +1,11 @@
+export {
+  type CheckedSubscription,
+  checkSubscription,
+  type FieldFinding,
+  patchSubscription,
+  type SubscriptionSurroundings,
+  type WrittenSubscription,
+} from './check-subscription.ts'
 export type { CompileDeps, Compiled, Definition } from './compile.ts'
 export { checkDocuments, compileDefinitions } from './compile.ts'
 export { type DiffLine, diffLines } from './diff.ts'

@@ -1,6 +1,7 @@
 // What each field of the language means, for editors and for docs/definitions-reference.md. A test asks for an entry per
 // field and for a field per entry. `*` stands for every kind.
 
+import { SUBSCRIPTION_MEANINGS } from './meanings-subscriptions.ts'
 import { type FieldMeaning, WORKFLOW_MEANINGS } from './meanings-workflows.ts'
 
 export const MEANINGS: Readonly<Record<string, FieldMeaning>> = {
@@ -375,6 +376,7 @@ export const MEANINGS: Readonly<Record<string, FieldMeaning>> = {
   },
   'Route.do.classify.*': { meaning: 'Of one status.' },
   ...WORKFLOW_MEANINGS,
+  ...SUBSCRIPTION_MEANINGS,
 }
 
 export function findMeaning(kind: string, path: string): FieldMeaning | null {

@@ -16,6 +16,7 @@ import { checkSchedule } from './schedule.ts'
 import type { Kind } from './schema.ts'
 import { checkSecrets } from './secrets.ts'
 import { checkSensitiveRoute, checkSensitiveSource, checkSensitiveWorkflow } from './sensitive.ts'
+import { checkSubscriptionFields } from './subscriptions.ts'
 import type { Surroundings } from './surroundings.ts'
 import { checkUpsert } from './upserts.ts'
 import { checkWorkflow } from './workflows.ts'
@@ -49,6 +50,8 @@ export function checkRelations(kind: Kind, value: Fields, around: Surroundings):
       return [...checkWorkflow(value, around), ...checkSensitiveWorkflow(value, around.sensitive)]
     case 'Agent':
       return checkAgent(value, around)
+    case 'Subscription':
+      return checkSubscriptionFields(value, around)
     case 'Profile':
       return [...checkProfileSort(value), ...checkRetry(value.retry, around)]
   }

@@ -34,6 +34,7 @@ import { EVENT_ROOTS, itemRoots, PLAIN_SCOPE, REQUEST_ROOTS, type RouteScope, sc
 import { makeAction } from './schema-actions.ts'
 import { agentFields } from './schema-agents.ts'
 import { drainPolicy, makeBuffers, ratePolicy, retryInline } from './schema-buffers.ts'
+import { subscriptionFields } from './schema-subscriptions.ts'
 import { waysIn } from './schema-ways-in.ts'
 import { workflowFields } from './schema-workflows.ts'
 
@@ -163,7 +164,7 @@ const profileSchema = z
     oneOf: [{ required: ['retry'] }, { required: ['rate'] }, { required: ['drain'] }],
   })
 
-// --- Workflow, Agent
+// --- Workflow, Agent, Subscription
 
 const workflowSchema = z
   .strictObject({ kind: constant('Workflow'), ...envelope, ...workflowFields })
@@ -173,11 +174,16 @@ const agentSchema = z
   .strictObject({ kind: constant('Agent'), ...envelope, ...agentFields })
   .meta({ title: 'Agent' })
 
+const subscriptionSchema = z
+  .strictObject({ kind: constant('Subscription'), ...envelope, ...subscriptionFields })
+  .meta({ title: 'Subscription' })
+
 export const SCHEMAS = {
   Source: sourceSchema,
   Route: routeSchema,
   Workflow: workflowSchema,
   Agent: agentSchema,
+  Subscription: subscriptionSchema,
   Profile: profileSchema,
 } as const
 export const languageSchema = z.discriminatedUnion('kind', [
@@ -185,6 +191,7 @@ export const languageSchema = z.discriminatedUnion('kind', [
   routeSchema,
   workflowSchema,
   agentSchema,
+  subscriptionSchema,
   profileSchema,
 ])
 
@@ -211,20 +218,14 @@ export type SourceInput = z.infer<typeof sourceSchema>
 export type RouteInput = z.infer<typeof routeSchema>
 export type WorkflowInput = z.infer<typeof workflowSchema>
 export type AgentInput = z.infer<typeof agentSchema>
+export type SubscriptionInput = z.infer<typeof subscriptionSchema>
 export type ProfileInput = z.infer<typeof profileSchema>
 export type SecretInput = z.infer<typeof secret>
 export type RetryInput = z.infer<typeof retryInline>
 
 // --- What the language has and this version has not
 
-export const OTHER_KINDS = [
-  'Subscription',
-  'Provider',
-  'Connection',
-  'Credential',
-  'Poller',
-  'AlertRoute',
-] as const
+export const OTHER_KINDS = ['Provider', 'Connection', 'Credential', 'Poller', 'AlertRoute'] as const
 
 /** By what they belong to. An action is called `Action`, wherever it stands. */
 export const OTHER_FIELDS: Readonly<Record<string, readonly string[]>> = {

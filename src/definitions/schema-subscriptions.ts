@@ -1,0 +1,81 @@
+// A subscription as it is written: whose endpoint gets which of our events, and how.
+
+import { z } from 'zod'
+import { SIGNINGS } from '../core/definition/index.ts'
+import { DAY, MINUTE, SECOND } from '../core/time/index.ts'
+import {
+  condition,
+  duration,
+  endpoint,
+  environmentName,
+  headerName,
+  headerText,
+  literal,
+  oneOf,
+  pattern,
+  pick,
+  reference,
+  sends,
+  vaultEntry,
+} from './fields.ts'
+import { EVENT_ROOTS } from './roots.ts'
+import { ratePolicy, retryInline } from './schema-buffers.ts'
+
+/** Of what is sent; where it is sent to does not depend on the event. */
+const SENT_ROOTS = [...EVENT_ROOTS, 'vars'] as const
+
+const METADATA_LENGTH_MAX = 1_000
+
+/** Set by the engine or the connection; a second opinion would break the request, or make it another's. */
+const RESERVED_HEADERS: readonly string[] = [
+  'connection',
+  'content-encoding',
+  'content-length',
+  'content-type',
+  'date',
+  'expect',
+  'host',
+  'keep-alive',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'traceparent',
+  'tracestate',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'user-agent',
+  'webhook-id',
+  'webhook-signature',
+  'webhook-timestamp',
+  'x-hub-signature-256',
+]
+
+export const subscriptionFields = {
+  url: endpoint(['vars']),
+  on: z.union([pattern(), z.array(pattern()).min(1).max(100)]),
+  where: condition(EVENT_ROOTS).optional(),
+  status: oneOf('active', 'paused', 'disabled').optional(),
+  transform: sends(SENT_ROOTS).optional(),
+  headers: z.record(headerName(true, RESERVED_HEADERS), headerText(SENT_ROOTS)).optional(),
+  secret: z
+    .strictObject({ env: environmentName().optional(), ref: vaultEntry().optional() })
+    .meta({ oneOf: [{ required: ['env'] }, { required: ['ref'] }] })
+    .optional(),
+  signing: oneOf(...SIGNINGS).optional(),
+  retry: z.union([reference(), retryInline]).optional(),
+  timeout: duration(SECOND, MINUTE).optional(),
+  maxWait: duration(SECOND, 30 * DAY).optional(),
+  disableAfter: duration(MINUTE, 365 * DAY, 'never').optional(),
+  rateLimit: z.union([reference(), ratePolicy]).optional(),
+  concurrency: z.strictObject({ limit: z.number().int().min(1).max(10_000) }).optional(),
+  order: z.strictObject({ by: pick(EVENT_ROOTS), onBlocked: oneOf('hold', 'skip').optional() }).optional(),
+  deadLetter: z
+    .strictObject({
+      severity: oneOf('low', 'medium', 'high', 'critical').optional(),
+      runbook: literal().optional(),
+    })
+    .optional(),
+  sensitive: oneOf('send').optional(),
+  metadata: z.record(literal({ minLength: 1 }), literal({ maxLength: METADATA_LENGTH_MAX })).optional(),
+}
