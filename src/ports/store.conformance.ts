@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { makeMemoryStore } from '../adapters/store-memory/index.ts'
 import { commitRules } from './store-conformance/commits.conformance.ts'
+import { deliveryRules } from './store-conformance/deliveries.conformance.ts'
 import { guardRules } from './store-conformance/guards.conformance.ts'
 import { instanceRules } from './store-conformance/instances.conformance.ts'
 import { type Kit, type MakeStoreHarness, openKit, START } from './store-conformance/kit.conformance.ts'
@@ -65,6 +66,7 @@ export function storeConformance(
       laneRules(kit)
       outcomeRules(kit)
       instanceRules(kit)
+      deliveryRules(kit)
     })
 
     test('[ST70] random operations do what they do in memory', async () => {

@@ -206,7 +206,7 @@ function addHistory(tx: Transaction, row: NewHistory): void {
 function appendAttempt(tx: Transaction, work: WorkId, attempt: Attempt): void {
   if (!findWork(tx.state, tx.tenant, work)) return
   const before = tx.state.attempts.get(work) ?? []
-  const { number, startedAt, durationMs, outcome, httpStatus, error } = attempt
+  const { number, startedAt, durationMs, outcome, httpStatus, error, response } = attempt
   const row = Object.freeze({
     number,
     startedAt,
@@ -215,6 +215,7 @@ function appendAttempt(tx: Transaction, work: WorkId, attempt: Attempt): void {
     class: attempt.class,
     httpStatus,
     error,
+    ...(response === undefined ? {} : { response }),
   })
   put(tx, tx.state.attempts, work, [...before, row])
 }

@@ -348,6 +348,10 @@ CREATE TABLE {s}.event_repeat (
 );
 `
 
+const SEVENTH = `
+ALTER TABLE {s}.attempt ADD COLUMN response text;
+`
+
 export const MIGRATIONS: readonly Migration[] = [
   { number: 1, name: 'first tables', sql: FIRST },
   { number: 2, name: 'follow-ups and dead letters by state', sql: SECOND },
@@ -355,4 +359,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 4, name: 'bodies that are not JSON, and duplicates', sql: FOURTH },
   { number: 5, name: 'lanes, generations, failures, escalations', sql: LANES },
   { number: 6, name: 'instances of workflows, their keys, orphans', sql: INSTANCES },
+  { number: 7, name: 'deliveries', sql: SEVENTH },
 ]

@@ -43,6 +43,12 @@ const fieldsBut = (table: Table, names: readonly string[]) =>
 const ATTEMPT_FIELDS = fieldsBut(ATTEMPT, ['tenant', 'work'])
 const HISTORY_FIELDS = fieldsBut(HISTORY, ['tenant'])
 
+/** Nothing kept of an answer is said by leaving it out. */
+// biome-ignore lint/suspicious/noExplicitAny: rows are what the statements name; the port's types say which.
+function readAttempt({ response, ...row }: any) {
+  return response === null ? row : { ...row, response }
+}
+
 type Filters = Readonly<Record<string, string | undefined>>
 
 export function makeTenantReads(query: Query, schema: string, tenant: TenantId): TenantReads {
@@ -172,14 +178,16 @@ export function makeTenantReads(query: Query, schema: string, tenant: TenantId):
         {},
         { only: { list: 'holders', where: "t.has_place AND t.state IN ('parked', 'dead')" } },
       ),
-    attempts: (id) =>
-      query(
+    async attempts(id) {
+      const rows = await query(
         prepare(
           `SELECT ${selectList('t', ATTEMPT_FIELDS)} FROM ${schema}.attempt AS t ` +
             'WHERE t.tenant = $1::text AND t.work = $2::text ORDER BY t.number, t.sequence',
           [tenant, id].map(escapeText),
         ),
-      ),
+      )
+      return rows.map(readAttempt)
+    },
     async ledger(key) {
       const hash = hashKey(joinKey(tenant, key)).toString('hex')
       const row = await one(LEDGER, 't.hash = $2::uuid AND t.key = $3::text', [hash, key])
@@ -319,7 +327,7 @@ export function makeSystemReads(query: Query, snapshot: Snapshot, schema: string
       return {
         events: events.map(readEvent),
         work,
-        attempts,
+        attempts: attempts.map(readAttempt),
         ledger: ledger.map(readLedgerEntry),
         deadLetters,
         failures,

@@ -112,6 +112,7 @@ export const ATTEMPT = makeTable('attempt', {
   class: 'text',
   httpStatus: 'int8',
   error: 'text',
+  response: 'text',
 })
 
 /** `hash` stands for tenant, source and key, `event` for the event that took the window. */

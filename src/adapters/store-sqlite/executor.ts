@@ -153,6 +153,7 @@ function applyCommit(session: Session, now: Instant, commit: Commit): CommitResu
   session.ledgerSlot = null
   session.seenInstance = null
   session.bornEvent = null
+  session.changedWork = null
   for (const [index, guard] of guards.entries()) {
     const refusal = checkGuard(session, now, tenant, guard)
     if (refusal) return { ok: false, at: now, guard: index, found: refusal.found }

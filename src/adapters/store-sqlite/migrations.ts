@@ -388,4 +388,12 @@ CREATE INDEX orphan_state ON orphan (tenant, state, id);
 CREATE INDEX orphan_event ON orphan (event_id) WHERE state IN ('waiting', 'open');
 `,
   },
+  {
+    number: 7,
+    name: 'deliveries',
+    sql: `
+-- Nothing in it for tries of anything else: no byte at all.
+ALTER TABLE attempt ADD COLUMN response TEXT;
+`,
+  },
 ]

@@ -5,7 +5,7 @@
 
 import type { Incarnation, InstanceId } from '../../core/ids/index.ts'
 import type { NewHistory, NewInstance } from '../../core/instance/index.ts'
-import type { NewWork } from '../../core/work/index.ts'
+import type { Attempt, NewWork } from '../../core/work/index.ts'
 import type { Commit, CommitResult, Guard, Write } from '../../ports/store.ts'
 import { StoreError } from '../../ports/store.ts'
 import type { CommitOutcome } from './executor.ts'
@@ -16,7 +16,7 @@ export type Flat = unknown[]
 const GUARD = { other: 0, lease: 1, dedup: 2, unreserved: 3, version: 4 } as const
 const WRITE = {
   ...{ other: 0, event: 1, add: 2, settle: 3, done: 4, reserve: 5, ledgerSettle: 6 },
-  ...{ addStep: 7, instance: 8, history: 9, correlation: 10, uncorrelate: 11 },
+  ...{ addStep: 7, instance: 8, history: 9, correlation: 10, uncorrelate: 11, attempt: 12 },
 } as const
 
 export function encodeCommits(commits: readonly Commit[]): Flat {
@@ -87,6 +87,12 @@ function encodeWrite(flat: Flat, write: Write): void {
       }
       flat.push(WRITE.settle, write.work, write.to, counters.attempts, counters.waits, counters.losses)
       flat.push(note.key, note.class, note.lastError, note.effectRef, note.httpStatus, note.durationMs)
+      break
+    }
+    case 'attempt.append': {
+      const { attempt } = write
+      flat.push(WRITE.attempt, write.work, attempt.number, attempt.startedAt, attempt.durationMs)
+      flat.push(attempt.outcome, attempt.class, attempt.httpStatus, attempt.error, attempt.response)
       break
     }
     case 'ledger.done':
@@ -251,6 +257,8 @@ function decodeWrite(reader: Reader): Write {
           durationMs: reader.next(),
         },
       }
+    case WRITE.attempt:
+      return { w: 'attempt.append', work: reader.next(), attempt: decodeAttempt(reader) }
     case WRITE.done:
       return { w: 'ledger.done', effectRef: reader.next(), result: reader.next(), entry: decodeEntry(reader) }
     case WRITE.reserve:
@@ -280,6 +288,20 @@ function decodeWork(reader: Reader): NewWork {
     expiresInMs: reader.next(),
     replayOf: reader.next(),
   }
+}
+
+function decodeAttempt(reader: Reader): Attempt {
+  const attempt = {
+    number: reader.next<number>(),
+    startedAt: reader.next<number>(),
+    durationMs: reader.next<number>(),
+    outcome: reader.next<Attempt['outcome']>(),
+    class: reader.next<Attempt['class']>(),
+    httpStatus: reader.next<number | null>(),
+    error: reader.next<string | null>(),
+  }
+  const response = reader.next<string | undefined>()
+  return response === undefined ? attempt : { ...attempt, response }
 }
 
 function decodeInstance(reader: Reader): NewInstance {

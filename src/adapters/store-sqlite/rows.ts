@@ -95,6 +95,7 @@ export function toAttempt(row: Row): Attempt {
     class: row.class as Attempt['class'],
     httpStatus: row.http_status as number | null,
     error: textOrNull(row.error),
+    ...(row.response === null ? {} : { response: text(row.response) }),
   }
 }
 

@@ -47,6 +47,8 @@ export interface Session {
   seenInstance: { readonly id: string; readonly seq: number } | null
   /** The event that the current commit appended last. */
   bornEvent: string | null
+  /** The item that the current commit settled or gave back last: its try is noted right behind. */
+  changedWork: { readonly id: string; readonly seq: number } | null
   /** The transaction has changed something. */
   isDirty: boolean
   /** A rollback failed half-way: nothing above can be trusted. */
@@ -71,6 +73,7 @@ export function makeSession(db: DatabaseSyncInstance, foldAt: number): Session {
     ledgerSlot: null,
     seenInstance: null,
     bornEvent: null,
+    changedWork: null,
     isDirty: false,
     isStale: false,
   }

@@ -119,8 +119,8 @@ export function prepareStatements(db: DatabaseSyncInstance) {
         ' ORDER BY id LIMIT ?',
     ),
     addAttempt: db.prepare(
-      'INSERT INTO attempt (work, number, started_at, duration_ms, outcome, class, http_status, error)' +
-        ' VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
+      'INSERT INTO attempt (work, number, started_at, duration_ms, outcome, class, http_status, error, response)' +
+        ' VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
     ),
 
     lastLedger: db.prepare('SELECT max(seq) AS seq FROM ledger'),

@@ -43,6 +43,7 @@ export function applyWrite(
       const at = { session, now, tenant: no }
       const laned = found.isLaned ? findLaned(at, write.work) : null
       session.leases.delete(write.work)
+      session.changedWork = { id: write.work, seq }
       const { counters, note } = write
       session.sql.settleWork.run(
         WORK_CODE[write.to],
@@ -77,6 +78,7 @@ export function applyWrite(
       const at = { session, now, tenant: no }
       const laned = found.isLaned ? findLaned(at, write.work) : null
       session.leases.delete(write.work)
+      session.changedWork = { id: write.work, seq }
       const { counters, note } = write
       session.sql.againWork.run(
         now + write.delayMs,
@@ -97,9 +99,10 @@ export function applyWrite(
       return
     }
     case 'attempt.append': {
-      const found = findWork(session, no, write.work)
-      if (found === null) return
       const { attempt } = write
+      const { changedWork } = session
+      const found = changedWork?.id === write.work ? changedWork : findWork(session, no, write.work)
+      if (found === null) return
       session.sql.addAttempt.run(
         found.seq,
         attempt.number,
@@ -109,6 +112,7 @@ export function applyWrite(
         attempt.class,
         attempt.httpStatus,
         toStoredOrNull(attempt.error),
+        toStoredOrNull(attempt.response ?? null),
       )
       return
     }

@@ -33,7 +33,8 @@ export interface Subject {
   advance(ms: number): void | Promise<void>
 }
 
-const CONSUMERS = ['route:a', 'route:b', 'route:c'] as const
+const CONSUMERS = ['route:a', 'route:b', 'subscription:c'] as const
+const kindOf = (consumer: string) => (consumer.startsWith('subscription:') ? 'delivery' : 'route')
 const NODES = ['node-a', 'node-b', 'node-c'] as NodeId[]
 const CODE = [null, null, null, 'hash-1', 'hash-2'] as const
 const FATES = ['again', 'again', 'again', 'done', 'parked', 'dead', 'skipped', 'merged', 'cancelled'] as const
@@ -145,10 +146,11 @@ function makeAfterthought(turn: Turn): Commit {
 
 function makeAddition(turn: Turn, eventId: EventId): Write {
   const { book, pick } = turn
+  const consumer = oneOf(pick, CONSUMERS)
   const work: NewWork = {
     id: book.ids.work(),
-    kind: 'route',
-    consumer: oneOf(pick, CONSUMERS),
+    kind: kindOf(consumer),
+    consumer,
     definition: `definition-${pick(3)}`,
     codeHash: oneOf(pick, CODE),
     eventId,
@@ -176,12 +178,13 @@ function makeAccept(turn: Turn): Commit {
   for (let count = event.matched; count > 0; count -= 1) {
     const own = book.works.filter((known) => known.tenant === tenant)
     const id = rarely(pick, 60) ? oneOf(pick, own)?.id : undefined
+    const consumer = oneOf(pick, CONSUMERS)
     writes.push({
       w: 'work.add',
       work: {
         id: id ?? book.ids.work(),
-        kind: 'route',
-        consumer: oneOf(pick, CONSUMERS),
+        kind: kindOf(consumer),
+        consumer,
         definition: `definition-${pick(3)}`,
         codeHash: oneOf(pick, CODE),
         eventId: event.id,
@@ -406,6 +409,7 @@ async function makeFate(turn: Turn, row: WorkRow, key: string): Promise<Part> {
     class: note.class,
     httpStatus: note.httpStatus,
     error: note.lastError,
+    ...(rarely(pick, 3) ? { response: oneOf(pick, ['', '200 OK', 'a\u0000b ü']) } : {}),
   }
   const writes: Write[] = pick(2) === 0 ? [{ w: 'attempt.append', work: row.id, attempt }] : []
   const to = oneOf(pick, FATES)
