@@ -15,6 +15,8 @@ export interface SecretRow {
   /** null: there is only a pending value. */
   readonly version: number | null
   readonly hasPending: boolean
+  /** Until when each former value is resolved beside the one in use. */
+  readonly oldUntil: readonly Instant[]
   readonly updatedAt: Instant
   readonly updatedBy: string
 }
@@ -23,14 +25,18 @@ export interface SecretRow {
 export interface SecretVault extends Vault {
   /** By name. */
   list(tenant: TenantId, page: PageRequest): Promise<Page<SecretRow>>
+  find(tenant: TenantId, name: string): Promise<SecretRow | null>
   /** Those that `resolve` would find. */
   names(tenant: TenantId): Promise<ReadonlySet<string>>
-  /** A pending value waits beside the one in use; any other takes its place at once, and that of a pending one. */
+  /**
+   * A pending value waits beside the one in use; any other takes its place at once, and that of a pending one. `overlapMs`: for so long
+   * the former value is resolved beside it, behind it; left out: not at all.
+   */
   set(
     tenant: TenantId,
     name: string,
     value: string,
-    options: { readonly isPending: boolean; readonly by: string },
+    options: { readonly isPending: boolean; readonly by: string; readonly overlapMs?: number },
   ): Promise<{ readonly version: number }>
   /** The pending value takes the place of the one in use. */
   promote(tenant: TenantId, name: string, by: string): Promise<{ readonly version: number }>

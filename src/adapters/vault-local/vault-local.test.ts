@@ -119,7 +119,7 @@ describe('values', () => {
     expect(first.current.envelope.sealed).not.toBe(second.current.envelope.sealed)
     const list = await vault.list(DEFAULT_TENANT, { cursor: null, limit: 10 })
     expect(list.items).toEqual([
-      { name: 'crm', version: 2, hasPending: false, updatedAt: 1_000_000, updatedBy: by },
+      { name: 'crm', version: 2, hasPending: false, oldUntil: [], updatedAt: 1_000_000, updatedBy: by },
     ])
     const everywhere = JSON.stringify([await store.system('verification').dump(), log.messages, list])
     expect(everywhere).not.toContain(VALUE)

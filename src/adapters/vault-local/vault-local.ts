@@ -113,6 +113,10 @@ export function makeLocalVault(deps: LocalVaultDeps): SecretVault {
       const { items, nextCursor } = await store.forTenant(tenant).records({ ...page, kind: 'secret' })
       return { items: items.map(({ key, body }) => show(key, parse(body))), nextCursor }
     },
+    async find(tenant, name) {
+      const row = await read(tenant, name)
+      return row === null ? null : show(name, parse(row.body))
+    },
     async names(tenant) {
       const names = new Set<string>()
       for await (const { key, body } of allSecrets(store, tenant)) {
@@ -228,5 +232,6 @@ function placeOf(tenant: TenantId, name: string): string {
 }
 
 function show(name: string, { current, pending, updatedAt, updatedBy }: SecretRecord): SecretRow {
-  return { name, version: current?.version ?? null, hasPending: pending !== null, updatedAt, updatedBy }
+  const version = current?.version ?? null
+  return { name, version, hasPending: pending !== null, oldUntil: [], updatedAt, updatedBy }
 }
