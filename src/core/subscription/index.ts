@@ -1,3 +1,4 @@
+export { generatedSecret, secretRefOf } from './secret-ref.ts'
 export type {
   DisabledBecause,
   Subscription,
