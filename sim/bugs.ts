@@ -56,6 +56,7 @@ const answering =
   (change: (outcome: HttpOutcome, request: HttpRequest) => HttpOutcome) =>
   (http: HttpClient): HttpClient => ({
     send: async (request) => change(await http.send(request), request),
+    vet: (url) => http.vet(url),
   })
 
 /** Rows of the memory store, changed behind its back. */
@@ -439,6 +440,7 @@ export const BUGS: readonly Bug[] = [
             headers: { ...request.headers, 'idempotency-key': `${key}-${attempts}` },
           })
         },
+        vet: (url) => http.vet(url),
       }
     },
   },

@@ -330,6 +330,7 @@ export function makeVendor(deps: {
   return {
     client: (life) => ({
       send: (request) => (life.isDead() ? new Promise(() => {}) : exchange(life, request)),
+      vet: async () => ({ ok: true }),
     }),
     effects,
     answers,

@@ -62,7 +62,7 @@ describe('values', () => {
       MILLRACE_HOST: '0.0.0.0',
       MILLRACE_LEASE: '1.5m',
       MILLRACE_BODY_LIMIT: '512KiB',
-      MILLRACE_OUTBOUND_ALLOW: '10.0.0.0/8, fd00::/8 192.168.1.7,loopback',
+      MILLRACE_OUTBOUND_ALLOW: '10.0.0.0/8, fd00::/8 192.168.1.7,loopback,CRM.internal, *.example.internal',
       MILLRACE_LOG: 'stderr',
     })
     expect(config).toMatchObject({
@@ -71,7 +71,15 @@ describe('values', () => {
       host: '0.0.0.0',
       leaseMs: 90_000,
       bodyBytesMax: 524_288,
-      outboundAllow: ['10.0.0.0/8', 'fd00::/8', '192.168.1.7/32', '127.0.0.0/8', '::1/128'],
+      outboundAllow: [
+        '10.0.0.0/8',
+        'fd00::/8',
+        '192.168.1.7/32',
+        '127.0.0.0/8',
+        '::1/128',
+        'crm.internal',
+        '*.example.internal',
+      ],
       log: 'stderr',
     })
   })
@@ -123,7 +131,7 @@ describe('problems', () => {
       MILLRACE_LEASE: '30',
       MILLRACE_CONCURRENCY: '-1',
       MILLRACE_BODY_LIMIT: '1GiB',
-      MILLRACE_OUTBOUND_ALLOW: '10.0.0.0/8,internal',
+      MILLRACE_OUTBOUND_ALLOW: '10.0.0.0/8,10.0.0.0.8',
       MILLRACE_SHUTDOWN: 'soon',
     })
     expect(found.map(({ setting }) => setting).sort()).toEqual([

@@ -38,7 +38,7 @@ export interface Config {
   readonly trustedProxies: readonly string[]
   /** Without a slash at the end; null: as requests say. */
   readonly publicUrl: string | null
-  /** Networks in CIDR notation. */
+  /** Networks in CIDR notation, hosts, `*.` and a domain. */
   readonly outboundAllow: readonly string[]
   readonly shutdownMs: number
 }

@@ -5,6 +5,7 @@
 
 import { join } from 'node:path'
 import ipaddr from 'ipaddr.js'
+import { parseOutboundEntry } from '../core/guard/index.ts'
 import { parseMasterKey } from '../core/secret/index.ts'
 import { parseDuration, parseSize } from './units.ts'
 
@@ -216,7 +217,7 @@ export const SETTINGS = {
     default: () => '',
     description:
       'Proxies in front of the node whose `x-forwarded-for`, `x-forwarded-proto` and `x-forwarded-host` are believed. Failed sign-ins are counted, and senders allowed by `allow`, by the address that they name.',
-    parse: (text) => parseNetworkList(text, []),
+    parse: parseNetworkList,
   }),
   publicUrl: setting<string>({
     env: 'MILLRACE_PUBLIC_URL',
@@ -229,12 +230,12 @@ export const SETTINGS = {
   }),
   outboundAllow: setting<readonly string[]>({
     env: 'MILLRACE_OUTBOUND_ALLOW',
-    type: 'networks in CIDR notation, or `loopback`, separated by commas',
+    type: 'networks in CIDR notation, hosts, domains such as `*.example.internal`, or `loopback`, separated by commas',
     defaultText: '`loopback` in DEV, nothing elsewhere',
     default: () => '',
     description:
-      'Networks that are not public and may be called all the same. In DEV this machine always may; public addresses may everywhere.',
-    parse: parseNetworks,
+      'What is not public and may be called all the same. A host that is named here may lead to private networks. In DEV this machine always may; public addresses may everywhere. [Security](security.md) has the rules.',
+    parse: parseOutbound,
   }),
   shutdownMs: setting<number>({
     env: 'MILLRACE_SHUTDOWN',
@@ -331,13 +332,26 @@ function parseStore(text: string): StoreConfig | Problem {
   }
 }
 
-function parseNetworks(text: string, { environment }: Context): readonly string[] | Problem {
-  return parseNetworkList(text, environment === 'DEV' ? LOOPBACK : [])
+function parseOutbound(text: string, { environment }: Context): readonly string[] | Problem {
+  const allowed = new Set<string>(environment === 'DEV' ? LOOPBACK : [])
+  for (const word of wordsOf(text)) {
+    const entries = parseOutboundEntry(word)
+    if (entries === null)
+      return new Problem(
+        `‘${word}’ is neither a network nor a host; write for example 10.0.0.0/8, fd00::/8, crm.internal, *.example.internal or loopback.`,
+      )
+    for (const entry of entries) allowed.add(entry)
+  }
+  return [...allowed]
 }
 
-function parseNetworkList(text: string, always: readonly string[]): readonly string[] | Problem {
-  const networks = new Set<string>(always)
-  for (const word of text.split(/[\s,]+/).filter((part) => part !== '')) {
+function wordsOf(text: string): readonly string[] {
+  return text.split(/[\s,]+/).filter((part) => part !== '')
+}
+
+function parseNetworkList(text: string): readonly string[] | Problem {
+  const networks = new Set<string>()
+  for (const word of wordsOf(text)) {
     if (word === 'loopback') for (const network of LOOPBACK) networks.add(network)
     else if (ipaddr.isValidCIDR(word)) networks.add(word)
     else if (ipaddr.IPv4.isValidFourPartDecimal(word)) networks.add(`${word}/32`)

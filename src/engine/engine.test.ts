@@ -94,6 +94,7 @@ async function makeWorld(
       calls.push(request)
       return answer(request, calls.length)
     },
+    vet: async () => ({ ok: true }) as const,
   }
   const code = makeStaticCode({ count: (input) => input })
   const engine = makeEngine(

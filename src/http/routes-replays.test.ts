@@ -47,6 +47,7 @@ async function makeWorld(environment = 'DEV') {
           urls.push(url)
           return vendor.answer
         },
+        vet: async () => ({ ok: true }),
       },
       vault: { resolve: async () => [] },
       code: makeStaticCode({}),

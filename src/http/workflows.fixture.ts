@@ -43,7 +43,7 @@ export async function makeWorkflowServer({
       clock,
       random,
       log,
-      http: { send: async () => vendor.outcome },
+      http: { send: async () => vendor.outcome, vet: async () => ({ ok: true }) },
       vault: { resolve: async () => [] },
       code: makeStaticCode({}),
     },

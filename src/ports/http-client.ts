@@ -1,5 +1,7 @@
 // One request to somebody else's server. What the server does is an outcome, never an exception.
 
+import type { OutboundRule } from '../core/guard/index.ts'
+
 export interface HttpRequest {
   readonly method: string
   readonly url: string
@@ -47,6 +49,21 @@ export type HttpOutcome =
       readonly durationMs: number
     }
 
+/** What is said of an address before anybody calls it. */
+export type Vetted =
+  | {
+      readonly ok: true
+      /** Worth telling whoever wrote the address: it could not be looked up to the end. */
+      readonly warning?: string
+    }
+  /** The message names the rule and what to do, as a clause without its full stop. */
+  | { readonly ok: false; readonly rule: OutboundRule; readonly message: string }
+
 export interface HttpClient {
   send(request: HttpRequest): Promise<HttpOutcome>
+  /**
+   * Whether the address may be called, by the rules that `send` goes by: its form, and every address that it leads to now. Calls
+   * nobody but the resolver, and ends within a few seconds. `send` judges anew.
+   */
+  vet(url: string): Promise<Vetted>
 }

@@ -85,7 +85,10 @@ async function start() {
       store,
       clock: makeSystemClock(),
       random: makeSystemRandom(),
-      http: { send: () => Promise.reject(new Error('nobody is called')) },
+      http: {
+        send: () => Promise.reject(new Error('nobody is called')),
+        vet: async () => ({ ok: true }),
+      },
       vault: { resolve: async () => [] },
       log: makeMemoryLog(),
       code,

@@ -1,15 +1,17 @@
 // Opening connections, and the guard that every one passes.
 //
-// A name is resolved once, every address of the answer is checked, and only a checked one is dialled, so a name that
-// changes its answer between check and use gains nothing. A literal address never reaches the resolver: it is checked
-// first, after the URL parser has brought spellings such as 0x7f000001 or 127.1 to their usual form.
+// A name is resolved once, every address of the answer is judged, and only what was judged is dialled: the socket asks nobody else, so
+// a name that changes its answer between check and use gains nothing. A literal address never reaches the resolver: it is judged
+// first, after the URL parser has brought spellings such as 0x7f000001 or 127.1 to their usual form. A connection that is kept
+// belongs to an address that was judged, whatever its name says meanwhile.
 //
 // Invariant: whatever fails here failed before a byte of the request was written.
 
-import { type LookupAddress, lookup as systemLookup } from 'node:dns'
 import { isIP, type LookupFunction, type Socket } from 'node:net'
 import { buildConnector } from 'undici'
+import { judgeAddress, judgeAddresses, type OutboundPolicy } from '../../core/guard/index.ts'
 import type { HttpOutcome } from '../../ports/http-client.ts'
+import type { Resolve } from './names.ts'
 
 export type FailureCode = Extract<HttpOutcome, { kind: 'failed' }>['code']
 
@@ -17,36 +19,39 @@ export type FailureCode = Extract<HttpOutcome, { kind: 'failed' }>['code']
 export class ConnectFailure extends Error {
   override readonly name = 'ConnectFailure'
   readonly failure: FailureCode
-  constructor(failure: FailureCode, cause?: unknown) {
-    super(failure, { cause })
+  /** For people, where the code does not say everything. */
+  readonly reason: string | undefined
+  constructor(failure: FailureCode, more: { readonly cause?: unknown; readonly reason?: string } = {}) {
+    super(failure, { cause: more.cause })
     this.failure = failure
+    this.reason = more.reason
   }
 }
 
-export type Resolve = (hostname: string) => Promise<readonly LookupAddress[]>
-
 export interface ConnectorOptions {
-  isAllowed(address: string): boolean
-  readonly resolve?: Resolve
+  readonly policy: OutboundPolicy
+  readonly resolve: Resolve
   readonly connectTimeoutMs: number
   /** Certificates to trust instead of the usual ones. */
   readonly ca?: string
 }
 
 export function makeConnector(options: ConnectorOptions): buildConnector.connector {
-  const { isAllowed, resolve = resolveBySystem } = options
+  const { policy, resolve } = options
 
   const lookup: LookupFunction = (hostname, lookupOptions, callback) => {
     resolve(hostname).then(
       (addresses) => {
-        const allowed = addresses.filter(({ address }) => isAllowed(address))
-        const [first] = allowed
-        if (first === undefined)
-          callback(new ConnectFailure(addresses.length === 0 ? 'unresolved' : 'blocked'), [])
-        else if (lookupOptions.all) callback(null, allowed)
+        const [first] = addresses
+        if (first === undefined) return callback(new ConnectFailure('unresolved'), [])
+        const host = hostname.replace(/\.$/, '')
+        const all = addresses.map(({ address }) => address)
+        const verdict = judgeAddresses(host, all, policy)
+        if (!verdict.ok) callback(new ConnectFailure('blocked', { reason: verdict.message }), [])
+        else if (lookupOptions.all) callback(null, [...addresses])
         else callback(null, first.address, first.family)
       },
-      (error) => callback(new ConnectFailure('unresolved', error), []),
+      (cause) => callback(new ConnectFailure('unresolved', { cause }), []),
     )
   }
 
@@ -58,9 +63,10 @@ export function makeConnector(options: ConnectorOptions): buildConnector.connect
   }) as (target: buildConnector.Options, callback: buildConnector.Callback) => Socket | undefined
 
   return (target, callback) => {
-    if (isIP(target.hostname) !== 0 && !isAllowed(target.hostname)) {
+    const verdict = isIP(target.hostname) === 0 ? null : judgeAddress(target.hostname, policy)
+    if (verdict?.ok === false) {
       // Later, as a connection would: undici is not prepared for an answer within the call.
-      setImmediate(callback, new ConnectFailure('blocked'), null)
+      setImmediate(callback, new ConnectFailure('blocked', { reason: verdict.message }), null)
       return
     }
     let reached = false
@@ -74,17 +80,10 @@ export function makeConnector(options: ConnectorOptions): buildConnector.connect
   }
 }
 
-function resolveBySystem(hostname: string): Promise<readonly LookupAddress[]> {
-  return new Promise((resolve, reject) => {
-    systemLookup(hostname, { all: true }, (error, addresses) =>
-      error === null ? resolve(addresses) : reject(error),
-    )
-  })
-}
-
-function toConnectFailure(error: Error, inHandshake: boolean): ConnectFailure {
-  if (error instanceof ConnectFailure) return error
-  const code = 'code' in error ? error.code : undefined
-  if (code === 'UND_ERR_CONNECT_TIMEOUT' || code === 'ETIMEDOUT') return new ConnectFailure('timeout', error)
-  return new ConnectFailure(inHandshake ? 'tls' : 'refused', error)
+function toConnectFailure(cause: Error, inHandshake: boolean): ConnectFailure {
+  if (cause instanceof ConnectFailure) return cause
+  const code = 'code' in cause ? cause.code : undefined
+  if (code === 'UND_ERR_CONNECT_TIMEOUT' || code === 'ETIMEDOUT')
+    return new ConnectFailure('timeout', { cause })
+  return new ConnectFailure(inHandshake ? 'tls' : 'refused', { cause })
 }

@@ -4,22 +4,27 @@
 // something may have. The announcement is also where a request that is late, or that undici would write a second time
 // after losing a connection, is stopped.
 //
+// Where the status is all that counts (`cut`), the answer is there with its head: whatever becomes of the body behind it, too much, too
+// late or broken, ends the reading and not the exchange. The connection is given up then, because its place in the stream is lost.
+//
 // Invariants: E1 settles once. E2 `sent: 'no'` only if the request was never announced. E3 at most one announcement is
 // let through.
 
 import { StringDecoder } from 'node:string_decoder'
 import type { Dispatcher } from 'undici'
-import type { HttpOutcome } from '../../ports/http-client.ts'
+import type { HttpOutcome, HttpRequest } from '../../ports/http-client.ts'
 import { ConnectFailure, type FailureCode } from './connector.ts'
 
 interface ExchangeOptions {
-  readonly method: string
+  readonly request: HttpRequest
   readonly host: string
-  readonly timeoutMs: number
-  readonly maxResponseBytes: number
-  readonly onChunk: ((text: string) => void) | undefined
+  /** How long a body may take behind its head, where it may be cut. */
+  readonly cutAfterMs: number
   settle(outcome: HttpOutcome): void
 }
+
+/** A server that goes on announcing an answer never gives one. */
+const INFORMATIONAL_MAX = 16
 
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly #options: ExchangeOptions
@@ -32,14 +37,20 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #chunks: Buffer[] = []
   #size = 0
   #decoder: StringDecoder | null = null
+  #informational = 0
+  #grace: NodeJS.Timeout | undefined
 
   constructor(options: ExchangeOptions) {
     this.#options = options
-    this.#timer = setTimeout(() => this.fail('timeout'), options.timeoutMs)
+    this.#timer = setTimeout(() => this.fail('timeout'), options.request.timeoutMs)
   }
 
   fail(code: FailureCode, reason?: string): void {
     if (this.#settled) return
+    if (this.#status !== 0 && this.#options.request.cut === true) {
+      this.#cut()
+      return
+    }
     const sent = this.#controller === null ? 'no' : 'maybe'
     const message = describeFailure(code, sent, this.#options, reason)
     this.#settle({ kind: 'failed', sent, code, message, durationMs: this.#durationMs() })
@@ -56,27 +67,45 @@ export class Exchange implements Dispatcher.DispatchHandler {
     status: number,
     headers: Record<string, string | string[] | undefined>,
   ): void {
-    if (status < 200) return
+    if (this.#settled) return
+    if (status < 200) {
+      this.#informational += 1
+      if (this.#informational > INFORMATIONAL_MAX) this.fail('protocol')
+      return
+    }
     this.#status = status
     for (const [name, value] of Object.entries(headers)) {
       if (value !== undefined) this.#headers[name] = typeof value === 'string' ? value : value.join(', ')
     }
+    const { request, cutAfterMs } = this.#options
+    if (request.cut === true) {
+      this.#grace = setTimeout(() => this.#cut(), cutAfterMs)
+      return
+    }
     const announced = Number(this.#headers['content-length'])
-    if (announced > this.#options.maxResponseBytes && this.#options.method !== 'HEAD') this.fail('too_large')
+    if (announced > request.maxResponseBytes && request.method !== 'HEAD') this.fail('too_large')
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    this.#size += chunk.length
-    if (this.#size > this.#options.maxResponseBytes) this.fail('too_large')
+    if (this.#settled) return
+    const { maxResponseBytes, cut } = this.#options.request
+    const room = maxResponseBytes - this.#size
+    if (chunk.length <= room) this.#take(chunk)
     else {
-      this.#chunks.push(chunk)
-      this.#tell(chunk)
+      if (cut === true) this.#take(chunk.subarray(0, room))
+      this.fail('too_large')
     }
+  }
+
+  #take(chunk: Buffer): void {
+    this.#size += chunk.length
+    this.#chunks.push(chunk)
+    this.#tell(chunk)
   }
 
   /** A character may be cut by the pieces that the network makes. */
   #tell(chunk: Buffer): void {
-    const { onChunk } = this.#options
+    const { onChunk } = this.#options.request
     if (onChunk === undefined || this.#status < 200 || this.#status > 299) return
     this.#decoder ??= new StringDecoder('utf8')
     const text = this.#decoder.write(chunk)
@@ -85,28 +114,40 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseEnd(): void {
     if (this.#settled) return
+    this.#settle(this.#answer())
+  }
+
+  #cut(): void {
+    if (this.#settled) return
+    this.#settle({ ...this.#answer(), isCut: true })
+    this.#controller?.abort(new Stopped())
+  }
+
+  #answer(): HttpOutcome & { kind: 'response' } {
     const [first] = this.#chunks
     const whole =
       this.#chunks.length === 1 && first !== undefined ? first : Buffer.concat(this.#chunks, this.#size)
-    this.#settle({
+    return {
       kind: 'response',
       status: this.#status,
       headers: this.#headers,
       body: whole.toString('utf8'),
       durationMs: this.#durationMs(),
-    })
+    }
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     if (this.#settled) return
     const code = codeOf(error)
-    this.fail(code, code === 'bad_url' ? error.message : undefined)
+    if (error instanceof ConnectFailure) this.fail(code, error.reason)
+    else this.fail(code, code === 'bad_url' ? error.message : undefined)
   }
 
   #settle(outcome: HttpOutcome): void {
     this.#settled = true
     this.#chunks = []
     clearTimeout(this.#timer)
+    clearTimeout(this.#grace)
     this.#options.settle(outcome)
   }
 
@@ -141,7 +182,7 @@ function codeOf(error: Error): FailureCode {
 function describeFailure(
   code: FailureCode,
   sent: 'no' | 'maybe',
-  { host, timeoutMs, maxResponseBytes }: ExchangeOptions,
+  { host, request: { timeoutMs, maxResponseBytes } }: ExchangeOptions,
   reason: string | undefined,
 ): string {
   switch (code) {
@@ -150,7 +191,7 @@ function describeFailure(
     case 'unresolved':
       return `the name ${host} could not be resolved`
     case 'blocked':
-      return `${host} is not a public address, and its network is not allowed for outbound calls`
+      return reason ?? `${host} is not a public address, and its network is not allowed for outbound calls`
     case 'tls':
       return `${host} did not complete a TLS handshake that can be trusted`
     case 'timeout':

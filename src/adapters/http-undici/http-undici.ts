@@ -2,14 +2,15 @@
 // no redirects, no retries, no proxies, no cookies, no decompression.
 
 import { Agent } from 'undici'
+import { makeOutboundPolicy, type OutboundTarget, readTarget } from '../../core/guard/index.ts'
 import type { HttpClient, HttpOutcome, HttpRequest } from '../../ports/http-client.ts'
-import { type AllowPrivate, makeAddressPolicy } from './addresses.ts'
-import { makeConnector, type Resolve } from './connector.ts'
+import { makeConnector } from './connector.ts'
 import { Exchange } from './exchange.ts'
+import { makeVet, type Resolve, resolveBySystem } from './names.ts'
 
 export interface HttpClientOptions {
-  /** Addresses beside the public ones: none, this machine's, or networks in CIDR notation. */
-  readonly allowPrivate: AllowPrivate
+  /** What may be called beside public addresses: networks, hosts, `*.` and a domain, `loopback`. It holds as long as the client. */
+  readonly allow: readonly string[]
   readonly connectionsPerOrigin?: number
   readonly connectTimeoutMs?: number
   /** How long an idle connection is kept; a server's own hint may shorten it. */
@@ -18,6 +19,8 @@ export interface HttpClientOptions {
   readonly ca?: string
   /** Stands in for the system's name resolution. */
   readonly resolve?: Resolve
+  /** How long the body of an answer may take behind its head, where the status is all that counts. */
+  readonly cutAfterMs?: number
 }
 
 /** Decide about the connection or the framing, which is the client's business. */
@@ -35,7 +38,11 @@ const FORBIDDEN_HEADERS = new Set([
   'proxy-connection',
 ])
 
+const CUT_AFTER_MS = 2_000
+
 export function makeHttpClient(options: HttpClientOptions): HttpClient & AsyncDisposable {
+  const policy = makeOutboundPolicy(options.allow)
+  const resolve = options.resolve ?? resolveBySystem
   const agent = new Agent({
     connections: options.connectionsPerOrigin ?? 64,
     pipelining: 1,
@@ -45,34 +52,33 @@ export function makeHttpClient(options: HttpClientOptions): HttpClient & AsyncDi
     headersTimeout: 0,
     bodyTimeout: 0,
     connect: makeConnector({
-      isAllowed: makeAddressPolicy(options.allowPrivate),
+      policy,
+      resolve,
       connectTimeoutMs: options.connectTimeoutMs ?? 10_000,
-      ...(options.resolve !== undefined && { resolve: options.resolve }),
       ...(options.ca !== undefined && { ca: options.ca }),
     }),
   })
 
   const send = (request: HttpRequest): Promise<HttpOutcome> =>
     new Promise((settle) => {
-      const { method, timeoutMs, maxResponseBytes, onChunk } = request
-      const target = parseTarget(request)
-      if (typeof target === 'string') {
-        const message = `the request is not valid: ${target}`
-        return settle({ kind: 'failed', sent: 'no', code: 'bad_url', message, durationMs: 0 })
+      const { method } = request
+      const target = readRequest(request)
+      if (!target.ok) {
+        const { code, message } = target
+        return settle({ kind: 'failed', sent: 'no', code, message, durationMs: 0 })
       }
+      const { url } = target
       const exchange = new Exchange({
-        method,
-        host: target.host,
-        timeoutMs,
-        maxResponseBytes,
-        onChunk,
+        request,
+        host: url.host,
+        cutAfterMs: options.cutAfterMs ?? CUT_AFTER_MS,
         settle,
       })
       try {
         agent.dispatch(
           {
-            origin: target.origin,
-            path: target.pathname + target.search,
+            origin: url.origin,
+            path: url.pathname + url.search,
             method,
             headers: { ...request.headers, 'accept-encoding': 'identity' },
             body: request.body,
@@ -86,27 +92,27 @@ export function makeHttpClient(options: HttpClientOptions): HttpClient & AsyncDi
       }
     })
 
-  return { send, [Symbol.asyncDispose]: () => agent.destroy() }
+  return { send, vet: makeVet(policy, resolve), [Symbol.asyncDispose]: () => agent.destroy() }
 }
 
-/** The URL, or what is wrong with the request; never a value of it. */
-function parseTarget(request: HttpRequest): URL | string {
-  const url = parseUrl(request.url)
-  if (url === null) return 'its address is not a URL'
-  if (url.protocol !== 'http:' && url.protocol !== 'https:')
-    return 'only http and https addresses can be called'
-  if (url.username !== '' || url.password !== '')
-    return 'its address holds credentials; send a header instead'
+type Unsendable = {
+  readonly ok: false
+  readonly code: 'bad_url' | 'blocked'
+  readonly message: string
+}
+
+/** Where the request goes, or what is wrong with it; never a value of it. Where the address leads is judged when it is dialled. */
+function readRequest(request: HttpRequest): OutboundTarget | Unsendable {
+  const target = readTarget(request.url)
+  if (!target.ok && target.rule === 'port') return { ok: false, code: 'blocked', message: target.message }
+  if (!target.ok) return unsendable(target.message)
   for (const name of Object.keys(request.headers)) {
-    if (FORBIDDEN_HEADERS.has(name.toLowerCase())) return `the header ${name.toLowerCase()} cannot be set`
+    if (FORBIDDEN_HEADERS.has(name.toLowerCase()))
+      return unsendable(`the header ${name.toLowerCase()} cannot be set`)
   }
-  return url
+  return target
 }
 
-function parseUrl(text: string): URL | null {
-  try {
-    return new URL(text)
-  } catch {
-    return null
-  }
+function unsendable(message: string): Unsendable {
+  return { ok: false, code: 'bad_url', message: `the request is not valid: ${message}` }
 }

@@ -7,5 +7,17 @@ export {
   parseAllowed,
   vendorNames,
 } from './networks.ts'
+export {
+  judgeAddress,
+  judgeAddresses,
+  judgeTarget,
+  judgeUrl,
+  type OutboundRefusal,
+  type OutboundRule,
+  type OutboundTarget,
+  type OutboundVerdict,
+  readTarget,
+} from './outbound.ts'
+export { makeOutboundPolicy, type OutboundPolicy, parseOutboundEntry } from './outbound-policy.ts'
 export { clientAddress, type ProxyHeaders, type PublicUrlInput, publicUrl } from './proxies.ts'
 export { VENDOR_NETWORKS } from './vendors.ts'

@@ -6,7 +6,7 @@ import ipaddr from 'ipaddr.js'
 import { VENDOR_NETWORKS } from './vendors.ts'
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6
-type Network = [Address, number]
+type Network = readonly [Address, number]
 
 export type Networks = (address: string) => boolean
 
@@ -46,7 +46,8 @@ export function normalAddress(text: string): string | null {
   return parseAddress(text)?.toString() ?? null
 }
 
-function readNetwork(text: string): Network | null {
+/** A network or one address; null: it is neither. */
+export function readNetwork(text: string): Network | null {
   const slash = text.indexOf('/')
   if (slash === -1) {
     const address = parseAddress(text)
