@@ -162,7 +162,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     parts.push(log)
     await warnOfOpenDoors(config, options, log)
     const http = makeHttpClient({
-      allowPrivate: config.outboundAllow,
+      allow: config.outboundAllow,
       // As many as may run: a call that queued for a connection would spend its time there, and end in doubt.
       connectionsPerOrigin: config.concurrency,
     })
