@@ -1,5 +1,13 @@
 export type { IntakeRequest } from './admission.ts'
 export { DECISIONS, type Decisions } from './decisions.ts'
+export {
+  DELIVERY_STATES,
+  type Delivery,
+  type DeliveryActions,
+  type DeliveryFilter,
+  type DeliveryState,
+  type Retried,
+} from './deliveries/index.ts'
 export { ENGINE_DEFAULTS, type EngineConfig, type EngineDeps } from './deps.ts'
 export { type Engine, type EngineHealth, makeEngine } from './engine.ts'
 export type { Change, Feed } from './feed.ts'
@@ -11,8 +19,12 @@ export type { DeadLetterActions } from './replay.ts'
 export {
   type BulkReplay,
   type BulkReplays,
+  type DeliveriesFilter,
+  type DeliveriesPreview,
   type EventFilter,
   listLetters,
+  RECOVERED,
+  RECOVERY_VERDICTS,
   type ReplayFilter,
 } from './replays/index.ts'
 export type { WorkActions } from './work-actions.ts'

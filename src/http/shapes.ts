@@ -209,7 +209,8 @@ export function showReplay(replay: BulkReplay) {
     replayed: replay.replayed,
     refused: replay.refused,
     refusals: replay.refusals,
-    filter: replay.of === 'events' ? withTimes(replay.filter) : showLetterFilter(replay.filter),
+    filter: showFilter(replay),
+    ...(replay.of === 'deliveries' ? { walk: showWalk(replay.walk) } : {}),
     force: replay.force,
     again: replay.again,
     perSecond: replay.perSecond,
@@ -218,6 +219,17 @@ export function showReplay(replay: BulkReplay) {
     createdAt: iso(replay.createdAt),
     finishedAt: isoOrNull(replay.finishedAt),
   }
+}
+
+function showWalk({ at, walked, left }: Extract<BulkReplay, { of: 'deliveries' }>['walk']) {
+  return { walked, walkedTo: isoOrNull(at), left }
+}
+
+function showFilter(replay: BulkReplay) {
+  if (replay.of === 'deadLetters') return showLetterFilter(replay.filter)
+  if (replay.of === 'events') return withTimes(replay.filter)
+  const { since, until, ...filter } = replay.filter
+  return { ...filter, since: iso(since), until: iso(until) }
 }
 
 function showLetterFilter({ consumer, ...filter }: ReplayFilter) {

@@ -1,1 +1,11 @@
+export { isDelivered, isUnderWay, judgeDelivery, newDelivery } from './again.ts'
+export {
+  DELIVERY_STATES,
+  type Delivery,
+  type DeliveryActions,
+  type DeliveryFilter,
+  type DeliveryState,
+  type Retried,
+} from './people.ts'
+export type { DeliveryRequest, DeliveryViews, EndpointWindow } from './views.ts'
 export { type DeliveryWatch, type FailedDelivery, UNWATCHED } from './watch.ts'

@@ -19,9 +19,11 @@ import { countLetters } from './letters.ts'
 import { nextPieceAt, PIECE_MAX, sizePiece } from './pace.ts'
 import { type Row, readRows, replayPiece } from './piece.ts'
 import { type Preview, previewReplay } from './preview.ts'
+import type { DeliveriesPreview } from './preview-deliveries.ts'
 import { type EventsPreview, previewEvents } from './preview-events.ts'
 import {
   type BulkReplay,
+  type DeliveriesFilter,
   type EventFilter,
   guardOf,
   isReplayId,
@@ -43,6 +45,17 @@ export interface BulkReplays {
   previewEvents(tenant: TenantId, filter: EventFilter): Promise<EventsPreview>
   /** Keeps which events are to be matched again, and begins, the oldest first. */
   beginEvents(tenant: TenantId, filter: EventFilter, decided: Decided & Paced): Promise<BulkReplay>
+  /** What a recovery would do; looks at a bounded number of events. */
+  previewDeliveries(tenant: TenantId, filter: DeliveriesFilter): Promise<DeliveriesPreview>
+  /**
+   * Brings to a subscription what it has missed, the oldest first: replays what is dead, sends what was never sent. `force`: also
+   * letters whose replays were in vain.
+   */
+  beginDeliveries(
+    tenant: TenantId,
+    filter: DeliveriesFilter,
+    options: Decided & Paced & { readonly force?: boolean },
+  ): Promise<BulkReplay>
   find(tenant: TenantId, id: string): Promise<BulkReplay | null>
   /** Newest first. */
   list(tenant: TenantId, request: PageRequest): Promise<Page<BulkReplay>>
@@ -153,6 +166,7 @@ export function makeBulkReplays(
     if (replay.nextAt > now) return replay.nextAt - now
     const others = yieldMs()
     if (others > 0) return others
+    if (replay.of === 'deliveries') return null
     const next = await readRows(store.forTenant(tenant), replay, PIECE_MAX)
     const { count, waitMs } = sizePiece(
       replay.perSecond,
@@ -160,7 +174,7 @@ export function makeBulkReplays(
     )
     const part =
       count === next.rows.length ? next : { rows: next.rows.slice(0, count), after: null, isLast: false }
-    const piece = await replayPiece({ commits, prepare, isOrdered }, tenant, stored, part, {
+    const piece = await replayPiece({ commits, prepare, isOrdered }, tenant, { ...stored, replay }, part, {
       nextAt: nextPieceAt(time.now(), waitMs),
       finishedAt: time.now(),
     })
@@ -307,6 +321,13 @@ export function makeBulkReplays(
         throw new AppError('not_found', 'no event fits the filter', { next: NO_EVENT_FITS })
       const what = { of: 'events', filter, pieces: piecesOf(events.length) } as const
       return beginAs(tenant, what, events.length, { force: false }, decided, events)
+    },
+
+    async previewDeliveries() {
+      throw new AppError('internal', 'recoveries are not there yet')
+    },
+    async beginDeliveries() {
+      throw new AppError('internal', 'recoveries are not there yet')
     },
 
     async find(tenant, id) {

@@ -1,5 +1,13 @@
 export { type BulkReplays, makeBulkReplays } from './bulk.ts'
 export { listLetters } from './letters.ts'
 export type { Preview, PreviewedLetter } from './preview.ts'
+export { type DeliveriesPreview, type PreviewedDelivery, RECOVERY_VERDICTS } from './preview-deliveries.ts'
 export type { EventsPreview, PreviewedEvent } from './preview-events.ts'
-export { type BulkReplay, type EventFilter, isReplayId, type ReplayFilter } from './record.ts'
+export {
+  type BulkReplay,
+  type DeliveriesFilter,
+  type EventFilter,
+  isReplayId,
+  RECOVERED,
+  type ReplayFilter,
+} from './record.ts'

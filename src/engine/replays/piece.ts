@@ -27,11 +27,14 @@ export interface NextRows {
 }
 
 /** Whether what it replays was named when it began. */
-function isListed(replay: BulkReplay): boolean {
+function isListed(replay: ListedReplay): boolean {
   return replay.of === 'events' || replay.filter.ids !== undefined
 }
 
-export async function readRows(reads: TenantReads, replay: BulkReplay, max: number): Promise<NextRows> {
+/** All but recoveries, which walk (recover.ts). */
+export type ListedReplay = Exclude<BulkReplay, { of: 'deliveries' }>
+
+export async function readRows(reads: TenantReads, replay: ListedReplay, max: number): Promise<NextRows> {
   if (replay.of === 'deadLetters' && replay.filter.ids === undefined) {
     const page = await readLetters(reads, replay.filter, replay.after, max)
     return { rows: page.letters, after: page.after, isLast: page.after === null }
@@ -75,7 +78,7 @@ export async function replayPiece(
     isOrdered(row: Row | RowId): boolean
   },
   tenant: TenantId,
-  { replay, version }: StoredReplay,
+  { replay, version }: StoredReplay & { readonly replay: ListedReplay },
   { rows, after, isLast }: NextRows,
   then: { readonly nextAt: number; readonly finishedAt: number },
 ): Promise<Piece | 'lost'> {

@@ -42,11 +42,41 @@ export interface EventFilter {
   readonly unmatched?: boolean
 }
 
+/** `failed`: those that are dead. `missing`: those that were never sent. */
+export const RECOVERED = ['failed', 'missing', 'all'] as const
+
+/** Which deliveries of a subscription: of the events that it wants, as it is now. */
+export interface DeliveriesFilter {
+  readonly subscription: string
+  /** When the events were received: from this instant on, and before that one. Left out: when the recovery began. */
+  readonly since: Instant
+  readonly until?: Instant
+  readonly what: (typeof RECOVERED)[number]
+}
+
+/** How far a recovery has looked. Which events it is about is not known before it comes by them: `total` grows as it goes. */
+export interface Walk {
+  /** The last event that was looked at; null: none so far. */
+  readonly after: EventId | null
+  /** When that one was received. */
+  readonly at: Instant | null
+  /** How many were looked at. */
+  readonly walked: number
+  /** Of those that the subscription wants: what is left as it is, delivered or under way. */
+  readonly left: number
+}
+
 export type BulkReplay = ReplayProgress &
   (
     | { readonly of: 'deadLetters'; readonly filter: ReplayFilter }
     /** `pieces`: of its list. */
     | { readonly of: 'events'; readonly filter: EventFilter; readonly pieces: number }
+    /** The oldest first, by the events; what comes in after it began is matched as it comes. */
+    | {
+        readonly of: 'deliveries'
+        readonly filter: Required<DeliveriesFilter>
+        readonly walk: Walk
+      }
   )
 
 interface ReplayProgress {
