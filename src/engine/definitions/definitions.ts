@@ -18,6 +18,7 @@ import {
   hashDocument,
   hashEntries,
   mergeEntries,
+  type SubscriptionDocument,
 } from '../../core/definition/index.ts'
 import { AppError } from '../../core/errors/index.ts'
 import type { TenantId } from '../../core/ids/index.ts'
@@ -47,6 +48,7 @@ import {
 import type {
   Applied,
   ApplyRequest,
+  DefinedSubscriptions,
   DefinitionItem,
   Definitions,
   DefinitionsChange,
@@ -85,6 +87,8 @@ export function makeDefinitions(deps: {
   readonly registry: Registry
   readonly code: Pick<Code, 'prepare'>
   readonly log: Log
+  /** Left out: nobody keeps anything of subscriptions beside their documents. */
+  readonly subscriptions?: DefinedSubscriptions
   now(): Instant
   /** Work of consumers may be due that was not claimed before. */
   wake(): void
@@ -119,7 +123,15 @@ export function makeDefinitions(deps: {
     return known
   }
 
-  const putInForce = (tenant: TenantId, kept: Kept, documents: ReadonlyMap<string, DefinitionDocument>) => {
+  const putInForce = async (
+    tenant: TenantId,
+    kept: Kept,
+    documents: ReadonlyMap<string, DefinitionDocument>,
+  ) => {
+    const subscriptions = kept.bundle.documents.flatMap(({ kind, hash }) =>
+      kind === 'Subscription' ? ((documents.get(hash) as SubscriptionDocument | undefined) ?? []) : [],
+    )
+    await deps.subscriptions?.prepare(tenant, subscriptions)
     const items = new Map<string, DefinitionItem>()
     const overrides = new Map<string, DefinitionStatus>()
     for (const entry of kept.bundle.documents) {
@@ -136,6 +148,7 @@ export function makeDefinitions(deps: {
     const { hash, folder } = kept.bundle
     registry.put(tenant, [...items.values()], overrides)
     forces.set(tenant, { pulse, version, hash, items, folder: new Set(folder) })
+    deps.subscriptions?.put(tenant, subscriptions)
     deps.wake()
     const codeHashes = [...new Set([...items.values()].flatMap(({ document }) => codeHashesOf(document)))]
     for (const listener of listeners) listener({ tenant, version, hash, codeHashes })
@@ -144,7 +157,7 @@ export function makeDefinitions(deps: {
   const loadTenant = async (tenant: TenantId): Promise<Force> => {
     const reads = store.forTenant(tenant)
     const kept = await readKept(reads)
-    putInForce(tenant, kept, await documentsOf(reads, tenant, kept.bundle.documents, new Map()))
+    await putInForce(tenant, kept, await documentsOf(reads, tenant, kept.bundle.documents, new Map()))
     return forces.get(tenant) as Force
   }
 
@@ -183,6 +196,7 @@ export function makeDefinitions(deps: {
     const known = await documentsOf(reads, tenant, [...kept.bundle.documents, ...documents], given)
     const controls = controlsAfter(kept, documents, known)
     const ended = [...kept.controls.keys()].filter((id) => !controls.has(id))
+    const claimed = (await deps.subscriptions?.claim(tenant, newSubscriptions(changes))) ?? []
     const bundle: BundleRecord = {
       hash: hashEntries(documents),
       appliedAt,
@@ -195,7 +209,7 @@ export function makeDefinitions(deps: {
     }
     const result = await store.commit({
       tenant,
-      guards: guardsOf(kept),
+      guards: [...guardsOf(kept), ...claimed],
       writes: [
         putPulse(kept.pulse + 1),
         ...putBundle(version, bundle),
@@ -203,7 +217,7 @@ export function makeDefinitions(deps: {
       ],
     })
     if (!result.ok) throw overtaken()
-    putInForce(tenant, { pulse: kept.pulse + 1, version, bundle, controls }, known)
+    await putInForce(tenant, { pulse: kept.pulse + 1, version, bundle, controls }, known)
     log.info('definitions.applied', {
       tenant,
       version,
@@ -231,7 +245,7 @@ export function makeDefinitions(deps: {
       writes: [putPulse(next.pulse), putCurrent(next.version, next.bundle)],
     })
     if (!result.ok) throw overtaken()
-    putInForce(tenant, next, known)
+    await putInForce(tenant, next, known)
   }
 
   const merge = (kept: Kept, request: Omit<ApplyRequest, keyof Said>) => {
@@ -267,6 +281,7 @@ export function makeDefinitions(deps: {
     const warnings = await judgeVersions(reads, changes, (one) => wanted.get(definitionId(one)), {
       refuses: true,
     })
+    await deps.subscriptions?.claim(tenant, newSubscriptions(changes))
     const given = new Map(request.definitions.map(({ document }) => [hashDocument(document), document]))
     const stored = new Set(kept.bundle.documents.map(({ hash }) => hash))
     const fresh = [...given]
@@ -280,7 +295,7 @@ export function makeDefinitions(deps: {
     if (folder.join('\n') !== kept.bundle.folder.join('\n')) {
       await enactFolder(tenant, kept, folder, given)
     } else if (forces.get(tenant)?.pulse !== kept.pulse) {
-      putInForce(tenant, kept, await documentsOf(reads, tenant, kept.bundle.documents, given))
+      await putInForce(tenant, kept, await documentsOf(reads, tenant, kept.bundle.documents, given))
     }
     return { version: kept.version, hash: kept.bundle.hash, changes, putBack: [], warnings }
   }
@@ -336,10 +351,10 @@ export function makeDefinitions(deps: {
         step.override === null ? { w: 'record.delete', kind: 'control', key: id } : putControl(id, control)
       const result = await store.commit({ tenant, guards: guardsOf(kept), writes: [putPulse(pulse), write] })
       if (!result.ok) return null
-      putInForce(tenant, { ...kept, pulse, controls }, documents)
+      await putInForce(tenant, { ...kept, pulse, controls }, documents)
       log.info('definitions.controlled', { tenant, definition: id, status: step.status, ...said })
     } else if (forces.get(tenant)?.pulse !== kept.pulse) {
-      putInForce(tenant, kept, documents)
+      await putInForce(tenant, kept, documents)
     }
     return forces.get(tenant)?.items.get(id) ?? null
   }
@@ -479,6 +494,12 @@ export function makeDefinitions(deps: {
       }
     },
   }
+}
+
+function newSubscriptions(changes: readonly Change[]): readonly string[] {
+  return changes.flatMap(({ kind, name, change }) =>
+    kind === 'Subscription' && change === 'create' ? [name] : [],
+  )
 }
 
 function idsChanged(changes: readonly Change[]): readonly string[] {

@@ -4,6 +4,7 @@ export { followDefinitions } from './follow.ts'
 export type {
   Applied,
   ApplyRequest,
+  DefinedSubscriptions,
   DefinitionItem,
   Definitions,
   DefinitionsChange,

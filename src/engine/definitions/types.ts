@@ -9,10 +9,11 @@ import type {
   DefinitionStatus,
   Entry,
   ManagedBy,
+  SubscriptionDocument,
 } from '../../core/definition/index.ts'
 import type { TenantId } from '../../core/ids/index.ts'
 import type { Instant } from '../../core/time/index.ts'
-import type { Page } from '../../ports/store.ts'
+import type { Guard, Page } from '../../ports/store.ts'
 import type { NewDefinition } from './documents.ts'
 import type { BundleEntry, BundleHead, Control } from './records.ts'
 import type { VersionWarning } from './workflow-versions.ts'
@@ -126,4 +127,14 @@ export interface Definitions {
   refresh(tenant: TenantId): Promise<void>
   /** Calls back when definitions came into force here, or what people said about them. */
   onChange(listener: (change: DefinitionsChange) => void): () => void
+}
+
+/** Who keeps what happened to subscriptions: asked before and after definitions put some in force. */
+export interface DefinedSubscriptions {
+  /** Guards for the commit that brings these names. Throws `name_taken` where the API has made one. */
+  claim(tenant: TenantId, names: readonly string[]): Promise<readonly Guard[]>
+  /** They are about to be in force, all of the tenant's definitions. */
+  prepare(tenant: TenantId, documents: readonly SubscriptionDocument[]): Promise<void>
+  /** They are in force now, and no others of the definitions. */
+  put(tenant: TenantId, documents: readonly SubscriptionDocument[]): void
 }
