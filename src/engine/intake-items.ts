@@ -9,10 +9,12 @@ import type { StoredEvent } from '../core/event/index.ts'
 import type { FailureClass } from '../core/failure/index.ts'
 import type { EventId, TenantId } from '../core/ids/index.ts'
 import { JsonError, type JsonValue } from '../core/json/index.ts'
+import type { Route } from '../core/route/index.ts'
 import { parsePayload } from '../core/sensitive/index.ts'
 import type { Source } from '../core/source/index.ts'
-import { EMPTY_NOTE, LOSSES_MAX } from '../core/work/index.ts'
+import { EMPTY_NOTE, LOSSES_MAX, type WorkKind } from '../core/work/index.ts'
 import type { CommitResult, Guard, Store, Write } from '../ports/store.ts'
+import { isDelivered, isUnderWay } from './deliveries/index.ts'
 import type { EngineDeps } from './deps.ts'
 import { type DispatchedDraft, dispatchKey, draftDispatched } from './emit.ts'
 import { intakeConsumer, receiverOf } from './intake-work.ts'
@@ -76,11 +78,15 @@ export function makeIntakeItems(
     const [payload, header] = [item.payload(), item.header()]
     const matching = matchEvent(planning, source, event, payload, header)
     if (!matching.ok) return bury(item, matching.class, matching.reason, matching.error)
-    const { routes, dispatched } = matching
+    const { dispatched } = matching
+    const takers = (id: EventId) => takersOf(work.tenant, id)
     const isAgain = await wasMatched(item)
+    const routes = isAgain ? withoutDelivered(matching.routes, await takers(event.id)) : matching.routes
+    const taken = new Map<EventId, ReadonlySet<string>>()
     const known = isAgain ? await findDispatched(store, event, dispatched) : new Map<string, StoredEvent>()
     // Each refusal tells of one more event that is there already.
     for (let tries = 0; tries <= dispatched.length; tries += 1) {
+      for (const { id } of known.values()) if (!taken.has(id)) taken.set(id, await takers(id))
       const plans: EventPlan[] = []
       const guards: Guard[] = []
       const writes: Write[] = []
@@ -91,7 +97,7 @@ export function makeIntakeItems(
         plans.push(planWork(planning, about, routes, isAgain ? event.id : null))
         for (const one of dispatched) {
           const child = known.get(one.name)
-          if (child !== undefined) plans.push(planKnown(child))
+          if (child !== undefined) plans.push(planKnown(child, taken.get(child.id) ?? NOBODY))
           else {
             const { draft, payload, header, dedupForMs } = draftOf(event, item.header(), one)
             plans.push(planEvent(planning, draft, payload, header, dedupForMs))
@@ -149,23 +155,39 @@ export function makeIntakeItems(
     if (work.replayOf === null) return false
     if (work.replayOf === event.id) return true
     const before = await store.forTenant(work.tenant).workOfEvent(event.id)
-    return before.some(({ kind, state }) => kind === 'route' || kind === 'trigger' || state === 'done')
+    return before.some(({ kind, state }) => MATCHED_KINDS.includes(kind) || state === 'done')
   }
 
-  const planKnown = (child: StoredEvent): EventPlan => {
+  const planKnown = (child: StoredEvent, taken: ReadonlySet<string>): EventPlan => {
     const payload = parsePayload(child.data)
     const header = parsePayload(child.headers)
     const found = findRoutes(planning, child, payload, header)
     const about = { stored: child, payload, header, dedupForMs: 0 }
     if (!found.ok) return planRefused(planning, { ...about, draft: child }, found)
-    const plan = planWork(planning, { ...about, event: child }, found.routes, child.id)
+    const routes = withoutDelivered(found.routes, taken)
+    const plan = planWork(planning, { ...about, event: child }, routes, child.id)
     return { ...plan, writes: [...plan.writes, ...matches(child, found.routes.length, true)] }
+  }
+
+  /** Who has a delivery of the event, or is about to. */
+  const takersOf = async (tenant: TenantId, id: EventId): Promise<ReadonlySet<string>> => {
+    const before = await store.forTenant(tenant).workOfEvent(id)
+    return new Set(before.flatMap((one) => (isDelivered(one) || isUnderWay(one) ? [one.consumer] : [])))
   }
 
   const draftOf = (event: StoredEvent, header: JsonValue, one: DispatchedEvent): DispatchedDraft =>
     draftDispatched(ids, event, header, intakeConsumer(event), one)
 
   return { run }
+}
+
+const NOBODY: ReadonlySet<string> = new Set()
+const MATCHED_KINDS: readonly WorkKind[] = ['route', 'trigger', 'delivery']
+
+/** Endpoints have no ledger: what they took, or are about to, is not sent to them again because its event is matched again. */
+function withoutDelivered(routes: readonly Route[], taken: ReadonlySet<string>): readonly Route[] {
+  if (taken.size === 0) return routes
+  return routes.filter(({ of, consumer }) => of?.kind !== 'delivery' || !taken.has(consumer))
 }
 
 /** A replay never makes an event look less wanted than it was. */

@@ -1,7 +1,6 @@
 // What becomes of an event when it is matched, at the door or later: the routes that want it and the internal events that its
 // source dispatches of it; or why it cannot be matched, and then nothing of it is done.
 
-import type { Envelope } from '../core/event/index.ts'
 import { ExpressionError } from '../core/expression/index.ts'
 import type { JsonValue } from '../core/json/index.ts'
 import { type Route, routeScope, type Vars } from '../core/route/index.ts'
@@ -9,7 +8,7 @@ import type { Source } from '../core/source/index.ts'
 import { type Emitted, findHopsFault, makeEmitted } from './emit.ts'
 import { type Refusal, refuse } from './intake-work.ts'
 import { describe } from './outcome.ts'
-import { findRoutes } from './plan.ts'
+import { findRoutes, type Matchable } from './plan.ts'
 import type { Registry } from './registry.ts'
 
 export interface DispatchedEvent extends Emitted {
@@ -28,7 +27,7 @@ const DISPATCHED_LENGTH_MAX = 16 * 1_024 * 1_024
 export function matchEvent(
   deps: { readonly registry: Registry; readonly vars: Vars },
   source: Source | null,
-  event: Envelope,
+  event: Matchable,
   payload: JsonValue,
   header: JsonValue,
 ): Matching {

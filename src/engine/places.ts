@@ -89,7 +89,7 @@ function blocked(
     tenant,
     subject: 'integration.lane.blocked',
     // The key of the lane is made of the payload: whoever may see it finds it by the item.
-    data: { route: document.name, workId: work.id, state: to },
+    data: { route: document.name, consumer, workId: work.id, state: to },
     key: `${work.id}:${work.epoch}`,
     parent: event,
   })

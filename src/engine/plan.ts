@@ -16,6 +16,7 @@ import type { Instant } from '../core/time/index.ts'
 import { EMPTY_NOTE, letterOf, type NewWork, type WorkRow } from '../core/work/index.ts'
 import type { Code } from '../ports/code.ts'
 import type { Write } from '../ports/store.ts'
+import { hidingScope, isHiding } from './deliveries/scope.ts'
 import type { Beginning, Birth, Draft, EventPlan, PlanEvent } from './event-plan.ts'
 import { failAtTheDoor } from './failures/index.ts'
 import { type Refusal, receiverOf, refuse, refusedWork } from './intake-work.ts'
@@ -59,16 +60,23 @@ function unwanted({ source }: Draft): number {
   return isCanonicalSource(source) ? 1 : 0
 }
 
+/** What is matched: what routes see of an event, and which of it is not for everybody. */
+export type Matchable = Envelope & Pick<NewEvent, 'sensitive'>
+
 /** The routes in force that want it and may run, in the order written; or why none of them may. */
 export function findRoutes(
   deps: Pick<PlanDeps, 'registry' | 'vars'>,
-  event: Envelope,
+  event: Matchable,
   payload: JsonValue,
   header: JsonValue,
 ): { readonly ok: true; readonly routes: readonly Route[] } | Refusal {
   const candidates = deps.registry.candidates(event.tenant, event.subject)
   if (candidates.length === 0) return { ok: true, routes: candidates }
-  const chosen = chooseRoutes(wanting(candidates, routeScope(event, payload, header, deps.vars)))
+  const others = isCanonicalSource(event.source) ? withoutOwn(candidates, payload) : candidates
+  const scope = routeScope(event, payload, header, deps.vars)
+  const isHiding = event.sensitive.length > 0 && others.some(({ of }) => of?.kind === 'delivery')
+  const seen = isHiding ? deliverySight(deps.registry, event, scope) : null
+  const chosen = chooseRoutes(wanting(others, scope, seen))
   if (chosen.ok) return chosen
   const error = `a route that says \`fanOut: one\` is not the only one that wants it: ${chosen.names.join(', ')}`
   return refuse('config', 'ambiguous_routes', error)
@@ -148,7 +156,7 @@ export function planWork(
       continue
     }
     const isPlain = route.each === null && route.lane === null
-    if (isPlain && route.of !== undefined && mayBegin?.(event.tenant, route) === true) {
+    if (isPlain && route.of?.kind === 'trigger' && mayBegin?.(event.tenant, route) === true) {
       // Two cases of one workflow may want the same key: the second is begun by its item.
       begins ??= []
       if (!begins.some((one) => one.route.consumer === route.consumer)) {
@@ -197,10 +205,34 @@ export function planItems(deps: PlanDeps, plan: EventPlan, items: readonly Begin
   return { ...left, writes, births, adds: plan.adds + items.length }
 }
 
-function wanting(candidates: readonly Route[], scope: Scope): readonly Route[] {
+/**
+ * What this system tells of a subscription is not for the subscription itself: one that listens to everything would be told of
+ * what it was told, for ever.
+ */
+function withoutOwn(candidates: readonly Route[], payload: JsonValue): readonly Route[] {
+  const about = (payload as { readonly consumer?: JsonValue } | null)?.consumer
+  const isOwn = ({ of, consumer }: Route) => of?.kind === 'delivery' && consumer === about
+  return candidates.some(isOwn) ? candidates.filter((route) => !isOwn(route)) : candidates
+}
+
+/** What each subscription sees of an event with sensitive parts. */
+function deliverySight(registry: Registry, event: Matchable, scope: Scope): (route: Route) => Scope {
+  const hiding = hidingScope(event, scope)
+  return ({ of }) => {
+    if (of?.kind !== 'delivery') return scope
+    const subscription = registry.subscription(event.tenant, of.subscription)
+    return isHiding(event, subscription?.document ?? null) ? hiding : scope
+  }
+}
+
+function wanting(
+  candidates: readonly Route[],
+  scope: Scope,
+  seen: ((route: Route) => Scope) | null,
+): readonly Route[] {
   return candidates.filter((route) => {
     try {
-      return route.wants(scope)
+      return route.wants(seen === null ? scope : seen(route))
     } catch (error) {
       // A condition that cannot be decided must not lose the event: the item runs, fails the same way, and is seen.
       if (error instanceof ExpressionError) return true

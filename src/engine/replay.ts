@@ -19,6 +19,7 @@ import type { NewWork, WorkRow } from '../core/work/index.ts'
 import type { CommitResult, Guard, Write } from '../ports/store.ts'
 import type { Commits } from './commits.ts'
 import { type Decided, decidedText } from './decided.ts'
+import { newDelivery } from './deliveries/index.ts'
 import type { EngineDeps } from './deps.ts'
 import type { EventPlan } from './event-plan.ts'
 import { type Failures, NO_FAILURE_CHANGE } from './failures/index.ts'
@@ -27,6 +28,7 @@ import { lineOf } from './lines.ts'
 import { ledgerGuard } from './outcome.ts'
 import type { Registry } from './registry.ts'
 import { addReplay, replayedWork } from './replay-work.ts'
+import { subscriptionOf } from './subscriptions-in-force.ts'
 import { type Instances, replayedItem } from './workflows/index.ts'
 
 export interface DeadLetterActions {
@@ -136,14 +138,27 @@ export function makeReplayer(
     return replayedWork(deps, route, letter, event, died)
   }
 
-  const workOf = async (letter: DeadLetter, event: StoredEvent, died: WorkRow | null): Promise<NewWork> => {
+  /** It goes to where the subscription in force says. */
+  const deliveryWork = (letter: DeadLetter, event: StoredEvent, again: boolean): NewWork => {
+    const route = registry.route(letter.tenant, letter.consumer)
+    if (route === null) throw new AppError('definition_missing', `${letter.consumer} is not there any more`)
+    return newDelivery(deps, route, event, { replayOf: letter.id, isAgain: again })
+  }
+
+  const workOf = async (
+    letter: DeadLetter,
+    event: StoredEvent,
+    died: WorkRow | null,
+    again: boolean,
+  ): Promise<NewWork> => {
     if (isIntake(letter)) return intakeOf(letter, event, died)
+    if (isOfDelivery(letter)) return deliveryWork(letter, event, again)
     return isOfRoute(letter) ? routeWork(letter, event, died) : replayedItem(deps, letter, event, died)
   }
 
   /** A step sees the data of its instance, and the event that began it: neither is the letter's to change. */
   const refuseStep = async (letter: DeadLetter): Promise<void> => {
-    if (isOfRoute(letter)) return
+    if (isOfRoute(letter) || isOfDelivery(letter)) return
     const died = await store.forTenant(letter.tenant).work(letter.workId)
     if (died?.kind === 'trigger') return
     const why =
@@ -184,7 +199,7 @@ export function makeReplayer(
       store.forTenant(tenant).work(letter.workId),
       again ? repetitionOf(letter) : NO_REPETITION,
     ])
-    const made = await workOf(letter, event, died)
+    const made = await workOf(letter, event, died, again)
     const work = generation === null ? made : { ...made, generation }
     const row = stepped(letter, { type: 'replay', work: work.id, force })
     // Made now, so that nobody has to hold the event until it is told.
@@ -266,6 +281,10 @@ function isIntake({ consumer }: DeadLetter): boolean {
 
 function isOfRoute({ consumer }: DeadLetter): boolean {
   return consumer.startsWith('route:')
+}
+
+function isOfDelivery({ consumer }: DeadLetter): boolean {
+  return subscriptionOf(consumer) !== null
 }
 
 function routeOf(letter: DeadLetter): string | null {

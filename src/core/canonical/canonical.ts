@@ -98,7 +98,7 @@ export const CANONICAL_EVENTS = {
   'integration.lane.blocked': {
     type: 'IntegrationLaneBlocked',
     description: 'An item that is dead or parked holds up those behind it in its lane.',
-    example: { route: 'book_order', workId: FAILED.workId, state: 'dead' },
+    example: { route: 'book_order', consumer: 'route:book_order', workId: FAILED.workId, state: 'dead' },
   },
   'webhook.delivered': {
     type: 'WebhookDelivered',

@@ -2,6 +2,7 @@
 // writes nothing.
 
 import type { RenderedRequest, ScheduleAction } from '../../core/action/index.ts'
+import { isCanonicalSource } from '../../core/canonical/index.ts'
 import type { DefinitionStatus, RouteDocument } from '../../core/definition/index.ts'
 import { AppError } from '../../core/errors/index.ts'
 import {
@@ -25,14 +26,17 @@ import {
 } from '../../core/route/index.ts'
 import { HIDDEN } from '../../core/sensitive/index.ts'
 import { matchesPattern, parseSubject } from '../../core/subject/index.ts'
+import type { Subscription } from '../../core/subscription/index.ts'
 import type { Instant } from '../../core/time/index.ts'
 import type { WorkRow } from '../../core/work/index.ts'
 import type { Workflow } from '../../core/workflow/index.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Store } from '../../ports/store.ts'
 import type { Definitions } from '../definitions/index.ts'
+import { hidingScope, isHiding } from '../deliveries/scope.ts'
 import type { Registry } from '../registry.ts'
 import type { Reader } from '../sensitive.ts'
+import { subscriptionOf } from '../subscriptions-in-force.ts'
 import { judgeLedger, type LedgerVerdict } from './ledger-verdict.ts'
 import { type GivenEvent, type LookedAt, lookAt } from './subjects.ts'
 
@@ -76,8 +80,11 @@ export interface Tried {
 }
 
 export interface ExplainedConsumer {
-  /** `source`: the event itself waits to be matched, or could not be. `workflow`: by the trigger that comes closest. */
-  readonly kind: 'route' | 'source' | 'workflow'
+  /**
+   * `source`: the event itself waits to be matched, or could not be. `workflow`: by the trigger that comes closest.
+   * `subscription`: of those that do not want it only some are told.
+   */
+  readonly kind: 'route' | 'source' | 'workflow' | 'subscription'
   readonly name: string
   /**
    * `would-match`: it wants the event now, and was not in force when that was accepted: it has no work of it. By `fanOut`:
@@ -211,7 +218,8 @@ export function makeInspect(deps: {
 
     async explain(tenant, id, reader = NOBODY) {
       await definitions.refresh(tenant)
-      const { event, scope, shown } = await lookAt(deps, tenant, id, reader)
+      const looked = await lookAt(deps, tenant, id, reader)
+      const { event, scope, shown } = looked
       const items = await store.forTenant(tenant).workOfEvent(id)
       const routed = items.filter(({ kind }) => kind === 'route')
       const work = new Map(routed.map((one) => [one.consumer, one.id]))
@@ -250,7 +258,13 @@ export function makeInspect(deps: {
       })
       return {
         subject: event.subject,
-        consumers: [...explainIntake(tenant, intake), ...consumers, ...cases, ...gone],
+        consumers: [
+          ...explainIntake(tenant, intake),
+          ...consumers,
+          ...cases,
+          ...explainSubscriptions(registry.subscriptions(tenant), looked, items),
+          ...gone,
+        ],
       }
     },
 
@@ -366,6 +380,51 @@ function explainWorkflow(
       workId,
     },
   ]
+}
+
+/** A tenant may have thousands. */
+const UNWANTING_MAX = 100
+
+/** Those that have work of it or want it, then some of those that do not; each by name. */
+function explainSubscriptions(
+  subscriptions: readonly Subscription[],
+  { event, sensitive, scope, shown }: LookedAt,
+  items: readonly WorkRow[],
+): readonly ExplainedConsumer[] {
+  const work = new Map(
+    items.flatMap(({ kind, consumer, id }) => (kind === 'delivery' ? [[consumer, id] as const] : [])),
+  )
+  const told: ExplainedConsumer[] = []
+  const others: ExplainedConsumer[] = []
+  const about = (scope.payload as { readonly consumer?: JsonValue } | null)?.consumer
+  for (const { document, route, consumer } of subscriptions.toSorted(byName)) {
+    const workId = work.get(consumer) ?? null
+    work.delete(consumer)
+    const { name, on: patterns, where } = document
+    const base = { kind: 'subscription', name, status: route.status, patterns, workId } as const
+    const isOwn = isCanonicalSource(event.source) && consumer === about
+    if (isOwn || !fits(route, event.subject)) {
+      const line = { ...base, verdict: workId === null ? 'subject' : 'matched', why: [] } as const
+      if (workId !== null) told.push(line)
+      else others.push(line)
+      continue
+    }
+    const hiding = isHiding({ sensitive }, document) ? hidingScope({ sensitive }, scope) : scope
+    const verdict = verdictOf(route, hiding)
+    const why = where === null ? [] : explainCondition(where, hiding, hiding === scope ? shown : hiding)
+    if (verdict === 'condition' && workId === null) others.push({ ...base, verdict, why })
+    else
+      told.push({ ...base, verdict: verdict === 'matched' && workId === null ? 'would-match' : verdict, why })
+  }
+  const gone = [...work].map(([consumer, workId]): ExplainedConsumer => {
+    const name = subscriptionOf(consumer) ?? consumer
+    return { kind: 'subscription', name, verdict: 'matched', status: 'gone', patterns: [], why: [], workId }
+  })
+  return [...told, ...others.slice(0, UNWANTING_MAX), ...gone]
+}
+
+function byName(a: Subscription, b: Subscription): number {
+  return a.document.name < b.document.name ? -1 : 1
 }
 
 /** null: the route makes one item of the whole event. Throws ExpressionError where there is no list, or a list that is too long. */

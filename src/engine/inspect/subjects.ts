@@ -22,6 +22,8 @@ export interface GivenEvent {
 
 export interface LookedAt {
   readonly event: Envelope
+  /** Paths of the event that are not for everybody. */
+  readonly sensitive: readonly string[]
   readonly scope: Scope
   /** What the reader may see of it: the same object where that is everything. */
   readonly shown: Scope
@@ -50,13 +52,13 @@ export async function lookAt(
     const [payload, header] = [parsePayload(event.data), parseJson(event.headers)]
     const scope = routeScope(event, payload, header, deps.vars)
     const { sensitive, id } = event
-    if (sensitive.length === 0) return { event, scope, shown: scope, id }
+    if (sensitive.length === 0) return { event, sensitive, scope, shown: scope, id }
     if (reader.seesSensitive) {
       tellSensitiveRead(deps.log, event, reader)
-      return { event, scope, shown: scope, id }
+      return { event, sensitive, scope, shown: scope, id }
     }
     const shown = routeScope(event, redact(payload, sensitive), redactHeader(header, sensitive), deps.vars)
-    return { event, scope, shown, id }
+    return { event, sensitive, scope, shown, id }
   } catch (error) {
     if (!(error instanceof JsonError)) throw error
     throw new AppError('conflict', `the event’s payload cannot be read: ${error.message}`)
@@ -88,7 +90,7 @@ function lookAtGiven(
     payloadHash,
   }
   const scope = routeScope(event, given.data, header, deps.vars)
-  return { event, scope, shown: scope, id: null }
+  return { event, sensitive: [], scope, shown: scope, id: null }
 }
 
 /** What the source would call it; null when there is no such source, or it could not. */

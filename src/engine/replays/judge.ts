@@ -9,6 +9,7 @@ import { callScope, itemScope, type Route, routeScope, type Vars } from '../../c
 import { parsePayload } from '../../core/sensitive/index.ts'
 import type { WorkRow } from '../../core/work/index.ts'
 import type { Store } from '../../ports/store.ts'
+import { judgeDelivery } from '../deliveries/index.ts'
 import { findEarlierKey } from '../earlier-key.ts'
 import { judgeLedger } from '../inspect/index.ts'
 import { describe, hostOf } from '../outcome.ts'
@@ -43,6 +44,25 @@ export interface Judged {
   readonly effect?: FirstEffect
   /** The call that it would make; null: none outside. */
   readonly call: { readonly host: string; readonly route: string; readonly perMinute: number | null } | null
+}
+
+/** A further delivery of an event; `before`: the subscription's items of it. */
+export function judgeFurther(
+  { registry, vars }: PreviewDeps,
+  event: StoredEvent,
+  name: string,
+  before: readonly WorkRow[],
+  again: boolean,
+): Judged {
+  const subscription = registry.subscription(event.tenant, name)
+  if (subscription === null) return judgedToFail(`there is no subscription ${name} any more`)
+  let host: string | null = null
+  try {
+    host = hostOf(subscription.urlOf({ vars }))
+  } catch (error) {
+    if (!(error instanceof ExpressionError)) throw error
+  }
+  return judgeDelivery(subscription.route, host, before, again)
 }
 
 export function judgedToFail(reason: string): Judged {

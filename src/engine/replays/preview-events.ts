@@ -14,7 +14,15 @@ import { intakeConsumer, receiverOf } from '../intake-work.ts'
 import { type DispatchedEvent, matchEvent } from '../matching.ts'
 import { findRoutes, receivedEvent } from '../plan.ts'
 import { findEvents, findRefusal } from './events.ts'
-import { addUp, type Judged, judgedToFail, judgeRun, type PreviewDeps, type Sums } from './judge.ts'
+import {
+  addUp,
+  type Judged,
+  judgedToFail,
+  judgeFurther,
+  judgeRun,
+  type PreviewDeps,
+  type Sums,
+} from './judge.ts'
 import type { EventFilter } from './record.ts'
 
 export interface PreviewedConsumer extends Omit<Judged, 'call'> {
@@ -121,9 +129,12 @@ async function lookAtRoutes(
     routes.map(async (route): Promise<Seen> => {
       const { name } = route.document
       if (route.status === 'disabled') {
-        return { name, verdict: 'would-skip', reason: 'the route is disabled', call: null }
+        const what = route.of?.kind === 'delivery' ? 'subscription' : 'route'
+        return { name, verdict: 'would-skip', reason: `the ${what} is disabled`, call: null }
       }
       const before = work.filter(({ consumer }) => consumer === route.consumer)
+      if (route.of?.kind === 'delivery')
+        return { name, ...judgeFurther(deps, event, route.of.subscription, before, false) }
       if (route.of?.kind === 'trigger') return judgeTrigger(route.of, before)
       const judged: Judged = await judgeRun(deps, route, event, { key: null, before, again: false })
       if (route.status !== 'paused' || judged.verdict === 'would-fail') return { name, ...judged }

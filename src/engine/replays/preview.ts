@@ -10,7 +10,16 @@ import type { TenantReads } from '../../ports/store.ts'
 import { receiverOf } from '../intake-work.ts'
 import { matchEvent } from '../matching.ts'
 import type { ReplayOptions } from '../replay.ts'
-import { addUp, type Judged, judgedToFail, judgeRun, type PreviewDeps, type Sums } from './judge.ts'
+import { subscriptionOf } from '../subscriptions-in-force.ts'
+import {
+  addUp,
+  type Judged,
+  judgedToFail,
+  judgeFurther,
+  judgeRun,
+  type PreviewDeps,
+  type Sums,
+} from './judge.ts'
 import { countLetters, readLetters } from './letters.ts'
 import type { ReplayFilter } from './record.ts'
 
@@ -94,6 +103,12 @@ async function look(
   const [event, work] = await Promise.all([reads.event(letter.eventId), reads.work(letter.workId)])
   if (event === null) return judgedToFail('its event is gone')
   if (letter.consumer.startsWith('source:')) return lookAtIntake(deps, event)
+  const subscription = subscriptionOf(letter.consumer)
+  if (subscription !== null) {
+    const items = await reads.workOfEvent(event.id)
+    const own = items.filter(({ consumer }) => consumer === letter.consumer)
+    return judgeFurther(deps, event, subscription, own, again)
+  }
   if (!letter.consumer.startsWith('route:')) return lookAtItem(deps, letter, work)
   const route = deps.registry.route(tenant, letter.consumer)
   if (route === null) return judgedToFail(`${letter.consumer} is not defined any more`)
