@@ -109,7 +109,8 @@ export function compileRequest(
   }
 }
 
-function headerText(name: string, value: JsonValue): string {
+/** As it stands in a request. Throws ExpressionError. */
+export function headerText(name: string, value: JsonValue): string {
   const text = typeof value === 'string' ? value : stringifyJson(value)
   // A line break would let a payload write headers of its own.
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what may not stand in a header

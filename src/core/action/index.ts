@@ -1,7 +1,7 @@
 export type { Action, EmitAction, FunctionAction } from './action.ts'
 export { compileAction } from './action.ts'
 export type { HttpAction, ParsedResponse, RenderedRequest } from './http.ts'
-export { effectRefOf, keyForHeader, must, parseResponse } from './http.ts'
+export { effectRefOf, headerText, keyForHeader, must, parseResponse } from './http.ts'
 export type { AgentAction, ScheduleAction, StartAction, UnscheduleAction } from './inner.ts'
 export type { Sought, UpsertAction, UpsertCall } from './upsert.ts'
 export { isLockKey, lockKey, OWN_KEY_PREFIX } from './upsert.ts'

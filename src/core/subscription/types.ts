@@ -1,7 +1,7 @@
 // A subscription, compiled, and what becomes of it while it runs.
 
 import type { SubscriptionDocument } from '../definition/index.ts'
-import type { Envelope } from '../event/index.ts'
+import type { StoredEvent } from '../event/index.ts'
 import type { Scope } from '../expression/index.ts'
 import type { Route } from '../route/index.ts'
 import type { Instant } from '../time/index.ts'
@@ -65,11 +65,21 @@ export interface Subscription {
   readonly status: SubscriptionStatus
   /** For matching, lanes, pace, retries and dead letters: `of.kind` is `delivery`, its status that of the subscription. */
   readonly route: Route
-  /** Where to; throws ExpressionError where a name is not among the vars. */
-  urlOf(vars: Scope): string
-  /** What is sent: of the event's own text where no transform says otherwise. Throws ExpressionError. */
-  bodyOf(event: Envelope & { readonly data: string }, scope: () => Scope): string
+  /** Where to, of a scope with `vars`; throws ExpressionError where a name is not among them. */
+  urlOf(scope: Scope): string
+  /**
+   * What is sent: of the event's own text where no transform says otherwise. Throws ExpressionError, and JsonError where the
+   * payload is still sealed.
+   */
+  bodyOf(event: DeliveredEvent, scope: () => Scope): string
+  /** The user's own; lower-case names, none of them reserved. Throws ExpressionError. */
   headersOf(scope: () => Scope): Readonly<Record<string, string>>
 }
+
+/** What a body is made of. */
+export type DeliveredEvent = Pick<
+  StoredEvent,
+  'id' | 'subject' | 'occurredAt' | 'receivedAt' | 'data' | 'sensitive'
+>
 
 export const SUBSCRIPTION_PREFIX = 'subscription:'

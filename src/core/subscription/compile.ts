@@ -1,0 +1,128 @@
+// A subscription, compiled: a route for matching, lanes, pace and retries, and what is made of an event for its endpoint.
+//
+// Invariant: SB2 a body without a transform is put together of texts that are there already. The payload is never parsed for it,
+// unless something in it is to be hidden.
+
+import { headerText, must } from '../action/index.ts'
+import { hashDocument, type SubscriptionDocument } from '../definition/index.ts'
+import { compileShape, compileTemplate, ExpressionError, type Scope } from '../expression/index.ts'
+import { stringifyJson } from '../json/index.ts'
+import { compileRoute, type Route } from '../route/index.ts'
+import { isSealed, parsePayload, redact } from '../sensitive/index.ts'
+import { isReservedHeader } from './reserved.ts'
+import {
+  type DeliveredEvent,
+  SUBSCRIPTION_PREFIX,
+  type Subscription,
+  type SubscriptionStatus,
+} from './types.ts'
+
+export function compileSubscription(
+  document: SubscriptionDocument,
+  status: SubscriptionStatus = document.status,
+): Subscription {
+  const hash = hashDocument(document)
+  return {
+    document,
+    hash,
+    consumer: SUBSCRIPTION_PREFIX + document.name,
+    status,
+    route: compileMatching(document, hash, status),
+    urlOf: compileUrl(document.url),
+    bodyOf: compileBody(document),
+    headersOf: compileHeaders(document.headers),
+  }
+}
+
+/** The same with another status; nothing is compiled again. */
+export function withStatus(subscription: Subscription, status: SubscriptionStatus): Subscription {
+  if (subscription.status === status) return subscription
+  return { ...subscription, status, route: { ...subscription.route, status: routeStatus(status) } }
+}
+
+/** A failing one delivers still. */
+function routeStatus(status: SubscriptionStatus): Route['status'] {
+  return status === 'failing' ? 'active' : status
+}
+
+function compileMatching(document: SubscriptionDocument, hash: string, status: SubscriptionStatus): Route {
+  const { name, description, on, where, retry, maxWaitMs, deadLetter, rateLimit, concurrency, order } =
+    document
+  const route = compileRoute({
+    kind: 'Route',
+    name,
+    description,
+    on,
+    where,
+    status: routeStatus(status),
+    key: null,
+    uniqueness: 'operation',
+    retry,
+    maxWaitMs,
+    deadLetter,
+    // What an endpoint bears is found out by its window, which never stops trying.
+    circuit: 'off',
+    // Never done: deliveries are made by the subscription.
+    do: { type: 'emit', subject: 'webhook.delivered', data: null },
+    ...(rateLimit !== undefined && { rateLimit }),
+    ...(concurrency !== undefined && { concurrency }),
+    ...(order !== undefined && { order }),
+  })
+  return {
+    ...route,
+    hash,
+    consumer: SUBSCRIPTION_PREFIX + name,
+    of: { kind: 'delivery', subscription: name },
+  }
+}
+
+function compileUrl(text: string): Subscription['urlOf'] {
+  const { template } = must(compileTemplate(text))
+  if (template.isConstant) return () => text
+  return (scope) => {
+    const url = template.render(scope, 'url')
+    if (typeof url !== 'string') throw new ExpressionError('type', 'the url is not a text', 'url')
+    return url
+  }
+}
+
+function compileBody({ transform, sensitive }: SubscriptionDocument): Subscription['bodyOf'] {
+  if (transform === undefined) return (event) => usualBody(event, sensitive === 'send')
+  const { shape } = must(compileShape(transform))
+  return (_event, scope) => {
+    const value = shape.render(scope())
+    if (value === undefined) throw new ExpressionError('missing', 'the transform gives nothing', 'transform')
+    return stringifyJson(value)
+  }
+}
+
+function usualBody(event: DeliveredEvent, isClear: boolean): string {
+  const at = new Date(event.occurredAt ?? event.receivedAt).toISOString()
+  const head = `{"id":"${event.id}","type":${JSON.stringify(event.subject)},"timestamp":"${at}","data":`
+  return `${head}${dataOf(event, isClear)}}`
+}
+
+function dataOf({ data, sensitive }: DeliveredEvent, isClear: boolean): string {
+  // What nobody could open is not sent as if it were the payload.
+  if (isSealed(data)) parsePayload(data)
+  if (isClear || sensitive.length === 0) return data
+  return stringifyJson(redact(parsePayload(data), sensitive))
+}
+
+function compileHeaders(headers: SubscriptionDocument['headers']): Subscription['headersOf'] {
+  const templates = Object.entries(headers)
+    // Refused where it is written; here it must not come through either.
+    .filter(([name]) => !isReservedHeader(name))
+    .map(([name, text]) => ({ name: name.toLowerCase(), template: must(compileTemplate(text)).template }))
+  const render = (scope: Scope): Readonly<Record<string, string>> => {
+    const rendered: Record<string, string> = {}
+    for (const { name, template } of templates) {
+      const value = template.render(scope)
+      if (value !== undefined && value !== null) rendered[name] = headerText(name, value)
+    }
+    return rendered
+  }
+  if (templates.some(({ template }) => !template.isConstant)) return (scope) => render(scope())
+  const known = render({})
+  return () => known
+}
