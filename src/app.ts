@@ -19,7 +19,7 @@ import { makeLocalVault } from './adapters/vault-local/index.ts'
 import {
   applyFolder,
   type FolderDeps,
-  findChangedKeys,
+  findObjections,
   followFolder,
   goneLines,
   putBackLines,
@@ -28,6 +28,7 @@ import { noteQueueAges } from './app/queue-ages.ts'
 import type { Config } from './config/index.ts'
 import { messageOf } from './core/errors/index.ts'
 import { EMPTY_CODE_FOLDER } from './core/function/index.ts'
+import { makeOutboundPolicy } from './core/guard/index.ts'
 import { DEFAULT_TENANT, makeIds, type NodeId } from './core/ids/index.ts'
 import { makeMasterKeys, parseMasterKey } from './core/secret/index.ts'
 import {
@@ -43,6 +44,7 @@ import { makeAccess } from './engine/access/index.ts'
 import { makeIdempotency } from './engine/idempotency.ts'
 import { ENGINE_DEFAULTS, type Engine, makeEngine } from './engine/index.ts'
 import { makeSealStore } from './engine/seal-store.ts'
+import { heldByApi } from './engine/subscriptions/index.ts'
 import { combineVaults, unsetSecrets } from './engine/vaults.ts'
 import { type HttpApi, makeHttpServer, signInUrl } from './http/index.ts'
 import type { Code } from './ports/code.ts'
@@ -260,8 +262,9 @@ export async function startApp(options: AppOptions): Promise<App> {
       definitions: engine.definitions,
       load,
       keepCode: (loaded) => code.keep(loaded),
+      heldByApi: (names) => heldByApi(store.forTenant(DEFAULT_TENANT), names),
     }
-    refuseErrors({ ...definitions, findings: await findChangedKeys(folder, definitions) })
+    refuseErrors({ ...definitions, findings: await findObjections(folder, definitions) })
     const { hash, version, putBack } = await applyFolder(folder, definitions)
     await access.start()
     const tenants = await access.tenants.all()
@@ -446,6 +449,7 @@ const NOTHING_LOADED: LoadedFolder = {
   files: [],
   code: EMPTY_CODE_FOLDER,
   changedKeys: () => [],
+  heldNames: () => [],
 }
 
 async function loadDefinitions(config: Config, builtIn: Code, code: BundleCode) {
@@ -457,6 +461,8 @@ async function loadDefinitions(config: Config, builtIn: Code, code: BundleCode) 
   const deps: LoadDeps = {
     functions: (name) => builtIn.find(name, DEFAULT_TENANT),
     readCode: (path, files) => code.read(path, files),
+    outbound: makeOutboundPolicy(config.outboundAllow),
+    isProduction: config.environment === 'PROD',
   }
   const loaded = await follow('MILLRACE_FLOWS', folder, () => loadFolder(folder, deps))
   return { folder, loadedAt, ...loaded }

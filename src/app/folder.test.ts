@@ -9,7 +9,8 @@ import { DEFAULT_TENANT } from '../core/ids/index.ts'
 import { loadFolder } from '../definitions/index.ts'
 import { makeDefinitions } from '../engine/definitions/index.ts'
 import { makeRegistry } from '../engine/registry.ts'
-import { applyFolder, type FolderDeps, findChangedKeys, followFolder, goneLines } from './folder.ts'
+import { heldByApi } from '../engine/subscriptions/index.ts'
+import { applyFolder, type FolderDeps, findObjections, followFolder, goneLines } from './folder.ts'
 
 let folder = ''
 beforeEach(() => {
@@ -44,6 +45,7 @@ function makeFolder(
     keepCode: async (code) => {
       kept.push(code)
     },
+    heldByApi: (names) => heldByApi(store.forTenant(DEFAULT_TENANT), names),
   }
   const apply = async (owner: FolderDeps['owner'] = 'folder') =>
     applyFolder({ ...deps, owner }, await deps.load())
@@ -114,15 +116,15 @@ test('[KY7] the folder may not change the key of a route without a word why, nor
   const { deps, apply } = makeFolder()
   await apply()
   write('a.yaml', keyed("'A:' + payload.number"))
-  const found = await findChangedKeys(deps, await deps.load())
+  const found = await findObjections(deps, await deps.load())
   expect(found).toMatchObject([{ rule: 'KY7', severity: 'error', file: 'a.yaml', line: 5 }])
-  expect(await findChangedKeys({ ...deps, owner: 'demo' }, await deps.load())).toEqual([])
+  expect(await findObjections({ ...deps, owner: 'demo' }, await deps.load())).toEqual([])
   write(
     'a.yaml',
     keyed("'A:' + payload.number", `keyMigration: { from: "'A:' + payload.id", note: both are one }\n`),
   )
   const loaded = await deps.load()
-  expect(await findChangedKeys(deps, loaded)).toEqual([])
+  expect(await findObjections(deps, loaded)).toEqual([])
   const { version } = await applyFolder(deps, loaded)
   const said: string[] = []
   let heard: () => void = () => {}
@@ -142,6 +144,27 @@ test('[KY7] the folder may not change the key of a route without a word why, nor
   } finally {
     await watch.close()
   }
+})
+
+test('[SL13] the folder may not bring a name that a subscription of the API has', async () => {
+  write('a.yaml', 'kind: Subscription\nname: crm\nurl: https://crm.example.com\non: a.b\n')
+  const { deps, store } = makeFolder()
+  const put = (version: number, document: object | null) =>
+    store.commit({
+      tenant: DEFAULT_TENANT,
+      guards: [],
+      writes: [
+        { w: 'record.put', kind: 'subscription', key: 'crm', version, body: JSON.stringify({ document }) },
+      ],
+    })
+  expect(await findObjections(deps, await deps.load())).toEqual([])
+  // What happened to one of the folder's own.
+  await put(1, null)
+  expect(await findObjections(deps, await deps.load())).toEqual([])
+  await put(2, { kind: 'Subscription' })
+  expect(await findObjections(deps, await deps.load())).toMatchObject([
+    { rule: 'SL13', severity: 'error', file: 'a.yaml', line: 2 },
+  ])
 })
 
 test('[DV20] a change is applied while it runs, and a broken file changes nothing', async () => {

@@ -23,6 +23,8 @@ export interface FolderDeps {
   load(): Promise<LoadedFolder>
   /** Keeps the folder's code before definitions name it. */
   keepCode(code: LoadedFolder['code']): Promise<void>
+  /** Those of these names that subscriptions of the API have. */
+  heldByApi(names: readonly string[]): Promise<ReadonlySet<string>>
 }
 
 const TRIES = 5
@@ -47,16 +49,26 @@ export async function applyFolder(deps: FolderDeps, loaded: LoadedFolder): Promi
   }
 }
 
-/** What speaks against putting it in force: keys that are not those in force, without a word why. The demo is always its own. */
-export async function findChangedKeys(
-  { owner, definitions }: Pick<FolderDeps, 'owner' | 'definitions'>,
+/**
+ * What speaks against putting it in force: keys that are not those in force, without a word why, and names of subscriptions that
+ * the API has. The demo is always its own.
+ */
+export async function findObjections(
+  { owner, definitions, heldByApi }: Pick<FolderDeps, 'owner' | 'definitions' | 'heldByApi'>,
   loaded: LoadedFolder,
 ): Promise<readonly Finding[]> {
   if (owner !== 'folder') return []
   const items = await definitions.list(DEFAULT_TENANT)
   // The demo goes when a folder comes, and what it did was for show.
   const inForce = items.filter(({ managedBy }) => managedBy !== 'demo')
-  return loaded.changedKeys(inForce.map(({ document }) => document))
+  const names = loaded.definitions.flatMap(({ document: { kind, name } }) =>
+    kind === 'Subscription' ? [name] : [],
+  )
+  const held = names.length === 0 ? new Set<string>() : await heldByApi(names)
+  return [
+    ...loaded.changedKeys(inForce.map(({ document }) => document)),
+    ...loaded.heldNames((name) => held.has(name)),
+  ]
 }
 
 /** What was rolled back and is what the folder says again, as lines for a person. */
@@ -87,7 +99,7 @@ export function followFolder(
 
   const look = async () => {
     const loaded = await deps.load()
-    const all = [...loaded.findings, ...(await findChangedKeys(deps, loaded))].sort(compareFindings)
+    const all = [...loaded.findings, ...(await findObjections(deps, loaded))].sort(compareFindings)
     const findings = all.length > 0 ? formatFindings(all, loaded.files) : ''
     if (findings !== '' && findings !== said) say(`\n${findings}`)
     const isBroken = hasErrors(all)

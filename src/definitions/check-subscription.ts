@@ -36,7 +36,7 @@ export type CheckedSubscription =
 /** What is known beside it, of the tenant and of the node. */
 export type SubscriptionSurroundings = Pick<
   CompileDeps,
-  'profiles' | 'secrets' | 'hasEnvironment' | 'inForce' | 'emits'
+  'profiles' | 'secrets' | 'hasEnvironment' | 'inForce' | 'emits' | 'outbound' | 'isProduction'
 >
 
 /** `written`: the fields of a subscription, with or without `kind`. One that is null is as if it were left out. */

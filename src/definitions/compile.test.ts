@@ -82,7 +82,7 @@ const DOCUMENTS: readonly Row[] = [
   ['[F8]', '¦name: x', '`kind` is missing'],
   ['[F8]', 'kind: ¦Rout\nname: x', 'no kind `Rout`', 'Route'],
   ['[F8]', 'kind: ¦5\nname: x', 'one of `Source`'],
-  ['[F13]', 'kind: ¦Subscription\nname: x', 'not available in this version'],
+  ['[F13]', 'kind: ¦Provider\nname: x', 'not available in this version'],
   ['[F9]', plain('apiVersion: ¦millrace/v2'), '`millrace/v1`', 'millrace/v1'],
   ['[F10]', `kind: Route\nname: ¦Actual Hours\non: a.b\n${emit}`, 'small letters', 'actual_hours'],
   ['[F10]', `kind: Route\nname: ¦actualHours\non: a.b\n${emit}`, 'small letters', 'actual_hours'],
@@ -336,7 +336,7 @@ describe('all at once', () => {
     expect(compile(route('do: { operation: x }')).findings).toMatchObject([
       { rule: 'F13', message: expect.stringContaining('it comes with connectors') },
     ])
-    for (const kind of ['Subscription', 'Provider', 'Connection', 'Credential', 'Poller', 'AlertRoute']) {
+    for (const kind of ['Provider', 'Connection', 'Credential', 'Poller', 'AlertRoute']) {
       expect(compile(`kind: ${kind}\nname: x`).findings.map((one) => one.rule)).toEqual(['F13'])
     }
   })
@@ -574,6 +574,7 @@ describe('rules', () => {
       DF: 'definitions',
       WL: 'workflow-language',
       AN: 'analysis',
+      SL: 'subscription-language',
     }
     const others = Object.entries(pages).flatMap(([prefix, name]) => {
       const page = readFileSync(new URL(`../../docs/spec/${name}.md`, import.meta.url), 'utf8')

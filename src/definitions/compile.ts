@@ -6,6 +6,7 @@ import type {
   DefinitionDocument,
   ProfileDocument,
 } from '../core/definition/index.ts'
+import type { OutboundPolicy } from '../core/guard/index.ts'
 import { tellBundle, tellMigrations } from './bundle.ts'
 import { tellAction, tellWorkflows } from './bundle-workflows.ts'
 import { tellUnpublished } from './catalog.ts'
@@ -33,6 +34,7 @@ import {
 } from './schema.ts'
 import { sensitiveSources } from './sensitive.ts'
 import { type DefinitionFile, FINDINGS_MAX } from './source-text.ts'
+import { tellHeld, tellSubscriptions } from './subscriptions.ts'
 import { closest, listed } from './suggest.ts'
 
 export interface CompileDeps {
@@ -52,6 +54,12 @@ export interface CompileDeps {
   readonly emits?: readonly string[]
   /** How many markings are looked for in all workflows together. */
   readonly markings?: number
+  /** Where the node that will have them may call; without it, what only an operator can allow is a warning. */
+  readonly outbound?: OutboundPolicy
+  /** Whether they are for production. */
+  readonly isProduction?: boolean
+  /** Whether the API has a subscription of this name. */
+  readonly isHeld?: (name: string) => boolean
 }
 
 export interface Definition {
@@ -70,6 +78,8 @@ export interface Compiled {
   readonly proofs: readonly Proof[]
   /** Errors about formulas of keys that are not those in force; `findings` has them where `inForce` was given. */
   changedKeys(inForce: readonly DefinitionDocument[]): readonly Finding[]
+  /** Errors about names of subscriptions that the API has; `findings` has them where `isHeld` was given. */
+  heldNames(isHeld: (name: string) => boolean): readonly Finding[]
 }
 
 /** `coded` are documents that were not read from text. */
@@ -107,6 +117,11 @@ export function compileDefinitions(
       const changed: Finding[] = []
       tellMigrations(routesOf(resolved, changed), inForce)
       return changed
+    },
+    heldNames(isHeld) {
+      const held: Finding[] = []
+      tellHeld(subscriptionsOf(resolved, held), isHeld)
+      return held
     },
   }
 }
@@ -151,7 +166,7 @@ function subscriptionsOf(resolved: readonly Resolved[], findings: Finding[]) {
     if (document.kind !== 'Subscription') return []
     const at: FieldPath = ['on']
     const isList = Array.isArray(read.value.on)
-    return [{ document, on: document.on, isList, at, tell: tellerOf(read, findings) }]
+    return [{ document, read, on: document.on, isList, at, tell: tellerOf(read, findings) }]
   })
 }
 
@@ -191,7 +206,10 @@ function tellTogether(
     tellAction(document.do, ['do'], documents, tell)
   }
   tellWorkflows(workflows, documents)
-  const waiting = [...routes, ...waitingOf(workflows), ...subscriptionsOf(resolved, findings)]
+  const subscriptions = subscriptionsOf(resolved, findings)
+  tellSubscriptions(subscriptions)
+  if (deps.isHeld !== undefined) tellHeld(subscriptions, deps.isHeld)
+  const waiting = [...routes, ...waitingOf(workflows), ...subscriptions]
   if (hasAllSources) tellUnpublished(waiting, documents, emits)
 }
 
@@ -222,7 +240,9 @@ export function checkDocuments(
     profiles,
     secrets,
     hasEnvironment,
-    sensitive: sensitiveSources(values),
+    sensitive: sensitiveSources([...values, ...sourcesBeside(values, deps)]),
+    outbound: deps.outbound ?? null,
+    isProduction: deps.isProduction ?? false,
     agents: namesOf('Agent', values, deps),
     workflows: namesOf('Workflow', values, deps),
   }
@@ -254,6 +274,16 @@ function namesOf(
 ): readonly string[] {
   const written = [...values, ...inForce].filter((one) => one.kind === kind).map(({ name }) => name)
   return [...new Set(written.filter((name) => typeof name === 'string'))]
+}
+
+/** Sources in force that the files say nothing of. Of their normal form, what hides and what names is as it is written. */
+function sourcesBeside(
+  values: readonly ReadDocument['value'][],
+  { inForce = [] }: CompileDeps,
+): readonly ReadDocument['value'][] {
+  const written = new Set(values.flatMap(({ kind, name }) => (kind === 'Source' ? [name] : [])))
+  const beside = inForce.filter(({ kind, name }) => kind === 'Source' && !written.has(name))
+  return beside as unknown as readonly ReadDocument['value'][]
 }
 
 function kindOf({ value }: ReadDocument): Kind | Remark {

@@ -14,6 +14,7 @@ import {
   parseDuration,
   parseSize,
 } from '../core/expression/index.ts'
+import { readTarget } from '../core/guard/index.ts'
 import type { JsonValue } from '../core/json/index.ts'
 import { isSecretName, SECRET_NAME } from '../core/secret/index.ts'
 import { parsePattern, parseSubject } from '../core/subject/index.ts'
@@ -385,41 +386,36 @@ const BASE_ADDRESS = /^\{\{\s*vars\.[\w.]+\s*\}\}(?=[/?#]|$)/
 
 export function url(roots: readonly string[]) {
   return stringOf('send', (text, context) => {
-    checkUrl(text, roots, context)
+    const masked = maskedUrl(text, roots, context)
+    if (masked === null) return
+    const parsed = URL.canParse(masked) ? new URL(masked) : null
+    if (parsed === null) tell(context, 'this is no address', { rule: 'url' })
+    else if (parsed.username !== '' || parsed.password !== '') {
+      tell(context, 'an address holds no user or password: definitions are read by many', { rule: 'url' })
+    }
   })
 }
 
-function checkUrl(text: string, roots: readonly string[], context: Refinement): boolean {
-  if (!checkTemplate(text, roots, context)) return false
+/** With something in place of each template; null: it was told what is wrong. */
+function maskedUrl(text: string, roots: readonly string[], context: Refinement): string | null {
+  if (!checkTemplate(text, roots, context)) return null
   const masked = maskTemplates(text.replace(BASE_ADDRESS, 'https://x'))
-  if (!/^https?:\/\/[^/?#]/i.test(masked)) {
-    tell(context, 'an address begins with `https://` or `http://` and a host, or with `{{ vars.… }}`', {
-      rule: 'url',
-    })
-    return false
-  }
-  const parsed = URL.canParse(masked) ? new URL(masked) : null
-  if (parsed === null) tell(context, 'this is no address', { rule: 'url' })
-  else if (parsed.username !== '' || parsed.password !== '') {
-    tell(context, 'an address holds no user or password: definitions are read by many', { rule: 'url' })
-  } else return true
-  return false
+  if (/^https?:\/\/[^/?#]/i.test(masked)) return masked
+  tell(context, 'an address begins with `https://` or `http://` and a host, or with `{{ vars.… }}`', {
+    rule: 'url',
+  })
+  return null
 }
 
-/** Where events are sent to: nothing in it that a parser of addresses would read as something else, or drop. */
+/** Where events are sent to, as far as no policy has to be asked: what every call would refuse is told here. */
 export function endpoint(roots: readonly string[]) {
   return stringOf('send', (text, context) => {
-    if (!checkUrl(text, roots, context)) return
-    const masked = maskTemplates(text)
-    const odd = masked.search(/[\s\p{Cc}\\]/u)
-    const fragment = masked.indexOf('#')
-    if (odd >= 0) {
-      const message = 'an address has no spaces, backslashes or control characters: percent-encode them'
-      tell(context, message, { rule: 'url', offset: odd })
-    } else if (fragment >= 0) {
-      const message = 'what stands behind `#` is never sent: leave it out'
-      tell(context, message, { rule: 'url', offset: fragment, suggestedText: text.slice(0, fragment) })
-    }
+    const masked = maskedUrl(text, roots, context)
+    const target = masked === null ? null : readTarget(masked)
+    if (target === null || target.ok) return
+    const hash = target.rule === 'fragment' ? maskTemplates(text).indexOf('#') : -1
+    const at = hash < 0 ? {} : { offset: hash, suggestedText: text.slice(0, hash) }
+    tell(context, target.message, { rule: 'url', ...at })
   })
 }
 

@@ -125,7 +125,8 @@ export const RULES = {
   everything: 'SL9',
   hidden: 'SL10',
   patience: 'SL11',
-  nameTaken: 'SL12',
+  burst: 'SL12',
+  nameTaken: 'SL13',
 } as const
 
 export type RuleName = keyof typeof RULES

@@ -25,6 +25,8 @@ export interface LoadedFolder {
   readonly code: CodeFolder
   /** Errors about formulas of keys that are not those in force: nothing may be applied then. */
   changedKeys: Compiled['changedKeys']
+  /** Errors about names of subscriptions that the API has: nothing may be applied then either. */
+  heldNames: Compiled['heldNames']
 }
 
 /** Throws AppError when the folder exceeds a bound, and what the system says when it cannot be read. */
@@ -39,7 +41,7 @@ export async function loadFolder(folder: string, deps: LoadDeps): Promise<Loaded
   const functions = (name: string) => known(name)?.codeHash ?? deps.functions(name) ?? otherwise
   const timeouts = (name: string) => known(name)?.timeoutMs ?? deps.timeouts?.(name) ?? null
   const emits = [...(deps.emits ?? []), ...[...read.functions.values()].flatMap((one) => one.emits)]
-  const { definitions, findings, proofs, changedKeys } = compileDefinitions(
+  const { definitions, findings, proofs, changedKeys, heldNames } = compileDefinitions(
     files,
     { ...deps, functions, timeouts, emits },
     read.documents,
@@ -51,6 +53,7 @@ export async function loadFolder(folder: string, deps: LoadDeps): Promise<Loaded
     files: [...files, ...codeFiles],
     code,
     changedKeys,
+    heldNames,
   }
 }
 

@@ -1,6 +1,7 @@
 // Sensitive paths as written: whether they can be read, and which formulas would bring what they hide to a place that is
 // kept in clear.
 
+import { readFormula } from '../core/expression/index.ts'
 import type { JsonValue } from '../core/json/index.ts'
 import { findClearRead, parseSensitivePath, type SensitivePath } from '../core/sensitive/index.ts'
 import { MAPPINGS } from '../core/source/index.ts'
@@ -89,6 +90,69 @@ export function checkSensitiveRoute(route: Fields, sources: readonly SensitiveSo
       : []
   const subject = tellSubject(at(route, ['do', 'emit']), sensitive, ['do', 'emit'])
   return [...keyed, ...lanes, ...referenced, ...subject]
+}
+
+/** What an endpoint gets is redacted, and so is what its condition and its templates read. */
+export function checkSensitiveSubscription(
+  subscription: Fields,
+  sources: readonly SensitiveSource[],
+): readonly Remark[] {
+  const sensitive = heardBy([subscription], sources)
+  if (sensitive.length === 0) return []
+  const by = at(subscription, ['order', 'by'])
+  const lane =
+    typeof by === 'string'
+      ? tell(by, 'expression', sensitive, ['order', 'by'], 'what deliveries are ordered by')
+      : []
+  if (subscription.sensitive === 'send') return lane
+  const { where, transform, headers } = subscription
+  const read = [
+    ...conditionTexts(where, ['where']),
+    ...templateTexts(transform, ['transform']),
+    ...templateTexts(headers, ['headers']),
+  ]
+  const hidden = read.flatMap(({ text, as, path }): readonly Remark[] => {
+    const reads = readFormula(text, as)?.reads ?? []
+    const found = reads
+      .map((one) => findClearRead(one.path, 'expression', sensitive))
+      // Of a whole that has hidden parts the rest arrives.
+      .find((one) => one !== null && isUnder(withoutIndexes(one.read), withoutIndexes(one.sensitive.text)))
+    if (found == null) return []
+    const instead = path[0] === 'where' ? 'the condition would see' : 'the endpoint would get'
+    const message = `\`${found.sensitive.text}\` is sensitive, and ${instead} \`[hidden]\`: if it may be known there, write \`sensitive: send\``
+    return [{ rule: 'hidden', severity: 'warning', message, path, suggestion: 'sensitive: send' }]
+  })
+  return [...lane, ...hidden]
+}
+
+function withoutIndexes(path: string): string {
+  return path.replaceAll(/\[(?:\d+|\*)\]/g, '')
+}
+
+interface ReadText {
+  readonly text: string
+  readonly as: 'expression' | 'template'
+  readonly path: FieldPath
+}
+
+function templateTexts(value: JsonValue | undefined, path: FieldPath): readonly ReadText[] {
+  if (typeof value === 'string') return value.includes('{{') ? [{ text: value, as: 'template', path }] : []
+  if (typeof value !== 'object' || value === null) return []
+  const isList = Array.isArray(value)
+  return Object.entries(value).flatMap(([key, one]) =>
+    templateTexts(one as JsonValue, [...path, isList ? Number(key) : key]),
+  )
+}
+
+/** An expression, or the paths of a filter. */
+function conditionTexts(value: JsonValue | undefined, path: FieldPath): readonly ReadText[] {
+  if (typeof value === 'string') return [{ text: value, as: 'expression', path }]
+  if (Array.isArray(value))
+    return value.flatMap((one: JsonValue, index) => conditionTexts(one, [...path, index]))
+  if (!isFields(value)) return []
+  const own = typeof value.path === 'string' ? conditionTexts(value.path, [...path, 'path']) : []
+  const inner = ['all', 'any', 'not'].flatMap((name) => conditionTexts(value[name], [...path, name]))
+  return [...own, ...inner]
 }
 
 /** What events bring into an instance is kept in clear, unless the workflow says otherwise; its keys always are. */

@@ -1,11 +1,15 @@
 // What `check` says about a subscription beyond its single fields. Reads it as it was written, sound or not.
 
+import type { SubscriptionDocument } from '../core/definition/index.ts'
+import { formatDuration } from '../core/expression/index.ts'
+import { judgeTarget, makeOutboundPolicy, readTarget } from '../core/guard/index.ts'
 import type { JsonValue } from '../core/json/index.ts'
 import { checkGroups, reads } from './buffers.ts'
 import type { Remark } from './finding.ts'
 import { checkProfileName } from './profiles.ts'
 import { checkRetry } from './retries.ts'
 import { checkSecrets } from './secrets.ts'
+import { checkSensitiveSubscription } from './sensitive.ts'
 import type { Surroundings } from './surroundings.ts'
 
 type Fields = { readonly [key: string]: JsonValue }
@@ -20,12 +24,39 @@ export function checkSubscriptionFields(value: Fields, around: Surroundings): re
     ...checkProfileName(value.rateLimit, 'rate', ['rateLimit'], around.profiles),
     ...checkSecrets(value.secret, around, ['secret'], 'its deliveries wait'),
     ...checkGroups(value),
+    ...checkSensitiveSubscription(value, around.sensitive),
+    ...checkAddress(value.url, around),
     ...checkHeaders(fieldsOf(value.headers)),
     ...checkMetadata(fieldsOf(value.metadata)),
     ...checkTransform(value.transform),
     ...checkEverything(value),
   ]
 }
+
+// --- Where to
+
+const NOTHING_ALLOWED = makeOutboundPolicy([])
+
+/** What a template makes of it is judged when it is called, as is what a name leads to. */
+function checkAddress(url: JsonValue | undefined, around: Surroundings): readonly Remark[] {
+  if (typeof url !== 'string' || url.includes('{{')) return []
+  const target = readTarget(url)
+  if (!target.ok) return []
+  const verdict = judgeTarget(target, around.outbound ?? NOTHING_ALLOWED)
+  if (!verdict.ok) {
+    const { message } = verdict
+    const common = { rule: 'endpoint', path: ['url'] } as const
+    return around.outbound === null
+      ? [{ ...common, severity: 'warning', message: `${message}; the node that gets this decides` }]
+      : [{ ...common, message }]
+  }
+  if (target.url.protocol === 'https:' || !around.isProduction) return []
+  const message = 'everybody on the way can read what is sent by http: write `https://`'
+  const suggestedText = url.replace(/^http:/i, 'https:')
+  return [{ rule: 'plainHttp', severity: 'warning', message, path: ['url'], suggestedText }]
+}
+
+// --- What is sent
 
 const HEADERS_MAX = 50
 
@@ -59,20 +90,13 @@ function checkMetadata(metadata: Fields): readonly Remark[] {
   return [{ rule: 'bounds', message: `at most ${METADATA_MAX} entries`, path: ['metadata'], onKey: true }]
 }
 
-/** What tells one event from another. */
-const TELLING = ['event', 'payload', 'header']
-
 function checkTransform(transform: JsonValue | undefined): readonly Remark[] {
-  if (transform === undefined) return []
-  if (transform === null) {
-    const message = 'the body is empty: leave `transform` out, and the event is sent as it is'
-    return [{ rule: 'type', message, path: ['transform'] }]
-  }
-  if (TELLING.some((root) => reads(transform, root))) return []
-  const message =
-    'the body is the same for every event: whoever gets it knows that something happened, and not what. Add `{{ event.id }}` or `{{ payload }}`'
-  return [{ rule: 'sameBody', severity: 'warning', message, path: ['transform'], onKey: true }]
+  if (transform !== null) return []
+  const message = 'the body is empty: leave `transform` out, and the event is sent as it is'
+  return [{ rule: 'type', message, path: ['transform'] }]
 }
+
+// --- Which events
 
 function checkEverything({ on, where }: Fields): readonly Remark[] {
   const isList = Array.isArray(on)
@@ -83,4 +107,54 @@ function checkEverything({ on, where }: Fields): readonly Remark[] {
     '`>` is every event of the tenant, whichever source it has, and also what Millrace tells of itself, as `integration.failed` ' +
     '(but nothing of its own deliveries). Name the subjects, or choose among them with `where`'
   return [{ rule: 'everything', severity: 'warning', message, path: isList ? ['on', index] : ['on'] }]
+}
+
+// --- Of subscriptions that are sound by themselves
+
+interface Sound {
+  readonly document: SubscriptionDocument
+  readonly read: { readonly value: Fields }
+  tell(remark: Remark): void
+}
+
+/** What tells one event from another. */
+const TELLING = ['event', 'payload', 'header']
+
+export function tellSubscriptions(subscriptions: readonly Sound[]): void {
+  for (const { document, read, tell } of subscriptions) {
+    const { transform, retry, disableAfterMs, rateLimit } = document
+    if (transform !== undefined && !TELLING.some((root) => reads(transform, root))) {
+      const message =
+        'the body is the same for every event: whoever gets it knows that something happened, and not what. Add `{{ event.id }}` or `{{ payload }}`'
+      tell({ rule: 'sameBody', severity: 'warning', message, path: ['transform'], onKey: true })
+    }
+    const retriesMs = retry.delaysMs.reduce((sum, delay) => sum + delay, 0)
+    if (disableAfterMs !== null && retriesMs >= disableAfterMs) {
+      const message =
+        `the retries of one delivery take ${formatDuration(retriesMs)}, and after ${formatDuration(disableAfterMs)} of failing the subscription ` +
+        'disables itself: the last of them would wait for a person. Disable later, or retry faster'
+      const field = read.value.disableAfter === undefined ? 'retry' : 'disableAfter'
+      tell({ rule: 'patience', severity: 'warning', message, path: [field] })
+    }
+    if (rateLimit !== undefined && rateLimit.burst > rateLimit.perMinute) {
+      const { burst, perMinute } = rateLimit
+      const message = `${burst} at once are more than a minute's ${perMinute}: the endpoint gets up to ${burst + perMinute} in one minute`
+      const isInline = typeof read.value.rateLimit === 'object'
+      tell({
+        rule: 'burst',
+        severity: 'warning',
+        message,
+        path: ['rateLimit', ...(isInline ? ['burst'] : [])],
+      })
+    }
+  }
+}
+
+/** One name, one endpoint: what the API made is not taken over by a file. */
+export function tellHeld(subscriptions: readonly Sound[], isHeld: (name: string) => boolean): void {
+  for (const { document, tell } of subscriptions) {
+    if (!isHeld(document.name)) continue
+    const message = `the API has a subscription \`${document.name}\` already: rename this one, or delete that with \`millrace subscriptions delete ${document.name}\``
+    tell({ rule: 'nameTaken', message, path: ['name'] })
+  }
 }

@@ -1,5 +1,6 @@
 // What the checks of one document know of everything beside it.
 
+import type { OutboundPolicy } from '../core/guard/index.ts'
 import type { KnownProfile } from './profiles.ts'
 import type { SensitiveSource } from './sensitive.ts'
 
@@ -14,6 +15,9 @@ export interface Surroundings {
   secrets(name: string): boolean
   /** Whether `{ env }` may be used. */
   readonly hasEnvironment: boolean
-  /** What the sources of the same files hide. */
+  /** What the sources of the same files hide, and those that are in force beside them. */
   readonly sensitive: readonly SensitiveSource[]
+  /** Where the node may call; null: no node was asked. */
+  readonly outbound: OutboundPolicy | null
+  readonly isProduction: boolean
 }

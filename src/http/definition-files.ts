@@ -21,7 +21,7 @@ import { makeTurns } from './turns.ts'
 
 const CODE = /\.[cm]?[jt]sx?$/i
 
-type Checked = Omit<Compiled, 'changedKeys'>
+type Checked = Omit<Compiled, 'changedKeys' | 'heldNames'>
 
 export type CompileFiles = (tenant: TenantId, files: readonly DefinitionFile[]) => Promise<Checked>
 

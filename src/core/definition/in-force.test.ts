@@ -1,6 +1,15 @@
 import { describe, expect, test } from 'vitest'
 import { ROUTE, SOURCE } from '../../engine/world.fixture.ts'
-import { compareEntries, controlDefinition, type Entry, type ManagedBy, mergeEntries } from './index.ts'
+import {
+  compareEntries,
+  controlDefinition,
+  declaredStatus,
+  definitionId,
+  type Entry,
+  type ManagedBy,
+  mergeEntries,
+  type SubscriptionDocument,
+} from './index.ts'
 
 const entry = (name: string, hash: string, managedBy: ManagedBy): Entry => ({
   kind: 'Route',
@@ -122,5 +131,19 @@ describe('a person’s word', () => {
       ok: false,
       why: expect.stringContaining('routes that use it'),
     })
+  })
+
+  test('[SL17] a subscription is paused where its other state is kept', () => {
+    const subscription = { kind: 'Subscription', name: 'crm', status: 'paused' } as SubscriptionDocument
+    expect(controlDefinition(subscription, 'pause')).toMatchObject({
+      ok: false,
+      why: expect.stringContaining('/v1/webhooks/subscriptions/crm/pause'),
+    })
+    expect(controlDefinition(subscription, 'resume')).toMatchObject({
+      ok: false,
+      why: expect.stringContaining('/v1/webhooks/subscriptions/crm/enable'),
+    })
+    expect(declaredStatus(subscription)).toBe('paused')
+    expect(definitionId(subscription)).toBe('Subscription/crm')
   })
 })

@@ -149,12 +149,8 @@ export function controlDefinition(document: DefinitionDocument, verb: ControlVer
     return { ok: false, why: 'an agent does nothing by itself: pause or disable the workflows that use it' }
   }
   if (document.kind === 'Subscription') {
-    const why =
-      'a subscription has a status of its own: use `POST /v1/webhooks/subscriptions/{name}/pause`, `/disable` or `/enable`, or `millrace subscriptions`'
-    return { ok: false, why }
-  }
-  if (document.kind === 'Subscription') {
-    const why = `a subscription keeps more than its status: use POST /v1/webhooks/subscriptions/${document.name}/${verb === 'resume' ? 'enable' : verb}, or \`millrace subscriptions ${verb === 'resume' ? 'enable' : verb} ${document.name}\``
+    const word = verb === 'resume' ? 'enable' : verb
+    const why = `a subscription has a status of its own: use \`POST /v1/webhooks/subscriptions/${document.name}/${word}\`, or \`millrace subscriptions ${word} ${document.name}\``
     return { ok: false, why }
   }
   const status = SAID[verb]

@@ -1,3 +1,4 @@
+export { heldByApi } from './held.ts'
 export type {
   NewSubscription,
   RotatedSecret,
