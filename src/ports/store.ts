@@ -338,6 +338,13 @@ export interface LaneRow {
   readonly updatedAt: Instant
 }
 
+export interface OpenCount {
+  readonly consumer: string
+  readonly ready: number
+  readonly waiting: number
+  readonly leased: number
+}
+
 export interface OverviewCounts {
   readonly ready: number
   readonly leased: number
@@ -393,23 +400,41 @@ export interface TenantReads {
       readonly scanBytesMax?: number
     },
   ): Promise<Page<EventSummary>>
+  /**
+   * A walk over the events, by id, the oldest first: those behind `after`, which need not be there, and before `below`. Each call
+   * looks at no more rows than it answers.
+   */
+  eventsAfter(query: {
+    readonly after: EventId
+    readonly below: EventId
+    readonly limit: number
+  }): Promise<readonly EventSummary[]>
   /** The events that name this one as their cause. */
   causedBy(id: EventId, limit: number): Promise<readonly EventSummary[]>
   work(id: WorkId): Promise<WorkRow | null>
   workOfEvent(id: EventId): Promise<readonly WorkRow[]>
   /** The work of all these events in one go, ordered by event and id. */
   workOfEvents(ids: readonly EventId[]): Promise<readonly WorkRow[]>
+  /**
+   * `from` (inclusive) and `to` (exclusive) are about `createdAt`, the store's instant of the item's birth; the rows are found by
+   * the time in their ids, as events are. By `state` alone, by a consumer `subscription:…`, and by such a consumer with a state
+   * other than `done`, the list has an index. Any other filter looks at `scanMax` rows a page (`SCAN_ROWS_MAX` unless told): the
+   * page may hold fewer items than asked, even none, with a cursor that goes on behind them. The list is at its end where
+   * `nextCursor` is null, and nowhere else.
+   */
   workList(
     query: PageRequest & {
       readonly state?: WorkState
       readonly consumer?: string
       readonly kind?: WorkKind
       readonly class?: FailureClass
-      /** About the birth of the item: `from` inclusive, `to` exclusive. */
       readonly from?: Instant
       readonly to?: Instant
+      readonly scanMax?: number
     },
   ): Promise<Page<WorkRow>>
+  /** How much of each consumer is not settled, in the order asked; each count stops at `cap`. */
+  openCounts(consumers: readonly string[], cap: number): Promise<readonly OpenCount[]>
   /** The members of a batch, by birth. */
   workMerged(into: WorkId): Promise<readonly WorkRow[]>
   lane(consumer: string, key: string): Promise<LaneRow | null>

@@ -12,7 +12,7 @@ import { GROUPED_LETTERS_MAX, GROUPS_MAX, OVERVIEW_COUNT_MAX } from '../../ports
 import { countInstances, findInstances, workOfInstance } from './instances.ts'
 import { waitingRows } from './lanes.ts'
 import { byId, ownRows, page } from './pages.ts'
-import { searchEvents, toSummary } from './search.ts'
+import { searchEvents, searchWork, toSummary } from './search.ts'
 import { compareText, findWork, laneKey, type MemoryState } from './state.ts'
 
 type Open = () => void
@@ -27,6 +27,15 @@ export function makeTenantReads(state: MemoryState, tenant: TenantId, assertOpen
     async events(query) {
       assertOpen()
       return searchEvents(state, tenant, query)
+    },
+    async eventsAfter({ after, below, limit }) {
+      assertOpen()
+      const rows = ownRows(state.events, tenant).filter(
+        ({ id }) => compareText(id, after) > 0 && compareText(id, below) < 0,
+      )
+      return sortedBy(rows, (row) => [row.id])
+        .slice(0, limit)
+        .map(toSummary)
     },
     async causedBy(id, limit) {
       assertOpen()
@@ -49,11 +58,16 @@ export function makeTenantReads(state: MemoryState, tenant: TenantId, assertOpen
     },
     async workList(query) {
       assertOpen()
-      const isWanted = (row: WorkRow) =>
-        (query.state === undefined || row.state === query.state) &&
-        (query.consumer === undefined || row.consumer === query.consumer) &&
-        (query.class === undefined || row.class === query.class)
-      return page('work', query, ownRows(state.work, tenant).filter(isWanted), byId)
+      return searchWork(state, tenant, query)
+    },
+    async openCounts(consumers, cap) {
+      assertOpen()
+      const rows = ownRows(state.work, tenant)
+      return consumers.map((consumer) => {
+        const count = (name: WorkState) =>
+          Math.min(cap, rows.filter((row) => row.consumer === consumer && row.state === name).length)
+        return { consumer, ready: count('ready'), waiting: count('waiting'), leased: count('leased') }
+      })
     },
     async workMerged(into) {
       assertOpen()

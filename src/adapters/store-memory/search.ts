@@ -1,11 +1,12 @@
-// Events by filters that have no index in any store: a page looks at a bounded number of rows.
+// Events and work by filters that have no index in any store: a page looks at a bounded number of rows.
 
 import { Buffer } from 'node:buffer'
 import type { EventSummary, StoredEvent } from '../../core/event/index.ts'
-import { idSpan } from '../../core/event/index.ts'
+import { idSpan, workIdSpan } from '../../core/event/index.ts'
 import type { TenantId } from '../../core/ids/index.ts'
 import { readWholeId } from '../../core/ids/index.ts'
 import { isSealed } from '../../core/sensitive/index.ts'
+import type { WorkRow } from '../../core/work/index.ts'
 import type { Page, TenantReads } from '../../ports/store.ts'
 import { SCAN_BYTES_MAX, SCAN_ROWS_MAX } from '../../ports/store.ts'
 import { decodeCursor, encodeCursor } from './cursor.ts'
@@ -13,6 +14,7 @@ import { byId, ownRows, page } from './pages.ts'
 import { compareText, findWork, type MemoryState } from './state.ts'
 
 type EventsQuery = Parameters<TenantReads['events']>[0]
+type WorkQuery = Parameters<TenantReads['workList']>[0]
 
 export function toSummary(event: StoredEvent): EventSummary {
   const { headers: _headers, data: _data, raw: _raw, sensitive: _sensitive, ...summary } = event
@@ -63,10 +65,7 @@ export function searchEvents(state: MemoryState, tenant: TenantId, query: Events
   if (filters.every((filter) => filter === undefined) && unmatched !== false && q === '') {
     return summaries(page('events', query, indexed, byId))
   }
-  const after = query.cursor === null ? null : decodeCursor('events', query.cursor)
-  const rest = indexed
-    .filter((row) => after === null || compareText(row.id, after[1]) < 0)
-    .sort((a, b) => compareText(b.id, a.id))
+  const rest = behind('events', query.cursor, indexed)
   const bytesMax = q === '' ? Number.POSITIVE_INFINITY : (query.scanBytesMax ?? SCAN_BYTES_MAX)
   const scanned = takeBytes(rest.slice(0, scanMax), bytesMax)
   const found = page('events', { ...query, cursor: null }, scanned.filter(isWanted), byId)
@@ -76,6 +75,47 @@ export function searchEvents(state: MemoryState, tenant: TenantId, query: Events
     items: found.items,
     nextCursor: found.nextCursor ?? (isMore ? encodeCursor('events', byId(last)) : null),
   })
+}
+
+export function searchWork(state: MemoryState, tenant: TenantId, query: WorkQuery): Page<WorkRow> {
+  const { kind, from, to, scanMax = SCAN_ROWS_MAX } = query
+  const { atLeast, below } = workIdSpan(from, to)
+  const indexed = ownRows(state.work, tenant).filter(
+    (row) =>
+      (query.state === undefined || row.state === query.state) &&
+      (query.consumer === undefined || row.consumer === query.consumer) &&
+      (atLeast === null || compareText(row.id, atLeast) >= 0) &&
+      (below === null || compareText(row.id, below) < 0),
+  )
+  const isWanted = (row: WorkRow) =>
+    (kind === undefined || row.kind === kind) &&
+    (query.class === undefined || row.class === query.class) &&
+    (from === undefined || row.createdAt >= from) &&
+    (to === undefined || row.createdAt < to)
+  if ([kind, query.class, from, to].every((filter) => filter === undefined)) {
+    return page('work', query, indexed, byId)
+  }
+  const rest = behind('work', query.cursor, indexed)
+  const scanned = rest.slice(0, scanMax)
+  const found = page('work', { ...query, cursor: null }, scanned.filter(isWanted), byId)
+  const last = scanned.at(-1)
+  const isMore = last !== undefined && rest.length > scanned.length
+  return {
+    items: found.items,
+    nextCursor: found.nextCursor ?? (isMore ? encodeCursor('work', byId(last)) : null),
+  }
+}
+
+/** What a list goes on with, newest first. */
+function behind<Row extends { readonly id: string }>(
+  list: string,
+  cursor: string | null,
+  rows: readonly Row[],
+): readonly Row[] {
+  const after = cursor === null ? null : decodeCursor(list, cursor)
+  return rows
+    .filter((row) => after === null || compareText(row.id, after[1]) < 0)
+    .sort((a, b) => compareText(b.id, a.id))
 }
 
 /** Up to the row that makes the bytes full, and with it: there is always one. */

@@ -36,6 +36,7 @@ import {
   toColumn,
   WORK,
 } from './tables.ts'
+import { countOpen, listWork } from './work-list.ts'
 
 const all = (table: Table) => selectList('t', Object.keys(table.columns))
 const fieldsBut = (table: Table, names: readonly string[]) =>
@@ -123,6 +124,14 @@ export function makeTenantReads(query: Query, schema: string, tenant: TenantId):
       return row === undefined ? null : readEvent(row)
     },
     events: (request) => searchEvents(query, schema, tenant, request),
+    eventsAfter: ({ after, below, limit }) =>
+      query(
+        prepare(
+          `SELECT ${eventSummaryList(schema, 't')} FROM ${schema}.event AS t WHERE t.tenant = $1::text ` +
+            'AND t.id > $2::text AND t.id < $3::text ORDER BY t.id LIMIT $4::int8',
+          [escapeText(tenant), escapeText(after), escapeText(below), limit],
+        ),
+      ),
     causedBy: (id, limit) =>
       query(
         prepare(
@@ -147,8 +156,8 @@ export function makeTenantReads(query: Query, schema: string, tenant: TenantId):
           [escapeText(tenant), makeArray('text', ids)],
         ),
       ),
-    workList: ({ state, consumer, class: failure, ...request }) =>
-      page(WORK, request, { state, consumer, class: failure }),
+    workList: (request) => listWork(query, schema, tenant, request),
+    openCounts: (consumers, cap) => countOpen(query, schema, tenant, consumers, cap),
     workMerged: (into) =>
       query(
         prepare(

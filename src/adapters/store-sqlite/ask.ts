@@ -13,11 +13,13 @@ export function makeTenantReads(ask: Ask, tenant: TenantId): TenantReads {
   return {
     event: (id) => ask('event', tenant, id),
     events: (query) => ask('events', tenant, query),
+    eventsAfter: (query) => ask('eventsAfter', tenant, query),
     causedBy: (id, limit) => ask('causedBy', tenant, id, limit),
     work: (id) => ask('work', tenant, id),
     workOfEvent: (id) => ask('workOfEvent', tenant, id),
     workOfEvents: (ids) => ask('workOfEvents', tenant, ids),
     workList: (query) => ask('workList', tenant, query),
+    openCounts: (consumers, cap) => ask('openCounts', tenant, consumers, cap),
     workMerged: (into) => ask('workMerged', tenant, into),
     lane: (consumer, key) => ask('lane', tenant, consumer, key),
     laneWaiting: (consumer, key, limit) => ask('laneWaiting', tenant, consumer, key, limit),

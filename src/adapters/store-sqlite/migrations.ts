@@ -394,6 +394,13 @@ CREATE INDEX orphan_event ON orphan (event_id) WHERE state IN ('waiting', 'open'
     sql: `
 -- Nothing in it for tries of anything else: no byte at all.
 ALTER TABLE attempt ADD COLUMN response TEXT;
+
+-- The deliveries of one subscription, newest first. Work of routes and workflows is in neither. One that is delivered at once
+-- costs an entry in the first; the second holds those that did not get through, and those that wait.
+CREATE INDEX work_delivery ON work (tenant, consumer, id)
+  WHERE consumer >= 'subscription:' AND consumer < 'subscription;';
+CREATE INDEX work_delivery_held ON work (tenant, consumer, state, id)
+  WHERE state > 2 AND consumer >= 'subscription:' AND consumer < 'subscription;';
 `,
   },
 ]

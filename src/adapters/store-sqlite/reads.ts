@@ -20,6 +20,7 @@ import { endOfPrefix } from '../../core/text/index.ts'
 import type { Attempt, WorkRow, WorkState } from '../../core/work/index.ts'
 import type {
   LaneRow,
+  OpenCount,
   Page,
   RecordKind,
   StoreDump,
@@ -28,7 +29,7 @@ import type {
   TenantReads,
 } from '../../ports/store.ts'
 import { makeReadAccess } from './access.ts'
-import { LEDGER_CODE, WORK_CODE, WORK_STATE_OF } from './codes.ts'
+import { LEDGER_CODE, WORK_STATE_OF } from './codes.ts'
 import { decodeCursor, encodeCursor } from './cursor.ts'
 import { searchEvents } from './event-search.ts'
 import { type InstanceReads, makeInstanceReads } from './instance-reads.ts'
@@ -55,17 +56,20 @@ import {
 } from './statements.ts'
 import { groupLetters, readOverview } from './summaries.ts'
 import { fromStored, type Stored, toStored } from './text.ts'
+import { countOpen, inState, listWork } from './work-list.ts'
 
 type Query<Name extends keyof TenantReads> = Parameters<TenantReads[Name]>[0]
 
 export interface Reads extends InstanceReads {
   event(tenant: TenantId, id: EventId): StoredEvent | null
   events(tenant: TenantId, query: Query<'events'>): Page<EventSummary>
+  eventsAfter(tenant: TenantId, query: Query<'eventsAfter'>): readonly EventSummary[]
   causedBy(tenant: TenantId, id: EventId, limit: number): readonly EventSummary[]
   work(tenant: TenantId, id: WorkId): WorkRow | null
   workOfEvent(tenant: TenantId, id: EventId): readonly WorkRow[]
   workOfEvents(tenant: TenantId, ids: readonly EventId[]): readonly WorkRow[]
   workList(tenant: TenantId, query: Query<'workList'>): Page<WorkRow>
+  openCounts(tenant: TenantId, consumers: readonly string[], cap: number): readonly OpenCount[]
   workMerged(tenant: TenantId, into: WorkId): readonly WorkRow[]
   lane(tenant: TenantId, consumer: string, key: string): LaneRow | null
   laneWaiting(tenant: TenantId, consumer: string, key: string, limit: number): readonly WorkRow[]
@@ -101,11 +105,6 @@ export interface Reads extends InstanceReads {
 export type ReadName = keyof Reads
 
 const compareBytes = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b))
-/** The state as a literal, so that the planner can see which partial index holds it. */
-function inState(state: WorkState): string {
-  const code = WORK_CODE[state]
-  return code > 2 ? `state = ${code} AND state > 2` : `state = ${code}`
-}
 
 /** All but `ledger` and `ledgerHistory`: the newest keys are known to the writing side alone. */
 export function makeReads(db: DatabaseSyncInstance): Omit<Reads, 'ledger' | 'ledgerHistory'> {
@@ -127,11 +126,6 @@ export function makeReads(db: DatabaseSyncInstance): Omit<Reads, 'ledger' | 'led
     order: ['id'],
     positionOf: byId,
     toItem: toWork,
-  }
-  // Few items are ready or leased beside those that are done: sorting them beats passing by all others.
-  const worksIn: Partial<Record<WorkState, List<WorkRow>>> = {
-    leased: { ...works, table: 'work INDEXED BY work_leased' },
-    ready: { ...works, table: 'work INDEXED BY work_ready' },
   }
   const entries: List<LedgerEntry> = {
     name: 'ledger',
@@ -177,6 +171,10 @@ export function makeReads(db: DatabaseSyncInstance): Omit<Reads, 'ledger' | 'led
       return row === undefined ? null : toEvent(row, tenant)
     },
     events: (tenant, query) => searchEvents(access, tenant, query),
+    eventsAfter(tenant, { after, below, limit }) {
+      const text = `SELECT ${EVENT_SUMMARY_COLUMNS} FROM event WHERE tenant = ? AND id > ? AND id < ? ORDER BY id LIMIT ?`
+      return all(text, tenantNumber(tenant), after, below, limit).map((row) => toEventSummary(row, tenant))
+    },
     causedBy(tenant, id, limit) {
       const text =
         `SELECT ${EVENT_SUMMARY_COLUMNS} FROM event WHERE tenant = ? AND causation_id = ? AND causation_id IS NOT NULL` +
@@ -203,13 +201,8 @@ export function makeReads(db: DatabaseSyncInstance): Omit<Reads, 'ledger' | 'led
         .sort(compareBytes)
         .flatMap((id) => all(text, no, id).map((row) => toWork(row, tenant)))
     },
-    workList(tenant, query) {
-      const wheres: Where[] = []
-      if (query.state !== undefined) wheres.push([inState(query.state)])
-      if (query.consumer !== undefined) wheres.push(['consumer = ?', toStored(query.consumer)])
-      if (query.class !== undefined) wheres.push(['class = ?', query.class])
-      return page((query.state && worksIn[query.state]) ?? works, tenant, query, wheres)
-    },
+    workList: (tenant, query) => listWork(access, tenant, query),
+    openCounts: (tenant, consumers, cap) => countOpen(access, tenant, consumers, cap),
     workMerged(tenant, into) {
       const text =
         `SELECT ${WORK_COLUMNS} FROM work WHERE into_work = ?2 AND into_work IS NOT NULL AND +tenant = ?1` +

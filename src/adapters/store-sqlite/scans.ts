@@ -2,13 +2,16 @@
 
 import { readWholeId } from '../../core/ids/index.ts'
 import type { ReadName, Reads } from './reads.ts'
+import { isWorkScan } from './work-list.ts'
 
 type Lists = 'events' | 'workList' | 'deadLetters' | 'ledgerList' | 'failures' | 'instances' | 'orphans'
 
 const SCANS: ReadonlySet<ReadName> = new Set([
   'dump',
   'deadLetterGroups',
+  'eventsAfter',
   'instanceCounts',
+  'openCounts',
   'overview',
   'workCounts',
 ])
@@ -20,7 +23,7 @@ const FILTERED: { readonly [Name in Lists]: (query: Parameters<Reads[Name]>[1]) 
     (q !== '' ||
       unmatched === false ||
       [source, subject, objectId, correlationId, from, to].some((filter) => filter !== undefined)),
-  workList: (query) => query.consumer !== undefined || query.class !== undefined,
+  workList: isWorkScan,
   deadLetters: (query) =>
     query.eventId === undefined &&
     (query.consumer !== undefined || query.class !== undefined || query.reason !== undefined),

@@ -1,2 +1,2 @@
 export type { Envelope, EventSummary, NewEvent, StoredEvent } from './event.ts'
-export { CLOCK_MARGIN_MS, type IdSpan, idSpan } from './range.ts'
+export { CLOCK_MARGIN_MS, type IdSpan, idSpan, workIdSpan } from './range.ts'

@@ -1,6 +1,6 @@
 // From a span of time to a span of ids: an event's id begins with the time of its making, and ids have an index.
 
-import { type EventId, eventIdAt } from '../ids/index.ts'
+import { type EventId, eventIdAt, type WorkId, workIdAt } from '../ids/index.ts'
 import type { Instant } from '../time/index.ts'
 
 /**
@@ -9,15 +9,28 @@ import type { Instant } from '../time/index.ts'
  */
 export const CLOCK_MARGIN_MS = 600_000
 
-export interface IdSpan {
-  readonly atLeast: EventId | null
-  readonly below: EventId | null
+export interface IdSpan<Id extends string = EventId> {
+  readonly atLeast: Id | null
+  readonly below: Id | null
 }
 
 /** Every event that was received in the span is in the ids answered; not all of these were received in the span. */
 export function idSpan(from: Instant | undefined, to: Instant | undefined): IdSpan {
+  return spanOf(eventIdAt, from, to)
+}
+
+/** The same of work items, which have ids of that kind from the node that plans them. */
+export function workIdSpan(from: Instant | undefined, to: Instant | undefined): IdSpan<WorkId> {
+  return spanOf(workIdAt, from, to)
+}
+
+function spanOf<Id extends string>(
+  idAt: (at: Instant) => Id,
+  from: Instant | undefined,
+  to: Instant | undefined,
+): IdSpan<Id> {
   return {
-    atLeast: from === undefined ? null : eventIdAt(from - CLOCK_MARGIN_MS),
-    below: to === undefined ? null : eventIdAt(to + CLOCK_MARGIN_MS),
+    atLeast: from === undefined ? null : idAt(from - CLOCK_MARGIN_MS),
+    below: to === undefined ? null : idAt(to + CLOCK_MARGIN_MS),
   }
 }

@@ -45,6 +45,11 @@ export function eventIdAt(at: Instant): EventId {
   return `evt_${uuidAt(at)}` as EventId
 }
 
+/** As `eventIdAt`. */
+export function workIdAt(at: Instant): WorkId {
+  return `wrk_${uuidAt(at)}` as WorkId
+}
+
 /** As `eventIdAt`. An instance has the time of the item that began it. */
 export function instanceIdAt(at: Instant): InstanceId {
   return `ins_${uuidAt(at)}` as InstanceId

@@ -152,6 +152,9 @@ export interface Attempt {
   readonly response?: string
 }
 
+/** How the consumers of deliveries begin: stores keep lists of each of them by an index. */
+export const SUBSCRIPTION_PREFIX = 'subscription:'
+
 /** The dead letter that an item replays; null: it replays none. */
 export function letterOf({ replayOf }: Pick<NewWork, 'replayOf'>): DeadLetterId | null {
   return replayOf?.startsWith('dlq_') === true ? (replayOf as DeadLetterId) : null

@@ -1,18 +1,23 @@
 // What deliveries ask of a store: what was answered to a try, and lists of one subscription's items among many.
 
 import { describe, expect, test } from 'vitest'
-import { EMPTY_NOTE, type SettledState, type WorkRow } from '../../core/work/index.ts'
-import type { Write } from '../store.ts'
-import { type AddOptions, type Kit, TENANT } from './kit.conformance.ts'
+import { EMPTY_NOTE, type SettledState, type WorkKind, type WorkRow } from '../../core/work/index.ts'
+import type { TenantReads, Write } from '../store.ts'
+import { type AddOptions, type Kit, OTHER, readAll, START, TENANT } from './kit.conformance.ts'
 
 const SHOP = 'subscription:shop'
+const CRM = 'subscription:crm'
+/** No name has it, but a store keeps what it is given. */
+const ODD = 'subscription:a\u0000b'
+
+type WorkQuery = Parameters<TenantReads['workList']>[0]
 const counters = { attempts: 1, waits: 0, losses: 0 }
 
 export function deliveryRules(kit: () => Kit): void {
   const reads = () => kit().store.forTenant(TENANT)
   const addDelivery = async (fields: AddOptions['work'] = {}, options: Omit<AddOptions, 'work'> = {}) =>
     (await kit().add({ ...options, work: { kind: 'delivery', consumer: SHOP, ...fields } })).work
-  const settle = (work: WorkRow['id'], to: SettledState): Write => ({
+  const settle = (work: WorkRow['id'], to: SettledState): Extract<Write, { w: 'work.settle' }> => ({
     w: 'work.settle',
     work,
     to,
@@ -67,6 +72,118 @@ export function deliveryRules(kit: () => Kit): void {
       await kit().apply([settle(work.id, 'cancelled')])
       await kit().reopen()
       expect(await reads().work(work.id)).toMatchObject({ kind: 'delivery', state: 'cancelled' })
+    })
+
+    test('[ST152] work is listed by kind, state, consumer, class and birth, and by any of these together', async () => {
+      const owner = await kit().join()
+      const ids: WorkRow['id'][] = []
+      const note = { ...EMPTY_NOTE, class: 'transient' as const }
+      const add = async (consumer: string, kind: WorkKind, to?: SettledState | 'leased') => {
+        const lease = to === 'leased' ? owner : null
+        const { id } = await addDelivery({ consumer, kind }, { lease })
+        ids.push(id)
+        if (to !== undefined && to !== 'leased') await kit().apply([{ ...settle(id, to), note }])
+        await kit().advance(1_000)
+      }
+      await add(SHOP, 'delivery', 'done')
+      await add(CRM, 'delivery', 'dead')
+      await add('route:shop', 'route', 'dead')
+      await add(SHOP, 'delivery', 'dead')
+      await add(SHOP, 'delivery')
+      await add(SHOP, 'route')
+      await add(SHOP, 'delivery', 'leased')
+      await add('subscription;', 'delivery', 'dead')
+      await add('subscription:', 'delivery')
+      await add(ODD, 'delivery', 'skipped')
+      const list = async (query: Omit<WorkQuery, 'cursor' | 'limit'>) => {
+        const pages = [3, 100].map((limit) =>
+          readAll((cursor) => reads().workList({ ...query, cursor, limit })),
+        )
+        const [some, all] = (await Promise.all(pages)).map((found) => found.flat().map((row) => row.id))
+        expect(some).toEqual(all)
+        return all!.map((id) => ids.indexOf(id))
+      }
+      expect(await list({ consumer: SHOP })).toEqual([6, 5, 4, 3, 0])
+      expect(await list({ consumer: SHOP, kind: 'delivery' })).toEqual([6, 4, 3, 0])
+      expect(await list({ consumer: SHOP, state: 'dead' })).toEqual([3])
+      expect(await list({ consumer: SHOP, state: 'ready' })).toEqual([5, 4])
+      expect(await list({ consumer: SHOP, state: 'leased' })).toEqual([6])
+      expect(await list({ consumer: SHOP, state: 'done' })).toEqual([0])
+      expect(await list({ consumer: SHOP, state: 'waiting' })).toEqual([])
+      expect(await list({ consumer: SHOP, class: 'transient' })).toEqual([3, 0])
+      expect(await list({ consumer: 'subscription;' })).toEqual([7])
+      expect(await list({ consumer: 'subscription:' })).toEqual([8])
+      expect(await list({ consumer: ODD, state: 'skipped' })).toEqual([9])
+      expect(await list({ consumer: 'subscription:sho' })).toEqual([])
+      expect(await list({ kind: 'route' })).toEqual([5, 2])
+      expect(await list({ kind: 'delivery', state: 'dead' })).toEqual([7, 3, 1])
+      const at = (index: number) => START + index * 1_000
+      expect(await list({ from: at(2), to: at(5) })).toEqual([4, 3, 2])
+      expect(await list({ from: at(2) + 1, to: at(5) + 1, kind: 'delivery' })).toEqual([4, 3])
+      expect(await list({ consumer: SHOP, from: at(1), to: at(6) })).toEqual([5, 4, 3])
+      expect(await list({ consumer: SHOP, from: at(1), state: 'dead', class: 'transient' })).toEqual([3])
+      expect(await list({ state: 'ready', to: at(5) })).toEqual([4])
+      expect(await list({ state: 'leased', from: at(7) })).toEqual([])
+      expect(
+        (await kit().store.forTenant(OTHER).workList({ consumer: SHOP, cursor: null, limit: 9 })).items,
+      ).toEqual([])
+    })
+
+    test('[ST153] what has no index is looked for in bounded pages that go on, and each row comes once', async () => {
+      const ids: WorkRow['id'][] = []
+      for (let index = 0; index < 12; index += 1) {
+        const { id } = await addDelivery({ consumer: index % 2 ? SHOP : 'route:a' })
+        ids.unshift(id)
+        if (index % 4 === 0) await kit().apply([settle(id, 'dead')])
+        if (index % 4 === 1) await kit().apply([settle(id, 'done')])
+        await kit().advance(1)
+      }
+      const walk = async (query: Omit<WorkQuery, 'cursor' | 'limit' | 'scanMax'>) => {
+        const pages = await readAll((cursor) => reads().workList({ ...query, cursor, limit: 2, scanMax: 3 }))
+        for (const page of pages) expect(page.length).toBeLessThanOrEqual(2)
+        return pages.flat().map((row) => ids.indexOf(row.id))
+      }
+      const [dead, done, ready] = [
+        [3, 7, 11],
+        [2, 6, 10],
+        [0, 1, 4, 5, 8, 9],
+      ]
+      expect(await walk({ state: 'dead' })).toEqual(dead)
+      expect(await walk({ state: 'dead', consumer: 'route:a' })).toEqual(dead)
+      expect(await walk({ state: 'done' })).toEqual(done)
+      expect(await walk({ state: 'done', consumer: SHOP, kind: 'delivery' })).toEqual(done)
+      expect(await walk({ state: 'ready' })).toEqual(ready)
+      expect(await walk({ state: 'ready', consumer: SHOP })).toEqual([0, 4, 8])
+      expect(await walk({ consumer: 'route:a' })).toEqual([1, 3, 5, 7, 9, 11])
+      expect(await walk({ consumer: 'nobody' })).toEqual([])
+      expect(await walk({ class: 'config' })).toEqual([])
+      expect(await walk({ kind: 'delivery', from: kit().now() - 4 })).toEqual([0, 1, 2, 3])
+      // A page without a find says where to go on.
+      const empty = await reads().workList({ class: 'config', cursor: null, limit: 2, scanMax: 3 })
+      expect(empty).toEqual({ items: [], nextCursor: expect.any(String) })
+    })
+
+    test('[ST155] open items are counted per consumer, in the order asked and up to a cap', async () => {
+      const owner = await kit().join()
+      const lane = { key: 'a', width: 1 }
+      for (let index = 0; index < 3; index += 1) await addDelivery({ lane })
+      await addDelivery({}, { lease: owner })
+      await addDelivery({ consumer: CRM }, { lease: owner })
+      await addDelivery({ consumer: ODD })
+      const over = await addDelivery()
+      await kit().apply([settle(over.id, 'done')])
+      expect(await reads().openCounts([CRM, 'route:none', SHOP, ODD], 100)).toEqual([
+        { consumer: CRM, ready: 0, waiting: 0, leased: 1 },
+        { consumer: 'route:none', ready: 0, waiting: 0, leased: 0 },
+        { consumer: SHOP, ready: 1, waiting: 2, leased: 1 },
+        { consumer: ODD, ready: 1, waiting: 0, leased: 0 },
+      ])
+      expect(await reads().openCounts([SHOP], 1)).toEqual([
+        { consumer: SHOP, ready: 1, waiting: 1, leased: 1 },
+      ])
+      expect(await reads().openCounts([], 1)).toEqual([])
+      const others = await kit().store.forTenant(OTHER).openCounts([SHOP], 9)
+      expect(others).toEqual([{ consumer: SHOP, ready: 0, waiting: 0, leased: 0 }])
     })
   })
 }

@@ -261,6 +261,25 @@ export function lookupRules(kit: () => Kit): void {
       expect(first).toEqual(summary)
     })
 
+    test('[ST170] a walk over the events, oldest first, between two ids', async () => {
+      const made: EventId[] = []
+      for (let index = 0; index < 5; index += 1) made.push(await append({}))
+      await append({}, OTHER)
+      const walk = async (after: string, below: string, limit: number, tenant: TenantId = TENANT) => {
+        const ids = { after: after as EventId, below: below as EventId }
+        return (await reads(tenant).eventsAfter({ ...ids, limit })).map(({ id }) => id)
+      }
+      expect(await walk('evt_0', 'evt_g', 10)).toEqual(made)
+      expect(await walk('evt_0', 'evt_g', 2)).toEqual(made.slice(0, 2))
+      expect(await walk(made[1]!, 'evt_g', 2)).toEqual(made.slice(2, 4))
+      expect(await walk(made[1]!, made[3]!, 9)).toEqual([made[2]])
+      expect(await walk(made[4]!, 'evt_g', 9)).toEqual([])
+      expect(await walk('evt_0', 'evt_g', 9, OTHER)).toHaveLength(1)
+      const [first] = await reads().eventsAfter({ after: made[0]!, below: 'evt_g' as EventId, limit: 1 })
+      const { headers: _h, data: _d, raw: _r, sensitive: _s, ...summary } = (await reads().event(made[1]!))!
+      expect(first).toEqual(summary)
+    })
+
     test('[ST82] the work of several events, by event and id', async () => {
       const added = [await kit().add(), await kit().add(), await kit().add()]
       const second: WorkId[] = []

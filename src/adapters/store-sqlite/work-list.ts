@@ -1,0 +1,147 @@
+// Lists of work items, newest first, and how much is open of a consumer. What has no index looks at a bounded number of rows, so
+// that a consumer that nobody knows costs a page as little as one that has everything.
+
+import { workIdSpan } from '../../core/event/index.ts'
+import type { TenantId } from '../../core/ids/index.ts'
+import { SUBSCRIPTION_PREFIX, type WorkRow, type WorkState } from '../../core/work/index.ts'
+import type { OpenCount, Page, TenantReads } from '../../ports/store.ts'
+import { SCAN_ROWS_MAX } from '../../ports/store.ts'
+import type { ReadAccess, Value } from './access.ts'
+import { WORK_CODE } from './codes.ts'
+import { decodeCursor, encodeCursor } from './cursor.ts'
+import type { Where } from './pages.ts'
+import { toWork } from './rows.ts'
+import { WORK_COLUMNS } from './statements.ts'
+import { fromStored, type Stored, toStored } from './text.ts'
+
+export type WorkQuery = Parameters<TenantReads['workList']>[0]
+
+const LIST = 'work'
+/** In the words of the partial indexes: the planner takes no others. */
+const OF_SUBSCRIPTION = "consumer >= 'subscription:' AND consumer < 'subscription;'"
+
+interface Base {
+  readonly index: string
+  /** What the index holds. */
+  readonly wheres: readonly Where[]
+  /** What else the rows must be. */
+  readonly others: readonly Where[]
+  /** So few that all are looked at and sorted. */
+  readonly isFew?: boolean
+}
+
+export function listWork(access: ReadAccess, tenant: TenantId, query: WorkQuery): Page<WorkRow> {
+  const { limit, scanMax = SCAN_ROWS_MAX } = query
+  const after = query.cursor === null ? null : decodeCursor(LIST, query.cursor)[1]
+  const no = access.tenantNumber(tenant)
+  const base = chooseBase(access, no, query, scanMax)
+  const table = `work INDEXED BY ${base.index}`
+  const wheres: Where[] = [['tenant = ?', no], ...base.wheres]
+  const span = workIdSpan(query.from, query.to)
+  if (after !== null) wheres.push(['id < ?', after])
+  if (span.atLeast !== null) wheres.push(['id >= ?', span.atLeast])
+  if (span.below !== null) wheres.push(['id < ?', span.below])
+  const others = [...base.others, ...filtersOf(query)]
+  const isScan = others.length > 0 && base.isFew !== true
+  const end = isScan ? findEnd(access, table, wheres, scanMax) : null
+  if (end !== null) wheres.push(['id >= ?', end])
+  const [where, values] = join([...wheres, ...others])
+  const text = `SELECT ${WORK_COLUMNS} FROM ${table} WHERE ${where} ORDER BY id DESC LIMIT ?`
+  const rows = access.all(text, ...values, limit + 1)
+  const items = rows.slice(0, limit).map((row) => toWork(row, tenant))
+  const last = rows.length > items.length ? (items.at(-1)?.id ?? null) : end
+  return { items, nextCursor: last === null ? null : encodeCursor(LIST, [0, last]) }
+}
+
+/** Whether rows may be passed by that are not answered, or many are counted. */
+export function isWorkScan({ state, consumer, kind, class: failure, from, to }: WorkQuery): boolean {
+  if ([kind, failure, from, to].some((filter) => filter !== undefined)) return true
+  return (
+    consumer !== undefined && (!isSubscription(toStored(consumer)) || state === 'done' || state === 'ready')
+  )
+}
+
+const isSubscription = (consumer: Stored | undefined): consumer is string =>
+  typeof consumer === 'string' && consumer.startsWith(SUBSCRIPTION_PREFIX)
+
+/** The state as a literal, so that the planner can see which partial index holds it. */
+export function inState(state: WorkState): string {
+  const code = WORK_CODE[state]
+  return code > 2 ? `state = ${code} AND state > 2` : `state = ${code}`
+}
+
+function chooseBase(
+  access: ReadAccess,
+  tenant: number,
+  { state, consumer: name }: WorkQuery,
+  scanMax: number,
+): Base {
+  const consumer = name === undefined ? undefined : toStored(name)
+  const ofConsumer: Where[] = consumer === undefined ? [] : [['consumer = ?', consumer]]
+  const ofState: Where[] = state === undefined ? [] : [[inState(state)]]
+  // As many as nodes have hands.
+  if (state === 'leased') return { index: 'work_leased', wheres: ofState, others: ofConsumer, isFew: true }
+  if (state === 'ready' && countReady(access, tenant, consumer, scanMax + 1) <= scanMax) {
+    return { index: 'work_ready', wheres: [...ofState, ...ofConsumer], others: [], isFew: true }
+  }
+  const isHeld = state !== undefined && WORK_CODE[state] > 2
+  if (isSubscription(consumer)) {
+    const own: Where[] = [[OF_SUBSCRIPTION], ...ofConsumer]
+    return isHeld
+      ? { index: 'work_delivery_held', wheres: [...own, ...ofState], others: [] }
+      : { index: 'work_delivery', wheres: own, others: ofState }
+  }
+  if (isHeld) return { index: 'work_held', wheres: ofState, others: ofConsumer }
+  return { index: 'work_id', wheres: [], others: [...ofConsumer, ...ofState] }
+}
+
+function filtersOf({ kind, class: failure, from, to }: WorkQuery): Where[] {
+  const wheres: Where[] = []
+  if (kind !== undefined) wheres.push(['kind = ?', kind])
+  if (failure !== undefined) wheres.push(['class = ?', failure])
+  if (from !== undefined) wheres.push(['created_at >= ?', from])
+  if (to !== undefined) wheres.push(['created_at < ?', to])
+  return wheres
+}
+
+/** The last row to look at, if there are more behind it: from the index alone. */
+function findEnd({ all }: ReadAccess, table: string, wheres: readonly Where[], scanMax: number) {
+  const [where, values] = join(wheres)
+  const text = `SELECT id FROM ${table} WHERE ${where} ORDER BY id DESC LIMIT 2 OFFSET ?`
+  const [end, next] = all(text, ...values, scanMax - 1)
+  return next === undefined ? null : (end?.id as string)
+}
+
+function countReady({ get }: ReadAccess, tenant: number, consumer: Stored | undefined, cap: number): number {
+  const from = 'SELECT 1 FROM work INDEXED BY work_ready WHERE state = 2 AND tenant = ?'
+  const of = consumer === undefined ? [] : [consumer]
+  const text = `SELECT count(*) AS n FROM (${from}${consumer === undefined ? '' : ' AND consumer = ?'} LIMIT ?)`
+  return get(text, tenant, ...of, cap)?.n as number
+}
+
+export function countOpen(
+  access: ReadAccess,
+  tenant: TenantId,
+  consumers: readonly string[],
+  cap: number,
+): OpenCount[] {
+  const no = access.tenantNumber(tenant)
+  const held = access.all(
+    'SELECT consumer, count(*) AS n FROM work INDEXED BY work_leased WHERE state = 1 AND tenant = ? GROUP BY consumer',
+    no,
+  )
+  const leased = new Map(held.map((row) => [fromStored(row.consumer as Stored), row.n as number]))
+  const waiting =
+    'SELECT count(*) AS n FROM (SELECT 1 FROM work INDEXED BY work_waiting' +
+    ' WHERE state = 3 AND tenant = ? AND consumer = ? LIMIT ?)'
+  return consumers.map((consumer) => ({
+    consumer,
+    ready: countReady(access, no, toStored(consumer), cap),
+    waiting: access.get(waiting, no, toStored(consumer), cap)?.n as number,
+    leased: Math.min(cap, leased.get(consumer) ?? 0),
+  }))
+}
+
+function join(wheres: readonly Where[]): readonly [string, readonly Value[]] {
+  return [wheres.map(([condition]) => condition).join(' AND '), wheres.flatMap(([, ...values]) => values)]
+}
