@@ -16,6 +16,7 @@ export interface Connection {
   readonly url: string
   get<Answer>(path: string, query?: Query): Promise<Answer>
   post<Answer>(path: string, body?: object, contentType?: string): Promise<Answer>
+  patch<Answer>(path: string, body: object): Promise<Answer>
   delete(path: string): Promise<void>
   /** An answer as it is. */
   bytes(path: string): Promise<Uint8Array<ArrayBuffer>>
@@ -65,6 +66,7 @@ export function makeConnection(options: ConnectionOptions, env: Env, signal: Abo
     url,
     get: (path, query = {}) => ask('GET', path + toQuery(query)),
     post: (path, body = {}, contentType) => ask('POST', path, body, contentType),
+    patch: (path, body) => ask('PATCH', path, body),
     async delete(path) {
       await ask('DELETE', path)
     },

@@ -115,8 +115,29 @@ function indent(value: unknown, before: string): string {
   return stringifyJson((value ?? null) as JsonValue)
 }
 
-const GOOD = new Set(['done', 'matched', 'active', 'resolved', 'holds', 'would-skip', 'completed', 'create'])
-const BAD = new Set(['would-fail', 'dead', 'error', 'failed', 'open', 'remove', 'refused', 'disabled'])
+const GOOD = new Set([
+  'done',
+  'matched',
+  'active',
+  'resolved',
+  'holds',
+  'would-skip',
+  'completed',
+  'create',
+  'delivered',
+])
+const BAD = new Set([
+  'would-fail',
+  'dead',
+  'dead-lettered',
+  'error',
+  'failed',
+  'failing',
+  'open',
+  'remove',
+  'refused',
+  'disabled',
+])
 const WARNING = new Set([
   'parked',
   'paused',
@@ -129,6 +150,7 @@ const WARNING = new Set([
   'would-match',
   'gave-way',
   'update',
+  'retrying',
 ])
 
 function paintOf(state: string, colors: Colors): (text: string) => string {

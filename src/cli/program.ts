@@ -5,6 +5,7 @@ import { type Cli, handle } from './command.ts'
 import { addConsoleCommand, addKeyCommands, addSecretCommands, addTenantCommands } from './commands/access.ts'
 import { addDeadLetterCommands } from './commands/dead-letters.ts'
 import { addDefinitionCommands } from './commands/definitions.ts'
+import { addDeliveryCommands } from './commands/deliveries.ts'
 import { addDemoCommand } from './commands/demo.ts'
 import { addEventCommands } from './commands/events.ts'
 import { addFailureCommands } from './commands/failures.ts'
@@ -17,6 +18,7 @@ import { addPaceCommands } from './commands/pace.ts'
 import { addReplayCommands } from './commands/replay.ts'
 import { addSendCommand } from './commands/send.ts'
 import { addSourceCommands } from './commands/sources.ts'
+import { addSubscriptionCommands } from './commands/subscriptions.ts'
 import { addTryCommand } from './commands/try.ts'
 import { addWorkCommands } from './commands/work.ts'
 import { addWorkflowCommands } from './commands/workflows.ts'
@@ -60,6 +62,9 @@ export function makeProgram(cli: Cli): Command {
   addWorkflowCommands(program, cli)
   addInstanceCommands(program, cli)
   addOrphanCommands(program, cli)
+  program.commandsGroup('Webhooks out:')
+  addSubscriptionCommands(program, cli)
+  addDeliveryCommands(program, cli)
   program.commandsGroup('What failed:')
   addDeadLetterCommands(program, cli)
   addFailureCommands(program, cli)

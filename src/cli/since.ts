@@ -27,3 +27,8 @@ export function parseMoment(text: string, now: number): number {
   }
   return at
 }
+
+/** As the API takes it; nothing given is nothing asked. */
+export function momentText(text: string | undefined): string | undefined {
+  return text === undefined ? undefined : new Date(parseMoment(text, Date.now())).toISOString()
+}

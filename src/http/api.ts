@@ -1,9 +1,11 @@
 // What the HTTP surface asks of the rest: the narrow part of the engine and the store that routes use.
 
+import type { SubscriptionDocument } from '../core/definition/index.ts'
 import type { TenantId } from '../core/ids/index.ts'
 import type { Instant } from '../core/time/index.ts'
 import type { Access } from '../engine/access/index.ts'
 import type { Definitions } from '../engine/definitions/index.ts'
+import type { DeliveryActions, DeliveryViews } from '../engine/deliveries/index.ts'
 import type { Idempotency } from '../engine/idempotency.ts'
 import type {
   BulkReplays,
@@ -17,6 +19,8 @@ import type {
   WorkflowPeople,
 } from '../engine/index.ts'
 import type { Inspect } from '../engine/inspect/index.ts'
+import type { Subscriptions } from '../engine/subscriptions/index.ts'
+import type { Vetted } from '../ports/http-client.ts'
 import type { TenantReads } from '../ports/store.ts'
 import type { SecretVault } from '../ports/vault.ts'
 
@@ -61,6 +65,12 @@ export interface HttpApi {
   readonly workflows: WorkflowPeople
   /** Events that found no instance, or several. */
   readonly orphans: Engine['orphans']
+  /** Endpoints that get our events. */
+  readonly subscriptions: Omit<Subscriptions, 'refresh'>
+  /** Events on their way there. */
+  readonly deliveries: DeliveryActions & DeliveryViews
+  /** Whether the address of a subscription may be called. */
+  vetSubscription(document: SubscriptionDocument): Promise<Vetted>
   readonly access: Access
   readonly definitions: Pick<
     Definitions,

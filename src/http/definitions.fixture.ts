@@ -59,7 +59,7 @@ export function makeDefinitionWorld(over: Partial<HttpApi> = {}) {
     log,
   })
   const { faults } = checkAnswers(server.app)
-  const inject = async (method: 'GET' | 'POST', url: string, payload?: unknown, key = ADMIN) => {
+  const inject = async (method: 'GET' | 'POST' | 'PATCH', url: string, payload?: unknown, key = ADMIN) => {
     const answer = await server.app.inject({
       method,
       url: `/v1${url}`,
@@ -76,6 +76,7 @@ export function makeDefinitionWorld(over: Partial<HttpApi> = {}) {
     faults,
     get: (url: string, key?: string) => inject('GET', url, undefined, key),
     post: (url: string, payload?: unknown, key?: string) => inject('POST', url, payload, key),
+    patch: (url: string, payload?: unknown, key?: string) => inject('PATCH', url, payload, key),
     async key(role: string, tenant?: string): Promise<string> {
       if (tenant !== undefined) await inject('POST', '/tenants', { name: tenant })
       const made = await inject('POST', '/keys', { name: role, role, ...(tenant && { tenant }) })

@@ -2,10 +2,14 @@
 //
 // Kept are answers below 500 that were made by the route itself. Refusals that come before it (no key, no right, a body that
 // is not valid) changed nothing and are made anew.
+//
+// What opens a door is never kept. Where it is the whole point of a request, that takes no key at all (`answerIsSecret`). Where it
+// stands beside what was made (`secretMembers`), the answer is kept with null in its place: whoever lost the first one knows that
+// the thing is there, and rotates its secret.
 
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { AppError } from '../core/errors/index.ts'
-import { type JsonValue, stringifyJson } from '../core/json/index.ts'
+import { type JsonValue, parseJson, stringifyJson } from '../core/json/index.ts'
 import type { Begun } from '../engine/idempotency.ts'
 import type { HttpApi } from './api.ts'
 import { takesIdempotencyKey } from './openapi.ts'
@@ -16,6 +20,10 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Set while a request with an idempotency key runs. */
     idempotentRun: Run | null
+  }
+  interface FastifyContextConfig {
+    /** Members of the answer that are sent once: a kept answer has null there. */
+    secretMembers?: readonly string[]
   }
 }
 
@@ -59,8 +67,18 @@ export function addIdempotency(scope: FastifyInstance, api: Pick<HttpApi, 'idemp
     const text = payload === null || payload === undefined ? '' : payload
     const isKept = status < 500 && status !== 429 && typeof text === 'string'
     const type = reply.getHeader('content-type')
-    await run.finish(isKept ? { status, type: typeof type === 'string' ? type : null, text } : null)
+    if (!isKept) return run.finish(null)
+    const kept = withoutSecrets(text, status, request.routeOptions.config?.secretMembers ?? [])
+    return run.finish({ status, type: typeof type === 'string' ? type : null, text: kept })
   })
+}
+
+/** Refusals hold none: their text is ours. */
+function withoutSecrets(text: string, status: number, members: readonly string[]): string {
+  if (members.length === 0 || status >= 300) return text
+  const answer = parseJson(text) as Readonly<Record<string, JsonValue>>
+  const hidden = members.filter((name) => name in answer).map((name) => [name, null])
+  return stringifyJson({ ...answer, ...Object.fromEntries(hidden) })
 }
 
 function fingerprint(request: FastifyRequest): string {

@@ -22,6 +22,7 @@ import {
   string,
 } from './schema-parts.ts'
 import { oneOf } from './schemas.ts'
+import { WEBHOOK_SHAPES } from './schemas-webhooks.ts'
 import { WORKFLOW_SHAPES } from './schemas-workflows.ts'
 
 export {
@@ -224,6 +225,7 @@ const published = shape({
 
 export const SHARED: Readonly<Record<string, Schema>> = {
   ...WORKFLOW_SHAPES,
+  ...WEBHOOK_SHAPES,
   CloudEvent: cloudEvent,
   Published: { anyOf: [published, shape({ items: listOf(published) })] },
   Problem: {
@@ -448,30 +450,50 @@ export const SHARED: Readonly<Record<string, Schema>> = {
     description: 'Dead letters of one consumer that failed alike.',
   },
   Replay: {
-    ...shape({
-      id: string,
-      of: { ...oneOf(['deadLetters', 'events']), description: 'What it replays.' },
-      state: oneOf(['running', 'done', 'cancelled']),
-      total: { ...integer, description: 'How many there were when it began.' },
-      replayed: integer,
-      refused: integer,
-      refusals: {
-        ...listOf(shape({ id: string, code: oneOf(Object.keys(ERRORS)) })),
-        description: 'The last of those that could not be replayed, and why.',
+    ...shape(
+      {
+        id: string,
+        of: {
+          ...oneOf(['deadLetters', 'events', 'deliveries']),
+          description: 'What it replays. `deliveries`: what an endpoint has missed.',
+        },
+        state: oneOf(['running', 'done', 'cancelled']),
+        total: {
+          ...integer,
+          description: 'How many there were when it began; of deliveries how many were found so far.',
+        },
+        replayed: integer,
+        refused: integer,
+        refusals: {
+          ...listOf(shape({ id: string, code: oneOf(Object.keys(ERRORS)) })),
+          description: 'The last of those that could not be replayed, and why.',
+        },
+        filter: { type: 'object', additionalProperties: true },
+        force: boolean,
+        again: { ...boolean, description: 'Effects that are there are made once more.' },
+        perSecond: {
+          ...nullable({ type: 'number' }),
+          description: 'null: as quickly as the nodes take them up.',
+        },
+        by: string,
+        reason: nullable(string),
+        createdAt: instant,
+        finishedAt: nullable(instant),
+        walk: {
+          ...shape({
+            walked: { ...integer, description: 'How many events were looked at.' },
+            walkedTo: { ...nullable(instant), description: 'Up to when they were received.' },
+            left: {
+              ...integer,
+              description: 'Of those that the subscription wants: left as they are, delivered or under way.',
+            },
+          }),
+          description: 'Of deliveries: how far it has looked.',
+        },
       },
-      filter: { type: 'object', additionalProperties: true },
-      force: boolean,
-      again: { ...boolean, description: 'Effects that are there are made once more.' },
-      perSecond: {
-        ...nullable({ type: 'number' }),
-        description: 'null: as quickly as the nodes take them up.',
-      },
-      by: string,
-      reason: nullable(string),
-      createdAt: instant,
-      finishedAt: nullable(instant),
-    }),
-    description: 'Many dead letters or events replayed one after the other.',
+      ['walk'],
+    ),
+    description: 'Many dead letters, events or deliveries replayed one after the other.',
   },
   EventReplayPreview: {
     ...shape({

@@ -101,7 +101,7 @@ const replayOptions = {
   },
   reason: { ...reason, description: 'Why; it is kept. Needed in the environment PROD.' },
 } as const
-const perSecond = {
+export const perSecond = {
   type: 'number',
   minimum: 0.01,
   maximum: 100_000,

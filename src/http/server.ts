@@ -26,6 +26,7 @@ import { addAccessRoutes } from './routes-access.ts'
 import { addCatalogRoutes } from './routes-catalog.ts'
 import { addDeadLetterRoutes } from './routes-dead-letters.ts'
 import { addDefinitionRoutes } from './routes-definitions.ts'
+import { addDeliveryRoutes } from './routes-deliveries.ts'
 import { addDemoRoutes } from './routes-demo.ts'
 import { addEventReplayRoutes } from './routes-event-replays.ts'
 import { addEventRoutes } from './routes-events.ts'
@@ -43,7 +44,9 @@ import { addRejectionRoutes } from './routes-rejections.ts'
 import { addReplayRoutes } from './routes-replays.ts'
 import { addSecretRoutes } from './routes-secrets.ts'
 import { addStreamRoutes } from './routes-stream.ts'
+import { addSubscriptionRoutes } from './routes-subscriptions.ts'
 import { addTryRoutes } from './routes-try.ts'
+import { addWebhookKeyRoutes } from './routes-webhook-keys.ts'
 import { addWorkRoutes } from './routes-work.ts'
 import { addWorkflowRoutes } from './routes-workflows.ts'
 import { makeValidatorCompiler } from './validation.ts'
@@ -154,6 +157,7 @@ export function makeHttpServer(api: HttpApi, options: HttpServerOptions): HttpSe
   })
   addOpenApi(app)
   app.register(async (scope) => addHealthRoutes(scope, api))
+  app.register(async (scope) => addWebhookKeyRoutes(scope, api))
   app.register(
     async (scope) => {
       addAuthentication(scope, () => api.access)
@@ -177,6 +181,8 @@ export function makeHttpServer(api: HttpApi, options: HttpServerOptions): HttpSe
       addWorkflowRoutes(scope, api, limits)
       addInstanceRoutes(scope, api, limits)
       addOrphanRoutes(scope, api)
+      addSubscriptionRoutes(scope, api)
+      addDeliveryRoutes(scope, api)
       addOverviewRoutes(scope, api)
       addStreamRoutes(scope, api)
       addDemoRoutes(scope, api)

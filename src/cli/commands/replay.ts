@@ -6,7 +6,7 @@ import { type Answer, type Cli, handle, type Session } from '../command.ts'
 import { EXIT, usageError } from '../failure.ts'
 import { confirm, postWithReason } from '../input.ts'
 import { type ListOptions, limitOption, noteRest, readPages } from '../pages.ts'
-import { parseMoment } from '../since.ts'
+import { momentText } from '../since.ts'
 import { count } from '../text.ts'
 
 type Replay = Answer<'getReplay'>
@@ -74,7 +74,7 @@ export function addReplayCommands(program: Command, cli: Cli): void {
   })
 }
 
-function perSecondOption(): Option {
+export function perSecondOption(): Option {
   return new Option('--per-second <number>', 'no more than so many a second').argParser((text) => {
     const value = Number(text)
     if (!(value > 0)) throw new InvalidArgumentError('Write a number above 0.')
@@ -86,9 +86,11 @@ const SHOWN_MAX = 20
 const POLL_MS = 250
 
 interface Choices {
-  readonly path: '/v1/dead-letters/replay' | '/v1/events/replay'
+  readonly path: '/v1/dead-letters/replay' | '/v1/events/replay' | '/v1/webhooks/deliveries/retry'
   readonly body: Readonly<Record<string, unknown>>
   readonly what: string
+  /** Of several; left out: with an s. */
+  readonly many?: string
   readonly dryRun: boolean
   readonly isSaid: boolean
 }
@@ -110,7 +112,8 @@ function runReplay(session: Session, options: ReplayOptions, ids: readonly strin
 }
 
 /** Shows what would happen, asks, and waits for its end. */
-async function replay(session: Session, { path, body, what, dryRun, isSaid }: Choices): Promise<number> {
+export async function replay(session: Session, choices: Choices): Promise<number> {
+  const { path, body, what, many, dryRun, isSaid } = choices
   const { api, out } = session
   const preview = await api.post<Preview>(path, { ...body, dryRun: true })
   if (dryRun) {
@@ -124,7 +127,7 @@ async function replay(session: Session, { path, body, what, dryRun, isSaid }: Ch
     if (session.isJson) out.json({ replayId: null, accepted: 0 })
     return EXIT.ok.code
   }
-  await confirm(session, `Replay ${count(preview.matched, what)}?`, isSaid)
+  await confirm(session, `Replay ${count(preview.matched, what, many)}?`, isSaid)
   const { replayId, accepted } = await postWithReason<{ replayId: string; accepted: number }>(
     session,
     path,
@@ -160,10 +163,6 @@ function readFilter(options: ReplayOptions, ids: readonly string[]): object {
     throw usageError('which dead letters?', 'Name their ids, or use --class, --consumer, --reason, --all.')
   }
   return hasFilter && state !== undefined ? given : { ...given, state: 'open' }
-}
-
-function momentText(text: string | undefined): string | undefined {
-  return text === undefined ? undefined : new Date(parseMoment(text, Date.now())).toISOString()
 }
 
 /** One row per dead letter, or per event and route that would take it up. */
@@ -237,13 +236,13 @@ function printDifferences(session: Session, items: Preview['items']): void {
   }
 }
 
-async function watchReplay(session: Session, id: string, accepted: number): Promise<Replay> {
+export async function watchReplay(session: Session, id: string, accepted: number): Promise<Replay> {
   const progress = session.out.progress()
   try {
     for (;;) {
       const replay = await session.api.get<Replay>(`/v1/replays/${encodeURIComponent(id)}`)
       if (replay.state !== 'running') return replay
-      progress.update(`replaying ${replay.replayed + replay.refused} of ${replay.total || accepted} …`)
+      progress.update(progressText(replay, accepted))
       await wait(POLL_MS, undefined, { signal: session.signal })
     }
   } catch (error) {
@@ -252,6 +251,15 @@ async function watchReplay(session: Session, id: string, accepted: number): Prom
   } finally {
     progress.end()
   }
+}
+
+/** How many a recovery will find is not known before its end: it says how far it has looked. */
+function progressText(replay: Replay, accepted: number): string {
+  const ended = replay.replayed + replay.refused
+  if (replay.walk === undefined) return `replaying ${ended} of ${replay.total || accepted} …`
+  const { walked, walkedTo } = replay.walk
+  const upTo = walkedTo === null ? '' : `, up to ${walkedTo}`
+  return `sent ${ended}; looked at ${count(walked, 'event')}${upTo} …`
 }
 
 // --- Events
@@ -320,12 +328,13 @@ function replayEvents(
   })
 }
 
-function printReplay(session: Session, replay: Replay): void {
+export function printReplay(session: Session, replay: Replay): void {
   const { out } = session
   out.fields([
     ['id', replay.id],
     ['state', out.state(replay.state)],
     ['replayed', `${replay.replayed} of ${replay.total}`],
+    ['looked at', replay.walk === undefined ? null : count(replay.walk.walked, 'event')],
     ['refused', replay.refused],
     ['by', replay.by],
     ['because', replay.reason],

@@ -176,6 +176,83 @@ export type DeadLetterGroup = {
   readonly sampleId: string
 }
 
+/** One event on its way to one endpoint. */
+export type Delivery = {
+  readonly id: string
+  readonly subscription: string
+  /** Sent as `webhook-id`, the same in every try. */
+  readonly eventId: string
+  /** Of the event; null: the event is gone. */
+  readonly subject: string | null
+  readonly state: 'pending' | 'delivering' | 'retrying' | 'delivered' | 'dead-lettered' | 'cancelled' | 'skipped'
+  readonly attempts: number
+  /** When it is tried next, while it is not over. */
+  readonly dueAt: string
+  readonly createdAt: string
+  /** Of the last answer. */
+  readonly httpStatus?: number
+  /** Of the last try. */
+  readonly durationMs?: number
+  readonly class?: 'transient' | 'rate_limited' | 'auth' | 'config' | 'validation' | 'poison' | 'unknown'
+  /** Of the last try, or why it was skipped or cancelled. */
+  readonly error?: string
+  /** When it was over. */
+  readonly processedAt?: string
+  readonly deadLetterId?: string
+  /** The dead letter or the event that somebody had sent once more. */
+  readonly replayOf?: string
+}
+
+/** One try of a delivery. */
+export type DeliveryAttempt = {
+  readonly number: number
+  readonly startedAt: string
+  readonly durationMs: number
+  readonly outcome: 'done' | 'again' | 'waited' | 'unknown' | 'probed' | 'parked' | 'dead'
+  readonly class?: 'transient' | 'rate_limited' | 'auth' | 'config' | 'validation' | 'poison' | 'unknown'
+  readonly httpStatus?: number
+  readonly error?: string
+  /** How the answer began: status, a few headers, the first 1,024 characters. */
+  readonly response?: string
+}
+
+/** A delivery with every try. */
+export type DeliveryDetail = {
+  readonly id: string
+  readonly subscription: string
+  /** Sent as `webhook-id`, the same in every try. */
+  readonly eventId: string
+  /** Of the event; null: the event is gone. */
+  readonly subject: string | null
+  readonly state: 'pending' | 'delivering' | 'retrying' | 'delivered' | 'dead-lettered' | 'cancelled' | 'skipped'
+  readonly attempts: number
+  /** When it is tried next, while it is not over. */
+  readonly dueAt: string
+  readonly createdAt: string
+  /** Of the last answer. */
+  readonly httpStatus?: number
+  /** Of the last try. */
+  readonly durationMs?: number
+  readonly class?: 'transient' | 'rate_limited' | 'auth' | 'config' | 'validation' | 'poison' | 'unknown'
+  /** Of the last try, or why it was skipped or cancelled. */
+  readonly error?: string
+  /** When it was over. */
+  readonly processedAt?: string
+  readonly deadLetterId?: string
+  /** The dead letter or the event that somebody had sent once more. */
+  readonly replayOf?: string
+  /** Every try. */
+  readonly history: readonly DeliveryAttempt[]
+  /** What would be sent now; the signature is made when it is sent. null: it cannot be made, `requestError` says why. */
+  readonly request: {
+    readonly url: string
+    readonly headers: Readonly<Record<string, string>>
+    /** null: the caller may not see it. */
+    readonly body: string | null
+  } | null
+  readonly requestError?: string
+}
+
 /** An accepted event with its payload. */
 export type Envelope = {
   readonly id: string
@@ -639,7 +716,7 @@ export type Problem = {
   readonly status: number
   /** What was wrong in this case. */
   readonly detail: string
-  readonly code: 'unknown_source' | 'source_disabled' | 'address_refused' | 'handshake_refused' | 'rate_limited' | 'signature_missing' | 'signature_wrong' | 'signature_expired' | 'secret_missing' | 'not_json' | 'duplicate_key' | 'body_unreadable' | 'too_deep' | 'unnamed_event' | 'event_invalid' | 'body_too_large' | 'headers_too_large' | 'request_timeout' | 'wrong_type' | 'not_authenticated' | 'not_allowed' | 'permission_needed' | 'wrong_origin' | 'limited' | 'secret_unreadable' | 'not_found' | 'method_not_allowed' | 'invalid_request' | 'invalid_cursor' | 'conflict' | 'replays_exhausted' | 'reason_required' | 'definition_missing' | 'instance_ended' | 'unknown_transition' | 'unknown_place' | 'cannot_fire' | 'shut_out' | 'invalid_input' | 'mapping_failed' | 'firing_gone' | 'in_doubt' | 'cannot_migrate' | 'endless_loop' | 'versions_unsupported' | 'definitions_invalid' | 'managed_by_folder' | 'demo_unavailable' | 'idempotency_mismatch' | 'idempotency_running' | 'shutting_down' | 'store_unavailable' | 'overloaded' | 'internal'
+  readonly code: 'unknown_source' | 'source_disabled' | 'address_refused' | 'handshake_refused' | 'rate_limited' | 'signature_missing' | 'signature_wrong' | 'signature_expired' | 'secret_missing' | 'not_json' | 'duplicate_key' | 'body_unreadable' | 'too_deep' | 'unnamed_event' | 'event_invalid' | 'body_too_large' | 'headers_too_large' | 'request_timeout' | 'wrong_type' | 'not_authenticated' | 'not_allowed' | 'permission_needed' | 'wrong_origin' | 'limited' | 'secret_unreadable' | 'not_found' | 'method_not_allowed' | 'invalid_request' | 'invalid_cursor' | 'conflict' | 'replays_exhausted' | 'reason_required' | 'definition_missing' | 'instance_ended' | 'unknown_transition' | 'unknown_place' | 'cannot_fire' | 'shut_out' | 'invalid_input' | 'mapping_failed' | 'firing_gone' | 'in_doubt' | 'cannot_migrate' | 'endless_loop' | 'versions_unsupported' | 'definitions_invalid' | 'managed_by_folder' | 'unknown_subscription' | 'subscription_invalid' | 'name_taken' | 'endpoint_refused' | 'overlap_invalid' | 'signing_secret_invalid' | 'secret_in_environment' | 'secret_shown' | 'subscription_disabled' | 'nothing_to_recover' | 'demo_unavailable' | 'idempotency_mismatch' | 'idempotency_running' | 'shutting_down' | 'store_unavailable' | 'overloaded' | 'internal'
   /** What to do. */
   readonly next: string
   /** Names this answer in the log. */
@@ -670,20 +747,51 @@ export type Published = {
   })[]
 }
 
-/** Many dead letters or events replayed one after the other. */
+/** What a recovery would do; nothing was done. */
+export type RecoveryPreview = {
+  /** Of the events looked at that the subscription wants. `failed`: the dead letter would be replayed; `missing`: it would be sent for the first time; the others are left as they are. */
+  readonly totals: {
+    readonly failed: number
+    readonly missing: number
+    readonly delivered: number
+    readonly 'under-way': number
+    readonly 'given-up': number
+    readonly unmatched: number
+  }
+  /** How many would go out, by what was asked for. */
+  readonly recovered: number
+  /** The first of those that would go out. */
+  readonly items: readonly ({
+    readonly eventId: string
+    readonly subject: string
+    readonly receivedAt: string
+    readonly verdict: 'failed' | 'missing' | 'delivered' | 'under-way' | 'given-up' | 'unmatched'
+    readonly deadLetterId: string | null
+  })[]
+  /** How many events were looked at. */
+  readonly walked: number
+  /** Up to when. */
+  readonly walkedTo: string | null
+  /** All were looked at; a preview looks at a bounded number, a recovery at all. */
+  readonly isComplete: boolean
+  /** Of the oldest event that is kept: what is older is gone. */
+  readonly oldestEventAt: string | null
+}
+
+/** Many dead letters, events or deliveries replayed one after the other. */
 export type Replay = {
   readonly id: string
-  /** What it replays. */
-  readonly of: 'deadLetters' | 'events'
+  /** What it replays. `deliveries`: what an endpoint has missed. */
+  readonly of: 'deadLetters' | 'events' | 'deliveries'
   readonly state: 'running' | 'done' | 'cancelled'
-  /** How many there were when it began. */
+  /** How many there were when it began; of deliveries how many were found so far. */
   readonly total: number
   readonly replayed: number
   readonly refused: number
   /** The last of those that could not be replayed, and why. */
   readonly refusals: readonly ({
     readonly id: string
-    readonly code: 'unknown_source' | 'source_disabled' | 'address_refused' | 'handshake_refused' | 'rate_limited' | 'signature_missing' | 'signature_wrong' | 'signature_expired' | 'secret_missing' | 'not_json' | 'duplicate_key' | 'body_unreadable' | 'too_deep' | 'unnamed_event' | 'event_invalid' | 'body_too_large' | 'headers_too_large' | 'request_timeout' | 'wrong_type' | 'not_authenticated' | 'not_allowed' | 'permission_needed' | 'wrong_origin' | 'limited' | 'secret_unreadable' | 'not_found' | 'method_not_allowed' | 'invalid_request' | 'invalid_cursor' | 'conflict' | 'replays_exhausted' | 'reason_required' | 'definition_missing' | 'instance_ended' | 'unknown_transition' | 'unknown_place' | 'cannot_fire' | 'shut_out' | 'invalid_input' | 'mapping_failed' | 'firing_gone' | 'in_doubt' | 'cannot_migrate' | 'endless_loop' | 'versions_unsupported' | 'definitions_invalid' | 'managed_by_folder' | 'demo_unavailable' | 'idempotency_mismatch' | 'idempotency_running' | 'shutting_down' | 'store_unavailable' | 'overloaded' | 'internal'
+    readonly code: 'unknown_source' | 'source_disabled' | 'address_refused' | 'handshake_refused' | 'rate_limited' | 'signature_missing' | 'signature_wrong' | 'signature_expired' | 'secret_missing' | 'not_json' | 'duplicate_key' | 'body_unreadable' | 'too_deep' | 'unnamed_event' | 'event_invalid' | 'body_too_large' | 'headers_too_large' | 'request_timeout' | 'wrong_type' | 'not_authenticated' | 'not_allowed' | 'permission_needed' | 'wrong_origin' | 'limited' | 'secret_unreadable' | 'not_found' | 'method_not_allowed' | 'invalid_request' | 'invalid_cursor' | 'conflict' | 'replays_exhausted' | 'reason_required' | 'definition_missing' | 'instance_ended' | 'unknown_transition' | 'unknown_place' | 'cannot_fire' | 'shut_out' | 'invalid_input' | 'mapping_failed' | 'firing_gone' | 'in_doubt' | 'cannot_migrate' | 'endless_loop' | 'versions_unsupported' | 'definitions_invalid' | 'managed_by_folder' | 'unknown_subscription' | 'subscription_invalid' | 'name_taken' | 'endpoint_refused' | 'overlap_invalid' | 'signing_secret_invalid' | 'secret_in_environment' | 'secret_shown' | 'subscription_disabled' | 'nothing_to_recover' | 'demo_unavailable' | 'idempotency_mismatch' | 'idempotency_running' | 'shutting_down' | 'store_unavailable' | 'overloaded' | 'internal'
   })[]
   readonly filter: Readonly<Record<string, unknown>>
   readonly force: boolean
@@ -695,6 +803,15 @@ export type Replay = {
   readonly reason: string | null
   readonly createdAt: string
   readonly finishedAt: string | null
+  /** Of deliveries: how far it has looked. */
+  readonly walk?: {
+    /** How many events were looked at. */
+    readonly walked: number
+    /** Up to when they were received. */
+    readonly walkedTo: string | null
+    /** Of those that the subscription wants: left as they are, delivered or under way. */
+    readonly left: number
+  }
 }
 
 /** What a replay would do; nothing was done. */
@@ -748,6 +865,203 @@ export type ReplayPreview = {
   readonly matched: number
   /** There are more letters than `items`. */
   readonly isCapped: boolean
+}
+
+/** A new secret. */
+export type RotatedSecret = {
+  /** Shown in this answer and nowhere else. */
+  readonly secret: string
+  readonly version: number
+  /** Until then the former secret signs too; null: it does not. */
+  readonly oldUntil: string | null
+}
+
+/** Somebody’s endpoint for our events. */
+export type Subscription = {
+  readonly name: string
+  readonly description: string | null
+  /** Where to. Values of its query are shown as `[hidden]` to callers below operator. */
+  readonly url: string
+  /** Patterns of the subjects that it wants. */
+  readonly on: readonly string[]
+  /** `failing`: it is tried still, but nothing has arrived for a while. `paused`: what comes is kept for later. `disabled`: what comes is skipped, and can be recovered. */
+  readonly status: 'active' | 'failing' | 'paused' | 'disabled'
+  /** Of a disabled one: it answered 410, it failed for too long, or somebody said so. */
+  readonly because: 'gone' | 'failing' | 'person' | null
+  /** What was said, or what the endpoint answered. */
+  readonly reason: string | null
+  /** Since when the status is what it is, where it changed. */
+  readonly since: string | null
+  /** The first failure behind which no success came. */
+  readonly failingSince: string | null
+  /** When it will disable itself if nothing arrives until then. */
+  readonly disableAt: string | null
+  /** `folder`: change its file, not it. */
+  readonly managedBy: 'folder' | 'api'
+  readonly signing: 'standard' | 'ed25519' | 'github'
+  /** Its owner’s own words. */
+  readonly metadata: Readonly<Record<string, string>>
+  readonly createdAt: string | null
+  readonly updatedAt: string | null
+  /** How it goes. */
+  readonly health: {
+    readonly lastDeliveredAt: string | null
+    readonly lastFailedAt: string | null
+    /** Tries in the last while, as far as this node made them. */
+    readonly recent: {
+      readonly delivered: number
+      readonly failed: number
+    }
+    /** Deliveries that are not over; counted up to a cap. */
+    readonly waiting: number
+    /** At least so many wait. */
+    readonly isCapped: boolean
+  }
+}
+
+/** A subscription, how it sends, and what it signs with. */
+export type SubscriptionDetail = {
+  readonly name: string
+  readonly description: string | null
+  /** Where to. Values of its query are shown as `[hidden]` to callers below operator. */
+  readonly url: string
+  /** Patterns of the subjects that it wants. */
+  readonly on: readonly string[]
+  /** `failing`: it is tried still, but nothing has arrived for a while. `paused`: what comes is kept for later. `disabled`: what comes is skipped, and can be recovered. */
+  readonly status: 'active' | 'failing' | 'paused' | 'disabled'
+  /** Of a disabled one: it answered 410, it failed for too long, or somebody said so. */
+  readonly because: 'gone' | 'failing' | 'person' | null
+  /** What was said, or what the endpoint answered. */
+  readonly reason: string | null
+  /** Since when the status is what it is, where it changed. */
+  readonly since: string | null
+  /** The first failure behind which no success came. */
+  readonly failingSince: string | null
+  /** When it will disable itself if nothing arrives until then. */
+  readonly disableAt: string | null
+  /** `folder`: change its file, not it. */
+  readonly managedBy: 'folder' | 'api'
+  readonly signing: 'standard' | 'ed25519' | 'github'
+  /** Its owner’s own words. */
+  readonly metadata: Readonly<Record<string, string>>
+  readonly createdAt: string | null
+  readonly updatedAt: string | null
+  /** How it goes. */
+  readonly health: {
+    readonly lastDeliveredAt: string | null
+    readonly lastFailedAt: string | null
+    /** Tries in the last while, as far as this node made them. */
+    readonly recent: {
+      readonly delivered: number
+      readonly failed: number
+    }
+    /** Deliveries that are not over; counted up to a cap. */
+    readonly waiting: number
+    /** At least so many wait. */
+    readonly isCapped: boolean
+  }
+  /** Who said so; null: it did so itself, or nobody did. */
+  readonly by: string | null
+  readonly createdBy: string | null
+  readonly updatedBy: string | null
+  /** Everything that it says, defaults filled in. Below operator, headers and values of the query are `[hidden]`. */
+  readonly document: Readonly<Record<string, unknown>>
+  /** How this node sends to it; null: it has not so far. */
+  readonly window: {
+    /** How many may be on their way at once. */
+    readonly limit: number
+    readonly inFlight: number
+    /** Nothing is sent before; the endpoint asked for it, or does not answer. */
+    readonly pausedUntil: string | null
+  } | null
+  /** What it signs with; never the value. */
+  readonly secret: {
+    /** Where it is kept. */
+    readonly from: 'generated' | 'vault' | 'environment'
+    /** Its name in the vault or the environment. */
+    readonly name: string
+    /** null: it is not set, or in the environment. */
+    readonly version: number | null
+    /** Until when each former secret signs beside it. */
+    readonly oldUntil: readonly string[]
+    /** It was generated, and `reveal-secret` shows it once. */
+    readonly isUnseen: boolean
+  }
+}
+
+/** A subscription that was made or changed. */
+export type SubscriptionMade = {
+  readonly name: string
+  readonly description: string | null
+  /** Where to. Values of its query are shown as `[hidden]` to callers below operator. */
+  readonly url: string
+  /** Patterns of the subjects that it wants. */
+  readonly on: readonly string[]
+  /** `failing`: it is tried still, but nothing has arrived for a while. `paused`: what comes is kept for later. `disabled`: what comes is skipped, and can be recovered. */
+  readonly status: 'active' | 'failing' | 'paused' | 'disabled'
+  /** Of a disabled one: it answered 410, it failed for too long, or somebody said so. */
+  readonly because: 'gone' | 'failing' | 'person' | null
+  /** What was said, or what the endpoint answered. */
+  readonly reason: string | null
+  /** Since when the status is what it is, where it changed. */
+  readonly since: string | null
+  /** The first failure behind which no success came. */
+  readonly failingSince: string | null
+  /** When it will disable itself if nothing arrives until then. */
+  readonly disableAt: string | null
+  /** `folder`: change its file, not it. */
+  readonly managedBy: 'folder' | 'api'
+  readonly signing: 'standard' | 'ed25519' | 'github'
+  /** Its owner’s own words. */
+  readonly metadata: Readonly<Record<string, string>>
+  readonly createdAt: string | null
+  readonly updatedAt: string | null
+  /** How it goes. */
+  readonly health: {
+    readonly lastDeliveredAt: string | null
+    readonly lastFailedAt: string | null
+    /** Tries in the last while, as far as this node made them. */
+    readonly recent: {
+      readonly delivered: number
+      readonly failed: number
+    }
+    /** Deliveries that are not over; counted up to a cap. */
+    readonly waiting: number
+    /** At least so many wait. */
+    readonly isCapped: boolean
+  }
+  /** The generated secret, in this answer and nowhere else; null: it names one, or has it already. An answer that is repeated by its idempotency key has null here. */
+  readonly secret: string | null
+  /** What is doubtful about it; it is in force all the same. */
+  readonly warnings: readonly ({
+    readonly severity: string
+    readonly rule: string
+    readonly message: string
+    readonly field: string
+    readonly suggestion?: string
+  })[]
+}
+
+/** One call made now; it is kept nowhere. */
+export type SubscriptionTest = {
+  /** The endpoint answered with a 2xx status. */
+  readonly ok: boolean
+  readonly status: number | null
+  readonly durationMs: number
+  readonly class: 'transient' | 'rate_limited' | 'auth' | 'config' | 'validation' | 'poison' | 'unknown' | null
+  readonly error: string | null
+  /** How the answer began; null: there was none. */
+  readonly response: {
+    readonly headers: Readonly<Record<string, string>>
+    readonly body: string
+    /** It goes on behind what is here. */
+    readonly isCut: boolean
+  } | null
+  /** As it was sent; what may be secret in it is hidden. null: nothing was sent. */
+  readonly request: {
+    readonly url: string
+    readonly headers: Readonly<Record<string, string>>
+  } | null
 }
 
 /** One thing to do: an event for one consumer. */
@@ -1011,6 +1325,15 @@ export interface Operations {
       })[]
     }
   }
+  /** End a delivery that is not over; it is not sent any more */
+  cancelDelivery: {
+    args: ({
+      readonly id: string
+    }) & ({
+      readonly reason: string
+    })
+    answer: Delivery
+  }
   /** End an instance; nothing that was done is undone */
   cancelInstance: {
     args: ({
@@ -1161,6 +1484,42 @@ export interface Operations {
       readonly key: string
     }
   }
+  /** Let an endpoint get events; a generated secret is in this answer and nowhere else */
+  createSubscription: {
+    args: {
+      /** Left out when it is created: one is made from the address. */
+      readonly name?: string | undefined
+      readonly description?: string | null | undefined
+      /** http or https, without credentials; a template that sees `vars`. */
+      readonly url?: string | undefined
+      /** Patterns of subjects. */
+      readonly on?: string | readonly string[] | undefined
+      /** A condition: an expression, or a filter. */
+      readonly where?: unknown | undefined
+      /** `active`, `paused` or `disabled`. */
+      readonly status?: string | null | undefined
+      /** The body, as a tree of templates. */
+      readonly transform?: unknown | undefined
+      readonly headers?: Readonly<Record<string, unknown>> | null | undefined
+      /** `{ref}` or `{env}`. Left out: one is generated, and shown in the answer. */
+      readonly secret?: Readonly<Record<string, unknown>> | null | undefined
+      /** `standard`, `ed25519` or `github`. */
+      readonly signing?: string | null | undefined
+      /** A profile, or attempts and waits. */
+      readonly retry?: unknown | undefined
+      readonly timeout?: string | null | undefined
+      readonly maxWait?: string | null | undefined
+      readonly disableAfter?: string | null | undefined
+      readonly rateLimit?: unknown | undefined
+      readonly concurrency?: Readonly<Record<string, unknown>> | null | undefined
+      readonly order?: Readonly<Record<string, unknown>> | null | undefined
+      readonly deadLetter?: Readonly<Record<string, unknown>> | null | undefined
+      readonly sensitive?: string | null | undefined
+      readonly metadata?: Readonly<Record<string, unknown>> | null | undefined
+      readonly [name: string]: unknown
+    }
+    answer: SubscriptionMade
+  }
   /** Make a tenant; it can have keys, secrets and definitions at once */
   createTenant: {
     args: {
@@ -1174,6 +1533,15 @@ export interface Operations {
       readonly description: string | null
       readonly createdAt: string
       readonly createdBy: string
+    }
+  }
+  /** Forget a subscription with its generated secret; its open deliveries end as cancelled */
+  deleteSubscription: {
+    args: {
+      readonly name: string
+    }
+    answer: {
+      readonly name: string
     }
   }
   /** Skip what arrives for a route, or refuse what comes to a source */
@@ -1214,6 +1582,16 @@ export interface Operations {
       /** Of schedules: the newest slot that became an event. */
       readonly lastFiredAt?: string | null
     }
+  }
+  /** Send nothing more: what comes is skipped and can be recovered, what waits stays */
+  disableSubscription: {
+    args: ({
+      readonly name: string
+    }) & ({
+      /** Why; it is kept. Needed in the environment PROD. */
+      readonly reason?: string | undefined
+    })
+    answer: Subscription
   }
   /** Give a dead letter up: nobody will replay it */
   discardDeadLetter: {
@@ -1268,6 +1646,16 @@ export interface Operations {
       readonly fires: readonly string[]
       readonly instance?: InstanceDetail
     }
+  }
+  /** Let a paused or disabled subscription get events again; from disabled, a test event goes first */
+  enableSubscription: {
+    args: ({
+      readonly name: string
+    }) & ({
+      /** Why; it is kept. Needed in the environment PROD. */
+      readonly reason?: string | undefined
+    })
+    answer: Subscription
   }
   /** Who wants an event by the definitions in force, who does not, and why */
   explainEvent: {
@@ -1380,6 +1768,13 @@ export interface Operations {
         readonly version: number
       })[]
     }
+  }
+  /** A delivery with every try, how each answer began, and what would be sent now */
+  getDelivery: {
+    args: {
+      readonly id: string
+    }
+    answer: DeliveryDetail
   }
   /** Whether there is a demo, and how far its stream is */
   getDemo: {
@@ -1636,6 +2031,13 @@ export interface Operations {
       readonly routes: readonly string[]
     }
   }
+  /** A subscription: what it says, how it goes, and what it signs with; never the secret */
+  getSubscription: {
+    args: {
+      readonly name: string
+    }
+    answer: SubscriptionDetail
+  }
   /** A work item with its tries, its effect and its dead letter */
   getWork: {
     args: {
@@ -1781,6 +2183,25 @@ export interface Operations {
         /** Of schedules: the newest slot that became an event. */
         readonly lastFiredAt?: string | null
       })[]
+      /** Give it back as `cursor` to get the next page; null at the end. */
+      readonly nextCursor: string | null
+    }
+  }
+  /** Deliveries, newest first */
+  listDeliveries: {
+    args: {
+      readonly cursor?: string | undefined
+      readonly limit?: number | undefined
+      readonly subscription?: string | undefined
+      readonly state?: 'pending' | 'delivering' | 'retrying' | 'delivered' | 'dead-lettered' | 'cancelled' | 'skipped' | undefined
+      readonly eventId?: string | undefined
+      /** Made at this instant or later. */
+      readonly from?: string | undefined
+      /** Made before this instant. */
+      readonly to?: string | undefined
+    }
+    answer: {
+      readonly items: readonly Delivery[]
       /** Give it back as `cursor` to get the next page; null at the end. */
       readonly nextCursor: string | null
     }
@@ -2016,7 +2437,7 @@ export interface Operations {
       readonly cursor?: string | undefined
       readonly limit?: number | undefined
       readonly source?: string | undefined
-      readonly reason?: 'unknown_source' | 'source_disabled' | 'address_refused' | 'handshake_refused' | 'rate_limited' | 'signature_missing' | 'signature_wrong' | 'signature_expired' | 'secret_missing' | 'not_json' | 'duplicate_key' | 'body_unreadable' | 'too_deep' | 'unnamed_event' | 'event_invalid' | 'body_too_large' | 'headers_too_large' | 'request_timeout' | 'wrong_type' | 'not_authenticated' | 'not_allowed' | 'permission_needed' | 'wrong_origin' | 'limited' | 'secret_unreadable' | 'not_found' | 'method_not_allowed' | 'invalid_request' | 'invalid_cursor' | 'conflict' | 'replays_exhausted' | 'reason_required' | 'definition_missing' | 'instance_ended' | 'unknown_transition' | 'unknown_place' | 'cannot_fire' | 'shut_out' | 'invalid_input' | 'mapping_failed' | 'firing_gone' | 'in_doubt' | 'cannot_migrate' | 'endless_loop' | 'versions_unsupported' | 'definitions_invalid' | 'managed_by_folder' | 'demo_unavailable' | 'idempotency_mismatch' | 'idempotency_running' | 'shutting_down' | 'store_unavailable' | 'overloaded' | 'internal' | undefined
+      readonly reason?: 'unknown_source' | 'source_disabled' | 'address_refused' | 'handshake_refused' | 'rate_limited' | 'signature_missing' | 'signature_wrong' | 'signature_expired' | 'secret_missing' | 'not_json' | 'duplicate_key' | 'body_unreadable' | 'too_deep' | 'unnamed_event' | 'event_invalid' | 'body_too_large' | 'headers_too_large' | 'request_timeout' | 'wrong_type' | 'not_authenticated' | 'not_allowed' | 'permission_needed' | 'wrong_origin' | 'limited' | 'secret_unreadable' | 'not_found' | 'method_not_allowed' | 'invalid_request' | 'invalid_cursor' | 'conflict' | 'replays_exhausted' | 'reason_required' | 'definition_missing' | 'instance_ended' | 'unknown_transition' | 'unknown_place' | 'cannot_fire' | 'shut_out' | 'invalid_input' | 'mapping_failed' | 'firing_gone' | 'in_doubt' | 'cannot_migrate' | 'endless_loop' | 'versions_unsupported' | 'definitions_invalid' | 'managed_by_folder' | 'unknown_subscription' | 'subscription_invalid' | 'name_taken' | 'endpoint_refused' | 'overlap_invalid' | 'signing_secret_invalid' | 'secret_in_environment' | 'secret_shown' | 'subscription_disabled' | 'nothing_to_recover' | 'demo_unavailable' | 'idempotency_mismatch' | 'idempotency_running' | 'shutting_down' | 'store_unavailable' | 'overloaded' | 'internal' | undefined
     }
     answer: {
       readonly items: readonly ({
@@ -2072,6 +2493,21 @@ export interface Operations {
       readonly nextCursor: string | null
     }
   }
+  /** Endpoints that get events, by name, with their health */
+  listSubscriptions: {
+    args: {
+      readonly cursor?: string | undefined
+      readonly limit?: number | undefined
+      readonly status?: 'active' | 'failing' | 'paused' | 'disabled' | undefined
+      /** A piece of the name, description, address, patterns or metadata. */
+      readonly q?: string | undefined
+    }
+    answer: {
+      readonly items: readonly Subscription[]
+      /** Give it back as `cursor` to get the next page; null at the end. */
+      readonly nextCursor: string | null
+    }
+  }
   /** The tenants of the node, by name */
   listTenants: {
     args: {
@@ -2111,6 +2547,21 @@ export interface Operations {
       readonly items: readonly Event[]
       /** Give it back as `cursor` to get the next page; null at the end. */
       readonly nextCursor: string | null
+    }
+  }
+  /** The public keys that deliveries of an ed25519 subscription are verified with, the current first */
+  listWebhookKeys: {
+    args: {
+      readonly tenant: string
+      readonly name: string
+    }
+    answer: {
+      readonly keys: readonly ({
+        readonly id: string
+        readonly algorithm: 'ed25519'
+        /** `whpk_` and the base64 of the public key. */
+        readonly key: string
+      })[]
     }
   }
   /** Work items, newest first */
@@ -2238,6 +2689,42 @@ export interface Operations {
     })
     answer: InstanceDetail
   }
+  /** Change the fields that are given; null takes one back to its default */
+  patchSubscription: {
+    args: ({
+      readonly name: string
+    }) & ({
+      readonly description?: string | null | undefined
+      /** http or https, without credentials; a template that sees `vars`. */
+      readonly url?: string | undefined
+      /** Patterns of subjects. */
+      readonly on?: string | readonly string[] | undefined
+      /** A condition: an expression, or a filter. */
+      readonly where?: unknown | undefined
+      /** `active`, `paused` or `disabled`. */
+      readonly status?: string | null | undefined
+      /** The body, as a tree of templates. */
+      readonly transform?: unknown | undefined
+      readonly headers?: Readonly<Record<string, unknown>> | null | undefined
+      /** `{ref}` or `{env}`. Left out: one is generated, and shown in the answer. */
+      readonly secret?: Readonly<Record<string, unknown>> | null | undefined
+      /** `standard`, `ed25519` or `github`. */
+      readonly signing?: string | null | undefined
+      /** A profile, or attempts and waits. */
+      readonly retry?: unknown | undefined
+      readonly timeout?: string | null | undefined
+      readonly maxWait?: string | null | undefined
+      readonly disableAfter?: string | null | undefined
+      readonly rateLimit?: unknown | undefined
+      readonly concurrency?: Readonly<Record<string, unknown>> | null | undefined
+      readonly order?: Readonly<Record<string, unknown>> | null | undefined
+      readonly deadLetter?: Readonly<Record<string, unknown>> | null | undefined
+      readonly sensitive?: string | null | undefined
+      readonly metadata?: Readonly<Record<string, unknown>> | null | undefined
+      readonly [name: string]: unknown
+    })
+    answer: SubscriptionMade
+  }
   /** Keep a route’s work until it is resumed */
   pauseDefinition: {
     args: ({
@@ -2276,6 +2763,16 @@ export interface Operations {
       /** Of schedules: the newest slot that became an event. */
       readonly lastFiredAt?: string | null
     }
+  }
+  /** Keep what comes for later */
+  pauseSubscription: {
+    args: ({
+      readonly name: string
+    }) & ({
+      /** Why; it is kept. Needed in the environment PROD. */
+      readonly reason?: string | undefined
+    })
+    answer: Subscription
   }
   /** What applying would change, with the lines */
   planDefinitions: {
@@ -2354,6 +2851,30 @@ export interface Operations {
       readonly reason?: string | undefined
     })
     answer: DeadLetter
+  }
+  /** Send what an endpoint has missed since a time, or say what that would be */
+  recoverSubscription: {
+    args: ({
+      readonly name: string
+    }) & ({
+      /** Of events received at this instant or later. */
+      readonly since: string
+      /** Received before this instant; left out: now. */
+      readonly until?: string | undefined
+      /** `failed`: what is dead. `missing`: what was never sent. */
+      readonly what?: 'failed' | 'missing' | 'all' | undefined
+      /** Only say what would happen. */
+      readonly dryRun?: boolean | undefined
+      /** Also what was replayed in vain three times. */
+      readonly force?: boolean | undefined
+      /** No more than so many a second. Left out: as quickly as the nodes take them up. Letters of a route with a rate limit never go quicker than that. */
+      readonly perSecond?: number | undefined
+      /** Why; it is kept. Needed in the environment PROD. */
+      readonly reason?: string | undefined
+    })
+    answer: RecoveryPreview | {
+      readonly replayId: string
+    }
   }
   /** Remove a secret with all its values */
   removeSecret: {
@@ -2498,6 +3019,48 @@ export interface Operations {
       readonly lastFiredAt?: string | null
     }
   }
+  /** Replay the dead deliveries of a subscription that a filter finds, or say what that would do */
+  retryDeliveries: {
+    args: {
+      readonly filter: {
+        readonly subscription: string
+        readonly class?: 'transient' | 'rate_limited' | 'auth' | 'config' | 'validation' | 'poison' | 'unknown' | undefined
+        /** As the groups of dead letters tell it. */
+        readonly cause?: string | undefined
+        /** Died at this instant or later. */
+        readonly since?: string | undefined
+        /** Died before this instant. */
+        readonly until?: string | undefined
+      }
+      /** Only say what would happen. */
+      readonly dryRun?: boolean | undefined
+      /** Also what was replayed in vain three times. */
+      readonly force?: boolean | undefined
+      /** No more than so many a second. Left out: as quickly as the nodes take them up. Letters of a route with a rate limit never go quicker than that. */
+      readonly perSecond?: number | undefined
+      /** Why; it is kept. Needed in the environment PROD. */
+      readonly reason?: string | undefined
+    }
+    answer: ReplayPreview | {
+      readonly replayId: string
+      readonly accepted: number
+    }
+  }
+  /** Send it now: one that waits at once, a dead one by its letter, any other once more */
+  retryDelivery: {
+    args: ({
+      readonly id: string
+    }) & ({
+      /** Why; it is kept. Needed in the environment PROD. */
+      readonly reason?: string | undefined
+    })
+    answer: {
+      /** `hurried`: it is due now. `replayed`: its dead letter. `resent`: a new delivery of the same event. */
+      readonly how: 'hurried' | 'replayed' | 'resent'
+      /** The delivery that goes out: itself, or the new one. */
+      readonly deliveryId: string
+    }
+  }
   /** Go on at a step that failed: its dead letter is replayed, or it is done anew */
   retryInstance: {
     args: ({
@@ -2533,6 +3096,16 @@ export interface Operations {
       readonly reason?: string | undefined
     })
     answer: Work
+  }
+  /** Show a generated secret that nobody has seen so far, once */
+  revealSubscriptionSecret: {
+    args: ({
+      readonly name: string
+    }) & (Readonly<Record<never, never>>)
+    answer: {
+      readonly secret: string
+      readonly version: number
+    }
   }
   /** End a key and the sessions that stand on it */
   revokeKey: {
@@ -2574,6 +3147,18 @@ export interface Operations {
         readonly repeatsAfter?: number
       })[]
     }
+  }
+  /** Sign with a new secret, and with the former one too for a while */
+  rotateSubscriptionSecret: {
+    args: ({
+      readonly name: string
+    }) & ({
+      /** How long both sign: `0s` to `7d`; left out: `24h`. */
+      readonly overlap?: string | undefined
+      /** The new secret; left out: one is generated. */
+      readonly secret?: string | undefined
+    })
+    answer: RotatedSecret
   }
   /** Send a stream of signed samples, while the demo definitions are in force */
   sendDemo: {
@@ -2643,6 +3228,13 @@ export interface Operations {
       readonly sent: number
       readonly total: number
     }
+  }
+  /** Make one signed call with a test event now, whatever the status, and say what came back */
+  testSubscription: {
+    args: ({
+      readonly name: string
+    }) & (Readonly<Record<never, never>>)
+    answer: SubscriptionTest
   }
   /** The value of an expression over an event */
   tryExpression: {
@@ -2777,6 +3369,7 @@ export interface Operations {
 export const OPERATIONS = {
   acknowledgeEscalation: ['POST', '/v1/escalations/{id}/acknowledge', []],
   applyDefinitions: ['POST', '/v1/definitions/apply', []],
+  cancelDelivery: ['POST', '/v1/webhooks/deliveries/{id}/cancel', []],
   cancelInstance: ['POST', '/v1/instances/{id}/cancel', []],
   cancelReplay: ['POST', '/v1/replays/{id}/cancel', []],
   cancelWork: ['POST', '/v1/work/{id}/cancel', []],
@@ -2784,17 +3377,22 @@ export const OPERATIONS = {
   closeCircuit: ['POST', '/v1/pace/{route}/close-circuit', []],
   correlateOrphan: ['POST', '/v1/orphans/{id}/correlate', []],
   createKey: ['POST', '/v1/keys', []],
+  createSubscription: ['POST', '/v1/webhooks/subscriptions', []],
   createTenant: ['POST', '/v1/tenants', []],
+  deleteSubscription: ['DELETE', '/v1/webhooks/subscriptions/{name}', []],
   disableDefinition: ['POST', '/v1/definitions/{kind}/{name}/disable', []],
+  disableSubscription: ['POST', '/v1/webhooks/subscriptions/{name}/disable', []],
   discardDeadLetter: ['POST', '/v1/dead-letters/{id}/discard', []],
   discardOrphan: ['POST', '/v1/orphans/{id}/discard', []],
   editDeadLetter: ['POST', '/v1/dead-letters/{id}/edit', []],
   editInstance: ['POST', '/v1/instances/{id}/edit', []],
+  enableSubscription: ['POST', '/v1/webhooks/subscriptions/{name}/enable', []],
   explainEvent: ['GET', '/v1/events/{id}/explain', []],
   explainInstance: ['GET', '/v1/instances/{id}/why', ['transition']],
   fireTransition: ['POST', '/v1/instances/{id}/fire', []],
   getDeadLetter: ['GET', '/v1/dead-letters/{id}', []],
   getDefinition: ['GET', '/v1/definitions/{kind}/{name}', []],
+  getDelivery: ['GET', '/v1/webhooks/deliveries/{id}', []],
   getDemo: ['GET', '/v1/demo', []],
   getError: ['GET', '/errors/{code}', []],
   getEscalation: ['GET', '/v1/escalations/{id}', []],
@@ -2812,6 +3410,7 @@ export const OPERATIONS = {
   getReplay: ['GET', '/v1/replays/{id}', []],
   getStats: ['GET', '/v1/stats', ['minutes']],
   getSubject: ['GET', '/v1/catalog/{subject}', []],
+  getSubscription: ['GET', '/v1/webhooks/subscriptions/{name}', []],
   getWork: ['GET', '/v1/work/{id}', []],
   getWorkflow: ['GET', '/v1/workflows/{name}', []],
   leaveLane: ['POST', '/v1/work/{id}/leave-lane', []],
@@ -2820,6 +3419,7 @@ export const OPERATIONS = {
   listDeadLetters: ['GET', '/v1/dead-letters', ['cursor', 'limit', 'state', 'consumer', 'class', 'reason', 'cause', 'key', 'correlationId', 'severity', 'from', 'to']],
   listDefinitionVersions: ['GET', '/v1/definitions/versions', ['cursor', 'limit']],
   listDefinitions: ['GET', '/v1/definitions', ['kind']],
+  listDeliveries: ['GET', '/v1/webhooks/deliveries', ['cursor', 'limit', 'subscription', 'state', 'eventId', 'from', 'to']],
   listEscalations: ['GET', '/v1/escalations', ['cursor', 'limit', 'state', 'consumer']],
   listEvents: ['GET', '/v1/events', ['cursor', 'limit', 'source', 'subject', 'objectId', 'correlationId', 'from', 'to', 'q', 'unmatched']],
   listFailures: ['GET', '/v1/failures', ['cursor', 'limit', 'state', 'consumer', 'class', 'cause']],
@@ -2835,37 +3435,47 @@ export const OPERATIONS = {
   listRejections: ['GET', '/v1/rejections', ['cursor', 'limit', 'source', 'reason']],
   listReplays: ['GET', '/v1/replays', ['cursor', 'limit']],
   listSecrets: ['GET', '/v1/secrets', ['cursor', 'limit']],
+  listSubscriptions: ['GET', '/v1/webhooks/subscriptions', ['cursor', 'limit', 'status', 'q']],
   listTenants: ['GET', '/v1/tenants', ['cursor', 'limit']],
   listUnmatched: ['GET', '/v1/unmatched', ['cursor', 'limit', 'source', 'subject', 'objectId', 'correlationId', 'from', 'to', 'q']],
+  listWebhookKeys: ['GET', '/webhooks/{tenant}/{name}/keys', []],
   listWork: ['GET', '/v1/work', ['cursor', 'limit', 'state', 'consumer', 'class']],
   listWorkflows: ['GET', '/v1/workflows', []],
   makeSignInLink: ['POST', '/v1/session/links', []],
   migrateInstance: ['POST', '/v1/instances/{id}/migrate', []],
   migrateInstances: ['POST', '/v1/workflows/{name}/migrate', []],
   moveTokens: ['POST', '/v1/instances/{id}/move', []],
+  patchSubscription: ['PATCH', '/v1/webhooks/subscriptions/{name}', []],
   pauseDefinition: ['POST', '/v1/definitions/{kind}/{name}/pause', []],
+  pauseSubscription: ['POST', '/v1/webhooks/subscriptions/{name}/pause', []],
   planDefinitions: ['POST', '/v1/definitions/plan', []],
   probeWork: ['POST', '/v1/work/{id}/probe', []],
   promoteSecret: ['POST', '/v1/secrets/{name}/promote', []],
   publishEvents: ['POST', '/v1/events', []],
   readyDeadLetter: ['POST', '/v1/dead-letters/{id}/ready', []],
+  recoverSubscription: ['POST', '/v1/webhooks/subscriptions/{name}/recover', []],
   removeSecret: ['DELETE', '/v1/secrets/{name}', []],
   replayDeadLetter: ['POST', '/v1/dead-letters/{id}/replay', []],
   replayDeadLetters: ['POST', '/v1/dead-letters/replay', []],
   replayEvents: ['POST', '/v1/events/replay', []],
   resolveWork: ['POST', '/v1/work/{id}/resolve', []],
   resumeDefinition: ['POST', '/v1/definitions/{kind}/{name}/resume', []],
+  retryDeliveries: ['POST', '/v1/webhooks/deliveries/retry', []],
+  retryDelivery: ['POST', '/v1/webhooks/deliveries/{id}/retry', []],
   retryInstance: ['POST', '/v1/instances/{id}/retry', []],
   retryOrphans: ['POST', '/v1/orphans/retry', []],
   retryWork: ['POST', '/v1/work/{id}/retry', []],
+  revealSubscriptionSecret: ['POST', '/v1/webhooks/subscriptions/{name}/reveal-secret', []],
   revokeKey: ['DELETE', '/v1/keys/{id}', []],
   rollbackDefinitions: ['POST', '/v1/definitions/rollback', []],
+  rotateSubscriptionSecret: ['POST', '/v1/webhooks/subscriptions/{name}/rotate-secret', []],
   sendDemo: ['POST', '/v1/demo', []],
   setSecret: ['POST', '/v1/secrets', []],
   signIn: ['POST', '/v1/session', []],
   signOut: ['DELETE', '/v1/session', []],
   startInstance: ['POST', '/v1/workflows/{name}/instances', []],
   stopDemo: ['POST', '/v1/demo/stop', []],
+  testSubscription: ['POST', '/v1/webhooks/subscriptions/{name}/test', []],
   tryExpression: ['POST', '/v1/try/expression', []],
   tryRoute: ['POST', '/v1/try', []],
 } as const satisfies Record<keyof Operations, readonly [string, string, readonly string[]]>

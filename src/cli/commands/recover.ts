@@ -1,0 +1,101 @@
+// millrace subscriptions recover: what an endpoint has missed, shown first, then sent, with its progress.
+
+import { type Command, Option } from 'commander'
+import { type Answer, type Cli, handle, type Session } from '../command.ts'
+import { EXIT } from '../failure.ts'
+import { confirm, postWithReason } from '../input.ts'
+import { momentText } from '../since.ts'
+import { count } from '../text.ts'
+import { perSecondOption, printReplay, watchReplay } from './replay.ts'
+
+interface RecoverOptions {
+  readonly since: string
+  readonly until?: string
+  readonly what: string
+  readonly force?: boolean
+  readonly perSecond?: number
+  readonly dryRun?: boolean
+  readonly because?: string
+  readonly yes?: boolean
+}
+
+type Preview = Extract<Answer<'recoverSubscription'>, { readonly totals: unknown }>
+
+export function addRecoverCommand(subscriptions: Command, cli: Cli): void {
+  const recover = subscriptions
+    .command('recover')
+    .argument('<name>', 'a subscription')
+    .description('send what it has missed since a time, after showing what that is')
+    .requiredOption('--since <when>', 'events received since: a time, or how long ago, such as 2d')
+    .option('--until <when>', 'only events received before')
+    .addOption(
+      new Option('--what <which>', 'failed: what is dead; missing: what was never sent')
+        .choices(['failed', 'missing', 'all'])
+        .default('all'),
+    )
+    .option('--force', 'also what was replayed in vain')
+    .addOption(perSecondOption())
+    .option('--dry-run', 'only show what would happen')
+    .option('--because <text>', 'why; it is kept')
+    .option('-y, --yes', 'do not ask')
+  handle<RecoverOptions>(recover, cli, (session, options, name) => runRecover(session, options, String(name)))
+}
+
+async function runRecover(session: Session, options: RecoverOptions, name: string): Promise<number> {
+  const { api } = session
+  const path = `/v1/webhooks/subscriptions/${encodeURIComponent(name)}/recover`
+  const body = {
+    since: momentText(options.since),
+    what: options.what,
+    ...(options.until !== undefined && { until: momentText(options.until) }),
+    ...(options.force === true && { force: true }),
+    ...(options.perSecond !== undefined && { perSecond: options.perSecond }),
+    ...(options.because !== undefined && { reason: options.because }),
+  }
+  const preview = await api.post<Preview>(path, { ...body, dryRun: true })
+  if (options.dryRun === true) {
+    session.show(preview, () => printRecovery(session, preview))
+    return EXIT.ok.code
+  }
+  if (!session.isJson) printRecovery(session, preview)
+  if (preview.recovered === 0 && preview.isComplete) {
+    if (session.isJson) session.out.json({ replayId: null })
+    return EXIT.ok.code
+  }
+  const more = preview.isComplete ? '' : ' and what comes behind them'
+  await confirm(session, `Send ${count(preview.recovered, 'event')}${more} to ${name}?`, options.yes === true)
+  const { replayId } = await postWithReason<{ replayId: string }>(session, path, body, '--because')
+  const ended = await watchReplay(session, replayId, 0)
+  session.show(ended, () => printReplay(session, ended))
+  return ended.refused > 0 ? EXIT.failed.code : EXIT.ok.code
+}
+
+function printRecovery(session: Session, preview: Preview): void {
+  const { out } = session
+  const rows = preview.items.map((item) => [
+    out.time(item.receivedAt),
+    item.eventId,
+    item.subject,
+    out.state(item.verdict),
+  ])
+  if (rows.length > 0) {
+    const columns = [
+      { title: 'RECEIVED' },
+      { title: 'EVENT' },
+      { title: 'SUBJECT', min: 16 },
+      { title: 'NOW' },
+    ]
+    out.table(columns, rows)
+  }
+  const rest = preview.recovered - rows.length
+  if (rest > 0) out.line(`… and ${count(rest, 'more', 'more')}`)
+  const totals = Object.entries(preview.totals)
+    .filter(([, number]) => number > 0)
+    .map(([verdict, number]) => `${number.toLocaleString('en')} ${verdict}`)
+  out.line(totals.length === 0 ? 'No event since then is for it.' : totals.join(', '))
+  if (!preview.isComplete) {
+    out.line(
+      `Looked at ${count(preview.walked, 'event')}, up to ${out.time(preview.walkedTo)}; there are more.`,
+    )
+  }
+}

@@ -1,0 +1,22 @@
+// What is known beside definitions that come over the network, and what they are checked against.
+
+import type { ProfileDocument } from '../core/definition/index.ts'
+import { DEFAULT_TENANT, type TenantId } from '../core/ids/index.ts'
+import type { HttpApi } from './api.ts'
+
+export async function readSurroundings(api: Pick<HttpApi, 'definitions' | 'secrets'>, tenant: TenantId) {
+  const profiles = new Map<string, ProfileDocument>()
+  const inForce = (await api.definitions.list(tenant)).map(({ document }) => document)
+  for (const document of inForce) {
+    if (document.kind === 'Profile') profiles.set(document.name, document)
+  }
+  const names = await api.secrets.names(tenant)
+  return {
+    profiles,
+    inForce,
+    emits: api.definitions.functionEmits(tenant).flatMap(({ subjects }) => subjects),
+    secrets: (name: string) => names.has(name),
+    // The environment is the node's own: no other tenant's definitions may name what is in it.
+    hasEnvironment: tenant === DEFAULT_TENANT,
+  }
+}
