@@ -2,9 +2,8 @@
 // what runs in the node is the node's own.
 
 import { setImmediate } from 'node:timers/promises'
-import type { ProfileDocument } from '../core/definition/index.ts'
 import { AppError } from '../core/errors/index.ts'
-import { DEFAULT_TENANT, type TenantId } from '../core/ids/index.ts'
+import type { TenantId } from '../core/ids/index.ts'
 import {
   type Compiled,
   compareFindings,
@@ -17,6 +16,7 @@ import {
   readDocuments,
 } from '../definitions/index.ts'
 import type { HttpApi } from './api.ts'
+import { readSurroundings } from './surroundings.ts'
 import { makeTurns } from './turns.ts'
 
 const CODE = /\.[cm]?[jt]sx?$/i
@@ -60,20 +60,10 @@ async function compileFiles(
     // What else the node has to do comes first.
     await setImmediate()
   }
-  const profiles = new Map<string, ProfileDocument>()
-  const inForce = (await api.definitions.list(tenant)).map(({ document }) => document)
-  for (const document of inForce) {
-    if (document.kind === 'Profile') profiles.set(document.name, document)
-  }
-  const names = await api.secrets.names(tenant)
   const deps = {
+    ...(await readSurroundings(api, tenant)),
     functions: (name: string) => api.definitions.functionHash(tenant, name),
     timeouts: (name: string) => api.definitions.functionTimeoutMs(tenant, name),
-    profiles,
-    inForce,
-    emits: api.definitions.functionEmits(tenant).flatMap(({ subjects }) => subjects),
-    secrets: (name: string) => names.has(name),
-    hasEnvironment: tenant === DEFAULT_TENANT,
     markings: SENT_MARKINGS_MAX,
   }
   const compiled = compileDefinitions([], deps, documents)
