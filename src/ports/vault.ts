@@ -15,7 +15,7 @@ export interface SecretRow {
   /** null: there is only a pending value. */
   readonly version: number | null
   readonly hasPending: boolean
-  /** Until when each former value is resolved beside the one in use. */
+  /** Until when each former value is resolved beside the one in use, the latest one first. */
   readonly oldUntil: readonly Instant[]
   readonly updatedAt: Instant
   readonly updatedBy: string
@@ -30,7 +30,8 @@ export interface SecretVault extends Vault {
   names(tenant: TenantId): Promise<ReadonlySet<string>>
   /**
    * A pending value waits beside the one in use; any other takes its place at once, and that of a pending one. `overlapMs`: for so long
-   * the former value is resolved beside it, behind it; left out: not at all.
+   * the former value is resolved too, behind it, and so are those before while their own time lasts: the five latest. Left out or 0:
+   * the new value is the only one from now on. A pending value changes none of this.
    */
   set(
     tenant: TenantId,
@@ -38,8 +39,13 @@ export interface SecretVault extends Vault {
     value: string,
     options: { readonly isPending: boolean; readonly by: string; readonly overlapMs?: number },
   ): Promise<{ readonly version: number }>
-  /** The pending value takes the place of the one in use. */
-  promote(tenant: TenantId, name: string, by: string): Promise<{ readonly version: number }>
+  /** The pending value takes the place of the one in use; `overlapMs` as when it is set. */
+  promote(
+    tenant: TenantId,
+    name: string,
+    by: string,
+    overlapMs?: number,
+  ): Promise<{ readonly version: number }>
   remove(tenant: TenantId, name: string, by: string): Promise<void>
   /** Seals everything with the current master key; what cannot be opened is left as it is and named. */
   rewrap(tenants: readonly TenantId[]): Promise<{

@@ -184,6 +184,120 @@ describe('values', () => {
   })
 })
 
+describe('an overlap', () => {
+  const rotate = (overlapMs: number) => ({ isPending: false, by, overlapMs })
+  const row = async (vault: ReturnType<typeof makeLocalVault>) =>
+    (await vault.list(DEFAULT_TENANT, { cursor: null, limit: 1 })).items[0]
+
+  test('[OV1] the former value is resolved behind the new one, until its time is over', async () => {
+    const { vault, makeNode, pass, body } = makeWorld()
+    const other = makeNode()
+    await vault.set(DEFAULT_TENANT, 'crm', 'one', set)
+    await vault.set(DEFAULT_TENANT, 'crm', 'two', rotate(60_000))
+    expect([await values(vault), await values(other)]).toEqual([
+      ['two', 'one'],
+      ['two', 'one'],
+    ])
+    pass(1_000)
+    await vault.set(DEFAULT_TENANT, 'crm', 'three', rotate(1_000))
+    expect(await values(vault)).toEqual(['three', 'two', 'one'])
+    expect(await row(vault)).toMatchObject({ version: 3, oldUntil: [1_002_000, 1_060_000] })
+    expect(await vault.find(DEFAULT_TENANT, 'crm')).toEqual(await row(vault))
+    pass(999)
+    expect(await values(vault)).toEqual(['three', 'two', 'one'])
+    pass(1)
+    expect(await values(vault)).toEqual(['three', 'one'])
+    expect((await row(vault))?.oldUntil).toEqual([1_060_000])
+    pass(58_000)
+    expect([await values(vault), await values(makeNode())]).toEqual([['three'], ['three']])
+    // What is over is still there, sealed, until somebody changes something.
+    expect((await body()).former).toHaveLength(2)
+    await vault.set(DEFAULT_TENANT, 'crm', 'next', { isPending: true, by })
+    expect(await body()).not.toHaveProperty('former')
+  })
+
+  test('[OV1] its end is kept by whoever remembers the values, without a look at the store', async () => {
+    const { vault, reads, pass } = makeWorld()
+    await vault.set(DEFAULT_TENANT, 'crm', 'one', set)
+    await vault.set(DEFAULT_TENANT, 'crm', 'two', rotate(2_000))
+    expect(await values(vault)).toEqual(['two', 'one'])
+    const before = reads()
+    pass(2_000)
+    expect(await values(vault)).toEqual(['two'])
+    expect(reads()).toBe(before)
+  })
+
+  test('[OV2] without an overlap the new value is the only one at once', async () => {
+    const { vault, body } = makeWorld()
+    await vault.set(DEFAULT_TENANT, 'crm', 'one', set)
+    await vault.set(DEFAULT_TENANT, 'crm', 'two', rotate(60_000))
+    await vault.set(DEFAULT_TENANT, 'crm', 'three', rotate(0))
+    expect(await values(vault)).toEqual(['three'])
+    await vault.set(DEFAULT_TENANT, 'crm', 'four', rotate(60_000))
+    await vault.set(DEFAULT_TENANT, 'crm', 'five', set)
+    expect([await values(vault), (await row(vault))?.oldUntil]).toEqual([['five'], []])
+    expect(await body()).not.toHaveProperty('former')
+  })
+
+  test('[OV2] the first value has no former one, and a removed secret leaves none', async () => {
+    const { vault } = makeWorld()
+    await vault.set(DEFAULT_TENANT, 'crm', 'one', rotate(60_000))
+    expect(await values(vault)).toEqual(['one'])
+    await vault.set(DEFAULT_TENANT, 'crm', 'two', rotate(60_000))
+    await vault.remove(DEFAULT_TENANT, 'crm', by)
+    expect(await values(vault)).toEqual([])
+    await vault.set(DEFAULT_TENANT, 'crm', 'three', rotate(60_000))
+    expect(await values(vault)).toEqual(['three'])
+  })
+
+  test('[OV3] the five latest former ones are kept', async () => {
+    const { vault, pass } = makeWorld()
+    for (let number = 1; number <= 8; number += 1) {
+      await vault.set(DEFAULT_TENANT, 'crm', `value ${number}`, rotate(60_000))
+      pass(1)
+    }
+    expect(await values(vault)).toEqual([8, 7, 6, 5, 4, 3].map((number) => `value ${number}`))
+  })
+
+  test('[OV4] a pending value changes nothing, and takes over with an overlap if it is promoted so', async () => {
+    const { vault } = makeWorld()
+    await vault.set(DEFAULT_TENANT, 'crm', 'one', set)
+    await vault.set(DEFAULT_TENANT, 'crm', 'two', rotate(60_000))
+    await vault.set(DEFAULT_TENANT, 'crm', 'next', { isPending: true, by })
+    expect(await values(vault)).toEqual(['two', 'one'])
+    expect(await vault.promote(DEFAULT_TENANT, 'crm', by, 30_000)).toEqual({ version: 3 })
+    expect(await values(vault)).toEqual(['next', 'two', 'one'])
+    await vault.set(DEFAULT_TENANT, 'crm', 'last', { isPending: true, by })
+    await vault.promote(DEFAULT_TENANT, 'crm', by)
+    expect(await values(vault)).toEqual(['last'])
+  })
+
+  test('[OV5] former values are sealed as others are, and another master key seals them anew', async () => {
+    const { vault, makeNode, store, log, body } = makeWorld()
+    await vault.set(DEFAULT_TENANT, 'crm', VALUE, set)
+    await vault.set(DEFAULT_TENANT, 'crm', 'two', rotate(60_000))
+    expect(JSON.stringify([await store.system('verification').dump(), log.messages])).not.toContain(VALUE)
+    const moving = makeNode(keyOf(2), keyOf(1))
+    expect(await moving.rewrap([DEFAULT_TENANT])).toEqual({ rewrapped: 1, unreadable: [] })
+    expect(await moving.rewrap([DEFAULT_TENANT])).toEqual({ rewrapped: 0, unreadable: [] })
+    expect(await values(makeNode(keyOf(2)))).toEqual(['two', VALUE])
+    expect((await body()).former).toMatchObject([{ version: 1, until: 1_060_000 }])
+  })
+
+  test('[OV5] a former value that does not open is named in the log, and the others are resolved', async () => {
+    const { vault, makeNode, body, overwrite, log } = makeWorld()
+    await vault.set(DEFAULT_TENANT, 'crm', 'one', set)
+    await vault.set(DEFAULT_TENANT, 'crm', 'two', rotate(60_000))
+    await vault.set(DEFAULT_TENANT, 'crm', 'three', rotate(60_000))
+    const whole = await body()
+    // The version of another: what it is bound to does not fit.
+    const [last, first] = whole.former
+    await overwrite({ ...whole, former: [{ ...last, version: 7 }, first] })
+    expect(await values(makeNode())).toEqual(['three', 'one'])
+    expect(log.messages.at(-1)).toMatchObject({ level: 'error', name: 'vault.unreadable' })
+  })
+})
+
 describe('what was altered', () => {
   const flip = (text: string, at: number) => {
     const bytes = Buffer.from(text, 'base64')

@@ -4,7 +4,8 @@
 // here at once; other nodes see it when what they remember is too old. Values leave by `resolve` alone.
 //
 // Invariants: a refused or failed change leaves what was. Setting a secret replaces its value; a pending one waits beside it
-// and is not resolved before it is promoted.
+// and is not resolved before it is promoted. A former value is resolved behind the one in use until its time is over, by the
+// clock of the node that asks, and however long that node has remembered it.
 
 import { makeCache } from '../../core/cache/index.ts'
 import { AppError } from '../../core/errors/index.ts'
@@ -23,8 +24,15 @@ interface Version {
   readonly envelope: Envelope
 }
 
+/** One that was in use before, and stays valid for a while. */
+interface Former extends Version {
+  readonly until: Instant
+}
+
 interface SecretRecord {
   readonly form: 1
+  /** The latest one first. Left out: there is none. */
+  readonly former?: readonly Former[]
   /** null: only a pending one was ever set. */
   readonly current: Version | null
   readonly pending: Version | null
@@ -43,21 +51,42 @@ export interface LocalVaultDeps {
 const REMEMBERED_MS = 5 * SECOND
 const VALUES_REMEMBERED_MAX = 10_000
 const PAGE = 200
+const FORMER_MAX = 5
+
+/** What is remembered of a secret: opened, the one in use first. */
+interface Opened {
+  readonly current: string | null
+  readonly former: readonly { readonly value: string; readonly until: Instant }[]
+}
+
+const NOTHING: Opened = { current: null, former: [] }
 
 export function makeLocalVault(deps: LocalVaultDeps): SecretVault {
   const { store, clock, random, log, keys } = deps
-  /** null: looked for and not set, so that a source without its secret does not ask the store for every request. */
-  const values = makeCache<string | null>({ entriesMax: VALUES_REMEMBERED_MAX, ageMsMax: REMEMBERED_MS })
+  /** Also that one is not set, so that a source without its secret does not ask the store for every request. */
+  const values = makeCache<Opened>({ entriesMax: VALUES_REMEMBERED_MAX, ageMsMax: REMEMBERED_MS })
 
   const read = (tenant: TenantId, name: string) => store.forTenant(tenant).record('secret', name)
 
-  const load = async (tenant: TenantId, name: string): Promise<string | null> => {
+  const load = async (tenant: TenantId, name: string): Promise<Opened> => {
     const keep = values.reading()
     const row = await read(tenant, name)
-    const version = row === null ? null : parse(row.body).current
-    const value = version === null ? null : open(version, tenant, name)
-    keep(placeOf(tenant, name), value, clock.monotonic())
-    return value
+    const opened = row === null ? NOTHING : openAll(parse(row.body), tenant, name)
+    keep(placeOf(tenant, name), opened, clock.monotonic())
+    return opened
+  }
+
+  const openAll = (record: SecretRecord, tenant: TenantId, name: string): Opened => {
+    const current = record.current === null ? null : open(record.current, tenant, name)
+    const former = inOverlap(record, clock.now()).flatMap((version) => {
+      try {
+        return { value: open(version, tenant, name), until: version.until }
+      } catch {
+        // The log has it. The one in use is good, and whoever has it goes on.
+        return []
+      }
+    })
+    return { current, former }
   }
 
   const open = ({ version, envelope }: Version, tenant: TenantId, name: string): string => {
@@ -75,11 +104,16 @@ export function makeLocalVault(deps: LocalVaultDeps): SecretVault {
     tenant: TenantId,
     name: string,
     by: string,
-    decide: (before: SecretRecord | null) => Pick<SecretRecord, 'current' | 'pending'>,
+    decide: (
+      before: SecretRecord | null,
+      now: Instant,
+    ) => Pick<SecretRecord, 'current' | 'pending' | 'former'>,
   ): Promise<SecretRecord> => {
     const row = await read(tenant, name)
-    const next = decide(row === null ? null : parse(row.body))
-    const record: SecretRecord = { form: 1, ...next, updatedAt: clock.now(), updatedBy: by }
+    const now = clock.now()
+    const { former = [], ...next } = decide(row === null ? null : parse(row.body), now)
+    const kept = former.length === 0 ? {} : { former }
+    const record: SecretRecord = { form: 1, ...next, ...kept, updatedAt: now, updatedBy: by }
     const version = row?.version ?? 0
     const result = await store.commit({
       tenant,
@@ -104,18 +138,19 @@ export function makeLocalVault(deps: LocalVaultDeps): SecretVault {
       for (const ref of refs) {
         if (!('ref' in ref)) continue
         const known = values.get(placeOf(tenant, ref.ref), clock.monotonic())
-        const value = known === undefined ? await load(tenant, ref.ref) : known
-        if (value !== null) found.push(value)
+        const { current, former } = known === undefined ? await load(tenant, ref.ref) : known
+        if (current !== null) found.push(current)
+        for (const { value, until } of former) if (clock.now() < until) found.push(value)
       }
       return found
     },
     async list(tenant, page) {
       const { items, nextCursor } = await store.forTenant(tenant).records({ ...page, kind: 'secret' })
-      return { items: items.map(({ key, body }) => show(key, parse(body))), nextCursor }
+      return { items: items.map(({ key, body }) => show(key, parse(body), clock.now())), nextCursor }
     },
     async find(tenant, name) {
       const row = await read(tenant, name)
-      return row === null ? null : show(name, parse(row.body))
+      return row === null ? null : show(name, parse(row.body), clock.now())
     },
     async names(tenant) {
       const names = new Set<string>()
@@ -124,26 +159,26 @@ export function makeLocalVault(deps: LocalVaultDeps): SecretVault {
       }
       return names
     },
-    async set(tenant, name, value, { isPending, by }) {
+    async set(tenant, name, value, { isPending, by, overlapMs = 0 }) {
       let version = 0
-      await change(tenant, name, by, (before) => {
+      await change(tenant, name, by, (before, now) => {
         version = latest(before) + 1
         const sealed = seal(value, { tenant, name, version })
         return isPending
-          ? { current: before?.current ?? null, pending: sealed }
-          : { current: sealed, pending: null }
+          ? { current: before?.current ?? null, pending: sealed, former: inOverlap(before, now) }
+          : { current: sealed, pending: null, former: follow(before, now, overlapMs) }
       })
-      log.info('access.secret-set', { tenant, name, version, isPending, by })
+      log.info('access.secret-set', { tenant, name, version, isPending, overlapMs, by })
       return { version }
     },
-    async promote(tenant, name, by) {
-      const { current } = await change(tenant, name, by, (before) => {
+    async promote(tenant, name, by, overlapMs = 0) {
+      const { current } = await change(tenant, name, by, (before, now) => {
         if (before?.pending == null)
           throw new AppError('not_found', `the secret ‘${name}’ has no pending value`)
-        return { current: before.pending, pending: null }
+        return { current: before.pending, pending: null, former: follow(before, now, overlapMs) }
       })
       const version = current?.version ?? 0
-      log.info('access.secret-promoted', { tenant, name, version, by })
+      log.info('access.secret-promoted', { tenant, name, version, overlapMs, by })
       return { version }
     },
     async remove(tenant, name, by) {
@@ -201,13 +236,29 @@ function wrapRecord(
   name: string,
   { keys, random }: Pick<LocalVaultDeps, 'keys' | 'random'>,
 ): SecretRecord | null {
-  const wrap = (version: Version | null): Version | null => {
+  const wrap = <V extends Version | null>(version: V): V => {
     if (version === null || version.envelope.keyId === keys.current.id) return version
     const binding = { tenant, name, version: version.version }
     return { ...version, envelope: wrapAnew(version.envelope, binding, keys, random) }
   }
+  const { former = [] } = record
   const [current, pending] = [wrap(record.current), wrap(record.pending)]
-  return current === record.current && pending === record.pending ? null : { ...record, current, pending }
+  const next = former.map(wrap)
+  const isSame = current === record.current && pending === record.pending
+  if (isSame && next.every((version, index) => version === former[index])) return null
+  return { ...record, current, pending, ...(next.length === 0 ? {} : { former: next }) }
+}
+
+/** Those whose time is not over. */
+function inOverlap(record: SecretRecord | null, now: Instant): readonly Former[] {
+  return (record?.former ?? []).filter(({ until }) => now < until)
+}
+
+/** What stays valid beside a new value. Without an overlap it is alone: whoever must cut a secret off cuts off all of it. */
+function follow(before: SecretRecord | null, now: Instant, overlapMs: number): readonly Former[] {
+  if (overlapMs <= 0) return []
+  const last = before?.current == null ? [] : [{ ...before.current, until: now + overlapMs }]
+  return [...last, ...inOverlap(before, now)].slice(0, FORMER_MAX)
 }
 
 async function* allSecrets(store: Store, tenant: TenantId): AsyncGenerator<StoredRecord> {
@@ -231,7 +282,9 @@ function placeOf(tenant: TenantId, name: string): string {
   return `${tenant}/${name}`
 }
 
-function show(name: string, { current, pending, updatedAt, updatedBy }: SecretRecord): SecretRow {
+function show(name: string, record: SecretRecord, now: Instant): SecretRow {
+  const { current, pending, updatedAt, updatedBy } = record
   const version = current?.version ?? null
-  return { name, version, hasPending: pending !== null, oldUntil: [], updatedAt, updatedBy }
+  const oldUntil = inOverlap(record, now).map(({ until }) => until)
+  return { name, version, hasPending: pending !== null, oldUntil, updatedAt, updatedBy }
 }
