@@ -271,8 +271,8 @@ export async function startApp(options: AppOptions): Promise<App> {
     await secrets.rewrap(tenants)
     for (const tenant of tenants) {
       const documents = (await engine.definitions.list(tenant)).map(({ document }) => document)
-      for (const unset of unsetSecrets(documents, await secrets.names(tenant)))
-        log.warn('source.secret-not-set', { tenant, ...unset })
+      for (const { of, definition, name } of unsetSecrets(documents, await secrets.names(tenant)))
+        log.warn(`${of}.secret-not-set`, { tenant, [of]: definition, name })
     }
     await engine.start()
     gate.open()

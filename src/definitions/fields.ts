@@ -215,12 +215,15 @@ const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 /** Written by the engine or the connection; a second opinion would break the request. */
 const OWN_HEADERS = ['connection', 'content-length', 'host', 'idempotency-key', 'transfer-encoding']
 
-export function headerName(isOurs: boolean, own: readonly string[] = OWN_HEADERS) {
+export function headerName(
+  isOurs: boolean,
+  isSet: (name: string) => boolean = (name) => OWN_HEADERS.includes(name.toLowerCase()),
+) {
   const check = (text: string, context: Refinement) => {
     if (refuseTemplate(text, context)) return
     if (!HEADER_NAME.test(text)) {
       tell(context, 'a header name has letters, digits and `-`', { rule: 'header', onKey: isOurs })
-    } else if (isOurs && own.includes(text.toLowerCase())) {
+    } else if (isOurs && isSet(text)) {
       tell(context, `the header \`${text}\` is set by the engine: leave it out`, {
         rule: 'header',
         onKey: true,

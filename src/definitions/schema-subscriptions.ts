@@ -2,6 +2,7 @@
 
 import { z } from 'zod'
 import { SIGNINGS } from '../core/definition/index.ts'
+import { isReservedHeader } from '../core/subscription/index.ts'
 import { DAY, MINUTE, SECOND } from '../core/time/index.ts'
 import {
   condition,
@@ -26,38 +27,13 @@ const SENT_ROOTS = [...EVENT_ROOTS, 'vars'] as const
 
 const METADATA_LENGTH_MAX = 1_000
 
-/** Set by the engine or the connection; a second opinion would break the request, or make it another's. */
-const RESERVED_HEADERS: readonly string[] = [
-  'connection',
-  'content-encoding',
-  'content-length',
-  'content-type',
-  'date',
-  'expect',
-  'host',
-  'keep-alive',
-  'proxy-authorization',
-  'proxy-connection',
-  'te',
-  'traceparent',
-  'tracestate',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-  'user-agent',
-  'webhook-id',
-  'webhook-signature',
-  'webhook-timestamp',
-  'x-hub-signature-256',
-]
-
 export const subscriptionFields = {
   url: endpoint(['vars']),
   on: z.union([pattern(), z.array(pattern()).min(1).max(100)]),
   where: condition(EVENT_ROOTS).optional(),
   status: oneOf('active', 'paused', 'disabled').optional(),
   transform: sends(SENT_ROOTS).optional(),
-  headers: z.record(headerName(true, RESERVED_HEADERS), headerText(SENT_ROOTS)).optional(),
+  headers: z.record(headerName(true, isReservedHeader), headerText(SENT_ROOTS)).optional(),
   secret: z
     .strictObject({ env: environmentName().optional(), ref: vaultEntry().optional() })
     .meta({ oneOf: [{ required: ['env'] }, { required: ['ref'] }] })

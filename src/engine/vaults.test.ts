@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { SecretRef } from '../core/definition/index.ts'
+import type { SecretRef, SubscriptionDocument } from '../core/definition/index.ts'
 import { DEFAULT_TENANT } from '../core/ids/index.ts'
 import type { Vault } from '../ports/vault.ts'
 import { combineVaults, unsetSecrets } from './vaults.ts'
@@ -25,7 +25,9 @@ test('each reference is asked of its own vault, in one go where one vault has th
   ])
 })
 
-test('[VA9] what sources name and the vault does not have is known at the start', () => {
+test('[VA9] [SL5] what definitions name and the vault does not have is known at the start', () => {
+  const subscription = (name: string, secret: SecretRef | null) =>
+    ({ kind: 'Subscription', name, secret }) as SubscriptionDocument
   const source = (name: string, secret: readonly SecretRef[]) => ({
     ...SOURCE,
     name,
@@ -36,6 +38,11 @@ test('[VA9] what sources name and the vault does not have is known at the start'
     ROUTE,
     source('one', [{ ref: 'there' }, { env: 'NOT_SET' }]),
     source('two', [{ ref: 'there' }, { ref: 'not-there' }]),
+    subscription('three', { ref: 'nowhere' }),
+    subscription('four', null),
   ]
-  expect(unsetSecrets(documents, new Set(['there']))).toEqual([{ source: 'two', name: 'not-there' }])
+  expect(unsetSecrets(documents, new Set(['there']))).toEqual([
+    { of: 'source', definition: 'two', name: 'not-there' },
+    { of: 'subscription', definition: 'three', name: 'nowhere' },
+  ])
 })

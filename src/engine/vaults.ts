@@ -1,6 +1,6 @@
 // One vault of two: `{ env }` from the environment, `{ ref }` from the vault that people fill.
 
-import { type DefinitionDocument, secretsOf } from '../core/definition/index.ts'
+import { type DefinitionDocument, type SecretRef, secretsOf } from '../core/definition/index.ts'
 import type { Vault } from '../ports/vault.ts'
 
 export function combineVaults(vaults: { readonly env: Vault; readonly ref: Vault }): Vault {
@@ -17,16 +17,24 @@ export function combineVaults(vaults: { readonly env: Vault; readonly ref: Vault
   }
 }
 
-/** Secrets of the vault that sources name and the vault does not have. */
+/** Secrets of the vault that sources and subscriptions name and the vault does not have. */
 export function unsetSecrets(
   documents: readonly DefinitionDocument[],
   names: ReadonlySet<string>,
-): readonly { readonly source: string; readonly name: string }[] {
+): readonly {
+  readonly of: 'source' | 'subscription'
+  readonly definition: string
+  readonly name: string
+}[] {
   return documents.flatMap((document) => {
-    if (document.kind !== 'Source') return []
-    const missing = secretsOf(document.verify).flatMap((ref) =>
-      'ref' in ref && !names.has(ref.ref) ? [ref.ref] : [],
-    )
-    return missing.map((name) => ({ source: document.name, name }))
+    const refs = refsOf(document)
+    const of = document.kind === 'Source' ? 'source' : 'subscription'
+    const missing = refs.flatMap((ref) => ('ref' in ref && !names.has(ref.ref) ? [ref.ref] : []))
+    return missing.map((name) => ({ of, definition: document.name, name }) as const)
   })
+}
+
+function refsOf(document: DefinitionDocument): readonly SecretRef[] {
+  if (document.kind === 'Source') return secretsOf(document.verify)
+  return document.kind === 'Subscription' && document.secret !== null ? [document.secret] : []
 }

@@ -38,7 +38,7 @@ import {
 import { iso, isoOrNull } from './shapes.ts'
 
 const ACTION_TYPES = ['http', 'function', 'emit', 'upsert', 'start', 'schedule', 'unschedule', 'agent']
-const kind = oneOf(['Source', 'Route', 'Workflow', 'Agent', 'Profile'])
+const kind = oneOf(['Source', 'Route', 'Workflow', 'Agent', 'Subscription', 'Profile'])
 const files = {
   type: 'array',
   maxItems: SENT_FILES_MAX,
@@ -434,6 +434,7 @@ function showItem(one: DefinitionItem) {
     updatedAt: iso(one.at),
     ...(document.kind === 'Route' ? { on: document.on, action: document.do.type } : {}),
     ...(document.kind === 'Source' ? { subject: document.subject } : {}),
+    ...(document.kind === 'Subscription' ? { on: document.on } : {}),
   }
 }
 

@@ -2,7 +2,7 @@
 
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
-import type { ProfileInput, RouteInput, SourceInput } from '../definitions/schema.ts'
+import type { ProfileInput, RouteInput, SourceInput, SubscriptionInput } from '../definitions/schema.ts'
 import type { FunctionContext as EngineContext } from '../ports/code.ts'
 import {
   defineFunction,
@@ -13,6 +13,7 @@ import {
   type ProfileDefinition,
   type RouteDefinition,
   type SourceDefinition,
+  type SubscriptionDefinition,
 } from './index.ts'
 
 const exportHours = defineFunction({
@@ -49,6 +50,7 @@ describe('builders', () => {
   test('an editor knows the fields of every kind, and no others', () => {
     expectTypeOf<keyof SourceDefinition | 'kind'>().toEqualTypeOf<keyof SourceInput>()
     expectTypeOf<keyof RouteDefinition | 'kind'>().toEqualTypeOf<keyof RouteInput>()
+    expectTypeOf<keyof SubscriptionDefinition | 'kind'>().toEqualTypeOf<keyof SubscriptionInput>()
     expectTypeOf<keyof ProfileDefinition | 'kind'>().toEqualTypeOf<keyof ProfileInput>()
     const wrong = [
       // @ts-expect-error there is no such field

@@ -27,6 +27,7 @@ export type {
 export { type DurationText, RetryableError, TerminalError } from './errors.ts'
 export { type ExprValue, expr } from './expr.ts'
 export type { StandardSchema } from './schema.ts'
+export { defineSubscription, type SubscriptionDefinition } from './subscription-definitions.ts'
 export type {
   DataTarget,
   PlaceDefinition,

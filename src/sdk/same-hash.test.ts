@@ -3,7 +3,8 @@
 import { expect, test } from 'vitest'
 import { hashDocument } from '../core/definition/index.ts'
 import { compileDefinitions } from '../definitions/index.ts'
-import { defineProfile, defineRoute, expr } from './index.ts'
+import { SCHEMAS } from '../definitions/schema.ts'
+import { defineProfile, defineRoute, defineSubscription, expr } from './index.ts'
 
 const deps = { functions: () => 'sha256:code' }
 
@@ -130,4 +131,62 @@ test('[DF15] YAML and the builders give the same documents and hashes', () => {
   expect(built.documents).toEqual(written.documents)
   expect(built.documents.map(hashDocument)).toEqual(written.documents.map(hashDocument))
   expect(built.documents).toHaveLength(4)
+})
+
+const SUBSCRIPTION = `
+kind: Subscription
+name: crm
+description: for the customers
+url: "{{ vars.self }}/hooks"
+on: [github.events.push, "integration.run.>"]
+where: { path: payload.total, greaterThan: 100 }
+status: paused
+transform: { id: "{{ event.id }}", what: "{{ payload }}", tags: [a, 1, true] }
+sensitive: send
+headers: { X-Team: crm }
+secret: { ref: crm-signing }
+signing: ed25519
+retry: { attempts: 3, delays: [1m, 5m] }
+timeout: 30s
+maxWait: 2h
+disableAfter: never
+rateLimit: { perMinute: 600, burst: 20 }
+concurrency: { limit: 20 }
+order: { by: event.objectId, onBlocked: skip }
+deadLetter: { severity: high, runbook: docs/crm.md }
+metadata: { owner: crm-team }
+`
+
+const crm = defineSubscription({
+  name: 'crm',
+  description: 'for the customers',
+  url: '{{ vars.self }}/hooks',
+  on: ['github.events.push', 'integration.run.>'],
+  where: { path: 'payload.total', greaterThan: 100 },
+  status: 'paused',
+  transform: { id: '{{ event.id }}', what: '{{ payload }}', tags: ['a', 1, true] },
+  sensitive: 'send',
+  headers: { 'X-Team': 'crm' },
+  secret: { ref: 'crm-signing' },
+  signing: 'ed25519',
+  retry: { attempts: 3, delays: ['1m', '5m'] },
+  timeout: '30s',
+  maxWait: '2h',
+  disableAfter: 'never',
+  rateLimit: { perMinute: 600, burst: 20 },
+  concurrency: { limit: 20 },
+  order: { by: expr`event.objectId`, onBlocked: 'skip' },
+  deadLetter: { severity: 'high', runbook: 'docs/crm.md' },
+  metadata: { owner: 'crm-team' },
+})
+
+test('[SL18] a subscription that is built is the one that is written', () => {
+  const written = compileDefinitions([{ path: 'a.yaml', text: SUBSCRIPTION }], deps)
+  const built = compileBuilt(crm)
+  expect([...written.findings, ...built.findings]).toEqual([])
+  expect(built.documents).toEqual(written.documents)
+  expect(built.documents.map(hashDocument)).toEqual(written.documents.map(hashDocument))
+  // Every field of the language is in it.
+  const fields = Object.keys(SCHEMAS.Subscription.shape).filter((name) => name !== 'apiVersion')
+  expect(Object.keys(crm).sort()).toEqual(fields.sort())
 })
