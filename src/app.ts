@@ -272,7 +272,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     for (const tenant of tenants) {
       const documents = (await engine.definitions.list(tenant)).map(({ document }) => document)
       for (const { of, definition, name } of unsetSecrets(documents, await secrets.names(tenant)))
-        log.warn(`${of}.secret-not-set`, { tenant, [of]: definition, name })
+        log.warn(UNSET[of], { tenant, [of]: definition, name })
     }
     await engine.start()
     gate.open()
@@ -441,6 +441,8 @@ async function isDemoInForce(engine: Engine): Promise<boolean> {
   const items = await engine.definitions.list(DEFAULT_TENANT)
   return items.some(({ document, managedBy }) => document.kind === 'Source' && managedBy === 'demo')
 }
+
+const UNSET = { source: 'source.secret-not-set', subscription: 'subscription.secret-not-set' } as const
 
 const NOTHING_LOADED: LoadedFolder = {
   definitions: [],

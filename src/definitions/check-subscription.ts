@@ -5,6 +5,7 @@ import type { SubscriptionDocument } from '../core/definition/index.ts'
 import type { JsonValue } from '../core/json/index.ts'
 import { type CompileDeps, compileDefinitions } from './compile.ts'
 import { type FieldPath, type Finding, RULES, type RuleId } from './finding.ts'
+import { importSubscription } from './import-subscriptions.ts'
 import type { ReadDocument } from './read.ts'
 import { DEPTH_MAX } from './source-text.ts'
 
@@ -68,7 +69,9 @@ export function checkSubscription(
       return finding
     },
   }
-  const compiled = compileDefinitions([], { functions: () => null, ...surroundings }, [read])
+  // Rewritten before it is kept: a later change speaks of the fields of the language.
+  const imported = importSubscription(read)?.document ?? read
+  const compiled = compileDefinitions([], { functions: () => null, ...surroundings }, [imported])
   const findings = compiled.findings.map(
     ({ file: _file, line: _line, column: _column, ...finding }, index): FieldFinding => ({
       ...finding,
@@ -77,7 +80,7 @@ export function checkSubscription(
   )
   const [document] = compiled.documents
   if (document?.kind === 'Subscription' && !findings.some(({ severity }) => severity === 'error')) {
-    return { ok: true, document, written: fields, warnings: findings }
+    return { ok: true, document, written: patchSubscription({}, imported.value), warnings: findings }
   }
   const [errors, others] = [true, false].map((isError) =>
     findings.filter(({ severity }) => (severity === 'error') === isError),

@@ -12,6 +12,7 @@ import { tellAction, tellWorkflows } from './bundle-workflows.ts'
 import { tellUnpublished } from './catalog.ts'
 import { compareFindings, type FieldPath, type Finding, type Remark } from './finding.ts'
 import { importSpelling } from './import.ts'
+import { importSubscription } from './import-subscriptions.ts'
 import { checkShape, missing } from './issues.ts'
 import { type Proof, tellNets } from './nets.ts'
 import { knownProfiles } from './profiles.ts'
@@ -126,11 +127,11 @@ export function compileDefinitions(
   }
 }
 
-/** Other spellings of workflows become the usual one; what they were read as is told. */
+/** Other spellings of workflows and subscriptions become the usual one; what they were read as is told. */
 function importAll(read: readonly ReadDocument[]) {
   const notes: Finding[] = []
   const documents = read.map((document) => {
-    const imported = importSpelling(document)
+    const imported = importSpelling(document) ?? importSubscription(document)
     if (imported === null) return document
     notes.push(...imported.notes.slice(0, FINDINGS_MAX).flatMap((note) => document.locate(note) ?? []))
     return imported.document

@@ -2,28 +2,11 @@
 // transitions, mappings. Rewritten before anything is checked, with places kept, so that the same workflow has the same hash.
 
 import type { JsonValue } from '../core/json/index.ts'
-import type { FieldPath, Remark } from './finding.ts'
+import type { FieldPath } from './finding.ts'
+import { type Imported, moved, type Rewriting, rewritten } from './import-origins.ts'
 import type { ReadDocument } from './read.ts'
 
 type Fields = { readonly [key: string]: JsonValue }
-
-/** Where a part stands in the file; `shift` is how much its text begins later now. */
-interface Origin {
-  readonly now: FieldPath
-  readonly was: FieldPath
-  readonly shift: number
-}
-
-interface Rewriting {
-  readonly origins: Origin[]
-  readonly notes: Remark[]
-}
-
-export interface Imported {
-  readonly document: ReadDocument
-  /** What each spelling was read as. */
-  readonly notes: readonly Remark[]
-}
 
 const SPELLINGS = ['initial_place', 'trigger', 'token_schema', 'initial_data_mapping'] as const
 
@@ -36,32 +19,11 @@ export function importSpelling(document: ReadDocument): Imported | null {
     (Array.isArray(value.places) && Array.isArray(value.transitions))
   if (!isOther) return null
   const work: Rewriting = { origins: [], notes: [] }
-  const rewritten = rewriteWorkflow(value, work)
-  const locate = (remark: Remark) => document.locate(placedBack(remark, work.origins))
-  return { document: { ...document, value: rewritten, locate }, notes: work.notes }
-}
-
-function placedBack(remark: Remark, origins: readonly Origin[]): Remark {
-  const origin = origins
-    .filter(({ now }) => now.every((step, index) => remark.path[index] === step))
-    .toSorted((a, b) => b.now.length - a.now.length)[0]
-  if (origin === undefined) return remark
-  const path = [...origin.was, ...remark.path.slice(origin.now.length)]
-  const { offset, ...rest } = remark
-  return offset === undefined || offset < origin.shift
-    ? { ...rest, path }
-    : { ...rest, path, offset: offset - origin.shift }
+  return rewritten(document, rewriteWorkflow(value, work), work)
 }
 
 function fieldsOf(value: JsonValue | undefined): Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {}
-}
-
-/** Remembers that what stands at `now` was written at `was`. */
-function moved(work: Rewriting, now: FieldPath, was: FieldPath, message?: string, shift = 0): void {
-  work.origins.push({ now, was, shift })
-  if (message === undefined) return
-  work.notes.push({ rule: 'imported', severity: 'info', message, path: was, onKey: true })
 }
 
 function rewriteWorkflow(value: Fields, work: Rewriting): Fields {

@@ -374,3 +374,52 @@ describe('through the API', () => {
     })
   })
 })
+
+describe('[SL19] the spelling of older documents', () => {
+  const OLD = `kind: WebhookSubscription
+subscriptionId: crm
+endpointUrl: https://crm.example.com/hooks
+eventTypes: [a.b]
+signingSecretRef: crm-signing
+status: Active
+`
+
+  test('is read as the same subscription, and says as what', () => {
+    expect(resolved(OLD)).toEqual({ ...MIN, secret: { ref: 'crm-signing' } })
+    expect(
+      compile(OLD).findings.map(({ severity, line, message }) => `${severity} ${line} ${message}`),
+    ).toEqual([
+      'info 1 read as `Subscription`',
+      'info 2 read as `name`',
+      'info 3 read as `url`',
+      'info 4 read as `on`',
+      'info 5 read as `secret`',
+    ])
+  })
+
+  test('keeps the places of findings', () => {
+    const errors = (text: string) =>
+      compile(text)
+        .findings.filter(({ severity }) => severity === 'error')
+        .map(({ rule, line, column }) => `${rule} ${line}:${column}`)
+    expect(errors(OLD.replace('https:', 'ftp:'))).toEqual(['F30 3:14'])
+    expect(errors(OLD.replace('[a.b]', '[a.b, a..b]'))).toEqual(['F24 4:21'])
+    expect(errors(OLD.replace('crm-signing', '"no name!"'))).toEqual(['F16 5:19'])
+    expect(errors(OLD.replace('Active', 'Retired'))).toEqual(['F16 6:9'])
+    // In both spellings: one of them is no field.
+    expect(errors(`${OLD}url: https://a.example`)).toEqual(['F12 3:1'])
+  })
+
+  test('is taken by single fields too, also through the API, where a change speaks of the usual ones', () => {
+    const text = subscription('', 'endpoint: https://crm.example.com/hooks\neventFilter: a.b')
+    expect(resolved(text)).toEqual(MIN)
+    const checked = checkSubscription(
+      { name: 'crm', endpointUrl: 'https://old.example', eventTypes: ['a.b'] },
+      {},
+    )
+    const written = checked.ok ? checked.written : {}
+    expect(written).toEqual({ name: 'crm', url: 'https://old.example', on: ['a.b'] })
+    const changed = checkSubscription(patchSubscription(written, { url: MIN.url }), {})
+    expect(changed).toMatchObject({ ok: true, document: MIN })
+  })
+})
