@@ -1,69 +1,11 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
-import { type AddressInfo, createServer as createNetServer, type Server, type Socket } from 'node:net'
-import { afterEach, describe, expect, test } from 'vitest'
+import { createServer as createNetServer, type Socket } from 'node:net'
+import { describe, expect, test } from 'vitest'
 import { httpClientConformance, type ServerBehaviour } from '../../ports/http-client.conformance.ts'
-import type { HttpRequest } from '../../ports/http-client.ts'
 import { makeHttpClient } from './index.ts'
-
-const disposables: AsyncDisposable[] = []
-afterEach(async () => {
-  for (const disposable of disposables.splice(0).reverse()) await disposable[Symbol.asyncDispose]()
-})
-
-function makeClient(options: Partial<Parameters<typeof makeHttpClient>[0]> = {}) {
-  const client = makeHttpClient({ allow: ['loopback'], ...options })
-  disposables.push(client)
-  return client
-}
-
-async function listen(server: Server, host = '127.0.0.1'): Promise<number> {
-  const sockets = new Set<Socket>()
-  server.on('connection', (socket: Socket) => {
-    sockets.add(socket)
-    socket.on('error', () => {})
-    socket.once('close', () => sockets.delete(socket))
-  })
-  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(0, host, resolve))
-  disposables.push({
-    [Symbol.asyncDispose]: () =>
-      new Promise<void>((resolve) => {
-        server.close(() => resolve())
-        for (const socket of sockets) socket.destroy()
-      }),
-  })
-  return (server.address() as AddressInfo).port
-}
-
-/** A server on bare sockets: `onRequest` gets every whole request, with its number on the connection. */
-async function listenRaw(onRequest: (socket: Socket, number: number, text: string) => void) {
-  let received = 0
-  const server = createNetServer((socket) => {
-    let text = ''
-    let number = 0
-    socket.on('data', (chunk) => {
-      if (text === '') received += 1
-      text += chunk.toString('latin1')
-      const headEnd = text.indexOf('\r\n\r\n')
-      if (headEnd === -1) return
-      const length = Number(/content-length: (\d+)/i.exec(text)?.[1] ?? 0)
-      if (text.length < headEnd + 4 + length) return
-      number += 1
-      const request = text
-      text = ''
-      onRequest(socket, number, request)
-    })
-  })
-  const port = await listen(server)
-  return { port, url: `http://127.0.0.1:${port}/`, received: () => received }
-}
-
-function answer(status: number, headers: Readonly<Record<string, string>>, body: string): string {
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
-  const length = status === 204 ? '' : `content-length: ${Buffer.byteLength(body)}\r\n`
-  return `HTTP/1.1 ${status} Whatever\r\n${lines.join('')}${length}\r\n${body}`
-}
+import { answer, get, listen, listenRaw, makeClient } from './servers.fixture.ts'
 
 async function serve(behaviour: ServerBehaviour): Promise<{ url: string; received(): number }> {
   switch (behaviour.do) {
@@ -98,18 +40,6 @@ async function serve(behaviour: ServerBehaviour): Promise<{ url: string; receive
         if (number > 1) socket.destroy()
         else socket.write(answer(200, {}, text.startsWith('HEAD') ? '' : 'ok'))
       })
-  }
-}
-
-function get(url: string, over: Partial<HttpRequest> = {}): HttpRequest {
-  return {
-    method: 'GET',
-    url,
-    headers: {},
-    body: null,
-    timeoutMs: 10_000,
-    maxResponseBytes: 1_000_000,
-    ...over,
   }
 }
 

@@ -2,7 +2,13 @@
 // no redirects, no retries, no proxies, no cookies, no decompression.
 
 import { Agent } from 'undici'
-import { makeOutboundPolicy, type OutboundTarget, readTarget } from '../../core/guard/index.ts'
+import {
+  judgeTarget,
+  makeOutboundPolicy,
+  type OutboundPolicy,
+  type OutboundTarget,
+  readTarget,
+} from '../../core/guard/index.ts'
 import type { HttpClient, HttpOutcome, HttpRequest } from '../../ports/http-client.ts'
 import { makeConnector } from './connector.ts'
 import { Exchange } from './exchange.ts'
@@ -21,6 +27,8 @@ export interface HttpClientOptions {
   readonly resolve?: Resolve
   /** How long the body of an answer may take behind its head, where the status is all that counts. */
   readonly cutAfterMs?: number
+  /** How long vetting waits for a name. */
+  readonly vetMs?: number
 }
 
 /** Decide about the connection or the framing, which is the client's business. */
@@ -39,6 +47,7 @@ const FORBIDDEN_HEADERS = new Set([
 ])
 
 const CUT_AFTER_MS = 2_000
+const VET_MS = 3_000
 
 export function makeHttpClient(options: HttpClientOptions): HttpClient & AsyncDisposable {
   const policy = makeOutboundPolicy(options.allow)
@@ -62,7 +71,7 @@ export function makeHttpClient(options: HttpClientOptions): HttpClient & AsyncDi
   const send = (request: HttpRequest): Promise<HttpOutcome> =>
     new Promise((settle) => {
       const { method } = request
-      const target = readRequest(request)
+      const target = readRequest(request, policy)
       if (!target.ok) {
         const { code, message } = target
         return settle({ kind: 'failed', sent: 'no', code, message, durationMs: 0 })
@@ -92,7 +101,11 @@ export function makeHttpClient(options: HttpClientOptions): HttpClient & AsyncDi
       }
     })
 
-  return { send, vet: makeVet(policy, resolve), [Symbol.asyncDispose]: () => agent.destroy() }
+  return {
+    send,
+    vet: makeVet(policy, resolve, options.vetMs ?? VET_MS),
+    [Symbol.asyncDispose]: () => agent.destroy(),
+  }
 }
 
 type Unsendable = {
@@ -101,16 +114,21 @@ type Unsendable = {
   readonly message: string
 }
 
-/** Where the request goes, or what is wrong with it; never a value of it. Where the address leads is judged when it is dialled. */
-function readRequest(request: HttpRequest): OutboundTarget | Unsendable {
+/** Where the request goes, or what is wrong with it; never a value of it. Literals and what names lead to are judged when they are dialled. */
+function readRequest(request: HttpRequest, policy: OutboundPolicy): OutboundTarget | Unsendable {
   const target = readTarget(request.url)
-  if (!target.ok && target.rule === 'port') return { ok: false, code: 'blocked', message: target.message }
-  if (!target.ok) return unsendable(target.message)
+  if (!target.ok) return target.rule === 'port' ? blocked(target.message) : unsendable(target.message)
+  const verdict = target.isLiteral ? target : judgeTarget(target, policy)
+  if (!verdict.ok) return blocked(verdict.message)
   for (const name of Object.keys(request.headers)) {
     if (FORBIDDEN_HEADERS.has(name.toLowerCase()))
       return unsendable(`the header ${name.toLowerCase()} cannot be set`)
   }
   return target
+}
+
+function blocked(message: string): Unsendable {
+  return { ok: false, code: 'blocked', message }
 }
 
 function unsendable(message: string): Unsendable {

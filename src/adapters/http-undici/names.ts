@@ -6,8 +6,6 @@ import type { Vetted } from '../../ports/http-client.ts'
 
 export type Resolve = (hostname: string) => Promise<readonly LookupAddress[]>
 
-const VET_MS = 3_000
-
 export function resolveBySystem(hostname: string): Promise<readonly LookupAddress[]> {
   return new Promise((resolve, reject) => {
     systemLookup(hostname, { all: true }, (error, addresses) =>
@@ -17,14 +15,18 @@ export function resolveBySystem(hostname: string): Promise<readonly LookupAddres
 }
 
 /** What is said of an address before it is called. A name that nobody knows yet may be known by the time that it is needed. */
-export function makeVet(policy: OutboundPolicy, resolve: Resolve): (url: string) => Promise<Vetted> {
+export function makeVet(
+  policy: OutboundPolicy,
+  resolve: Resolve,
+  waitMs: number,
+): (url: string) => Promise<Vetted> {
   return async (text) => {
     const target = readTarget(text)
     if (!target.ok) return target
     const verdict = judgeTarget(target, policy)
     if (!verdict.ok || target.isLiteral) return verdict
     const { host } = target
-    const addresses = await within(VET_MS, resolve(host))
+    const addresses = await within(waitMs, resolve(host))
     if (addresses === null || addresses.length === 0)
       return {
         ok: true,

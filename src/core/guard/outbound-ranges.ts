@@ -90,9 +90,21 @@ export function ruleOfAddress(address: IpAddress): AddressRule | null {
 /** The address, IPv4 where it is one in other clothes; null: nobody could say for sure which one is meant. */
 export function readAnyAddress(text: string): IpAddress | null {
   if (ipaddr.IPv4.isValidFourPartDecimal(text)) return ipaddr.IPv4.parse(text)
-  if (!text.includes(':') || text.includes('%') || !ipaddr.IPv6.isValid(text)) return null
-  const address = ipaddr.IPv6.parse(text)
+  if (!text.includes(':') || text.includes('%')) return null
+  const groups = withoutDots(text)
+  if (groups === null || !ipaddr.IPv6.isValid(groups)) return null
+  const address = ipaddr.IPv6.parse(groups)
   return address.isIPv4MappedAddress() ? address.toIPv4Address() : address
+}
+
+/** `::127.0.0.1` is `::7f00:1`; the parser would take it for `::ffff:7f00:1`. null: what ends in dots is no IPv4 address. */
+function withoutDots(text: string): string | null {
+  if (!text.includes('.')) return text
+  const at = text.lastIndexOf(':') + 1
+  const dotted = text.slice(at)
+  if (!ipaddr.IPv4.isValidFourPartDecimal(dotted)) return null
+  const [a, b, c, d] = ipaddr.IPv4.parse(dotted).octets as [number, number, number, number]
+  return `${text.slice(0, at)}${((a << 8) | b).toString(16)}:${((c << 8) | d).toString(16)}`
 }
 
 /** In any network: the interface part says that the last four bytes are an IPv4 address. Two bits of it are free. */

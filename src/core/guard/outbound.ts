@@ -135,7 +135,7 @@ const WORDS: Readonly<Record<AddressRule, string>> = {
   unspecified: 'an address of no machine in particular',
   loopback: 'an address of this machine itself',
   private: 'an address of a private network',
-  shared: 'an address of a network that providers share (100.64.0.0/10)',
+  shared: 'an address of a network that providers share among their customers',
   link_local: 'a link-local address',
   metadata: 'an address of a cloud’s metadata service',
   multicast: 'a multicast address',
