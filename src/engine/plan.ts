@@ -32,6 +32,8 @@ export interface PlanDeps {
   readonly pool: Pool
   /** Whether work of the route may run at once: neither it nor whom it calls is paused by failures or refusals. */
   bears(tenant: TenantId, route: Route): boolean
+  /** It is about to be born in our hands. */
+  born(tenant: TenantId, route: Route): void
   readonly code: Pick<Code, 'has'>
   readonly ids: Ids
   readonly vars: Vars
@@ -189,7 +191,9 @@ function isBorn(
   // What this node cannot run is left to one that can.
   const isHere = codeHash === null || deps.code.has(codeHash)
   const canRun = owner !== null && isHere && route.status === 'active' && route.isImmediate
-  return canRun && deps.bears(tenant, route) && deps.pool.take(id, tenant)
+  const isBorn = canRun && deps.bears(tenant, route) && deps.pool.take(id, tenant)
+  if (isBorn && route.of !== undefined) deps.born(tenant, route)
+  return isBorn
 }
 
 /** Those that begin no case in its commit are items like all others. */
@@ -203,6 +207,20 @@ export function planItems(deps: PlanDeps, plan: EventPlan, items: readonly Begin
     if (born) births.push({ work, route })
   }
   return { ...left, writes, births, adds: plan.adds + items.length }
+}
+
+/** Whether one of them alone wants it, as at the door. That its patterns fit is for the caller to know. */
+export function isWanted(
+  deps: Pick<PlanDeps, 'registry' | 'vars'>,
+  route: Route,
+  event: Matchable,
+  payload: JsonValue,
+  header: JsonValue,
+): boolean {
+  const left = isCanonicalSource(event.source) ? withoutOwn([route], payload) : [route]
+  const scope = routeScope(event, payload, header, deps.vars)
+  const seen = event.sensitive.length > 0 ? deliverySight(deps.registry, event, scope) : null
+  return wanting(left, scope, seen).length > 0
 }
 
 /**

@@ -1,4 +1,7 @@
+export { addDelivery } from './add.ts'
 export { isDelivered, isUnderWay, judgeDelivery, newDelivery } from './again.ts'
+export { makeLending } from './lending.ts'
+export { makeDeliveryViews } from './make-views.ts'
 export {
   DELIVERY_STATES,
   type Delivery,
@@ -7,5 +10,7 @@ export {
   type DeliveryState,
   type Retried,
 } from './people.ts'
+export { type DeliveryRunner, makeDeliveryRunner } from './run.ts'
+export { readTurn } from './turn.ts'
 export type { DeliveryRequest, DeliveryViews, EndpointWindow } from './views.ts'
 export { type DeliveryWatch, type FailedDelivery, UNWATCHED } from './watch.ts'

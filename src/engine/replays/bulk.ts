@@ -17,9 +17,9 @@ import { findEvents, prepareEvent } from './events.ts'
 import type { PreviewDeps } from './judge.ts'
 import { countLetters } from './letters.ts'
 import { nextPieceAt, PIECE_MAX, sizePiece } from './pace.ts'
-import { type Row, readRows, replayPiece } from './piece.ts'
+import { type ListedReplay, type Row, readRows, replayPiece } from './piece.ts'
 import { type Preview, previewReplay } from './preview.ts'
-import type { DeliveriesPreview } from './preview-deliveries.ts'
+import { type DeliveriesPreview, previewDeliveries } from './preview-deliveries.ts'
 import { type EventsPreview, previewEvents } from './preview-events.ts'
 import {
   type BulkReplay,
@@ -37,6 +37,7 @@ import {
   type StoredReplay,
   writesOf,
 } from './record.ts'
+import { beginWalk, type Recovery, recoverPiece, recoverySpan, subscriptionFor } from './recover.ts'
 
 export interface BulkReplays {
   preview(tenant: TenantId, filter: ReplayFilter, options: ReplayOptions): Promise<Preview>
@@ -87,9 +88,12 @@ const READY_EVERY_MS = 60_000
 const READY = 'ready_to_replay'
 const READY_ACTOR = 'the replay of what is ready'
 
+const HELD = { piece: 'lost', waitMs: 0 } as const
+
 type Asked =
   | { readonly of: 'deadLetters'; readonly filter: ReplayFilter }
   | { readonly of: 'events'; readonly filter: EventFilter; readonly pieces: number }
+  | Pick<Recovery, 'of' | 'filter' | 'walk'>
 
 const NO_EVENT_FITS = 'List events with the same filter: GET /v1/events.'
 const NONE_FITS =
@@ -157,6 +161,45 @@ export function makeBulkReplays(
     return 0
   }
 
+  const replaySome = async (tenant: TenantId, { version }: StoredReplay, replay: ListedReplay) => {
+    const next = await readRows(store.forTenant(tenant), replay, PIECE_MAX)
+    const { count, waitMs } = sizePiece(
+      replay.perSecond,
+      next.rows.map((row) => perMinuteOf(tenant, row)),
+    )
+    const part =
+      count === next.rows.length ? next : { rows: next.rows.slice(0, count), after: null, isLast: false }
+    const piece = await replayPiece({ commits, prepare, isOrdered }, tenant, { replay, version }, part, {
+      nextAt: nextPieceAt(time.now(), waitMs),
+      finishedAt: time.now(),
+    })
+    return { piece, waitMs }
+  }
+
+  const recover = async (tenant: TenantId, { version }: StoredReplay, replay: Recovery) => {
+    const subscription = registry.subscription(tenant, replay.filter.subscription)
+    if (subscription === null) {
+      log.warn('replay.ended', { tenant, replay: replay.id, error: 'the subscription is gone' })
+      await keep(tenant, { replay, version }, { ...replay, state: 'cancelled', finishedAt: time.now() })
+      return HELD
+    }
+    // What was added now would wait for somebody to enable it: so does the recovery.
+    if (subscription.status === 'disabled') return HELD
+    const { rateLimit } = subscription.route.document
+    const sized = (count: number) =>
+      sizePiece(replay.perSecond, new Array<number | null>(count).fill(rateLimit?.perMinute ?? null))
+    const { count } = sized(PIECE_MAX)
+    let waitMs = 0
+    const piece = await recoverPiece(deps, tenant, { replay, version }, subscription, count, {
+      nextAt(taken) {
+        waitMs = sized(taken).waitMs
+        return nextPieceAt(time.now(), waitMs)
+      },
+      finishedAt: time.now(),
+    })
+    return { piece, waitMs }
+  }
+
   /** One piece further; answers how long until the next, or null: there is nothing to do for now. */
   const advance = async (tenant: TenantId, id: string): Promise<number | null> => {
     const stored = await find(tenant, id)
@@ -166,19 +209,11 @@ export function makeBulkReplays(
     if (replay.nextAt > now) return replay.nextAt - now
     const others = yieldMs()
     if (others > 0) return others
-    if (replay.of === 'deliveries') return null
-    const next = await readRows(store.forTenant(tenant), replay, PIECE_MAX)
-    const { count, waitMs } = sizePiece(
-      replay.perSecond,
-      next.rows.map((row) => perMinuteOf(tenant, row)),
-    )
-    const part =
-      count === next.rows.length ? next : { rows: next.rows.slice(0, count), after: null, isLast: false }
-    const piece = await replayPiece({ commits, prepare, isOrdered }, tenant, { ...stored, replay }, part, {
-      nextAt: nextPieceAt(time.now(), waitMs),
-      finishedAt: time.now(),
-    })
+    const step =
+      replay.of === 'deliveries' ? recover(tenant, stored, replay) : replaySome(tenant, stored, replay)
+    const { piece, waitMs } = await step
     if (piece === 'lost') return null
+    if (piece === 'turn') return 0
     const decided = { actor: replay.by, reason: replay.reason ?? `replay ${replay.id}` }
     for (const one of piece.replayed) {
       one.told(decided)
@@ -323,11 +358,17 @@ export function makeBulkReplays(
       return beginAs(tenant, what, events.length, { force: false }, decided, events)
     },
 
-    async previewDeliveries() {
-      throw new AppError('internal', 'recoveries are not there yet')
+    async previewDeliveries(tenant, asked) {
+      const filter = recoverySpan(asked, time.now())
+      return previewDeliveries(deps, tenant, subscriptionFor(registry, tenant, filter), filter)
     },
-    async beginDeliveries() {
-      throw new AppError('internal', 'recoveries are not there yet')
+    async beginDeliveries(tenant, asked, { force = false, ...decided }) {
+      const filter = recoverySpan(asked, time.now())
+      const { status, document } = subscriptionFor(registry, tenant, filter)
+      if (status === 'disabled')
+        throw new AppError('subscription_disabled', `${document.name} is disabled; enable it, then recover`)
+      const walk = await beginWalk(store.forTenant(tenant), filter)
+      return beginAs(tenant, { of: 'deliveries', filter, walk }, 0, { force }, decided)
     },
 
     async find(tenant, id) {

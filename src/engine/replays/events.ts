@@ -100,6 +100,6 @@ async function hasSuccessor(reads: TenantReads, { id }: StoredEvent): Promise<bo
 }
 
 /** A sender may give a key that looks like one, but no cause. */
-function isCopy({ dedupKey, causationId }: Pick<StoredEvent, 'dedupKey' | 'causationId'>): boolean {
+export function isCopy({ dedupKey, causationId }: Pick<StoredEvent, 'dedupKey' | 'causationId'>): boolean {
   return causationId !== null && letterOfEdit(dedupKey) !== null
 }

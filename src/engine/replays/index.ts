@@ -1,7 +1,7 @@
 export { type BulkReplays, makeBulkReplays } from './bulk.ts'
 export { listLetters } from './letters.ts'
 export type { Preview, PreviewedLetter } from './preview.ts'
-export { type DeliveriesPreview, type PreviewedDelivery, RECOVERY_VERDICTS } from './preview-deliveries.ts'
+export type { DeliveriesPreview, PreviewedDelivery } from './preview-deliveries.ts'
 export type { EventsPreview, PreviewedEvent } from './preview-events.ts'
 export {
   type BulkReplay,
@@ -11,3 +11,4 @@ export {
   RECOVERED,
   type ReplayFilter,
 } from './record.ts'
+export { RECOVERY_VERDICTS } from './verdict.ts'

@@ -54,12 +54,12 @@ function readEvents(reads: TenantReads, ids: readonly EventId[]): Promise<readon
   return Promise.all(ids.map(async (id) => (await reads.event(id)) ?? id))
 }
 
-interface Refusal {
+export interface Refusal {
   readonly id: RowId
   readonly code: ErrorCode
 }
 
-type Prepared = { readonly id: RowId; readonly replay: PreparedReplay } | Refusal
+export type Prepared = { readonly id: RowId; readonly replay: PreparedReplay } | Refusal
 
 /** Each of them reads its event, which may be large. */
 const AT_ONCE = 50
