@@ -2,8 +2,8 @@
 // active → failing (five attempts in a row, or a delivery that is given up) → active (a success) or disabled (no success for too
 // long); 410 disables at once; people pause, resume, disable and enable.
 //
-// Invariants: SB20 it is disabled by 410, by a person, or by failing for `disableAfterMs`, and by nothing else. SB21 a success
-// ends failing. SB22 each warning of one failing is told once. SB23 what changes nothing answers the same state.
+// Invariants: SB16 it is disabled by 410, by a person, or by failing for `disableAfterMs`, and by nothing else. SB14 a success
+// ends failing. SB15 each warning of one failing is told once. SB18 what changes nothing answers the same state.
 
 import type { SubscriptionDocument } from '../definition/index.ts'
 import { unreachable } from '../errors/index.ts'
@@ -66,13 +66,16 @@ export const FAILURES_MAX = 5
 /** Shares of `disableAfterMs` at which is warned. */
 export const WARN_AT: readonly number[] = [0.2, 0.6, 0.8]
 
+/**
+ * What a document declares may change under a state that was kept: `failing` holds only where it says `active`. One that a person put
+ * to work against its document is `active` by the state, and failing while `failingSince` says so.
+ */
 export function effectiveStatus(
   { status: declared }: Pick<SubscriptionDocument, 'status'>,
-  { status }: Pick<SubscriptionState, 'status'>,
+  { status, failingSince }: Pick<SubscriptionState, 'status' | 'failingSince'>,
 ): SubscriptionStatus {
-  // What does not deliver does not fail.
   if (status === null || (status === 'failing' && declared !== 'active')) return declared
-  return status
+  return status === 'active' && failingSince !== null ? 'failing' : status
 }
 
 export function stepSubscription(
@@ -125,7 +128,7 @@ function begin(state: SubscriptionState, input: Failed, policy: SubscriptionPoli
   return {
     state: {
       ...settled(state),
-      status: 'failing',
+      status: policy.status === 'active' ? 'failing' : 'active',
       reason: input.error,
       by: null,
       since: input.at,

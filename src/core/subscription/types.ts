@@ -79,7 +79,7 @@ export interface Subscription {
 /** What a body is made of. */
 export type DeliveredEvent = Pick<
   StoredEvent,
-  'id' | 'subject' | 'occurredAt' | 'receivedAt' | 'data' | 'sensitive'
+  'id' | 'source' | 'subject' | 'occurredAt' | 'receivedAt' | 'data' | 'sensitive'
 >
 
 export const SUBSCRIPTION_PREFIX = 'subscription:'

@@ -2,7 +2,7 @@
 // It begins small, doubles with what arrives, and falls to one with a pause when the endpoint cannot do more. Then one is tried;
 // it says how to go on. So an endpoint that is down costs one call per pause, and nobody else anything.
 //
-// Invariants: SB30 its size is at least 1 and at most its limit. SB31 while it pauses nothing begins. SB32 a call that began
+// Invariants: SB20 its size is at least 1 and at most its limit. SB21 while it pauses nothing begins. SB22 a call that began
 // before the pause neither ends nor doubles it: a hundred that end together are one piece of news.
 
 import { unreachable } from '../errors/index.ts'
