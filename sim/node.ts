@@ -15,6 +15,7 @@ import {
   type EngineConfig,
   makeEngine,
 } from '../src/engine/index.ts'
+import { makeMemoryVault } from '../src/engine/vault.fixture.ts'
 import type { Clock } from '../src/ports/clock.ts'
 import type { Code, FunctionContext } from '../src/ports/code.ts'
 import type { HttpClient } from '../src/ports/http-client.ts'
@@ -152,6 +153,7 @@ export function startLife(deps: NodeDeps, name: string): Life {
       random: rng.fork(name),
       http,
       vault: { resolve: async () => [SECRET] },
+      secrets: makeMemoryVault(() => 0),
       log: makeLog(life, deps),
       code: makeCode(life, http, time, faults, deps),
     },

@@ -199,7 +199,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     const secrets = makeLocalVault({ store, clock, random, log, keys })
     const vault = combineVaults({ env: makeEnvVault({ env: options.env, defaults }), ref: secrets })
     const engine = makeEngine(
-      { store, clock, random, http, vault, seal, log, code },
+      { store, clock, random, http, vault, secrets, seal, log, code },
       {
         ...ENGINE_DEFAULTS,
         vars,
@@ -229,6 +229,7 @@ export async function startApp(options: AppOptions): Promise<App> {
         access,
         secrets,
         about,
+        outbound: makeOutboundPolicy(config.outboundAllow),
         demo,
         idempotency,
         now: () => clock.now(),
@@ -575,7 +576,9 @@ function makeApi(
   {
     demo,
     ...rest
-  }: Pick<HttpApi, 'access' | 'secrets' | 'about' | 'idempotency' | 'now'> & { readonly demo: Demo | null },
+  }: Pick<HttpApi, 'access' | 'secrets' | 'about' | 'idempotency' | 'now' | 'outbound'> & {
+    readonly demo: Demo | null
+  },
 ): HttpApi {
   return {
     ...rest,

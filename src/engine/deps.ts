@@ -11,7 +11,7 @@ import type { Log } from '../ports/log.ts'
 import type { Random } from '../ports/random.ts'
 import type { Seal } from '../ports/seal.ts'
 import type { Store } from '../ports/store.ts'
-import type { Vault } from '../ports/vault.ts'
+import type { SecretVault, Vault } from '../ports/vault.ts'
 
 export interface EngineDeps {
   readonly store: Store
@@ -19,6 +19,8 @@ export interface EngineDeps {
   readonly random: Random
   readonly http: HttpClient
   readonly vault: Vault
+  /** Where secrets that are made here are kept; `vault` resolves them. */
+  readonly secrets: Pick<SecretVault, 'find' | 'names' | 'remove' | 'set'>
   /** For what the ledger keeps of sensitive events; the store seals the events themselves. */
   readonly seal: Seal
   readonly log: Log
@@ -56,6 +58,8 @@ export interface EngineConfig {
   readonly sweepEveryMs: number
   /** A failure that is open for longer is escalated. */
   readonly escalateAfterMs: number
+  /** What deliveries call themselves by. */
+  readonly version: string
 }
 
 export const ENGINE_DEFAULTS = {
@@ -74,4 +78,5 @@ export const ENGINE_DEFAULTS = {
   canonicalRetentionMs: 7 * DAY,
   sweepEveryMs: 1 * MINUTE,
   escalateAfterMs: 1 * DAY,
+  version: '0.0.0',
 } as const satisfies Omit<EngineConfig, 'node'>

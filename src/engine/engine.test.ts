@@ -16,6 +16,7 @@ import {
 } from '../core/ids/index.ts'
 import type { HttpOutcome, HttpRequest } from '../ports/http-client.ts'
 import { ENGINE_DEFAULTS, type Engine, makeEngine } from './index.ts'
+import { makeMemoryVault } from './vault.fixture.ts'
 
 const SOURCE: SourceDocument = {
   kind: 'Source',
@@ -105,6 +106,7 @@ async function makeWorld(
       random: makeSystemRandom(),
       http,
       vault: { resolve: async () => [] },
+      secrets: makeMemoryVault(() => 0),
       log,
       code,
     },

@@ -20,6 +20,7 @@ import type { Seal } from '../ports/seal.ts'
 import type { Commit, Store, TenantReads } from '../ports/store.ts'
 import { type Accepted, ENGINE_DEFAULTS, type Engine, type EngineConfig, makeEngine } from './index.ts'
 import { makeSealStore } from './seal-store.ts'
+import { makeMemoryVault } from './vault.fixture.ts'
 
 export const SOURCE: SourceDocument = {
   kind: 'Source',
@@ -169,6 +170,7 @@ export function makeWorld(
   const time = makeManualTime()
   const kept = makeMemoryStore({ now: time.now, defer: (callback) => time.defer(callback, () => true) })
   const seal = makeCountingSeal()
+  const vault = makeMemoryVault(time.now, secrets)
   const sealing = { seal, log: makeMemoryLog() }
   const store = makeSealStore(kept, sealing)
   const calls: OpenCall[] = []
@@ -199,7 +201,8 @@ export function makeWorld(
           },
           vet: async () => ({ ok: true }),
         },
-        vault: { resolve: async () => secrets },
+        vault,
+        secrets: vault,
         log,
         code,
       },

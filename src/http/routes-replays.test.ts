@@ -10,6 +10,7 @@ import { makeMemoryStore } from '../adapters/store-memory/index.ts'
 import { DEFAULT_TENANT, type NodeId, type TenantId } from '../core/ids/index.ts'
 import { makeAccess } from '../engine/access/index.ts'
 import { type Change, ENGINE_DEFAULTS, makeEngine } from '../engine/index.ts'
+import { makeMemoryVault } from '../engine/vault.fixture.ts'
 import { HTTP, LOST, ROUTE, SOURCE } from '../engine/world.fixture.ts'
 import type { HttpOutcome } from '../ports/http-client.ts'
 import { checkAnswers } from './answers.fixture.ts'
@@ -50,6 +51,7 @@ async function makeWorld(environment = 'DEV') {
         vet: async () => ({ ok: true }),
       },
       vault: { resolve: async () => [] },
+      secrets: makeMemoryVault(() => 0),
       code: makeStaticCode({}),
     },
     { ...ENGINE_DEFAULTS, node: 'one' as NodeId },

@@ -11,6 +11,7 @@ import type { WorkflowDocument } from '../core/definition/index.ts'
 import { DEFAULT_TENANT, type NodeId, type TenantId } from '../core/ids/index.ts'
 import { makeAccess } from '../engine/access/index.ts'
 import { type Change, ENGINE_DEFAULTS, makeEngine } from '../engine/index.ts'
+import { makeMemoryVault } from '../engine/vault.fixture.ts'
 import { SECRET, TRIAGE } from '../engine/workflows/hands.fixture.ts'
 import { SOURCE } from '../engine/world.fixture.ts'
 import type { HttpOutcome } from '../ports/http-client.ts'
@@ -45,6 +46,7 @@ export async function makeWorkflowServer({
       log,
       http: { send: async () => vendor.outcome, vet: async () => ({ ok: true }) },
       vault: { resolve: async () => [] },
+      secrets: makeMemoryVault(() => 0),
       code: makeStaticCode({}),
     },
     { ...ENGINE_DEFAULTS, node: 'one' as NodeId },

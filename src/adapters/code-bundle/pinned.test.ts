@@ -6,6 +6,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { DEFAULT_TENANT, type EventId, type NodeId, type TenantId } from '../../core/ids/index.ts'
 import { compileDefinitions } from '../../definitions/index.ts'
 import { ENGINE_DEFAULTS, makeEngine } from '../../engine/index.ts'
+import { makeMemoryVault } from '../../engine/vault.fixture.ts'
 import { RetryableError, TerminalError } from '../../sdk/index.ts'
 import { makeSystemClock } from '../clock-system/index.ts'
 import { makeMemoryLog } from '../log-memory/index.ts'
@@ -90,6 +91,7 @@ async function start() {
         vet: async () => ({ ok: true }),
       },
       vault: { resolve: async () => [] },
+      secrets: makeMemoryVault(() => 0),
       log: makeMemoryLog(),
       code,
     },

@@ -1,4 +1,5 @@
 export { heldByApi } from './held.ts'
+export { makeSubscriptionKeeping, type SubscriptionKeeping } from './keeping.ts'
 export type {
   NewSubscription,
   RotatedSecret,

@@ -1,0 +1,148 @@
+// Puts the parts that keep subscriptions together: what definitions, deliveries and people ask, and what goes on by itself.
+
+import { messageOf } from '../../core/errors/index.ts'
+import type { TenantId } from '../../core/ids/index.ts'
+import type { Route } from '../../core/route/index.ts'
+import { generatedSecret } from '../../core/subscription/index.ts'
+import { MINUTE, SECOND } from '../../core/time/index.ts'
+import type { CommitResult } from '../../ports/store.ts'
+import type { Commits } from '../commits.ts'
+import type { DefinedSubscriptions } from '../definitions/index.ts'
+import type { DeliveryWatch } from '../deliveries/watch.ts'
+import type { EngineConfig, EngineDeps } from '../deps.ts'
+import type { EventPlan, PlanEvent } from '../event-plan.ts'
+import type { Registry } from '../registry.ts'
+import type { Settler } from '../settle.ts'
+import type { StoreTime } from '../store-time.ts'
+import { makeBook } from './book.ts'
+import { makeDefinedSubscriptions } from './defined.ts'
+import { makeRemovals } from './removals.ts'
+import { makeSigningSecrets } from './secrets.ts'
+import { makeSubscriptions } from './subscriptions.ts'
+import { type TellDeps, testEvent } from './tell.ts'
+import { testSubscription } from './test-call.ts'
+import type { Subscriptions } from './types.ts'
+import { makeWatching } from './watching.ts'
+
+export interface SubscriptionKeeping {
+  readonly people: Subscriptions
+  /** For definitions. */
+  readonly defined: DefinedSubscriptions
+  /** For deliveries. */
+  readonly watch: DeliveryWatch
+  /** Looks whether another node changed something. */
+  refresh(tenant: TenantId): Promise<void>
+  /** Behind the loading of definitions. */
+  start(): Promise<void>
+  stop(): Promise<void>
+}
+
+/** How often a node asks whether another one changed a subscription. */
+const FOLLOW_MS = 5 * SECOND
+/** Who made a subscription of the API may be about to make its secret. */
+const GRACE_MS = 1 * MINUTE
+
+export function makeSubscriptionKeeping(
+  deps: Pick<EngineDeps, 'store' | 'clock' | 'random' | 'http' | 'vault' | 'secrets' | 'log'> &
+    TellDeps & {
+      readonly registry: Registry
+      readonly commits: Pick<Commits, 'once'>
+      readonly settler: Pick<Settler, 'settleUnheld'>
+      readonly time: Pick<StoreTime, 'now'>
+      /** An event for one route alone, whatever else would match it. */
+      planFor(route: Route): PlanEvent
+      refreshDefinitions(tenant: TenantId): Promise<void>
+      settleBirths(plan: EventPlan, outcome: { readonly ok: boolean }, result: CommitResult | null): void
+      wake(): void
+    },
+  config: Pick<EngineConfig, 'vars' | 'version'>,
+): SubscriptionKeeping {
+  const { store, clock, log, http, vault, registry, ids } = deps
+  const now = () => deps.time.now()
+  const signing = makeSigningSecrets(deps)
+  const book = makeBook(deps)
+  const tenants = () => store.system('definitions').tenants()
+  const removals = makeRemovals({ ...deps, signing, tenants, left: (tenant) => defined.left(tenant) })
+  const defined = makeDefinedSubscriptions({
+    store,
+    log,
+    book,
+    signing,
+    now,
+    setStatus: registry.setSubscriptionStatus,
+    gone: (tenant, name) => removals.begin(tenant, name, false),
+  })
+  const watching = makeWatching({ ...deps, book })
+  const people = makeSubscriptions({
+    ...deps,
+    book,
+    signing,
+    removals,
+    now,
+    isDefined: defined.isDefined,
+    planTest: (about, { route }) => testEvent({ ids, plan: deps.planFor(route) }, about),
+    test: (tenant, subscription) =>
+      testSubscription({ http, vault, ids, now, ...config }, tenant, subscription),
+  })
+  let isStopped = false
+  let cancel = () => {}
+
+  const follow = async () => {
+    try {
+      for (const tenant of await tenants()) {
+        if (isStopped) return
+        await book.refresh(tenant)
+      }
+    } catch (error) {
+      log.warn('subscription.not-followed', { error: messageOf(error) })
+    }
+    next()
+  }
+  const next = () => {
+    if (!isStopped) cancel = clock.after(FOLLOW_MS, () => void follow())
+  }
+
+  /** A node may have gone between a subscription of the API and its secret. Nobody has seen one: it is to be revealed. */
+  const ensureSecrets = async (tenant: TenantId) => {
+    const own = [...book.all(tenant)].flatMap(([name, { record }]) =>
+      record.document?.secret === null && now() - record.createdAt >= GRACE_MS
+        ? [{ name, document: record.document }]
+        : [],
+    )
+    if (own.length === 0) return
+    const names = await signing.names(tenant)
+    for (const { name, document } of own) {
+      if (names.has(generatedSecret(name))) continue
+      await signing.generate(tenant, document, 'the start of a node')
+      await book.change(tenant, name, (kept) =>
+        kept?.record.document == null
+          ? null
+          : { record: { ...kept.record, state: { ...kept.record.state, isSecretUnseen: true } } },
+      )
+      log.info('subscription.secret-generated', { tenant, subscription: name, by: 'the start of a node' })
+    }
+  }
+
+  return {
+    people,
+    defined,
+    watch: watching,
+    refresh: (tenant) => book.refresh(tenant),
+    async start() {
+      for (const tenant of await tenants()) {
+        await book.prepare(tenant)
+        await ensureSecrets(tenant).catch((error) =>
+          log.warn('subscription.secret-not-generated', { tenant, error: messageOf(error) }),
+        )
+      }
+      removals.start()
+      next()
+    },
+    async stop() {
+      isStopped = true
+      cancel()
+      await removals.stop()
+      await watching.idle()
+    },
+  }
+}

@@ -1,0 +1,174 @@
+// Cancels what is left of the deliveries of subscriptions that are gone: in the background, a bounded piece at a time.
+//
+// Of one that the API removed a marker stays until nothing is left, so that whoever starts next goes on, and nobody makes another of
+// the same name whose endpoint would get what was meant for the former one. Of a folder's, its record is what a start goes by.
+//
+// Invariants: SU7 no delivery of a subscription that is gone stays open. SU8 a crash loses none of it: every cancellation is a commit
+// of its own, and the marker goes last.
+
+import { messageOf } from '../../core/errors/index.ts'
+import type { TenantId } from '../../core/ids/index.ts'
+import { SUBSCRIPTION_PREFIX } from '../../core/subscription/index.ts'
+import { MINUTE, SECOND } from '../../core/time/index.ts'
+import type { WorkRow } from '../../core/work/index.ts'
+import { StoreError } from '../../ports/store.ts'
+import type { Commits } from '../commits.ts'
+import type { EngineDeps } from '../deps.ts'
+import type { Registry } from '../registry.ts'
+import type { Settler } from '../settle.ts'
+import { deleteRemoval, readRemovals } from './records.ts'
+import type { SigningSecrets } from './secrets.ts'
+
+export const SUBSCRIPTION_GONE = 'SUBSCRIPTION_GONE'
+
+export interface Removals {
+  /** Goes on with what others left. */
+  start(): void
+  /** `isMarked`: the API removed it, and its generated secret goes too. */
+  begin(tenant: TenantId, name: string, isMarked: boolean): void
+  /** Settles when the piece under way is done. */
+  stop(): Promise<void>
+}
+
+interface Removal {
+  readonly tenant: TenantId
+  readonly name: string
+  readonly isMarked: boolean
+  /** By the monotonic clock. */
+  readonly since: number
+}
+
+const PIECE = 100
+/** Other nodes hear of it by their next look, and may add deliveries until then. */
+const OTHERS_HEAR_MS = 12 * SECOND
+/** While somebody's call is under way. */
+const AGAIN_MS = 2 * SECOND
+/** What a node left that crashed, while others go on. */
+const LOOK_MS = 5 * MINUTE
+const MARKERS_MAX = 500
+
+export function makeRemovals(
+  deps: Pick<EngineDeps, 'store' | 'clock' | 'log'> & {
+    readonly registry: Pick<Registry, 'subscription'>
+    readonly commits: Pick<Commits, 'once'>
+    readonly settler: Pick<Settler, 'settleUnheld'>
+    readonly signing: Pick<SigningSecrets, 'forget'>
+    tenants(): Promise<readonly TenantId[]>
+    /** Of definitions that are gone, by the records that they left. */
+    left(tenant: TenantId): readonly string[]
+  },
+): Removals {
+  const { store, clock, log, registry } = deps
+  const removals = new Map<string, Removal>()
+  let isStarted = false
+  let isStopped = false
+  let working: Promise<void> = Promise.resolve()
+  let isWorking = false
+  let cancelNext = () => {}
+  let cancelLook = () => {}
+
+  const cancel = async (tenant: TenantId, work: WorkRow): Promise<void> => {
+    const event = await store.forTenant(tenant).event(work.eventId)
+    if (event === null) return
+    const { attempts, waits, losses, key, effectRef, httpStatus, durationMs } = work
+    const note = { key, class: null, lastError: SUBSCRIPTION_GONE, effectRef, httpStatus, durationMs }
+    const counters = { attempts, waits, losses }
+    // Refused: somebody has it in hand, or it is over; the next look tells.
+    await deps.settler.settleUnheld(
+      { work, event },
+      null,
+      { to: 'cancelled', counters, note, guards: [], writes: [], attempt: null },
+      { g: 'work', work: work.id, state: work.state, epoch: work.epoch },
+    )
+  }
+
+  /** How many were open. */
+  const piece = async ({ tenant, name }: Removal): Promise<number> => {
+    const reads = store.forTenant(tenant)
+    const consumer = `${SUBSCRIPTION_PREFIX}${name}`
+    let open = 0
+    for (const state of ['waiting', 'ready', 'leased'] as const) {
+      const { items } = await reads.workList({ consumer, state, cursor: null, limit: PIECE })
+      open += items.length
+      if (state !== 'leased') await Promise.all(items.map((work) => cancel(tenant, work)))
+    }
+    return open
+  }
+
+  const step = async (removal: Removal): Promise<boolean> => {
+    const { tenant, name, isMarked, since } = removal
+    // It came back with its definitions: what waits is for it.
+    if (!isMarked && registry.subscription(tenant, name) !== null) return true
+    if (isMarked) await deps.signing.forget(tenant, name, 'the removal of its subscription')
+    let open = await piece(removal)
+    while (open >= PIECE && !isStopped) open = await piece(removal)
+    if (open > 0 || clock.monotonic() - since < OTHERS_HEAR_MS) return false
+    if (isMarked) await deps.commits.once(tenant, [], [deleteRemoval(name)])
+    log.info('subscription.deliveries-cancelled', { tenant, subscription: name })
+    return true
+  }
+
+  const work = async () => {
+    for (const [key, removal] of removals) {
+      if (isStopped) return
+      try {
+        if (await step(removal)) removals.delete(key)
+      } catch (error) {
+        if (error instanceof StoreError && error.code === 'closed') return
+        const { tenant, name } = removal
+        log.warn('subscription.not-cancelled', { tenant, subscription: name, error: messageOf(error) })
+      }
+    }
+  }
+
+  const go = () => {
+    if (!isStarted || isStopped || isWorking || removals.size === 0) return
+    cancelNext()
+    isWorking = true
+    working = work().finally(() => {
+      isWorking = false
+      if (removals.size > 0 && !isStopped) cancelNext = clock.after(AGAIN_MS, go)
+    })
+  }
+
+  const add = (tenant: TenantId, name: string, isMarked: boolean) => {
+    const key = `${tenant}/${name}`
+    const known = removals.get(key)
+    if (known?.isMarked === true || (known !== undefined && !isMarked)) return
+    removals.set(key, { tenant, name, isMarked, since: clock.monotonic() })
+  }
+
+  const look = async () => {
+    try {
+      for (const tenant of await deps.tenants()) {
+        for (const name of await readRemovals(store.forTenant(tenant), MARKERS_MAX)) add(tenant, name, true)
+      }
+    } catch (error) {
+      if (error instanceof StoreError && error.code === 'closed') return
+      log.warn('subscription.removals-not-read', { error: messageOf(error) })
+    }
+    go()
+    if (!isStopped) cancelLook = clock.after(LOOK_MS, () => void look())
+  }
+
+  return {
+    start() {
+      isStarted = true
+      void (async () => {
+        for (const tenant of await deps.tenants().catch(() => []))
+          for (const name of deps.left(tenant)) add(tenant, name, false)
+        await look()
+      })()
+    },
+    begin(tenant, name, isMarked) {
+      add(tenant, name, isMarked)
+      go()
+    },
+    async stop() {
+      isStopped = true
+      cancelNext()
+      cancelLook()
+      await working
+    },
+  }
+}
