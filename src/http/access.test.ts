@@ -395,6 +395,7 @@ describe('secrets', () => {
         name: 'crm',
         version: 1,
         hasPending: true,
+        oldUntil: [],
         updatedAt: new Date(START).toISOString(),
         updatedBy: 'admin',
       },
@@ -405,6 +406,30 @@ describe('secrets', () => {
     for (const text of [made.text, pending.text, list.text, kept]) expect(text).not.toContain(SECRET)
     expect((await ask('DELETE', '/v1/secrets/crm')).status).toBe(204)
     expect((await ask('DELETE', '/v1/secrets/crm')).body).toMatchObject({ status: 404 })
+  })
+
+  test('[OV6] may overlap with the former value for up to seven days', async () => {
+    const { ask } = makeWorld()
+    const put = (value: string, more = {}) =>
+      ask('POST', '/v1/secrets', { body: { name: 'crm', value, ...more } })
+    const oldUntil = async () => (await ask('GET', '/v1/secrets')).body.items[0].oldUntil
+    await put('one')
+    expect((await put('two', { overlap: '24h' })).status).toBe(201)
+    expect(await oldUntil()).toEqual([new Date(START + 24 * 3_600_000).toISOString()])
+    for (const overlap of ['8d', '-1h', 'a day', '', 7]) {
+      expect((await put('three', { overlap })).body).toMatchObject({
+        status: 400,
+        code: 'invalid_request',
+        details: { fields: [{ path: '/overlap' }] },
+      })
+      expect((await ask('POST', '/v1/secrets/crm/promote', { body: { overlap } })).status).toBe(400)
+    }
+    expect((await put('three', { overlap: '1h', pending: true })).status).toBe(400)
+    expect((await put('three', { pending: true })).body).toEqual({ name: 'crm', version: 3 })
+    expect((await ask('POST', '/v1/secrets/crm/promote', { body: { overlap: '7d' } })).status).toBe(200)
+    expect(await oldUntil()).toHaveLength(2)
+    await put('four', { overlap: '0s' })
+    expect(await oldUntil()).toEqual([])
   })
 
   test('that cannot be are refused without repeating their values', async () => {

@@ -1,7 +1,10 @@
 // GET, POST and DELETE /v1/secrets; POST /v1/secrets/{name}/promote. Values go in and never come out.
 
 import type { FastifyInstance } from 'fastify'
+import { AppError } from '../core/errors/index.ts'
+import { parseDuration } from '../core/expression/index.ts'
 import { SECRET_NAME } from '../core/secret/index.ts'
+import { DAY } from '../core/time/index.ts'
 import type { SecretRow } from '../ports/vault.ts'
 import type { HttpApi } from './api.ts'
 import { BODY_BYTES_MAX } from './body-limits.ts'
@@ -20,6 +23,14 @@ import {
 import { iso } from './shapes.ts'
 
 const VALUE_LENGTH_MAX = 65_536
+const OVERLAP_MS_MAX = 7 * DAY
+
+const overlap = {
+  type: 'string',
+  maxLength: 32,
+  description:
+    'How long the former value stays valid beside the new one, from `0s` to `7d`. Left out: not at all, nor do those before it.',
+} as const
 
 const secretName = {
   type: 'string',
@@ -33,6 +44,11 @@ const rowShape = shape({
   name: string,
   version: { ...nullable(integer), description: 'Of the value in use; null: there is only a pending one.' },
   hasPending: boolean,
+  oldUntil: {
+    type: 'array',
+    items: instant,
+    description: 'Until when each former value is valid beside the one in use, the latest one first.',
+  },
   updatedAt: instant,
   updatedBy: string,
 })
@@ -64,18 +80,27 @@ export function addSecretRoutes(app: FastifyInstance, api: Pick<HttpApi, 'secret
         name: secretName,
         value: { type: 'string', minLength: 1, maxLength: VALUE_LENGTH_MAX },
         pending: { type: 'boolean', default: false },
+        overlap,
       },
       ['name', 'value'],
     ),
     response: { 201: answer('Set', versionShape) },
   }
-  app.post<{ Body: { name: string; value: string; pending: boolean } }>(
+  app.post<{ Body: { name: string; value: string; pending: boolean; overlap?: string } }>(
     '/secrets',
     { bodyLimit: BODY_BYTES_MAX.secret, config: { role: 'admin', answerIsSecret: true }, schema: set },
     async (request, reply) => {
       const { tenant, actor } = request.caller
       const { name, value, pending } = request.body
-      const { version } = await api.secrets.set(tenant, name, value, { isPending: pending, by: actor })
+      if (pending && request.body.overlap !== undefined) {
+        throw refusedOverlap('a pending value replaces none yet: give the overlap when it is promoted')
+      }
+      const overlapMs = readOverlap(request.body.overlap)
+      const { version } = await api.secrets.set(tenant, name, value, {
+        isPending: pending,
+        by: actor,
+        overlapMs,
+      })
       reply.code(201)
       return { name, version }
     },
@@ -86,15 +111,17 @@ export function addSecretRoutes(app: FastifyInstance, api: Pick<HttpApi, 'secret
     tags: ['secrets'],
     summary: 'Put a secret’s pending value in use',
     params: nameParams,
+    body: fields({ overlap }),
     response: { 200: answer('In use', versionShape) },
   }
-  app.post<{ Params: { name: string } }>(
+  app.post<{ Params: { name: string }; Body: { overlap?: string } }>(
     '/secrets/:name/promote',
     { config: { role: 'admin' }, schema: promote },
     async (request) => {
       const { tenant, actor } = request.caller
       const { name } = request.params
-      const { version } = await api.secrets.promote(tenant, name, actor)
+      const overlapMs = readOverlap(request.body.overlap)
+      const { version } = await api.secrets.promote(tenant, name, actor, overlapMs)
       return { name, version }
     },
   )
@@ -117,6 +144,22 @@ export function addSecretRoutes(app: FastifyInstance, api: Pick<HttpApi, 'secret
   )
 }
 
-function showSecret({ name, version, hasPending, updatedAt, updatedBy }: SecretRow) {
-  return { name, version, hasPending, updatedAt: iso(updatedAt), updatedBy }
+function readOverlap(text: string | undefined): number {
+  if (text === undefined) return 0
+  const overlapMs = parseDuration(text)
+  if (overlapMs === null || overlapMs > OVERLAP_MS_MAX) {
+    throw refusedOverlap('write a duration from 0s to 7d, such as 24h')
+  }
+  return overlapMs
+}
+
+function refusedOverlap(message: string): AppError {
+  return new AppError('invalid_request', `body/overlap: ${message}`, {
+    details: { fields: [{ path: '/overlap', message }] },
+  })
+}
+
+function showSecret({ name, version, hasPending, oldUntil, updatedAt, updatedBy }: SecretRow) {
+  const until = oldUntil.map((at) => iso(at))
+  return { name, version, hasPending, oldUntil: until, updatedAt: iso(updatedAt), updatedBy }
 }

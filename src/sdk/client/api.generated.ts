@@ -1301,7 +1301,7 @@ export interface Operations {
       readonly version: number
       readonly hash: string
       readonly changes: readonly ({
-        readonly kind: 'Source' | 'Route' | 'Workflow' | 'Agent' | 'Profile'
+        readonly kind: 'Source' | 'Route' | 'Workflow' | 'Agent' | 'Subscription' | 'Profile'
         readonly name: string
         readonly change: 'create' | 'update' | 'remove' | 'unchanged'
       })[]
@@ -1547,13 +1547,13 @@ export interface Operations {
   /** Skip what arrives for a route, or refuse what comes to a source */
   disableDefinition: {
     args: ({
-      readonly kind: 'Source' | 'Route' | 'Workflow' | 'Agent' | 'Profile'
+      readonly kind: 'Source' | 'Route' | 'Workflow' | 'Agent' | 'Subscription' | 'Profile'
       readonly name: string
     }) & ({
       readonly reason?: string | undefined
     })
     answer: {
-      readonly kind: 'Source' | 'Route' | 'Workflow' | 'Agent' | 'Profile'
+      readonly kind: 'Source' | 'Route' | 'Workflow' | 'Agent' | 'Subscription' | 'Profile'
       readonly name: string
       readonly description: string | null
       /** In force; null for what has none. */
@@ -1723,11 +1723,11 @@ export interface Operations {
   /** A definition as it is in force, as it was written, and its history */
   getDefinition: {
     args: {
-      readonly kind: 'Source' | 'Route' | 'Workflow' | 'Agent' | 'Profile'
+      readonly kind: 'Source' | 'Route' | 'Workflow' | 'Agent' | 'Subscription' | 'Profile'
       readonly name: string
     }
     answer: {
-      readonly kind: 'Source' | 'Route' | 'Workflow' | 'Agent' | 'Profile'
+      readonly kind: 'Source' | 'Route' | 'Workflow' | 'Agent' | 'Subscription' | 'Profile'
       readonly name: string
       readonly description: string | null
       /** In force; null for what has none. */
@@ -2150,11 +2150,11 @@ export interface Operations {
   /** The definitions in force */
   listDefinitions: {
     args: {
-      readonly kind?: 'Source' | 'Route' | 'Workflow' | 'Agent' | 'Profile' | undefined
+      readonly kind?: 'Source' | 'Route' | 'Workflow' | 'Agent' | 'Subscription' | 'Profile' | undefined
     }
     answer: {
       readonly items: readonly ({
-        readonly kind: 'Source' | 'Route' | 'Workflow' | 'Agent' | 'Profile'
+        readonly kind: 'Source' | 'Route' | 'Workflow' | 'Agent' | 'Subscription' | 'Profile'
         readonly name: string
         readonly description: string | null
         /** In force; null for what has none. */
@@ -2486,6 +2486,8 @@ export interface Operations {
         /** Of the value in use; null: there is only a pending one. */
         readonly version: number | null
         readonly hasPending: boolean
+        /** Until when each former value is valid beside the one in use, the latest one first. */
+        readonly oldUntil: readonly string[]
         readonly updatedAt: string
         readonly updatedBy: string
       })[]
@@ -2728,13 +2730,13 @@ export interface Operations {
   /** Keep a route’s work until it is resumed */
   pauseDefinition: {
     args: ({
-      readonly kind: 'Source' | 'Route' | 'Workflow' | 'Agent' | 'Profile'
+      readonly kind: 'Source' | 'Route' | 'Workflow' | 'Agent' | 'Subscription' | 'Profile'
       readonly name: string
     }) & ({
       readonly reason?: string | undefined
     })
     answer: {
-      readonly kind: 'Source' | 'Route' | 'Workflow' | 'Agent' | 'Profile'
+      readonly kind: 'Source' | 'Route' | 'Workflow' | 'Agent' | 'Subscription' | 'Profile'
       readonly name: string
       readonly description: string | null
       /** In force; null for what has none. */
@@ -2808,7 +2810,7 @@ export interface Operations {
       })[]
       readonly base: number
       readonly changes: readonly ({
-        readonly kind: 'Source' | 'Route' | 'Workflow' | 'Agent' | 'Profile'
+        readonly kind: 'Source' | 'Route' | 'Workflow' | 'Agent' | 'Subscription' | 'Profile'
         readonly name: string
         readonly change: 'create' | 'update' | 'remove' | 'unchanged'
         readonly diff?: readonly ({
@@ -2829,10 +2831,13 @@ export interface Operations {
   }
   /** Put a secret’s pending value in use */
   promoteSecret: {
-    args: {
+    args: ({
       /** Letters, digits, dots, hyphens and underscores, at most 128; the first is a letter or a digit. */
       readonly name: string
-    }
+    }) & ({
+      /** How long the former value stays valid beside the new one, from `0s` to `7d`. Left out: not at all, nor do those before it. */
+      readonly overlap?: string | undefined
+    })
     answer: {
       readonly name: string
       readonly version: number
@@ -2983,13 +2988,13 @@ export interface Operations {
   /** Let a route or source go on */
   resumeDefinition: {
     args: ({
-      readonly kind: 'Source' | 'Route' | 'Workflow' | 'Agent' | 'Profile'
+      readonly kind: 'Source' | 'Route' | 'Workflow' | 'Agent' | 'Subscription' | 'Profile'
       readonly name: string
     }) & ({
       readonly reason?: string | undefined
     })
     answer: {
-      readonly kind: 'Source' | 'Route' | 'Workflow' | 'Agent' | 'Profile'
+      readonly kind: 'Source' | 'Route' | 'Workflow' | 'Agent' | 'Subscription' | 'Profile'
       readonly name: string
       readonly description: string | null
       /** In force; null for what has none. */
@@ -3124,7 +3129,7 @@ export interface Operations {
       readonly version: number
       readonly hash: string
       readonly changes: readonly ({
-        readonly kind: 'Source' | 'Route' | 'Workflow' | 'Agent' | 'Profile'
+        readonly kind: 'Source' | 'Route' | 'Workflow' | 'Agent' | 'Subscription' | 'Profile'
         readonly name: string
         readonly change: 'create' | 'update' | 'remove' | 'unchanged'
       })[]
@@ -3177,6 +3182,8 @@ export interface Operations {
       readonly name: string
       readonly value: string
       readonly pending?: boolean | undefined
+      /** How long the former value stays valid beside the new one, from `0s` to `7d`. Left out: not at all, nor do those before it. */
+      readonly overlap?: string | undefined
     }
     answer: {
       readonly name: string
