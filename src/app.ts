@@ -576,7 +576,10 @@ function makeApi(
   {
     demo,
     ...rest
-  }: Pick<HttpApi, 'access' | 'secrets' | 'about' | 'idempotency' | 'now' | 'outbound'> & {
+  }: Pick<
+    HttpApi,
+    'access' | 'secrets' | 'about' | 'idempotency' | 'now' | 'vetSubscription' | 'outbound'
+  > & {
     readonly demo: Demo | null
   },
 ): HttpApi {

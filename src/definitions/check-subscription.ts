@@ -34,7 +34,7 @@ export type CheckedSubscription =
   /** Errors first, and with them what is only doubtful. */
   | { readonly ok: false; readonly findings: readonly FieldFinding[] }
 
-/** What is known beside it, of the tenant and of the node. */
+/** What is known beside it, of the tenant and of the node. Without `outbound`, whoever asks judges the address. */
 export type SubscriptionSurroundings = Pick<
   CompileDeps,
   'profiles' | 'secrets' | 'hasEnvironment' | 'inForce' | 'emits' | 'outbound' | 'isProduction'
@@ -71,7 +71,9 @@ export function checkSubscription(
   }
   // Rewritten before it is kept: a later change speaks of the fields of the language.
   const imported = importSubscription(read)?.document ?? read
-  const compiled = compileDefinitions([], { functions: () => null, ...surroundings }, [imported])
+  const compiled = compileDefinitions([], { functions: () => null, outbound: null, ...surroundings }, [
+    imported,
+  ])
   const findings = compiled.findings.map(
     ({ file: _file, line: _line, column: _column, ...finding }, index): FieldFinding => ({
       ...finding,

@@ -55,8 +55,11 @@ export interface CompileDeps {
   readonly emits?: readonly string[]
   /** How many markings are looked for in all workflows together. */
   readonly markings?: number
-  /** Where the node that will have them may call; without it, what only an operator can allow is a warning. */
-  readonly outbound?: OutboundPolicy
+  /**
+   * Where the node that will have them may call; without it, what only an operator can allow is a warning. null: whoever asks judges
+   * addresses.
+   */
+  readonly outbound?: OutboundPolicy | null
   /** Whether they are for production. */
   readonly isProduction?: boolean
   /** Whether the API has a subscription of this name. */
@@ -242,7 +245,7 @@ export function checkDocuments(
     secrets,
     hasEnvironment,
     sensitive: sensitiveSources([...values, ...sourcesBeside(values, deps)]),
-    outbound: deps.outbound ?? null,
+    outbound: deps.outbound,
     isProduction: deps.isProduction ?? false,
     agents: namesOf('Agent', values, deps),
     workflows: namesOf('Workflow', values, deps),

@@ -352,6 +352,10 @@ describe('through the API', () => {
       document: { rateLimit: { perMinute: 6 } },
       warnings: [{ rule: 'VA9', field: 'secret.ref' }],
     })
+    expect(checkSubscription({ ...GIVEN, url: 'http://127.0.0.1/' }, {})).toMatchObject({
+      ok: true,
+      warnings: [],
+    })
     const outbound = makeOutboundPolicy([])
     expect(checkSubscription({ ...GIVEN, url: 'http://127.0.0.1/' }, { outbound })).toMatchObject({
       ok: false,

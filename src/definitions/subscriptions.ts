@@ -42,11 +42,12 @@ function checkAddress(url: JsonValue | undefined, around: Surroundings): readonl
   if (typeof url !== 'string' || url.includes('{{')) return []
   const target = readTarget(url)
   if (!target.ok) return []
-  const verdict = judgeTarget(target, around.outbound ?? NOTHING_ALLOWED)
-  if (!verdict.ok) {
+  const { outbound = NOTHING_ALLOWED } = around
+  const verdict = outbound === null ? null : judgeTarget(target, outbound)
+  if (verdict?.ok === false) {
     const { message } = verdict
     const common = { rule: 'endpoint', path: ['url'] } as const
-    return around.outbound === null
+    return outbound === NOTHING_ALLOWED
       ? [{ ...common, severity: 'warning', message: `${message}; the node that gets this decides` }]
       : [{ ...common, message }]
   }

@@ -17,7 +17,7 @@ export interface Surroundings {
   readonly hasEnvironment: boolean
   /** What the sources of the same files hide, and those that are in force beside them. */
   readonly sensitive: readonly SensitiveSource[]
-  /** Where the node may call; null: no node was asked. */
-  readonly outbound: OutboundPolicy | null
+  /** Where the node may call; undefined: no node was asked; null: others judge. */
+  readonly outbound: OutboundPolicy | null | undefined
   readonly isProduction: boolean
 }

@@ -1,6 +1,7 @@
 // What the HTTP surface asks of the rest: the narrow part of the engine and the store that routes use.
 
 import type { SubscriptionDocument } from '../core/definition/index.ts'
+import type { OutboundPolicy } from '../core/guard/index.ts'
 import type { TenantId } from '../core/ids/index.ts'
 import type { Instant } from '../core/time/index.ts'
 import type { Access } from '../engine/access/index.ts'
@@ -96,6 +97,8 @@ export interface HttpApi {
   readonly meter: Pick<Meter, 'rates' | 'stats' | 'queueAge'>
   now(): Instant
   readonly idempotency: Pick<Idempotency, 'begin'>
+  /** Where the node may call; left out: nobody has said. */
+  readonly outbound?: OutboundPolicy
   readonly about: { readonly environment: string; readonly version: string; readonly node: string }
   /** Whether the node can take and do work now, and if not, why. */
   health(): Promise<{ readonly ready: boolean; readonly reasons: readonly string[] }>

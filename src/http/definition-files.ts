@@ -15,6 +15,7 @@ import {
   type ReadDocument,
   readDocuments,
 } from '../definitions/index.ts'
+import { heldByApi } from '../engine/subscriptions/index.ts'
 import type { HttpApi } from './api.ts'
 import { readSurroundings } from './surroundings.ts'
 import { makeTurns } from './turns.ts'
@@ -23,6 +24,8 @@ const CODE = /\.[cm]?[jt]sx?$/i
 
 type Checked = Omit<Compiled, 'changedKeys' | 'heldNames'>
 
+type Api = Pick<HttpApi, 'definitions' | 'secrets' | 'about' | 'outbound' | 'reads'>
+
 export type CompileFiles = (tenant: TenantId, files: readonly DefinitionFile[]) => Promise<Checked>
 
 const WAITING_MAX = 10
@@ -30,16 +33,12 @@ const WAITING_MAX = 10
 const SENT_MARKINGS_MAX = 20_000
 
 /** Reading keeps the node busy: it is weighed first, done file by file, and once at a time for each tenant. */
-export function makeFileCompiler(api: Pick<HttpApi, 'definitions' | 'secrets'>): CompileFiles {
+export function makeFileCompiler(api: Api): CompileFiles {
   const turns = makeTurns(WAITING_MAX)
   return (tenant, files) => turns.take(tenant, () => compileFiles(api, tenant, files))
 }
 
-async function compileFiles(
-  api: Pick<HttpApi, 'definitions' | 'secrets'>,
-  tenant: TenantId,
-  files: readonly DefinitionFile[],
-): Promise<Checked> {
+async function compileFiles(api: Api, tenant: TenantId, files: readonly DefinitionFile[]): Promise<Checked> {
   const fields = files.flatMap(({ path }, index) =>
     CODE.test(path)
       ? [{ path: `/files/${index}/path`, message: 'is code: put it into the folder of the node' }]
@@ -60,8 +59,14 @@ async function compileFiles(
     // What else the node has to do comes first.
     await setImmediate()
   }
+  const subscriptions = documents.flatMap(({ value: { kind, name } }) =>
+    kind === 'Subscription' && typeof name === 'string' ? [name] : [],
+  )
+  const held = await heldByApi(api.reads(tenant), subscriptions)
   const deps = {
     ...(await readSurroundings(api, tenant)),
+    ...(api.outbound === undefined ? {} : { outbound: api.outbound }),
+    isHeld: (name: string) => held.has(name),
     functions: (name: string) => api.definitions.functionHash(tenant, name),
     timeouts: (name: string) => api.definitions.functionTimeoutMs(tenant, name),
     markings: SENT_MARKINGS_MAX,

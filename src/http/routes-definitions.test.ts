@@ -1,4 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { makeOutboundPolicy } from '../core/guard/index.ts'
+import { DEFAULT_TENANT } from '../core/ids/index.ts'
 import { makeDefinitionWorld, ROUTE_YAML, SOURCE_YAML } from './definitions.fixture.ts'
 
 let world: ReturnType<typeof makeDefinitionWorld>
@@ -349,4 +351,44 @@ test('[FO7] a work item tells the version that brought its definition, also afte
   expect((await world.get(`/work/${workId}`)).body).toMatchObject({ definition: hash, definitionVersion: 2 })
   await world.post('/definitions/apply', { files: files(`${ROUTE_YAML}status: paused\n`) })
   expect((await world.get(`/work/${workId}`)).body).toMatchObject({ definition: hash, definitionVersion: 2 })
+})
+
+describe('subscriptions', () => {
+  const SUBSCRIPTION =
+    'kind: Subscription\nname: crm\nurl: https://crm.example.com/hooks\non: shop.events.paid\n'
+
+  test('[SL17] are planned, applied, rolled back and pruned as other kinds, and paused elsewhere', async () => {
+    const { body: plan } = await world.post('/definitions/plan', { files: files(SUBSCRIPTION) })
+    expect(plan.changes).toMatchObject([{ kind: 'Subscription', name: 'crm', change: 'create' }])
+    await world.post('/definitions/apply', { files: files(SUBSCRIPTION) })
+    const { body } = await world.get('/definitions?kind=Subscription')
+    expect(body.items).toMatchObject([
+      { kind: 'Subscription', name: 'crm', on: ['shop.events.paid'], status: 'active', managedBy: 'api' },
+    ])
+    await world.post('/definitions/apply', { files: files(`${SUBSCRIPTION}timeout: 5s\n`) })
+    expect((await world.get('/definitions/Subscription/crm')).body.document.timeoutMs).toBe(5_000)
+    await world.post('/definitions/rollback', { to: 2, reason: 'too short' })
+    expect((await world.get('/definitions/Subscription/crm')).body.document.timeoutMs).toBe(15_000)
+    const paused = await world.post('/definitions/Subscription/crm/pause', { reason: 'r' })
+    expect(paused.status).toBe(400)
+    expect(paused.body.detail).toContain('/v1/webhooks/subscriptions/crm/pause')
+    await world.post('/definitions/apply', { files: files(ROUTE_YAML), prune: true })
+    expect((await world.get('/definitions?kind=Subscription')).body.items).toEqual([])
+  })
+
+  test('[SL6] [SL13] are refused where the node may not call, or where the API has the name', async () => {
+    const rules = async (text: string) => {
+      const { body } = await world.post('/definitions/apply', { files: files(text) })
+      const { findings } = body.details ?? body
+      return findings.map((one: { rule: string; line: number }) => `${one.rule} ${one.line}`)
+    }
+    await world.server.close()
+    world = makeDefinitionWorld({ outbound: makeOutboundPolicy(['10.0.0.0/8']) })
+    expect(await rules(SUBSCRIPTION.replace('crm.example.com', '192.168.0.1'))).toEqual(['SL6 3'])
+    const body = JSON.stringify({ document: {} })
+    const write = { w: 'record.put', kind: 'subscription', key: 'crm', version: 1, body } as const
+    await world.store.commit({ tenant: DEFAULT_TENANT, guards: [], writes: [write] })
+    expect(await rules(SUBSCRIPTION.replace('crm.example.com', '10.0.0.1'))).toEqual(['SL13 2'])
+    expect(await rules(SUBSCRIPTION.replace('name: crm', 'name: other'))).toEqual([])
+  })
 })

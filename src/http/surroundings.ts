@@ -4,7 +4,10 @@ import type { ProfileDocument } from '../core/definition/index.ts'
 import { DEFAULT_TENANT, type TenantId } from '../core/ids/index.ts'
 import type { HttpApi } from './api.ts'
 
-export async function readSurroundings(api: Pick<HttpApi, 'definitions' | 'secrets'>, tenant: TenantId) {
+export async function readSurroundings(
+  api: Pick<HttpApi, 'definitions' | 'secrets' | 'about'>,
+  tenant: TenantId,
+) {
   const profiles = new Map<string, ProfileDocument>()
   const inForce = (await api.definitions.list(tenant)).map(({ document }) => document)
   for (const document of inForce) {
@@ -18,5 +21,6 @@ export async function readSurroundings(api: Pick<HttpApi, 'definitions' | 'secre
     secrets: (name: string) => names.has(name),
     // The environment is the node's own: no other tenant's definitions may name what is in it.
     hasEnvironment: tenant === DEFAULT_TENANT,
+    isProduction: api.about.environment === 'PROD',
   }
 }
