@@ -4,6 +4,7 @@ import { createServer as createTlsServer } from 'node:https'
 import { createServer as createNetServer, type Socket } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { httpClientConformance, type ServerBehaviour } from '../../ports/http-client.conformance.ts'
+import { TEST_CERTIFICATE, TEST_KEY } from './certificates.fixture.ts'
 import { makeHttpClient } from './index.ts'
 import { answer, get, listen, listenRaw, makeClient } from './servers.fixture.ts'
 
@@ -377,21 +378,3 @@ describe('TLS', () => {
     expect(outcome).toMatchObject({ code: 'timeout', sent: 'no' })
   })
 })
-
-// For api.example.test, self-signed, valid until 2120; protects nothing.
-const TEST_KEY = `-----BEGIN PRIVATE KEY-----
-MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg+BqwliQz9vni+uNK
-6imPBRYpRPRVi6+VVFEuqb7+HwGhRANCAASkOdKo+EVWS4alyH2MXrcHE5yX6e8n
-OyobCnzexkmjaFWBmjobSBTkre/JdJgbOmGSxawZj1XTmzGi8QfbEd77
------END PRIVATE KEY-----`
-
-const TEST_CERTIFICATE = `-----BEGIN CERTIFICATE-----
-MIIBdTCCARygAwIBAgIBATAKBggqhkjOPQQDAjAbMRkwFwYDVQQDDBBhcGkuZXhh
-bXBsZS50ZXN0MCAXDTIwMDEwMTAwMDAwMFoYDzIxMjAwMTAxMDAwMDAwWjAbMRkw
-FwYDVQQDDBBhcGkuZXhhbXBsZS50ZXN0MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcD
-QgAEpDnSqPhFVkuGpch9jF63BxOcl+nvJzsqGwp83sZJo2hVgZo6G0gU5K3vyXSY
-GzphksWsGY9V05sxovEH2xHe+6NPME0wGwYDVR0RBBQwEoIQYXBpLmV4YW1wbGUu
-dGVzdDAPBgNVHRMBAf8EBTADAQH/MB0GA1UdDgQWBBSSA0qTe5ooitMwnkJ45Uma
-rkRV1jAKBggqhkjOPQQDAgNHADBEAiB4j25mT7z3sk550bjLDWfIpCmeZckSxhoy
-wz+q+XmhCQIgMqOkQF8Z0Bvpt1qFeOlDv0w932Fg/Xa49fCcUWqFQK0=
------END CERTIFICATE-----`
