@@ -8,8 +8,9 @@ export {
   type DeliveryActions,
   type DeliveryFilter,
   type DeliveryState,
-  type Retried,
+  makeDeliveryActions,
 } from './people.ts'
+export type { Retried } from './retry.ts'
 export { type DeliveryRunner, makeDeliveryRunner } from './run.ts'
 export { readTurn } from './turn.ts'
 export type { DeliveryRequest, DeliveryViews, EndpointWindow } from './views.ts'
