@@ -16,6 +16,14 @@ import { makeCommits } from './commits.ts'
 import type { Decision } from './decision.ts'
 import { DECISIONS, type Decisions } from './decisions.ts'
 import { type Definitions, followDefinitions, makeDefinitions } from './definitions/index.ts'
+import {
+  type DeliveryActions,
+  type DeliveryViews,
+  makeDeliveryActions,
+  makeDeliveryRunner,
+  makeDeliveryViews,
+  makeLending,
+} from './deliveries/index.ts'
 import type { EngineConfig, EngineDeps } from './deps.ts'
 import { makeDuplicates } from './duplicates.ts'
 import { makeEffects } from './effects/index.ts'
@@ -32,7 +40,7 @@ import { type LaneActions, makeLaneActions, makeTurns } from './lanes/index.ts'
 import { makeLease } from './lease.ts'
 import { type Meter, makeMeter } from './meter.ts'
 import { followPace, makePace, makePaceActions, type PaceActions } from './pace/index.ts'
-import { bornRow, type EventPlan, type PlanDeps, planEvent, receivedEvent } from './plan.ts'
+import { bornRow, type EventPlan, type PlanDeps, planEvent, planWork, receivedEvent } from './plan.ts'
 import { tellPlan } from './plan-told.ts'
 import { makePool } from './pool.ts'
 import { makePublisher, type Publisher } from './publish.ts'
@@ -47,6 +55,7 @@ import { makeSettler, type Settlement, type Settler } from './settle.ts'
 import { makeSpread } from './spread.ts'
 import { makeStoreTime } from './store-time.ts'
 import { makeStrays } from './strays.ts'
+import { makeSubscriptionKeeping, type Subscriptions } from './subscriptions/index.ts'
 import { makeTimetables } from './timetables.ts'
 import { makeUpserts, releaseLocks } from './upserts/index.ts'
 import { makeWitness } from './witness.ts'
@@ -86,6 +95,10 @@ export interface Engine extends DeadLetterActions, WorkActions {
   readonly definitions: Definitions
   /** Who holds others up, and letting them go on. */
   readonly lanes: LaneActions
+  /** Whose endpoints get which of our events. */
+  readonly subscriptions: Subscriptions
+  /** What is sent to the endpoints of subscriptions. */
+  readonly deliveries: DeliveryViews & DeliveryActions
   /** When the work of routes may run. */
   readonly pace: PaceActions
   /** Workflows and their instances, as people see and change them. */
@@ -121,7 +134,7 @@ export interface Engine extends DeadLetterActions, WorkActions {
 const NOBODY: ReadonlySet<string> = new Set()
 
 export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: Decisions = DECISIONS): Engine {
-  const { store, clock, random, http, vault, log, code, seal } = deps
+  const { store, clock, random, http, vault, secrets, log, code, seal } = deps
   const ids = makeIds({ now: () => clock.now(), bytes: (length) => random.bytes(length) })
   const time = makeStoreTime(clock)
   const feed = makeFeed()
@@ -172,7 +185,43 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
   let claims: Claims | null = null
   const wake = (delayMs = 0) => claims?.wake(delayMs)
   const lease = makeLease({ store, clock, time, log }, config, wake)
-  const definitions = makeDefinitions({ store, registry, code, log, now: () => time.now(), wake })
+  const keeping = makeSubscriptionKeeping(
+    {
+      store,
+      clock,
+      random,
+      http,
+      vault,
+      secrets,
+      log,
+      ids,
+      registry,
+      commits,
+      time,
+      settler: plainSettler,
+      plan: (...args) => plan(...args),
+      planFor: (route) => (draft, payload, header, dedupForMs) =>
+        planWork(
+          planning,
+          { event: { ...draft, matched: 1 }, stored: null, payload, header, dedupForMs },
+          [route],
+          null,
+        ),
+      refreshDefinitions: (tenant) => definitions.refresh(tenant),
+      settleBirths,
+      wake,
+    },
+    config,
+  )
+  const definitions = makeDefinitions({
+    store,
+    registry,
+    code,
+    log,
+    subscriptions: keeping.defined,
+    now: () => time.now(),
+    wake,
+  })
   definitions.onChange(({ tenant, version }) => feed.announce(tenant, { type: 'definitions', version }))
   const inspect = makeInspect({ store, registry, definitions, vars: config.vars, log, now: () => time.now() })
   let unfollow = () => {}
@@ -190,6 +239,7 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
     actions: () => actionsOfRoutes,
     intakeItems: () => intakeItems,
     workflowItems: () => workflowItems,
+    deliveries: () => deliveries,
     turns: () => turns,
     spread: () => spread,
   })
@@ -242,6 +292,7 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
     registry,
     pool,
     bears: pace.bears,
+    born: pace.born,
     code,
     ids,
     vars: config.vars,
@@ -390,6 +441,31 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
       wake,
     }),
   })
+  const deliveries = makeDeliveryRunner(
+    {
+      store,
+      clock,
+      random,
+      http,
+      vault,
+      log,
+      ids,
+      time,
+      registry,
+      lease,
+      // It is no step, no batch and no upsert: nothing that stands around the settler has to do with it.
+      settler: waking(plainSettler),
+      decisions,
+      pace,
+      lending: makeLending({ clock, lend: (tenant) => pool.lend(tenant) }),
+      watch: keeping.watch,
+      plan,
+      begin: runner.begin,
+      refresh: (tenant) => keeping.people.refresh(tenant),
+      settleBirths,
+    },
+    config,
+  )
   const sweep = makeFailureSweep(
     {
       store,
@@ -536,7 +612,9 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
   /** What ran inside the process has nobody else to tell how it went. */
   function tellInside(item: Item, route: Route | null, decision: Decision): void {
     const type = route?.action.type
-    if (route === null || route.of?.kind === 'trigger' || (type !== 'function' && type !== 'emit')) return
+    // What a trigger or a delivery does is told where it is done.
+    const isElsewhere = route?.of?.kind === 'trigger' || route?.of?.kind === 'delivery'
+    if (route === null || isElsewhere || (type !== 'function' && type !== 'emit')) return
     const isRun = decision.to === 'done' || decision.attempt !== null
     if (isRun)
       pace.told({ item, route, host: null, class: decision.note.class ?? 'done', retryAfterMs: null })
@@ -544,10 +622,14 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
 
   /** Items put back are due later: the claim loop must know when. */
   function wakingSettler(): Settler {
+    return waking(settler)
+  }
+
+  function waking(inner: Settler): Settler {
     return {
-      settleUnheld: settler.settleUnheld,
+      settleUnheld: inner.settleUnheld,
       async settle(item, route, decision) {
-        const settling = settler.settle(item, route, decision)
+        const settling = inner.settle(item, route, decision)
         tellInside(item, route, decision)
         // Its end may be the turn of the next in its lane.
         if (decision.to !== 'again' && item.work.lane === null) return settling
@@ -581,6 +663,7 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
     let started = 0
     for (const { work, route } of planned.births) {
       if (!leased.includes(work.id) || planned.owner === null) {
+        pace.unborn(planned.event.tenant, route)
         pool.giveBack(work.id)
         continue
       }
@@ -597,6 +680,22 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
   }
 
   return {
+    subscriptions: keeping.people,
+    deliveries: {
+      ...makeDeliveryViews({ store, registry, windows: pace.windows }, config),
+      ...makeDeliveryActions({
+        store,
+        registry,
+        commits,
+        ids,
+        vars,
+        log,
+        actions,
+        replay: replayer.replay,
+        hurry: pace.windows.forget,
+        wake,
+      }),
+    },
     ready: replayer.ready,
     discard: replayer.discard,
     edit: replayer.edit,
@@ -619,6 +718,7 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
       }),
     async start() {
       await lease.start()
+      await keeping.start()
       for (const tenant of registry.tenants()) await pace.learn(tenant)
       claims = makeClaims(
         {
@@ -671,6 +771,7 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
       const idle = async () => {
         await firing
         await bulk.stop()
+        await keeping.stop()
         await orphans.stop()
         await claims?.stop()
         await pool.idle()

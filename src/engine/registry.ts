@@ -8,6 +8,7 @@ import type {
   DefinitionStatus,
   RouteDocument,
   SourceDocument,
+  SubscriptionDocument,
   WorkflowDocument,
 } from '../core/definition/index.ts'
 import { definitionId } from '../core/definition/index.ts'
@@ -16,7 +17,11 @@ import { parseJson } from '../core/json/index.ts'
 import { compileRoute, type Route } from '../core/route/index.ts'
 import { compileSource, type Source } from '../core/source/index.ts'
 import { makeTrie, type Trie } from '../core/subject/index.ts'
-import type { Subscription, SubscriptionStatus } from '../core/subscription/index.ts'
+import {
+  compileSubscription,
+  type Subscription,
+  type SubscriptionStatus,
+} from '../core/subscription/index.ts'
 import type { WorkRow } from '../core/work/index.ts'
 import { compileWorkflow, lockConsumer, parseStepName, type Workflow } from '../core/workflow/index.ts'
 import type { Store } from '../ports/store.ts'
@@ -131,7 +136,9 @@ export function makeRegistry(deps: { readonly store: Store }): Registry {
     if (known !== undefined) return known
     const record = await deps.store.forTenant(tenant).record('definition', hash)
     if (record === null) return null
-    const route = compileRoute(parseJson(record.body) as unknown as RouteDocument)
+    const document = parseJson(record.body) as unknown as RouteDocument | SubscriptionDocument
+    const route =
+      document.kind === 'Subscription' ? compileSubscription(document).route : compileRoute(document)
     remember(tenant, route)
     return route
   }
@@ -157,6 +164,16 @@ export function makeRegistry(deps: { readonly store: Store }): Registry {
     if (others.at !== at)
       others = { at, count: subscriptions.tenants().filter((tenant) => !bundles.has(tenant)).length }
     return others.count
+  }
+
+  const putDefinedSubscriptions = (tenant: TenantId, documents: Parameters<Registry['put']>[1]) => {
+    const defined: Subscription[] = []
+    for (const { document, hash } of documents) {
+      if (document.kind !== 'Subscription') continue
+      const known = subscriptions.find(tenant, document.name)
+      defined.push(known?.hash === hash ? known : compileSubscription(document))
+    }
+    subscriptions.putDefined(tenant, defined)
   }
 
   const allConsumers: Registry['consumers'] = () => {
@@ -185,6 +202,7 @@ export function makeRegistry(deps: { readonly store: Store }): Registry {
     put(tenant, documents, overrides) {
       const bundle = compileBundle(documents, overrides, bundles.get(tenant))
       bundles.set(tenant, bundle)
+      putDefinedSubscriptions(tenant, documents)
       for (const route of bundle.routes.values()) remember(tenant, route)
       for (const workflow of bundle.workflows.values()) rememberWorkflow(tenant, workflow)
       consumers = null

@@ -9,6 +9,7 @@ import { EMPTY_NOTE, isUntried, letterOf, type WorkRow } from '../core/work/inde
 import { StoreError } from '../ports/store.ts'
 import type { Actions, BuryRoute } from './actions.ts'
 import type { Decisions } from './decisions.ts'
+import type { DeliveryRunner } from './deliveries/index.ts'
 import type { EngineDeps } from './deps.ts'
 import { byAge, findEarlierKey } from './earlier-key.ts'
 import type { Bury, IntakeItems } from './intake-items.ts'
@@ -52,6 +53,7 @@ export function makeRunner(
     actions(): Actions
     intakeItems(): IntakeItems
     workflowItems(): WorkflowItems
+    deliveries(): DeliveryRunner
     turns(): Turns
     spread(): Spread
   },
@@ -61,6 +63,7 @@ export function makeRunner(
   const run = async (item: Item): Promise<void> => {
     try {
       const { kind } = item.work
+      if (kind === 'delivery') return await deps.deliveries().run(item)
       if (kind === 'intake') return await deps.intakeItems().run(item)
       if (kind !== 'route' && kind !== 'batch') return await deps.workflowItems().run(item)
       const route = item.route ?? (await registry.pinned(item.work.tenant, item.work.definition))

@@ -11,6 +11,7 @@ import {
   SUBSCRIPTION_PREFIX,
   type Subscription,
   type SubscriptionStatus,
+  withStatus,
 } from '../core/subscription/index.ts'
 
 export interface SubscriptionsInForce {
@@ -149,14 +150,6 @@ export function makeSubscriptionsInForce(): SubscriptionsInForce {
     tenants: () => [...tenants].flatMap(([name, { cells }]) => (cells.size === 0 ? [] : [name as TenantId])),
     version: () => version,
   }
-}
-
-/** `failing`: it delivers still. */
-function withStatus(subscription: Subscription, status: SubscriptionStatus): Subscription {
-  if (subscription.status === status) return subscription
-  const said = status === 'failing' ? 'active' : status
-  const { route } = subscription
-  return { ...subscription, status, route: route.status === said ? route : { ...route, status: said } }
 }
 
 function isSameList(a: readonly string[] | undefined, b: readonly string[]): boolean {

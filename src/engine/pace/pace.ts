@@ -11,6 +11,7 @@ import type { Instant } from '../../core/time/index.ts'
 import type { CommitResult, StoredRecord } from '../../ports/store.ts'
 import type { Commits } from '../commits.ts'
 import { type Decisions, SHORT_WAIT_MS } from '../decisions.ts'
+import { makeWindows, type Windows } from '../deliveries/windows.ts'
 import type { EngineDeps } from '../deps.ts'
 import type { Pace as CallPace } from '../effects/index.ts'
 import type { EventPlan, PlanEvent } from '../event-plan.ts'
@@ -57,6 +58,12 @@ export interface Pace extends CallPace {
   learn(tenant: TenantId): Promise<void>
   view(tenant: TenantId, route: Route): RoutePace
   closeCircuit(tenant: TenantId, route: Route): Promise<boolean>
+  /** An item that is about to be born in our hands. */
+  born(tenant: TenantId, route: Route): void
+  /** It was not. */
+  unborn(tenant: TenantId, route: Route | null): void
+  /** Of the endpoints of subscriptions. */
+  readonly windows: Windows
 }
 
 /** What an item took when it was claimed. */
@@ -88,6 +95,7 @@ export function makePace(
   const hosts = makeHosts(deps)
   const rates = makeRates(deps)
   const drains = makeDrains(deps)
+  const windows = makeWindows(deps)
   const tickets = new Map<string, Ticket>()
   /** Of routes with a limit. */
   const running = new Map<string, number>()
@@ -100,6 +108,11 @@ export function makePace(
     const gate = circuits.gate(tenant, consumer)
     if (gate.is === 'open') return { is: 'closed', untilAt: gate.untilAt }
     let max = gate.is === 'closed' ? Number.POSITIVE_INFINITY : 1
+    if (route.of?.kind === 'delivery') {
+      const room = windows.room(tenant, route)
+      if (room.max === 0) return { is: 'closed', untilAt: room.until }
+      max = room.max
+    }
     if (!hosts.isQuiet()) {
       const host = fixedHostOf(route)
       const allows = host === null ? 'all' : hosts.allows(tenant, host)
@@ -207,9 +220,11 @@ export function makePace(
     took(tenant, consumer, count, isDry) {
       const route = registry.route(tenant, consumer)
       if (route?.document.drain !== undefined) drains.claimed(tenant, route, count, isDry)
+      if (route?.of?.kind === 'delivery') windows.took(tenant, consumer, isDry)
     },
     claimed(item) {
       const { tenant, consumer, kind } = item.work
+      if (kind === 'delivery') windows.begin(tenant, consumer)
       if (!circuits.isQuiet()) circuits.claimed(item)
       const route = kind === 'intake' ? null : registry.route(tenant, consumer)
       if (route === null) return
@@ -227,11 +242,12 @@ export function makePace(
       const { tenant, consumer } = item.work
       leaveHost(item)
       circuits.finished(item)
+      const isAwaited = item.work.kind === 'delivery' && windows.end(tenant, consumer)
       const ticket = tickets.size === 0 ? undefined : tickets.get(holdOf(item))
-      if (ticket === undefined) return false
+      if (ticket === undefined) return isAwaited
       tickets.delete(holdOf(item))
       const { rateLimit, drain } = ticket.route.document
-      let isFreed = false
+      let isFreed = isAwaited
       if (rateLimit !== undefined && ticket.hasToken && !ticket.isCalled) {
         rates.giveBack(tenant, consumer, rateLimit)
         isFreed = true
@@ -247,7 +263,15 @@ export function makePace(
       if (drain !== undefined && drains.finished(tenant, consumer)) isFreed = true
       return isFreed
     },
+    windows,
+    born(tenant, route) {
+      if (route.of?.kind === 'delivery') windows.begin(tenant, route.consumer)
+    },
+    unborn(tenant, route) {
+      if (route?.of?.kind === 'delivery') windows.end(tenant, route.consumer)
+    },
     bears(tenant, route) {
+      if (route.of?.kind === 'delivery') return windows.bears(tenant, route)
       if (circuits.isQuiet() && hosts.isQuiet()) return true
       if (circuits.gate(tenant, route.consumer).is !== 'closed') return false
       const host = fixedHostOf(route)

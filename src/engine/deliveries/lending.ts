@@ -1,0 +1,65 @@
+// Slots of calls that last: an endpoint that hangs must not keep the slots of others, so a call that has lasted for a second lends
+// its slot until it is answered.
+//
+// Invariant: DY23 no more than `LENT_MAX` are lent, so that calls under way are bounded by that and the node's concurrency.
+// One timer watches all calls: most are over before it looks.
+
+import type { TenantId } from '../../core/ids/index.ts'
+import type { Clock } from '../../ports/clock.ts'
+
+export interface Lending {
+  /** A call begins. Answers what to do when it has ended. */
+  begin(tenant: TenantId): () => void
+}
+
+const LEND_AFTER_MS = 1_000
+export const LENT_MAX = 1_024
+
+interface Held {
+  readonly tenant: TenantId
+  readonly since: number
+  takeBack: (() => void) | null
+}
+
+export function makeLending(deps: {
+  readonly clock: Pick<Clock, 'monotonic' | 'after'>
+  /** Lends a slot of the tenant's. Answers how to take it back. */
+  lend(tenant: TenantId): () => void
+}): Lending {
+  const { clock } = deps
+  /** Those that hold their slot, the eldest first. */
+  const holding = new Set<Held>()
+  let lent = 0
+  let isWatching = false
+
+  const watch = (delayMs: number) => {
+    isWatching = true
+    clock.after(delayMs, () => {
+      isWatching = false
+      const now = clock.monotonic()
+      for (const held of holding) {
+        const leftMs = held.since + LEND_AFTER_MS - now
+        if (leftMs > 0) return watch(leftMs)
+        // All that may be lent are: whoever ends gives the next a chance, at the next look.
+        if (lent >= LENT_MAX) return watch(LEND_AFTER_MS)
+        holding.delete(held)
+        lent += 1
+        held.takeBack = deps.lend(held.tenant)
+      }
+    })
+  }
+
+  return {
+    begin(tenant) {
+      const held: Held = { tenant, since: clock.monotonic(), takeBack: null }
+      holding.add(held)
+      if (!isWatching) watch(LEND_AFTER_MS)
+      return () => {
+        holding.delete(held)
+        if (held.takeBack === null) return
+        lent -= 1
+        held.takeBack()
+      }
+    },
+  }
+}

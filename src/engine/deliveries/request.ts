@@ -1,0 +1,84 @@
+// What is sent to an endpoint: its address, the subscription's own headers and ours, and the body; and what proves it.
+//
+// Invariants: DY10 the id is the event's, whatever attempt, replay or resend it is. DY11 nothing is sent unsigned. DY12 what a source
+// declares as sensitive is hidden, unless the subscription says `sensitive: send`.
+
+import type { StoredEvent } from '../../core/event/index.ts'
+import type { Scope } from '../../core/expression/index.ts'
+import type { TenantId, WorkId } from '../../core/ids/index.ts'
+import type { JsonValue } from '../../core/json/index.ts'
+import { routeScope, type Vars } from '../../core/route/index.ts'
+import { SecretError, signDelivery } from '../../core/signing/index.ts'
+import { type Subscription, secretRefOf } from '../../core/subscription/index.ts'
+import type { Instant } from '../../core/time/index.ts'
+import type { Vault } from '../../ports/vault.ts'
+import { hidingScope, isHiding } from './scope.ts'
+
+export interface Rendered {
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+export interface ToRender {
+  readonly work: { readonly id: WorkId }
+  readonly event: StoredEvent
+  payload(): JsonValue
+  header(): JsonValue
+}
+
+/** All but the signature. Throws ExpressionError where a template fails, JsonError where the payload cannot be read. */
+export function renderDelivery(
+  subscription: Subscription,
+  { work, event, payload, header }: ToRender,
+  { vars, version }: { readonly vars: Vars; readonly version: string },
+): Rendered {
+  let scope: Scope | null = null
+  const seen = () => {
+    if (scope === null) {
+      const whole = routeScope(event, payload(), header(), vars)
+      scope = isHiding(event, subscription.document) ? hidingScope(event, whole) : whole
+    }
+    return scope
+  }
+  const span = work.id.replaceAll('-', '').slice(-16)
+  return {
+    url: subscription.urlOf({ vars }),
+    headers: {
+      ...subscription.headersOf(seen),
+      'content-type': 'application/json',
+      'user-agent': `millrace/${version}`,
+      traceparent: `00-${event.traceId}-${span}-01`,
+    },
+    body: subscription.bodyOf(event, seen),
+  }
+}
+
+export type Signed =
+  | { readonly ok: true; readonly headers: Readonly<Record<string, string>> }
+  /** What is missing, by its name: never a value. */
+  | { readonly ok: false; readonly error: string }
+
+/** Signs with all secrets that hold at this moment. Throws what the vault throws. */
+export async function signRequest(
+  vault: Vault,
+  tenant: TenantId,
+  { document }: Subscription,
+  rendered: Rendered,
+  { id, at }: { readonly id: string; readonly at: Instant },
+): Promise<Signed> {
+  const ref = secretRefOf(document)
+  const name = 'ref' in ref ? `the secret \`${ref.ref}\`` : `the environment variable \`${ref.env}\``
+  const secrets = await vault.resolve(tenant, [ref])
+  if (secrets.length === 0)
+    return { ok: false, error: `${name} is not set; nothing is sent without a signature` }
+  try {
+    const timestamp = Math.floor(at / 1_000)
+    const { signing } = document
+    const signature = signDelivery({ signing, secrets, id, timestamp, body: rendered.body })
+    return { ok: true, headers: { ...rendered.headers, ...signature } }
+  } catch (error) {
+    if (error instanceof SecretError) return { ok: false, error: `${name} cannot sign: ${error.message}` }
+    throw error
+  }
+}

@@ -1,0 +1,222 @@
+// Runs a delivery: renders what its subscription in force says, signs it, makes the call, and settles what came of it in one commit
+// with the attempt. There is no reserve before it: a repetition is harmless, for the receiver knows it by its id
+// (docs/adr/0042-no-ledger-for-deliveries.md).
+//
+// Invariants: DY3 item, event and subscription are of one tenant before anything is read or sent. DY4 only who holds the item sends,
+// and its lease outlasts the call. DY5 what was delivered is not sent again by itself.
+
+import { assert, messageOf } from '../../core/errors/index.ts'
+import { ExpressionError } from '../../core/expression/index.ts'
+import type { FailureClass } from '../../core/failure/index.ts'
+import type { Ids, TenantId } from '../../core/ids/index.ts'
+import { JsonError } from '../../core/json/index.ts'
+import { type Route, routeScope } from '../../core/route/index.ts'
+import { classifyDelivery, type Subscription } from '../../core/subscription/index.ts'
+import type { Instant } from '../../core/time/index.ts'
+import { LOSSES_MAX } from '../../core/work/index.ts'
+import type { HttpOutcome } from '../../ports/http-client.ts'
+import type { CommitResult } from '../../ports/store.ts'
+import { type Decisions, SETTLE_MARGIN_MS, SHORT_WAIT_MS } from '../decisions.ts'
+import type { EngineConfig, EngineDeps } from '../deps.ts'
+import type { EventPlan, PlanEvent } from '../event-plan.ts'
+import type { Item } from '../item.ts'
+import type { Lease } from '../lease.ts'
+import { describe, factsOf, hostOf } from '../outcome.ts'
+import type { Pace } from '../pace/index.ts'
+import type { Registry } from '../registry.ts'
+import type { Settlement, Settler } from '../settle.ts'
+import type { StoreTime } from '../store-time.ts'
+import { subscriptionOf } from '../subscriptions-in-force.ts'
+import { isDelivered } from './again.ts'
+import { type Attempted, makeDeliveryEnds } from './ends.ts'
+import type { Lending } from './lending.ts'
+import { type Rendered, renderDelivery, signRequest } from './request.ts'
+import type { DeliveryWatch } from './watch.ts'
+
+export interface DeliveryRunner {
+  /** Throws StoreError; whoever calls puts the item back. */
+  run(item: Item): Promise<void>
+}
+
+export interface DeliveryDeps
+  extends Pick<EngineDeps, 'store' | 'clock' | 'random' | 'http' | 'vault' | 'log'> {
+  readonly ids: Ids
+  readonly time: StoreTime
+  readonly registry: Registry
+  readonly lease: Lease
+  readonly settler: Settler
+  readonly decisions: Pick<Decisions, 'decideFailure'>
+  readonly pace: Pick<Pace, 'mayCall' | 'told' | 'windows'>
+  readonly lending: Lending
+  readonly watch: DeliveryWatch
+  readonly plan: PlanEvent
+  /** Before an item runs: its time, and the letter that it replays. */
+  begin(item: Item, route: Route): Promise<Item>
+  /** Looks whether another node changed the subscriptions. */
+  refresh(tenant: TenantId): Promise<void>
+  settleBirths(plan: EventPlan, outcome: Pick<Settlement, 'ok'>, result: CommitResult | null): void
+}
+
+/** Of an answer nothing but its head is of use. */
+const ANSWER_BYTES_MAX = 16_384
+const DELIVERED_BEFORE = 'its endpoint took it before'
+
+export function makeDeliveryRunner(
+  deps: DeliveryDeps,
+  config: Pick<EngineConfig, 'vars' | 'version'>,
+): DeliveryRunner {
+  const { store, clock, http, vault, time, registry, lease, pace, lending } = deps
+  const ends = makeDeliveryEnds(deps)
+
+  const run = async (item: Item): Promise<void> => {
+    const { work, event } = item
+    const name = subscriptionOf(work.consumer)
+    assert(name !== null, 'a delivery is of a subscription')
+    assert(work.tenant === event.tenant, 'a delivery and its event are of one tenant')
+    const subscription = await find(work.tenant, name)
+    if (subscription === null) return ends.gone(item, name)
+    const { route } = subscription
+    // Claimed before this node heard that somebody paused it: it waits like the others.
+    if (route.status !== 'active') return ends.putBack(item, route)
+    const pausedUntil = pace.windows.pausedUntil(work.tenant, work.consumer)
+    if (pausedUntil !== null) return ends.putBack(item, route)
+    await runFor(needsBegin(item) ? await deps.begin(item, route) : item, subscription)
+  }
+
+  const find = async (tenant: TenantId, name: string): Promise<Subscription | null> => {
+    const known = registry.subscription(tenant, name)
+    if (known !== null) return known
+    // Another node may know more: what is gone is not tried again.
+    await deps.refresh(tenant)
+    return registry.subscription(tenant, name)
+  }
+
+  const runFor = async (item: Item, subscription: Subscription): Promise<void> => {
+    const { work } = item
+    const { route, document } = subscription
+    const end = endOf(item, document.retry.attempts)
+    if (end !== null) return ends.bury(item, subscription, end)
+    if (work.replayOf !== null && work.generation === 1) {
+      const taken = await findTaken(item)
+      if (taken !== null) return ends.skip(item, subscription, taken, DELIVERED_BEFORE)
+    }
+    const rendered = render(item, subscription)
+    if ('error' in rendered) return ends.bury(item, subscription, rendered)
+    const neededMs = document.timeoutMs + SETTLE_MARGIN_MS
+    if (!(await lease.covers(item.owner, neededMs)))
+      return ends.wait(item, route, SHORT_WAIT_MS, 'the lease could not be made long enough for the call')
+    const startedAt = time.now()
+    const signed = await signRequest(vault, work.tenant, subscription, rendered, {
+      id: item.event.id,
+      at: startedAt,
+    })
+    const target = hostOf(rendered.url)
+    if (!signed.ok) {
+      const failed = { class: 'transient', error: signed.error, retryAfterMs: null } as const
+      return ends.failed(item, subscription, {
+        ...failed,
+        startedAt,
+        outcome: null,
+        target,
+        isGone: false,
+        isTold: false,
+      })
+    }
+    const closed = pace.mayCall(item, route, null)
+    if (closed !== null) return ends.wait(item, route, closed.delayMs, closed.why)
+    const outcome = await send({ ...rendered, headers: signed.headers }, work.tenant, document.timeoutMs)
+    await settle(item, subscription, outcome, { startedAt, target })
+  }
+
+  /** What ends an item before it is tried; null: nothing. */
+  const endOf = ({ work }: Item, attemptsMax: number) => {
+    if (work.losses >= LOSSES_MAX) {
+      const error = 'the node stopped each time while this item ran alone'
+      return { class: 'poison', reason: 'crash_loop', error, step: 'wait' } as const
+    }
+    const failureClass: FailureClass = work.class ?? 'transient'
+    if (work.attempts >= attemptsMax) {
+      const error = work.lastError ?? 'all attempts of the retry profile are used up'
+      return { class: failureClass, reason: 'cap_reached', error, step: 'call' } as const
+    }
+    if (time.now() < work.expiresAt) return null
+    const error = work.lastError ?? 'it waited longer than it may'
+    return { class: failureClass, reason: 'expired', error, step: 'wait' } as const
+  }
+
+  const findTaken = async ({ work }: Item): Promise<string | null> => {
+    const items = await store.forTenant(work.tenant).workOfEvent(work.eventId)
+    return items.find((one) => one.consumer === work.consumer && isDelivered(one))?.id ?? null
+  }
+
+  const render = (item: Item, subscription: Subscription) => {
+    try {
+      const { route } = subscription
+      // It was born without a lane: either there is no key for one, which is told as a failure, or it had none then.
+      if (route.lane !== null && item.work.lane === null)
+        route.lane.of(routeScope(item.event, item.payload(), item.header(), config.vars))
+      return renderDelivery(subscription, item, config)
+    } catch (error) {
+      if (error instanceof ExpressionError) {
+        const isAddress = error.path === 'url'
+        const failureClass: FailureClass = isAddress ? 'config' : 'validation'
+        return { class: failureClass, reason: 'rejected', error: describe(error), step: 'transform' } as const
+      }
+      if (error instanceof JsonError)
+        return { class: 'poison', reason: 'unparseable', error: messageOf(error), step: 'read' } as const
+      throw error
+    }
+  }
+
+  const send = async (request: Rendered, tenant: TenantId, timeoutMs: number): Promise<HttpOutcome> => {
+    const ended = lending.begin(tenant)
+    try {
+      return await http.send({
+        method: 'POST',
+        url: request.url,
+        headers: request.headers,
+        body: request.body,
+        timeoutMs,
+        maxResponseBytes: ANSWER_BYTES_MAX,
+        cut: true,
+      })
+    } finally {
+      ended()
+    }
+  }
+
+  const settle = async (
+    item: Item,
+    subscription: Subscription,
+    outcome: HttpOutcome,
+    { startedAt, target }: { readonly startedAt: Instant; readonly target: string | null },
+  ): Promise<void> => {
+    const { tenant, consumer } = item.work
+    const verdict = classifyDelivery(factsOf(outcome, clock.now()))
+    const isDone = verdict.as === 'delivered'
+    const retryAfterMs = isDone ? null : verdict.retryAfterMs
+    if (verdict.sign !== null)
+      pace.windows.told(tenant, consumer, { startedAt, sign: verdict.sign, retryAfterMs })
+    const told = isDone ? 'done' : verdict.class
+    pace.told({ item, route: subscription.route, host: null, class: told, retryAfterMs })
+    const attempted: Attempted = { startedAt, outcome, target }
+    if (isDone) return ends.delivered(item, subscription, attempted)
+    return ends.failed(item, subscription, {
+      ...attempted,
+      class: verdict.class,
+      error: null,
+      hint: verdict.hint,
+      retryAfterMs,
+      isGone: verdict.isGone,
+      // A bucket that is closed says that somebody is there.
+      isTold: verdict.class !== 'rate_limited',
+    })
+  }
+
+  return { run }
+}
+
+/** What is run at its birth has all of its time, and replays nothing. */
+function needsBegin({ work }: Item): boolean {
+  return work.replayOf !== null || work.epoch > 1
+}

@@ -1,0 +1,45 @@
+// What is told of the end of a delivery, as an event in the commit of that end: only where somebody wants it, and never of
+// deliveries of such events, so that nothing goes in circles.
+
+import { isCanonical } from '../../core/canonical/index.ts'
+import type { Ids } from '../../core/ids/index.ts'
+import type { JsonValue } from '../../core/json/index.ts'
+import type { EventPlan, PlanEvent } from '../event-plan.ts'
+import { canonicalEvent } from '../failures/index.ts'
+import type { Item } from '../item.ts'
+import type { Registry } from '../registry.ts'
+
+export type DeliveryEnd = 'webhook.delivered' | 'webhook.dead'
+
+/**
+ * null: nobody wants it. Otherwise its writes belong into the commit, and its births are to be settled, whatever comes of that.
+ */
+export function tellEnd(
+  deps: {
+    readonly ids: Ids
+    readonly plan: PlanEvent
+    readonly registry: Pick<Registry, 'candidates'>
+    giveBack(plan: EventPlan): void
+  },
+  { work, event }: Pick<Item, 'work' | 'event'>,
+  subscription: string,
+  end: DeliveryEnd,
+  how: { readonly [name: string]: JsonValue },
+): EventPlan | null {
+  const { tenant, consumer } = work
+  const wanting = deps.registry.candidates(tenant, end)
+  // The subscription itself is not told of its own.
+  if (wanting.length === 0 || (wanting.length === 1 && wanting[0]?.consumer === consumer)) return null
+  if (isCanonical(event)) return null
+  const plan = canonicalEvent(deps, {
+    tenant,
+    subject: end,
+    data: { deliveryId: work.id, eventId: event.id, subject: event.subject, subscription, consumer, ...how },
+    key: `${work.id}:${work.epoch}`,
+    parent: event,
+  })
+  if (plan.writes.length > 1 || (plan.begins?.length ?? 0) > 0) return plan
+  // Their conditions say no.
+  deps.giveBack(plan)
+  return null
+}

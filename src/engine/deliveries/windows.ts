@@ -1,0 +1,167 @@
+// How many deliveries are on their way to each endpoint from this node, and how many more may be. The rules are the core's
+// (src/core/subscription/window.ts); here they are remembered and counted.
+//
+// Invariants: DY20 no endpoint has more calls at once than its window. DY21 while it pauses nothing of it is claimed or born leased, and
+// its items are not written for that. DY22 births leave half of a window to what is due already.
+
+import type { TenantId } from '../../core/ids/index.ts'
+import type { Route } from '../../core/route/index.ts'
+import {
+  type EndpointSign,
+  newWindow,
+  stepWindow,
+  type Window,
+  windowAllows,
+} from '../../core/subscription/index.ts'
+import type { Instant } from '../../core/time/index.ts'
+import type { Random } from '../../ports/random.ts'
+import type { StoreTime } from '../store-time.ts'
+import type { EndpointWindow } from './views.ts'
+
+export interface CallEnded {
+  readonly startedAt: Instant
+  readonly sign: EndpointSign
+  readonly retryAfterMs: number | null
+}
+
+export interface Windows {
+  /** How many more may be claimed; `until`: when to ask again, null: when one of its own is over. */
+  room(tenant: TenantId, route: Route): { readonly max: number; readonly until: Instant | null }
+  /** Until when it pauses; null: it does not. */
+  pausedUntil(tenant: TenantId, consumer: string): Instant | null
+  bears(tenant: TenantId, route: Route): boolean
+  /** One more is in our hands. */
+  begin(tenant: TenantId, consumer: string): void
+  /** One is out of our hands. Answers whether others wait for it. */
+  end(tenant: TenantId, consumer: string): boolean
+  /** What a claim left: `isDry`, nothing that is due. */
+  took(tenant: TenantId, consumer: string, isDry: boolean): void
+  told(tenant: TenantId, consumer: string, ended: CallEnded): void
+  /** A person says that the endpoint is well again: it is tried at once. */
+  forget(tenant: TenantId, consumer: string): void
+  view(tenant: TenantId, consumer: string): EndpointWindow | null
+}
+
+interface Endpoint {
+  /** Of the definition that it was learnt from; null: not known yet. */
+  hash: string | null
+  window: Window
+  inFlight: number
+  /** More of it is due than it bears. */
+  isBehind: boolean
+}
+
+/** Those that nobody sends to are forgotten beyond this. */
+const ENDPOINTS_MAX = 20_000
+
+export function makeWindows(deps: {
+  readonly time: StoreTime
+  readonly random: Pick<Random, 'unit'>
+  wake(delayMs: number): void
+}): Windows {
+  const { time, random } = deps
+  const all = new Map<string, Endpoint>()
+
+  const endpointOf = (tenant: TenantId, consumer: string): Endpoint => {
+    const name = `${tenant}/${consumer}`
+    const known = all.get(name)
+    if (known !== undefined) return known
+    if (all.size >= ENDPOINTS_MAX) forgetSome()
+    const made: Endpoint = { hash: null, window: newWindow(null), inFlight: 0, isBehind: false }
+    all.set(name, made)
+    return made
+  }
+
+  const forgetSome = () => {
+    const now = time.now()
+    for (const [name, { window, inFlight }] of all) {
+      if (inFlight === 0 && (window.pause === null || window.pause.until <= now)) all.delete(name)
+      if (all.size < ENDPOINTS_MAX / 2) return
+    }
+  }
+
+  /** With the limit that its subscription has by now. */
+  const current = (tenant: TenantId, { consumer, document, hash }: Route): Endpoint => {
+    const endpoint = endpointOf(tenant, consumer)
+    const limit = document.concurrency?.limit ?? null
+    if (endpoint.hash !== hash) {
+      // Somebody mended it, perhaps its address: what was learnt of the former one says nothing.
+      if (endpoint.hash !== null) endpoint.window = newWindow(limit)
+      endpoint.hash = hash
+    }
+    if (limit === null ? endpoint.window.limit < DEFAULT_LIMIT : endpoint.window.limit !== limit)
+      endpoint.window = stepWindow(endpoint.window, { type: 'limit', limit })
+    return endpoint
+  }
+
+  return {
+    room(tenant, route) {
+      const endpoint = current(tenant, route)
+      const { window, inFlight } = endpoint
+      const allowed = windowAllows(window, time.now())
+      if (allowed === 0) return { max: 0, until: window.pause?.until ?? null }
+      if (inFlight >= allowed) endpoint.isBehind = true
+      return { max: Math.max(0, allowed - inFlight), until: null }
+    },
+    pausedUntil(tenant, consumer) {
+      const pause = all.get(`${tenant}/${consumer}`)?.window.pause ?? null
+      return pause !== null && time.now() < pause.until ? pause.until : null
+    },
+    bears(tenant, route) {
+      const endpoint = current(tenant, route)
+      const { window, inFlight, isBehind } = endpoint
+      const allowed = windowAllows(window, time.now())
+      if (inFlight < (isBehind ? Math.ceil(allowed / 2) : allowed)) return true
+      endpoint.isBehind = true
+      return false
+    },
+    begin(tenant, consumer) {
+      endpointOf(tenant, consumer).inFlight += 1
+    },
+    end(tenant, consumer) {
+      const endpoint = endpointOf(tenant, consumer)
+      endpoint.inFlight = Math.max(0, endpoint.inFlight - 1)
+      return endpoint.isBehind
+    },
+    took(tenant, consumer, isDry) {
+      const endpoint = all.get(`${tenant}/${consumer}`)
+      if (endpoint !== undefined) endpoint.isBehind = !isDry
+    },
+    told(tenant, consumer, { startedAt, sign, retryAfterMs }) {
+      const endpoint = endpointOf(tenant, consumer)
+      const at = time.now()
+      const before = endpoint.window.pause?.until ?? null
+      const jitter = random.unit()
+      endpoint.window = stepWindow(endpoint.window, {
+        type: 'ended',
+        startedAt,
+        at,
+        sign,
+        retryAfterMs,
+        jitter,
+      })
+      const until = endpoint.window.pause?.until ?? null
+      if (until !== null && until !== before) deps.wake(Math.max(0, until - at))
+    },
+    forget(tenant, consumer) {
+      const endpoint = all.get(`${tenant}/${consumer}`)
+      if (endpoint === undefined) return
+      endpoint.window = stepWindow(newWindow(null), { type: 'limit', limit: endpoint.window.limit })
+      deps.wake(0)
+    },
+    view(tenant, consumer) {
+      const endpoint = all.get(`${tenant}/${consumer}`)
+      if (endpoint === undefined) return null
+      const { window, inFlight } = endpoint
+      const now = time.now()
+      const { pause } = window
+      return {
+        limit: window.size,
+        inFlight,
+        pausedUntil: pause !== null && now < pause.until ? pause.until : null,
+      }
+    },
+  }
+}
+
+const DEFAULT_LIMIT = newWindow(null).limit
