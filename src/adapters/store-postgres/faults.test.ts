@@ -564,9 +564,16 @@ describe('migrations', () => {
     const sums = (await readMigrations(url)).map(({ checksum }) => String(checksum).slice(0, 16))
     expect(sums).toEqual(RELEASED)
     const event = ids.event()
+    const delivered = ids.work()
     await server.query(
       url,
-      `INSERT INTO millrace.event (tenant, id, source, subject, correlation_id, trace_id, dedup_key, payload_hash,
+      `INSERT INTO millrace.work (tenant, id, kind, consumer, definition, event_id, epoch, created_at, expires_at, state,
+         due_at, alone, attempts, waits, losses)
+       VALUES ('acme', '${delivered}', 'delivery', 'subscription:old', 'd', '${event}', 0, 1750000000000, 9750000000000, 'done',
+         1750000000000, false, 0, 0, 0);
+       INSERT INTO millrace.attempt (tenant, work, number, started_at, duration_ms, outcome)
+       VALUES ('acme', '${delivered}', 1, 1750000000000, 12, 'done');
+       INSERT INTO millrace.event (tenant, id, source, subject, correlation_id, trace_id, dedup_key, payload_hash,
          headers, data, matched, received_at)
        VALUES ('acme', '${event}', 'shop', 'order.created', 'c', 't', 'k', 'h', '{}', '{"id":1}', 1, 1750000000000);
        INSERT INTO millrace.work (tenant, id, kind, consumer, definition, event_id, epoch, created_at, expires_at, state,
@@ -591,6 +598,12 @@ describe('migrations', () => {
     expect(items[0]?.work).toMatchObject({ ...old, instance: null, step: null })
     const reads = store.forTenant(TENANT)
     expect(await reads.event(event)).toMatchObject({ raw: null, duplicates: 2 })
+    const [attempt, ...others] = await reads.attempts(delivered)
+    expect(others).toEqual([])
+    expect(attempt).toMatchObject({ number: 1, durationMs: 12, error: null })
+    expect(attempt).not.toHaveProperty('response')
+    const list = await reads.workList({ consumer: 'subscription:old', cursor: null, limit: 9 })
+    expect(list.items.map(({ id }) => id)).toEqual([delivered])
     expect(await reads.ledgerHistory('K')).toMatchObject([{ key: 'K', generation: 1, state: 'done' }])
     expect(await reads.deadLetter('dlq_1' as DeadLetterId)).toMatchObject({ step: null, failureId: null })
   })

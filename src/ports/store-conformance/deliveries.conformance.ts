@@ -1,6 +1,7 @@
 // What deliveries ask of a store: what was answered to a try, and lists of one subscription's items among many.
 
 import { describe, expect, test } from 'vitest'
+import { DAY } from '../../core/time/index.ts'
 import { EMPTY_NOTE, type SettledState, type WorkKind, type WorkRow } from '../../core/work/index.ts'
 import type { TenantReads, Write } from '../store.ts'
 import { type AddOptions, type Kit, OTHER, readAll, START, TENANT } from './kit.conformance.ts'
@@ -184,6 +185,61 @@ export function deliveryRules(kit: () => Kit): void {
       expect(await reads().openCounts([], 1)).toEqual([])
       const others = await kit().store.forTenant(OTHER).openCounts([SHOP], 9)
       expect(others).toEqual([{ consumer: SHOP, ready: 0, waiting: 0, leased: 0 }])
+    })
+
+    test('[ST156] a subscription’s record is guarded by its version, and listed by name', async () => {
+      const put = (key: string, version: number, tenant = TENANT) =>
+        kit().store.commit(
+          kit().commit(
+            [{ g: 'version', of: 'subscription', key, version: version - 1 }],
+            [{ w: 'record.put', kind: 'subscription', key, version, body: `{"version":${version}}` }],
+            tenant,
+          ),
+        )
+      for (const name of ['crm', 'a-shop', 'shop']) expect(await put(name, 1)).toMatchObject({ ok: true })
+      expect(await put('crm', 1, OTHER)).toMatchObject({ ok: true })
+      const found = { f: 'version', version: 1 }
+      expect(await put('crm', 1)).toMatchObject({ ok: false, guard: 0, found })
+      const both = await Promise.all([put('crm', 2), put('crm', 2)])
+      expect(both.filter(({ ok }) => ok)).toHaveLength(1)
+      expect(await reads().record('subscription', 'crm')).toEqual({ version: 2, body: '{"version":2}' })
+      expect(await reads().record('definition', 'crm')).toBeNull()
+      const pages = await readAll((cursor) => reads().records({ kind: 'subscription', cursor, limit: 2 }))
+      expect(pages.flat().map(({ key }) => key)).toEqual(['a-shop', 'crm', 'shop'])
+      await kit().apply([{ w: 'record.delete', kind: 'subscription', key: 'shop' }])
+      expect(await reads().record('subscription', 'shop')).toBeNull()
+    })
+
+    test('[ST157] deliveries go with their event, with all that hangs on them; the subscription stays', async () => {
+      const record = { kind: 'subscription', key: 'shop', version: 1, body: '{}' } as const
+      await kit().apply([{ w: 'record.put', ...record }])
+      const lane = { key: 'a', width: 1 }
+      const [done, dead, open] = [await addDelivery({ lane }), await addDelivery(), await addDelivery()]
+      const letter = kit().deadLetter(dead, { state: 'resolved' })
+      const append = ({ id }: { readonly id: WorkRow['id'] }): Write => ({
+        w: 'attempt.append',
+        work: id,
+        attempt: kit().attempt(1, { response: 'HTTP 200' }),
+      })
+      await kit().apply([
+        ...[settle(done.id, 'done'), append(done), settle(dead.id, 'dead'), append(dead), append(open)],
+        { w: 'deadLetter.put', row: letter },
+      ])
+      await kit().advance(3 * DAY)
+      const request = { tenant: TENANT, keepMs: {}, otherwiseMs: DAY, after: null, scanMax: 100 }
+      expect(await kit().store.prune(request)).toMatchObject({
+        ...{ events: 2, work: 2, attempts: 2, deadLetters: 1, lanes: 1 },
+      })
+      const dump = await kit().store.system('verification').dump()
+      expect(dump.work.map(({ id }) => id)).toEqual([open.id])
+      expect(dump.attempts).toMatchObject([{ work: open.id }])
+      expect(dump.records).toMatchObject([{ kind: 'subscription', key: 'shop' }])
+      const left = await reads().workList({ consumer: SHOP, cursor: null, limit: 9 })
+      expect(left.items.map(({ id }) => id)).toEqual([open.id])
+      for (const state of ['dead', 'done'] as const) {
+        const none = await reads().workList({ consumer: SHOP, state, cursor: null, limit: 9 })
+        expect(none).toEqual({ items: [], nextCursor: null })
+      }
     })
   })
 }

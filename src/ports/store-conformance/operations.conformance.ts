@@ -256,7 +256,7 @@ async function makeDecision(turn: Turn): Promise<Commit> {
 async function makeRecordPut(turn: Turn): Promise<Commit> {
   const { pick, store } = turn
   const tenant = tenantOf(pick)
-  const kind = oneOf(pick, ['definition', 'bundle', 'setting'] as const)
+  const kind = oneOf(pick, ['definition', 'bundle', 'setting', 'subscription'] as const)
   const key = oneOf(pick, ['a', 'b', 'ü', '😀'])
   const found = (await store.forTenant(tenant).record(kind, key))?.version ?? 0
   const version = rarely(pick, 4) ? found + 1 : found
