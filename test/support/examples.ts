@@ -60,6 +60,17 @@ export async function startOffice(pause: (asked: string) => Promise<void>): Prom
   return start({ pause })
 }
 
+export interface Crm {
+  readonly url: string
+  readonly received: readonly { readonly order: { readonly id: number } }[]
+  close(): Promise<void>
+}
+
+export async function startCrm(secret: string): Promise<Crm> {
+  const { startCrm: start } = await standIn<{ startCrm(options: object): Promise<Crm> }>('crm.mjs')
+  return start({ secret })
+}
+
 function standIn<Module>(name: string): Promise<Module> {
   return import(pathToFileURL(join(project, 'examples', name)).href)
 }
