@@ -26,11 +26,13 @@ import {
 } from './app/folder.ts'
 import { noteQueueAges } from './app/queue-ages.ts'
 import type { Config } from './config/index.ts'
+import type { SubscriptionDocument } from './core/definition/index.ts'
 import { messageOf } from './core/errors/index.ts'
 import { EMPTY_CODE_FOLDER } from './core/function/index.ts'
 import { makeOutboundPolicy } from './core/guard/index.ts'
 import { DEFAULT_TENANT, makeIds, type NodeId } from './core/ids/index.ts'
 import { makeMasterKeys, parseMasterKey } from './core/secret/index.ts'
+import { compileSubscription } from './core/subscription/index.ts'
 import {
   type DefinitionFile,
   type Finding,
@@ -42,12 +44,13 @@ import {
 import { type Demo, makeDemoApi, startDemo } from './demo/index.ts'
 import { makeAccess } from './engine/access/index.ts'
 import { makeIdempotency } from './engine/idempotency.ts'
-import { ENGINE_DEFAULTS, type Engine, makeEngine } from './engine/index.ts'
+import { ENGINE_DEFAULTS, type Engine, type EngineConfig, makeEngine } from './engine/index.ts'
 import { makeSealStore } from './engine/seal-store.ts'
 import { heldByApi } from './engine/subscriptions/index.ts'
 import { combineVaults, unsetSecrets } from './engine/vaults.ts'
 import { type HttpApi, makeHttpServer, signInUrl } from './http/index.ts'
 import type { Code } from './ports/code.ts'
+import type { HttpClient, Vetted } from './ports/http-client.ts'
 import type { Log } from './ports/log.ts'
 import { type Store, StoreError } from './ports/store.ts'
 import * as sdk from './sdk/index.ts'
@@ -232,6 +235,7 @@ export async function startApp(options: AppOptions): Promise<App> {
         outbound: makeOutboundPolicy(config.outboundAllow),
         demo,
         idempotency,
+        vetSubscription: (document) => vetSubscription(http, vars, document),
         now: () => clock.now(),
       }),
       {
@@ -532,12 +536,19 @@ function behind<Part>(gate: Gate, part: Part): Part {
   return Object.fromEntries(waiting) as Part
 }
 
-/** The engine has these soon. */
-function soon<Part extends object>(): Part {
-  const refuse = () => {
-    throw new Error('this is not there yet')
+/** Whether a subscription's endpoint may be called, by the rules of every call that leaves. */
+async function vetSubscription(
+  http: Pick<HttpClient, 'vet'>,
+  vars: EngineConfig['vars'],
+  document: SubscriptionDocument,
+): Promise<Vetted> {
+  let address: string
+  try {
+    address = compileSubscription(document).urlOf({ vars })
+  } catch (error) {
+    return { ok: false, rule: 'url', message: `the address cannot be made: ${messageOf(error)}` }
   }
-  return new Proxy({} as Part, { get: () => refuse })
+  return http.vet(address)
 }
 
 function peopleBehind(gate: Gate, people: Engine['workflows']): Engine['workflows'] {
@@ -593,9 +604,11 @@ function makeApi(
     pace: { list: engine.pace.list, ...behind(gate, pick(engine.pace, ['one', 'closeCircuit'])) },
     workflows: peopleBehind(gate, engine.workflows),
     orphans: behind(gate, pick(engine.orphans, ['correlate', 'discard', 'retry'])),
-    subscriptions: soon<HttpApi['subscriptions']>(),
-    deliveries: soon<HttpApi['deliveries']>(),
-    vetSubscription: async () => ({ ok: true }),
+    subscriptions: behind(gate, engine.subscriptions),
+    deliveries: {
+      ...behind(gate, pick(engine.deliveries, ['find', 'list', 'retry', 'cancel', 'request'])),
+      window: (tenant, name) => engine.deliveries.window(tenant, name),
+    },
     definitions: {
       ...behind(gate, engine.definitions),
       fires: (tenant, name) => engine.schedules.state(tenant, name),

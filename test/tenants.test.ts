@@ -23,6 +23,7 @@ interface Rows {
   readonly escalation: string
   readonly instance: string
   readonly orphan: string
+  readonly delivery: string
   readonly version: number
 }
 
@@ -97,6 +98,15 @@ beforeAll(async () => {
     })
   }
   const made = await ask('POST', '/v1/keys', owner, { body: { name: `${MARK} key`, role: 'viewer' } })
+  // In DEV the addresses of this machine may be called.
+  const subscription = { name: `${MARK}_hook`, description: `of ${MARK}`, on: ['shop.events.hooked'] }
+  await ask('POST', '/v1/webhooks/subscriptions', owner, {
+    body: { ...subscription, url: `${vendorUrl}/200`, metadata: { of: MARK } },
+  })
+  await send(VICTIM, MARK, 'hooked', 'hooked', 200)
+  const delivered = (await seen(
+    (one) => one.type === 'work' && one.consumer === `subscription:${MARK}_hook` && one.state === 'done',
+  )) as { id: string }
   const ended = async (id: string, status: number, state: string) => {
     const { body } = await send(VICTIM, MARK, id, 'paid', status)
     const change = await seen(
@@ -141,6 +151,7 @@ beforeAll(async () => {
   const orphans = async () => (await ask('GET', '/v1/orphans', owner)).items
   await seen((one, tenant) => tenant === VICTIM && one.type === 'orphan')
   rows = {
+    delivery: delivered.id,
     instance: instanceId,
     orphan: (await orphans())[0].id,
     event: done.event,
@@ -173,6 +184,9 @@ const route = () => ({ kind: 'Route', name: `${MARK}_book` })
 const flow = () => ({ name: `${MARK}_case` })
 const ofInstance = () => ({ id: rows.instance })
 const ofOrphan = () => ({ id: rows.orphan })
+const hook = () => ({ name: `${MARK}_hook` })
+const ofDelivery = () => ({ id: rows.delivery })
+const since = '2026-01-01T00:00:00Z'
 const reason = 'because'
 
 /** What a stranger asks of each operation, with the victim's own ids wherever it takes one. */
@@ -272,6 +286,36 @@ const RECIPES: Readonly<Record<string, () => Recipe | readonly Recipe[]>> = {
   correlateOrphan: () => ({ status: 404, params: ofOrphan(), body: { instance: rows.instance } }),
   discardOrphan: () => ({ status: 404, params: ofOrphan(), body: {} }),
   retryOrphans: () => ({ status: 404, body: { workflow: `${MARK}_case` } }),
+  listSubscriptions: () => [{ status: 200 }, { status: 200, query: `?q=${MARK}` }],
+  getSubscription: () => ({ status: 404, params: hook() }),
+  createSubscription: () => ({
+    status: 201,
+    body: { name: 'mine_hook', url: `${node.vendorUrl}/200`, on: ['shop.events.hooked'] },
+  }),
+  patchSubscription: () => ({ status: 404, params: hook(), body: { description: 'mine' } }),
+  enableSubscription: () => ({ status: 404, params: hook(), body: {} }),
+  disableSubscription: () => ({ status: 404, params: hook(), body: {} }),
+  pauseSubscription: () => ({ status: 404, params: hook(), body: {} }),
+  testSubscription: () => ({ status: 404, params: hook(), body: {} }),
+  rotateSubscriptionSecret: () => ({ status: 404, params: hook(), body: {} }),
+  revealSubscriptionSecret: () => ({ status: 404, params: hook(), body: {} }),
+  recoverSubscription: () => [
+    { status: 404, params: hook(), body: { since, dryRun: true } },
+    { status: 404, params: hook(), body: { since } },
+  ],
+  deleteSubscription: () => ({ status: 404, params: hook() }),
+  listDeliveries: () => [
+    { status: 200 },
+    { status: 200, query: `?subscription=${MARK}_hook` },
+    { status: 200, query: `?eventId=${rows.event}` },
+  ],
+  getDelivery: () => ({ status: 404, params: ofDelivery() }),
+  retryDelivery: () => ({ status: 404, params: ofDelivery(), body: { reason } }),
+  cancelDelivery: () => ({ status: 404, params: ofDelivery(), body: { reason } }),
+  retryDeliveries: () => [
+    { status: 404, body: { filter: { subscription: `${MARK}_hook` }, dryRun: true } },
+    { status: 404, body: { filter: { subscription: `${MARK}_hook` } } },
+  ],
   listReplays: () => ({ status: 200 }),
   getReplay: () => ({ status: 404, params: { id: rows.replay } }),
   cancelReplay: () => ({ status: 404, params: { id: rows.replay }, body: {} }),
