@@ -151,6 +151,43 @@ describe('the bans', () => {
   })
 })
 
+describe('calls outward', () => {
+  const findingsAt = (path: string, text: string) => findBanned([{ path, text }]).map(({ rule }) => rule)
+
+  test.each([
+    "export const a = fetch('https://example.com')",
+    "export const a = globalThis.fetch('https://example.com')",
+    "export const a = new WebSocket('wss://example.com')",
+    "import { Agent } from 'undici'",
+    "import { request } from 'node:https'",
+    "import { createServer, request as createClient } from 'node:http'",
+    "import * as net from 'node:net'",
+    "import net from 'net'",
+    "import { connect } from 'node:tls'",
+    "import { lookup } from 'node:dns/promises'",
+    "import { createSocket } from 'node:dgram'",
+  ])('[OG11] %s dials past the guard', (text) => {
+    for (const path of ['src/http/a.ts', 'src/adapters/vault-b/a.ts', 'src/app.ts', 'src/sdk/a.ts'])
+      expect(findingsAt(path, text)).toEqual([expect.stringMatching(/^Only src\/adapters\/http-undici/)])
+    for (const path of [
+      'src/adapters/http-undici/a.ts',
+      'src/cli/commands/a.ts',
+      'src/http/a.test.ts',
+      'sim/a.ts',
+    ])
+      expect(findingsAt(path, text)).toEqual([])
+  })
+
+  test.each([
+    "import type { Socket } from 'node:net'",
+    "import { createServer, type Server } from 'node:http'",
+    'export const a = { fetch: b }',
+    'export const a = deps.fetch(b)',
+  ])('[OG11] %s calls nobody', (text) => {
+    expect(findingsAt('src/http/a.ts', text)).toEqual([])
+  })
+})
+
 describe('the rule ids', () => {
   const doc = (text: string): TextFile => ({ path: 'docs/spec/delivery.md', text })
   const suite = (text: string): TextFile => ({ path: 'src/core/delivery/delivery.test.ts', text })

@@ -85,7 +85,7 @@ export function makeBundleCode(options: BundleCodeOptions): BundleCode {
   }
 
   /** The functions of a bundle that this process has not loaded yet; null where nobody has it. */
-  const fetch = async (hash: string): Promise<ReadonlyMap<string, UserFunction> | null> => {
+  const obtain = async (hash: string): Promise<ReadonlyMap<string, UserFunction> | null> => {
     const bundle = shelf === null ? null : await readBundle(shelf, hash)
     if (bundle === null) return null
     await load(bundle)
@@ -159,7 +159,7 @@ export function makeBundleCode(options: BundleCodeOptions): BundleCode {
     async prepare(hash) {
       if (functions.has(hash) || builtIn?.has(hash) === true) return true
       try {
-        if ((await fetch(hash)) === null) return false
+        if ((await obtain(hash)) === null) return false
       } catch {
         return false
       }
@@ -179,7 +179,7 @@ export function makeBundleCode(options: BundleCodeOptions): BundleCode {
       if (now !== undefined) return isOpenTo(now.tenants, tenant)
       if (builtIn?.has(codeHash) === true) return builtIn.isOpen(codeHash, name, tenant)
       const opens = () => isOpenTo(functions.get(codeHash)?.get(name)?.tenants, tenant)
-      return functions.has(codeHash) || isOpenTo(undefined, tenant) ? opens() : fetch(codeHash).then(opens)
+      return functions.has(codeHash) || isOpenTo(undefined, tenant) ? opens() : obtain(codeHash).then(opens)
     },
     timeoutMs(name, tenant) {
       const found = currentOf(name)
@@ -196,7 +196,7 @@ export function makeBundleCode(options: BundleCodeOptions): BundleCode {
     run(codeHash, name, input, context) {
       if (functions.has(codeHash)) return runOf(codeHash, name, input, context)
       if (builtIn?.has(codeHash) === true) return builtIn.run(codeHash, name, input, context)
-      return fetch(codeHash).then(
+      return obtain(codeHash).then(
         () => runOf(codeHash, name, input, context),
         (error) => outcomeOfError(error),
       )

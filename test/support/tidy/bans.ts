@@ -105,6 +105,29 @@ function importsImpureCrypto(node: ts.Node): boolean {
   return bindings.elements.some(({ name, propertyName }) => !pureCrypto.has((propertyName ?? name).text))
 }
 
+/** Of Node's own modules that reach others, what only listens or reads; types are nobody's call. */
+const harmlessOfNetwork = new Set(['createServer', 'isIP', 'BlockList', 'STATUS_CODES'])
+const network = /^(node:)?(net|tls|http|https|http2|dns|dns\/promises|dgram)$/
+
+/** What could open a connection to somebody. */
+function dialsOut(node: ts.Node): boolean {
+  if (isGlobal(node, ['fetch', 'WebSocket', 'EventSource'])) return true
+  if (!ts.isImportDeclaration(node)) return false
+  const clause = node.importClause
+  if (clause?.isTypeOnly) return false
+  if (isModule(node, /^(undici|ws|node-fetch|axios|got)$/)) return true
+  if (!isModule(node, network)) return false
+  const bindings = clause?.namedBindings
+  if (clause?.name !== undefined || bindings === undefined || ts.isNamespaceImport(bindings)) return true
+  return bindings.elements.some(
+    ({ isTypeOnly, name, propertyName }) =>
+      !isTypeOnly && !harmlessOfNetwork.has((propertyName ?? name).text),
+  )
+}
+
+/** The guard itself, and what talks to a node on the other side of its door. */
+const mayDial = /^src\/(adapters\/http-undici|cli|demo|sdk\/client)\//
+
 const clockFix = 'take the time from the event in core, from the Clock port in engine.'
 const chanceFix = 'take chance from the event in core, from the Random port in engine.'
 const timerFix = 'return a wake-up as an effect in core, use the Clock port in engine.'
@@ -222,6 +245,12 @@ const bans: readonly Ban[] = [
     fix: 'add the setting to src/config/schema.ts and pass the value in.',
     appliesTo: (path) => isShipped(path) && !path.startsWith('src/config/'),
     matches: (node) => isMember(node, 'process', /^env$/),
+  },
+  {
+    rule: 'Only src/adapters/http-undici calls others: it is the guard that every call passes.',
+    fix: 'ask for the HttpClient port.',
+    appliesTo: (path) => isShipped(path) && !isPure(path) && !mayDial.test(path),
+    matches: dialsOut,
   },
   {
     rule: 'export * hides what a folder offers.',
