@@ -1,0 +1,97 @@
+// Recoveries under crashes, beside each other, and beside people who retry: every event is sent once.
+
+import { expect, test } from 'vitest'
+import type { EventId } from '../../core/ids/index.ts'
+import type { Commit } from '../../ports/store.ts'
+import { accept, answered, type Node, SOURCE, type World } from '../world.fixture.ts'
+import { findReplay, HOOK, heard, keepEvents, makeScene, T } from './recovery.fixture.ts'
+
+const ALL = { subscription: 'crm', since: 0, what: 'all' } as const
+
+async function perEvent(world: World, ids: readonly EventId[]): Promise<readonly number[]> {
+  const rows = await world.reads.workOfEvents(ids)
+  return ids.map((id) => rows.filter(({ eventId, kind }) => eventId === id && kind === 'delivery').length)
+}
+
+const isPiece = ({ writes }: Commit) =>
+  writes.some((write) => write.w === 'record.put' && write.kind === 'replay' && write.key.startsWith('rpl_'))
+
+test.each([1, 2, 3, 4])('[RV4] a crash after piece %i doubles nothing and loses nothing', async (piece) => {
+  const { world, node } = await makeScene()
+  const ids = await keepEvents(world, 35)
+  const { id } = await heard(world, node.engine.replays.beginDeliveries(T, ALL, { perSecond: 50 }), 0)
+  node.crash()
+  let pieces = 0
+  const second: Node = await world.node({
+    name: 'two',
+    documents: [SOURCE, HOOK],
+    faults: {
+      async commit(commit, pass) {
+        const result = await pass()
+        if (isPiece(commit)) pieces += 1
+        // It is in the store, and nobody was told.
+        if (isPiece(commit) && pieces === piece) second.crash()
+        return result
+      },
+    },
+  })
+  await world.pass(20_000)
+  const third = await world.node({ name: 'three', documents: [SOURCE, HOOK] })
+  await world.pass(60_000)
+  expect(await findReplay(third, id)).toMatchObject({ state: 'done', replayed: 35, total: 35 })
+  expect(await perEvent(world, ids)).toEqual(ids.map(() => 1))
+})
+
+test('[RV4] two recoveries at once, on two nodes, send each event once', async () => {
+  const { world, node } = await makeScene()
+  const other = await world.node({ name: 'two', documents: [SOURCE, HOOK] })
+  const ids = await keepEvents(world, 450)
+  const both = [node, other].map((one) => one.engine.replays.beginDeliveries(T, ALL, {}))
+  const begun = await heard(world, Promise.all(both), 20_000)
+  const done = await Promise.all(begun.map(({ id }) => findReplay(node, id)))
+  expect(done.map((replay) => replay?.state)).toEqual(['done', 'done'])
+  expect(done.reduce((sum, replay) => sum + replay!.replayed, 0)).toBe(450)
+  expect(await perEvent(world, ids)).toEqual(ids.map(() => 1))
+  expect(world.calls).toHaveLength(450)
+})
+
+test('[RV4] two recoveries at once replay each letter once', async () => {
+  const { world, node, answer } = await makeScene()
+  answer(answered(500))
+  for (let index = 0; index < 5; index += 1)
+    await accept(world, node, { kind: 'paid', id: `d${index}`, order: 'o' })
+  await world.pass(20_000)
+  answer(answered(204))
+  const other = await world.node({ name: 'two', documents: [SOURCE, HOOK] })
+  const before = world.calls.length
+  const both = [node, other].map((one) => one.engine.replays.beginDeliveries(T, ALL, {}))
+  await heard(world, Promise.all(both), 20_000)
+  expect(world.calls.length - before).toBe(5)
+})
+
+test('[RV4] a recovery and somebody who retries the same event send it once', async () => {
+  const { world, node, states } = await makeScene([{ ...HOOK, status: 'disabled' }])
+  const ids: EventId[] = []
+  for (let index = 0; index < 3; index += 1)
+    ids.push(await accept(world, node, { kind: 'paid', id: `d${index}`, order: 'o' }))
+  await heard(world, node.engine.apply(T, [SOURCE, HOOK]))
+  const work = await Promise.all(ids.map(async (id) => (await world.reads.workOfEvent(id))[0]!))
+  const asked = [
+    node.engine.replays.beginDeliveries(T, ALL, {}),
+    ...work.map(({ id }) => node.engine.deliveries.retry(T, id, { reason: 'now' }).catch(() => null)),
+  ]
+  await heard(world, Promise.all(asked), 10_000)
+  for (const id of ids) expect(await states(id)).toEqual(['skipped', 'done'])
+  expect(world.calls).toHaveLength(3)
+})
+
+test('[RV4] an event that is matched again meanwhile is sent once', async () => {
+  const { world, node } = await makeScene()
+  const ids = await keepEvents(world, 20)
+  const asked = [
+    node.engine.replays.beginDeliveries(T, ALL, {}),
+    node.engine.replays.beginEvents(T, { ids }, { reason: 'again' }),
+  ]
+  await heard(world, Promise.all(asked), 20_000)
+  expect(world.calls).toHaveLength(20)
+})
