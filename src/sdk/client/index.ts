@@ -31,3 +31,12 @@ export type {
 export { type CallOptions, type Client, type ClientOptions, type ListName, makeClient } from './client.ts'
 export { ConnectionError, ProblemError } from './problem-error.ts'
 export type { StreamMessage, StreamOptions } from './stream.ts'
+export {
+  type SignOptions,
+  sign,
+  type VerifyOptions,
+  verify,
+  type WebhookErrorCode,
+  type WebhookHeaders,
+  WebhookVerificationError,
+} from './webhook.ts'
