@@ -11,7 +11,7 @@ import type { FailureClass } from '../../core/failure/index.ts'
 import type { Ids, TenantId } from '../../core/ids/index.ts'
 import { JsonError } from '../../core/json/index.ts'
 import { type Route, routeScope } from '../../core/route/index.ts'
-import { classifyDelivery, type Subscription } from '../../core/subscription/index.ts'
+import { classifyDelivery, isTestEvent, type Subscription } from '../../core/subscription/index.ts'
 import type { Instant } from '../../core/time/index.ts'
 import { LOSSES_MAX } from '../../core/work/index.ts'
 import type { HttpOutcome } from '../../ports/http-client.ts'
@@ -153,7 +153,8 @@ export function makeDeliveryRunner(
     try {
       const { route } = subscription
       // It was born without a lane: either there is no key for one, which is told as a failure, or it had none then.
-      if (route.lane !== null && item.work.lane === null)
+      // Our own test belongs into none.
+      if (route.lane !== null && item.work.lane === null && !isTestEvent(item.event))
         route.lane.of(routeScope(item.event, item.payload(), item.header(), config.vars))
       return renderDelivery(subscription, item, config)
     } catch (error) {
