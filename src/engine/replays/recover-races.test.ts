@@ -3,7 +3,15 @@
 import { expect, test } from 'vitest'
 import type { EventId } from '../../core/ids/index.ts'
 import type { Commit } from '../../ports/store.ts'
-import { accept, answered, type Node, SOURCE, type World } from '../world.fixture.ts'
+import {
+  accept,
+  answered,
+  makeHand,
+  type Node,
+  SOURCE,
+  type StoreFaults,
+  type World,
+} from '../world.fixture.ts'
 import { findReplay, HOOK, heard, keepEvents, makeScene, T } from './recovery.fixture.ts'
 
 const ALL = { subscription: 'crm', since: 0, what: 'all' } as const
@@ -53,6 +61,70 @@ test('[RV4] two recoveries at once, on two nodes, send each event once', async (
   expect(done.reduce((sum, replay) => sum + replay!.replayed, 0)).toBe(450)
   expect(await perEvent(world, ids)).toEqual(ids.map(() => 1))
   expect(world.calls).toHaveLength(450)
+})
+
+/** A second node whose first piece has been looked for, and is held up before it is written. */
+async function withHeldPiece(world: World) {
+  const hand = makeHand<void>()
+  const over = makeHand<boolean>()
+  let isHeld = false
+  const node = await world.node({
+    name: 'two',
+    documents: [SOURCE, HOOK],
+    faults: {
+      async commit(commit, pass) {
+        if (isHeld || !isPiece(commit) || !commit.writes.some(({ w }) => w === 'work.add')) return pass()
+        isHeld = true
+        await hand.promise
+        const result = await pass()
+        over.give(result.ok)
+        return result
+      },
+    },
+  })
+  const { id } = await heard(world, node.engine.replays.beginDeliveries(T, ALL, {}), 0)
+  expect(isHeld).toBe(true)
+  /** Answers whether it was written. */
+  const release = () => {
+    hand.give()
+    return over.promise
+  }
+  return { id, release }
+}
+
+test('[RV4] a piece that was looked for before another recovery added the same is looked for again', async () => {
+  const { world, node } = await makeScene()
+  const ids = await keepEvents(world, 20)
+  const held = await withHeldPiece(world)
+  let wasWritten: boolean | null = null
+  const faults = node.faults as { commit: StoreFaults['commit'] }
+  faults.commit = async (commit, pass) => {
+    const result = await pass()
+    if (wasWritten === null && commit.writes.some(({ w }) => w === 'work.add'))
+      wasWritten = await held.release()
+    return result
+  }
+  const { id } = await heard(world, node.engine.replays.beginDeliveries(T, ALL, {}), 20_000)
+  expect(wasWritten).toBe(false)
+  expect(await findReplay(node, id)).toMatchObject({ state: 'done', replayed: 20 })
+  expect(await findReplay(node, held.id)).toMatchObject({ state: 'done', replayed: 0, walk: { left: 20 } })
+  expect(await perEvent(world, ids)).toEqual(ids.map(() => 1))
+  expect(world.calls).toHaveLength(20)
+})
+
+test('[RV4] a piece that was looked for before somebody sent one of its events is looked for again', async () => {
+  const { world, node, states } = await makeScene([{ ...HOOK, status: 'disabled' }])
+  const id = await accept(world, node)
+  await heard(world, node.engine.apply(T, [SOURCE, HOOK]))
+  const [skipped] = await world.reads.workOfEvent(id)
+  const held = await withHeldPiece(world)
+  const retried = node.engine.deliveries.retry(T, skipped!.id, { reason: 'now' })
+  expect(await heard(world, retried)).toMatchObject({ how: 'resent' })
+  expect(await heard(world, held.release())).toBe(false)
+  await world.pass(20_000)
+  expect(await findReplay(node, held.id)).toMatchObject({ state: 'done', replayed: 0, walk: { left: 1 } })
+  expect(await states(id)).toEqual(['skipped', 'done'])
+  expect(world.calls).toHaveLength(1)
 })
 
 test('[RV4] two recoveries at once replay each letter once', async () => {

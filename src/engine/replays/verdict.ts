@@ -37,8 +37,9 @@ function wasNeverSent({ state, lastError }: Row): boolean {
   return state === 'cancelled' || (state === 'skipped' && lastError === 'DISABLED')
 }
 
-/** It waits to be matched, or could not be: what becomes of it is decided there, for all who want it. */
+/** It waits to be matched, perhaps once more, or could not be: what becomes of it is decided there, for all who want it. */
 function isUnmatched(work: readonly Row[]): boolean {
   const intakes = work.filter(({ kind }) => kind === 'intake')
-  return intakes.length > 0 && !intakes.some(({ state }) => state === 'done')
+  const isWaiting = intakes.some(({ state }) => state === 'ready' || state === 'leased')
+  return isWaiting || (intakes.length > 0 && !intakes.some(({ state }) => state === 'done'))
 }
