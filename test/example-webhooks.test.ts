@@ -1,7 +1,12 @@
 // The example of webhooks: what is written holds, and its receiver takes what we sign and nothing else.
 
-import { readFileSync } from 'node:fs'
+import { createHmac } from 'node:crypto'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { startApp } from '../src/app.ts'
+import { resolveConfig } from '../src/config/index.ts'
 import { signDelivery } from '../src/core/signing/index.ts'
 import { compileDefinitions } from '../src/definitions/index.ts'
 import { startCrm } from './support/examples.ts'
@@ -40,5 +45,55 @@ test('its receiver takes what is signed with its secret, once, and refuses the r
     expect(crm.received.map(({ order }) => order.id)).toEqual([1, 2, 3])
   } finally {
     await crm.close()
+  }
+})
+
+test('a node sends it the orders that it wants, without what is sensitive', async () => {
+  const crm = await startCrm(SECRET)
+  const data = mkdtempSync(join(tmpdir(), 'millrace-example-'))
+  const flows = join(data, 'flows')
+  mkdirSync(flows)
+  const text = readFileSync(new URL('../examples/webhooks/shop.yaml', import.meta.url), 'utf8')
+  writeFileSync(join(flows, 'shop.yaml'), text.replace('http://127.0.0.1:4503', crm.url))
+  const env = {
+    MILLRACE_DATA: data,
+    MILLRACE_PORT: '0',
+    MILLRACE_FLOWS: flows,
+    MILLRACE_LOG: join(data, 'log.jsonl'),
+    SHOP_SECRET: 'shop-secret',
+  }
+  const config = resolveConfig(env)
+  if (!config.ok) throw new Error(JSON.stringify(config.findings))
+  const app = await startApp({ config: config.config, env })
+  try {
+    const set = await fetch(`${app.url}/v1/secrets`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${app.adminKey.value}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ name: 'crm-signing', value: SECRET }),
+    })
+    expect(set.ok).toBe(true)
+    for (const [id, total] of [
+      [7, 250],
+      [8, 20],
+    ]) {
+      const customer = { number: 'C-1', email: 'ann@example.com' }
+      const body = JSON.stringify({ id: `e-${id}`, status: 'paid', order: { id, total }, customer })
+      const signature = createHmac('sha256', 'shop-secret').update(body).digest('hex')
+      const headers = { 'content-type': 'application/json', 'x-shop-signature': signature }
+      expect((await fetch(`${app.url}/in/default/shop`, { method: 'POST', headers, body })).status).toBe(202)
+    }
+    expect(await app.engine.drain(10_000)).toEqual({ left: 0 })
+    expect(crm.received).toEqual([
+      {
+        id: expect.stringMatching(/^evt_/),
+        what: 'shop.events.order.paid',
+        order: { id: 7, total: 250 },
+        customer: 'C-1',
+      },
+    ])
+  } finally {
+    await app.close()
+    await crm.close()
+    rmSync(data, { recursive: true })
   }
 })
