@@ -40,7 +40,7 @@ import { type LaneActions, makeLaneActions, makeTurns } from './lanes/index.ts'
 import { makeLease } from './lease.ts'
 import { type Meter, makeMeter } from './meter.ts'
 import { followPace, makePace, makePaceActions, type PaceActions } from './pace/index.ts'
-import { bornRow, type EventPlan, type PlanDeps, planEvent, planWork, receivedEvent } from './plan.ts'
+import { bornRow, type EventPlan, type PlanDeps, planAlone, planEvent, receivedEvent } from './plan.ts'
 import { tellPlan } from './plan-told.ts'
 import { makePool } from './pool.ts'
 import { makePublisher, type Publisher } from './publish.ts'
@@ -201,12 +201,7 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
       settler: plainSettler,
       plan: (...args) => plan(...args),
       planFor: (route) => (draft, payload, header, dedupForMs) =>
-        planWork(
-          planning,
-          { event: { ...draft, matched: 1 }, stored: null, payload, header, dedupForMs },
-          [route],
-          null,
-        ),
+        planAlone(planning, route, { ...draft, matched: 1 }, payload, header, dedupForMs),
       refreshDefinitions: (tenant) => definitions.refresh(tenant),
       settleBirths,
       wake,
@@ -273,7 +268,7 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
     store,
     log,
     pool,
-    tenants: () => [...new Set(registry.consumers().map(({ tenant }) => tenant))],
+    tenants: () => registry.tenants(),
   })
   const pace = makePace({
     store,
@@ -732,7 +727,10 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
           pace,
           strays,
           owner: () => lease.owner(),
-          refresh: (tenant) => definitions.refresh(tenant),
+          refresh: async (tenant) => {
+            await definitions.refresh(tenant)
+            await keeping.people.refresh(tenant)
+          },
         },
         config,
       )

@@ -12,7 +12,7 @@ import { ExpressionError, type Scope } from '../core/expression/index.ts'
 import type { EventId, Ids, Incarnation, TenantId } from '../core/ids/index.ts'
 import type { JsonValue } from '../core/json/index.ts'
 import { chooseRoutes, itemScope, type Route, routeScope, type Vars } from '../core/route/index.ts'
-import type { Instant } from '../core/time/index.ts'
+import { DAY, type Instant } from '../core/time/index.ts'
 import { EMPTY_NOTE, letterOf, type NewWork, type WorkRow } from '../core/work/index.ts'
 import type { Code } from '../ports/code.ts'
 import type { Write } from '../ports/store.ts'
@@ -178,6 +178,27 @@ export function planWork(
   }
   const plan = { event, stored, payload, header, writes, adds, births, owner, letter: null, disabled }
   return begins === null ? plan : { ...plan, begins }
+}
+
+/** Ahead of whatever waits: due before it, where it cannot run at once. */
+const AHEAD_MS = 30 * DAY
+
+/** An event for one route alone, whatever else would match it: it runs at once if it can, in no lane, and goes ahead of what waits. */
+export function planAlone(
+  deps: PlanDeps,
+  route: Route,
+  event: NewEvent,
+  payload: JsonValue,
+  header: JsonValue,
+  dedupForMs: number,
+): EventPlan {
+  const only: Route = { ...route, isImmediate: true, lane: null, each: null }
+  const plan = planWork(deps, { event, stored: null, payload, header, dedupForMs }, [only], null)
+  const writes = plan.writes.map(
+    (write): Write =>
+      write.w === 'work.add' && write.lease === null ? { ...write, delayMs: -AHEAD_MS } : write,
+  )
+  return { ...plan, writes }
 }
 
 /** Takes its slot, where this node can run it at once. */

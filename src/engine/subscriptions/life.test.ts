@@ -1,0 +1,345 @@
+import { describe, expect, test } from 'vitest'
+import { DEFAULT_TENANT } from '../../core/ids/index.ts'
+import { signDelivery } from '../../core/signing/index.ts'
+import { DAY, MINUTE } from '../../core/time/index.ts'
+import type { HttpRequest } from '../../ports/http-client.ts'
+import { answered, type Node, SOURCE } from '../world.fixture.ts'
+import { ADA, DOCUMENTS, HOOK, type HookWorld, makeHookWorld } from './subscriptions.fixture.ts'
+
+const T = DEFAULT_TENANT
+const CONSUMER = 'subscription:crm'
+
+async function openOf(world: HookWorld, consumer = CONSUMER) {
+  const [count] = await world.got(world.reads.openCounts([consumer], 1_000))
+  return (count?.ready ?? 0) + (count?.waiting ?? 0) + (count?.leased ?? 0)
+}
+
+/** Payments that an endpoint refuses, one each half minute. */
+async function failFor(world: HookWorld, node: Node, ms: number) {
+  for (let passed = 0; passed < ms; passed += MINUTE / 2) {
+    await world.pay(node)
+    await world.pass(MINUTE / 2)
+  }
+}
+
+let lives = 0
+
+/** The node stops, and after that time another one starts: days go by as quickly as that. */
+async function later(world: HookWorld, node: Node, ms: number): Promise<Node> {
+  lives += 1
+  node.crash()
+  await world.pass(ms)
+  return world.node({ name: `life-${lives}`, documents: DOCUMENTS })
+}
+
+/** What it would be signed with by this secret alone. */
+function signatureOf(secret: string, { headers, body }: HttpRequest): string | undefined {
+  const id = headers['webhook-id'] ?? ''
+  const timestamp = Number(headers['webhook-timestamp'])
+  const signed = signDelivery({ signing: 'standard', secrets: [secret], id, timestamp, body: body ?? '' })
+  return signed['webhook-signature']
+}
+
+describe('an endpoint that fails', () => {
+  test('[SU12] a healthy one writes nothing of its own, and a failed try that changes nothing neither', async () => {
+    const world = makeHookWorld()
+    let writes = 0
+    const node = await world.node({
+      documents: DOCUMENTS,
+      faults: {
+        commit(commit, pass) {
+          if (commit.writes.some((one) => one.w === 'record.put' && one.kind === 'subscription')) writes += 1
+          return pass()
+        },
+      },
+    })
+    await world.create(node)
+    expect(writes).toBe(1)
+    for (let index = 0; index < 5; index += 1) await world.pay(node)
+    world.answer(answered(500))
+    for (let index = 0; index < 4; index += 1) await world.pay(node)
+    expect(writes).toBe(1)
+    await world.pay(node)
+    expect(writes).toBe(2)
+  })
+
+  test('[SU13] is failing after five tries in a row, and recovered by one that arrives: each is told with its change', async () => {
+    const world = makeHookWorld()
+    const node = await world.node({ documents: DOCUMENTS })
+    await world.create(node, { url: 'https://crm.example/hooks?token=abc' })
+    world.answer(answered(500))
+    for (let index = 0; index < 5; index += 1) await world.pay(node)
+    const { subscriptions } = node.engine
+    const failing = await world.got(subscriptions.find(T, 'crm'))
+    expect(failing).toMatchObject({ status: 'failing', disableAt: world.now() + 5 * DAY })
+    const [told] = await world.toldData('webhook.subscription.failing')
+    expect(told).toMatchObject({ subscription: 'crm', url: 'https://crm.example/hooks', warning: 0 })
+    world.answer(answered(204))
+    await world.pay(node)
+    await world.pass(MINUTE)
+    expect((await world.got(subscriptions.find(T, 'crm'))).status).toBe('active')
+    expect((await world.told()).filter((subject) => subject.startsWith('webhook.'))).toEqual([
+      'webhook.subscription.failing',
+      'webhook.subscription.recovered',
+    ])
+  })
+
+  test('[SU13] [SU19] warns three times, each once, and disables itself after five days without a success, whoever is there', async () => {
+    const world = makeHookWorld()
+    let node = await world.node({ documents: DOCUMENTS })
+    await world.create(node)
+    world.answer(answered(500))
+    for (let index = 0; index < 6; index += 1) await world.pay(node)
+    const since = (await world.got(node.engine.subscriptions.find(T, 'crm'))).state.failingSince
+    const warnings = async () =>
+      (await world.toldData('webhook.subscription.failing')).map(({ warning }) => warning)
+    expect(await warnings()).toEqual([0])
+    // At 0, 16, 32, 48, 64 and 80 percent of the time.
+    for (const known of [[0], [0], [0, 1], [0, 1], [0, 1, 2], [0, 1, 2, 3]]) {
+      await world.pay(node)
+      await world.pay(node)
+      expect(await warnings()).toEqual(known)
+      node = await later(world, node, 0.8 * DAY)
+    }
+    const failing = await world.got(node.engine.subscriptions.find(T, 'crm'))
+    expect(failing).toMatchObject({ status: 'failing', state: { failingSince: since } })
+    node = await later(world, node, 0.3 * DAY)
+    await world.pay(node)
+    const item = await world.got(node.engine.subscriptions.find(T, 'crm'))
+    expect(item).toMatchObject({ status: 'disabled', state: { because: 'failing', by: null } })
+    expect(await world.toldData('webhook.subscription.disabled')).toMatchObject([{ because: 'failing' }])
+    const calls = world.calls.length
+    await world.pay(node)
+    node = await later(world, node, DAY)
+    await world.pay(node)
+    expect(world.calls).toHaveLength(calls)
+  })
+
+  test('[SU13] 410 disables at once, whoever else delivers at the same moment', async () => {
+    const world = makeHookWorld()
+    const one = await world.node({ documents: DOCUMENTS })
+    const two = await world.node({ name: 'two', documents: DOCUMENTS })
+    await world.create(one)
+    await world.pass(5_000)
+    world.answer(answered(410))
+    await world.got(
+      Promise.all([
+        one.send({ kind: 'paid', id: 'x1', order: 'x1' }),
+        two.send({ kind: 'paid', id: 'x2', order: 'x2' }),
+      ]),
+    )
+    const item = await world.got(one.engine.subscriptions.find(T, 'crm'))
+    expect(item).toMatchObject({ status: 'disabled', state: { because: 'gone' } })
+    expect(await world.toldData('webhook.subscription.disabled')).toMatchObject([
+      { because: 'gone', by: null },
+    ])
+    await world.pass(5_000)
+    await world.pay(two)
+    expect(world.calls).toHaveLength(2)
+  })
+})
+
+describe('people', () => {
+  test('[SU14] enabling a disabled one sends a test event ahead of all that waits', async () => {
+    const world = makeHookWorld()
+    const node = await world.node({ documents: DOCUMENTS })
+    const { subscriptions } = node.engine
+    await world.create(node, { order: { by: 'payload.order' }, transform: { order: '{{ payload.order }}' } })
+    await world.got(subscriptions.pause(T, 'crm', ADA))
+    for (let index = 0; index < 3; index += 1) await world.pay(node)
+    await world.got(subscriptions.disable(T, 'crm', ADA))
+    await world.pay(node)
+    expect([world.calls.length, await openOf(world)]).toEqual([0, 3])
+    const commits: string[][] = []
+    node.faults.commit = (commit, pass) => {
+      commits.push(commit.writes.map(({ w }) => w))
+      return pass()
+    }
+    const item = await world.got(subscriptions.enable(T, 'crm', ADA))
+    expect(item).toMatchObject({ status: 'active', state: { by: 'ada', reason: 'because' } })
+    await world.pass(60_000)
+    const types = world.calls.map(({ request }) => JSON.parse(request.body ?? '').type ?? 'shop')
+    expect(types).toEqual(['webhook.test', 'shop', 'shop', 'shop'])
+    const enabling = commits.find((writes) => writes.includes('record.put') && writes.includes('work.add'))
+    expect(enabling).toContain('event.append')
+    expect(await world.toldData('webhook.subscription.enabled')).toMatchObject([{ by: 'ada' }])
+    // Nothing happens to what is active.
+    await world.got(subscriptions.enable(T, 'crm', ADA))
+    expect(world.calls).toHaveLength(4)
+  })
+
+  test('[SU14] counting begins anew with it: what failed before is no reason to stop again', async () => {
+    const world = makeHookWorld()
+    const node = await world.node({ documents: DOCUMENTS })
+    await world.create(node, { disableAfterMs: 2 * MINUTE })
+    world.answer(answered(500))
+    await failFor(world, node, 6 * MINUTE)
+    expect((await world.got(node.engine.subscriptions.find(T, 'crm'))).status).toBe('disabled')
+    const enabledAt = world.now()
+    await world.got(node.engine.subscriptions.enable(T, 'crm', ADA))
+    await world.pass(MINUTE)
+    const { status, state } = await world.got(node.engine.subscriptions.find(T, 'crm'))
+    expect(status).toBe('failing')
+    expect(state.failingSince).toBeGreaterThanOrEqual(enabledAt)
+  })
+
+  test('[SU16] a test is one signed call now, whatever the status, and never repeated', async () => {
+    const world = makeHookWorld()
+    const node = await world.node({ documents: DOCUMENTS })
+    const { subscriptions } = node.engine
+    const secret = await world.create(node, { headers: { authorization: 'Bearer hidden-token' } })
+    await world.got(subscriptions.disable(T, 'crm', ADA))
+    world.answer(answered(503))
+    const tested = await world.got(subscriptions.test(T, 'crm', ADA))
+    await world.pass(10 * MINUTE)
+    expect(world.calls).toHaveLength(1)
+    expect(tested).toMatchObject({ ok: false, status: 503, class: 'transient', response: { body: '' } })
+    const { request } = world.calls[0] as (typeof world.calls)[number]
+    expect(request.headers.authorization).toBe('Bearer hidden-token')
+    expect(JSON.stringify(tested)).not.toContain('hidden-token')
+    expect(request.headers['webhook-signature']).toBe(signatureOf(secret ?? '', request))
+    world.answer(answered(200))
+    expect(await world.got(subscriptions.test(T, 'crm', ADA))).toMatchObject({ ok: true, error: null })
+    expect(await openOf(world)).toBe(0)
+    await world.create(node, { name: 'unset', secret: { env: 'NOT_SET' } })
+    const unsent = await world.got(subscriptions.test(T, 'unset', ADA))
+    expect(unsent).toMatchObject({ ok: false, class: 'config', request: null })
+    expect(unsent.error).toContain('NOT_SET')
+  })
+})
+
+describe('secrets', () => {
+  test('[SU15] deliveries under way carry both signatures until the overlap is over', async () => {
+    const world = makeHookWorld()
+    const node = await world.node({ documents: DOCUMENTS })
+    const { subscriptions } = node.engine
+    const before = (await world.create(node)) ?? ''
+    world.answer(answered(503))
+    await world.pay(node)
+    const rotated = await world.got(subscriptions.rotateSecret(T, 'crm', { overlapMs: 5 * MINUTE }, ADA))
+    expect(rotated).toMatchObject({ version: 2, oldUntil: world.now() + 5 * MINUTE })
+    world.answer(answered(204))
+    await world.pass(2 * MINUTE)
+    const last = () => world.calls.at(-1)?.request.headers['webhook-signature']?.split(' ') ?? []
+    expect(last()).toHaveLength(2)
+    const { request } = world.calls.at(-1) as (typeof world.calls)[number]
+    expect(last()).toEqual([rotated.secret, before].map((secret) => signatureOf(secret, request)))
+    expect((await world.got(subscriptions.find(T, 'crm'))).secret).toMatchObject({
+      version: 2,
+      oldUntil: [rotated.oldUntil],
+    })
+    await world.pass(5 * MINUTE)
+    await world.pay(node)
+    expect(last()).toHaveLength(1)
+    expect(await world.toldData('webhook.secret.rotated')).toMatchObject([{ version: 2, by: 'ada' }])
+  })
+
+  test('[SU15] only what can be rotated is: an overlap of 0 to 7 days, a secret of its form, not the environment', async () => {
+    const world = makeHookWorld()
+    const node = await world.node({ documents: DOCUMENTS })
+    const { subscriptions } = node.engine
+    await world.create(node)
+    await world.create(node, { name: 'env', secret: { env: 'HOOK' } })
+    const rotate = (name: string, request: object) => subscriptions.rotateSecret(T, name, request, ADA)
+    expect(await world.refusal(rotate('env', {}))).toBe('secret_in_environment')
+    expect(await world.refusal(rotate('crm', { overlapMs: 8 * DAY }))).toBe('overlap_invalid')
+    expect(await world.refusal(rotate('crm', { overlapMs: -1 }))).toBe('overlap_invalid')
+    expect(await world.refusal(rotate('crm', { secret: 'short' }))).toBe('signing_secret_invalid')
+    const given = `whsec_${Buffer.alloc(32, 9).toString('base64')}`
+    expect(await world.got(rotate('crm', { secret: given, overlapMs: 0 }))).toEqual({
+      secret: given,
+      version: 2,
+      oldUntil: null,
+    })
+  })
+
+  test('[SU10] a value is in the vault and in one answer: neither in the store nor in the log', async () => {
+    const world = makeHookWorld()
+    const node = await world.node({ documents: [SOURCE, { ...HOOK, name: 'folder' }] })
+    const { subscriptions } = node.engine
+    const shown = [
+      (await world.create(node)) ?? '',
+      (await world.got(subscriptions.rotateSecret(T, 'crm', {}, ADA))).secret,
+      (await world.got(subscriptions.revealSecret(T, 'folder', ADA))).secret,
+    ]
+    await world.pay(node)
+    await world.got(subscriptions.test(T, 'crm', ADA))
+    const kept = JSON.stringify([
+      await world.got(world.kept.system('verification').dump()),
+      node.log.messages,
+    ])
+    for (const secret of shown) expect(kept).not.toContain(secret.slice(6))
+  })
+})
+
+describe('removal', () => {
+  test('[SU7] [SU9] what waits is cancelled, its secret goes, and its name is free when nothing is left', async () => {
+    const world = makeHookWorld()
+    const node = await world.node({ documents: DOCUMENTS })
+    const { subscriptions } = node.engine
+    const first = await world.create(node)
+    await world.got(subscriptions.pause(T, 'crm', ADA))
+    for (let index = 0; index < 5; index += 1) await world.pay(node)
+    await world.got(subscriptions.remove(T, 'crm', ADA))
+    expect(await openOf(world)).toBe(0)
+    const cancelled = await world.got(
+      world.reads.workList({ consumer: CONSUMER, state: 'cancelled', cursor: null, limit: 10 }),
+    )
+    expect(cancelled.items.map(({ lastError }) => lastError)).toEqual(Array(5).fill('SUBSCRIPTION_GONE'))
+    // Other nodes may not have heard of it yet.
+    expect(await world.refusal(world.create(node))).toBe('name_taken')
+    await world.pass(15_000)
+    const second = await world.create(node)
+    expect(second).not.toBe(first)
+    expect(await world.refusal(subscriptions.remove(T, 'other', ADA))).toBe('unknown_subscription')
+  })
+
+  test('[SU8] a crash in the middle of it: whoever starts next goes on', async () => {
+    const world = makeHookWorld()
+    const one = await world.node({ documents: DOCUMENTS })
+    await world.create(one)
+    await world.got(one.engine.subscriptions.pause(T, 'crm', ADA))
+    for (let index = 0; index < 130; index += 1) await world.pay(one)
+    let cancelled = 0
+    one.faults.commit = (commit, pass) => {
+      const isCancel = commit.writes.some((write) => write.w === 'work.settle' && write.to === 'cancelled')
+      if (isCancel && ++cancelled > 40) one.crash()
+      return pass()
+    }
+    void one.engine.subscriptions.remove(T, 'crm', ADA)
+    await world.pass()
+    const left = await openOf(world)
+    expect(left).toBeGreaterThan(0)
+    expect(left).toBeLessThan(130)
+    const two = await world.node({ name: 'two', documents: DOCUMENTS })
+    await world.pass(60_000)
+    expect(await openOf(world)).toBe(0)
+    expect(await world.create(two)).toMatch(/^whsec_/)
+  })
+
+  test('[SU7] deliveries in somebody’s hands are cancelled when they come back', async () => {
+    const world = makeHookWorld()
+    const node = await world.node({ documents: DOCUMENTS })
+    await world.create(node)
+    world.answer(() => null)
+    await world.pay(node)
+    await world.got(node.engine.subscriptions.remove(T, 'crm', ADA))
+    expect(await openOf(world)).toBe(1)
+    world.calls[0]?.answer(answered(503))
+    await world.pass(60_000)
+    expect(await openOf(world)).toBe(0)
+    expect(world.calls).toHaveLength(1)
+  })
+
+  test('[SU7] of one that is gone from the definitions too; its secret stays for when it comes back', async () => {
+    const world = makeHookWorld()
+    const node = await world.node({ documents: [SOURCE, HOOK] })
+    await world.got(node.engine.subscriptions.pause(T, 'crm', ADA))
+    await world.pay(node)
+    await world.got(node.engine.apply(T, [SOURCE]))
+    await world.pass(15_000)
+    expect(await openOf(world)).toBe(0)
+    await world.got(node.engine.apply(T, [SOURCE, HOOK]))
+    expect((await world.got(node.engine.subscriptions.find(T, 'crm'))).secret.version).toBe(1)
+  })
+})
