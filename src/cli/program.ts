@@ -20,6 +20,7 @@ import { addSendCommand } from './commands/send.ts'
 import { addSourceCommands } from './commands/sources.ts'
 import { addSubscriptionCommands } from './commands/subscriptions.ts'
 import { addTryCommand } from './commands/try.ts'
+import { addVerifyCommand } from './commands/verify.ts'
 import { addWorkCommands } from './commands/work.ts'
 import { addWorkflowCommands } from './commands/workflows.ts'
 import { renderCompletion, SHELLS } from './completion.ts'
@@ -65,6 +66,7 @@ export function makeProgram(cli: Cli): Command {
   program.commandsGroup('Webhooks out:')
   addSubscriptionCommands(program, cli)
   addDeliveryCommands(program, cli)
+  addVerifyCommand(program, cli)
   program.commandsGroup('What failed:')
   addDeadLetterCommands(program, cli)
   addFailureCommands(program, cli)
