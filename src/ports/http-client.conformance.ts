@@ -140,12 +140,44 @@ export function httpClientConformance(name: string, makeHarness: () => Promise<H
         '0.0.0.0',
         '[fd00::1]',
       ]) {
-        expect(await client.send(post(`http://${host}:9/`))).toMatchObject({
+        expect(await client.send(post(`http://${host}:8080/`))).toMatchObject({
           kind: 'failed',
           code: 'blocked',
           sent: 'no',
+          message: expect.stringContaining('MILLRACE_OUTBOUND_ALLOW'),
         })
       }
+    })
+
+    test('[OG10] vetting says of an address what sending would, and sends nothing', async () => {
+      const { client, serve } = await make()
+      const { url, received } = await serve({ do: 'answer', status: 200 })
+      expect(await client.vet(url)).toEqual({ ok: true })
+      expect(await client.vet('http://169.254.169.254/')).toMatchObject({ ok: false, rule: 'metadata' })
+      expect(await client.vet('http://0xa.1/')).toMatchObject({ ok: false, rule: 'private' })
+      expect(await client.vet('no url')).toMatchObject({ ok: false, rule: 'url' })
+      expect(await client.vet(`${url}#part`)).toMatchObject({ ok: false, rule: 'fragment' })
+      const unknown = await serve({ do: 'unresolvable' })
+      expect(await client.vet(unknown.url)).toMatchObject({ ok: true, warning: expect.any(String) })
+      expect(received()).toBe(0)
+    })
+
+    test('[OG12] where the status is all that counts, what is too large, too late or broken is cut', async () => {
+      const { client, serve } = await make()
+      const cut = { cut: true, maxResponseBytes: 3, timeoutMs: 150 } as const
+      const large = await serve({ do: 'answer', status: 500, body: 'too long' })
+      expect(await client.send(post(large.url, cut))).toMatchObject({ status: 500, body: 'too', isCut: true })
+      const exact = await serve({ do: 'answer', status: 202, body: 'yes' })
+      const whole = await client.send(post(exact.url, cut))
+      expect(whole).toMatchObject({ status: 202, body: 'yes' })
+      expect(whole).not.toHaveProperty('isCut')
+      for (const behaviour of [{ do: 'drip' }, { do: 'close-in-body' }] as const) {
+        const { url } = await serve(behaviour)
+        const roomy = { ...cut, maxResponseBytes: 1_000 }
+        expect(await client.send(post(url, roomy))).toMatchObject({ status: 200, isCut: true })
+      }
+      const silent = await serve({ do: 'never-answer' })
+      expect(await client.send(post(silent.url, cut))).toMatchObject({ kind: 'failed', code: 'timeout' })
     })
 
     test('[P32] a request that cannot be made is a failure, never an exception', async () => {
