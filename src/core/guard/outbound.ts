@@ -4,7 +4,6 @@
 // Invariants: OG1 what cannot be read is refused. OG2 an address is judged by what it means, not by how it is spelled.
 // OG3 one forbidden address refuses the name. Messages never hold an address that a name led to.
 
-import ipaddr from 'ipaddr.js'
 import type { OutboundPolicy } from './outbound-policy.ts'
 import { type AddressRule, type IpAddress, readAnyAddress, ruleOfAddress } from './outbound-ranges.ts'
 
@@ -30,6 +29,8 @@ export interface OutboundTarget {
 }
 
 const HOST_CHARACTERS_MAX = 253
+/** The URL parser writes every IPv4 address so, and takes nothing else that ends in a number for a host. */
+const FOUR_PARTS = /^\d+\.\d+\.\d+\.\d+$/
 /** Their protocols read lines as commands, and would read those of a request. */
 const OTHER_PROTOCOLS: ReadonlySet<string> = new Set(
   [
@@ -56,7 +57,7 @@ export function readTarget(text: string): OutboundTarget | OutboundRefusal {
     return refusal('url', 'the address names no host that can be called')
   if (OTHER_PROTOCOLS.has(url.port))
     return refusal('port', `port ${url.port} belongs to a protocol that is not HTTP`)
-  return { ok: true, url, host, isLiteral: url.hostname.startsWith('[') || isFourParts(host) }
+  return { ok: true, url, host, isLiteral: url.hostname.startsWith('[') || FOUR_PARTS.test(host) }
 }
 
 /** What can be said without resolving a name. */
@@ -156,10 +157,6 @@ function howToAllow(rule: AddressRule, what: string): string {
 
 function refusal(rule: OutboundRule, message: string): OutboundRefusal {
   return { ok: false, rule, message }
-}
-
-function isFourParts(host: string): boolean {
-  return ipaddr.IPv4.isValidFourPartDecimal(host)
 }
 
 function hasControls(text: string): boolean {
