@@ -285,3 +285,40 @@ test('[RV17] one that is cancelled goes no further', async () => {
   expect(await findReplay(node, id)).toMatchObject({ state: 'cancelled', replayed })
   expect(world.calls).toHaveLength(replayed)
 })
+
+test('[RV1] a subscription gets what happened before there was one', async () => {
+  const scene = await makeScene([])
+  const { world, node, sent } = scene
+  const ids = [await accept(world, node), await accept(world, node, { kind: 'paid', id: 'd2', order: 'o2' })]
+  expect((await world.reads.event(ids[0]!))!.matched).toBe(0)
+  await heard(world, node.engine.apply(T, [SOURCE, HOOK]))
+  expect(await recover(scene)).toMatchObject({ replayed: 2 })
+  expect(sent()).toEqual(ids)
+  // Somebody wanted it after all.
+  expect((await world.reads.event(ids[0]!))!.matched).toBe(1)
+  expect(node.log.controls.filter(({ action }) => action === 'RECOVERED')).toHaveLength(2)
+})
+
+test('[RP2] dead letters of a subscription are replayed by consumer, class, reason and time of death', async () => {
+  const { world, node, answer, states } = await makeScene()
+  answer(answered(500))
+  const early = await accept(world, node, { kind: 'paid', id: 'd1', order: 'o1' })
+  await world.pass(30_000)
+  const from = world.now()
+  const late = await accept(world, node, { kind: 'paid', id: 'd2', order: 'o2' })
+  await world.pass(30_000)
+  answer(answered(204))
+  const filter = {
+    consumer: 'subscription:crm',
+    class: 'transient',
+    reason: 'cap_reached',
+    from,
+    to: world.now(),
+  } as const
+  const preview = await heard(world, node.engine.replays.preview(T, filter, { force: false }))
+  expect(preview).toMatchObject({ matched: 1, calls: { 'crm.example': 1 } })
+  const { id } = await heard(world, node.engine.replays.begin(T, filter, { force: false }))
+  await world.pass(60_000)
+  expect(await findReplay(node, id)).toMatchObject({ state: 'done', replayed: 1, refused: 0 })
+  expect([await states(early), await states(late)]).toEqual([['dead'], ['dead', 'done']])
+})

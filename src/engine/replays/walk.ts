@@ -12,7 +12,7 @@ import { JsonError } from '../../core/json/index.ts'
 import type { Vars } from '../../core/route/index.ts'
 import { parsePayload } from '../../core/sensitive/index.ts'
 import { makeTrie } from '../../core/subject/index.ts'
-import type { Subscription } from '../../core/subscription/index.ts'
+import { isTestEvent, type Subscription } from '../../core/subscription/index.ts'
 import type { Instant } from '../../core/time/index.ts'
 import type { WorkRow } from '../../core/work/index.ts'
 import type { TenantReads } from '../../ports/store.ts'
@@ -80,12 +80,13 @@ export async function walkEvents(deps: WalkDeps, after: EventId | null, bounds: 
   const isFull = () => recovered >= bounds.found || walked >= bounds.walked || payloads >= bounds.payloads
   // Where little is taken at a time, little is looked at, unless there is nothing to take.
   const step = Math.min(AT_ONCE, bounds.found)
-  let pageMax = Math.min(PAGE, bounds.found * 5)
+  let pageMax = Math.min(PAGE, Math.ceil(bounds.found * 1.5))
   for (;;) {
     const limit = Math.min(pageMax, bounds.walked - walked)
     pageMax = Math.min(PAGE, pageMax * 4)
     const page = await reads.eventsAfter({ after: at, below, limit })
-    const own = page.filter((one) => isWithin(one, filter) && !isTest(one) && fits(one.subject))
+    // What tests an endpoint is told to it alone, and nobody's to recover.
+    const own = page.filter((one) => isWithin(one, filter) && !isTestEvent(one) && fits(one.subject))
     const work = await workOf(reads, own)
     for (let start = 0; start < own.length; start += step) {
       const looks = own.slice(start, start + step).map((one) => look(deps, one, work.get(one.id) ?? []))
@@ -115,11 +116,6 @@ export async function walkEvents(deps: WalkDeps, after: EventId | null, bounds: 
 
 function isWithin({ receivedAt }: EventSummary, { since, until }: Required<DeliveriesFilter>): boolean {
   return receivedAt >= since && receivedAt < until
-}
-
-/** What is told to a subscription alone, to see whether it is there, is nobody's to recover. */
-function isTest({ source, subject }: EventSummary): boolean {
-  return subject === 'webhook.test' && isCanonicalSource(source)
 }
 
 /** Subjects are few beside events: each is looked up once. */
