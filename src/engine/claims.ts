@@ -16,6 +16,7 @@ import type { Pool } from './pool.ts'
 import type { Registry } from './registry.ts'
 import type { StoreTime } from './store-time.ts'
 import type { Strays } from './strays.ts'
+import { subscriptionOf } from './subscriptions-in-force.ts'
 
 export interface Claims {
   start(): void
@@ -41,6 +42,9 @@ const GATHER_SHARE = 4
 const LEFTOVERS_EVERY_MS = 30_000
 /** From so many consumers on, the store is asked first which of them have work. */
 const MANY = 64
+/** While more is due than there are slots, who has work is not asked again for so long, and no more endpoints are looked at than can fill them. */
+const BRIEF_MS = 100
+const BRIEF_MAX = 2 * CLAIM_MAX
 
 interface Consumer {
   readonly tenant: TenantId
@@ -82,6 +86,11 @@ export function makeClaims(
   /** Consumers, and their tenants, of which more was due than was claimed. */
   let hungry: ReadonlySet<string> = new Set()
   let hungryTenants: ReadonlySet<TenantId> = new Set()
+  /** Who had work when the store was last asked. */
+  let busy: readonly Consumer[] = []
+  let busyAt = Number.NEGATIVE_INFINITY
+  /** Where the next brief look at endpoints begins. */
+  let briefAt = 0
   /** Tenants that had their share when they were last asked. */
   let sated: ReadonlySet<TenantId> = new Set()
 
@@ -126,11 +135,30 @@ export function makeClaims(
     leftoversAt = clock.monotonic()
     const names = new Set(ready.map(({ tenant, consumer }) => nameOf(tenant, consumer)))
     const isBusy = ({ tenant, consumer }: Consumer) => names.has(nameOf(tenant, consumer))
-    return [...ready.filter((one) => !isUnknown(one)), ...registry.drained().filter((one) => !isBusy(one))]
+    busy = [...ready.filter((one) => !isUnknown(one)), ...registry.drained().filter((one) => !isBusy(one))]
+    busyAt = leftoversAt
+    return busy
+  }
+
+  const isMany = () => registry.consumers().length > MANY
+
+  /** Another few endpoints each time, and all that is no endpoint. */
+  const findSome = (): readonly Consumer[] => {
+    const endpoints: Consumer[] = []
+    const others: Consumer[] = []
+    for (const one of busy) (subscriptionOf(one.consumer) === null ? others : endpoints).push(one)
+    const some = Array.from(
+      { length: Math.min(BRIEF_MAX, endpoints.length) },
+      (_, n) => endpoints[(briefAt + n) % endpoints.length] as Consumer,
+    )
+    briefAt = (briefAt + some.length) % Math.max(1, endpoints.length)
+    return [...others, ...some].filter(
+      ({ tenant, consumer }) => registry.knows(tenant, consumer) && !registry.isHeld(tenant, consumer),
+    )
   }
 
   const findConsumers = async (): Promise<readonly Consumer[]> => {
-    const busy = registry.consumers().length > MANY ? await findBusy() : null
+    const busy = isMany() ? await findBusy() : null
     if (clock.monotonic() - leftoversAt >= LEFTOVERS_EVERY_MS) {
       leftoversAt = clock.monotonic()
       leftovers = (await store.system('recovery').readyConsumers()).filter(isUnknown)
@@ -200,10 +228,10 @@ export function makeClaims(
   })
 
   /** Who may be claimed from; `next` hears when others may. */
-  const findCandidates = async (owner: Incarnation, next: (at: Instant) => void) => {
+  const findCandidates = async (owner: Incarnation, isBrief: boolean, next: (at: Instant) => void) => {
     const candidates: Candidate[] = []
     const asking: Consumer[] = []
-    for (const one of await findConsumers()) {
+    for (const one of isBrief ? findSome() : await findConsumers()) {
       const offer = pace.offer(one.tenant, one.consumer)
       if (offer.is === 'open') candidates.push(candidateOf(one, offer.max, offer.limit))
       else if (offer.is === 'ask') asking.push(one)
@@ -229,7 +257,8 @@ export function makeClaims(
         else strays.suspect()
       }
       let nextAt = Number.POSITIVE_INFINITY
-      const candidates = await findCandidates(owner, (at) => {
+      const isBrief = left === 'no-slot' && isMany() && clock.monotonic() - busyAt < BRIEF_MS
+      const candidates = await findCandidates(owner, isBrief, (at) => {
         nextAt = Math.min(nextAt, at)
       })
       turn = (turn + 1) % Number.MAX_SAFE_INTEGER
@@ -256,6 +285,7 @@ export function makeClaims(
         launch(makeItem(owner, work, event))
       }
       const isFull = result.items.length >= free
+      if (isBrief && !isFull) busyAt = Number.NEGATIVE_INFINITY
       const full = slots.filter(
         ({ tenant, consumer, room }) => (counts.get(nameOf(tenant, consumer)) ?? 0) >= room,
       )
@@ -263,10 +293,12 @@ export function makeClaims(
         const count = counts.get(nameOf(tenant, consumer)) ?? 0
         pace.took(tenant, consumer, count, !isFull && count < room && pool.canRunAlone())
       }
-      const due = result.nextDueAt !== null && result.nextDueAt <= result.now
+      const due = (isBrief && isFull) || (result.nextDueAt !== null && result.nextDueAt <= result.now)
       hungry = new Set(due ? full.map(({ tenant, consumer }) => nameOf(tenant, consumer)) : [])
       hungryTenants = new Set(due ? full.map(({ tenant }) => tenant) : [])
       left = !due ? 'nothing' : isFull ? 'no-slot' : full.length > 0 ? 'paced' : 'runs-alone'
+      // What a brief look passed over is looked at before anybody sleeps.
+      if (isBrief && !isFull) return 0
       return Math.min(sleepFor(result), Math.max(0, nextAt - time.now()))
     } catch (error) {
       if (error instanceof StoreError && error.applied === 'indeterminate') strays.suspect()

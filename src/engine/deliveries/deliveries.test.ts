@@ -3,8 +3,8 @@ import { DEFAULT_TENANT, type TenantId } from '../../core/ids/index.ts'
 import { HOUR, MINUTE, SECOND } from '../../core/time/index.ts'
 import type { HttpOutcome } from '../../ports/http-client.ts'
 import type { Commit } from '../../ports/store.ts'
-import { accept, answered, LOST, PAID, ROUTE, SOURCE, workOf } from '../world.fixture.ts'
-import { endpointWorld, HOOK, REFUSED } from './deliveries.fixture.ts'
+import { accept, answered, LOST, makeWorld, PAID, ROUTE, SOURCE, workOf } from '../world.fixture.ts'
+import { endpointWorld, HOOK, REFUSED, SECRET } from './deliveries.fixture.ts'
 
 const ANN = { actor: 'ann', reason: 'because' }
 const EVERYTHING = { ...HOOK, name: 'all', on: ['>'], url: 'https://all.example/' }
@@ -312,9 +312,31 @@ describe('how much at once', () => {
     expect(node.engine.health().running).toBe(0)
   })
 
+  test('[DY23] of many endpoints, some of which hang, all others get everything, and a claim asks few of them', async () => {
+    const hooks = Array.from({ length: 150 }, (_, n) => ({
+      ...HOOK,
+      name: `e${n}`,
+      url: n % 10 === 0 ? 'https://hangs.example/' : `https://e${n}.example/`,
+    }))
+    const world = makeWorld(({ url }) => (url === 'https://hangs.example/' ? null : answered(204)), [SECRET])
+    const asked: number[] = []
+    const node = await world.node({ documents: [SOURCE, ...hooks], config: { concurrency: 32 } })
+    const claim = world.kept.claim
+    world.kept.claim = (request) => {
+      asked.push(request.slots.length)
+      return claim(request)
+    }
+    for (let n = 0; n < 4; n += 1) void node.send({ ...PAID, id: `d${n}` })
+    await world.pass(4 * SECOND)
+    const open = (await world.reads.workList({ state: 'done', cursor: null, limit: 1_000 })).items
+    expect(open).toHaveLength(135 * 4)
+    expect(world.calls.filter(({ request }) => request.url === 'https://hangs.example/')).toHaveLength(60)
+    expect(asked.filter((slots) => slots > 128).length).toBeLessThan(asked.length / 2)
+  })
+
   test('[DY24] a rate limit and an order hold', async () => {
     const world = endpointWorld([null])
-    const node = await world.start([{ ...HOOK, rateLimit: { perMinute: 60, burst: 1 } }])
+    const node = await world.start([{ ...HOOK, rateLimit: { profile: null, perMinute: 60, burst: 1 } }])
     for (let n = 0; n < 3; n += 1) void node.send({ ...PAID, id: `d${n}` })
     await world.pass()
     expect(world.calls).toHaveLength(1)

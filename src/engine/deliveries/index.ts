@@ -1,5 +1,6 @@
 export { addDelivery } from './add.ts'
 export { isDelivered, isUnderWay, judgeDelivery, newDelivery } from './again.ts'
+export { SUBSCRIPTION_GONE } from './ends.ts'
 export { makeLending } from './lending.ts'
 export { makeDeliveryViews } from './make-views.ts'
 export {
@@ -10,6 +11,7 @@ export {
   type DeliveryState,
   makeDeliveryActions,
 } from './people.ts'
+export { type Rendered, renderDelivery, signRequest } from './request.ts'
 export type { Retried } from './retry.ts'
 export { type DeliveryRunner, makeDeliveryRunner } from './run.ts'
 export { readTurn } from './turn.ts'
