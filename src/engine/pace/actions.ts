@@ -60,11 +60,6 @@ export function makePaceActions(deps: {
     ...pace.view(tenant, route),
   })
 
-  const count = async (tenant: TenantId, consumer: string, state: 'ready' | 'waiting' | 'leased') => {
-    const page = await store.forTenant(tenant).workList({ state, consumer, cursor: null, limit: COUNTED_MAX })
-    return page.items.length
-  }
-
   return {
     list: (tenant) =>
       registry
@@ -73,11 +68,8 @@ export function makePaceActions(deps: {
         .sort((a, b) => (a.route < b.route ? -1 : 1)),
     async one(tenant, name) {
       const route = find(tenant, name)
-      const [ready, waiting, leased] = await Promise.all([
-        count(tenant, route.consumer, 'ready'),
-        count(tenant, route.consumer, 'waiting'),
-        count(tenant, route.consumer, 'leased'),
-      ])
+      const [open] = await store.forTenant(tenant).openCounts([route.consumer], COUNTED_MAX)
+      const { ready = 0, waiting = 0, leased = 0 } = open ?? {}
       return { ...view(tenant, route), work: { ready, waiting, leased, cappedAt: COUNTED_MAX } }
     },
     async closeCircuit(tenant, name, { by, reason }) {
