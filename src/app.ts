@@ -205,6 +205,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       { store, clock, random, http, vault, secrets, seal, log, code },
       {
         ...ENGINE_DEFAULTS,
+        version: packageVersion(),
         vars,
         node: nodeName(config, options.env) as NodeId,
         leaseMs: config.leaseMs,
