@@ -100,6 +100,7 @@ const STALE: Readonly<Record<Change['type'], readonly string[]>> = {
   agent: [],
   orphan: ['orphans', 'orphan', 'overview'],
   replay: ['replay'],
+  subscription: ['subscriptions', 'subscription', 'overview'],
 }
 const EVERYTHING = [...new Set(Object.values(STALE).flat())]
 

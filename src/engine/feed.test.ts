@@ -53,6 +53,33 @@ test('[FD1] an event, its work, its retry and its end are told in the order of t
   ])
 })
 
+test('[FD2] a subscription is told with the status that it has, and when it is gone', () => {
+  const feed = makeFeed()
+  const tail = makeTail()
+  feed.watch(tail.watcher)
+  const record = (status: string | null, declared: string | null): Write => ({
+    w: 'record.put',
+    kind: 'subscription',
+    key: 'crm',
+    version: 1,
+    body: JSON.stringify({ document: declared === null ? null : { status: declared }, state: { status } }),
+  })
+  const writes: readonly Write[] = [
+    record(null, 'active'),
+    record('failing', 'active'),
+    record(null, null),
+    { w: 'record.delete', kind: 'subscription', key: 'crm' },
+  ]
+  const tenant = 'default' as TenantId
+  feed.applied({ tenant, guards: [], writes }, { ok: true, at: 1, leased: [] } as never, null)
+  expect(tail.changes.map((change) => ('status' in change ? change.status : change.type))).toEqual([
+    'active',
+    'failing',
+    null,
+    null,
+  ])
+})
+
 test('[FD1] nothing is told of a commit that was not applied', async () => {
   const world = makeWorld()
   const node = await world.node({

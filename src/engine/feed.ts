@@ -17,6 +17,7 @@ import type {
 } from '../core/ids/index.ts'
 import type { Attention, InstanceState, Marking } from '../core/instance/index.ts'
 import type { OrphanState } from '../core/orphan/index.ts'
+import type { SubscriptionRecord, SubscriptionStatus } from '../core/subscription/index.ts'
 import type { Instant } from '../core/time/index.ts'
 import type { WorkState } from '../core/work/index.ts'
 import type { Commit, CommitResult } from '../ports/store.ts'
@@ -73,6 +74,8 @@ export type Change =
     }
   | { readonly type: 'definitions'; readonly version: number }
   | { readonly type: 'replay'; readonly id: string }
+  /** Made, changed, or other in its status; null: gone, or as its definition declares. */
+  | { readonly type: 'subscription'; readonly name: string; readonly status: SubscriptionStatus | null }
 
 export interface Watcher {
   /** Must not throw and must not wait: it is called in the middle of accepting events. */
@@ -177,11 +180,24 @@ function changesOf(
       case 'record.put':
         // Beside a replay lies its marker, which is nobody's business.
         if (write.kind === 'replay' && isReplayId(write.key)) changes.push({ type: 'replay', id: write.key })
+        if (write.kind === 'subscription') {
+          changes.push({ type: 'subscription', name: write.key, status: statusIn(write.body) })
+        }
+        break
+      case 'record.delete':
+        if (write.kind === 'subscription') {
+          changes.push({ type: 'subscription', name: write.key, status: null })
+        }
         break
       default:
     }
   }
   return changes
+}
+
+function statusIn(body: string): SubscriptionStatus | null {
+  const { state, document } = JSON.parse(body) as SubscriptionRecord
+  return state.status ?? document?.status ?? null
 }
 
 /** Work that a commit adds and settles at once, for a route that is disabled. */

@@ -39,6 +39,10 @@ const overviewShape = shape({
   isCapped: { ...each(boolean), description: 'There are at least as many as the count says.' },
   oldestReadyAt: { ...nullable(instant), description: 'Since when the oldest ready work is due.' },
   definitions: shape({ sources: integer, routes: integer, workflows: integer, paused: integer }),
+  subscriptions: {
+    ...shape({ active: integer, failing: integer, paused: integer, disabled: integer }),
+    description: 'Endpoints that get our events, by status.',
+  },
   rates: {
     ...shape({ acceptedPerMinute: number, donePerMinute: number, failedPerMinute: number }),
     description: 'What this node did in the last minute.',
@@ -73,7 +77,7 @@ const statsQuery = fields({
 
 export function addOverviewRoutes(
   app: FastifyInstance,
-  api: Pick<HttpApi, 'reads' | 'meter' | 'definitions' | 'now'>,
+  api: Pick<HttpApi, 'reads' | 'meter' | 'definitions' | 'subscriptions' | 'now'>,
 ): void {
   const sample = makeSampler(api)
   const stats = makeStatsText(api)
@@ -90,7 +94,11 @@ export function addOverviewRoutes(
     },
     async (request) => {
       const { tenant } = request.caller
-      const [overview, items] = await Promise.all([sample(tenant), api.definitions.list(tenant)])
+      const [overview, items, subscriptions] = await Promise.all([
+        sample(tenant),
+        api.definitions.list(tenant),
+        api.subscriptions.counts(tenant),
+      ])
       const ofKind = (kind: string) => items.filter((item) => item.kind === kind).length
       return {
         now: iso(api.now()),
@@ -105,6 +113,7 @@ export function addOverviewRoutes(
           workflows: ofKind('Workflow'),
           paused: items.filter(({ status }) => status === 'paused').length,
         },
+        subscriptions,
         rates: api.meter.rates(tenant),
       }
     },

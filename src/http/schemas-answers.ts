@@ -8,6 +8,7 @@ import { FAILURE_CLASSES, FAILURE_STATES, REPORTED_AS } from '../core/failure/in
 import { ATTENTIONS, INSTANCE_STATES } from '../core/instance/index.ts'
 import { LEDGER_STATES } from '../core/ledger/index.ts'
 import { ORPHAN_STATES } from '../core/orphan/index.ts'
+import { SUBSCRIPTION_STATUSES } from '../core/subscription/index.ts'
 import { WORK_STATES } from '../core/work/index.ts'
 import {
   anything,
@@ -597,6 +598,14 @@ export const SHARED: Readonly<Record<string, Schema>> = {
       },
       shape({ type: { const: 'definitions' }, version: integer }),
       shape({ type: { const: 'replay' }, id: string }),
+      shape({
+        type: { const: 'subscription' },
+        name: string,
+        status: {
+          ...nullable(oneOf(SUBSCRIPTION_STATUSES)),
+          description: 'null: it is gone, or as its definition declares.',
+        },
+      }),
     ],
     description: 'Something that changed, as the stream tells it; read the row for the rest.',
   },

@@ -83,7 +83,9 @@ function makeWorld(over: Partial<HttpApi> = {}, closeMs = 1_000) {
     lanes: {} as HttpApi['lanes'],
     workflows: {} as HttpApi['workflows'],
     orphans: {} as HttpApi['orphans'],
-    subscriptions: {} as HttpApi['subscriptions'],
+    subscriptions: {
+      counts: async () => ({ active: 1, failing: 2, paused: 0, disabled: 0 }),
+    } as unknown as HttpApi['subscriptions'],
     deliveries: {} as HttpApi['deliveries'],
     vetSubscription: async () => ({ ok: true }),
     access: makeAccess({ store, clock, random, log, adminKey: KEY }),
@@ -911,6 +913,7 @@ describe('the overview', () => {
       },
       oldestReadyAt: AT,
       definitions: { sources: 0, routes: 1, workflows: 0, paused: 1 },
+      subscriptions: { active: 1, failing: 2, paused: 0, disabled: 0 },
       rates: { acceptedPerMinute: 0, donePerMinute: 0, failedPerMinute: 0 },
     })
     const { body } = await get('/v1/stats?minutes=5')

@@ -315,6 +315,14 @@ function message(name: string, id: string | null, data: string): string {
 
 /** What a change is about: of the same only the latest is told. */
 function nameOf(change: Change): string {
-  if (change.type === 'definitions') return change.type
-  return `${change.type} ${change.type === 'agent' ? change.work : change.id}`
+  switch (change.type) {
+    case 'definitions':
+      return change.type
+    case 'agent':
+      return `${change.type} ${change.work}`
+    case 'subscription':
+      return `${change.type} ${change.name}`
+    default:
+      return `${change.type} ${change.id}`
+  }
 }

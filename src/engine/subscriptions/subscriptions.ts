@@ -20,7 +20,7 @@ import type { Instant } from '../../core/time/index.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Store } from '../../ports/store.ts'
 import type { Decided } from '../decided.ts'
-import { readPulse as readDefinitionsPulse } from '../definitions/records.ts'
+import { readPulse as readDefinitionsPulse } from '../definitions/index.ts'
 import type { EventPlan } from '../event-plan.ts'
 import type { Registry } from '../registry.ts'
 import type { Book, Step } from './book.ts'
@@ -217,6 +217,11 @@ export function makeSubscriptions(deps: SubscriptionsDeps): Subscriptions {
   }
 
   return {
+    async counts(tenant) {
+      const counts = { active: 0, failing: 0, paused: 0, disabled: 0 }
+      for (const { status } of registry.subscriptions(tenant)) counts[status] += 1
+      return counts
+    },
     async list(tenant, query) {
       await refresh(tenant)
       const { names, hasMore } = pageOf(tenant, query)
@@ -366,8 +371,10 @@ function newlyDeclared(
   return { ...state, status: null, because: null, reason, by, since, failingSince: null, warnings: 0 }
 }
 
+/** Not by the query of its address: a token may stand there, and whoever may not see it must not guess it piece by piece. */
 function isAbout({ name, description, url, on, metadata }: SubscriptionDocument, word: string): boolean {
-  return [name, description ?? '', url, ...on, ...Object.entries(metadata).flat()].some((text) =>
+  const [place = ''] = url.split('?', 1)
+  return [name, description ?? '', place, ...on, ...Object.entries(metadata).flat()].some((text) =>
     text.toLowerCase().includes(word),
   )
 }

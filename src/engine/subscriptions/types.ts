@@ -35,7 +35,7 @@ export interface SubscriptionItem {
 export interface SubscriptionHealth {
   readonly lastDeliveredAt: Instant | null
   readonly lastFailedAt: Instant | null
-  /** Of its newest deliveries, `HEALTH_DELIVERIES` at most: how many arrived, and how many failed at least once or died. */
+  /** Of its newest deliveries, 50 at most: how many arrived, and how many failed at least once or died. */
   readonly recent: { readonly delivered: number; readonly failed: number }
   /** Deliveries that are not over. */
   readonly waiting: number
@@ -112,6 +112,8 @@ export interface SubscriptionTest {
  * the same moment, again and again.
  */
 export interface Subscriptions {
+  /** How many there are of each status, as far as this node knows: asks nobody. */
+  counts(tenant: TenantId): Promise<Readonly<Record<SubscriptionStatus, number>>>
   /** By name. */
   list(tenant: TenantId, query: SubscriptionQuery): Promise<Page<SubscriptionView>>
   find(tenant: TenantId, name: string): Promise<SubscriptionDetail>

@@ -66,6 +66,11 @@ export type Change = {
 } | {
   readonly type: 'replay'
   readonly id: string
+} | {
+  readonly type: 'subscription'
+  readonly name: string
+  /** null: it is gone, or as its definition declares. */
+  readonly status: 'active' | 'failing' | 'paused' | 'disabled' | null
 }
 
 /** A CloudEvent 1.0. */
@@ -1907,6 +1912,13 @@ export interface Operations {
         readonly routes: number
         readonly workflows: number
         readonly paused: number
+      }
+      /** Endpoints that get our events, by status. */
+      readonly subscriptions: {
+        readonly active: number
+        readonly failing: number
+        readonly paused: number
+        readonly disabled: number
       }
       /** What this node did in the last minute. */
       readonly rates: {
