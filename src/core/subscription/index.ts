@@ -12,13 +12,11 @@ export { responseHead } from './response-head.ts'
 export { generatedSecret, secretRefOf } from './secret-ref.ts'
 export {
   effectiveStatus,
-  FAILURES_MAX,
   type SubscriptionInput,
   type SubscriptionPolicy,
   type SubscriptionStep,
   type SubscriptionTell,
   stepSubscription,
-  WARN_AT,
 } from './status.ts'
 export type {
   DeliveredEvent,

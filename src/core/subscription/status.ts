@@ -62,9 +62,9 @@ export interface SubscriptionStep {
 }
 
 /** Attempts in a row after which an endpoint counts as failing. */
-export const FAILURES_MAX = 5
+const FAILURES_MAX = 5
 /** Shares of `disableAfterMs` at which is warned. */
-export const WARN_AT: readonly number[] = [0.2, 0.6, 0.8]
+const WARN_AT: readonly number[] = [0.2, 0.6, 0.8]
 
 /**
  * What a document declares may change under a state that was kept: `failing` holds only where it says `active`. One that a person put

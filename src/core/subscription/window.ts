@@ -39,8 +39,8 @@ export type WindowInput =
   /** The subscription has changed. */
   | { readonly type: 'limit'; readonly limit: number | null }
 
-export const WINDOW_START = 4
-export const WINDOW_MAX = 64
+const WINDOW_START = 4
+const WINDOW_MAX = 64
 const PAUSE_MS_MIN = SECOND
 const PAUSE_MS_MAX = MINUTE
 const RETRY_AFTER_MS_MAX = DAY

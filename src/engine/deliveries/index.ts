@@ -1,14 +1,13 @@
+export { DELIVERY_STATES, type DeliveryState } from '../../core/subscription/index.ts'
 export { addDelivery } from './add.ts'
 export { isDelivered, isUnderWay, judgeDelivery, newDelivery } from './again.ts'
 export { SUBSCRIPTION_GONE } from './ends.ts'
 export { makeLending } from './lending.ts'
 export { makeDeliveryViews } from './make-views.ts'
 export {
-  DELIVERY_STATES,
   type Delivery,
   type DeliveryActions,
   type DeliveryFilter,
-  type DeliveryState,
   makeDeliveryActions,
 } from './people.ts'
 export { type Rendered, renderDelivery, signRequest } from './request.ts'

@@ -3,25 +3,18 @@
 // A delivery is a work item of kind `delivery`; its state in the words of people follows from the item's.
 
 import type { DeadLetterId, EventId, TenantId, WorkId } from '../../core/ids/index.ts'
-import { SUBSCRIPTION_PREFIX } from '../../core/subscription/index.ts'
+import {
+  type DeliveryState,
+  deliveryState,
+  SUBSCRIPTION_PREFIX,
+  WORK_STATES_OF,
+} from '../../core/subscription/index.ts'
 import type { Instant } from '../../core/time/index.ts'
-import { letterOf, type WorkRow, type WorkState } from '../../core/work/index.ts'
+import { letterOf, type WorkRow } from '../../core/work/index.ts'
 import { type Page, type PageRequest, StoreError, type TenantReads } from '../../ports/store.ts'
 import type { Decided } from '../decided.ts'
 import type { WorkActions } from '../work-actions.ts'
 import { letterOfDead, makeRetry, mustFind, type Retried, type RetryDeps } from './retry.ts'
-
-/** `pending`: nothing was sent so far. `retrying`: something was, in vain; it is tried again. */
-export const DELIVERY_STATES = [
-  'pending',
-  'delivering',
-  'retrying',
-  'delivered',
-  'dead-lettered',
-  'cancelled',
-  'skipped',
-] as const
-export type DeliveryState = (typeof DELIVERY_STATES)[number]
 
 export interface Delivery {
   readonly work: WorkRow
@@ -83,22 +76,6 @@ export function makeDeliveryActions(deps: DeliveryPeopleDeps): DeliveryActions {
   }
 }
 
-function stateOf({ state, attempts }: WorkRow): DeliveryState {
-  switch (state) {
-    case 'leased':
-      return 'delivering'
-    case 'done':
-      return 'delivered'
-    case 'dead':
-      return 'dead-lettered'
-    case 'cancelled':
-    case 'skipped':
-      return state
-    default:
-      return attempts === 0 ? 'pending' : 'retrying'
-  }
-}
-
 async function showDelivery(reads: TenantReads, work: WorkRow): Promise<Delivery> {
   const [{ items }, letter] = await Promise.all([
     // By its whole id: its summary, without the payload.
@@ -108,28 +85,9 @@ async function showDelivery(reads: TenantReads, work: WorkRow): Promise<Delivery
   return {
     work,
     subscription: work.consumer.slice(SUBSCRIPTION_PREFIX.length),
-    state: stateOf(work),
+    state: deliveryState(work),
     subject: items[0]?.subject ?? null,
     deadLetterId: letter?.id ?? letterOf(work),
-  }
-}
-
-/** The states of items that one of deliveries may be, in the order in which they are listed. */
-function workStates(state: DeliveryState | undefined): readonly (WorkState | undefined)[] {
-  switch (state) {
-    case undefined:
-      return [undefined]
-    case 'pending':
-    case 'retrying':
-      return ['ready', 'waiting']
-    case 'delivering':
-      return ['leased']
-    case 'delivered':
-      return ['done']
-    case 'dead-lettered':
-      return ['dead']
-    default:
-      return [state]
   }
 }
 
@@ -142,7 +100,7 @@ async function findWork(
   { cursor, limit }: PageRequest,
 ): Promise<Page<WorkRow>> {
   const consumer = subscription === undefined ? undefined : `${SUBSCRIPTION_PREFIX}${subscription}`
-  const fits = (work: WorkRow) => state === undefined || stateOf(work) === state
+  const fits = (work: WorkRow) => state === undefined || deliveryState(work) === state
   if (eventId !== undefined) {
     const all = (await reads.workOfEvent(eventId)).filter(
       (work) =>
@@ -154,7 +112,7 @@ async function findWork(
     )
     return { items: all.toReversed(), nextCursor: null }
   }
-  const states = workStates(state)
+  const states = state === undefined ? [undefined] : WORK_STATES_OF[state]
   // A consumer of deliveries has no other work, and an index of its own.
   const asked = { ...(consumer === undefined ? { kind: 'delivery' as const } : { consumer }) }
   const span = { ...(from !== undefined && { from }), ...(to !== undefined && { to }) }
