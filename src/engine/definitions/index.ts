@@ -1,6 +1,7 @@
 export { makeDefinitions } from './definitions.ts'
 export type { NewDefinition } from './documents.ts'
 export { followDefinitions } from './follow.ts'
+export { putDocument, readPulse } from './records.ts'
 export type {
   Applied,
   ApplyRequest,

@@ -16,7 +16,7 @@ import {
 import type { Instant } from '../../core/time/index.ts'
 import type { CommitResult, Guard, Write } from '../../ports/store.ts'
 import type { Commits } from '../commits.ts'
-import { putDocument } from '../definitions/records.ts'
+import { putDocument } from '../definitions/index.ts'
 import type { EngineDeps } from '../deps.ts'
 import type { EventPlan } from '../event-plan.ts'
 import type { Registry } from '../registry.ts'

@@ -8,7 +8,7 @@ import type { OpenCount, Store, TenantReads } from '../../ports/store.ts'
 import type { SubscriptionHealth } from './types.ts'
 
 /** The newest that are looked at. */
-export const HEALTH_DELIVERIES = 50
+const HEALTH_DELIVERIES = 50
 /** Those that wait are counted up to here, by state. */
 const WAITING_MAX = 10_000
 

@@ -13,13 +13,12 @@ import { MINUTE, SECOND } from '../../core/time/index.ts'
 import type { WorkRow } from '../../core/work/index.ts'
 import { StoreError } from '../../ports/store.ts'
 import type { Commits } from '../commits.ts'
+import { SUBSCRIPTION_GONE } from '../deliveries/index.ts'
 import type { EngineDeps } from '../deps.ts'
 import type { Registry } from '../registry.ts'
 import type { Settler } from '../settle.ts'
 import { deleteRemoval, readRemovals } from './records.ts'
 import type { SigningSecrets } from './secrets.ts'
-
-export const SUBSCRIPTION_GONE = 'SUBSCRIPTION_GONE'
 
 export interface Removals {
   /** Goes on with what others left. */

@@ -14,7 +14,7 @@ import type { ShownSecret, SubscriptionSecret } from './types.ts'
 
 export type SecretKeeper = Pick<SecretVault, 'find' | 'names' | 'remove' | 'set'>
 
-export const OVERLAP_MS = 1 * DAY
+const OVERLAP_MS = 1 * DAY
 const OVERLAP_MS_MAX = 7 * DAY
 
 export interface SigningSecrets {

@@ -14,7 +14,7 @@ import { classifyDelivery, type Subscription } from '../../core/subscription/ind
 import type { Instant } from '../../core/time/index.ts'
 import type { HttpClient, HttpOutcome } from '../../ports/http-client.ts'
 import type { Vault } from '../../ports/vault.ts'
-import { type Rendered, renderDelivery, signRequest } from '../deliveries/request.ts'
+import { type Rendered, renderDelivery, signRequest } from '../deliveries/index.ts'
 import { errorText, factsOf } from '../outcome.ts'
 import { aboutData, TEST_MESSAGE } from './tell.ts'
 import type { SubscriptionTest } from './types.ts'

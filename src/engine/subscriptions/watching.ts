@@ -12,7 +12,7 @@ import {
 } from '../../core/subscription/index.ts'
 import type { Instant } from '../../core/time/index.ts'
 import type { Log } from '../../ports/log.ts'
-import type { DeliveryWatch } from '../deliveries/watch.ts'
+import type { DeliveryWatch } from '../deliveries/index.ts'
 import type { Registry } from '../registry.ts'
 import type { Book } from './book.ts'
 import { freshRecord } from './records.ts'
