@@ -4,7 +4,7 @@ import { AppError } from '../core/errors/index.ts'
 import type { TenantId } from '../core/ids/index.ts'
 import type { SecretRow, SecretVault, Vault } from '../ports/vault.ts'
 
-type MemoryVault = Vault & Pick<SecretVault, 'find' | 'names' | 'remove' | 'set'>
+export type MemoryVault = Vault & Pick<SecretVault, 'find' | 'names' | 'remove' | 'set'>
 
 interface Entry {
   readonly version: number

@@ -20,7 +20,7 @@ import type { Seal } from '../ports/seal.ts'
 import type { Commit, Store, TenantReads } from '../ports/store.ts'
 import { type Accepted, ENGINE_DEFAULTS, type Engine, type EngineConfig, makeEngine } from './index.ts'
 import { makeSealStore } from './seal-store.ts'
-import { makeMemoryVault } from './vault.fixture.ts'
+import { type MemoryVault, makeMemoryVault } from './vault.fixture.ts'
 
 export const SOURCE: SourceDocument = {
   kind: 'Source',
@@ -138,6 +138,8 @@ export interface World {
   /** The store behind the seals: what is really there. */
   readonly kept: Store
   readonly reads: TenantReads
+  /** Of all nodes. */
+  readonly vault: MemoryVault
   /** Calls that were ever made, in their order. */
   readonly calls: OpenCall[]
   node(options?: NodeOptions): Promise<Node>
@@ -240,6 +242,7 @@ export function makeWorld(
     store,
     kept,
     reads: store.forTenant(DEFAULT_TENANT),
+    vault,
     calls,
     node,
     pass: (ms = 0) => time.pass(ms),

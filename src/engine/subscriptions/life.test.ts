@@ -253,6 +253,38 @@ describe('secrets', () => {
     })
   })
 
+  test('[SU1] a secret that the vault does not take: nothing is made, and the name is free', async () => {
+    const world = makeHookWorld()
+    const node = await world.node({ documents: DOCUMENTS })
+    const { set } = world.vault
+    world.vault.set = () => Promise.reject(new Error('the vault is closed'))
+    expect(await world.refusal(world.create(node))).toContain('the vault is closed')
+    expect(await world.refusal(node.engine.subscriptions.find(T, 'crm'))).toBe('unknown_subscription')
+    await world.pay(node)
+    world.vault.set = set
+    expect(await world.create(node)).toMatch(/^whsec_/)
+    expect(world.calls).toHaveLength(0)
+  })
+
+  test('[SU11] a node that stops between a subscription and its secret: the next start makes one, to be revealed', async () => {
+    const world = makeHookWorld()
+    const one = await world.node({ documents: DOCUMENTS })
+    const { set } = world.vault
+    world.vault.set = () => {
+      one.crash()
+      return new Promise(() => {})
+    }
+    void one.engine.subscriptions.create(T, { document: HOOK, written: '{}' }, ADA)
+    await world.pass(2 * MINUTE)
+    world.vault.set = set
+    const two = await world.node({ name: 'two', documents: DOCUMENTS })
+    await world.pay(two)
+    expect(world.calls).toHaveLength(1)
+    const { secret } = await world.got(two.engine.subscriptions.revealSecret(T, 'crm', ADA))
+    const { request } = world.calls[0] as (typeof world.calls)[number]
+    expect(request.headers['webhook-signature']).toBe(signatureOf(secret, request))
+  })
+
   test('[SU10] a value is in the vault and in one answer: neither in the store nor in the log', async () => {
     const world = makeHookWorld()
     const node = await world.node({ documents: [SOURCE, { ...HOOK, name: 'folder' }] })

@@ -105,6 +105,22 @@ describe('made through the API', () => {
     expect((await world.got(one.engine.subscriptions.find(T, 'crm'))).secret.version).toBe(1)
   })
 
+  test('[SU5] one is made while another node applies its name: one of the two is refused, whichever comes first', async () => {
+    for (const isMadeFirst of [true, false]) {
+      const world = makeHookWorld()
+      const one = await world.node({ documents: DOCUMENTS })
+      const two = await world.node({ name: 'two', documents: DOCUMENTS })
+      const make = () => one.engine.subscriptions.create(T, { document: HOOK, written: '{}' }, ADA)
+      const apply = () => two.engine.apply(T, [SOURCE, HOOK])
+      const tries = await world.got(
+        Promise.allSettled((isMadeFirst ? [make, apply] : [apply, make]).map((start) => start())),
+      )
+      expect(tries.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+      const items = await world.got(two.engine.subscriptions.list(T, page))
+      expect(items.items.map(({ name }) => name)).toEqual(['crm'])
+    }
+  })
+
   test('[SU1] of two patches made from the same document one wins, and the other is told', async () => {
     const world = makeHookWorld()
     const one = await world.node({ documents: DOCUMENTS })
