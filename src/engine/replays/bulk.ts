@@ -197,7 +197,8 @@ export function makeBulkReplays(
       },
       finishedAt: time.now(),
     })
-    return { piece, waitMs }
+    // A walk that finds nothing adds nothing that others would wait behind, but it takes its share of the node.
+    return { piece, waitMs: deps.isBehind() ? Math.max(waitMs, BEHIND_MS) : waitMs }
   }
 
   /** One piece further; answers how long until the next, or null: there is nothing to do for now. */
