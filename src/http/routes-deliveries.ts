@@ -8,6 +8,8 @@ import type { EventId, WorkId } from '../core/ids/index.ts'
 import { SUBSCRIPTION_PREFIX } from '../core/subscription/index.ts'
 import { DELIVERY_STATES, type DeliveryState } from '../engine/deliveries/index.ts'
 import { type DeliveriesFilter, type DeliveriesPreview, RECOVERED } from '../engine/replays/index.ts'
+import { tellSensitiveRead } from '../engine/sensitive.ts'
+import type { Log } from '../ports/log.ts'
 import type { HttpApi } from './api.ts'
 import { mustSayWhy } from './reasons.ts'
 import {
@@ -24,8 +26,9 @@ import {
   text,
 } from './schemas.ts'
 import { answer, integer, pageOf, ref, shape, string } from './schemas-answers.ts'
+import { readerOf } from './sensitive.ts'
 import { iso, isoOrNull } from './shapes.ts'
-import { showDelivery, showDeliveryAttempt, showRequest } from './shapes-webhooks.ts'
+import { seesTokens, showDelivery, showDeliveryAttempt, showRequest } from './shapes-webhooks.ts'
 
 const tags = ['webhooks']
 const moment = { type: 'string', format: 'date-time' } as const
@@ -40,7 +43,7 @@ const begun = answer('It is kept and begins', shape({ replayId: string, accepted
 
 type Api = Pick<HttpApi, 'reads' | 'subscriptions' | 'deliveries' | 'replays' | 'about'>
 
-export function addDeliveryRoutes(app: FastifyInstance, api: Api): void {
+export function addDeliveryRoutes(app: FastifyInstance, api: Api, log: Pick<Log, 'info'>): void {
   interface ListQuery extends PageQuery {
     readonly subscription?: string
     readonly state?: DeliveryState
@@ -88,10 +91,15 @@ export function addDeliveryRoutes(app: FastifyInstance, api: Api): void {
     async ({ caller, params }) => {
       const delivery = await api.deliveries.find(caller.tenant, params.id)
       if (delivery === null) throw new AppError('not_found', 'there is no delivery with this id')
-      const [attempts, request] = await Promise.all([
-        api.reads(caller.tenant).attempts(params.id),
+      const reads = api.reads(caller.tenant)
+      const [attempts, request, event] = await Promise.all([
+        reads.attempts(params.id),
         api.deliveries.request(caller.tenant, params.id),
+        reads.event(delivery.work.eventId),
       ])
+      // A subscription may say that what is sensitive is sent: whoever sees it then is told of in the log.
+      if (event !== null && event.sensitive.length > 0 && request.ok && seesTokens(caller))
+        tellSensitiveRead(log, event, readerOf(caller))
       return {
         ...showDelivery(delivery),
         history: attempts.map(showDeliveryAttempt),

@@ -335,7 +335,9 @@ function refuseRenaming(name: string, body: WrittenSubscription): void {
 }
 
 function managedByFolder(name: string): AppError {
-  return new AppError('managed_by_folder', `the subscription ${name} stands in the definitions folder`)
+  return new AppError('managed_by_folder', `the subscription ${name} stands in the definitions`, {
+    next: 'Change its document and apply it; one that is in the folder of a node, in its file there.',
+  })
 }
 
 function readOverlap(text: string): number {

@@ -182,7 +182,7 @@ export function makeHttpServer(api: HttpApi, options: HttpServerOptions): HttpSe
       addInstanceRoutes(scope, api, limits)
       addOrphanRoutes(scope, api)
       addSubscriptionRoutes(scope, api)
-      addDeliveryRoutes(scope, api)
+      addDeliveryRoutes(scope, api, log)
       addOverviewRoutes(scope, api)
       addStreamRoutes(scope, api)
       addDemoRoutes(scope, api)
