@@ -17,7 +17,7 @@ import { lineOf } from '../lines.ts'
 import { countersOf, errorText, errorTextInFull, measured, withoutWords } from '../outcome.ts'
 import { scrubOf } from '../sensitive.ts'
 import type { Decision, Settlement } from '../settle.ts'
-import type { DeliveryDeps } from './run.ts'
+import type { DeliveryDeps } from './deps.ts'
 import { type DeliveryEnd, tellEnd } from './told.ts'
 
 export interface Attempted {

@@ -6,11 +6,11 @@ import { parsePayload } from '../../core/sensitive/index.ts'
 import { SUBSCRIPTION_PREFIX } from '../../core/subscription/index.ts'
 import type { EngineConfig, EngineDeps } from '../deps.ts'
 import { describe } from '../outcome.ts'
+import type { Windows } from '../pace/index.ts'
 import type { Registry } from '../registry.ts'
 import { subscriptionOf } from '../subscriptions-in-force.ts'
 import { renderDelivery } from './request.ts'
 import type { DeliveryViews } from './views.ts'
-import type { Windows } from './windows.ts'
 
 export function makeDeliveryViews(
   deps: Pick<EngineDeps, 'store'> & {

@@ -12,7 +12,7 @@ import { SecretError, signDelivery } from '../../core/signing/index.ts'
 import { type Subscription, secretRefOf } from '../../core/subscription/index.ts'
 import type { Instant } from '../../core/time/index.ts'
 import type { Vault } from '../../ports/vault.ts'
-import { hidingScope, isHiding } from './scope.ts'
+import { hidingScope, isHiding } from '../delivery-scope.ts'
 
 export interface Rendered {
   readonly url: string

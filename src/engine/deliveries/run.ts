@@ -8,53 +8,26 @@
 import { assert, messageOf } from '../../core/errors/index.ts'
 import { ExpressionError } from '../../core/expression/index.ts'
 import type { FailureClass } from '../../core/failure/index.ts'
-import type { Ids, TenantId } from '../../core/ids/index.ts'
+import type { TenantId } from '../../core/ids/index.ts'
 import { JsonError } from '../../core/json/index.ts'
-import { type Route, routeScope } from '../../core/route/index.ts'
+import { routeScope } from '../../core/route/index.ts'
 import { classifyDelivery, isTestEvent, type Subscription } from '../../core/subscription/index.ts'
 import type { Instant } from '../../core/time/index.ts'
 import { LOSSES_MAX } from '../../core/work/index.ts'
 import type { HttpOutcome } from '../../ports/http-client.ts'
-import type { CommitResult } from '../../ports/store.ts'
-import { type Decisions, SETTLE_MARGIN_MS, SHORT_WAIT_MS } from '../decisions.ts'
-import type { EngineConfig, EngineDeps } from '../deps.ts'
-import type { EventPlan, PlanEvent } from '../event-plan.ts'
+import { SETTLE_MARGIN_MS, SHORT_WAIT_MS } from '../decisions.ts'
+import type { EngineConfig } from '../deps.ts'
 import type { Item } from '../item.ts'
-import type { Lease } from '../lease.ts'
 import { describe, factsOf, hostOf } from '../outcome.ts'
-import type { Pace } from '../pace/index.ts'
-import type { Registry } from '../registry.ts'
-import type { Settlement, Settler } from '../settle.ts'
-import type { StoreTime } from '../store-time.ts'
 import { subscriptionOf } from '../subscriptions-in-force.ts'
 import { isDelivered } from './again.ts'
+import type { DeliveryDeps } from './deps.ts'
 import { type Attempted, makeDeliveryEnds } from './ends.ts'
-import type { Lending } from './lending.ts'
 import { type Rendered, renderDelivery, signRequest } from './request.ts'
-import type { DeliveryWatch } from './watch.ts'
 
 export interface DeliveryRunner {
   /** Throws StoreError; whoever calls puts the item back. */
   run(item: Item): Promise<void>
-}
-
-export interface DeliveryDeps
-  extends Pick<EngineDeps, 'store' | 'clock' | 'random' | 'http' | 'vault' | 'log'> {
-  readonly ids: Ids
-  readonly time: StoreTime
-  readonly registry: Registry
-  readonly lease: Lease
-  readonly settler: Settler
-  readonly decisions: Pick<Decisions, 'decideFailure'>
-  readonly pace: Pick<Pace, 'mayCall' | 'told' | 'windows'>
-  readonly lending: Lending
-  readonly watch: DeliveryWatch
-  readonly plan: PlanEvent
-  /** Before an item runs: its time, and the letter that it replays. */
-  begin(item: Item, route: Route): Promise<Item>
-  /** Looks whether another node changed the subscriptions. */
-  refresh(tenant: TenantId): Promise<void>
-  settleBirths(plan: EventPlan, outcome: Pick<Settlement, 'ok'>, result: CommitResult | null): void
 }
 
 /** Of an answer nothing but its head is of use. */

@@ -1,7 +1,9 @@
 // What people look at beside a delivery: what would be sent now, and how a node sends to an endpoint.
 
 import type { TenantId, WorkId } from '../../core/ids/index.ts'
-import type { Instant } from '../../core/time/index.ts'
+import type { EndpointWindow } from '../pace/index.ts'
+
+export type { EndpointWindow }
 
 /** What would be sent now, by what is in force. The signature is made when it is sent, and nothing of a secret is in it. */
 export type DeliveryRequest =
@@ -13,15 +15,6 @@ export type DeliveryRequest =
     }
   /** Why it cannot be made: the event or the subscription is gone, or a template fails. */
   | { readonly ok: false; readonly error: string }
-
-/** How this node sends to an endpoint. */
-export interface EndpointWindow {
-  /** How many may be on their way at once. */
-  readonly limit: number
-  readonly inFlight: number
-  /** Nothing is sent before; null: it does not wait. */
-  readonly pausedUntil: Instant | null
-}
 
 export interface DeliveryViews {
   request(tenant: TenantId, id: WorkId): Promise<DeliveryRequest>

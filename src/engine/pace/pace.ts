@@ -11,7 +11,6 @@ import type { Instant } from '../../core/time/index.ts'
 import type { CommitResult, StoredRecord } from '../../ports/store.ts'
 import type { Commits } from '../commits.ts'
 import { type Decisions, SHORT_WAIT_MS } from '../decisions.ts'
-import { makeWindows, type Windows } from '../deliveries/windows.ts'
 import type { EngineDeps } from '../deps.ts'
 import type { Pace as CallPace } from '../effects/index.ts'
 import type { EventPlan, PlanEvent } from '../event-plan.ts'
@@ -23,6 +22,7 @@ import { makeDrains } from './drains.ts'
 import { makeHosts } from './hosts.ts'
 import { fixedHostOf, holdOf, nameOf } from './names.ts'
 import { makeRates } from './rates.ts'
+import { makeWindows, type Windows } from './windows.ts'
 
 export type Offer =
   /** So many may be claimed; `limit`: while no more than that are leased anywhere. */

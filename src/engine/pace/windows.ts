@@ -16,7 +16,15 @@ import {
 import type { Instant } from '../../core/time/index.ts'
 import type { Random } from '../../ports/random.ts'
 import type { StoreTime } from '../store-time.ts'
-import type { EndpointWindow } from './views.ts'
+
+/** How this node sends to an endpoint. */
+export interface EndpointWindow {
+  /** How many may be on their way at once. */
+  readonly limit: number
+  readonly inFlight: number
+  /** Nothing is sent before; null: it does not wait. */
+  readonly pausedUntil: Instant | null
+}
 
 export interface CallEnded {
   readonly startedAt: Instant

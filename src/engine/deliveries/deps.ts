@@ -1,0 +1,35 @@
+// What running and ending a delivery needs.
+
+import type { Ids, TenantId } from '../../core/ids/index.ts'
+import type { Route } from '../../core/route/index.ts'
+import type { CommitResult } from '../../ports/store.ts'
+import type { Decisions } from '../decisions.ts'
+import type { EngineDeps } from '../deps.ts'
+import type { EventPlan, PlanEvent } from '../event-plan.ts'
+import type { Item } from '../item.ts'
+import type { Lease } from '../lease.ts'
+import type { Pace } from '../pace/index.ts'
+import type { Registry } from '../registry.ts'
+import type { Settlement, Settler } from '../settle.ts'
+import type { StoreTime } from '../store-time.ts'
+import type { Lending } from './lending.ts'
+import type { DeliveryWatch } from './watch.ts'
+
+export interface DeliveryDeps
+  extends Pick<EngineDeps, 'store' | 'clock' | 'random' | 'http' | 'vault' | 'log'> {
+  readonly ids: Ids
+  readonly time: StoreTime
+  readonly registry: Registry
+  readonly lease: Lease
+  readonly settler: Settler
+  readonly decisions: Pick<Decisions, 'decideFailure'>
+  readonly pace: Pick<Pace, 'mayCall' | 'told' | 'windows'>
+  readonly lending: Lending
+  readonly watch: DeliveryWatch
+  readonly plan: PlanEvent
+  /** Before an item runs: its time, and the letter that it replays. */
+  begin(item: Item, route: Route): Promise<Item>
+  /** Looks whether another node changed the subscriptions. */
+  refresh(tenant: TenantId): Promise<void>
+  settleBirths(plan: EventPlan, outcome: Pick<Settlement, 'ok'>, result: CommitResult | null): void
+}
