@@ -286,6 +286,18 @@ describe('how much at once', () => {
     expect((await world.deliveries()).slice(1).every(({ attempts }) => attempts <= 1)).toBe(true)
   })
 
+  test('[DY22] one that a person puts to work again is tried at once', async () => {
+    const world = endpointWorld([answered(503, { 'retry-after': '3600' }), answered(204)])
+    const node = await world.start()
+    await accept(world, node)
+    await accept(world, node, { ...PAID, id: 'd2' })
+    await world.got(node.engine.subscriptions.pause(DEFAULT_TENANT, HOOK.name, ANN))
+    expect(world.calls).toHaveLength(1)
+    await world.got(node.engine.subscriptions.enable(DEFAULT_TENANT, HOOK.name, ANN))
+    await world.pass(2 * SECOND)
+    expect(world.calls).toHaveLength(2)
+  })
+
   test('[DY22] a mended address is tried at once', async () => {
     const world = endpointWorld([answered(503, { 'retry-after': '3600' }), answered(204)])
     const node = await world.start()

@@ -45,14 +45,12 @@ export interface Windows {
   /** What a claim left: `isDry`, nothing that is due. */
   took(tenant: TenantId, consumer: string, isDry: boolean): void
   told(tenant: TenantId, consumer: string, ended: CallEnded): void
-  /** A person says that the endpoint is well again: it is tried at once. */
-  forget(tenant: TenantId, consumer: string): void
   view(tenant: TenantId, consumer: string): EndpointWindow | null
 }
 
 interface Endpoint {
-  /** Of the definition that it was learnt from; null: not known yet. */
-  hash: string | null
+  /** What it was learnt with; null: not known yet. */
+  route: Route | null
   window: Window
   inFlight: number
   /** More of it is due than it bears. */
@@ -75,7 +73,7 @@ export function makeWindows(deps: {
     const known = all.get(name)
     if (known !== undefined) return known
     if (all.size >= ENDPOINTS_MAX) forgetSome()
-    const made: Endpoint = { hash: null, window: newWindow(null), inFlight: 0, isBehind: false }
+    const made: Endpoint = { route: null, window: newWindow(null), inFlight: 0, isBehind: false }
     all.set(name, made)
     return made
   }
@@ -89,13 +87,14 @@ export function makeWindows(deps: {
   }
 
   /** With the limit that its subscription has by now. */
-  const current = (tenant: TenantId, { consumer, document, hash }: Route): Endpoint => {
+  const current = (tenant: TenantId, route: Route): Endpoint => {
+    const { consumer, document } = route
     const endpoint = endpointOf(tenant, consumer)
     const limit = document.concurrency?.limit ?? null
-    if (endpoint.hash !== hash) {
-      // Somebody mended it, perhaps its address: what was learnt of the former one says nothing.
-      if (endpoint.hash !== null) endpoint.window = newWindow(limit)
-      endpoint.hash = hash
+    if (endpoint.route !== route) {
+      // Somebody mended it, perhaps its address, or put it to work again: what was learnt before says nothing.
+      if (endpoint.route !== null && endpoint.window.pause !== null) endpoint.window = newWindow(limit)
+      endpoint.route = route
     }
     if (limit === null ? endpoint.window.limit < DEFAULT_LIMIT : endpoint.window.limit !== limit)
       endpoint.window = stepWindow(endpoint.window, { type: 'limit', limit })
@@ -150,12 +149,6 @@ export function makeWindows(deps: {
       })
       const until = endpoint.window.pause?.until ?? null
       if (until !== null && until !== before) deps.wake(Math.max(0, until - at))
-    },
-    forget(tenant, consumer) {
-      const endpoint = all.get(`${tenant}/${consumer}`)
-      if (endpoint === undefined) return
-      endpoint.window = stepWindow(newWindow(null), { type: 'limit', limit: endpoint.window.limit })
-      deps.wake(0)
     },
     view(tenant, consumer) {
       const endpoint = all.get(`${tenant}/${consumer}`)
