@@ -144,8 +144,8 @@ export interface Subscriptions {
   /** What arrives is skipped, and can be recovered; what is queued stays. */
   disable(tenant: TenantId, name: string, decided: Decided): Promise<SubscriptionView>
   /**
-   * To work again, whether it was paused or disabled, and a failing one as if nothing had failed so far. From disabled a test event
-   * goes ahead of what waits; it is in the store with the change. Nothing happens if it is active.
+   * To work again, whether it was paused or disabled; what failed before counts no more. From disabled a test event goes ahead of
+   * what waits; it is in the store with the change. Nothing happens if it is active or failing.
    */
   enable(tenant: TenantId, name: string, decided: Decided): Promise<SubscriptionView>
   /** The same, as people say it of what is paused. */

@@ -45,25 +45,23 @@ export function makeWatching(
 
   const write = async (tenant: TenantId, name: string, input: SubscriptionInput): Promise<void> => {
     try {
-      await book.change(tenant, name, (kept) => {
+      const changed = await book.change(tenant, name, (kept) => {
         const document = registry.subscription(tenant, name)?.document
         if (document === undefined) return null
         const record = kept?.record ?? freshRecord(input.at, ITSELF)
         const { state, tells } = stepSubscription(record.state, input, document)
         if (state === record.state) return null
         const about = { tenant, document, change: `${name}:${(kept?.version ?? 0) + 1}` }
-        log.info('subscription.changed', {
-          tenant,
-          subscription: name,
-          status: state.status ?? document.status,
-          because: state.because,
-          warnings: state.warnings,
-        })
         return {
           record: { ...record, state, updatedAt: input.at, updatedBy: ITSELF },
           plans: tells.map((told) => tellSubscription(deps, about, told)),
         }
       })
+      const state = changed?.after?.record.state
+      if (state === undefined) return
+      const { because, warnings } = state
+      const status = registry.subscription(tenant, name)?.status
+      log.info('subscription.changed', { tenant, subscription: name, status, because, warnings })
     } catch (error) {
       log.warn('subscription.not-changed', { tenant, subscription: name, error: messageOf(error) })
     }
