@@ -6,8 +6,13 @@ import { AppError } from '../core/errors/index.ts'
 import { FAILURE_CLASSES, type FailureClass } from '../core/failure/index.ts'
 import type { EventId, WorkId } from '../core/ids/index.ts'
 import { SUBSCRIPTION_PREFIX } from '../core/subscription/index.ts'
-import { DELIVERY_STATES, type DeliveryState } from '../engine/deliveries/index.ts'
-import { type DeliveriesFilter, type DeliveriesPreview, RECOVERED } from '../engine/replays/index.ts'
+import {
+  DELIVERY_STATES,
+  type DeliveriesFilter,
+  type DeliveriesPreview,
+  type DeliveryState,
+  RECOVERED,
+} from '../engine/index.ts'
 import { tellSensitiveRead } from '../engine/sensitive.ts'
 import type { Log } from '../ports/log.ts'
 import type { HttpApi } from './api.ts'

@@ -3,8 +3,7 @@
 import { SIGNINGS } from '../core/definition/index.ts'
 import { FAILURE_CLASSES } from '../core/failure/index.ts'
 import { SUBSCRIPTION_STATUSES } from '../core/subscription/index.ts'
-import { DELIVERY_STATES } from '../engine/deliveries/index.ts'
-import { RECOVERY_VERDICTS } from '../engine/replays/index.ts'
+import { DELIVERY_STATES, RECOVERY_VERDICTS } from '../engine/index.ts'
 import { boolean, instant, integer, listOf, nullable, ref, shape, string } from './schema-parts.ts'
 import { oneOf } from './schemas.ts'
 

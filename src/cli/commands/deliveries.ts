@@ -1,6 +1,7 @@
 // millrace deliveries [id] | retry, cancel: events on their way to endpoints, and every try of each.
 
 import { type Command, Option } from 'commander'
+import { DELIVERY_STATES } from '../../core/subscription/index.ts'
 import type { Delivery, DeliveryDetail } from '../../sdk/client/index.ts'
 import { type Answer, type Cli, handle, type Session } from '../command.ts'
 import { usageError } from '../failure.ts'
@@ -18,7 +19,6 @@ interface DeliveryOptions extends ListOptions {
   readonly to?: string
 }
 
-const STATES = ['pending', 'delivering', 'retrying', 'delivered', 'dead-lettered', 'cancelled', 'skipped']
 const pathOf = (id: string, verb?: string) =>
   `/v1/webhooks/deliveries/${encodeURIComponent(id)}${verb === undefined ? '' : `/${verb}`}`
 
@@ -28,7 +28,7 @@ export function addDeliveryCommands(program: Command, cli: Cli): void {
     .argument('[id]', 'one delivery, with every try and how each answer began')
     .description('list deliveries to endpoints, newest first, show one, or act on some')
     .option('--subscription <name>', 'only to this endpoint')
-    .addOption(new Option('--state <state>', 'only in this state').choices(STATES))
+    .addOption(new Option('--state <state>', 'only in this state').choices(DELIVERY_STATES))
     .option('--event <id>', 'only of this event')
     .option('--from <when>', 'only those made since: a time, or how long ago, such as 2h')
     .option('--to <when>', 'only those made before')
