@@ -203,7 +203,7 @@ test('[RV7] it goes no quicker than it is told, nor than its subscription may be
   await world.pass(200)
   expect(await findReplay(node, id)).toMatchObject({ replayed: 20 })
   await world.pass(5_000)
-  const limited = await makeScene([{ ...HOOK, rateLimit: { perMinute: 600, burst: 1 } }])
+  const limited = await makeScene([{ ...HOOK, rateLimit: { profile: null, perMinute: 600, burst: 1 } }])
   await keepEvents(limited.world, 10)
   const slow = await heard(limited.world, limited.node.engine.replays.beginDeliveries(T, ALL, {}), 0)
   await limited.world.pass(100)

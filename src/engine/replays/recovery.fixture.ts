@@ -10,7 +10,7 @@ import { answered, makeWorld, type Node, SOURCE, type World } from '../world.fix
 import type { BulkReplay } from './index.ts'
 
 export const T = DEFAULT_TENANT
-export const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
+const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
 
 export const HOOK: SubscriptionDocument = {
   kind: 'Subscription',

@@ -207,7 +207,7 @@ async function openLetter(
   return items.find((letter) => letter.consumer === consumer && isOpen(letter)) ?? null
 }
 
-export function isOpen({ state }: Pick<DeadLetter, 'state'>): boolean {
+function isOpen({ state }: Pick<DeadLetter, 'state'>): boolean {
   return state === 'open' || state === 'ready_to_replay'
 }
 
