@@ -13,7 +13,7 @@ export interface Lending {
 }
 
 const LEND_AFTER_MS = 1_000
-export const LENT_MAX = 1_024
+const LENT_MAX = 1_024
 
 interface Held {
   readonly tenant: TenantId

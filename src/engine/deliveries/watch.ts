@@ -23,6 +23,3 @@ export interface DeliveryWatch {
   delivered(tenant: TenantId, name: string, at: Instant): void
   failed(tenant: TenantId, name: string, failed: FailedDelivery): void
 }
-
-/** Nobody listens. */
-export const UNWATCHED: DeliveryWatch = { delivered() {}, failed() {} }

@@ -45,6 +45,8 @@ export interface Windows {
   /** What a claim left: `isDry`, nothing that is due. */
   took(tenant: TenantId, consumer: string, isDry: boolean): void
   told(tenant: TenantId, consumer: string, ended: CallEnded): void
+  /** A person wants the endpoint tried now: a pause is over. */
+  forget(tenant: TenantId, consumer: string): void
   view(tenant: TenantId, consumer: string): EndpointWindow | null
 }
 
@@ -149,6 +151,12 @@ export function makeWindows(deps: {
       })
       const until = endpoint.window.pause?.until ?? null
       if (until !== null && until !== before) deps.wake(Math.max(0, until - at))
+    },
+    forget(tenant, consumer) {
+      const endpoint = all.get(`${tenant}/${consumer}`)
+      if (endpoint === undefined || endpoint.window.pause === null) return
+      endpoint.window = stepWindow(newWindow(null), { type: 'limit', limit: endpoint.window.limit })
+      deps.wake(0)
     },
     view(tenant, consumer) {
       const endpoint = all.get(`${tenant}/${consumer}`)
