@@ -1,6 +1,6 @@
 // How a delivery ends or is put back: each a decision for the settler, with the attempt, what is told of it, and a line in the log.
 //
-// Invariants: DY6 the end of a delivery, its attempt and what is told of it are one commit. DY7 what a stale owner found out is
+// Invariants: DY12 the end of a delivery, its attempt and what is told of it are one commit. DY13 what a stale owner found out is
 // written nowhere, and told to nobody.
 
 import type { DeadLetterReason } from '../../core/dead-letter/index.ts'

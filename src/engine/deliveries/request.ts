@@ -1,6 +1,6 @@
 // What is sent to an endpoint: its address, the subscription's own headers and ours, and the body; and what proves it.
 //
-// Invariants: DY10 the id is the event's, whatever attempt, replay or resend it is. DY11 nothing is sent unsigned. DY12 what a source
+// Invariants: DY10 the id is the event's, whatever attempt, replay or resend it is. Nothing is sent unsigned. DY7 what a source
 // declares as sensitive is hidden, unless the subscription says `sensitive: send`.
 
 import type { StoredEvent } from '../../core/event/index.ts'

@@ -2,7 +2,7 @@
 // with the attempt. There is no reserve before it: a repetition is harmless, for the receiver knows it by its id
 // (docs/adr/0042-no-ledger-for-deliveries.md).
 //
-// Invariants: DY3 item, event and subscription are of one tenant before anything is read or sent. DY4 only who holds the item sends,
+// Invariants: DY3 item, event and subscription are of one tenant before anything is read or sent. DY13 only who holds the item sends,
 // and its lease outlasts the call. DY5 what was delivered is not sent again by itself.
 
 import { assert, messageOf } from '../../core/errors/index.ts'

@@ -2,7 +2,7 @@
 // (src/core/subscription/window.ts); here they are remembered and counted.
 //
 // Invariants: DY20 no endpoint has more calls at once than its window. DY21 while it pauses nothing of it is claimed or born leased, and
-// its items are not written for that. DY22 births leave half of a window to what is due already.
+// its items are not written for that. Births leave half of a window to what is due already.
 
 import type { TenantId } from '../../core/ids/index.ts'
 import type { Route } from '../../core/route/index.ts'
