@@ -3,7 +3,7 @@
 
 import { ConnectionError, makeClient, ProblemError } from '../../src/sdk/client/index.ts'
 import { formatJson, type JsonNode, memberOf, parseJsonText } from './lib/json-text.ts'
-import type { Problem } from './types.ts'
+import type { Args, Problem } from './types.ts'
 
 type ShownProblem = Pick<Problem, 'title' | 'status' | 'detail'> & {
   readonly next?: string | undefined
@@ -119,6 +119,15 @@ export function editInstance(
   )
 }
 
+/** `transform`: the text that was typed; null: it is left as it is, or goes back to the default with `body.transform`. */
+export const createSubscription = (body: Args<'createSubscription'>, transform: string | null) =>
+  exactly(body, transform === null ? {} : { transform }, (client) => client.createSubscription(body))
+
+export const patchSubscription = (name: string, body: Args<'createSubscription'>, transform: string | null) =>
+  exactly(body, transform === null ? {} : { transform }, (client) =>
+    client.patchSubscription({ ...body, name }),
+  )
+
 /** For answers that no operation of the client gives as they are: bytes, and bodies that are sent digit for digit. */
 async function ask(
   method: string,
@@ -176,4 +185,12 @@ export function fieldErrors(error: unknown): readonly { readonly path: string; r
 
 export function fieldError(error: unknown, name: string): string | undefined {
   return fieldErrors(error).find(({ path }) => path === `/${name}` || path === name)?.message
+}
+
+/** Of a field or anything inside of it. */
+export function fieldErrorWithin(error: unknown, name: string): string | undefined {
+  const found = fieldErrors(error).find(({ path }) => `${path}/`.startsWith(`/${name}/`))
+  if (found === undefined) return undefined
+  const place = found.path.slice(name.length + 2)
+  return place === '' ? found.message : `${place}: ${found.message}`
 }

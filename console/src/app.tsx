@@ -40,6 +40,10 @@ const Workflows = lazy(() => import('./screens/workflows.tsx'))
 const WorkflowScreen = lazy(() => import('./screens/workflow.tsx'))
 const InstanceScreen = lazy(() => import('./screens/instance.tsx'))
 const Orphans = lazy(() => import('./screens/orphans.tsx'))
+const Subscriptions = lazy(() => import('./screens/subscriptions.tsx'))
+const SubscriptionScreen = lazy(() => import('./screens/subscription.tsx'))
+const Deliveries = lazy(() => import('./screens/deliveries.tsx'))
+const DeliveryScreen = lazy(() => import('./screens/delivery.tsx'))
 const Settings = lazy(() => import('./screens/settings.tsx'))
 
 export function App() {
@@ -101,6 +105,12 @@ function Gate() {
           <Route path="/workflows/:name">{({ name }) => <WorkflowScreen key={name} name={name} />}</Route>
           <Route path="/instances/:id">{({ id }) => <InstanceScreen key={id} id={id} />}</Route>
           <Route path="/orphans" component={Orphans} />
+          <Route path="/subscriptions" component={Subscriptions} />
+          <Route path="/subscriptions/:name">
+            {({ name }) => <SubscriptionScreen key={name} name={name} />}
+          </Route>
+          <Route path="/deliveries" component={Deliveries} />
+          <Route path="/deliveries/:id">{({ id }) => <DeliveryScreen key={id} id={id} />}</Route>
           <Route path="/definitions/edit" component={DefinitionEditor} />
           <Route path="/definitions/versions" component={Versions} />
           <Route path="/try" component={Try} />

@@ -89,6 +89,10 @@ const isMac = () => /Mac|iPhone|iPad/.test(navigator.userAgent)
 
 function countOf(place: Place, overview: Overview | undefined): string | null {
   if (place.count === undefined || overview === undefined) return null
+  if (place.count === 'failingSubscriptions') {
+    const { failing } = overview.subscriptions
+    return failing === 0 ? null : String(failing)
+  }
   const count = overview.counts[place.count]
   if (count === 0) return null
   return overview.isCapped[place.count] === true ? `${count}+` : String(count)

@@ -80,6 +80,8 @@ const STALE: Readonly<Record<Change['type'], readonly string[]>> = {
     'pace',
     'held-lanes',
     'instance-work',
+    'deliveries',
+    'delivery',
   ],
   deadLetter: ['overview', 'dead-letter-groups', 'dead-letters', 'dead-letter', 'event', 'held-lanes'],
   failure: ['failures', 'overview'],

@@ -11,6 +11,7 @@ import './styles/surfaces.css'
 import './styles/code.css'
 import './styles/screens.css'
 import './styles/workflows.css'
+import './styles/webhooks.css'
 
 const root = document.getElementById('root')
 if (root !== null) {

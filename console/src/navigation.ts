@@ -12,11 +12,13 @@ import {
   Layers,
   type LucideIcon,
   MailX,
+  Send,
   Settings,
   ShieldX,
   Siren,
   Unplug,
   Waypoints,
+  Webhook,
   Workflow,
 } from 'lucide-react'
 
@@ -26,7 +28,7 @@ export interface Place {
   readonly icon: LucideIcon
   /** Pressed after `g`. */
   readonly key: string
-  readonly count?: 'parked' | 'openDeadLetters' | 'raisedEscalations' | 'openOrphans'
+  readonly count?: 'parked' | 'openDeadLetters' | 'raisedEscalations' | 'openOrphans' | 'failingSubscriptions'
 }
 
 export const PLACES: readonly { readonly title: string | null; readonly places: readonly Place[] }[] = [
@@ -48,6 +50,19 @@ export const PLACES: readonly { readonly title: string | null; readonly places: 
       { href: '/unknown', label: 'Unknown outcomes', icon: CircleQuestionMark, key: 'u', count: 'parked' },
       { href: '/dead-letters', label: 'Dead letters', icon: MailX, key: 'd', count: 'openDeadLetters' },
       { href: '/orphans', label: 'Orphans', icon: Unplug, key: 'p', count: 'openOrphans' },
+    ],
+  },
+  {
+    title: 'Webhooks out',
+    places: [
+      {
+        href: '/subscriptions',
+        label: 'Subscriptions',
+        icon: Webhook,
+        key: 'b',
+        count: 'failingSubscriptions',
+      },
+      { href: '/deliveries', label: 'Deliveries', icon: Send, key: 'y' },
     ],
   },
   {

@@ -15,6 +15,7 @@ import {
   Search,
   Send,
   Sun,
+  Webhook,
 } from 'lucide-react'
 import { type KeyboardEvent, useEffect, useMemo, useRef, useState } from 'react'
 import { useLocation } from 'wouter'
@@ -83,7 +84,10 @@ function useEntries(me: Me, onHelp: () => void): (text: string) => readonly Entr
       action(`switch ${name}`, `${verb} or disable source ${name}`, CirclePause, () => go(`/sources/${name}`))
       action(`send ${name}`, `Send a test event as ${name}`, Send, () => go(`/sources/${name}?send=true`))
     }
-    if (me.role === 'admin') action('edit', 'Apply definitions', FilePlus2, () => go('/definitions/edit'))
+    if (me.role === 'admin') {
+      action('edit', 'Apply definitions', FilePlus2, () => go('/definitions/edit'))
+      action('subscribe', 'New subscription', Webhook, () => go('/subscriptions?new=true'))
+    }
     action('versions', 'Show versions of the definitions', History, () => go('/definitions/versions'))
     action('light', 'Use the light theme', Sun, () => setTheme('light'))
     action('dark', 'Use the dark theme', Moon, () => setTheme('dark'))

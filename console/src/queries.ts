@@ -131,8 +131,12 @@ export const useReplay = (id: string) =>
 export const useDefinitions = (kind?: Definition['kind']) =>
   useQuery({ queryKey: ['definitions', kind ?? 'all'], queryFn: () => api.listDefinitions({ kind }) })
 
-export const useDefinition = (kind: Definition['kind'], name: string) =>
-  useQuery({ queryKey: ['definition', kind, name], queryFn: () => api.getDefinition({ kind, name }) })
+export const useDefinition = (kind: Definition['kind'], name: string, isOn = true) =>
+  useQuery({
+    queryKey: ['definition', kind, name],
+    queryFn: () => api.getDefinition({ kind, name }),
+    enabled: isOn,
+  })
 
 export const useVersions = () =>
   useQuery({ queryKey: ['versions'], queryFn: () => api.listDefinitionVersions({ limit: 100 }) })
@@ -262,4 +266,41 @@ export const useOrphans = (filter: Args<'listOrphans'>) =>
     queryKey: ['orphans', filter],
     queryFn: () => api.listOrphans(filter),
     placeholderData: (before) => before,
+  })
+
+/** How endpoints do changes with every delivery: looked at by the clock, not with each of them. */
+const HEALTH_MS = 4_000
+
+export const useSubscriptions = (filter: Args<'listSubscriptions'>, isOn = true) =>
+  useQuery({
+    queryKey: ['subscriptions', filter],
+    queryFn: () => api.listSubscriptions(filter),
+    refetchInterval: HEALTH_MS,
+    placeholderData: (before) => before,
+    enabled: isOn,
+  })
+
+export const useSubscription = (name: string) =>
+  useQuery({
+    queryKey: ['subscription', name],
+    queryFn: () => api.getSubscription({ name }),
+    refetchInterval: HEALTH_MS,
+  })
+
+export const useDeliveries = (filter: Args<'listDeliveries'>) =>
+  useQuery({
+    queryKey: ['deliveries', filter],
+    queryFn: () => api.listDeliveries(filter),
+    placeholderData: (before) => before,
+  })
+
+export const useDelivery = (id: string) =>
+  useQuery({ queryKey: ['delivery', id], queryFn: () => api.getDelivery({ id }) })
+
+/** Those that receivers of an ed25519 subscription verify with. */
+export const useWebhookKeys = (tenant: string | undefined, name: string, isOn: boolean) =>
+  useQuery({
+    queryKey: ['subscription', name, 'keys'],
+    queryFn: () => api.listWebhookKeys({ tenant: tenant ?? '', name }),
+    enabled: isOn && tenant !== undefined,
   })

@@ -6,6 +6,8 @@ export type {
   Attempt,
   DeadLetter,
   DeadLetterDetail,
+  Delivery,
+  DeliveryDetail,
   Escalation,
   Event as EventRow,
   EventDetail,
@@ -17,6 +19,8 @@ export type {
   LedgerEntry,
   Orphan,
   Problem,
+  Subscription,
+  SubscriptionDetail,
   Work,
   Workflow,
   WorkflowDetail,
@@ -65,3 +69,7 @@ export type Attention = NonNullable<InstanceDetail['attention']>
 export type Verdict = Answer<'checkDefinitions'>['proofs'][number]['verdict']
 export type Explained = Answer<'explainInstance'>['transitions'][number]
 export type Migration = Answer<'migrateInstance'>
+export type Replay = Answer<'getReplay'>
+export type SubscriptionMade = Answer<'createSubscription'>
+export type SubscriptionTest = Answer<'testSubscription'>
+export type RecoveryPreview = Extract<Answer<'recoverSubscription'>, { readonly totals: unknown }>

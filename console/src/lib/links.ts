@@ -8,18 +8,49 @@ export function sourceHref(source: string): string {
 }
 
 export function definitionHref(kind: string, name: string): string {
-  return `/${kind === 'Source' ? 'sources' : kind === 'Workflow' ? 'workflows' : 'routes'}/${name}`
+  return consumerHref({ kind: kind.toLowerCase(), name })
 }
 
-/** Who a failure, a dead letter or an item is of: a route, a workflow, or the source that matches its events. */
-export function consumerHref({ kind, name }: { readonly kind: string; readonly name: string }): string {
-  return `/${kind === 'source' ? 'sources' : kind === 'workflow' ? 'workflows' : 'routes'}/${name}`
+interface Consumer {
+  readonly kind: string
+  readonly name: string
+}
+
+const FOLDERS: Readonly<Record<string, string>> = {
+  source: 'sources',
+  workflow: 'workflows',
+  subscription: 'subscriptions',
+}
+
+/** Who a failure, a dead letter or an item is of: a route, a workflow, a subscription, or the source that matches its events. */
+export function consumerHref({ kind, name }: Consumer): string {
+  return `/${FOLDERS[kind] ?? 'routes'}/${name}`
+}
+
+/** As lists are narrowed by it: a route by its name alone. */
+export function consumerFilter({ kind, name }: Consumer): string {
+  return kind === 'route' ? name : `${kind}:${name}`
+}
+
+const CONSUMERS: Readonly<Record<string, string>> = {
+  intake: 'source',
+  route: 'route',
+  batch: 'route',
+  delivery: 'subscription',
 }
 
 /** Of an item, which does not tell the kind of its consumer but its own. */
+export function workConsumerKind({ kind }: { readonly kind: string }): string {
+  return CONSUMERS[kind] ?? 'workflow'
+}
+
 export function workConsumerHref({ kind, consumer }: { readonly kind: string; readonly consumer: string }) {
-  if (kind === 'intake') return `/sources/${consumer}`
-  return `/${kind === 'route' || kind === 'batch' ? 'routes' : 'workflows'}/${consumer}`
+  return consumerHref({ kind: workConsumerKind({ kind }), name: consumer })
+}
+
+/** What an item is called on the page that tells most of it. */
+export function workHref({ kind, id }: { readonly kind: string; readonly id: string }): string {
+  return kind === 'delivery' ? `/deliveries/${id}` : `/work/${id}`
 }
 
 export const ledgerHref = (key: string): string => `/ledger?key=${encodeURIComponent(key)}`

@@ -112,7 +112,7 @@ const SKIPPED: Readonly<Record<string, string>> = {
   EMPTY: 'There was nothing to do: the list is empty.',
   EXISTS: 'There is an instance with its key already.',
   ORPHAN: 'It found no instance, or several: it is among the orphans.',
-  DISABLED: 'The route was disabled when the event came.',
+  DISABLED: 'Who wanted it was disabled when the event came.',
 }
 
 export function skippedInWords(note: string | undefined): string | undefined {

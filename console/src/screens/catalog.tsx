@@ -1,14 +1,13 @@
 // The catalog: every subject that a source can publish.
 
-import { BookOpen, Search } from 'lucide-react'
-import { useEffect, useState } from 'react'
+import { BookOpen } from 'lucide-react'
 import { Link, useLocation, useSearch } from 'wouter'
 import { useCatalog, useDefinitions } from '../queries.ts'
 import { Button, Chip, LinkButton } from '../ui/controls.tsx'
+import { SearchInput } from '../ui/search.tsx'
 import { Empty, ErrorState, PageFrame, SkeletonRows } from '../ui/surfaces.tsx'
 
 const PAGE = 200
-const TYPING_MS = 250
 
 export default function Catalog() {
   const search = new URLSearchParams(useSearch())
@@ -20,7 +19,6 @@ export default function Catalog() {
     ...(source !== '' && { source }),
     ...(q !== '' && { q }),
   })
-  const [text, setText] = useState(q)
   const choose = (part: { readonly source?: string; readonly q?: string }) => {
     const next = new URLSearchParams()
     for (const [name, value] of Object.entries({ source, q, ...part }))
@@ -28,32 +26,18 @@ export default function Catalog() {
     const query = next.toString()
     go(query === '' ? '/catalog' : `/catalog?${query}`, { replace: true })
   }
-  // biome-ignore lint/correctness/useExhaustiveDependencies: only typing starts the wait.
-  useEffect(() => {
-    if (text === q) return
-    const timer = setTimeout(() => choose({ q: text }), TYPING_MS)
-    return () => clearTimeout(timer)
-  }, [text])
   return (
     <PageFrame
       title="Catalog"
       lead="The subjects that your sources can publish. A route on a subject that nobody can publish is found when definitions are checked."
     >
       <div className="toolbar" role="search">
-        <div className="search">
-          <Search size={14} aria-hidden />
-          <input
-            className="input"
-            type="search"
-            aria-label="Search subjects"
-            placeholder="A subject, or what it is about"
-            value={text}
-            data-search
-            spellCheck={false}
-            onChange={(event) => setText(event.target.value)}
-          />
-          {text === '' && <kbd aria-hidden>/</kbd>}
-        </div>
+        <SearchInput
+          value={q}
+          onChange={(next) => choose({ q: next })}
+          label="Search subjects"
+          placeholder="A subject, or what it is about"
+        />
         <select
           className="input input--small"
           aria-label="Source"
@@ -85,14 +69,7 @@ export default function Catalog() {
               q === '' && source === '' ? (
                 <LinkButton to="/sources">Look at the sources</LinkButton>
               ) : (
-                <Button
-                  onClick={() => {
-                    setText('')
-                    choose({ q: '', source: '' })
-                  }}
-                >
-                  Clear the filters
-                </Button>
+                <Button onClick={() => choose({ q: '', source: '' })}>Clear the filters</Button>
               )
             }
           >

@@ -3,7 +3,7 @@
 import { ChevronRight, MailX, Play } from 'lucide-react'
 import { useState } from 'react'
 import { Link, useLocation, useSearch } from 'wouter'
-import { withSearch } from '../lib/links.ts'
+import { consumerFilter, withSearch } from '../lib/links.ts'
 import { formatCause, formatNumber } from '../lib/time.ts'
 import { useDeadLetterGroups, useDeadLetters, useMe } from '../queries.ts'
 import type { DeadLetterGroup, LetterState, ReplayFilter } from '../types.ts'
@@ -40,7 +40,7 @@ export default function DeadLetters() {
   const { data, error, refetch } = useDeadLetterGroups(state)
   const groups = data?.items.filter(
     (group) =>
-      (consumer === '' || group.consumer.name === consumer) &&
+      (consumer === '' || consumerFilter(group.consumer) === consumer) &&
       (className === undefined || group.class === className),
   )
   const change = (part: Readonly<Record<string, string>>) => {
@@ -119,7 +119,7 @@ function Group({ group, state, onReplay }: GroupProps) {
   const { data: me } = useMe()
   const [isOpen, setIsOpen] = useState(false)
   const filter = {
-    consumer: group.consumer.name,
+    consumer: consumerFilter(group.consumer),
     class: group.class,
     reason: group.reason,
     cause: group.cause,

@@ -4,7 +4,7 @@ import { BookOpen, CircleQuestionMark, CircleX, Hand, MailX, Siren, Waypoints } 
 import { useState } from 'react'
 import { Link, useLocation, useSearch } from 'wouter'
 import { api } from '../api.ts'
-import { consumerHref, withSearch } from '../lib/links.ts'
+import { consumerFilter, consumerHref, withSearch } from '../lib/links.ts'
 import { formatNumber } from '../lib/time.ts'
 import { useEscalations, useMe, useOverview } from '../queries.ts'
 import type { Escalation } from '../types.ts'
@@ -99,7 +99,7 @@ function Ways({ escalation: { cause, consumer, class: name, reason } }: { readon
       ) : (
         <LinkButton
           isSmall
-          to={withSearch('/dead-letters', { consumer: consumer.name, class: name })}
+          to={withSearch('/dead-letters', { consumer: consumerFilter(consumer), class: name })}
           icon={<MailX size={13} aria-hidden />}
         >
           Dead letters

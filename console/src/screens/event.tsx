@@ -4,10 +4,11 @@ import { EyeOff, FlaskConical, RotateCcw } from 'lucide-react'
 import { useState } from 'react'
 import { Link } from 'wouter'
 import { formatJson } from '../lib/json-text.ts'
-import { sourceHref } from '../lib/links.ts'
+import { consumerHref, sourceHref } from '../lib/links.ts'
 import { formatNumber } from '../lib/time.ts'
 import { useEventBody, useEventDetails, useExplanation, useMe } from '../queries.ts'
 import type { EventDetail, Explanation } from '../types.ts'
+import { HeaderFacts, TextCard } from '../ui/code.tsx'
 import { Button, Chip, Copy, CopyButton, LinkButton, Tabs, Time } from '../ui/controls.tsx'
 import { JsonTree } from '../ui/json-tree.tsx'
 import { ReplayEventsDialog } from '../ui/replay-dialog.tsx'
@@ -150,31 +151,20 @@ function RawBody({ id }: { readonly id: string }) {
   if (error !== null) return <ErrorState error={error} onRetry={() => void refetch()} />
   if (data === undefined) return <SkeletonRows count={3} />
   return (
-    <div className="card">
-      <div className="card__bar">
-        <span className="faint num">{data.bytes.toLocaleString('en')} bytes, as they were received</span>
-        <CopyButton text={data.text} label="Copy" />
-      </div>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard. */}
-      <pre className="code raw" role="region" tabIndex={0} aria-label="Raw body">
-        {data.text}
-      </pre>
-    </div>
+    <TextCard
+      label="Raw body"
+      text={data.text}
+      about={<span className="num">{data.bytes.toLocaleString('en')} bytes, as they were received</span>}
+    />
   )
 }
 
 function Headers({ headers }: { readonly headers: EventDetail['headers'] }) {
-  const names = Object.keys(headers).sort()
-  if (names.length === 0) return <Empty icon={null} title="No headers were kept" />
+  if (Object.keys(headers).length === 0) return <Empty icon={null} title="No headers were kept" />
   return (
-    <dl className="facts card card--pad">
-      {names.map((name) => (
-        <div key={name} className="facts__pair">
-          <dt className="mono">{name}</dt>
-          <dd className="mono">{[headers[name]].flat().join(', ')}</dd>
-        </div>
-      ))}
-    </dl>
+    <div className="card card--pad">
+      <HeaderFacts headers={headers} />
+    </div>
   )
 }
 
@@ -279,10 +269,7 @@ function Explained({ consumer, isKept }: ExplainedProps) {
   return (
     <>
       <div className="explain__head">
-        <Link
-          href={`/${consumer.kind === 'source' ? 'sources' : 'routes'}/${consumer.name}`}
-          className="row__title"
-        >
+        <Link href={consumerHref(consumer)} className="row__title">
           {consumer.name}
         </Link>
         <Chip tone={tone}>{text}</Chip>

@@ -10,9 +10,9 @@ import { ConsumerChips } from '../ui/consumer-chips.tsx'
 import { Button, Command, Time } from '../ui/controls.tsx'
 import { DemoButton } from '../ui/demo.tsx'
 import { ReplayManyDialog } from '../ui/replay-many.tsx'
+import { SearchInput, useDelayed } from '../ui/search.tsx'
 import { Empty, ErrorState, PageFrame, SkeletonRows } from '../ui/surfaces.tsx'
 
-const TYPING_MS = 250
 const TOP_PX = 60
 
 function useFilter(): readonly [EventFilter, (change: Partial<EventFilter>) => void] {
@@ -64,7 +64,7 @@ export function EventsScreen() {
       }
     >
       <div className="toolbar" role="search">
-        <DelayedInput
+        <SearchInput
           value={filter.q}
           onChange={(q) => change({ q })}
           label="Search events"
@@ -193,46 +193,6 @@ function NoEvents({ isFiltered, onClear }: { readonly isFiltered: boolean; reado
       Events show up here the moment they are accepted. Send a signed sample to see one arrive, run, and be
       accounted for.
     </Empty>
-  )
-}
-
-interface DelayedInputProps {
-  readonly value: string
-  readonly onChange: (value: string) => void
-  readonly label: string
-  readonly placeholder: string
-}
-
-/** Waits until the typing pauses. */
-function useDelayed(value: string, onChange: (value: string) => void) {
-  const [text, setText] = useState(value)
-  useEffect(() => setText(value), [value])
-  // biome-ignore lint/correctness/useExhaustiveDependencies: only a change of the text starts the wait.
-  useEffect(() => {
-    if (text === value) return
-    const timer = setTimeout(() => onChange(text), TYPING_MS)
-    return () => clearTimeout(timer)
-  }, [text])
-  return [text, setText] as const
-}
-
-function DelayedInput({ value, onChange, label, placeholder }: DelayedInputProps) {
-  const [text, setText] = useDelayed(value, onChange)
-  return (
-    <div className="search">
-      <Search size={14} aria-hidden />
-      <input
-        className="input"
-        type="search"
-        aria-label={label}
-        placeholder={placeholder}
-        value={text}
-        data-search
-        spellCheck={false}
-        onChange={(event) => setText(event.target.value)}
-      />
-      {text === '' && <kbd aria-hidden>/</kbd>}
-    </div>
   )
 }
 

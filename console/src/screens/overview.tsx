@@ -10,6 +10,7 @@ import {
   Pause,
   Siren,
   Unplug,
+  Webhook,
   Workflow as WorkflowIcon,
 } from 'lucide-react'
 import { type ReactNode, useMemo, useState } from 'react'
@@ -17,6 +18,7 @@ import { Link } from 'wouter'
 import { formatDuration, formatDurationShort } from '../lib/durations.ts'
 import { definitionHref } from '../lib/links.ts'
 import { makeCharts } from '../lib/stats.ts'
+import { becauseInWords } from '../lib/subscription-words.ts'
 import { formatCause, formatNumber } from '../lib/time.ts'
 import {
   useDeadLetterGroups,
@@ -25,11 +27,13 @@ import {
   useOverview,
   usePaces,
   useStats,
+  useSubscriptions,
 } from '../queries.ts'
 import type { Overview, Stats } from '../types.ts'
 import { Chart } from '../ui/chart.tsx'
 import { Time, useNow } from '../ui/controls.tsx'
 import { DemoButton } from '../ui/demo.tsx'
+import { Big } from '../ui/figures.tsx'
 import { ErrorState, PageFrame, SkeletonRows } from '../ui/surfaces.tsx'
 
 const SPANS = [15, 60] as const
@@ -132,29 +136,6 @@ function Numbers({ overview }: { readonly overview: Overview | undefined }) {
   )
 }
 
-interface BigProps {
-  readonly label: string
-  readonly value: string | null
-  readonly unit?: string
-  readonly href: string
-  readonly tone?: 'amber' | 'red' | undefined
-}
-
-function Big({ label, value, unit, href, tone }: BigProps) {
-  return (
-    <Link href={href} className={`big ${tone === undefined ? '' : `big--${tone}`}`}>
-      <span className="big__label">{label}</span>
-      {value === null ? (
-        <span className="skeleton big__wait" role="status" aria-label="Loading" />
-      ) : (
-        <span className="big__value num">
-          {value} {unit !== undefined && <span className="big__unit">{unit}</span>}
-        </span>
-      )}
-    </Link>
-  )
-}
-
 function Charts({ stats }: { readonly stats: Stats }) {
   const { times, throughput, latency, queueAge } = useMemo(() => makeCharts(stats), [stats])
   return (
@@ -183,6 +164,7 @@ function Attention({ overview }: { readonly overview: Overview | undefined }) {
   const { data: definitions } = useDefinitions()
   const { data: paces } = usePaces()
   const { data: held } = useHeldLanes()
+  const troubled = useTroubled(overview)
   if (overview === undefined) return <SkeletonRows count={2} />
   const paused = definitions?.items.filter(({ status }) => status === 'paused') ?? []
   const items: ReactNode[] = []
@@ -215,6 +197,25 @@ function Attention({ overview }: { readonly overview: Overview | undefined }) {
             : 'Too many of its calls failed; it keeps its work and tries one by itself'
         }
         {...(circuit.since !== null && { at: circuit.since })}
+      />,
+    )
+  }
+  for (const subscription of troubled) {
+    const { name, status, since, failingSince, reason, because } = subscription
+    const at = status === 'failing' ? failingSince : since
+    items.push(
+      <Item
+        key={`subscription ${name}`}
+        icon={Webhook}
+        tone="red"
+        href={`/subscriptions/${name}`}
+        title={
+          status === 'failing'
+            ? `Nothing arrives at ${name}`
+            : `${name} is disabled: ${becauseInWords(because)}`
+        }
+        text={reason ?? subscription.url}
+        {...(at !== null && { at })}
       />,
     )
   }
@@ -322,6 +323,19 @@ function Attention({ overview }: { readonly overview: Overview | undefined }) {
     )
   }
   return <ul className="list">{items}</ul>
+}
+
+const TROUBLED_MAX = 5
+
+/** Those that nothing arrives at; what somebody disabled on purpose needs nobody. */
+function useTroubled(overview: Overview | undefined) {
+  const { failing = 0, disabled = 0 } = overview?.subscriptions ?? {}
+  const one = useSubscriptions({ status: 'failing', limit: TROUBLED_MAX }, failing > 0)
+  const other = useSubscriptions({ status: 'disabled', limit: TROUBLED_MAX }, disabled > 0)
+  return [
+    ...(failing > 0 ? (one.data?.items ?? []) : []),
+    ...(disabled > 0 ? (other.data?.items ?? []) : []).filter(({ because }) => because !== 'person'),
+  ]
 }
 
 interface ItemProps {

@@ -6,9 +6,10 @@ import { useState } from 'react'
 import { api, fieldError, fieldErrors, problemOf } from '../api.ts'
 import { useKeys, useTenants } from '../queries.ts'
 import type { Key, Me, Role } from '../types.ts'
-import { Button, Chip, Command, Field, Time } from '../ui/controls.tsx'
-import { Dialog, Empty, ErrorState, Note, SkeletonRows } from '../ui/surfaces.tsx'
-import { toastDone, toastProblem } from '../ui/toast.tsx'
+import { ConfirmDialog, ProblemNote } from '../ui/actions.tsx'
+import { Button, Chip, Field, Time } from '../ui/controls.tsx'
+import { ShownOnce } from '../ui/shown-once.tsx'
+import { Dialog, Empty, ErrorState, SkeletonRows } from '../ui/surfaces.tsx'
 
 const ROLES: readonly (readonly [Role, string])[] = [
   ['viewer', 'viewer: sees everything, changes nothing'],
@@ -121,20 +122,9 @@ function NewKey({ me, onClose }: { readonly me: Me; readonly onClose: () => void
   })
   if (make.data !== undefined) {
     return (
-      <Dialog
-        title="Your new key"
-        onClose={onClose}
-        foot={
-          <Button variant="primary" onClick={onClose}>
-            I have copied it
-          </Button>
-        }
-      >
-        <Note tone="amber">
-          <strong>It is shown this once.</strong> Nobody can read it again, not even the node.
-        </Note>
-        <Command text={make.data.key} />
-      </Dialog>
+      <ShownOnce title="Your new key" value={make.data.key} onClose={onClose}>
+        Nobody can read it again, not even the node.
+      </ShownOnce>
     )
   }
   const problem = make.error === null ? null : problemOf(make.error)
@@ -213,41 +203,21 @@ function NewKey({ me, onClose }: { readonly me: Me; readonly onClose: () => void
           )}
         </Field>
       )}
-      {problem !== null && fieldErrors(make.error).length === 0 && (
-        <Note tone="red">
-          <strong>{problem.title}.</strong> {problem.detail} {problem.next}
-        </Note>
-      )}
+      {problem !== null && fieldErrors(make.error).length === 0 && <ProblemNote error={make.error} />}
     </Dialog>
   )
 }
 
 function Revoke({ keyRow, onClose }: { readonly keyRow: Key; readonly onClose: () => void }) {
-  const client = useQueryClient()
-  const revoke = useMutation({
-    mutationFn: () => api.revokeKey({ id: keyRow.id }),
-    onSuccess: () => toastDone(`${keyRow.name} is revoked`),
-    onError: (error) => toastProblem(error, 'It could not be revoked'),
-    onSettled: () => {
-      onClose()
-      return client.invalidateQueries({ queryKey: ['keys'] })
-    },
-  })
   return (
-    <Dialog
+    <ConfirmDialog
       title={`Revoke ${keyRow.name}`}
+      text="Whoever uses it is refused from now on, and sessions that began with it end."
+      action="Revoke"
+      run={() => api.revokeKey({ id: keyRow.id })}
+      done={`${keyRow.name} is revoked`}
+      failed="It could not be revoked"
       onClose={onClose}
-      onSubmit={() => revoke.mutate()}
-      foot={
-        <>
-          <Button onClick={onClose}>Back</Button>
-          <Button type="submit" variant="danger" isBusy={revoke.isPending}>
-            Revoke
-          </Button>
-        </>
-      }
-    >
-      <p className="muted">Whoever uses it is refused from now on, and sessions that began with it end.</p>
-    </Dialog>
+    />
   )
 }

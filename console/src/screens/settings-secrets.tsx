@@ -5,8 +5,9 @@ import { Lock, Plus } from 'lucide-react'
 import { useState } from 'react'
 import { api, fieldError, fieldErrors, problemOf } from '../api.ts'
 import { useSecrets } from '../queries.ts'
+import { ConfirmDialog, ProblemNote } from '../ui/actions.tsx'
 import { Button, Chip, Command, Field, Time } from '../ui/controls.tsx'
-import { Dialog, Empty, ErrorState, Note, SkeletonRows } from '../ui/surfaces.tsx'
+import { Dialog, Empty, ErrorState, SkeletonRows } from '../ui/surfaces.tsx'
 import { toastDone, toastProblem } from '../ui/toast.tsx'
 
 export function Secrets() {
@@ -161,41 +162,21 @@ function SetSecret({ name: given, onClose }: { readonly name: string; readonly o
         <input type="checkbox" checked={isPending} onChange={(event) => setIsPending(event.target.checked)} />
         Keep it as the next value until it is put in use
       </label>
-      {problem !== null && fieldErrors(save.error).length === 0 && (
-        <Note tone="red">
-          <strong>{problem.title}.</strong> {problem.detail} {problem.next}
-        </Note>
-      )}
+      {problem !== null && fieldErrors(save.error).length === 0 && <ProblemNote error={save.error} />}
     </Dialog>
   )
 }
 
 function DeleteSecret({ name, onClose }: { readonly name: string; readonly onClose: () => void }) {
-  const client = useQueryClient()
-  const erase = useMutation({
-    mutationFn: () => api.removeSecret({ name }),
-    onSuccess: () => toastDone(`${name} is deleted`),
-    onError: (error) => toastProblem(error, 'It could not be deleted'),
-    onSettled: () => {
-      onClose()
-      return client.invalidateQueries({ queryKey: ['secrets'] })
-    },
-  })
   return (
-    <Dialog
+    <ConfirmDialog
       title={`Delete ${name}`}
+      text="Whatever names it fails from now on, until it is set again."
+      action="Delete"
+      run={() => api.removeSecret({ name })}
+      done={`${name} is deleted`}
+      failed="It could not be deleted"
       onClose={onClose}
-      onSubmit={() => erase.mutate()}
-      foot={
-        <>
-          <Button onClick={onClose}>Back</Button>
-          <Button type="submit" variant="danger" isBusy={erase.isPending}>
-            Delete
-          </Button>
-        </>
-      }
-    >
-      <p className="muted">Whatever names it fails from now on, until it is set again.</p>
-    </Dialog>
+    />
   )
 }

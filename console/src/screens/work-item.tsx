@@ -4,7 +4,7 @@ import { Ban, RotateCcw } from 'lucide-react'
 import { useState } from 'react'
 import { Link } from 'wouter'
 import { api } from '../api.ts'
-import { ledgerHref, workConsumerHref } from '../lib/links.ts'
+import { ledgerHref, workConsumerHref, workConsumerKind } from '../lib/links.ts'
 import { formatNumber } from '../lib/time.ts'
 import { useMe, useWork } from '../queries.ts'
 import type { WorkStory } from '../types.ts'
@@ -49,8 +49,16 @@ export default function WorkItem({ id }: { readonly id: string }) {
         <div className="spaced">
           <Note tone="amber">
             <strong>It holds its lane up.</strong> Those behind it wait until it is settled.{' '}
-            <Link href={workConsumerHref(work)}>Its route</Link> lists who holds whom up and lets the lane go
-            on.
+            {work.kind === 'delivery' ? (
+              <>
+                <Link href={`/deliveries/${work.id}`}>Its delivery</Link> can be sent again or cancelled.
+              </>
+            ) : (
+              <>
+                <Link href={workConsumerHref(work)}>Its route</Link> lists who holds whom up and lets the lane
+                go on.
+              </>
+            )}
           </Note>
         </div>
       )}
@@ -88,6 +96,14 @@ function Facts({ work }: { readonly work: WorkStory }) {
       <dd>
         <Link href={workConsumerHref(work)}>{work.consumer}</Link>
       </dd>
+      {work.kind === 'delivery' && (
+        <>
+          <dt>Delivery</dt>
+          <dd>
+            <Link href={`/deliveries/${work.id}`}>Answers, request and resending</Link>
+          </dd>
+        </>
+      )}
       {work.instance !== undefined && (
         <>
           <dt>Instance</dt>
@@ -181,9 +197,9 @@ function Facts({ work }: { readonly work: WorkStory }) {
   )
 }
 
-function consumerWord({ kind }: WorkStory): string {
-  if (kind === 'intake') return 'Source'
-  return kind === 'route' || kind === 'batch' ? 'Route' : 'Workflow'
+function consumerWord(work: WorkStory): string {
+  const kind = workConsumerKind(work)
+  return `${kind.charAt(0).toUpperCase()}${kind.slice(1)}`
 }
 
 /** Its place among others: its lane, its batch, the list that it is an element of. */

@@ -1,15 +1,14 @@
 // Work by state: what is to be done, what runs, and what became of the rest.
 
 import { Layers } from 'lucide-react'
-import { useState } from 'react'
 import { Link, useLocation, useSearch } from 'wouter'
 import { api } from '../api.ts'
+import { useMore } from '../lib/use-more.ts'
 import { useOverview, useWorkList } from '../queries.ts'
-import type { Page, Work } from '../types.ts'
+import type { Work } from '../types.ts'
 import { Button, LinkButton, StateChip, Tabs, Time } from '../ui/controls.tsx'
 import { RouteFilter } from '../ui/filters.tsx'
 import { Empty, ErrorState, PageFrame, SkeletonRows } from '../ui/surfaces.tsx'
-import { toastProblem } from '../ui/toast.tsx'
 
 type WorkState = Work['state']
 
@@ -78,27 +77,17 @@ export default function WorkScreen() {
 function WorkList({ state, consumer }: { readonly state: string; readonly consumer: string }) {
   const filter = { state: state as WorkState, consumer: consumer || undefined, limit: 50 }
   const first = useWorkList(filter)
-  const [more, setMore] = useState<Page<Work> | null>(null)
-  const [isBusy, setIsBusy] = useState(false)
+  const { items, hasMore, isBusy, loadMore } = useMore(
+    first.data,
+    ({ id }) => id,
+    (cursor) => api.listWork({ ...filter, cursor }),
+  )
   if (first.data === undefined) {
     return first.error === null ? (
       <SkeletonRows />
     ) : (
       <ErrorState error={first.error} onRetry={() => void first.refetch()} />
     )
-  }
-  const shown = new Set(first.data.items.map(({ id }) => id))
-  const items = [...first.data.items, ...(more?.items.filter(({ id }) => !shown.has(id)) ?? [])]
-  const cursor = more === null ? first.data.nextCursor : more.nextCursor
-  const loadMore = () => {
-    setIsBusy(true)
-    api
-      .listWork({ ...filter, cursor: cursor ?? undefined })
-      .then((page) =>
-        setMore({ items: [...(more?.items ?? []), ...page.items], nextCursor: page.nextCursor }),
-      )
-      .catch((error) => toastProblem(error, 'More could not be read'))
-      .finally(() => setIsBusy(false))
   }
   if (items.length === 0) {
     return (
@@ -141,7 +130,7 @@ function WorkList({ state, consumer }: { readonly state: string; readonly consum
           </li>
         ))}
       </ul>
-      {cursor !== null && (
+      {hasMore && (
         <div className="list__foot">
           <Button isSmall isBusy={isBusy} onClick={loadMore}>
             Load more

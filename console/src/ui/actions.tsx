@@ -105,11 +105,57 @@ export function ReasonDialog(props: ReasonDialogProps) {
         )}
       </Field>
       {problem !== null && problem.status !== 409 && fieldError(action.error, name) === undefined && (
-        <Note tone="red">
-          <strong>{problem.title}.</strong> {problem.detail} {problem.next}
-        </Note>
+        <ProblemNote error={action.error} />
       )}
     </Dialog>
+  )
+}
+
+interface ConfirmDialogProps {
+  readonly title: string
+  readonly text: ReactNode
+  readonly action: string
+  readonly run: () => Promise<unknown>
+  readonly done: string
+  readonly failed: string
+  readonly onDone?: () => void
+  readonly onClose: () => void
+}
+
+/** For what cannot be taken back, and needs no words. */
+export function ConfirmDialog(props: ConfirmDialogProps) {
+  const action = useAction({
+    run: props.run,
+    done: props.done,
+    failed: props.failed,
+    ...(props.onDone !== undefined && { onDone: props.onDone }),
+  })
+  return (
+    <Dialog
+      title={props.title}
+      onClose={props.onClose}
+      onSubmit={() => action.mutate(undefined, { onSettled: props.onClose })}
+      foot={
+        <>
+          <Button onClick={props.onClose}>Back</Button>
+          <Button type="submit" variant="danger" isBusy={action.isPending}>
+            {props.action}
+          </Button>
+        </>
+      }
+    >
+      <div className="muted">{props.text}</div>
+    </Dialog>
+  )
+}
+
+/** What goes wrong and belongs to no field. */
+export function ProblemNote({ error }: { readonly error: unknown }) {
+  const problem = problemOf(error)
+  return (
+    <Note tone="red">
+      <strong>{problem.title}.</strong> {problem.detail} {problem.next}
+    </Note>
   )
 }
 

@@ -1,6 +1,7 @@
 // YAML and other texts with line numbers, coloured by a few rules: enough for definitions, not a YAML reader.
 
 import type { ReactNode } from 'react'
+import { CopyButton } from './controls.tsx'
 
 const KEY = /^(\s*(?:- )*)([\w.$-]+|"[^"]*"|'[^']*')(:)(?=\s|$)/
 const TOKEN =
@@ -88,5 +89,45 @@ export function Diff({
         </span>
       ))}
     </pre>
+  )
+}
+
+interface TextCardProps {
+  /** What it is, for whoever does not see it. */
+  readonly label: string
+  readonly text: string
+  /** What stands above it; left out: the label. */
+  readonly about?: ReactNode
+}
+
+/** A text as it is, to read and to copy. */
+export function TextCard({ label, text, about = label }: TextCardProps) {
+  return (
+    <div className="card">
+      <div className="card__bar">
+        <span className="faint">{about}</span>
+        <CopyButton text={text} label="Copy" />
+      </div>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard. */}
+      <pre className="code raw" role="region" tabIndex={0} aria-label={label}>
+        {text}
+      </pre>
+    </div>
+  )
+}
+
+/** Headers of HTTP by name. */
+export function HeaderFacts({ headers }: { readonly headers: Readonly<Record<string, unknown>> }) {
+  return (
+    <dl className="facts">
+      {Object.keys(headers)
+        .sort()
+        .map((name) => (
+          <div key={name} className="facts__pair">
+            <dt className="mono">{name}</dt>
+            <dd className="mono">{[headers[name]].flat().join(', ')}</dd>
+          </div>
+        ))}
+    </dl>
   )
 }

@@ -134,6 +134,12 @@ const STATES: Readonly<Record<string, readonly [Tone, string]>> = {
   failed: ['red', 'failed'],
   interrupted: ['amber', 'interrupted'],
   correlated: ['green', 'correlated'],
+  failing: ['red', 'failing'],
+  pending: ['grey', 'pending'],
+  delivering: ['accent', 'delivering'],
+  retrying: ['violet', 'retrying'],
+  delivered: ['green', 'delivered'],
+  'dead-lettered': ['red', 'dead'],
 }
 
 /** A state of anything, in its colour. An item that was tried before and is ready again says so. */

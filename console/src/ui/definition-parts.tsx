@@ -81,21 +81,43 @@ const ROUTE_SWITCHES = {
 } as const
 
 const RUNS = { pause: api.pauseDefinition, resume: api.resumeDefinition, disable: api.disableDefinition }
-type Verb = keyof typeof RUNS
 
 export function Switches({ definition }: { readonly definition: DefinitionDetails }) {
-  const [asking, setAsking] = useState<Verb | null>(null)
   const { kind, name, status } = definition
-  const switches = kind === 'Source' ? SOURCE_SWITCHES : ROUTE_SWITCHES
+  return (
+    <SwitchButtons
+      name={name}
+      status={status ?? 'active'}
+      words={kind === 'Source' ? SOURCE_SWITCHES : ROUTE_SWITCHES}
+      run={(verb, reason) => RUNS[verb]({ kind, name, ...optionalReason(reason) })}
+    />
+  )
+}
+
+type Verb = keyof typeof RUNS
+
+interface SwitchButtonsProps {
+  readonly name: string
+  readonly status: string
+  readonly words: Readonly<
+    Record<Verb, { readonly title: string; readonly text: string; readonly done: string }>
+  >
+  readonly run: (verb: Verb, reason: string) => Promise<unknown>
+  readonly isReasonNeeded?: boolean
+}
+
+/** What stops something and lets it go on, each saying what it means before it is done. */
+export function SwitchButtons({ name, status, words, run, isReasonNeeded }: SwitchButtonsProps) {
+  const [asking, setAsking] = useState<Verb | null>(null)
   return (
     <>
-      {status === 'active' ? (
+      {status !== 'paused' && status !== 'disabled' ? (
         <Button icon={<Pause size={14} aria-hidden />} onClick={() => setAsking('pause')}>
-          Pause
+          {words.pause.title}
         </Button>
       ) : (
         <Button variant="primary" icon={<Play size={14} aria-hidden />} onClick={() => setAsking('resume')}>
-          Resume
+          {words.resume.title}
         </Button>
       )}
       {status !== 'disabled' && (
@@ -104,17 +126,18 @@ export function Switches({ definition }: { readonly definition: DefinitionDetail
           icon={<CircleSlash size={14} aria-hidden />}
           onClick={() => setAsking('disable')}
         >
-          Disable
+          {words.disable.title}
         </Button>
       )}
       {asking !== null && (
         <ReasonDialog
-          title={`${switches[asking].title} ${name}`}
-          text={switches[asking].text}
-          action={switches[asking].title}
-          run={(reason) => RUNS[asking]({ kind, name, ...optionalReason(reason) })}
-          done={switches[asking].done}
+          title={`${words[asking].title} ${name}`}
+          text={words[asking].text}
+          action={words[asking].title}
+          run={(reason) => run(asking, reason)}
+          done={words[asking].done}
           isDangerous={asking === 'disable'}
+          isReasonNeeded={isReasonNeeded === true}
           onClose={() => setAsking(null)}
         />
       )}

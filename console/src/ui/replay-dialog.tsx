@@ -5,16 +5,16 @@ import { Play } from 'lucide-react'
 import { useEffect, useState } from 'react'
 import { api, fieldError, problemOf } from '../api.ts'
 import { formatNumber } from '../lib/time.ts'
-import { useMe, useReplay } from '../queries.ts'
 import type { EventSelection, ReplayFilter } from '../types.ts'
-import { Button, Field } from './controls.tsx'
+import { ProblemNote } from './actions.tsx'
+import { Button } from './controls.tsx'
+import { type AskedPace, ReplayFields, useReplayFields } from './replay-fields.tsx'
 import { type Preview, type PreviewLine, PreviewList, Totals } from './replay-preview.tsx'
-import { Dialog, Note, Progress, SkeletonRows } from './surfaces.tsx'
-import { toastDone, toastProblem } from './toast.tsx'
+import { Running } from './replay-running.tsx'
+import { Dialog, Note, SkeletonRows } from './surfaces.tsx'
+import { toastProblem } from './toast.tsx'
 
-interface Asked {
-  readonly reason?: string
-  readonly perSecond?: number
+interface Asked extends AskedPace {
   readonly again?: boolean
 }
 
@@ -103,26 +103,13 @@ export function ReplayEventsDialog({
   )
 }
 
-const RATE = /^\d+$/
-
 function ReplayRunner({ what, look, start, canRepeat, empty, onClose }: RunnerProps) {
   const client = useQueryClient()
-  const { data: me } = useMe()
-  const [reason, setReason] = useState('')
-  const [rate, setRate] = useState('')
   const [again, setAgain] = useState(false)
-  const [isAsked, setIsAsked] = useState(false)
   const [replayId, setReplayId] = useState<string | null>(null)
   const preview = useMutation({ mutationFn: look })
-  const isProd = me?.environment === 'PROD'
-  const isReasonNeeded = isProd || again
-  const asked: Asked = {
-    ...(reason.trim() !== '' && { reason: reason.trim() }),
-    ...(rate !== '' && { perSecond: Number(rate) }),
-    ...(again && { again }),
-  }
   const run = useMutation({
-    mutationFn: () => start(asked),
+    mutationFn: () => start({ ...fields.asked, ...(again && { again }) }),
     onSuccess: setReplayId,
     onError: (error) => {
       if (fieldError(error, 'perSecond') === undefined) toastProblem(error, 'The replay could not start')
@@ -130,19 +117,14 @@ function ReplayRunner({ what, look, start, canRepeat, empty, onClose }: RunnerPr
     },
     onSettled: () => client.invalidateQueries(),
   })
+  const fields = useReplayFields({ isReasonNeeded: again, error: run.error })
   // biome-ignore lint/correctness/useExhaustiveDependencies: asked when the dialog opens, and when the question is another.
   useEffect(() => preview.mutate(again), [again])
 
   if (replayId !== null) return <Running id={replayId} onClose={onClose} />
   const isEmpty = preview.data?.lines.length === 0
-  const isMissing = isReasonNeeded && reason.trim() === ''
-  const rateError =
-    rate !== '' && (!RATE.test(rate) || Number(rate) < 1)
-      ? 'A whole number, 1 or more.'
-      : fieldError(run.error, 'perSecond')
   const submit = () => {
-    setIsAsked(true)
-    if (!isMissing && rateError === undefined) run.mutate()
+    if (fields.check()) run.mutate()
   }
   const count = preview.data == null || isEmpty ? '' : formatNumber(preview.data.matched)
   return (
@@ -167,12 +149,7 @@ function ReplayRunner({ what, look, start, canRepeat, empty, onClose }: RunnerPr
       }
     >
       {preview.isPending && <SkeletonRows count={4} />}
-      {preview.isError && (
-        <Note tone="red">
-          <strong>{problemOf(preview.error).title}.</strong> {problemOf(preview.error).detail}{' '}
-          {problemOf(preview.error).next}
-        </Note>
-      )}
+      {preview.isError && <ProblemNote error={preview.error} />}
       {isEmpty && <Note>{empty}</Note>}
       {preview.data != null && !isEmpty && (
         <>
@@ -181,38 +158,7 @@ function ReplayRunner({ what, look, start, canRepeat, empty, onClose }: RunnerPr
           {canRepeat === true && (again || preview.data.totals['would-skip'] > 0) && (
             <Repeat isOn={again} skipped={preview.data.totals['would-skip']} onChange={setAgain} />
           )}
-          <div className="replay__fields">
-            <Field
-              label={isReasonNeeded ? 'Reason' : 'Reason (optional)'}
-              hint={
-                isProd
-                  ? 'In PROD nothing is replayed without one. Kept with your name.'
-                  : 'Kept with the replay, with your name.'
-              }
-              error={isAsked && isMissing ? 'Say why; it is kept.' : undefined}
-            >
-              {(field) => (
-                <input
-                  {...field}
-                  className="input"
-                  value={reason}
-                  onChange={(event) => setReason(event.target.value)}
-                />
-              )}
-            </Field>
-            <Field label="Rate" hint="Per second. Left open: as fast as the routes allow." error={rateError}>
-              {(field) => (
-                <input
-                  {...field}
-                  className="input num"
-                  inputMode="numeric"
-                  placeholder="No limit"
-                  value={rate}
-                  onChange={(event) => setRate(event.target.value.trim())}
-                />
-              )}
-            </Field>
-          </div>
+          <ReplayFields fields={fields} />
         </>
       )}
     </Dialog>
@@ -251,52 +197,5 @@ function Repeat({
         Yes, make effects that are there once more
       </label>
     </Note>
-  )
-}
-
-function Running({ id, onClose }: { readonly id: string; readonly onClose: () => void }) {
-  const client = useQueryClient()
-  const { data: replay } = useReplay(id)
-  const cancel = useMutation({
-    mutationFn: () => api.cancelReplay({ id }),
-    onError: (error) => toastProblem(error, 'It could not be cancelled'),
-    onSettled: () => client.invalidateQueries({ queryKey: ['replay', id] }),
-  })
-  const state = replay?.state
-  useEffect(() => {
-    if (state === undefined || state === 'running') return
-    void client.invalidateQueries()
-    if (state === 'done') toastDone('The replay is done')
-  }, [state, client])
-  const total = replay?.total ?? 0
-  const handled = (replay?.replayed ?? 0) + (replay?.refused ?? 0)
-  return (
-    <Dialog
-      title={state === 'done' ? 'Replayed' : state === 'cancelled' ? 'Replay cancelled' : 'Replaying'}
-      onClose={onClose}
-      foot={
-        <>
-          {state === 'running' && (
-            <Button variant="danger" isBusy={cancel.isPending} onClick={() => cancel.mutate()}>
-              Cancel the rest
-            </Button>
-          )}
-          <Button variant={state === 'running' ? 'default' : 'primary'} onClick={onClose}>
-            Close
-          </Button>
-        </>
-      }
-    >
-      <Progress value={handled} total={total} label="Replayed" />
-      {replay?.perSecond != null && state === 'running' && (
-        <p className="muted num">No more than {replay.perSecond} a second.</p>
-      )}
-      <p className="muted num" role="status">
-        {replay?.replayed ?? 0} of {total} are on their way again
-        {(replay?.refused ?? 0) > 0 && `, ${replay?.refused} were refused: somebody else had dealt with them`}
-        .
-      </p>
-      <p className="faint">Whether each one gets through shows in its event, and here when it fails again.</p>
-    </Dialog>
   )
 }

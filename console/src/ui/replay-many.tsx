@@ -1,6 +1,7 @@
 // Which events to replay: by source, subject and time. What would happen is shown next, before anything does.
 
 import { useState } from 'react'
+import { HOUR_MS, localAgo, toInstant } from '../lib/local-time.ts'
 import type { EventSelection } from '../types.ts'
 import { Button, Field } from './controls.tsx'
 import { ReplayEventsDialog } from './replay-dialog.tsx'
@@ -12,24 +13,11 @@ interface ReplayManyProps {
   readonly onClose: () => void
 }
 
-/** As the browser's own field gives it: the time of whoever looks, without a zone. */
-function toInstant(local: string): string | undefined {
-  const at = local === '' ? Number.NaN : Date.parse(local)
-  return Number.isNaN(at) ? undefined : new Date(at).toISOString()
-}
-
-const HOUR_MS = 3_600_000
-
-function localNow(agoMs: number): string {
-  const at = new Date(Date.now() - agoMs)
-  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
-}
-
 export function ReplayManyDialog({ initial, sources, onClose }: ReplayManyProps) {
   const [source, setSource] = useState(initial.source)
   const [subject, setSubject] = useState(initial.subject)
   const [unmatched, setUnmatched] = useState(initial.unmatched)
-  const [from, setFrom] = useState(() => localNow(HOUR_MS))
+  const [from, setFrom] = useState(() => localAgo(HOUR_MS))
   const [to, setTo] = useState('')
   const [selection, setSelection] = useState<EventSelection | null>(null)
   if (selection !== null) {

@@ -19,12 +19,13 @@ import {
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import { formatDuration } from '../lib/durations.ts'
-import { ledgerHref, sourceHref, workConsumerHref } from '../lib/links.ts'
+import { ledgerHref, sourceHref, workConsumerHref, workHref } from '../lib/links.ts'
 import { skippedInWords } from '../lib/route-words.ts'
 import { formatExact, formatTimeOfDay } from '../lib/time.ts'
 import type { Attempt, EventDetail, LedgerEntry, WorkStory } from '../types.ts'
 import { ConsumerChips } from './consumer-chips.tsx'
 import { Chip, Copy, StateChip, Time } from './controls.tsx'
+import { classInWords } from './filters.tsx'
 
 type Tone = 'green' | 'red' | 'amber' | 'accent' | 'grey' | 'violet'
 
@@ -126,7 +127,7 @@ export function Timeline({ event }: { readonly event: EventDetail }) {
 
 /** `route:a` and so on. */
 function matchedInWords(names: ReadonlySet<string>): string {
-  const kinds = ['route', 'workflow'].flatMap((kind) => {
+  const kinds = ['route', 'workflow', 'subscription'].flatMap((kind) => {
     const count = [...names].filter((name) => name.startsWith(`${kind}:`)).length
     return count === 0 ? [] : [`${count} ${kind}${count === 1 ? '' : 's'}`]
   })
@@ -163,8 +164,8 @@ function WorkSteps({ work }: { readonly work: WorkStory }) {
             Instance
           </Link>
         )}
-        <Link href={`/work/${work.id}`} className="lane__more">
-          Work item
+        <Link href={workHref(work)} className="lane__more">
+          {work.kind === 'delivery' ? 'Delivery' : 'Work item'}
         </Link>
       </div>
       <ol className="timeline timeline--inner">
@@ -223,9 +224,16 @@ const OUTCOMES: Readonly<Record<string, readonly [Tone, string, ReactNode]>> = {
   dead: ['red', 'Gave up', <CircleX key="i" size={14} />],
 }
 
-export function AttemptSteps({ attempts }: { readonly attempts: readonly Attempt[] }) {
+interface AttemptStepsProps {
+  /** With how the answer began, where that is kept. */
+  readonly attempts: readonly (Attempt & { readonly response?: string })[]
+  /** What a try that succeeded is called. */
+  readonly done?: string
+}
+
+export function AttemptSteps({ attempts, done = 'Done' }: AttemptStepsProps) {
   return attempts.map((attempt) => {
-    const [tone, label, icon] = OUTCOMES[attempt.outcome] ?? [
+    const [tone, outcome, icon] = OUTCOMES[attempt.outcome] ?? [
       'grey',
       attempt.outcome,
       <CircleDashed key="i" size={14} />,
@@ -237,7 +245,7 @@ export function AttemptSteps({ attempts }: { readonly attempts: readonly Attempt
         tone={tone}
         title={
           <>
-            Attempt {attempt.number}: {label}
+            Attempt {attempt.number}: {attempt.outcome === 'done' ? done : outcome}
           </>
         }
         at={attempt.startedAt}
@@ -245,12 +253,32 @@ export function AttemptSteps({ attempts }: { readonly attempts: readonly Attempt
         <span className="attempt">
           {attempt.httpStatus !== undefined && <span className="tag num">HTTP {attempt.httpStatus}</span>}
           <span className="tag num">{formatDuration(Math.max(0.1, attempt.durationMs))}</span>
-          {attempt.class !== undefined && <span className="tag">{attempt.class}</span>}
+          {attempt.class !== undefined && <span className="tag">{classInWords(attempt.class)}</span>}
         </span>
         {attempt.error !== undefined && <span className="attempt__error mono">{attempt.error}</span>}
+        {attempt.response !== undefined && <AnswerHead number={attempt.number} text={attempt.response} />}
       </Step>
     )
   })
+}
+
+/** Short ones are shown as they are: most answers are a line or two. */
+const ANSWER_LENGTH_SHOWN = 320
+
+function AnswerHead({ number, text }: { readonly number: number; readonly text: string }) {
+  const answer = (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard.
+    <pre className="answer mono" role="region" tabIndex={0} aria-label={`Answer to attempt ${number}`}>
+      {text}
+    </pre>
+  )
+  if (text.length <= ANSWER_LENGTH_SHOWN) return answer
+  return (
+    <details className="answer__more">
+      <summary>What it answered</summary>
+      {answer}
+    </details>
+  )
 }
 
 export function NextStep({ work }: { readonly work: WorkStory }) {

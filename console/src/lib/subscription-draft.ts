@@ -1,0 +1,143 @@
+// What is typed about a subscription, and what of it goes to the node: everything of a new one, of one that is edited only what
+// was changed. Texts stay texts until then, so that nobody loses what was half written.
+
+import type { Args, SubscriptionDetail } from '../types.ts'
+import { checkJson, formatJson, parseJsonText } from './json-text.ts'
+import { readPairs, writePairs } from './subscription-words.ts'
+
+export interface Draft {
+  readonly name: string
+  readonly description: string
+  readonly url: string
+  readonly on: readonly string[]
+  readonly where: string
+  readonly transform: string
+  readonly headers: string
+  readonly signing: string
+  readonly secretRef: string
+  readonly perMinute: string
+  readonly atOnce: string
+  readonly orderBy: string
+  readonly metadata: string
+}
+
+export const EMPTY_DRAFT: Draft = {
+  name: '',
+  description: '',
+  url: '',
+  on: [],
+  where: '',
+  transform: '',
+  headers: '',
+  signing: 'standard',
+  secretRef: '',
+  perMinute: '',
+  atOnce: '',
+  orderBy: '',
+  metadata: '',
+}
+
+/** The parts of its document that the form shows. */
+interface Document {
+  readonly where?: unknown
+  readonly transform?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+  readonly secret?: { readonly ref?: string } | null
+  readonly rateLimit?: { readonly perMinute: number }
+  readonly concurrency?: { readonly limit: number }
+  readonly order?: { readonly by: string }
+}
+
+const asText = (value: unknown): string => formatJson(parseJsonText(JSON.stringify(value)))
+
+export function draftOf({ document, ...one }: SubscriptionDetail): Draft {
+  const { where, transform, headers, secret, rateLimit, concurrency, order } = document as Document
+  return {
+    name: one.name,
+    description: one.description ?? '',
+    url: one.url,
+    on: one.on,
+    where: where == null || where === true ? '' : typeof where === 'string' ? where : asText(where),
+    transform: transform === undefined ? '' : asText(transform),
+    headers: writePairs(headers ?? {}),
+    signing: one.signing,
+    secretRef: secret?.ref ?? '',
+    perMinute: rateLimit === undefined ? '' : String(rateLimit.perMinute),
+    atOnce: concurrency === undefined ? '' : String(concurrency.limit),
+    orderBy: order?.by ?? '',
+    metadata: writePairs(one.metadata),
+  }
+}
+
+export interface Written {
+  readonly body: Args<'createSubscription'>
+  /** As the text it is: numbers keep their digits. */
+  readonly transform: string | null
+}
+
+type Errors = Readonly<Partial<Record<keyof Draft, string>>>
+
+/** `before`: what was there; null: it is new. */
+export function readDraft(draft: Draft, before: Draft | null): Written | { readonly errors: Errors } {
+  const errors: Partial<Record<keyof Draft, string>> = {}
+  const body: Record<string, unknown> = {}
+  const isSaid = (field: keyof Draft) =>
+    before === null
+      ? draft[field] !== EMPTY_DRAFT[field] && String(draft[field]).trim() !== ''
+      : String(draft[field]) !== String(before[field])
+  /** Emptied, it goes back to its default. */
+  const say = (field: keyof Draft, name: string, read: (text: string) => unknown) => {
+    if (!isSaid(field)) return
+    const text = String(draft[field]).trim()
+    body[name] = text === '' ? null : read(text)
+  }
+  const pairs = (field: keyof Draft) => (text: string) => {
+    const found = readPairs(text)
+    if ('message' in found) errors[field] = found.message
+    return 'pairs' in found ? found.pairs : null
+  }
+  const whole = (field: keyof Draft, wrap: (value: number) => unknown) => (text: string) => {
+    if (!/^[1-9]\d*$/.test(text)) errors[field] = 'A whole number, 1 or more.'
+    return wrap(Number(text))
+  }
+  if (draft.url.trim() === '') errors.url = 'Where to? Begin with https://.'
+  if (draft.on.length === 0) errors.on = 'Which subjects? At least one.'
+  if (before === null && draft.name.trim() !== '') body.name = draft.name.trim()
+  say('description', 'description', (text) => text)
+  say('url', 'url', (text) => text)
+  if (isSaid('on')) body.on = draft.on
+  say('where', 'where', (text) => (text.startsWith('{') ? readWhere(text, errors) : text))
+  say('headers', 'headers', pairs('headers'))
+  say('signing', 'signing', (text) => text)
+  say('secretRef', 'secret', (ref) => ({ ref }))
+  say(
+    'perMinute',
+    'rateLimit',
+    whole('perMinute', (perMinute) => ({ perMinute })),
+  )
+  say(
+    'atOnce',
+    'concurrency',
+    whole('atOnce', (limit) => ({ limit })),
+  )
+  say('orderBy', 'order', (by) => ({ by }))
+  say('metadata', 'metadata', pairs('metadata'))
+  const transform = isSaid('transform') ? draft.transform.trim() : null
+  if (transform === '') body.transform = null
+  else if (transform !== null) {
+    const checked = checkJson(transform)
+    if ('message' in checked) errors.transform = checked.message
+  }
+  if (Object.keys(errors).length > 0) return { errors }
+  return { body, transform: transform === '' ? null : transform }
+}
+
+/** A filter is a tree; what is no JSON is an expression that begins with a brace. */
+function readWhere(text: string, errors: Partial<Record<keyof Draft, string>>): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    errors.where = 'It begins as JSON and is none: write an expression, or a filter as JSON.'
+    return null
+  }
+}

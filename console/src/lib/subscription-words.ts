@@ -1,0 +1,230 @@
+// What subscriptions and deliveries are and need, in words for people.
+
+import type { Delivery, RecoveryPreview, Subscription } from '../types.ts'
+
+/** `https://crm.example.com/hooks?a=1` → the host, and what is around it. A template may have neither. */
+export function addressOf(url: string): { readonly host: string; readonly rest: string } {
+  const match = /^https?:\/\/([^/?]+)(.*)$/.exec(url)
+  if (match === null) return { host: url, rest: '' }
+  const [, host = '', rest = ''] = match
+  return { host: url.startsWith('http:') ? `http://${host}` : host, rest: rest === '/' ? '' : rest }
+}
+
+type Because = NonNullable<Subscription['because']>
+
+const DISABLED: Readonly<Record<Because, string>> = {
+  gone: 'it answered 410',
+  failing: 'it failed for too long',
+  person: 'by hand',
+}
+
+/** Behind the status, in a few words; null: the status says it all. */
+export const becauseInWords = (because: Subscription['because']): string | null =>
+  because === null ? null : DISABLED[because]
+
+interface Standing {
+  readonly tone: 'red' | 'amber'
+  readonly what: string
+  /** For whoever wants it to go on. */
+  readonly next: string
+}
+
+const STOPPED: Readonly<Record<Because, Standing>> = {
+  gone: {
+    tone: 'red',
+    what: 'It is disabled: the endpoint answered 410, which says that it wants nothing more.',
+    next: 'If that was a mistake, have the endpoint mended, send a test, enable it here, and recover what it missed. If not, delete the subscription.',
+  },
+  failing: {
+    tone: 'red',
+    what: 'It disabled itself: nothing had arrived for too long.',
+    next: 'Mend the endpoint or its address, send a test until it arrives, enable it, and recover what it missed.',
+  },
+  person: {
+    tone: 'amber',
+    what: 'It is disabled: what comes is skipped and listed.',
+    next: 'Once it is enabled, what was skipped can be recovered.',
+  },
+}
+
+/** What is the matter with it; null: nothing. */
+export function standingInWords({
+  status,
+  because,
+}: Pick<Subscription, 'status' | 'because'>): Standing | null {
+  switch (status) {
+    case 'failing':
+      return {
+        tone: 'red',
+        what: 'Nothing arrives.',
+        next: 'It is tried still, with longer and longer pauses. Look at the latest answers, mend the endpoint, and send a test: once one arrives, what waits follows by itself. What was given up can be recovered.',
+      }
+    case 'paused':
+      return {
+        tone: 'amber',
+        what: 'It keeps what comes.',
+        next: 'Deliveries are made and wait; all of them go out when it is resumed.',
+      }
+    case 'disabled':
+      return STOPPED[because ?? 'person']
+    default:
+      return null
+  }
+}
+
+export const SUBSCRIPTION_SWITCHES = {
+  pause: {
+    title: 'Pause',
+    text: 'What comes is kept and waits. Nothing is lost, and everything goes out when it is resumed.',
+    done: 'It is paused',
+  },
+  resume: {
+    title: 'Resume',
+    text: 'What waited goes out now, as quickly as the endpoint bears it.',
+    done: 'It is active again',
+  },
+  disable: {
+    title: 'Disable',
+    text: 'What waits stays. What comes from now on is skipped, listed, and can be recovered once it is enabled.',
+    done: 'It is disabled',
+  },
+} as const
+
+export const ENABLE_WORDS = {
+  title: 'Enable',
+  text: 'A test event goes first, then all that waits. What failed before counts no more. What was skipped meanwhile is sent by «Recover».',
+  done: 'It is enabled; a test event goes first',
+} as const
+
+export const DELIVERY_STATES: readonly (readonly [Delivery['state'], string])[] = [
+  ['pending', 'Pending'],
+  ['delivering', 'Delivering'],
+  ['retrying', 'Retrying'],
+  ['delivered', 'Delivered'],
+  ['dead-lettered', 'Dead'],
+  ['skipped', 'Skipped'],
+  ['cancelled', 'Cancelled'],
+]
+
+const NOTES: Readonly<Record<string, string>> = {
+  DISABLED: 'The subscription was disabled when the event came. «Recover» sends it.',
+  SUBSCRIPTION_GONE: 'The subscription was deleted.',
+}
+
+/** Why it was skipped or cancelled, or what went wrong last. */
+export const deliveryNote = (error: string | undefined): string | undefined =>
+  error === undefined ? undefined : (NOTES[error] ?? error)
+
+/** The last answer in a few words. */
+export function answerInShort({ state, httpStatus, error, class: name }: Delivery): string {
+  if (state === 'delivered' || error === undefined)
+    return httpStatus === undefined ? '' : `HTTP ${httpStatus}`
+  return deliveryNote(error) ?? name ?? ''
+}
+
+/** What a press on the button does, by its state. */
+export const RESEND: Readonly<
+  Record<
+    Delivery['state'],
+    { readonly action: string; readonly text: string; readonly isReasonNeeded: boolean } | null
+  >
+> = {
+  pending: {
+    action: 'Send now',
+    text: 'It is due now, whatever its endpoint did before.',
+    isReasonNeeded: false,
+  },
+  retrying: {
+    action: 'Send now',
+    text: 'It does not wait for its next try: it is due now.',
+    isReasonNeeded: false,
+  },
+  delivering: null,
+  delivered: {
+    action: 'Resend',
+    text: 'It has arrived. It goes out once more as a delivery of its own with the same webhook-id: receivers that look at it know the event.',
+    isReasonNeeded: true,
+  },
+  'dead-lettered': {
+    action: 'Resend',
+    text: 'Its dead letter is replayed, with the address and the secret that are in force now.',
+    isReasonNeeded: false,
+  },
+  skipped: {
+    action: 'Send it',
+    text: 'It was skipped. It goes out as a delivery of its own.',
+    isReasonNeeded: true,
+  },
+  cancelled: {
+    action: 'Send it',
+    text: 'It was cancelled. It goes out as a delivery of its own.',
+    isReasonNeeded: true,
+  },
+}
+
+export const isOpenDelivery = (state: Delivery['state']): boolean =>
+  state === 'pending' || state === 'delivering' || state === 'retrying'
+
+type Signing = Subscription['signing']
+
+export const SIGNINGS: readonly (readonly [Signing, string])[] = [
+  ['standard', 'Standard Webhooks (HMAC)'],
+  ['ed25519', 'Standard Webhooks, public key (ed25519)'],
+  ['github', 'GitHub’s header (x-hub-signature-256)'],
+]
+
+const SIGNED: Readonly<Record<Signing, string>> = {
+  standard: 'Any library for Standard Webhooks verifies it with this secret.',
+  ed25519: 'Receivers verify with the public key, which is no secret. The private one stays here.',
+  github: 'It signs the body alone: what checks GitHub’s webhooks checks these.',
+}
+export const signingInWords = (signing: Signing): string => SIGNED[signing]
+
+/** How a receiver knows that it was us, in the language of most. */
+export function verifySnippet(signing: Signing): string {
+  const name = signing === 'ed25519' ? 'WEBHOOK_PUBLIC_KEY' : 'WEBHOOK_SECRET'
+  return `import { verify } from 'millrace/client'
+
+// body: the bytes as they came, before anything parses them
+const event = verify(body, request.headers, process.env.${name})`
+}
+
+type RecoveryVerdict = keyof RecoveryPreview['totals']
+
+export const RECOVERED: readonly (readonly [RecoveryVerdict, string, 'red' | 'accent', string])[] = [
+  ['failed', 'given up', 'red', 'Their dead letters are replayed.'],
+  ['missing', 'never sent', 'accent', 'They are sent for the first time.'],
+]
+
+/** Those that are left as they are, in one sentence; null: there are none. */
+export function leftInWords(totals: RecoveryPreview['totals']): string | null {
+  const parts = (
+    [
+      ['delivered', 'arrived'],
+      ['under-way', 'are under way'],
+      ['given-up', 'somebody gave up'],
+      ['unmatched', 'are still to be matched'],
+    ] as const
+  ).flatMap(([name, text]) => (totals[name] === 0 ? [] : [`${totals[name].toLocaleString('en')} ${text}`]))
+  return parts.length === 0 ? null : `Left as they are: ${parts.join(', ')}.`
+}
+
+/** `a: b` a line. What is no such line is told. */
+export function readPairs(
+  text: string,
+): { readonly pairs: Readonly<Record<string, string>> } | { readonly message: string } {
+  const pairs: Record<string, string> = {}
+  for (const [index, line] of text.split('\n').entries()) {
+    if (line.trim() === '') continue
+    const colon = line.indexOf(':')
+    const name = line.slice(0, colon).trim()
+    if (colon < 0 || name === '') return { message: `Line ${index + 1}: write a name, a colon and a value.` }
+    pairs[name] = line.slice(colon + 1).trim()
+  }
+  return { pairs }
+}
+
+export const writePairs = (pairs: Readonly<Record<string, string>>): string =>
+  Object.entries(pairs)
+    .map(([name, value]) => `${name}: ${value}`)
+    .join('\n')
