@@ -3,7 +3,7 @@
 
 import type { DeadLetter } from '../src/core/dead-letter/index.ts'
 import type { StoredEvent } from '../src/core/event/index.ts'
-import type { DeadLetterId, EventId, WorkId } from '../src/core/ids/index.ts'
+import type { DeadLetterId, EventId, TenantId, WorkId } from '../src/core/ids/index.ts'
 import type { LedgerEntry, LedgerProof } from '../src/core/ledger/index.ts'
 import type { WorkRow } from '../src/core/work/index.ts'
 import type { Cases } from './cases.ts'
@@ -20,6 +20,8 @@ export type Rule =
   | 'N6'
   | 'N7'
   | 'N8'
+  | 'N10'
+  | 'N11'
   | 'N12'
   | 'DV9'
   | 'DV13'
@@ -38,6 +40,13 @@ export type Rule =
   | 'FL9'
   | 'ES2'
   | 'ES4'
+  | 'DY6'
+  | 'DY14'
+  | 'SB16'
+  | 'SU7'
+  | 'SU15'
+  | 'RV1'
+  | 'RV2'
   | 'BROKEN'
 
 export interface Violation {
@@ -119,6 +128,15 @@ export const COUNTED = [
   'children',
   'handMade',
   'resumed',
+  'hooks',
+  'deliveries',
+  'delivered',
+  'secondHooks',
+  'recovered',
+  'failing',
+  'recoveredHooks',
+  'disabledHooks',
+  'hooksGone',
 ] as const
 export type Counted = (typeof COUNTED)[number]
 export type Counts = Record<Counted, number>
@@ -128,6 +146,7 @@ export function makeCounts(): Counts {
 }
 
 export interface Acknowledgement {
+  readonly tenant: TenantId
   readonly source: string
   readonly dedupKey: string
   readonly eventId: EventId

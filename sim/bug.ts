@@ -8,6 +8,7 @@ import type { Store } from '../src/ports/store.ts'
 import type { Rule } from './book.ts'
 import type { Data, StoreKind } from './data.ts'
 import type { Profile } from './faults.ts'
+import type { SimVault } from './vault.ts'
 
 export interface Bug {
   readonly name: string
@@ -28,6 +29,9 @@ export interface Bug {
   readonly seed?: number
   /** It is about workflows: they are defined where it is looked for, and only there. */
   readonly hasCases?: true
+  /** The same of subscriptions. */
+  readonly hasHooks?: true
+  readonly vault?: (vault: SimVault) => SimVault
   /** What functions are given. */
   readonly context?: (context: FunctionContext) => FunctionContext
 }

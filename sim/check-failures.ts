@@ -56,8 +56,9 @@ function checkTold(book: Book, dump: StoreDump): void {
   for (const event of told) {
     // A person who mends a letter of one that listens makes a copy, which tells nobody anything.
     if (isCopy(event)) continue
-    if (seen.has(event.dedupKey)) book.violate('ES4', `${event.dedupKey} was told twice`)
-    seen.add(event.dedupKey)
+    const name = `${event.tenant} ${event.dedupKey}`
+    if (seen.has(name)) book.violate('ES4', `${event.dedupKey} was told twice`)
+    seen.add(name)
     const cause = event.causationId === null ? undefined : events.get(event.causationId)
     if (cause !== undefined && isCanonical(cause))
       book.violate('FL9', `event ${short(event.id)} tells of work that tells`)
@@ -77,8 +78,8 @@ function checkTold(book: Book, dump: StoreDump): void {
         `failure ${short(failure.id)} is ${failure.state}, told as resolved ${resolved} times`,
       )
   }
-  for (const { id, isAnnounced } of dump.escalations) {
-    const isTold = seen.has(`integration.escalation.raised:${id}`)
+  for (const { id, tenant, isAnnounced } of dump.escalations) {
+    const isTold = seen.has(`${tenant} integration.escalation.raised:${id}`)
     if (isTold && !isAnnounced)
       book.violate('ES4', `escalation ${short(id)} is announced and does not say so`)
   }

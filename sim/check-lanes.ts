@@ -3,6 +3,7 @@
 //
 // The vendor's log is the oracle of starts; rows say only who is in whose way.
 
+import type { RouteDocument } from '../src/core/definition/index.ts'
 import { DEFAULT_TENANT, type WorkId } from '../src/core/ids/index.ts'
 import type { WorkRow } from '../src/core/work/index.ts'
 import type { Commit, StoreDump } from '../src/ports/store.ts'
@@ -26,9 +27,10 @@ export function makeLaneChecks({ book, data }: { readonly book: Book; readonly d
   /** The version of what was done last, by lane. */
   const versions = new Map<string, number>()
 
-  const rowOf = (id: WorkId): WorkRow | null => data.work(DEFAULT_TENANT, id)
+  const rowOf = (id: WorkId): WorkRow | null => data.work(book.works.get(id)?.tenant ?? DEFAULT_TENANT, id)
 
-  const nameOf = ({ consumer, lane }: Pick<WorkRow, 'consumer' | 'lane'>): string => `${consumer} ${lane}`
+  const nameOf = ({ tenant, consumer, lane }: Pick<WorkRow, 'tenant' | 'consumer' | 'lane'>): string =>
+    `${consumer} ${lane} ${tenant}`
 
   const see = (name: string) => {
     let places = 0
@@ -44,7 +46,7 @@ export function makeLaneChecks({ book, data }: { readonly book: Book; readonly d
   }
 
   const amountOf = (row: WorkRow): number | null => {
-    const event = data.event(DEFAULT_TENANT, row.eventId)
+    const event = data.event(row.tenant, row.eventId)
     return event === null ? null : parsePayload(event.data).amount
   }
 
@@ -87,7 +89,7 @@ export function makeLaneChecks({ book, data }: { readonly book: Book; readonly d
       const row = rowOf(id)
       if (row === null || row.lane === null) return
       const name = nameOf(row)
-      const { order, concurrency } = routeOf(row.consumer).document
+      const { order, concurrency } = turnsOf(row)
       if (!row.hasPlace && !left.has(id)) book.violate('N7', `work ${short(id)} runs without a place`)
       for (const other of lanes.get(name) ?? []) {
         const before = other === id ? null : rowOf(other)
@@ -109,6 +111,12 @@ export function makeLaneChecks({ book, data }: { readonly book: Book; readonly d
         book.violate('N7', `work ${short(id)} runs with version ${amount}, its lane is at ${done}`)
     },
   }
+}
+
+/** What its lane is by. What somebody may patch away says nothing of those that are held up. */
+function turnsOf({ consumer }: WorkRow): Pick<RouteDocument, 'order' | 'concurrency'> {
+  if (!consumer.startsWith('subscription:')) return routeOf(consumer).document
+  return consumer === 'subscription:books' ? { order: { by: 'payload.order' } } : {}
 }
 
 /** How many may have a place at once. Versions of a workflow say the same of it. */
@@ -154,8 +162,8 @@ export function checkElements(book: Book, { work }: Pick<StoreDump, 'work'>): vo
 export function waitsBehindHolder(book: Book, row: WorkRow): boolean {
   if (row.state !== 'waiting') return false
   for (const other of book.works.values()) {
-    if (other.hasPlace && isStuck(other) && other.consumer === row.consumer && other.lane === row.lane)
-      return true
+    const isSame = other.tenant === row.tenant && other.consumer === row.consumer && other.lane === row.lane
+    if (isSame && other.hasPlace && isStuck(other)) return true
   }
   return false
 }

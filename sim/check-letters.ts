@@ -3,7 +3,7 @@
 import { isLockKey } from '../src/core/action/index.ts'
 import { letterOfEdit, type NewDeadLetter } from '../src/core/dead-letter/index.ts'
 import type { StoredEvent } from '../src/core/event/index.ts'
-import { DEFAULT_TENANT, type DeadLetterId, type EventId } from '../src/core/ids/index.ts'
+import type { DeadLetterId, EventId } from '../src/core/ids/index.ts'
 import { letterOf } from '../src/core/work/index.ts'
 import type { Commit, Write } from '../src/ports/store.ts'
 import type { Book } from './book.ts'
@@ -54,7 +54,7 @@ export function makeLetterChecks({ book, data }: { readonly book: Book; readonly
     const original =
       causationId === null
         ? null
-        : (data.event(DEFAULT_TENANT, causationId) ?? book.gone.events.get(causationId) ?? null)
+        : (data.event(event.tenant, causationId) ?? book.gone.events.get(causationId) ?? null)
     const isAlike =
       original?.subject === event.subject &&
       original.source === event.source &&
@@ -78,7 +78,8 @@ export function makeLetterChecks({ book, data }: { readonly book: Book; readonly
   const recorded = (write: Extract<Write, { w: 'record.put' }>, commit: Commit) => {
     if (write.kind !== 'replay') return
     if (!write.key.startsWith('rpl_')) {
-      book.replaying.add(write.key)
+      // Whoever adds to a subscription takes its turn, which is no replay.
+      if (!write.key.startsWith('turn/')) book.replaying.add(write.key)
       return
     }
     const seen = replayed.get(write.key) ?? new Set()

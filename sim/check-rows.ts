@@ -3,7 +3,13 @@
 
 import { isLockKey } from '../src/core/action/index.ts'
 import { messageOf } from '../src/core/errors/index.ts'
-import { DEFAULT_TENANT, type Incarnation, type NodeId, type WorkId } from '../src/core/ids/index.ts'
+import {
+  DEFAULT_TENANT,
+  type Incarnation,
+  type NodeId,
+  type TenantId,
+  type WorkId,
+} from '../src/core/ids/index.ts'
 import { keyOfGeneration, LEDGER_STEPS } from '../src/core/ledger/index.ts'
 import { FINAL_WORK } from '../src/core/retention/index.ts'
 import { WORK_STEPS, type WorkRow, type WorkState } from '../src/core/work/index.ts'
@@ -213,7 +219,7 @@ export function makeRowChecks(deps: {
 
   const checkAppended = (commit: Commit, { event, dedupForMs }: Extract<Write, { w: 'event.append' }>) => {
     if (isCopy(event)) return
-    const name = `${event.source} ${event.dedupKey}`
+    const name = `${commit.tenant} ${event.source} ${event.dedupKey}`
     const knownUntil = windows.get(name)
     if (knownUntil !== undefined && time.now() < knownUntil) {
       book.violate('N1', `a second event of ${name} within the window`)
@@ -287,18 +293,18 @@ export function makeRowChecks(deps: {
     for (const commit of commits) {
       for (const write of commit.writes) {
         if (write.w === 'work.add' || write.w === 'work.settle' || write.w === 'work.again') {
-          seeWork(write.w === 'work.add' ? write.work.id : write.work, rows.work)
+          seeWork(commit.tenant, write.w === 'work.add' ? write.work.id : write.work, rows.work)
         } else if (write.w.startsWith('ledger.')) {
           const ledger = write as LedgerWrite | Extract<Write, { w: 'ledger.observe' }>
-          seeEntry('entry' in ledger ? ledger.entry.key : ledger.key, rows.ledger)
+          seeEntry(commit.tenant, 'entry' in ledger ? ledger.entry.key : ledger.key, rows.ledger)
         }
       }
     }
   }
 
-  const seeWork = (id: WorkId, states: ReadonlyMap<WorkId, WorkState>) => {
+  const seeWork = (tenant: TenantId, id: WorkId, states: ReadonlyMap<WorkId, WorkState>) => {
     const before = works.get(id)
-    const row = data.work(DEFAULT_TENANT, id)
+    const row = data.work(tenant, id)
     const said = states.get(id) ?? before?.state ?? null
     // Whether it waits for its turn is the lane's to say.
     const isTurn = row !== null && row.lane !== null && TURNS.has(row.state)
@@ -313,8 +319,8 @@ export function makeRowChecks(deps: {
     works.set(id, row)
   }
 
-  const seeEntry = (key: string, states: ReadonlyMap<string, { state: string }>) => {
-    const row = data.ledger(DEFAULT_TENANT, key)
+  const seeEntry = (tenant: TenantId, key: string, states: ReadonlyMap<string, { state: string }>) => {
+    const row = data.ledger(tenant, key)
     const expected = states.get(key)?.state ?? entries.get(key)?.state ?? null
     if ((row?.state ?? null) !== expected) {
       book.violate('N5', `ledger ${key} is ${row?.state ?? 'absent'}, not ${expected ?? 'absent'}`)
@@ -344,7 +350,7 @@ export function makeRowChecks(deps: {
     claimed(life, request, result) {
       for (const { work } of result.items) {
         const before = works.get(work.id)
-        const row = data.work(DEFAULT_TENANT, work.id)
+        const row = data.work(work.tenant, work.id)
         stepWork(work.id, before?.state ?? 'absent', 'leased')
         if (before !== undefined && (work.epoch !== before.epoch + 1 || row?.epoch !== work.epoch)) {
           book.violate('N5', `a claim does not raise the epoch of work ${short(work.id)}`)
@@ -371,7 +377,7 @@ export function makeRowChecks(deps: {
     reclaimed(life, given) {
       for (const id of given) {
         const before = works.get(id)
-        const row = data.work(DEFAULT_TENANT, id)
+        const row = data.work(before?.tenant ?? DEFAULT_TENANT, id)
         if (before === undefined || row === null) {
           book.violate('N5', `${life.name} gives back work ${short(id)} that is not there`)
           continue

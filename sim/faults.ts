@@ -5,6 +5,7 @@
 // which a node could die, and lets it die at one of them.
 
 import { CASE_KINDS } from './cases.ts'
+import { HOOK_KINDS } from './hooks.ts'
 import { makeRng, type Rng } from './random.ts'
 import { LANE_KINDS, PACED_KINDS, STOCK_KINDS } from './scenario.ts'
 
@@ -70,6 +71,13 @@ export function withCases(profile: Profile, hasCases: boolean): Profile {
   return kinds === undefined || kinds === CASE_KINDS ? rest : { ...rest, kinds }
 }
 
+/** The same with subscriptions, or without. */
+export function withHooks(profile: Profile, hasHooks: boolean): Profile {
+  const { hasHooks: _, kinds, ...rest } = profile
+  if (hasHooks) return { ...rest, hasHooks: true, kinds: profile.hasCases ? CASE_KINDS : HOOK_KINDS }
+  return kinds === undefined || kinds === HOOK_KINDS ? rest : { ...rest, kinds }
+}
+
 export type WorkAct = 'retry' | 'probe' | 'cancel'
 
 /** One seed's mixture. */
@@ -111,6 +119,8 @@ export interface Profile {
   readonly keepMs: number
   /** Workflows are defined, and most messages are about them. */
   readonly hasCases?: true
+  /** Subscriptions are there, with endpoints and people who keep them, and a second tenant. */
+  readonly hasHooks?: true
 }
 
 export function drawProfile(rng: Rng): Profile {
@@ -163,6 +173,7 @@ export function drawProfile(rng: Rng): Profile {
     ...(rng.fork('pace').chance(200) && { kinds: PACED_KINDS }),
     ...(rng.fork('stock').chance(250) && { kinds: STOCK_KINDS }),
     ...(rng.fork('cases').chance(300) && { hasCases: true, kinds: CASE_KINDS }),
+    ...(rng.fork('hooks').chance(350) && { hasHooks: true }),
   }
 }
 

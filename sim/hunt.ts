@@ -28,10 +28,11 @@ const clean = new Map<string, Promise<readonly Violation[]>>()
 export function violationsWithout(
   seed: number,
   store: StoreKind,
-  { hasCases = false }: { readonly hasCases?: boolean },
+  { hasCases = false, hasHooks = false }: { readonly hasCases?: boolean; readonly hasHooks?: boolean },
 ): Promise<readonly Violation[]> {
-  const name = `${seed} ${store} ${hasCases}`
-  const known = clean.get(name) ?? simulate({ seed, store, hasCases }).then(({ violations }) => violations)
+  const name = `${seed} ${store} ${hasCases} ${hasHooks}`
+  const known =
+    clean.get(name) ?? simulate({ seed, store, hasCases, hasHooks }).then(({ violations }) => violations)
   clean.set(name, known)
   return known
 }

@@ -5,9 +5,9 @@
 
 import { makeStaticCode, type StaticFunction } from '../src/adapters/code-static/index.ts'
 import { makeCountingSeal } from '../src/adapters/seal-local/seal.fixture.ts'
-import type { WorkflowDocument } from '../src/core/definition/index.ts'
+import type { DefinitionDocument } from '../src/core/definition/index.ts'
 import { AppError } from '../src/core/errors/index.ts'
-import { DEFAULT_TENANT, type Incarnation, type NodeId } from '../src/core/ids/index.ts'
+import { DEFAULT_TENANT, type Incarnation, type NodeId, type TenantId } from '../src/core/ids/index.ts'
 import {
   type Decisions,
   ENGINE_DEFAULTS,
@@ -15,7 +15,6 @@ import {
   type EngineConfig,
   makeEngine,
 } from '../src/engine/index.ts'
-import { makeMemoryVault } from '../src/engine/vault.fixture.ts'
 import type { Clock } from '../src/ports/clock.ts'
 import type { Code, FunctionContext } from '../src/ports/code.ts'
 import type { HttpClient } from '../src/ports/http-client.ts'
@@ -26,7 +25,8 @@ import type { Gate, MachineClock, VirtualTime } from './clock.ts'
 import type { Faults, Profile } from './faults.ts'
 import { makeFunctions } from './functions.ts'
 import type { Rng } from './random.ts'
-import { CLOCKWORK, CODE_HASH, type ScenarioRoute, SECRET, sourcesWith } from './scenario.ts'
+import { CLOCKWORK, CODE_HASH, type ScenarioRoute, sourcesWith } from './scenario.ts'
+import type { SimVault } from './vault.ts'
 
 export interface Life extends Gate {
   /** `n1.3`: the third life of node n1. */
@@ -59,8 +59,13 @@ export interface NodeDeps {
   context(context: FunctionContext): FunctionContext
   /** Some life puts these in force, and every other one follows. */
   onApply(life: Life, routes: readonly ScenarioRoute[], applied: Promise<void>): void
-  /** Workflows that are defined beside these routes. */
-  casesBeside(routes: readonly ScenarioRoute[]): readonly WorkflowDocument[]
+  /** Workflows and subscriptions that are defined beside these routes. */
+  definedBeside(routes: readonly ScenarioRoute[]): readonly DefinitionDocument[]
+  /** Those of other tenants. */
+  readonly others: readonly { readonly tenant: TenantId; readonly documents: readonly DefinitionDocument[] }[]
+  vault(life: Life): SimVault
+  /** A line of the log, with all that is in it. */
+  onLog(line: unknown): void
   /** What the definitions folder says now. */
   routes(): readonly ScenarioRoute[]
   onCrash(life: Life, why: string): void
@@ -136,8 +141,9 @@ export function startLife(deps: NodeDeps, name: string): Life {
         ...sourcesWith(routes),
         CLOCKWORK,
         ...routes.map(({ document }) => document),
-        ...deps.casesBeside(routes),
+        ...deps.definedBeside(routes),
       ])
+      for (const { tenant, documents } of deps.others) await engine.apply(tenant, documents)
     } finally {
       done()
     }
@@ -145,6 +151,7 @@ export function startLife(deps: NodeDeps, name: string): Life {
 
   const clock = deps.clock(deps.machine.clockFor(life))
   const http = deps.http(life)
+  const vault = deps.vault(life)
   const engine = makeEngine(
     {
       store: deps.store(life, clock),
@@ -152,8 +159,8 @@ export function startLife(deps: NodeDeps, name: string): Life {
       clock,
       random: rng.fork(name),
       http,
-      vault: { resolve: async () => [SECRET] },
-      secrets: makeMemoryVault(() => 0),
+      vault,
+      secrets: vault,
       log: makeLog(life, deps),
       code: makeCode(life, http, time, faults, deps),
     },
@@ -192,17 +199,22 @@ function makeLog(life: Life, deps: NodeDeps): Log {
   return {
     control(line) {
       if (life.isDead()) return
+      deps.onLog(line)
       deps.trace(
         life.name,
         () =>
           `${line.point} ${line.action} ${line.routeName ?? line.scenarioName} ${short(line.runId ?? line.eventId)}`,
       )
     },
-    info(name) {
-      if (!life.isDead()) deps.trace(life.name, () => name)
+    info(name, fields) {
+      if (life.isDead()) return
+      deps.onLog(fields)
+      deps.trace(life.name, () => name)
     },
-    warn(name) {
-      if (!life.isDead()) deps.trace(life.name, () => name)
+    warn(name, fields) {
+      if (life.isDead()) return
+      deps.onLog(fields)
+      deps.trace(life.name, () => name)
     },
     error(name, fields) {
       if (life.isDead()) return

@@ -1,11 +1,12 @@
 // Those outside: senders who repeat until they are answered, and a person who decides and replays.
 
 import { AppError } from '../src/core/errors/index.ts'
-import { DEFAULT_TENANT } from '../src/core/ids/index.ts'
+import { DEFAULT_TENANT, type TenantId } from '../src/core/ids/index.ts'
 import { keyOfGeneration } from '../src/core/ledger/index.ts'
 import { signRequest } from '../src/core/source/index.ts'
 import type { WorkRow } from '../src/core/work/index.ts'
 import type { Engine } from '../src/engine/index.ts'
+import type { StoreDump } from '../src/ports/store.ts'
 import { addTo } from './book.ts'
 import { actOnCases } from './case-people.ts'
 import { checkAcknowledged, waitingForPerson } from './check-end.ts'
@@ -16,6 +17,8 @@ import type { Rng } from './random.ts'
 import { KINDS, SECRET, SOURCES } from './scenario.ts'
 
 export interface Message {
+  /** Left out: the shop itself. */
+  readonly tenant?: TenantId
   readonly source: 'shop' | 'till' | 'hub'
   readonly id: string
   readonly kind: string
@@ -46,6 +49,7 @@ export function drawMessage(rng: Rng, number: number, kinds = KINDS): Message {
 export function startSender(outside: Outside, message: Message): { isOver(): boolean } {
   const { time, faults, rng, book, trace } = outside
   const { headers, body } = requestOf(message)
+  const { tenant = DEFAULT_TENANT } = message
   let open = 0
   let isAnswered = false
 
@@ -68,14 +72,19 @@ export function startSender(outside: Outside, message: Message): { isOver(): boo
       life.pass(() => {
         const engine = life.engine()
         if (engine === null) return
-        engine.accept({ tenant: DEFAULT_TENANT, source: message.source, headers, body }).then(
+        engine.accept({ tenant, source: message.source, headers, body }).then(
           ({ eventId, duplicate }) => {
             if (life.isDead() || faults.answerLost()) return
             time.after(rng.between(1, 20), () => {
               trace('sender', () => `${message.id} is acknowledged as ${short(eventId)}`)
               if (duplicate) book.counts.duplicates += 1
               if (message.isForged) book.violate('N1', `the forged message ${message.id} was accepted`)
-              checkAcknowledged(book, outside.data, { source: message.source, dedupKey: message.id, eventId })
+              checkAcknowledged(book, outside.data, {
+                tenant,
+                source: message.source,
+                dedupKey: message.id,
+                eventId,
+              })
               isAnswered = true
               close(null)
             })
@@ -114,6 +123,17 @@ function requestOf(message: Message): { headers: Record<string, string>; body: U
   return { headers: { 'x-kind': message.kind, 'x-message-id': message.id, ...signature }, body }
 }
 
+function ofTenant(dump: StoreDump, tenant: TenantId): StoreDump {
+  const isOwn = (row: { readonly tenant: TenantId }) => row.tenant === tenant
+  return {
+    ...dump,
+    events: dump.events.filter(isOwn),
+    work: dump.work.filter(isOwn),
+    deadLetters: dump.deadLetters.filter(isOwn),
+    records: dump.records.filter(isOwn),
+  }
+}
+
 /** Looks at what waits for a person, and decides about one or two of them. */
 export function actAsPerson(outside: Outside): void {
   const { data, rng } = outside
@@ -121,7 +141,7 @@ export function actAsPerson(outside: Outside): void {
   const engine = life?.engine() ?? null
   if (life === null || engine === null) return
   life.pass(() => {
-    const dump = data.dump()
+    const dump = ofTenant(data.dump(), DEFAULT_TENANT)
     const { deadLetters } = dump
     const waiting = waitingForPerson(outside.book)
     const dead = deadLetters.filter(({ state }) => state === 'open')

@@ -19,7 +19,8 @@ import { makeMachineClock, makeVirtualTime } from './clock.ts'
 import { makeCounting } from './counting.ts'
 import { makeData, type StoreKind } from './data.ts'
 import { makeDefiners } from './definers.ts'
-import { drawProfile, type Faults, makeRandomFaults, type Profile, withCases } from './faults.ts'
+import { drawProfile, type Faults, makeRandomFaults, type Profile, withCases, withHooks } from './faults.ts'
+import { makeHookWorld } from './hook-world.ts'
 import { type Life, type NodeDeps, short, startLife } from './node.ts'
 import { type Outside, pickLife } from './outside.ts'
 import { actAsPerson, decideAll, drawMessage, type Message, startSender } from './people.ts'
@@ -40,6 +41,8 @@ export interface RunOptions {
   readonly messages?: readonly Message[]
   /** With workflows, or without, whatever the seed or the bug says. */
   readonly hasCases?: boolean
+  /** The same of subscriptions. */
+  readonly hasHooks?: boolean
 }
 
 export interface RunReport {
@@ -79,7 +82,8 @@ function makeWorld(options: RunOptions): World {
   const rng = makeRng(seed)
   const drawn = options.profile ?? drawProfile(rng.fork('profile'))
   const hasCases = options.hasCases ?? (bug === undefined ? drawn.hasCases === true : bug.hasCases === true)
-  const chosen = withCases(drawn, hasCases)
+  const hasHooks = options.hasHooks ?? (bug === undefined ? drawn.hasHooks === true : bug.hasHooks === true)
+  const chosen = withHooks(withCases(drawn, hasCases), hasHooks)
   const profile = bug?.profile?.(chosen) ?? chosen
   const faults = options.faults ?? makeRandomFaults(profile, rng.fork('faults'))
   const time = makeVirtualTime(START_AT)
@@ -128,6 +132,7 @@ function makeWorld(options: RunOptions): World {
       for (const [index, commit] of commits.entries())
         if (outcomes[index]?.ok === 'failed') workflows.broken(commit)
       traced.applied?.(life, commits, outcomes)
+      hooks.applied(life, commits, outcomes)
       workflows.applied(commits, outcomes)
       schedules.applied(commits, outcomes)
       pace.applied(life, commits, outcomes)
@@ -135,6 +140,7 @@ function makeWorld(options: RunOptions): World {
     claimed(life, request, result) {
       counting.claimed(result.items.map(({ work }) => work))
       traced.claimed?.(life, request, result)
+      hooks.claimed(result.items.map(({ work }) => work))
       pace.claimed(
         life,
         result.items.map(({ work }) => work.consumer),
@@ -174,6 +180,8 @@ function makeWorld(options: RunOptions): World {
     trace,
   }
 
+  const hooks = makeHookWorld(outside, rng.fork('hooks'), lanes, (life) => doubled.has(life))
+
   const addNode = (name: string): NodeHandle => {
     const node = name as NodeId
     const chaos = rng.fork(`chaos/${name}`)
@@ -204,12 +212,21 @@ function makeWorld(options: RunOptions): World {
         return bug?.store?.(store) ?? store
       },
       http: (life) => {
-        const client = vendor.client(life)
+        const client = hooks.client(life, vendor.client(life))
         return bug?.http?.(client) ?? client
       },
       context: (context) => bug?.context?.(context) ?? context,
       routes: () => routes,
-      casesBeside: (wanted) => cases?.documents(wanted === BUNDLES[1] ? 1 : 0) ?? [],
+      definedBeside(wanted) {
+        const bundle = wanted === BUNDLES[1] ? 1 : 0
+        return [...(cases?.documents(bundle) ?? []), ...hooks.beside(bundle)]
+      },
+      others: hooks.others,
+      vault(life) {
+        const vault = hooks.vault(life)
+        return bug?.vault?.(vault) ?? vault
+      },
+      onLog: hooks.logged,
       onApply(life, wanted, applied) {
         book.bundles.push(wanted)
         definers.applying(life, applied)
@@ -238,6 +255,7 @@ function makeWorld(options: RunOptions): World {
       if (lives.some((other) => other.node === node && !other.isPaused())) return
       count += 1
       const life = startLife(deps, `${name}.${count}`)
+      hooks.started(life)
       // Two processes of one node fence each other, whichever of them asks.
       const others = lives.filter((other) => other.node === node)
       if (others.length > 0) for (const one of [...others, life]) doubled.add(one)
@@ -311,6 +329,7 @@ function makeWorld(options: RunOptions): World {
       redefine()
     })
     repeat(chaos.fork('control'), profile.controlEveryMs, () => definers.act())
+    repeat(chaos.fork('keep'), hooks.everyMs, () => hooks.act())
   }
 
   const redefine = () => {
@@ -341,6 +360,7 @@ function makeWorld(options: RunOptions): World {
     }
     redefine()
     definers.resumeAll()
+    hooks.heal()
   }
 
   const run = async (): Promise<RunReport> => {
@@ -349,13 +369,14 @@ function makeWorld(options: RunOptions): World {
     disturbPeople()
     const drawn = rng.fork('messages')
     const hubs = rng.fork('hubs')
-    const messages =
+    const messages = hooks.withOthers(
       options.messages ??
-      Array.from({ length: profile.messages }, (_, index) => {
-        const message = drawMessage(drawn, index + 1, profile.kinds)
-        const isHubs = message.source === 'shop' && hubs.chance(250)
-        return isHubs ? { ...message, source: 'hub' as const } : message
-      })
+        Array.from({ length: profile.messages }, (_, index) => {
+          const message = drawMessage(drawn, index + 1, profile.kinds)
+          const isHubs = message.source === 'shop' && hubs.chance(250)
+          return isHubs ? { ...message, source: 'hub' as const } : message
+        }),
+    )
     const senders: { isOver(): boolean }[] = []
     for (const message of messages) {
       const at = drawn.int(Math.floor(profile.faultsMs * 0.8))
@@ -367,7 +388,8 @@ function makeWorld(options: RunOptions): World {
       senders.length === messages.length &&
       senders.every((sender) => sender.isOver()) &&
       unsettled(book, workflows.model).length === 0 &&
-      book.replaying.size === 0
+      book.replaying.size === 0 &&
+      hooks.isMended()
     const poisonous = messages.filter(({ kind }) => kind === 'exploded').length
     const ordered = messages.filter(({ kind }) => kind === 'moved' || isCaseKind(kind)).length
     const settle = async (isOver: () => boolean) => {
@@ -398,6 +420,7 @@ function makeWorld(options: RunOptions): World {
     if (!isBroken()) {
       checkEnd(book, plain, workflows.model)
       schedules.end()
+      hooks.end()
     }
     // A person can finish the rest: each word is taken, sooner or later, and what waited for it goes on.
     if (!isBroken() && waitingForPerson(book).length > 0) {

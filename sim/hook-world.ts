@@ -1,0 +1,127 @@
+// The part of the world that has to do with subscriptions: endpoints, the vault, the people who keep them, and the checks. Of a run
+// without them nothing is there, and nothing is drawn.
+
+import type { DefinitionDocument } from '../src/core/definition/index.ts'
+import type { TenantId } from '../src/core/ids/index.ts'
+import type { WorkRow } from '../src/core/work/index.ts'
+import type { HttpClient } from '../src/ports/http-client.ts'
+import type { Commit } from '../src/ports/store.ts'
+import { makeDeliveryChecks } from './check-deliveries.ts'
+import type { LaneChecks } from './check-lanes.ts'
+import type { Outcome } from './data.ts'
+import { makeEndpoints } from './endpoints.ts'
+import { makeHookPeople } from './hook-people.ts'
+import { hooksBeside, OTHER_DOCUMENTS, OTHER_TENANT } from './hooks.ts'
+import type { Life } from './node.ts'
+import type { Outside } from './outside.ts'
+import type { Message } from './people.ts'
+import type { Rng } from './random.ts'
+import { makeSecrets, PLAIN_VAULT, type SimVault } from './vault.ts'
+
+export interface HookWorld {
+  /** How often people do something; 0: there are none. */
+  readonly everyMs: number
+  readonly others: readonly { readonly tenant: TenantId; readonly documents: readonly DefinitionDocument[] }[]
+  beside(bundle: 0 | 1): readonly DefinitionDocument[]
+  client(life: Life, others: HttpClient): HttpClient
+  vault(life: Life): SimVault
+  applied(life: Life, commits: readonly Commit[], outcomes: readonly Outcome[]): void
+  claimed(work: readonly WorkRow[]): void
+  started(life: Life): void
+  logged(line: unknown): void
+  /** What others send besides. */
+  withOthers(messages: readonly Message[]): readonly Message[]
+  act(): void
+  heal(): void
+  /** Whether all subscriptions that can be are at work, once everything is healed. */
+  isMended(): boolean
+  end(): void
+}
+
+const NOTHING: HookWorld = {
+  everyMs: 0,
+  others: [],
+  beside: () => [],
+  client: (_life, others) => others,
+  vault: () => PLAIN_VAULT,
+  applied() {},
+  claimed() {},
+  started() {},
+  logged() {},
+  withOthers: (messages) => messages,
+  act() {},
+  heal() {},
+  isMended: () => true,
+  end() {},
+}
+
+const PEOPLE_EVERY_MS = 2_500
+const MEND_EVERY_MS = 3_000
+/** In a thousand. */
+const OTHERS_SEND = 300
+
+export function makeHookWorld(
+  outside: Outside,
+  rng: Rng,
+  lanes: Pick<LaneChecks, 'started'>,
+  wasDoubled: (life: Life) => boolean,
+): HookWorld {
+  if (outside.profile.hasHooks !== true) return NOTHING
+  const { time, data, book, faults, trace } = outside
+  const secrets = makeSecrets({ time, rng: rng.fork('vault'), unavailable: outside.profile.unavailable / 4 })
+  const endpoints = makeEndpoints({
+    time,
+    rng: rng.fork('endpoints'),
+    faults,
+    trace,
+    sent: (call) => checks.sent(call),
+  })
+  const checks = makeDeliveryChecks({
+    book,
+    data,
+    time,
+    lanes,
+    secrets,
+    calls: () => endpoints.calls,
+    isGoneForGood: endpoints.isGoneForGood,
+    wasDoubled,
+  })
+  const people = makeHookPeople(outside, rng.fork('keepers'), endpoints, {
+    disables: checks.disables,
+    sees: checks.shown,
+  })
+  let isMended = false
+
+  const mend = () => {
+    isMended = people.mend() === 0
+    time.after(MEND_EVERY_MS, mend)
+  }
+
+  return {
+    everyMs: PEOPLE_EVERY_MS,
+    others: [{ tenant: OTHER_TENANT, documents: OTHER_DOCUMENTS }],
+    beside: hooksBeside,
+    client: endpoints.client,
+    vault: secrets.vault,
+    applied: checks.applied,
+    claimed: checks.claimed,
+    started: checks.started,
+    logged: (line) => checks.shown(JSON.stringify(line) ?? ''),
+    withOthers: (messages) => {
+      const drawn = rng.fork('others')
+      const theirs = messages
+        .filter(({ source }) => source === 'shop' && drawn.chance(OTHERS_SEND))
+        .map((message) => ({ ...message, tenant: OTHER_TENANT }))
+      return [...messages, ...theirs]
+    },
+    act: people.act,
+    heal() {
+      endpoints.heal()
+      secrets.heal()
+      checks.healed()
+      mend()
+    },
+    isMended: () => isMended,
+    end: checks.end,
+  }
+}
