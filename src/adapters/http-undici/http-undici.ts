@@ -12,6 +12,7 @@ import {
 import type { HttpClient, HttpOutcome, HttpRequest } from '../../ports/http-client.ts'
 import { makeConnector } from './connector.ts'
 import { Exchange } from './exchange.ts'
+import { makeLanes } from './name-lanes.ts'
 import { makeVet, type Resolve, resolveBySystem } from './names.ts'
 
 export interface HttpClientOptions {
@@ -51,7 +52,7 @@ const VET_MS = 3_000
 
 export function makeHttpClient(options: HttpClientOptions): HttpClient & AsyncDisposable {
   const policy = makeOutboundPolicy(options.allow)
-  const resolve = options.resolve ?? resolveBySystem
+  const resolve = options.resolve ?? makeLanes(resolveBySystem)
   const agent = new Agent({
     connections: options.connectionsPerOrigin ?? 64,
     pipelining: 1,
