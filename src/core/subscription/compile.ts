@@ -40,7 +40,10 @@ export function compileSubscription(
 /** The same with another status; nothing is compiled again. */
 export function withStatus(subscription: Subscription, status: SubscriptionStatus): Subscription {
   if (subscription.status === status) return subscription
-  return { ...subscription, status, route: { ...subscription.route, status: routeStatus(status) } }
+  const { route } = subscription
+  // Who knows the route sees by it whether anything has changed: for one that fails now, nothing has.
+  const isSame = route.status === routeStatus(status)
+  return { ...subscription, status, route: isSame ? route : { ...route, status: routeStatus(status) } }
 }
 
 /** A failing one delivers still. */

@@ -310,6 +310,20 @@ describe('how much at once', () => {
     expect(world.calls).toHaveLength(2)
   })
 
+  test('[DY22] that its subscription fails now does not end the pause that its endpoint asked for', async () => {
+    const world = endpointWorld([answered(503, { 'retry-after': '3600' }), answered(204)])
+    const once = { ...HOOK, retry: { profile: null, attempts: 1, delaysMs: [] } }
+    const node = await world.start([once])
+    await accept(world, node)
+    await world.pass(2 * SECOND)
+    expect(await world.told()).toContain('webhook.subscription.failing')
+    await accept(world, node, { ...PAID, id: 'd2' })
+    await world.pass(10 * SECOND)
+    expect(world.calls).toHaveLength(1)
+    await world.pass(2 * HOUR)
+    expect(world.calls).toHaveLength(2)
+  })
+
   test('[DY23] endpoints that hang lend their slots to others', async () => {
     const world = endpointWorld([null])
     const hooks = ['a', 'b', 'c'].map((name) => ({ ...HOOK, name, url: `https://${name}.example/` }))
