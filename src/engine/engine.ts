@@ -571,6 +571,7 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
       wake,
       expect: (tenant, consumer) => claims?.expect(tenant, consumer),
       isBehind: () => claims?.isBehind() ?? false,
+      refresh: (tenant) => keeping.people.refresh(tenant),
     },
     config,
   )
@@ -688,6 +689,7 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
         actions,
         replay: replayer.replay,
         hurry: pace.windows.forget,
+        refresh: (tenant) => keeping.people.refresh(tenant),
         wake,
       }),
     },

@@ -42,6 +42,8 @@ export interface RetryDeps {
     id: DeadLetter['id'],
     options: Decided & { readonly force: boolean; readonly again: boolean },
   ): Promise<{ readonly workId: WorkId }>
+  /** Looks whether another node changed its subscription: enabled a moment ago, it is. */
+  refresh(tenant: TenantId): Promise<void>
   /** What is known of the endpoint’s failures holds up nothing any more. */
   hurry(tenant: TenantId, consumer: string): void
   wake(): void
@@ -112,6 +114,7 @@ export function makeRetry(
 
   return async (tenant, id, decided) => {
     const work = await mustFind(store.forTenant(tenant), id)
+    await deps.refresh(tenant)
     const subscription = mustTake(registry, work)
     switch (work.state) {
       case 'leased':

@@ -112,6 +112,8 @@ export function makeBulkReplays(
     expect(tenant: TenantId, consumer: string): void
     /** Whether work is due that this node has no slot for. */
     isBehind(): boolean
+    /** Looks whether another node changed a subscription: what it made or enabled a moment ago counts here too. */
+    refresh(tenant: TenantId): Promise<void>
   },
   config: Pick<EngineConfig, 'replayReadyPerMinute'>,
 ): BulkReplayer {
@@ -177,6 +179,7 @@ export function makeBulkReplays(
   }
 
   const recover = async (tenant: TenantId, { version }: StoredReplay, replay: Recovery) => {
+    await deps.refresh(tenant)
     const subscription = registry.subscription(tenant, replay.filter.subscription)
     if (subscription === null) {
       log.warn('replay.ended', { tenant, replay: replay.id, error: 'the subscription is gone' })
@@ -360,10 +363,12 @@ export function makeBulkReplays(
     },
 
     async previewDeliveries(tenant, asked) {
+      await deps.refresh(tenant)
       const filter = recoverySpan(asked, time.now())
       return previewDeliveries(deps, tenant, subscriptionFor(registry, tenant, filter), filter)
     },
     async beginDeliveries(tenant, asked, { force = false, ...decided }) {
+      await deps.refresh(tenant)
       const filter = recoverySpan(asked, time.now())
       const { status, document } = subscriptionFor(registry, tenant, filter)
       if (status === 'disabled')

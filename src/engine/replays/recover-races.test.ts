@@ -50,6 +50,19 @@ test.each([1, 2, 3, 4])('[RV4] a crash after piece %i doubles nothing and loses 
   expect(await perEvent(world, ids)).toEqual(ids.map(() => 1))
 })
 
+test('[RV4] a node that has not heard of the subscription yet begins its recovery, and goes on with it', async () => {
+  const { world, node } = await makeScene([])
+  const other = await world.node({ name: 'two', documents: [SOURCE] })
+  const ids = await keepEvents(world, 5)
+  const given = { document: HOOK, written: '{}' }
+  await heard(world, node.engine.subscriptions.create(T, given, { actor: 'ann' }), 10)
+  const { id } = await heard(world, other.engine.replays.beginDeliveries(T, ALL, {}), 10)
+  node.crash()
+  await world.pass(60_000)
+  expect(await findReplay(other, id)).toMatchObject({ state: 'done', replayed: 5 })
+  expect(await perEvent(world, ids)).toEqual(ids.map(() => 1))
+})
+
 test('[RV4] two recoveries at once, on two nodes, send each event once', async () => {
   const { world, node } = await makeScene()
   const other = await world.node({ name: 'two', documents: [SOURCE, HOOK] })
