@@ -89,6 +89,8 @@ export function makeClaims(
   /** Who had work when the store was last asked. */
   let busy: readonly Consumer[] = []
   let busyAt = Number.NEGATIVE_INFINITY
+  /** How many were asked since some were first left out. */
+  let round = 0
   /** Where the next brief look at endpoints begins. */
   let briefAt = 0
   /** Tenants that had their share when they were last asked. */
@@ -140,7 +142,12 @@ export function makeClaims(
     return busy
   }
 
-  const isMany = () => registry.consumers().length > MANY
+  /** More than a claim can ask for: of several tenants each has a share of the slots alone. */
+  const isMany = () => {
+    const count = registry.consumers().length
+    const tenants = registry.tenantCount()
+    return count > MANY || (tenants > 1 && count > config.concurrency / tenants)
+  }
 
   /** Another few endpoints each time, and all that is no endpoint. */
   const findSome = (): readonly Consumer[] => {
@@ -299,6 +306,10 @@ export function makeClaims(
       left = !due ? 'nothing' : isFull ? 'no-slot' : full.length > 0 ? 'paced' : 'runs-alone'
       // What a brief look passed over is looked at before anybody sleeps.
       if (isBrief && !isFull) return 0
+      // Nor does one sleep on those whom the share of their tenant left out, while those who were asked had nothing: each has its turn.
+      const isRound = !isFull && slots.length < candidates.filter(({ tenant }) => asked.has(tenant)).length
+      round = isRound && round < candidates.length ? round + slots.length : 0
+      if (round > 0) return 0
       return Math.min(sleepFor(result), Math.max(0, nextAt - time.now()))
     } catch (error) {
       if (error instanceof StoreError && error.applied === 'indeterminate') strays.suspect()
