@@ -140,6 +140,56 @@ describe('an endpoint that fails', () => {
 })
 
 describe('people', () => {
+  test('[SU22] a success that comes while its failing is being written ends it', async () => {
+    const world = makeHookWorld()
+    let hold: (() => void) | null = null
+    const node = await world.node({
+      documents: DOCUMENTS,
+      faults: {
+        async commit(commit, pass) {
+          const isState = commit.writes.some((one) => one.w === 'record.put' && one.kind === 'subscription')
+          if (isState && hold === null && world.calls.length > 0)
+            await new Promise<void>((resolve) => {
+              hold = resolve
+            })
+          return pass()
+        },
+      },
+    })
+    await world.create(node, { retry: { profile: null, attempts: 1, delaysMs: [] } })
+    world.answer(answered(500))
+    await world.pay(node)
+    world.answer(answered(204))
+    await world.pay(node)
+    hold!()
+    await world.pass(1_000)
+    expect((await world.got(node.engine.subscriptions.find(T, 'crm'))).status).toBe('active')
+  })
+
+  test('[SU22] what arrives by another node counts: neither is it failing, nor does it stop', async () => {
+    const world = makeHookWorld()
+    const one = await world.node({ name: 'one', documents: DOCUMENTS })
+    const two = await world.node({ name: 'two', documents: DOCUMENTS })
+    await world.create(one, {
+      disableAfterMs: 10 * MINUTE,
+      retry: { profile: null, attempts: 2, delaysMs: [DAY] },
+    })
+    await world.pass(6_000)
+    for (let index = 0; index < 6; index += 1) {
+      world.answer(answered(500))
+      await world.pay(one)
+      world.answer(answered(204))
+      if (index < 4) await world.pay(two)
+      await world.pass(3 * MINUTE)
+    }
+    expect((await world.got(one.engine.subscriptions.find(T, 'crm'))).status).toBe('active')
+    const told = async () => (await world.told()).filter((subject) => subject.startsWith('webhook.'))
+    expect(await told()).toEqual([])
+    world.answer(answered(500))
+    for (let index = 0; index < 4; index += 1) await world.pay(one)
+    expect(await told()).toEqual(['webhook.subscription.failing'])
+  })
+
   test('[SU14] enabling a disabled one sends a test event ahead of all that waits', async () => {
     const world = makeHookWorld()
     const node = await world.node({ documents: DOCUMENTS })

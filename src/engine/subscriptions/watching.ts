@@ -1,17 +1,23 @@
 // Listens to what deliveries tell of their endpoints: counts failures in a row in memory, and writes when something changes.
 //
 // Invariants: SU12 a delivery to a healthy endpoint costs look-ups in maps, and a failed one that changes nothing no more. SU13 what
-// changes is one commit with the event that tells it. What cannot be written now is decided anew by the next news.
+// changes is one commit with the event that tells it. What cannot be written now is decided anew by the next news. SU22 what arrived
+// by another node, or was forgotten with a former life of this one, is looked for in the store before anybody is told of a failing.
 
+import type { SubscriptionDocument } from '../../core/definition/index.ts'
 import { messageOf } from '../../core/errors/index.ts'
 import type { TenantId } from '../../core/ids/index.ts'
 import {
   FRESH_SUBSCRIPTION,
+  SUBSCRIPTION_PREFIX,
   type SubscriptionInput,
+  type SubscriptionState,
+  type SubscriptionStep,
   stepSubscription,
 } from '../../core/subscription/index.ts'
 import type { Instant } from '../../core/time/index.ts'
 import type { Log } from '../../ports/log.ts'
+import type { Store } from '../../ports/store.ts'
 import type { DeliveryWatch } from '../deliveries/index.ts'
 import type { Registry } from '../registry.ts'
 import type { Book } from './book.ts'
@@ -31,6 +37,7 @@ const ITSELF = 'itself'
 
 export function makeWatching(
   deps: TellDeps & {
+    readonly store: Store
     readonly log: Log
     readonly book: Book
     readonly registry: Registry
@@ -39,17 +46,56 @@ export function makeWatching(
   /** Settles when nothing is being written. */
   idle(): Promise<void>
 } {
-  const { log, book, registry } = deps
+  const { store, log, book, registry } = deps
   const streaks = new Map<string, Streak>()
   const writing = new Map<string, Promise<void>>()
+  /** Where a success waits for what is being written. */
+  const arrived = new Set<string>()
+
+  /** When something arrived behind the first of these failures; null: nothing did. */
+  const findArrival = async (
+    tenant: TenantId,
+    name: string,
+    state: SubscriptionState,
+    since: Instant,
+  ): Promise<Instant | null> => {
+    const query = {
+      consumer: `${SUBSCRIPTION_PREFIX}${name}`,
+      state: 'done',
+      cursor: null,
+      limit: 1,
+    } as const
+    const { items } = await store.forTenant(tenant).workList(query)
+    const at = items[0]?.processedAt ?? null
+    return at !== null && at > (state.failingSince ?? since) ? at : null
+  }
+
+  /** What it comes to, by what all nodes know. */
+  const decided = async (
+    tenant: TenantId,
+    name: string,
+    state: SubscriptionState,
+    input: SubscriptionInput,
+    document: SubscriptionDocument,
+  ): Promise<SubscriptionStep> => {
+    const step = stepSubscription(state, input, document)
+    if (input.type !== 'failed' || step.state === state) return step
+    const at = await findArrival(tenant, name, state, input.since)
+    if (at === null) return step
+    streaks.delete(`${tenant}/${name}`)
+    if (state.failingSince !== null) return stepSubscription(state, { type: 'delivered', at }, document)
+    return input.isExhausted
+      ? stepSubscription(state, { ...input, since: input.at }, document)
+      : { state, tells: [] }
+  }
 
   const write = async (tenant: TenantId, name: string, input: SubscriptionInput): Promise<void> => {
     try {
-      const changed = await book.change(tenant, name, (kept) => {
+      const changed = await book.change(tenant, name, async (kept) => {
         const document = registry.subscription(tenant, name)?.document
         if (document === undefined) return null
         const record = kept?.record ?? freshRecord(input.at, ITSELF)
-        const { state, tells } = stepSubscription(record.state, input, document)
+        const { state, tells } = await decided(tenant, name, record.state, input, document)
         if (state === record.state) return null
         const about = { tenant, document, change: `${name}:${(kept?.version ?? 0) + 1}` }
         return {
@@ -78,10 +124,17 @@ export function makeWatching(
   const note = (tenant: TenantId, name: string, input: SubscriptionInput) => {
     const place = `${tenant}/${name}`
     const before = writing.get(place)
-    // Others of a crowd say the same; a 410 is said once.
-    if (before !== undefined && input.type !== 'gone') return
-    if (!isChange(tenant, name, input)) return
-    const mine = (before ?? Promise.resolve()).then(() => write(tenant, name, input))
+    const isArrival = input.type === 'delivered'
+    if (before === undefined) {
+      if (!isChange(tenant, name, input)) return
+    }
+    // Others of a crowd say the same. A 410 is said once, and what arrives may end what is being written.
+    else if (input.type === 'failed' || (isArrival && arrived.has(place))) return
+    if (isArrival) arrived.add(place)
+    const mine = (before ?? Promise.resolve()).then(() => {
+      if (isArrival) arrived.delete(place)
+      return isChange(tenant, name, input) ? write(tenant, name, input) : undefined
+    })
     const done = mine.finally(() => {
       if (writing.get(place) === done) writing.delete(place)
     })
