@@ -8,7 +8,7 @@ import type { Store } from '../src/ports/store.ts'
 import type { Rule } from './book.ts'
 import type { Data, StoreKind } from './data.ts'
 import type { Profile } from './faults.ts'
-import type { SimVault } from './vault.ts'
+import type { SimVault } from './node.ts'
 
 export interface Bug {
   readonly name: string

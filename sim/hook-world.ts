@@ -12,11 +12,11 @@ import type { Outcome } from './data.ts'
 import { makeEndpoints } from './endpoints.ts'
 import { makeHookPeople } from './hook-people.ts'
 import { hooksBeside, OTHER_DOCUMENTS, OTHER_TENANT } from './hooks.ts'
-import type { Life } from './node.ts'
+import type { Life, SimVault } from './node.ts'
 import type { Outside } from './outside.ts'
 import type { Message } from './people.ts'
 import type { Rng } from './random.ts'
-import { makeSecrets, PLAIN_VAULT, type SimVault } from './vault.ts'
+import { makeSecrets, PLAIN_VAULT } from './vault.ts'
 
 export interface HookWorld {
   /** How often people do something; 0: there are none. */

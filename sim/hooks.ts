@@ -16,7 +16,7 @@ export const API_NAMES: readonly string[] = ['api1', 'api2', 'api3', 'api4']
 const DISABLE_AFTER_MS = 40 * SECOND
 const DELAYS_MS: readonly number[] = [1 * SECOND, 2 * SECOND, 4 * SECOND]
 export const HOOK_ATTEMPTS = DELAYS_MS.length + 1
-export const HOOK_TIMEOUT_MS = 3 * SECOND
+const HOOK_TIMEOUT_MS = 3 * SECOND
 
 /** What the messages of a run with subscriptions are about: few routes beside them. */
 export const HOOK_KINDS: Readonly<Record<string, number>> = {
@@ -91,7 +91,7 @@ export function drawHook(rng: Rng, tenant: TenantId, name: string): Subscription
 
 const MIDDLE = 50
 
-/** By its patterns and its condition; one that cannot be decided wants it. */
+/** By its patterns and its condition. */
 export function hookWants(
   { on, where }: Pick<SubscriptionDocument, 'on' | 'where'>,
   subject: string,
@@ -99,8 +99,8 @@ export function hookWants(
 ): boolean {
   if (!on.some((pattern) => fits(pattern, subject))) return false
   if (where === null) return true
-  const { amount } = JSON.parse(data) as { amount?: number }
-  return amount === undefined || amount > MIDDLE
+  const payload = JSON.parse(data) as { amount?: number } | null
+  return (payload?.amount ?? 0) > MIDDLE
 }
 
 function fits(pattern: string, subject: string): boolean {

@@ -20,13 +20,15 @@ import type { Code, FunctionContext } from '../src/ports/code.ts'
 import type { HttpClient } from '../src/ports/http-client.ts'
 import type { Log } from '../src/ports/log.ts'
 import type { Store } from '../src/ports/store.ts'
+import type { SecretVault, Vault } from '../src/ports/vault.ts'
 import { RetryableError, TerminalError } from '../src/sdk/errors.ts'
 import type { Gate, MachineClock, VirtualTime } from './clock.ts'
 import type { Faults, Profile } from './faults.ts'
 import { makeFunctions } from './functions.ts'
 import type { Rng } from './random.ts'
 import { CLOCKWORK, CODE_HASH, type ScenarioRoute, sourcesWith } from './scenario.ts'
-import type { SimVault } from './vault.ts'
+
+export type SimVault = Vault & Pick<SecretVault, 'find' | 'names' | 'remove' | 'set'>
 
 export interface Life extends Gate {
   /** `n1.3`: the third life of node n1. */

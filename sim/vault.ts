@@ -4,13 +4,10 @@
 import { DEFAULT_TENANT, type TenantId } from '../src/core/ids/index.ts'
 import { makeMemoryVault } from '../src/engine/vault.fixture.ts'
 import { StoreError } from '../src/ports/store.ts'
-import type { SecretVault, Vault } from '../src/ports/vault.ts'
 import type { VirtualTime } from './clock.ts'
-import type { Life } from './node.ts'
+import type { Life, SimVault } from './node.ts'
 import type { Rng } from './random.ts'
 import { SECRET } from './scenario.ts'
-
-export type SimVault = Vault & Pick<SecretVault, 'find' | 'names' | 'remove' | 'set'>
 
 interface Span {
   readonly value: string
