@@ -124,11 +124,11 @@ export function makeEndpoints(deps: {
       const cancel = time.after(request.timeoutMs, () =>
         life.pass(() => give(failed('maybe', 'timeout', request.timeoutMs))),
       )
-      // The guard looks before anything leaves.
-      if (host === 'blocked') return later(1, failed('no', 'blocked', 1))
-      const crash = faults.send()
+      const crash = host === 'blocked' ? null : faults.send()
       if (crash === 'before') return life.crash('before a delivery leaves')
       calls.push(call)
+      // The guard looks before anything leaves.
+      if (host === 'blocked') return later(1, failed('no', 'blocked', 1))
       trace(life.name, () => `hook ${call.number} ${tenant}/${name} ${call.id.slice(-6)}`)
       deps.sent(call)
       time.after(there, () => {
