@@ -10,6 +10,8 @@ import { type NodeProcess, SECRET } from './node-process.ts'
 export interface Stop {
   /** So many events acknowledged in all. */
   readonly afterAcknowledged: number
+  /** What else it waits for then. */
+  readonly when?: () => Promise<void>
   readonly signal: NodeJS.Signals
 }
 
@@ -18,6 +20,8 @@ export interface LoadOptions {
   readonly stops: readonly Stop[]
   /** Called for the first start and after each stop. */
   start(): Promise<NodeProcess>
+  /** Waited for before each event, so that senders do not run ahead of what follows from them. */
+  mayGoOn?(started: number): Promise<void>
   /** A node has ended by its stop. */
   onStopped?(node: NodeProcess, stop: Stop): Promise<void>
 }
@@ -99,13 +103,16 @@ export async function runLoad(options: LoadOptions): Promise<Load> {
   }
 
   const send = async (): Promise<void> => {
-    for (let delivery = waiting.pop(); delivery !== undefined; delivery = waiting.pop())
+    for (let delivery = waiting.pop(); delivery !== undefined; delivery = waiting.pop()) {
+      await options.mayGoOn?.(options.events - waiting.length)
       await sendOne(delivery)
+    }
   }
 
   const stopAndStart = async (): Promise<void> => {
     for (const stop of options.stops) {
       while (acknowledged.size < stop.afterAcknowledged) await once(counted, 'acknowledged')
+      await stop.when?.()
       isStopping = true
       node.kill(stop.signal)
       await node.exited
