@@ -13,10 +13,10 @@ const ELSEWHERE: readonly string[] = ['crash-after', 'unanswered']
 
 describe.each(MISHAPS)('[N1] [N2] [N3] [N4] [N5] [N6] [N12] every point of a run survives %s', (mishap) => {
   test.each([
-    ...(ELSEWHERE.includes(mishap) ? [] : [['memory', false, 3] as const]),
-    ['sqlite', false, 16],
-    ['memory', true, 12],
-    ['sqlite', true, 24],
+    ...(ELSEWHERE.includes(mishap) ? [] : [['memory', false, 8] as const]),
+    ['sqlite', false, 32],
+    ['memory', true, 24],
+    ['sqlite', true, 40],
   ] as const)('on %s (twice: %s, one point of %i)', async (store, twice, every) => {
     const { runs, failures } = await tryEverywhere(store, mishap, twice, {
       every,
