@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { ANALYSIS, measureAnalysis, renderAnalysis } from './analysis.ts'
+import { AT_ONCE, type Endpoints, measureDraining, subscriptionFlows } from './deliveries.ts'
 import { BARE, LONG_PLANS, PLANS, type Plan } from './plans.ts'
 import { copyPast, dataFile, PAST } from './preload.ts'
 import { measureReplay } from './replay.ts'
@@ -111,6 +112,7 @@ async function run(plan: Plan, round: number): Promise<Measurement> {
   const folder = join(scratch, `${plan.name}-${round}`)
   await mkdir(folder, { recursive: true })
   if (plan.past !== null) await copyPast(plan.past, dataFile(folder), say)
+  if (plan.endpoints !== undefined) return await runDeliveries(plan, plan.endpoints, folder)
   const vendor = plan.flows?.calls === true ? await startServer('serve-vendor.mjs', []) : null
   try {
     const flows = plan.flows === null ? null : await plan.flows.make(folder, vendor?.url ?? '')
@@ -129,6 +131,29 @@ async function run(plan: Plan, round: number): Promise<Measurement> {
     })
   } finally {
     await vendor?.stop()
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+async function runDeliveries(plan: Plan, endpoints: Endpoints, folder: string): Promise<Measurement> {
+  const { healthy, hanging, isShared } = endpoints
+  const sink = await startServer('serve-sink.mjs', [
+    String(healthy),
+    String(hanging),
+    isShared === true ? 'shared' : 'apart',
+  ])
+  const urls = sink.url.split(' ')
+  try {
+    const server =
+      plan.flows === null
+        ? { entry: 'serve-bare-deliveries.mjs' as const, args: [urls[0] ?? '', SMALL.body, String(AT_ONCE)] }
+        : {
+            entry: 'serve-node.mjs' as const,
+            args: [folder, await subscriptionFlows(join(folder, 'flows'), urls), SECRET, ADMIN_KEY],
+          }
+    return await measureDraining({ ...server, warmUpSeconds, seconds })
+  } finally {
+    await sink.stop()
     await rm(folder, { recursive: true, force: true })
   }
 }

@@ -1,8 +1,10 @@
 // What is measured, and what each is a share of.
 
 import { join } from 'node:path'
+import type { Endpoints } from './deliveries.ts'
 import { crowdedFlows, effectFlows, keptFlows } from './flows.ts'
 import { PAST, type Past } from './preload.ts'
+import { ENDPOINTS } from './preload-rows.ts'
 
 export interface Flows {
   /** Makes them in the folder if they are not kept; `vendor` is where calls may go. */
@@ -13,11 +15,16 @@ export interface Flows {
 export interface Plan {
   readonly name: string
   readonly past: Past | null
-  /** null: no node, bare Fastify. */
+  /** null: no node, bare Fastify; or a bare loop of undici, where deliveries are counted. */
   readonly flows: Flows | null
   readonly body: 'small' | 'real'
-  /** What is counted: answers, durable completions, or dead letters replayed until they are done. */
-  readonly count: 'answers' | 'completions' | 'replayed'
+  /**
+   * What is counted: answers, durable completions, dead letters replayed until they are done, or deliveries that were due when
+   * it began.
+   */
+  readonly count: 'answers' | 'completions' | 'replayed' | 'delivered'
+  /** Where deliveries go: flows are made for them. */
+  readonly endpoints?: Endpoints
   /** Items that are done for one event; one unless said. */
   readonly itemsPerEvent?: number
   /** Each event names one of so many cases. */
@@ -60,6 +67,29 @@ const EFFECT: Plan = {
 }
 
 const CORRELATION: Plan = { ...END_TO_END, flows: kept('correlation'), asked: null }
+
+/** The bare loop and the node send to the same endpoint, each with as many calls at once. */
+const BARE_DELIVERIES: Plan = {
+  ...BARE,
+  name: 'bareDeliveries',
+  count: 'delivered',
+  endpoints: { healthy: 1, hanging: 0 },
+}
+const DELIVERIES: Plan = {
+  ...BARE_DELIVERIES,
+  name: 'deliveries',
+  flows: kept('ingest'),
+  past: 'deliveries',
+  yardstick: BARE_DELIVERIES,
+  asked: 0.45,
+}
+const HEALTHY_ENDPOINTS: Plan = {
+  ...DELIVERIES,
+  name: 'healthyEndpoints',
+  past: 'healthyEndpoints',
+  endpoints: { ...ENDPOINTS, hanging: 0 },
+  asked: null,
+}
 
 /** In the order in which they are run. */
 export const PLANS: readonly Plan[] = [
@@ -111,6 +141,29 @@ export const LONG_PLANS: readonly Plan[] = [
     cases: PAST.cases,
     yardstick: { ...CORRELATION, name: 'correlation1000', past: 'fewCases', cases: PAST.fewCases },
     asked: 1 / 1.5,
+  },
+  DELIVERIES,
+  // What those that answer get beside a hundred that never do, as a share of what they get alone.
+  {
+    ...DELIVERIES,
+    name: 'deadEndpoints',
+    past: 'allEndpoints',
+    endpoints: ENDPOINTS,
+    yardstick: HEALTHY_ENDPOINTS,
+    asked: 0.9,
+  },
+  // The same with all of them behind one host, as customers of one platform are.
+  {
+    ...DELIVERIES,
+    name: 'deadEndpointsOneHost',
+    past: 'allEndpoints',
+    endpoints: { ...ENDPOINTS, isShared: true },
+    yardstick: {
+      ...HEALTHY_ENDPOINTS,
+      name: 'healthyEndpointsOneHost',
+      endpoints: { ...ENDPOINTS, hanging: 0, isShared: true },
+    },
+    asked: null,
   },
   {
     ...END_TO_END,

@@ -8,9 +8,21 @@ import type { Instance } from '../src/core/instance/index.ts'
 import { EMPTY_NOTE } from '../src/core/work/index.ts'
 import { correlationKey, encodeInstance } from '../src/core/workflow/index.ts'
 import type { Store, Write } from '../src/ports/store.ts'
+import { endpointName } from './deliveries.ts'
 import { sampleBody } from './sample.ts'
 
-export type Past = 'settled' | 'waiting' | 'dead' | 'cases' | 'fewCases'
+export type Past =
+  | 'settled'
+  | 'waiting'
+  | 'dead'
+  | 'cases'
+  | 'fewCases'
+  | 'deliveries'
+  | 'healthyEndpoints'
+  | 'allEndpoints'
+
+/** Of the scenario in which some hang: the last of them do. */
+export const ENDPOINTS = { healthy: 900, hanging: 100 }
 
 interface Filling {
   readonly store: Store
@@ -58,6 +70,9 @@ export const WRITERS: Readonly<Record<Past, (filling: Filling) => Promise<void>>
   },
   cases: putCase,
   fewCases: putCase,
+  deliveries: (filling) => putDeliveries(filling, 1),
+  healthyEndpoints: (filling) => putDeliveries(filling, ENDPOINTS.healthy),
+  allEndpoints: (filling) => putDeliveries(filling, ENDPOINTS.healthy + ENDPOINTS.hanging),
   async waiting({ store, definition }) {
     await put(store, birth(definition, null, SMALL_DATA).writes)
   },
@@ -113,6 +128,27 @@ export const WRITERS: Readonly<Record<Past, (filling: Filling) => Promise<void>>
       },
     ])
   },
+}
+
+/** An event, and that it is to be sent to so many endpoints. */
+async function putDeliveries({ store, definition }: Filling, endpoints: number): Promise<void> {
+  const { writes } = birth(definition, null, data)
+  await put(
+    store,
+    writes.flatMap((write): readonly Write[] =>
+      write.w !== 'work.add'
+        ? [write]
+        : Array.from({ length: endpoints }, (_, index) => ({
+            ...write,
+            work: {
+              ...write.work,
+              id: ids.work(),
+              kind: 'delivery' as const,
+              consumer: `subscription:${endpointName(index)}`,
+            },
+          })),
+    ),
+  )
 }
 
 async function putCase({ store, definition, number }: Filling): Promise<void> {

@@ -2,7 +2,8 @@
 //
 // `settled`: 300,000 events, each with its done work item and ledger entry. `waiting`: 1,000,000 items of the route that are
 // due. `dead`: 100,000 dead letters of it. Keys are random in all of them. `cases` and `fewCases`: 1,000,000 and 1,000 live instances of a
-// workflow, each with its event and its key, counted from one.
+// workflow, each with its event and its key, counted from one. `deliveries`: 250,000 of one subscription, each of its own event. `allEndpoints` and
+// `healthyEndpoints`: 250 events, each to be sent to a thousand endpoints, or to those alone that do not hang.
 
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
@@ -24,6 +25,9 @@ export const PAST: Readonly<Record<Past, number>> = {
   dead: 100_000,
   cases: 1_000_000,
   fewCases: 1_000,
+  deliveries: 250_000,
+  healthyEndpoints: 250,
+  allEndpoints: 250,
 }
 const IN_FLIGHT = 2_000
 
@@ -43,7 +47,7 @@ async function cachedFile(past: Past, progress: (text: string) => void): Promise
     '../src/adapters/store-sqlite/migrations.ts',
     './preload.ts',
     './preload-rows.ts',
-    isOfCases(past) ? './flows/correlation/workflow.yaml' : './flows/end-to-end/route.yaml',
+    `./flows/${flowsOf(past).file}`,
   ])
     hash.update(await readFile(new URL(file, import.meta.url)))
   const version = hash.digest('hex').slice(0, 12)
@@ -61,13 +65,21 @@ async function cachedFile(past: Past, progress: (text: string) => void): Promise
   return file
 }
 
-const isOfCases = (past: Past) => past === 'cases' || past === 'fewCases'
+const OF_ROUTE = { flows: 'end-to-end', kind: 'Route', file: 'end-to-end/route.yaml' } as const
+const OF_CASES = { flows: 'correlation', kind: 'Workflow', file: 'correlation/workflow.yaml' } as const
+/** Whatever is in force when a delivery is sent says where: what it was born of is of no account. */
+const OF_SOURCE = { flows: 'ingest', kind: 'Source', file: 'ingest/source.yaml' } as const
+
+function flowsOf(past: Past) {
+  if (past === 'cases' || past === 'fewCases') return OF_CASES
+  return past === 'deliveries' || past === 'healthyEndpoints' || past === 'allEndpoints'
+    ? OF_SOURCE
+    : OF_ROUTE
+}
 
 /** A node starts on the folder once, so that the definition which the items stand on is in the store; answers its hash. */
 async function applyFlows(folder: string, past: Past): Promise<string> {
-  const [flows, kind] = isOfCases(past)
-    ? (['correlation', 'Workflow'] as const)
-    : (['end-to-end', 'Route'] as const)
+  const { flows, kind } = flowsOf(past)
   const server = await startServer('serve-node.mjs', [folder, keptFlows(flows), SECRET, ADMIN_KEY])
   await server.stop()
   await using store = await openSqliteStore({ file: dataFile(folder) })

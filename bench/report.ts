@@ -2,6 +2,7 @@
 
 import { readFileSync } from 'node:fs'
 import { cpus, totalmem } from 'node:os'
+import { AT_ONCE } from './deliveries.ts'
 import type { Past } from './preload.ts'
 import type { Measurement } from './scenario.ts'
 import { CONNECTIONS } from './wrk.ts'
@@ -40,6 +41,7 @@ export function makeReport(scenarios: readonly Scenario[], secondsPerRun: number
       driver: `wrk, ${CONNECTIONS} connections, 1 thread, own process, ${secondsPerRun} s per run after a warm-up; the yardstick right before each`,
       request:
         'POST 1 KiB JSON (…20k: a real GitHub payload of 20 KiB), random delivery id and ledger key; only …Signed verify GitHub’s signature',
+      deliveries: `no driver: the store holds what is due; ${AT_ONCE} at once to one endpoint, bodies of 1 KiB signed by HMAC, endpoints in a process of their own`,
       durability: 'SQLite, WAL, synchronous=FULL: fsync before every answer; ledger and log lines on',
     },
     machine: {
@@ -71,8 +73,8 @@ export function renderReport(report: Report): string {
     `${Math.round(scenario.ratio * 100)} %`,
     scenario.of === null ? '' : `${scenario.isCost ? 'cost of ' : ''}${scenario.of}`,
     scenario.asked === null ? '' : `${scenario.isCost ? '≤' : '≥'} ${Math.round(scenario.asked * 100)} %`,
-    scenario.p50Ms.toFixed(1),
-    scenario.p99Ms.toFixed(1),
+    scenario.p50Ms?.toFixed(1) ?? '',
+    scenario.p99Ms?.toFixed(1) ?? '',
     scenario.completionP50Ms === null ? '' : `${scenario.completionP50Ms} / ${scenario.completionP99Ms}`,
     scenario.cpuUsPerEvent.toFixed(0),
     scenario.rssMb.toFixed(0),

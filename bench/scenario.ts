@@ -9,9 +9,9 @@ type Question = 'done' | 'rssBytes' | 'completionMs' | 'cpuMs'
 
 export interface Measurement {
   readonly perSecond: number
-  /** Of the HTTP answer, at full load. */
-  readonly p50Ms: number
-  readonly p99Ms: number
+  /** Of the HTTP answer, at full load; null where nobody asks. */
+  readonly p50Ms: number | null
+  readonly p99Ms: number | null
   /** From accept to durable completion, at full load; null where nothing is completed. */
   readonly completionP50Ms: number | null
   readonly completionP99Ms: number | null

@@ -172,6 +172,21 @@ describe('values', () => {
     expect(await values(vault)).toEqual([])
   })
 
+  test('[VA6] many that ask at once are one question; who asks after a change gets what it changed to', async () => {
+    const { vault, reads } = makeWorld()
+    await vault.set(DEFAULT_TENANT, 'crm', 'one', set)
+    const before = reads()
+    const all = await Promise.all(Array.from({ length: 20 }, () => values(vault)))
+    expect(all).toEqual(all.map(() => ['one']))
+    expect(reads()).toBe(before + 1)
+    await vault.set(DEFAULT_TENANT, 'crm', 'two', set)
+    const early = values(vault)
+    await vault.set(DEFAULT_TENANT, 'crm', 'three', set)
+    expect(await values(vault)).toEqual(['three'])
+    await early
+    expect(await values(vault)).toEqual(['three'])
+  })
+
   test('[VA7] two who set one at the same moment: one is told', async () => {
     const { vault, makeNode } = makeWorld()
     const tries = await Promise.allSettled([

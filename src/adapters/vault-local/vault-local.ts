@@ -66,6 +66,8 @@ export function makeLocalVault(deps: LocalVaultDeps): SecretVault {
   /** Also that one is not set, so that a source without its secret does not ask the store for every request. */
   const values = makeCache<Opened>({ entriesMax: VALUES_REMEMBERED_MAX, ageMsMax: REMEMBERED_MS })
 
+  const loading = new Map<string, Promise<Opened>>()
+
   const read = (tenant: TenantId, name: string) => store.forTenant(tenant).record('secret', name)
 
   const load = async (tenant: TenantId, name: string): Promise<Opened> => {
@@ -74,6 +76,24 @@ export function makeLocalVault(deps: LocalVaultDeps): SecretVault {
     const opened = row === null ? NOTHING : openAll(parse(row.body), tenant, name)
     keep(placeOf(tenant, name), opened, clock.monotonic())
     return opened
+  }
+
+  /** Many deliveries to one endpoint begin together: the first asks for all of them. */
+  const loadOnce = (tenant: TenantId, name: string): Promise<Opened> => {
+    const place = placeOf(tenant, name)
+    const known = loading.get(place)
+    if (known !== undefined) return known
+    const asked = load(tenant, name).finally(() => {
+      if (loading.get(place) === asked) loading.delete(place)
+    })
+    loading.set(place, asked)
+    return asked
+  }
+
+  /** Whoever asks from now on gets what is there now, and not what was read before. */
+  const forget = (tenant: TenantId, name: string) => {
+    values.forget(placeOf(tenant, name))
+    loading.delete(placeOf(tenant, name))
   }
 
   const openAll = (record: SecretRecord, tenant: TenantId, name: string): Opened => {
@@ -123,7 +143,7 @@ export function makeLocalVault(deps: LocalVaultDeps): SecretVault {
       ],
     })
     if (!result.ok) throw new AppError('conflict', `somebody else changed the secret ‘${name}’ just now`)
-    values.forget(placeOf(tenant, name))
+    forget(tenant, name)
     return record
   }
 
@@ -138,7 +158,7 @@ export function makeLocalVault(deps: LocalVaultDeps): SecretVault {
       for (const ref of refs) {
         if (!('ref' in ref)) continue
         const known = values.get(placeOf(tenant, ref.ref), clock.monotonic())
-        const { current, former } = known === undefined ? await load(tenant, ref.ref) : known
+        const { current, former } = known === undefined ? await loadOnce(tenant, ref.ref) : known
         if (current !== null) found.push(current)
         for (const { value, until } of former) if (clock.now() < until) found.push(value)
       }
@@ -184,7 +204,7 @@ export function makeLocalVault(deps: LocalVaultDeps): SecretVault {
     async remove(tenant, name, by) {
       if ((await read(tenant, name)) === null) throw new AppError('not_found', `there is no secret ‘${name}’`)
       await store.commit({ tenant, guards: [], writes: [{ w: 'record.delete', kind: 'secret', key: name }] })
-      values.forget(placeOf(tenant, name))
+      forget(tenant, name)
       log.info('access.secret-removed', { tenant, name, by })
     },
     async rewrap(tenants) {

@@ -1,0 +1,75 @@
+// One measurement of deliveries that are due already: a node, or the bare loop, sends them for a while, and those that are durably
+// over are counted.
+
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { type Measurement, startServer } from './scenario.ts'
+
+/** Of one endpoint, which is as many as its window lets a node have on their way. */
+export const AT_ONCE = 64
+
+export interface Endpoints {
+  readonly healthy: number
+  /** They take what comes, and never answer. */
+  readonly hanging: number
+  /** All are paths of one host. */
+  readonly isShared?: boolean
+}
+
+export interface Draining {
+  readonly entry: 'serve-node.mjs' | 'serve-bare-deliveries.mjs'
+  readonly args: readonly string[]
+  readonly warmUpSeconds: number
+  readonly seconds: number
+}
+
+export async function measureDraining(options: Draining): Promise<Measurement> {
+  const server = await startServer(options.entry, options.args)
+  try {
+    await pause(options.warmUpSeconds * 1_000)
+    const before = await server.ask<number>('done')
+    const cpuBefore = await server.ask<number>('cpuMs')
+    const startedAt = performance.now()
+    await pause(options.seconds * 1_000)
+    // The clock is read when the answer is there: counting takes a moment, in which others are done.
+    const done = (await server.ask<number>('done')) - before
+    const seconds = (performance.now() - startedAt) / 1_000
+    const cpuMs = (await server.ask<number>('cpuMs')) - cpuBefore
+    await pause(500)
+    if ((await server.ask<number>('done')) === before + done)
+      throw new Error('nothing moves at the end: the store held too little, or the endpoints stand still')
+    return {
+      perSecond: done / seconds,
+      p50Ms: null,
+      p99Ms: null,
+      completionP50Ms: null,
+      completionP99Ms: null,
+      rssMb: (await server.ask<number>('rssBytes')) / 1_048_576,
+      cpuUsPerEvent: (cpuMs * 1_000) / Math.max(1, done),
+      errors: 0,
+    }
+  } finally {
+    await server.stop()
+  }
+}
+
+export function endpointName(number: number): string {
+  return `endpoint-${number}`
+}
+
+/** A subscription for each address. Those that hang are given up soon, so that a run sees what comes of that. */
+export async function subscriptionFlows(folder: string, urls: readonly string[]): Promise<string> {
+  await mkdir(folder, { recursive: true })
+  const all = urls.map((url, index) =>
+    [
+      'kind: Subscription',
+      `name: ${endpointName(index)}`,
+      `url: ${url}`,
+      'on: [github.events.issues.*]',
+      'timeout: 3s',
+    ].join('\n'),
+  )
+  await writeFile(join(folder, 'subscriptions.yaml'), all.join('\n---\n'))
+  return folder
+}
