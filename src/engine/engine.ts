@@ -653,9 +653,9 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
     outcome: Pick<Settlement, 'ok'>,
     result: CommitResult | null,
   ): void {
-    // A commit refused by its own first application does not say what was leased: all of it, or claims find it.
-    const leased =
-      result?.ok === true ? result.leased : outcome.ok ? planned.births.map(({ work }) => work.id) : []
+    // A commit refused by its own first application says neither what was leased nor when it was kept: the store is asked.
+    const leased = result?.ok === true ? result.leased : []
+    const isRepeated = outcome.ok && result?.ok !== true
     let started = 0
     for (const { work, route } of planned.births) {
       if (!leased.includes(work.id) || planned.owner === null) {
@@ -670,6 +670,7 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
       started += 1
       pool.start(makeItem(planned.owner, row, event, { payload, header, route }))
     }
+    if (isRepeated && planned.births.length > 0) suspect()
     if (outcome.ok && planned.adds > started) wake()
     for (const beside of planned.beside ?? []) settleBirths(beside, outcome, result)
     if (outcome.ok) tellPlan(log, planned)
