@@ -2,13 +2,7 @@
 // no redirects, no retries, no proxies, no cookies, no decompression.
 
 import { Agent } from 'undici'
-import {
-  judgeTarget,
-  makeOutboundPolicy,
-  type OutboundPolicy,
-  type OutboundTarget,
-  readTarget,
-} from '../../core/guard/index.ts'
+import { judgeTarget, makeOutboundPolicy, type OutboundPolicy, readTarget } from '../../core/guard/index.ts'
 import type { HttpClient, HttpOutcome, HttpRequest } from '../../ports/http-client.ts'
 import { makeConnector } from './connector.ts'
 import { Exchange } from './exchange.ts'
@@ -49,6 +43,8 @@ const FORBIDDEN_HEADERS = new Set([
 
 const CUT_AFTER_MS = 2_000
 const VET_MS = 3_000
+/** Addresses of which it is remembered where they lead. */
+const KNOWN_MAX = 4_096
 
 export function makeHttpClient(options: HttpClientOptions): HttpClient & AsyncDisposable {
   const policy = makeOutboundPolicy(options.allow)
@@ -69,26 +65,37 @@ export function makeHttpClient(options: HttpClientOptions): HttpClient & AsyncDi
     }),
   })
 
+  // Most calls go to few addresses. What is known of one depends on its text and the policy alone.
+  let known = new Map<string, Target | Unsendable>()
+  const targetOf = (url: string): Target | Unsendable => {
+    const found = known.get(url)
+    if (found !== undefined) return found
+    const read = readUrl(url, policy)
+    if (known.size >= KNOWN_MAX) known = new Map()
+    known.set(url, read)
+    return read
+  }
+
   const send = (request: HttpRequest): Promise<HttpOutcome> =>
     new Promise((settle) => {
       const { method } = request
-      const target = readRequest(request, policy)
+      const target = checkHeaders(request) ?? targetOf(request.url)
       if (!target.ok) {
         const { code, message } = target
         return settle({ kind: 'failed', sent: 'no', code, message, durationMs: 0 })
       }
-      const { url } = target
+      const { origin, path, host } = target
       const exchange = new Exchange({
         request,
-        host: url.host,
+        host,
         cutAfterMs: options.cutAfterMs ?? CUT_AFTER_MS,
         settle,
       })
       try {
         agent.dispatch(
           {
-            origin: url.origin,
-            path: url.pathname + url.search,
+            origin,
+            path,
             method,
             headers: { ...request.headers, 'accept-encoding': 'identity' },
             body: request.body,
@@ -115,17 +122,29 @@ type Unsendable = {
   readonly message: string
 }
 
-/** Where the request goes, or what is wrong with it; never a value of it. Literals and what names lead to are judged when they are dialled. */
-function readRequest(request: HttpRequest, policy: OutboundPolicy): OutboundTarget | Unsendable {
-  const target = readTarget(request.url)
+interface Target {
+  readonly ok: true
+  readonly origin: string
+  readonly path: string
+  readonly host: string
+}
+
+/** Where an address leads, or what is wrong with it; never a value of it. Literals and what names lead to are judged when they are dialled. */
+function readUrl(text: string, policy: OutboundPolicy): Target | Unsendable {
+  const target = readTarget(text)
   if (!target.ok) return target.rule === 'port' ? blocked(target.message) : unsendable(target.message)
   const verdict = target.isLiteral ? target : judgeTarget(target, policy)
   if (!verdict.ok) return blocked(verdict.message)
-  for (const name of Object.keys(request.headers)) {
+  const { origin, pathname, search, host } = target.url
+  return { ok: true, origin, path: pathname + search, host }
+}
+
+function checkHeaders({ headers }: HttpRequest): Unsendable | null {
+  for (const name of Object.keys(headers)) {
     if (FORBIDDEN_HEADERS.has(name.toLowerCase()))
       return unsendable(`the header ${name.toLowerCase()} cannot be set`)
   }
-  return target
+  return null
 }
 
 function blocked(message: string): Unsendable {
