@@ -11,7 +11,7 @@ import type { TenantId } from '../../core/ids/index.ts'
 import { SUBSCRIPTION_PREFIX } from '../../core/subscription/index.ts'
 import { MINUTE, SECOND } from '../../core/time/index.ts'
 import type { WorkRow } from '../../core/work/index.ts'
-import { StoreError } from '../../ports/store.ts'
+import { type Page, StoreError } from '../../ports/store.ts'
 import type { Commits } from '../commits.ts'
 import { SUBSCRIPTION_GONE } from '../deliveries/index.ts'
 import type { EngineDeps } from '../deps.ts'
@@ -81,27 +81,32 @@ export function makeRemovals(
     )
   }
 
-  /** How many were open. */
-  const piece = async ({ tenant, name }: Removal): Promise<number> => {
+  /** Once over all that is open: a page may hold nothing while more is behind it. What is in somebody's hands is met when it is put back. */
+  const sweep = async ({ tenant }: Removal, consumer: string): Promise<void> => {
     const reads = store.forTenant(tenant)
-    const consumer = `${SUBSCRIPTION_PREFIX}${name}`
-    let open = 0
-    for (const state of ['waiting', 'ready', 'leased'] as const) {
-      const { items } = await reads.workList({ consumer, state, cursor: null, limit: PIECE })
-      open += items.length
-      if (state !== 'leased') await Promise.all(items.map((work) => cancel(tenant, work)))
+    for (const state of ['waiting', 'ready'] as const) {
+      let cursor: string | null = null
+      do {
+        const page: Page<WorkRow> = await reads.workList({ consumer, state, cursor, limit: PIECE })
+        await Promise.all(page.items.map((work) => cancel(tenant, work)))
+        cursor = page.nextCursor
+      } while (cursor !== null && !isStopped)
     }
-    return open
+  }
+
+  const isLeft = async ({ tenant }: Removal, consumer: string): Promise<boolean> => {
+    const [open] = await store.forTenant(tenant).openCounts([consumer], 1)
+    return open === undefined || open.ready + open.waiting + open.leased > 0
   }
 
   const step = async (removal: Removal): Promise<boolean> => {
     const { tenant, name, isMarked, since } = removal
+    const consumer = `${SUBSCRIPTION_PREFIX}${name}`
     // It came back with its definitions: what waits is for it.
     if (!isMarked && registry.subscription(tenant, name) !== null) return true
     if (isMarked) await deps.signing.forget(tenant, name, 'the removal of its subscription')
-    let open = await piece(removal)
-    while (open >= PIECE && !isStopped) open = await piece(removal)
-    if (open > 0 || clock.monotonic() - since < OTHERS_HEAR_MS) return false
+    await sweep(removal, consumer)
+    if ((await isLeft(removal, consumer)) || clock.monotonic() - since < OTHERS_HEAR_MS) return false
     if (isMarked) await deps.commits.once(tenant, [], [deleteRemoval(name)])
     log.info('subscription.deliveries-cancelled', { tenant, subscription: name })
     return true
