@@ -44,7 +44,7 @@ import {
 import { type Demo, makeDemoApi, startDemo } from './demo/index.ts'
 import { makeAccess } from './engine/access/index.ts'
 import { makeIdempotency } from './engine/idempotency.ts'
-import { ENGINE_DEFAULTS, type Engine, type EngineConfig, makeEngine } from './engine/index.ts'
+import { ENGINE_DEFAULTS, type Engine, type EngineConfig, LENT_MAX, makeEngine } from './engine/index.ts'
 import { makeSealStore } from './engine/seal-store.ts'
 import { heldByApi } from './engine/subscriptions/index.ts'
 import { combineVaults, unsetSecrets } from './engine/vaults.ts'
@@ -168,8 +168,9 @@ export async function startApp(options: AppOptions): Promise<App> {
     await warnOfOpenDoors(config, options, log)
     const http = makeHttpClient({
       allow: config.outboundAllow,
-      // As many as may run: a call that queued for a connection would spend its time there, and end in doubt.
-      connectionsPerOrigin: config.concurrency,
+      // As many as may be under way, those that lent their slot too: a call that queued for a connection would spend its time there,
+      // and end in doubt. Many subscriptions may have one host, and some of their endpoints hang.
+      connectionsPerOrigin: config.concurrency + LENT_MAX,
     })
     parts.push(http)
     const random = makeSystemRandom()

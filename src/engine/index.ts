@@ -6,6 +6,7 @@ export {
   type DeliveryActions,
   type DeliveryFilter,
   type DeliveryState,
+  LENT_MAX,
   type Retried,
 } from './deliveries/index.ts'
 export { ENGINE_DEFAULTS, type EngineConfig, type EngineDeps } from './deps.ts'

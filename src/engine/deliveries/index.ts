@@ -2,7 +2,7 @@ export { DELIVERY_STATES, type DeliveryState } from '../../core/subscription/ind
 export { addDelivery } from './add.ts'
 export { isDelivered, isUnderWay, judgeDelivery, newDelivery } from './again.ts'
 export { SUBSCRIPTION_GONE } from './ends.ts'
-export { makeLending } from './lending.ts'
+export { LENT_MAX, makeLending } from './lending.ts'
 export { makeDeliveryViews } from './make-views.ts'
 export {
   type Delivery,

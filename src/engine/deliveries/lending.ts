@@ -13,7 +13,8 @@ export interface Lending {
 }
 
 const LEND_AFTER_MS = 1_000
-const LENT_MAX = 1_024
+/** So many calls may be under way beside those that have a slot. */
+export const LENT_MAX = 1_024
 
 interface Held {
   readonly tenant: TenantId
