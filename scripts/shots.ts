@@ -1,5 +1,5 @@
 // Makes docs/console/*.png: every screen of the console in light and dark, from a node with the demo's own events.
-// `npm run shots`; needs Chromium, as the tests do.
+// `npm run shots`; needs Chromium, as the tests do. `npm run shots -- subscriptions delivery` makes only those, and leaves the others.
 
 import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
@@ -7,6 +7,8 @@ import type { Page } from 'playwright-core'
 import { startBilling } from '../test/support/billing.ts'
 import { launchBrowser, signedIn, visit } from '../test/support/browser.ts'
 import { applyCases, openClaim, orphan, setUp } from '../test/support/cases.ts'
+import { type Endpoint, startEndpoint } from '../test/support/endpoint.ts'
+import { fillHooks } from '../test/support/hooks.ts'
 import { buildDist, eventually, type NodeProcess, startNode } from '../test/support/node-process.ts'
 import { gatherBatch, holdLane, openCircuit, stockFlows } from '../test/support/stock.ts'
 import { makeWorkspace } from '../test/support/workspace.ts'
@@ -136,10 +138,9 @@ async function firstOf(node: NodeProcess, path: string): Promise<Row> {
   return row
 }
 
-async function screensOf(
-  node: NodeProcess,
-  stock: Stock,
-): Promise<readonly (readonly [name: string, path: string])[]> {
+type Screens = readonly (readonly [name: string, path: string])[]
+
+async function screensOf(node: NodeProcess, stock: Stock): Promise<Screens> {
   const letter = await firstOf(node, '/v1/dead-letters?state=open')
   const parked = await firstOf(node, '/v1/work?state=parked')
   const done = await firstOf(node, '/v1/work?state=done&consumer=issue_to_ticket')
@@ -188,6 +189,24 @@ async function screensOf(
   ]
 }
 
+/** Webhooks out need nothing of the demo. */
+async function webhookScreens(node: NodeProcess, endpoint: Endpoint): Promise<Screens> {
+  const { retrying } = await fillHooks(node, endpoint)
+  return [
+    ['subscriptions', '/subscriptions'],
+    ['subscription', '/subscriptions/crm'],
+    ['subscription-failing', '/subscriptions/partner-eu'],
+    ['subscription-disabled', '/subscriptions/former-erp'],
+    ['subscription-secret', '/subscriptions/mailing?tab=secret'],
+    ['subscription-new', '/subscriptions?new=true'],
+    ['subscription-test', '/subscriptions/crm'],
+    ['subscription-rotate', '/subscriptions/crm?tab=secret'],
+    ['recover', '/subscriptions/accounting'],
+    ['deliveries', '/deliveries'],
+    ['delivery', `/deliveries/${retrying}`],
+  ]
+}
+
 /** What only shows after a press. */
 const PRESSES: Readonly<Record<string, (page: Page) => Promise<unknown>>> = {
   'dead-letters': (page) => page.locator('.group__toggle').first().click(),
@@ -199,6 +218,22 @@ const PRESSES: Readonly<Record<string, (page: Page) => Promise<unknown>>> = {
   fire: (page) => page.getByRole('button', { name: 'Fire', exact: true }).click(),
   send: (page) => page.getByRole('button', { name: 'Send a test event' }).click(),
   apply: (page) => page.getByRole('button', { name: 'Check and plan' }).click(),
+  'subscription-new': async (page) => {
+    await page.getByLabel('Endpoint').fill('https://hooks.customer.example/millrace')
+    await page.getByLabel('Subjects', { exact: true }).last().fill('shop.order.*')
+    await page.getByRole('button', { name: 'Add' }).click()
+    await page.getByText('Condition, body, headers, pace, owner').click()
+  },
+  'subscription-test': (page) => page.getByRole('button', { name: 'Send a test' }).click(),
+  'subscription-rotate': async (page) => {
+    await page.getByRole('button', { name: 'Rotate secret' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Rotate' }).click()
+  },
+  recover: async (page) => {
+    await page.getByRole('button', { name: 'Recover' }).click()
+    await page.getByLabel('Received since').fill('2020-01-01T00:00')
+    await page.getByRole('button', { name: 'Show what would happen' }).click()
+  },
   try: (page) => page.getByRole('textbox', { name: 'Expression' }).fill('payload.issue.title'),
 }
 
@@ -212,6 +247,9 @@ const PHONE = [
   'workflow',
   'instance',
   'orphans',
+  'subscriptions',
+  'subscription-failing',
+  'delivery',
 ]
 
 /** What is worth seeing goes on below the window's edge. */
@@ -227,20 +265,45 @@ async function shoot(page: Page, name: string, theme: string): Promise<void> {
   console.log(`docs/console/${name}-${theme}.png`)
 }
 
+/** Named on the command line; none: all. */
+const named = process.argv.slice(2)
+const isWanted = (name: string): boolean => named.length === 0 || named.includes(name)
+
+/** What shows outside of every screen, or only after several presses. */
+async function shootOthers(page: Page, url: string, theme: string): Promise<void> {
+  await page.goto(`${url}/dead-letters`)
+  await page.getByRole('button', { name: 'Replay group' }).first().click()
+  await shoot(page, 'replay', theme)
+  await page.goto(`${url}/events`)
+  await page.getByRole('button', { name: 'Replay …' }).click()
+  await shoot(page, 'replay-events', theme)
+  await page.goto(`${url}/events`)
+  await page.locator('[data-row]').first().waitFor()
+  await page.keyboard.press('Control+k')
+  await shoot(page, 'palette', theme)
+}
+
 async function main(): Promise<void> {
   await buildDist()
   await mkdir(folder, { recursive: true })
-  for (const file of await readdir(folder)) if (file.endsWith('.png')) await rm(join(folder, file))
   await using workspace = makeWorkspace()
   await using billing = await startBilling()
+  await using endpoint = await startEndpoint()
   const node = await startNode({ workspace })
-  const screens = await screensOf(node, await fill(node, billing.url))
+  const webhooks = (await webhookScreens(node, endpoint)).filter(([name]) => isWanted(name))
+  const isPart = named.length > 0 && named.every((name) => webhooks.some(([one]) => one === name))
+  const others = isPart ? [] : await screensOf(node, await fill(node, billing.url))
+  const screens = [...others.filter(([name]) => isWanted(name)), ...webhooks]
+  if (named.length === 0)
+    for (const file of await readdir(folder)) if (file.endsWith('.png')) await rm(join(folder, file))
   const browser = await launchBrowser()
   try {
     for (const theme of ['light', 'dark'] as const) {
-      await using outside = await visit(browser, { theme })
-      await outside.page.goto(`${node.url}/sign-in`)
-      await shoot(outside.page, 'sign-in', theme)
+      if (isWanted('sign-in')) {
+        await using outside = await visit(browser, { theme })
+        await outside.page.goto(`${node.url}/sign-in`)
+        await shoot(outside.page, 'sign-in', theme)
+      }
       await using desk = await signedIn(browser, node, '/', { theme })
       for (const [name, path] of screens) {
         await desk.page.goto(node.url + path)
@@ -248,16 +311,7 @@ async function main(): Promise<void> {
         await PRESSES[name]?.(desk.page)
         await shoot(desk.page, name, theme)
       }
-      await desk.page.goto(`${node.url}/dead-letters`)
-      await desk.page.getByRole('button', { name: 'Replay group' }).first().click()
-      await shoot(desk.page, 'replay', theme)
-      await desk.page.goto(`${node.url}/events`)
-      await desk.page.getByRole('button', { name: 'Replay …' }).click()
-      await shoot(desk.page, 'replay-events', theme)
-      await desk.page.goto(`${node.url}/events`)
-      await desk.page.locator('[data-row]').first().waitFor()
-      await desk.page.keyboard.press('Control+k')
-      await shoot(desk.page, 'palette', theme)
+      if (named.length === 0) await shootOthers(desk.page, node.url, theme)
       await using phone = await signedIn(browser, node, '/', { theme, size: { width: 390, height: 844 } })
       for (const [name, path] of screens.filter(([name]) => PHONE.includes(name))) {
         await phone.page.goto(node.url + path)

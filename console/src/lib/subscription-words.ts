@@ -106,20 +106,23 @@ export const DELIVERY_STATES: readonly (readonly [Delivery['state'], string])[] 
   ['cancelled', 'Cancelled'],
 ]
 
-const NOTES: Readonly<Record<string, string>> = {
-  DISABLED: 'The subscription was disabled when the event came. «Recover» sends it.',
-  SUBSCRIPTION_GONE: 'The subscription was deleted.',
+const NOTES: Readonly<Record<string, readonly [short: string, whole: string]>> = {
+  DISABLED: [
+    'disabled when it came',
+    'The subscription was disabled when the event came. «Recover» on its page sends what was skipped.',
+  ],
+  SUBSCRIPTION_GONE: ['the subscription was deleted', 'The subscription was deleted while it waited.'],
 }
 
 /** Why it was skipped or cancelled, or what went wrong last. */
 export const deliveryNote = (error: string | undefined): string | undefined =>
-  error === undefined ? undefined : (NOTES[error] ?? error)
+  error === undefined ? undefined : (NOTES[error]?.[1] ?? error)
 
 /** The last answer in a few words. */
-export function answerInShort({ state, httpStatus, error, class: name }: Delivery): string {
+export function answerInShort({ state, httpStatus, error }: Delivery): string {
   if (state === 'delivered' || error === undefined)
     return httpStatus === undefined ? '' : `HTTP ${httpStatus}`
-  return deliveryNote(error) ?? name ?? ''
+  return NOTES[error]?.[0] ?? error
 }
 
 /** What a press on the button does, by its state. */

@@ -185,6 +185,9 @@ function Request({ delivery: { request, requestError } }: { readonly delivery: D
   return (
     <div className="request">
       <RequestCard request={request} />
+      <p className="faint">
+        webhook-id, webhook-timestamp and the signature are put to it in the moment of each try.
+      </p>
       {request.body === null ? (
         <p className="muted">The body is for operators and admins: it may hold what is sensitive.</p>
       ) : (

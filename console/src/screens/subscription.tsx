@@ -136,8 +136,7 @@ function Standing({ subscription }: { readonly subscription: SubscriptionDetail 
         <strong>{words.what}</strong>{' '}
         {at !== null && (
           <>
-            {status === 'failing' ? 'Its first failure was ' : 'So it is since '}
-            <Time at={at} />
+            {status === 'failing' ? 'The first failure was' : 'That was'} <Time at={at} />
             {by === null ? '' : `, by ${by}`}.{' '}
           </>
         )}
@@ -146,7 +145,9 @@ function Standing({ subscription }: { readonly subscription: SubscriptionDetail 
             It disables itself <Time at={disableAt} /> if nothing arrives until then.{' '}
           </>
         )}
-        {reason !== null && <span className="standing__reason mono">{reason}</span>}
+        {/* What a person said is prose; the rest is what an endpoint answered. */}
+        {reason !== null &&
+          (by === null ? <span className="standing__reason mono">{reason}</span> : <>«{reason}»</>)}
         <span className="standing__next">{words.next}</span>
         {(status === 'failing' || status === 'disabled') && (
           <span className="standing__next">
@@ -163,6 +164,7 @@ function Health({ subscription }: { readonly subscription: SubscriptionDetail })
   const { name, health, window: sending } = subscription
   const { data } = useDeliveries({ subscription: name, limit: NEWEST })
   const { recent } = health
+  const isSending = subscription.status === 'active' || subscription.status === 'failing'
   return (
     <div className="numbers numbers--five">
       <Big
@@ -170,7 +172,7 @@ function Health({ subscription }: { readonly subscription: SubscriptionDetail })
         value={data === undefined ? null : <Spark deliveries={data.items} />}
       />
       <Big
-        label="Of the newest"
+        label="Newest 50"
         value={formatNumber(recent.delivered)}
         unit={recent.failed === 0 ? 'arrived' : `arrived, ${formatNumber(recent.failed)} failed`}
         tone={recent.failed > 0 && recent.delivered === 0 ? 'red' : undefined}
@@ -190,7 +192,7 @@ function Health({ subscription }: { readonly subscription: SubscriptionDetail })
         label="Last failed"
         value={health.lastFailedAt === null ? '–' : <Time at={health.lastFailedAt} />}
       />
-      {sending !== null && (
+      {sending !== null && isSending && (
         <p className="numbers__foot muted num">
           {sending.pausedUntil === null ? (
             `At most ${sending.limit} at once; ${sending.inFlight} on their way now.`

@@ -178,7 +178,7 @@ function Line({ subscription }: { readonly subscription: Subscription }) {
         >
           {waitingInWords(health)} <span className="subscriptions__what">wait</span>
         </span>
-        <span className="events__when faint">
+        <span className="events__when faint subscriptions__last">
           {health.lastDeliveredAt === null ? 'never' : <Time at={health.lastDeliveredAt} />}
         </span>
       </Link>

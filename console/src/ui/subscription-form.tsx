@@ -1,7 +1,7 @@
 // A subscription as a form, new or as it is: what the node finds wrong is told at each field, all at once.
 
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { type ReactNode, useState } from 'react'
+import { type ReactNode, useEffect, useState } from 'react'
 import { useLocation } from 'wouter'
 import { createSubscription, fieldErrors, fieldErrorWithin, patchSubscription, problemOf } from '../api.ts'
 import { type Draft, draftOf, EMPTY_DRAFT, readDraft, type Written } from '../lib/subscription-draft.ts'
@@ -45,6 +45,7 @@ export function SubscriptionForm({ subscription, onClose }: FormProps) {
   const [draft, setDraft] = useState<Draft>(before ?? EMPTY_DRAFT)
   const [typed, setTyped] = useState('')
   const [isAsked, setIsAsked] = useState(false)
+  const [isMore, setIsMore] = useState(() => MORE.some((field) => (before?.[field] ?? '') !== ''))
   const save = useMutation<SubscriptionMade, unknown, Written>({
     mutationFn: ({ body, transform }) =>
       subscription === undefined
@@ -61,6 +62,20 @@ export function SubscriptionForm({ subscription, onClose }: FormProps) {
     onClose()
     if (subscription === undefined) go(`/subscriptions/${name}`)
   }
+  const whole = { ...draft, on: typed.trim() === '' ? draft.on : [...draft.on, typed.trim()] }
+  const read = readDraft(whole, before)
+  const own = 'errors' in read && isAsked ? read.errors : {}
+  const problem = save.error === null ? null : problemOf(save.error)
+  const isAddress = problem?.details?.field === 'url'
+  const errorOf = (field: keyof Draft): string | undefined =>
+    own[field] ??
+    (field === 'url' && isAddress
+      ? [problem?.detail, problem?.next].filter(Boolean).join(' ')
+      : fieldErrorWithin(save.error, NAMES[field] ?? field))
+  const hasHidden = MORE.some((field) => errorOf(field) !== undefined)
+  useEffect(() => {
+    if (hasHidden) setIsMore(true)
+  }, [hasHidden])
   const made = save.data
   if (made?.secret != null) {
     return (
@@ -74,16 +89,6 @@ export function SubscriptionForm({ subscription, onClose }: FormProps) {
       />
     )
   }
-  const whole = { ...draft, on: typed.trim() === '' ? draft.on : [...draft.on, typed.trim()] }
-  const read = readDraft(whole, before)
-  const own = 'errors' in read && isAsked ? read.errors : {}
-  const problem = save.error === null ? null : problemOf(save.error)
-  const isAddress = problem?.details?.field === 'url'
-  const errorOf = (field: keyof Draft): string | undefined =>
-    own[field] ??
-    (field === 'url' && isAddress
-      ? [problem?.detail, problem?.next].filter(Boolean).join(' ')
-      : fieldErrorWithin(save.error, NAMES[field] ?? field))
   const set = (part: Partial<Draft>) => setDraft({ ...draft, ...part })
   const submit = () => {
     setIsAsked(true)
@@ -109,7 +114,6 @@ export function SubscriptionForm({ subscription, onClose }: FormProps) {
       }}
     </Field>
   )
-  const isMoreOpen = MORE.some((field) => errorOf(field) !== undefined || (before?.[field] ?? '') !== '')
   return (
     <Dialog
       title={before === null ? 'New subscription' : `Edit ${before.name}`}
@@ -166,7 +170,7 @@ export function SubscriptionForm({ subscription, onClose }: FormProps) {
         </Field>
       </div>
       {line('description', 'Description')}
-      <details className="more" open={isMoreOpen || undefined}>
+      <details className="more" open={isMore} onToggle={(event) => setIsMore(event.currentTarget.open)}>
         <summary>Condition, body, headers, pace, owner</summary>
         <div className="more__body">
           {line('where', 'Condition', { isCode: true, placeholder: 'payload.order.total > 100' })}

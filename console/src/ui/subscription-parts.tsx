@@ -57,8 +57,10 @@ export function HealthBar({ health }: { readonly health: Subscription['health'] 
   return (
     <span className="health">
       <span className="health__bar" aria-hidden>
-        <span className="health__part health__part--good" style={{ flexGrow: delivered }} />
-        <span className="health__part health__part--bad" style={{ flexGrow: failed }} />
+        {delivered > 0 && (
+          <span className="health__part health__part--good" style={{ flexGrow: delivered }} />
+        )}
+        {failed > 0 && <span className="health__part health__part--bad" style={{ flexGrow: failed }} />}
       </span>
       <span className="health__text num">
         {formatNumber(delivered)} <span className="faint">arrived</span>
