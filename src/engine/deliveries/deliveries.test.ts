@@ -1,10 +1,13 @@
 import { describe, expect, test } from 'vitest'
+import { AppError } from '../../core/errors/index.ts'
 import { DEFAULT_TENANT, type TenantId } from '../../core/ids/index.ts'
+import { compileSubscription } from '../../core/subscription/index.ts'
 import { HOUR, MINUTE, SECOND } from '../../core/time/index.ts'
 import type { HttpOutcome } from '../../ports/http-client.ts'
 import type { Commit } from '../../ports/store.ts'
 import { accept, answered, LOST, makeWorld, PAID, ROUTE, SOURCE, workOf } from '../world.fixture.ts'
 import { endpointWorld, HOOK, REFUSED, SECRET } from './deliveries.fixture.ts'
+import { signRequest } from './request.ts'
 
 const ANN = { actor: 'ann', reason: 'because' }
 const EVERYTHING = { ...HOOK, name: 'all', on: ['>'], url: 'https://all.example/' }
@@ -131,6 +134,14 @@ describe('an attempt', () => {
     expect(work).toMatchObject({ state: 'ready', class: 'transient', attempts: 1 })
     expect(work?.lastError).toContain('`crm` is not set')
     expect(world.calls).toHaveLength(0)
+  })
+
+  test('[DY10] a secret that cannot be opened is a failure like one that is missing, not a fault of ours', async () => {
+    const error = new AppError('secret_unreadable', 'the secret ‘crm’ cannot be opened')
+    const vault = { resolve: () => Promise.reject(error) }
+    const rendered = { url: HOOK.url, headers: {}, body: '{}' }
+    const signed = signRequest(vault, DEFAULT_TENANT, compileSubscription(HOOK), rendered, { id: 'e', at: 0 })
+    expect(await signed).toEqual({ ok: false, error: error.message })
   })
 
   test('[DY11] address and transform are those in force when it is sent', async () => {

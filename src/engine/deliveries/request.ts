@@ -3,6 +3,8 @@
 // Invariants: DY10 the id is the event's, whatever attempt, replay or resend it is. Nothing is sent unsigned. DY7 what a source
 // declares as sensitive is hidden, unless the subscription says `sensitive: send`.
 
+import type { SecretRef } from '../../core/definition/index.ts'
+import { AppError } from '../../core/errors/index.ts'
 import type { StoredEvent } from '../../core/event/index.ts'
 import type { Scope } from '../../core/expression/index.ts'
 import type { TenantId, WorkId } from '../../core/ids/index.ts'
@@ -69,7 +71,8 @@ export async function signRequest(
 ): Promise<Signed> {
   const ref = secretRefOf(document)
   const name = 'ref' in ref ? `the secret \`${ref.ref}\`` : `the environment variable \`${ref.env}\``
-  const secrets = await vault.resolve(tenant, [ref])
+  const secrets = await resolveReadable(vault, tenant, ref)
+  if (typeof secrets === 'string') return { ok: false, error: secrets }
   if (secrets.length === 0)
     return { ok: false, error: `${name} is not set; nothing is sent without a signature` }
   try {
@@ -79,6 +82,20 @@ export async function signRequest(
     return { ok: true, headers: { ...rendered.headers, ...signature } }
   } catch (error) {
     if (error instanceof SecretError) return { ok: false, error: `${name} cannot sign: ${error.message}` }
+    throw error
+  }
+}
+
+/** A text says why it cannot be opened: that is for people to mend, as one that is not set. */
+async function resolveReadable(
+  vault: Vault,
+  tenant: TenantId,
+  ref: SecretRef,
+): Promise<readonly string[] | string> {
+  try {
+    return await vault.resolve(tenant, [ref])
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'secret_unreadable') return error.message
     throw error
   }
 }
