@@ -369,7 +369,7 @@ export function makeDeliveryChecks(deps: {
     if (docs.some(({ transform }) => transform !== undefined)) return
     const before = bodies.get(place)
     if (before !== undefined && before !== call.body)
-      complain('N3', `${name} brings other data under the same id`)
+      complain('N3', `${name} brings other data under the same id: ${before} ${call.body}`)
     bodies.set(place, call.body)
     const event = data.event(call.tenant, row.eventId)
     const body = JSON.parse(call.body) as { id: string; type: string; data: unknown }
@@ -462,7 +462,7 @@ export function makeDeliveryChecks(deps: {
     },
     disables: (tenant, name) => void disabled.set(placeOf(tenant, name), time.now()),
     shown(text) {
-      if (/whsec_|whsk_/.test(text)) complain('N11', 'a secret is shown to somebody')
+      if (/whs(?:ec|k)_[\w+/]{8}/.test(text)) complain('N11', 'a secret is shown to somebody')
     },
     end() {
       const all = JSON.stringify(data.dump())

@@ -170,7 +170,7 @@ function checkMatched(book: Book, dump: StoreDump, event: StoredEvent): void {
   if (
     all.some(
       ({ kind, replayOf, state }) =>
-        replayOf === event.id && (kind === 'route' || (state === 'done' && kind !== 'delivery')),
+        replayOf === event.id && (kind === 'route' || kind === 'delivery' || state === 'done'),
     )
   ) {
     if (made > event.matched) book.violate('N2', `event ${short(event.id)} forgets who matched it`)
