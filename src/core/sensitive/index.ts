@@ -7,5 +7,5 @@ export {
   type SensitivePath,
 } from './paths.ts'
 export { HIDDEN, isHiddenAt, redact, redactHeader } from './redact.ts'
-export { makeScrub, type Scrub, scrubNothing } from './scrub.ts'
+export { makeScrub, makeScrubOfTexts, type Scrub, scrubNothing } from './scrub.ts'
 export { isSealed, joinSealed, parsePayload, SEALED_MARK, sealedProblem, splitSealed } from './sealed-text.ts'

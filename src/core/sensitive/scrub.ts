@@ -24,6 +24,17 @@ export function makeScrub(paths: readonly string[], payload: JsonValue, header: 
   const found: Found = { values: new Set(), length: 0, isTooMuch: false }
   gather(payload, inPayload, found)
   gather(header, inHeader, found)
+  return scrubOf(found)
+}
+
+/** Without these texts, as far as they are long enough to be told from other words. */
+export function makeScrubOfTexts(texts: readonly string[]): Scrub {
+  const found: Found = { values: new Set(), length: 0, isTooMuch: false }
+  for (const text of texts) gatherAll(text, found)
+  return scrubOf(found)
+}
+
+function scrubOf(found: Found): Scrub {
   if (found.isTooMuch) return () => HIDDEN
   if (found.values.size === 0) return scrubNothing
   // The longest first: a shorter one inside it must not leave the rest of it.

@@ -6,6 +6,7 @@
 import type { DeadLetterReason } from '../../core/dead-letter/index.ts'
 import type { FailureClass } from '../../core/failure/index.ts'
 import type { Route } from '../../core/route/index.ts'
+import { type Scrub, scrubNothing } from '../../core/sensitive/index.ts'
 import { responseHead, type Subscription } from '../../core/subscription/index.ts'
 import type { Instant } from '../../core/time/index.ts'
 import { type Attempt, type Counters, EMPTY_NOTE } from '../../core/work/index.ts'
@@ -18,6 +19,7 @@ import { countersOf, errorText, errorTextInFull, measured, withoutWords } from '
 import { scrubOf } from '../sensitive.ts'
 import type { Decision, Settlement } from '../settle.ts'
 import type { DeliveryDeps } from './deps.ts'
+import { makeScrubOfEchoes, type Sent } from './echoes.ts'
 import { type DeliveryEnd, tellEnd } from './told.ts'
 
 export interface Attempted {
@@ -26,6 +28,8 @@ export interface Attempted {
   readonly outcome: HttpOutcome | null
   /** The host. */
   readonly target: string | null
+  /** null: nothing was. */
+  readonly sent: Sent | null
 }
 
 export interface FailedAttempt extends Attempted {
@@ -142,7 +146,15 @@ export function makeDeliveryEnds(deps: DeliveryDeps): DeliveryEnds {
         note: { ...EMPTY_NOTE, httpStatus, durationMs },
         guards: [],
         writes: [],
-        attempt: attemptOf(item, counters.attempts, attempted, 'done', null, null),
+        attempt: attemptOf(
+          item,
+          counters.attempts,
+          attempted,
+          'done',
+          null,
+          null,
+          echoesOf(subscription, attempted),
+        ),
       }
       const how = { attempts: counters.attempts, httpStatus, durationMs }
       const settlement = await settleTelling(item, subscription, decision, 'webhook.delivered', how)
@@ -154,7 +166,8 @@ export function makeDeliveryEnds(deps: DeliveryDeps): DeliveryEnds {
     async failed(item, subscription, failed) {
       const { route, document } = subscription
       const { outcome, target, hint = null } = failed
-      const error = failed.error ?? errorOf(outcome, hint)
+      const echoes = echoesOf(subscription, failed)
+      const error = failed.error ?? echoes(errorOf(outcome, hint))
       const counters = countedUp(item)
       const step = deps.decisions.decideFailure({
         class: failed.class,
@@ -176,7 +189,7 @@ export function makeDeliveryEnds(deps: DeliveryDeps): DeliveryEnds {
         note: { ...EMPTY_NOTE, class: failed.class, lastError: error, ...measuredOf(outcome) },
         guards: [],
         writes: [],
-        attempt: attemptOf(item, counters.attempts, failed, word, failed.class, error),
+        attempt: attemptOf(item, counters.attempts, failed, word, failed.class, error, echoes),
       }
       const isOver = step.step !== 'again'
       const decision: Decision = isOver
@@ -276,6 +289,7 @@ function attemptOf(
   word: Attempt['outcome'],
   failureClass: FailureClass | null,
   error: string | null,
+  echoes: Scrub,
 ): Attempt {
   const { httpStatus, durationMs } = measuredOf(outcome)
   const attempt: Attempt = {
@@ -288,5 +302,10 @@ function attemptOf(
     error,
   }
   const head = outcome === null ? null : responseHead(outcome)
-  return head === null ? attempt : { ...attempt, response: scrubOf(event)(head) }
+  return head === null ? attempt : { ...attempt, response: echoes(scrubOf(event)(head)) }
+}
+
+/** Only an answer repeats something: what else fails is told in sentences of our own. */
+function echoesOf({ document }: Subscription, { outcome, sent }: Attempted): Scrub {
+  return outcome?.kind !== 'response' || sent === null ? scrubNothing : makeScrubOfEchoes(document, sent)
 }

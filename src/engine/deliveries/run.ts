@@ -12,7 +12,6 @@ import type { TenantId } from '../../core/ids/index.ts'
 import { JsonError } from '../../core/json/index.ts'
 import { routeScope } from '../../core/route/index.ts'
 import { classifyDelivery, isTestEvent, type Subscription } from '../../core/subscription/index.ts'
-import type { Instant } from '../../core/time/index.ts'
 import { LOSSES_MAX } from '../../core/work/index.ts'
 import type { HttpOutcome } from '../../ports/http-client.ts'
 import { SETTLE_MARGIN_MS, SHORT_WAIT_MS } from '../decisions.ts'
@@ -91,14 +90,16 @@ export function makeDeliveryRunner(
         startedAt,
         outcome: null,
         target,
+        sent: null,
         isGone: false,
         isTold: false,
       })
     }
     const closed = pace.mayCall(item, route, null)
     if (closed !== null) return ends.wait(item, route, closed.delayMs, closed.why)
-    const outcome = await send({ ...rendered, headers: signed.headers }, work.tenant, document.timeoutMs)
-    await settle(item, subscription, outcome, { startedAt, target })
+    const request = { ...rendered, headers: signed.headers }
+    const outcome = await send(request, work.tenant, document.timeoutMs)
+    await settle(item, subscription, outcome, { startedAt, target, sent: request })
   }
 
   /** What ends an item before it is tried; null: nothing. */
@@ -163,7 +164,7 @@ export function makeDeliveryRunner(
     item: Item,
     subscription: Subscription,
     outcome: HttpOutcome,
-    { startedAt, target }: { readonly startedAt: Instant; readonly target: string | null },
+    { startedAt, target, sent }: Omit<Attempted, 'outcome'>,
   ): Promise<void> => {
     const { tenant, consumer } = item.work
     const verdict = classifyDelivery(factsOf(outcome, clock.now()))
@@ -173,7 +174,7 @@ export function makeDeliveryRunner(
       pace.windows.told(tenant, consumer, { startedAt, sign: verdict.sign, retryAfterMs })
     const told = isDone ? 'done' : verdict.class
     pace.told({ item, route: subscription.route, host: null, class: told, retryAfterMs })
-    const attempted: Attempted = { startedAt, outcome, target }
+    const attempted: Attempted = { startedAt, outcome, target, sent }
     if (isDone) return ends.delivered(item, subscription, attempted)
     return ends.failed(item, subscription, {
       ...attempted,

@@ -1,0 +1,38 @@
+// What an endpoint's answer repeats of the request. Many answer with the headers that they got; what stands in those of a subscription, or
+// in the query of its address, proves who calls, and an answer is kept where people look who may not see that. So it goes before
+// anything of the answer is kept or told. The same holds for the signature: with it the request could be made once more.
+
+import type { SubscriptionDocument } from '../../core/definition/index.ts'
+import { makeScrubOfTexts, type Scrub } from '../../core/sensitive/index.ts'
+import type { Rendered } from './request.ts'
+
+/** As it left. */
+export type Sent = Pick<Rendered, 'url' | 'headers'>
+
+/** Shorter ones are words that any answer may hold. */
+const LENGTH_MIN = 8
+/** Says what may be answered, and nothing of who asks; answers have it of themselves. */
+const SAID_OF_ANSWERS = /^accept(?:-|$)/
+const SIGNATURES = ['webhook-signature', 'x-hub-signature-256']
+
+export function makeScrubOfEchoes({ headers }: Pick<SubscriptionDocument, 'headers'>, sent: Sent): Scrub {
+  const texts: string[] = []
+  for (const written of Object.keys(headers)) {
+    const name = written.toLowerCase()
+    const value = sent.headers[name]
+    // Also without `Bearer` before it, as those tell it who refuse it.
+    if (value !== undefined && !SAID_OF_ANSWERS.test(name)) texts.push(value, ...value.split(/\s+/))
+  }
+  for (const name of SIGNATURES)
+    for (const one of sent.headers[name]?.split(' ') ?? []) texts.push(one.replace(/^(?:v1a?,|sha256=)/, ''))
+  texts.push(...queryValues(sent.url))
+  return makeScrubOfTexts(texts.filter(({ length }) => length >= LENGTH_MIN))
+}
+
+function queryValues(url: string): readonly string[] {
+  const at = url.indexOf('?')
+  if (at < 0) return []
+  const parts = url.slice(at + 1).split('&')
+  const written = parts.map((part) => part.slice(part.indexOf('=') + 1))
+  return [...written, ...new URLSearchParams(url.slice(at + 1)).values()]
+}
