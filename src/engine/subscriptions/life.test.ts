@@ -73,7 +73,7 @@ describe('an endpoint that fails', () => {
     const failing = await world.got(subscriptions.find(T, 'crm'))
     expect(failing).toMatchObject({ status: 'failing', disableAt: world.now() + 5 * DAY })
     const [told] = await world.toldData('webhook.subscription.failing')
-    expect(told).toMatchObject({ subscription: 'crm', url: 'https://crm.example/hooks', warning: 0 })
+    expect(told).toMatchObject({ subscription: 'crm', url: 'https://crm.example', warning: 0 })
     world.answer(answered(204))
     await world.pay(node)
     await world.pass(MINUTE)

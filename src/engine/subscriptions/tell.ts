@@ -70,14 +70,13 @@ function tell(
   })
 }
 
-/** What every one of these events says. A query may hold what proves who calls: it is not told. */
+/**
+ * What every one of these events says. Of the address only whom it names: whoever else listens may be another of our user's customers,
+ * and paths and queries of endpoints often hold what lets one in.
+ */
 export function aboutData({ name, url }: Pick<SubscriptionDocument, 'name' | 'url'>) {
-  const query = url.indexOf('?')
-  return {
-    subscription: name,
-    consumer: `${SUBSCRIPTION_PREFIX}${name}`,
-    url: query === -1 ? url : url.slice(0, query),
-  }
+  const [origin] = /^(?:[a-z]+:\/\/)?[^/?#]*/i.exec(url) ?? ['']
+  return { subscription: name, consumer: `${SUBSCRIPTION_PREFIX}${name}`, url: origin }
 }
 
 function iso(at: Instant | null): string | null {
