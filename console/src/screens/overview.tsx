@@ -16,7 +16,7 @@ import {
 import { type ReactNode, useMemo, useState } from 'react'
 import { Link } from 'wouter'
 import { formatDuration, formatDurationShort } from '../lib/durations.ts'
-import { definitionHref } from '../lib/links.ts'
+import { definitionHref, workConsumerHref } from '../lib/links.ts'
 import { makeCharts } from '../lib/stats.ts'
 import { becauseInWords } from '../lib/subscription-words.ts'
 import { formatCause, formatNumber } from '../lib/time.ts'
@@ -221,13 +221,15 @@ function Attention({ overview }: { readonly overview: Overview | undefined }) {
   }
   const behind = held?.items.reduce((sum, { waiting }) => sum + waiting, 0) ?? 0
   if (behind > 0) {
-    const routes = [...new Set(held?.items.filter(({ waiting }) => waiting > 0).map(({ route }) => route))]
+    const lanes = held?.items.filter(({ waiting }) => waiting > 0) ?? []
+    const routes = [...new Set(lanes.map(({ route }) => route))]
+    const [first] = lanes
     items.push(
       <Item
         key="lanes"
         icon={ListOrdered}
         tone="amber"
-        href={`/routes/${routes[0]}`}
+        href={first === undefined ? '/work?state=waiting' : workConsumerHref(first.work)}
         title={`Lanes of ${routes.join(', ')} are held up`}
         text="Items wait behind one that is dead or parked"
         count={behind}

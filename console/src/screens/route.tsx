@@ -58,7 +58,7 @@ export default function RouteScreen({ name }: { readonly name: string }) {
             <PacePanel route={name} />
           </section>
           <Buffers document={data.document} />
-          <HeldLanes route={name} />
+          <HeldLanes kind="route" name={name} />
           <section className="section" aria-labelledby="recent">
             <div className="section__head">
               <h2 id="recent">Recently</h2>

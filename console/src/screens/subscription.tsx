@@ -21,6 +21,7 @@ import { Button, Copy, CopyButton, Tabs, Time } from '../ui/controls.tsx'
 import { SwitchButtons } from '../ui/definition-parts.tsx'
 import { Big } from '../ui/figures.tsx'
 import { JsonTree } from '../ui/json-tree.tsx'
+import { HeldLanes } from '../ui/pace-panel.tsx'
 import { RecoverDialog } from '../ui/recover-dialog.tsx'
 import { SubscriptionForm } from '../ui/subscription-form.tsx'
 import { DeliveryList, Spark, SubscriptionChip, waitingInWords } from '../ui/subscription-parts.tsx'
@@ -72,6 +73,7 @@ export default function SubscriptionScreen({ name }: { readonly name: string }) 
     >
       <Standing subscription={data} />
       <Health subscription={data} />
+      <HeldLanes kind="subscription" name={name} />
       <div className="section">
         <Tabs
           label="Parts"

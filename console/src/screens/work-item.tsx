@@ -49,16 +49,8 @@ export default function WorkItem({ id }: { readonly id: string }) {
         <div className="spaced">
           <Note tone="amber">
             <strong>It holds its lane up.</strong> Those behind it wait until it is settled.{' '}
-            {work.kind === 'delivery' ? (
-              <>
-                <Link href={`/deliveries/${work.id}`}>Its delivery</Link> can be sent again or cancelled.
-              </>
-            ) : (
-              <>
-                <Link href={workConsumerHref(work)}>Its route</Link> lists who holds whom up and lets the lane
-                go on.
-              </>
-            )}
+            <Link href={workConsumerHref(work)}>Its {workConsumerKind(work)}</Link> lists who holds whom up
+            and lets the lane go on.
           </Note>
         </div>
       )}

@@ -4,6 +4,7 @@ import { Play, Unlock } from 'lucide-react'
 import { Fragment, useState } from 'react'
 import { Link } from 'wouter'
 import { api } from '../api.ts'
+import { workConsumerKind, workHref } from '../lib/links.ts'
 import { buffersInWords, type RouteShape } from '../lib/route-words.ts'
 import { formatNumber } from '../lib/time.ts'
 import { useHeldLanes, useMe, usePace } from '../queries.ts'
@@ -196,11 +197,16 @@ export function Buffers({ document }: { readonly document: unknown }) {
   )
 }
 
-export function HeldLanes({ route }: { readonly route: string }) {
+interface HeldLanesProps {
+  readonly kind: 'route' | 'subscription'
+  readonly name: string
+}
+
+export function HeldLanes({ kind, name }: HeldLanesProps) {
   const { data } = useHeldLanes()
   const { data: me } = useMe()
   const [asking, setAsking] = useState<HeldLane | null>(null)
-  const held = data?.items.filter((lane) => lane.route === route) ?? []
+  const held = data?.items.filter((lane) => lane.route === name && workConsumerKind(lane.work) === kind) ?? []
   if (held.length === 0 && asking === null) return null
   return (
     <section className="section" aria-labelledby="held">
@@ -223,7 +229,7 @@ export function HeldLanes({ route }: { readonly route: string }) {
               </span>
             </span>
             <span className="chips">
-              <Link href={`/work/${lane.work.id}`} title={lane.work.lastError}>
+              <Link href={workHref(lane.work)} title={lane.work.lastError}>
                 held by
               </Link>{' '}
               <StateChip state={lane.work.state} />
