@@ -4,6 +4,7 @@
 
 import { unreachable } from '../errors/index.ts'
 import type { CallFacts, FailureClass } from '../failure/index.ts'
+import { DAY } from '../time/index.ts'
 
 /** How the endpoint does: it takes what it gets, it answers at least, or it is not to be asked for a moment. */
 export type EndpointSign = 'well' | 'answers' | 'overloaded'
@@ -22,6 +23,8 @@ export type DeliveryVerdict =
       readonly hint: string | null
     }
 
+/** Whoever asks for years must not end a delivery by it: it is tried again tomorrow. */
+export const RETRY_AFTER_MS_MAX = DAY
 const GONE = 410
 const LIMITED = 429
 /** By these an endpoint, or what stands before it, says that it cannot do more. */
@@ -50,8 +53,9 @@ function classifyStatus(status: number, retryAfterMs: number | null): DeliveryVe
   if (status >= 200 && status < 300) return { as: 'delivered', sign: 'well' }
   if (status === GONE) return { ...failed('config', null, 'answers', IS_GONE), isGone: true }
   const sign = OVERLOADED.has(status) ? 'overloaded' : 'answers'
-  if (status === LIMITED) return failed('rate_limited', retryAfterMs, sign)
-  return failed('transient', retryAfterMs, sign, status >= 300 && status < 400 ? REDIRECTED : null)
+  const askedMs = retryAfterMs === null ? null : Math.min(retryAfterMs, RETRY_AFTER_MS_MAX)
+  if (status === LIMITED) return failed('rate_limited', askedMs, sign)
+  return failed('transient', askedMs, sign, status >= 300 && status < 400 ? REDIRECTED : null)
 }
 
 function failed(

@@ -7,8 +7,8 @@
 
 import { unreachable } from '../errors/index.ts'
 import { stretch } from '../retry/index.ts'
-import { DAY, type Instant, MINUTE, SECOND } from '../time/index.ts'
-import type { EndpointSign } from './classify.ts'
+import { type Instant, MINUTE, SECOND } from '../time/index.ts'
+import { type EndpointSign, RETRY_AFTER_MS_MAX } from './classify.ts'
 
 export interface Window {
   /** How many may be on their way when it does not pause. */
@@ -43,7 +43,6 @@ const WINDOW_START = 4
 const WINDOW_MAX = 64
 const PAUSE_MS_MIN = SECOND
 const PAUSE_MS_MAX = MINUTE
-const RETRY_AFTER_MS_MAX = DAY
 
 /** `limit`: of `concurrency`; null: as many as the endpoint turns out to bear. */
 export function newWindow(limit: number | null): Window {

@@ -108,6 +108,17 @@ describe('an attempt', () => {
     expect(await world.deliveries()).toMatchObject([{ state: 'done', attempts: 1, waits: 2 }])
   })
 
+  test.each([429, 503])('[DY16] a %d that asks for years is tried again the next day', async (status) => {
+    const world = endpointWorld([answered(status, { 'retry-after': '99999999' }), answered(204)])
+    const node = await world.start([{ ...HOOK, maxWaitMs: 24 * HOUR }])
+    await accept(world, node)
+    expect(await world.deliveries()).toMatchObject([{ state: 'ready' }])
+    // The window of the endpoint and the item ask for the same.
+    const [{ dueAt } = { dueAt: 0 }] = await world.deliveries()
+    expect(dueAt - world.now()).toBeLessThan(27 * HOUR)
+    expect(dueAt - world.now()).toBeGreaterThan(23 * HOUR)
+  })
+
   test.each([
     ['an address that is not allowed', { ...REFUSED, code: 'blocked' } as HttpOutcome, 'config'],
     ['no address at all', { ...REFUSED, code: 'bad_url' } as HttpOutcome, 'config'],
