@@ -3,12 +3,13 @@
 import { type Command, Option } from 'commander'
 import { DEAD_LETTER_STATES } from '../../core/dead-letter/index.ts'
 import type { DeadLetter, DeadLetterDetail } from '../../sdk/client/index.ts'
+import { printAttempt } from '../attempts.ts'
 import { type Answer, type Cli, handle, type Session } from '../command.ts'
 import { postWithReason, readJsonInput } from '../input.ts'
 import { prettyJson } from '../output.ts'
 import { type ListOptions, limitOption, noteRest, readPages } from '../pages.ts'
 import { parseMoment } from '../since.ts'
-import { consumerText, duration } from '../text.ts'
+import { consumerText } from '../text.ts'
 
 interface LetterOptions extends ListOptions {
   readonly state?: string
@@ -183,13 +184,7 @@ async function showLetter(session: Session, id: string): Promise<void> {
       ['replays', letter.replays],
       ['runbook', letter.runbook],
     ])
-    for (const attempt of letter.history) {
-      const parts = [`#${attempt.number}`, out.time(attempt.startedAt), duration(attempt.durationMs)]
-      const what = [attempt.outcome, attempt.class, attempt.httpStatus, attempt.error]
-      out.line(
-        `  ${out.colors.dim(parts.join('  '))}  ${what.filter((part) => part !== undefined).join('  ')}`,
-      )
-    }
+    for (const attempt of letter.history) printAttempt(session, attempt)
     if (letter.event !== null) out.line(`\n${prettyJson(letter.event.data)}`)
   })
 }

@@ -72,7 +72,7 @@ export function addDefinitionCommands(program: Command, cli: Cli): void {
 
   const definitions = program
     .command('definitions')
-    .argument('[name]', 'one source, route or profile')
+    .argument('[name]', 'one of them; where several have the name, <kind>/<name>')
     .description('list the definitions in force, or print one as YAML')
   handle(definitions, cli, (session, _options, name) =>
     name === undefined ? listDefinitions(session) : printDefinition(session, name),
@@ -206,8 +206,10 @@ function printApplied(session: Session, applied: Applied): void {
 
 // --- What is in force
 
+const KINDS = ['route', 'source', 'workflow', 'agent', 'subscription', 'profile']
+
 async function findDefinition(session: Session, given: string, allowed: readonly string[]): Promise<Item> {
-  const written = /^(source|route|profile)\/(.+)$/i.exec(given)
+  const written = /^(source|route|workflow|agent|subscription|profile)\/(.+)$/i.exec(given)
   const kinds = written === null ? allowed : allowed.filter((kind) => kind === written[1]?.toLowerCase())
   const name = written?.[2] ?? given
   const { items } = await session.api.get<Answer<'listDefinitions'>>('/v1/definitions')
@@ -217,6 +219,12 @@ async function findDefinition(session: Session, given: string, allowed: readonly
     throw new CliError(`‘${name}’ is a ${found.map(({ kind }) => kind).join(' and a ')}`, {
       ending: 'usage',
       next: `Write ${found.map(({ kind }) => `${kind.toLowerCase()}/${name}`).join(' or ')}.`,
+    })
+  }
+  if (items.some((item) => item.name === name && item.kind === 'Subscription')) {
+    throw new CliError(`${name} is a subscription`, {
+      ending: 'usage',
+      next: `Write ‘millrace subscriptions pause ${name}’, disable or enable.`,
     })
   }
   throw new CliError(`there is no ${(kinds.length > 0 ? kinds : allowed).join(' or ')} ‘${name}’`, {
@@ -250,7 +258,7 @@ async function listDefinitions(session: Session): Promise<void> {
 }
 
 async function printDefinition(session: Session, name: string): Promise<void> {
-  const item = await findDefinition(session, name, ['route', 'source', 'profile'])
+  const item = await findDefinition(session, name, KINDS)
   const path = `/v1/definitions/${item.kind}/${encodeURIComponent(item.name)}`
   const answer = await session.api.get<Answer<'getDefinition'>>(path)
   session.show(answer, () => session.out.line((answer.yaml ?? '').trimEnd()))

@@ -3,12 +3,12 @@
 import { type Command, Option } from 'commander'
 import { DELIVERY_STATES } from '../../core/subscription/index.ts'
 import type { Delivery, DeliveryDetail } from '../../sdk/client/index.ts'
+import { printAttempt } from '../attempts.ts'
 import { type Answer, type Cli, handle, type Session } from '../command.ts'
 import { usageError } from '../failure.ts'
 import { postWithReason } from '../input.ts'
 import { type ListOptions, limitOption, noteRest, readPages } from '../pages.ts'
 import { momentText } from '../since.ts'
-import { duration } from '../text.ts'
 import { perSecondOption, replay } from './replay.ts'
 
 interface DeliveryOptions extends ListOptions {
@@ -183,18 +183,13 @@ async function showDelivery(session: Session, id: string): Promise<void> {
       ['to', one.request?.url ?? null],
       ['cannot be sent', one.requestError],
     ])
-    for (const attempt of one.history) printAttempt(session, attempt)
+    for (const attempt of one.history) {
+      printAttempt(session, attempt)
+      if (attempt.response !== undefined) printResponse(session, attempt.response)
+    }
     if (one.deadLetterId !== undefined && one.state === 'dead-lettered')
       out.note(`Send it again: millrace deliveries retry ${one.id}`)
   })
-}
-
-function printAttempt(session: Session, attempt: DeliveryDetail['history'][number]): void {
-  const { out } = session
-  const parts = [`#${attempt.number}`, out.time(attempt.startedAt), duration(attempt.durationMs)]
-  const what = [attempt.outcome, attempt.class, attempt.httpStatus, attempt.error]
-  out.line(`  ${out.colors.dim(parts.join('  '))}  ${what.filter((part) => part !== undefined).join('  ')}`)
-  if (attempt.response !== undefined) printResponse(session, attempt.response)
 }
 
 const LINES_SHOWN_MAX = 12

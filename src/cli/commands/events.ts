@@ -2,12 +2,13 @@
 
 import type { Command } from 'commander'
 import type { Change, Event, EventDetail } from '../../sdk/client/index.ts'
+import { printAttempt } from '../attempts.ts'
 import { type Answer, type Cli, handle, type Session } from '../command.ts'
 import { usageError } from '../failure.ts'
 import { prettyJson } from '../output.ts'
 import { type ListOptions, limitOption, noteRest, readPages } from '../pages.ts'
 import { parseMoment } from '../since.ts'
-import { count, duration } from '../text.ts'
+import { count } from '../text.ts'
 
 interface EventOptions extends ListOptions {
   readonly q?: string
@@ -167,13 +168,7 @@ async function showEvent(session: Session, options: EventOptions, id: string): P
         ],
         '  ',
       )
-      for (const attempt of work.history) {
-        const parts = [`#${attempt.number}`, out.time(attempt.startedAt), duration(attempt.durationMs)]
-        const what = [attempt.outcome, attempt.class, attempt.httpStatus, attempt.error]
-        out.line(
-          `  ${out.colors.dim(parts.join('  '))}  ${what.filter((part) => part !== undefined).join('  ')}`,
-        )
-      }
+      for (const attempt of work.history) printAttempt(session, attempt)
     }
     const followUps = event.followUps
     for (const next of followUps) {

@@ -265,11 +265,9 @@ async function listSubscriptions(session: Session, options: SubscriptionOptions)
       lastAnswer(session, one),
     ])
     out.table(columns, rows)
-    noteRest(
-      session,
-      page,
-      'No subscriptions. ‘millrace subscriptions create --endpoint … --on …’ makes one.',
-    )
+    const isChosen = options.status !== undefined || options.search !== undefined
+    const hint = '‘millrace subscriptions create --endpoint … --on …’ makes one.'
+    noteRest(session, page, isChosen ? 'No such subscriptions.' : `No subscriptions. ${hint}`)
   })
 }
 
@@ -297,12 +295,15 @@ function printDetail(session: Session, one: SubscriptionDetail): void {
     ['name', one.name],
     ['description', one.description],
     ['status', out.state(one.status)],
-    ['because', [one.because, one.reason, one.by].filter((word) => word !== null).join(', ') || null],
     ['since', timeOrNull(one.since)],
+    ['by', one.by],
+    ['because', one.reason ?? one.because],
     ['failing since', timeOrNull(one.failingSince)],
     ['disables itself', timeOrNull(one.disableAt)],
     ['url', one.url],
     ['on', one.on.join(' ')],
+    ['where', textOrNull(one.document.where)],
+    ['order by', textOrNull((one.document.order as { readonly by?: unknown } | undefined)?.by)],
     ['kept by', one.managedBy === 'folder' ? 'the definitions folder' : 'the API'],
     ['signing', one.signing],
     ['secret', secretText(session, secret)],
@@ -321,10 +322,14 @@ function printDetail(session: Session, one: SubscriptionDetail): void {
   }
 }
 
+const textOrNull = (value: unknown) => (typeof value === 'string' ? value : null)
+
 function secretText({ out }: Session, secret: SubscriptionDetail['secret']): string {
   const { from, name, version, oldUntil } = secret
   const where =
     from === 'generated' ? 'generated' : from === 'vault' ? `{ ref: ${name} }` : `{ env: ${name} }`
-  const old = oldUntil.map((at) => `, a former one until ${out.time(at)}`).join('')
+  const last = oldUntil.toSorted().at(-1)
+  const former = oldUntil.length > 1 ? `${oldUntil.length} former ones, the last` : 'a former one'
+  const old = last === undefined ? '' : `, ${former} until ${out.time(last)}`
   return `${where}${version === null ? '' : `, version ${version}`}${old}`
 }

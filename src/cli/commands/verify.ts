@@ -57,7 +57,7 @@ async function run(session: Session, options: Options): Promise<number> {
   session.show(verdict, () => {
     const { out } = session
     out.line(verdict.ok ? verdict.message : `It does not verify: ${verdict.message}.`)
-    if (verdict.cause !== null) out.line(`It was this: ${verdict.cause}.`)
+    if (verdict.cause !== null) out.line(`${verdict.cause}.`)
   })
   return verdict.ok ? EXIT.ok.code : EXIT.failed.code
 }
@@ -112,12 +112,19 @@ function judge(saved: Saved, options: VerifyOptions): Verdict {
     ok: false,
     code,
     message: isOld ? `the signature is right, but ${message}` : message,
-    cause: cause?.name ?? (code === 'no_match' ? UNKNOWN : null),
+    cause: cause === undefined ? guess(code, saved) : `It was this: ${cause.name}`,
   }
 }
 
+/** Nothing that could be tried made it right; what is left. */
+function guess(code: string, { headers }: Saved): string | null {
+  if (code === 'missing_header' && 'webhook-signature' in headers)
+    return 'It is signed by Standard Webhooks: their secrets begin with ‘whsec_’, public keys with ‘whpk_’, and this one does not'
+  return code === 'no_match' ? UNKNOWN : null
+}
+
 const UNKNOWN =
-  'none of the usual changes of a body; so it is probably the secret of another subscription, or one that was rotated away'
+  'None of the usual changes of a body explains it: probably it is the secret of another subscription, or one that was rotated away'
 
 function refusalOf(
   { body, headers, secrets }: Saved,

@@ -73,6 +73,14 @@ describe('millrace subscriptions', () => {
     )
   })
 
+  test('[WH13] pausing one as a route is paused says how it is written', async () => {
+    const item = { kind: 'Subscription', name: 'crm', status: 'active', managedBy: 'folder' }
+    answers = { 'GET /v1/definitions': { body: { items: [item] } } }
+    const { code, stderr } = await run(['pause', 'crm'])
+    expect(code).toBe(2)
+    expect(stderr).toContain('millrace subscriptions pause crm')
+  })
+
   test('[WH13] create sends what was given, and prints the secret alone to stdout', async () => {
     const made = { ...SUBSCRIPTION, secret: 'whsec_x', warnings: [] }
     answers = { [`POST ${base}`]: { status: 201, body: made } }
@@ -159,7 +167,11 @@ describe('millrace deliveries', () => {
       history: [
         {
           ...{ number: 1, startedAt: 'x', durationMs: 5, outcome: 'again', class: 'transient' },
-          ...{ httpStatus: 500, error: 'answered 500', response: '500\ncontent-type: text/plain\n\noops' },
+          ...{
+            httpStatus: 500,
+            error: 'answered 500, saying: \u001b]0;pwned\u0007',
+            response: '500\ncontent-type: text/plain\n\noops',
+          },
         },
       ],
       request: null,
@@ -167,7 +179,7 @@ describe('millrace deliveries', () => {
     }
     answers = { 'GET /v1/webhooks/deliveries/wrk_1': { body: delivery } }
     const { stdout } = await run(['deliveries', 'wrk_1'])
-    expect(stdout).toContain('#1  x  5 ms  again  transient  500  answered 500')
+    expect(stdout).toContain('#1  x  5 ms  again  transient  500  answered 500, saying: \ufffd]0;pwned')
     expect(stdout).toContain('│  oops')
     expect(stdout).toContain('the subscription is gone')
   })
@@ -224,6 +236,7 @@ describe('millrace verify', () => {
     ['a secret in quotes', { secret: `"${secret}"` }, 'quotes around the secret'],
     ['a secret without its beginning', { secret: secret.slice(6) }, 'lacks its ‘whsec_’'],
     ['another secret', { secret: `whsec_${Buffer.alloc(32, 1).toString('base64')}` }, 'another subscription'],
+    ['something else', { secret: 'hello' }, 'signed by Standard Webhooks: their secrets begin with ‘whsec_’'],
     ['an old one', { now: Date.now() - HOUR }, 'the signature is right, but it was sent 36'],
   ])('[WH14] %s is named', async (_what, change, said) => {
     const { code, stdout } = await check(change)

@@ -3,9 +3,9 @@
 import { type Command, Option } from 'commander'
 import { WORK_STATES } from '../../core/work/index.ts'
 import type { Work, WorkStory } from '../../sdk/client/index.ts'
+import { printAttempt } from '../attempts.ts'
 import { type Cli, handle, type Session } from '../command.ts'
 import { type ListOptions, limitOption, noteRest, readPages } from '../pages.ts'
-import { duration } from '../text.ts'
 
 interface WorkOptions extends ListOptions {
   readonly state?: string
@@ -149,15 +149,8 @@ async function listHeldLanes(session: Session, options: ListOptions): Promise<vo
 async function showWork(session: Session, id: string): Promise<void> {
   const item = await session.api.get<WorkStory>(`/v1/work/${encodeURIComponent(id)}`)
   session.show(item, () => {
-    const { out } = session
     printWork(session, item)
-    for (const attempt of item.history ?? []) {
-      const parts = [`#${attempt.number}`, out.time(attempt.startedAt), duration(attempt.durationMs)]
-      const what = [attempt.outcome, attempt.class, attempt.httpStatus, attempt.error]
-      out.line(
-        `  ${out.colors.dim(parts.join('  '))}  ${what.filter((part) => part !== undefined).join('  ')}`,
-      )
-    }
+    for (const attempt of item.history ?? []) printAttempt(session, attempt)
   })
 }
 
