@@ -144,6 +144,7 @@ export function addSubscriptionRoutes(app: FastifyInstance, api: Api): void {
       const before = await api.subscriptions.find(tenant, params.name)
       if (before.written === null) throw managedByFolder(params.name)
       refuseRenaming(params.name, body)
+      refuseUnknown(body)
       const written = parseJson(before.written) as WrittenSubscription
       const checked = await check(api, tenant, patchSubscription(written, body), before.document.url)
       const given = { document: checked.document, written: stringifyJson(checked.written), base: before.hash }
@@ -331,6 +332,17 @@ function refuseRenaming(name: string, body: WrittenSubscription): void {
   const message = 'a name stays: create another subscription, and delete this one'
   throw new AppError('invalid_request', `body/name: ${message}`, {
     details: { fields: [{ path: '/name', message }] },
+  })
+}
+
+/** What is taken back is gone before the check reads it: a slip would end as a success that changed nothing. */
+function refuseUnknown(body: WrittenSubscription): void {
+  const known = Object.keys(changedSubscriptionBody.properties)
+  const unknown = Object.keys(body).find((field) => body[field] === null && !known.includes(field))
+  if (unknown === undefined) return
+  const message = `is not known; known: ${known.join(', ')}`
+  throw new AppError('invalid_request', `body /${unknown} ${message}`, {
+    details: { fields: [{ path: `/${unknown}`, message }] },
   })
 }
 

@@ -221,6 +221,7 @@ describe('changing', () => {
     })
     await create(world)
     expect(await world.patch('/webhooks/subscriptions/crm', { name: 'erp' })).toMatchObject({ status: 400 })
+    expect(await world.patch('/webhooks/subscriptions/crm', { wher: null })).toMatchObject({ status: 400 })
     await world.patch('/webhooks/subscriptions/crm', { description: 'x' })
     expect(vetted).toBe(1)
     await world.patch('/webhooks/subscriptions/crm', { url: 'https://other.example.com/' })
