@@ -140,6 +140,26 @@ describe('an endpoint that fails', () => {
 })
 
 describe('people', () => {
+  test('[SU23] one that comes and goes is told of once a minute', async () => {
+    const world = makeHookWorld()
+    const node = await world.node({ documents: DOCUMENTS })
+    await world.create(node, { retry: { profile: null, attempts: 2, delaysMs: [DAY] } })
+    const failing = async () =>
+      (await world.told()).filter((subject) => subject === 'webhook.subscription.failing').length
+    const comeAndGo = async () => {
+      world.answer(answered(500))
+      for (let index = 0; index < 6; index += 1) await world.pay(node)
+      world.answer(answered(204))
+      await world.pay(node)
+    }
+    for (let times = 0; times < 4; times += 1) await comeAndGo()
+    expect(await failing()).toBe(1)
+    await world.pass(MINUTE)
+    for (let times = 0; times < 4; times += 1) await comeAndGo()
+    expect(await failing()).toBe(2)
+    expect((await world.got(node.engine.subscriptions.find(T, 'crm'))).status).toBe('active')
+  })
+
   test('[SU22] a success that comes while its failing is being written ends it', async () => {
     const world = makeHookWorld()
     let hold: (() => void) | null = null

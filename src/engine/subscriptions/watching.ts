@@ -15,7 +15,7 @@ import {
   type SubscriptionStep,
   stepSubscription,
 } from '../../core/subscription/index.ts'
-import type { Instant } from '../../core/time/index.ts'
+import { type Instant, MINUTE } from '../../core/time/index.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Store } from '../../ports/store.ts'
 import type { DeliveryWatch } from '../deliveries/index.ts'
@@ -34,6 +34,8 @@ interface Streak {
 /** What is remembered of endpoints that fail; beyond it the oldest begin anew. */
 const STREAKS_MAX = 20_000
 const ITSELF = 'itself'
+/** One that comes and goes is told of so seldom: each change is a commit, an event, and a look by every other node. */
+const RESTLESS_MS = 1 * MINUTE
 
 export function makeWatching(
   deps: TellDeps & {
@@ -118,6 +120,7 @@ export function makeWatching(
     const document = registry.subscription(tenant, name)?.document
     if (document === undefined) return false
     const state = book.find(tenant, name)?.record.state ?? FRESH_SUBSCRIPTION
+    if (input.type === 'failed' && isRestless(state, input.at)) return false
     return stepSubscription(state, input, document).state !== state
   }
 
@@ -168,4 +171,9 @@ export function makeWatching(
       while (writing.size > 0) await Promise.all(writing.values())
     },
   }
+}
+
+/** It has recovered by itself a moment ago. */
+function isRestless({ failingSince, by, since }: SubscriptionState, at: Instant): boolean {
+  return failingSince === null && by === null && since !== null && at - since < RESTLESS_MS
 }
