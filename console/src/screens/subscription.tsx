@@ -126,6 +126,13 @@ function Actions({ subscription }: { readonly subscription: SubscriptionDetail }
   )
 }
 
+const BEGAN = {
+  active: 'Active',
+  failing: 'The first failure was',
+  paused: 'Paused',
+  disabled: 'Disabled',
+} as const
+
 /** What is the matter, since when, and what to do about it. */
 function Standing({ subscription }: { readonly subscription: SubscriptionDetail }) {
   const words = standingInWords(subscription)
@@ -138,7 +145,7 @@ function Standing({ subscription }: { readonly subscription: SubscriptionDetail 
         <strong>{words.what}</strong>{' '}
         {at !== null && (
           <>
-            {status === 'failing' ? 'The first failure was' : 'That was'} <Time at={at} />
+            {BEGAN[status]} <Time at={at} />
             {by === null ? '' : `, by ${by}`}.{' '}
           </>
         )}

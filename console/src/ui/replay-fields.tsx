@@ -82,7 +82,11 @@ export function ReplayFields({ fields }: { readonly fields: Fields }) {
           />
         )}
       </Field>
-      <Field label="Rate" hint="Per second. Left open: as fast as the routes allow." error={fields.rateError}>
+      <Field
+        label="Rate"
+        hint="Per second. Left open: as fast as rate limits allow."
+        error={fields.rateError}
+      >
         {(field) => (
           <input
             {...field}

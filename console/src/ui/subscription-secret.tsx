@@ -13,7 +13,7 @@ import { Button, Copy, Field, Time } from './controls.tsx'
 import { ShownOnce } from './shown-once.tsx'
 import { Dialog, Note } from './surfaces.tsx'
 
-export function HowToVerify({
+function HowToVerify({
   name,
   signing,
 }: {

@@ -1,8 +1,8 @@
 // Subscriptions of every kind for pictures of the console: those that do well, one that nothing arrives at, one that is gone, one that was
 // and is back, and one that is paused.
 
-import type { Endpoint } from './endpoint.ts'
-import { eventually, type NodeProcess } from './node-process.ts'
+import type { Endpoint } from '../../test/support/endpoint.ts'
+import { eventually, type NodeProcess } from '../../test/support/node-process.ts'
 
 const WAIT_MS_MAX = 60_000
 const ORDERS = 24
