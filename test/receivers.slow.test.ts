@@ -1,7 +1,10 @@
 // The receivers of examples/receivers, each in a process of its own, against requests as a node signs them. Python is needed; the
 // receiver in Go is not run (its README says so).
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { createHmac } from 'node:crypto'
+import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -17,6 +20,7 @@ const SECRET = secretOf(1)
 const FORMER = secretOf(2)
 const PRIVATE = newSecret('ed25519', new Uint8Array(32).fill(3))
 const BODY = '{"id":"evt_1","type":"orders.created","data":{"name":"Müller","n":1.0}}'
+const BROKEN_OFF = 'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n{'
 const nowSeconds = () => Math.floor(Date.now() / 1000)
 
 interface Vector {
@@ -112,7 +116,33 @@ describe.each(RECEIVERS)('the receiver in %s', (_, command, file) => {
     expect(await post(address, signed([FORMER], { id: 'evt_2' }))).toBe('200 taken')
     expect(await post(address, signed([secretOf(9)], { id: 'evt_3' }))).toBe('400 no_match')
   })
+
+  test('[SN16] outlives a sender that breaks off', async () => {
+    const address = await start(command, file(), SECRET)
+    const socket = connect(Number(new URL(address).port), '127.0.0.1')
+    await once(socket, 'connect')
+    await new Promise((written) => socket.write(BROKEN_OFF, written))
+    socket.destroy()
+    await once(socket, 'close')
+    for (const id of ['evt_1', 'evt_2'])
+      expect(await post(address, signed([SECRET], { id }))).toBe('200 taken')
+  })
 })
+
+test.each(['whsec_', 'whsec_…', 'whsec_AAAA'])(
+  '[SN16] a secret that holds next to nothing opens no receiver: %s',
+  async (secret) => {
+    const [timestamp, key] = [String(nowSeconds()), Buffer.from(secret.slice('whsec_'.length), 'base64')]
+    const digest = createHmac('sha256', key).update(`evt_1.${timestamp}.${BODY}`).digest('base64')
+    const headers = {
+      'webhook-id': 'evt_1',
+      'webhook-timestamp': timestamp,
+      'webhook-signature': `v1,${digest}`,
+    }
+    for (const [, command, file] of RECEIVERS.slice(1))
+      expect(await post(await start(command, file(), secret), headers)).toBe('400 no_match')
+  },
+)
 
 test('[SN16] the one with the kit takes public keys too', async () => {
   const address = await start(process.execPath, join(data, 'with-kit.mjs'), publicKeyOf(PRIVATE) as string)

@@ -9,6 +9,7 @@ import { pathToFileURL } from 'node:url'
 
 const TOLERANCE_SECONDS = 300
 const BODY_BYTES_MAX = 1024 * 1024
+const KEY_BYTES_MIN = 24
 
 /** Why it is not to be trusted; null: it is from who has one of the secrets, and not old. */
 export function refusal(body, headers, secrets, nowSeconds = Math.floor(Date.now() / 1000)) {
@@ -23,6 +24,8 @@ export function refusal(body, headers, secrets, nowSeconds = Math.floor(Date.now
     // A public key, or anything else that is no shared secret, must never be the key of an HMAC.
     if (!secret.startsWith('whsec_')) continue
     const key = Buffer.from(secret.slice('whsec_'.length), 'base64')
+    // What is no base64 would leave next to nothing of it, and anybody can sign with an empty key.
+    if (key.length < KEY_BYTES_MIN) continue
     const digest = createHmac('sha256', key).update(`${id}.${timestamp}.`).update(body).digest('base64')
     const expected = Buffer.from(`v1,${digest}`)
     for (const one of given) {
@@ -62,8 +65,9 @@ function serve() {
   const secrets = (process.env.WEBHOOK_SECRET ?? '').split(',')
   const server = createServer(async (request, response) => {
     const answer = (status, text) => response.writeHead(status, { 'content-type': 'text/plain' }).end(text)
-    const body = await readBody(request)
-    if (body === null) return answer(413, 'too large')
+    // A sender that breaks off must not end the receiver.
+    const body = await readBody(request).catch(() => null)
+    if (body === null) return answer(413, 'too large, or not all of it')
     const reason = refusal(body, request.headers, secrets)
     if (reason !== null) return answer(400, reason)
     if (!isNew(request.headers['webhook-id'])) return answer(200, 'known')

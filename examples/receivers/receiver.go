@@ -27,6 +27,7 @@ const (
 	bodyBytesMax     = 1024 * 1024
 	hadMax           = 10_000
 	signaturesMax    = 8
+	keyBytesMin      = 24
 )
 
 // refusal says why a request is not to be trusted; "": it is from who has one of the secrets, and not old.
@@ -53,7 +54,7 @@ func refusal(body []byte, headers http.Header, secrets []string, now time.Time) 
 			continue
 		}
 		key, err := base64.StdEncoding.DecodeString(text)
-		if err != nil || len(key) == 0 {
+		if err != nil || len(key) < keyBytesMin {
 			continue
 		}
 		mac := hmac.New(sha256.New, key)

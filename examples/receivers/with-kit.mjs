@@ -35,8 +35,9 @@ async function readBody(request) {
 
 const server = createServer(async (request, response) => {
   const answer = (status, text) => response.writeHead(status, { 'content-type': 'text/plain' }).end(text)
-  const body = await readBody(request)
-  if (body === null) return answer(413, 'too large')
+  // A sender that breaks off must not end the receiver.
+  const body = await readBody(request).catch(() => null)
+  if (body === null) return answer(413, 'too large, or not all of it')
   try {
     const event = verify(body, request.headers, secrets)
     if (!isNew(request.headers['webhook-id'])) return answer(200, 'known')
