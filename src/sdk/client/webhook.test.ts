@@ -117,6 +117,10 @@ describe('verify', () => {
     )
     expect(times).toEqual(['too_new', 'verified', 'verified', 'verified', 'too_old'])
     expect(check(headers, STANDARD, { now: NOW + 11_000, toleranceSeconds: 10 })).toBe('too_old')
+    // As a variable that is not set reads: it must not mean that any age will do.
+    const options = { now: NOW + 9_000_000, toleranceSeconds: Number.NaN }
+    expect(() => verify(BODY, headers, STANDARD, options)).toThrow(TypeError)
+    expect(() => verify(BODY, headers, STANDARD, { now: Number.NaN })).toThrow(TypeError)
     for (const time of ['', 'soon', '1e9', '-1', '1.5']) {
       expect(check({ ...headers, 'webhook-timestamp': time })).toBe(
         time === '' ? 'missing_header' : 'bad_timestamp',

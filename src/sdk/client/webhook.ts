@@ -118,6 +118,9 @@ function verifyStandard(
   }
   if (!isKnown) throw refuse('no_match', NO_MATCH)
   const ageSeconds = Math.floor(now / 1000) - Number(timestamp)
+  // Compared with what is no number, every age would be within the limit.
+  if (Number.isNaN(ageSeconds) || Number.isNaN(Number(toleranceSeconds)))
+    throw new TypeError('toleranceSeconds and now are numbers: is the variable set that they are read from?')
   if (ageSeconds > toleranceSeconds) {
     throw refuse(
       'too_old',
