@@ -67,6 +67,23 @@ describe('reading', () => {
     expect((await world.get('/definitions/Route/nobody')).body).toMatchObject({ code: 'not_found' })
   })
 
+  test('[WH10] of a subscription, values of the query and of headers are hidden from whoever may only look', async () => {
+    const world = makeDefinitionWorld()
+    const hook = `kind: Subscription
+name: crm
+url: https://crm.example.com/hooks?token=t0k
+on: shop.events.paid # because of h1dden
+headers: { x-token: h1dden }
+`
+    expect((await world.post('/definitions/apply', { files: files(hook) })).status).toBe(200)
+    const path = '/definitions/Subscription/crm'
+    const seen = await world.get(path, await world.key('viewer'))
+    expect(seen.text).toContain('https://crm.example.com/hooks?token=[hidden]')
+    expect(seen.text).not.toMatch(/t0k|h1dden/)
+    expect((await world.get(path, await world.key('operator'))).body.yaml).toBe(hook)
+    expect(world.faults).toEqual([])
+  })
+
   test('lists versions in pages, newest first', async () => {
     await world.post('/definitions/apply', { files: files(ROUTE_YAML), reason: 'first route' })
     const first = (await world.get('/definitions/versions?limit=1')).body

@@ -36,6 +36,7 @@ import {
   string,
 } from './schemas-answers.ts'
 import { iso, isoOrNull } from './shapes.ts'
+import { hideTokens, seesTokens } from './shapes-webhooks.ts'
 
 const ACTION_TYPES = ['http', 'function', 'emit', 'upsert', 'start', 'schedule', 'unschedule', 'agent']
 const kind = oneOf(['Source', 'Route', 'Workflow', 'Agent', 'Subscription', 'Profile'])
@@ -236,10 +237,14 @@ export function addDefinitionRoutes(
     async (request, reply) => {
       const { kind: asked, name } = request.params
       const { item: found, authored, history } = await api.definitions.one(request.caller.tenant, asked, name)
+      // As it was written it holds what is hidden in a subscription: whoever may not see that gets its normal form.
+      const isHidden = found.document.kind === 'Subscription' && !seesTokens(request.caller)
+      const document =
+        found.document.kind === 'Subscription' && isHidden ? hideTokens(found.document) : found.document
       const shown = {
         ...(await show(request.caller.tenant, found)),
-        document: found.document,
-        yaml: textOf({ document: found.document, authored }),
+        document,
+        yaml: textOf({ document, authored: isHidden ? null : authored }),
         path: authored?.path ?? null,
         history: history.map(({ hash, appliedAt, by, version }) => ({
           hash,

@@ -79,7 +79,7 @@ export function showSubscriptionDetail(
   }
 }
 
-function hideTokens(document: SubscriptionDocument): SubscriptionDocument {
+export function hideTokens(document: SubscriptionDocument): SubscriptionDocument {
   return { ...document, url: hideQuery(document.url), headers: hideHeaders(document.headers) }
 }
 
