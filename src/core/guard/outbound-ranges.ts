@@ -82,7 +82,11 @@ export function ruleOfAddress(address: IpAddress): AddressRule | null {
   for (const { network, rule } of BY_KIND[address.kind()]) if (address.match(network)) return rule
   if (address instanceof ipaddr.IPv4) return null
   // Where IPv4 is reached by a translator, every IPv4-only name leads here: it is as public as what is inside.
-  if (address.match(NAT64)) return ruleOfAddress(tail(address)) === null ? null : 'transition'
+  if (address.match(NAT64)) {
+    const rule = ruleOfAddress(tail(address))
+    // A network that is allowed around it does not ask for such a service.
+    return rule === null || rule === 'metadata' ? rule : 'transition'
+  }
   if (isIsatap(address)) return 'transition'
   return address.match(GLOBAL) ? null : 'reserved'
 }

@@ -128,6 +128,8 @@ describe('what is not public', () => {
     ['255.255.255.255', 'reserved'],
     ['5f00::1', 'reserved'],
     ['64:ff9b::a00:1', 'transition'],
+    ['64:ff9b::169.254.169.254', 'metadata'],
+    ['64:ff9b::a9fe:aa02', 'metadata'],
     ['64:ff9b:1::808:808', 'transition'],
     ['2002:808:808::1', 'transition'],
     ['::8.8.8.8', 'transition'],
