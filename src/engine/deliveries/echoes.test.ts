@@ -27,9 +27,8 @@ describe('[DY27] what an endpoint repeats of the request', () => {
       const world = endpointWorld([null])
       const node = await world.start([{ ...ECHOED, retry: { ...HOOK.retry, attempts: 1 } }])
       const id = await accept(world, node)
-      const [call] = world.calls
-      const { headers } = call?.request as HttpRequest
-      call?.answer(echoing(status)(call.request))
+      const { request, answer } = world.calls[0] as (typeof world.calls)[number]
+      answer(echoing(status)(request))
       await world.pass()
       const work = await workOf(world, id)
       expect(work.state).toBe(status === 200 ? 'done' : 'dead')
