@@ -456,6 +456,7 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
       watch: keeping.watch,
       plan,
       begin: runner.begin,
+      isKept: keeping.isKept,
       refresh: (tenant) => keeping.people.refresh(tenant),
       settleBirths,
     },

@@ -29,6 +29,8 @@ export interface DeliveryDeps
   readonly plan: PlanEvent
   /** Before an item runs: its time, and the letter that it replays. */
   begin(item: Item, route: Route): Promise<Item>
+  /** Whether the API keeps it, be it in force here or not. */
+  isKept(tenant: TenantId, name: string): boolean
   /** Looks whether another node changed the subscriptions. */
   refresh(tenant: TenantId): Promise<void>
   settleBirths(plan: EventPlan, outcome: Pick<Settlement, 'ok'>, result: CommitResult | null): void

@@ -46,7 +46,11 @@ export function makeDeliveryRunner(
     assert(name !== null, 'a delivery is of a subscription')
     assert(work.tenant === event.tenant, 'a delivery and its event are of one tenant')
     const subscription = await find(work.tenant, name)
-    if (subscription === null) return ends.gone(item, name)
+    if (subscription === null) {
+      // Kept in a form that this version cannot read: another node may. It goes back, and is not lost.
+      if (deps.isKept(work.tenant, name)) throw new Error(`this node cannot use the subscription ${name}`)
+      return ends.gone(item, name)
+    }
     const { route } = subscription
     // Claimed before this node heard that somebody paused it: it waits like the others.
     if (route.status !== 'active') return ends.putBack(item, route)

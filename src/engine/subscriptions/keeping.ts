@@ -30,6 +30,8 @@ export interface SubscriptionKeeping {
   readonly defined: DefinedSubscriptions
   /** For deliveries. */
   readonly watch: DeliveryWatch
+  /** Whether the API keeps it, be it in force here or not. */
+  isKept(tenant: TenantId, name: string): boolean
   /** Looks whether another node changed something. */
   refresh(tenant: TenantId): Promise<void>
   /** Behind the loading of definitions. */
@@ -127,6 +129,7 @@ export function makeSubscriptionKeeping(
     people,
     defined,
     watch: watching,
+    isKept: (tenant, name) => book.find(tenant, name)?.record.document != null,
     refresh: (tenant) => book.refresh(tenant),
     async start() {
       for (const tenant of await tenants()) {

@@ -419,6 +419,24 @@ describe('removal', () => {
     expect(await world.create(two)).toMatch(/^whsec_/)
   })
 
+  test('[SU7] one that this version cannot read is not gone: its deliveries wait for a node that can', async () => {
+    const world = makeHookWorld()
+    const one = await world.node({ name: 'one', documents: DOCUMENTS })
+    await world.create(one)
+    await world.got(one.engine.subscriptions.pause(T, 'crm', ADA))
+    await world.pay(one)
+    one.crash()
+    const kept = await world.got(world.reads.record('subscription', 'crm'))
+    const record = JSON.parse(kept?.body ?? 'null')
+    const unreadable = { ...record, document: { ...record.document, headers: { 'x-new': '{{ of tomorrow(' } } }
+    const put = { w: 'record.put', kind: 'subscription', key: 'crm', version: 99 } as const
+    const body = JSON.stringify(unreadable)
+    await world.got(world.store.commit({ tenant: T, guards: [], writes: [{ ...put, body }] }))
+    await world.node({ name: 'two', documents: DOCUMENTS })
+    await world.pass(90_000)
+    expect(await openOf(world)).toBe(1)
+  })
+
   test('[SU7] deliveries in somebody’s hands are cancelled when they come back', async () => {
     const world = makeHookWorld()
     const node = await world.node({ documents: DOCUMENTS })
