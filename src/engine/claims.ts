@@ -24,6 +24,8 @@ export interface Claims {
   wake(delayMs?: number): void
   /** Work of this consumer was added here: one that nobody defines is looked for at once. */
   expect(tenant: TenantId, consumer: string): void
+  /** An endpoint can take more, at once or in a moment: where slots are what is short, one that is free is waited for. */
+  room(delayMs: number): void
   /** A slot is free again: what was left for want of it can be claimed. */
   freed(item: Item | null): void
   /** Whether work was due, when it last looked, that this node had no slot for. */
@@ -42,9 +44,11 @@ const GATHER_SHARE = 4
 const LEFTOVERS_EVERY_MS = 30_000
 /** From so many consumers on, the store is asked first which of them have work. */
 const MANY = 64
-/** While more is due than there are slots, who has work is not asked again for so long, and no more endpoints are looked at than can fill them. */
-const BRIEF_MS = 100
-const BRIEF_MAX = 2 * CLAIM_MAX
+/** While more is due than there are slots, who has work is not asked again for so long. */
+const BRIEF_MS = 250
+/** And so many endpoints are looked at in turn, each for its part: a look at one that gets nothing costs as much as an item. */
+const BRIEF_MAX = 32
+const TURNS_MAX = 1_000_000_000
 
 interface Consumer {
   readonly tenant: TenantId
@@ -91,8 +95,11 @@ export function makeClaims(
   let busyAt = Number.NEGATIVE_INFINITY
   /** How many were asked since some were first left out. */
   let round = 0
-  /** Where the next brief look at endpoints begins. */
-  let briefAt = 0
+  /** Counts brief looks at endpoints, and how many endpoints were looked at since one filled the slots. */
+  let briefTurn = 0
+  /** Where the next look at the endpoints of a tenant begins. */
+  const briefAt = new Map<TenantId, number>()
+  let briefCount = 0
   /** Tenants that had their share when they were last asked. */
   let sated: ReadonlySet<TenantId> = new Set()
 
@@ -150,15 +157,32 @@ export function makeClaims(
   }
 
   /** Another few endpoints each time, and all that is no endpoint. */
-  const findSome = (): readonly Consumer[] => {
-    const endpoints: Consumer[] = []
+  const findSome = async (): Promise<readonly Consumer[]> => {
+    if (clock.monotonic() - busyAt >= BRIEF_MS) await findBusy()
+    const endpoints = new Map<TenantId, Consumer[]>()
     const others: Consumer[] = []
-    for (const one of busy) (subscriptionOf(one.consumer) === null ? others : endpoints).push(one)
-    const some = Array.from(
-      { length: Math.min(BRIEF_MAX, endpoints.length) },
-      (_, n) => endpoints[(briefAt + n) % endpoints.length] as Consumer,
-    )
-    briefAt = (briefAt + some.length) % Math.max(1, endpoints.length)
+    for (const one of busy) {
+      const list = endpoints.get(one.tenant)
+      if (subscriptionOf(one.consumer) === null) others.push(one)
+      else if (list === undefined) endpoints.set(one.tenant, [one])
+      else list.push(one)
+    }
+    // As many of each tenant: one with a thousand of them does not put off those of another.
+    const tenants = [...endpoints.keys()]
+    const count = Math.min(BRIEF_MAX, tenants.length)
+    const each = Math.floor(BRIEF_MAX / Math.max(1, count))
+    const some: Consumer[] = []
+    for (let n = 0; n < count; n += 1) {
+      const tenant = tenants[(briefTurn * count + n) % tenants.length] as TenantId
+      const list = endpoints.get(tenant) ?? []
+      const first = briefAt.get(tenant) ?? 0
+      briefAt.set(tenant, (first + each) % list.length)
+      for (let at = 0; at < Math.min(each, list.length); at += 1)
+        some.push(list[(first + at) % list.length] as Consumer)
+    }
+    briefTurn = (briefTurn + 1) % TURNS_MAX
+    const isAll = some.length + others.length >= busy.length
+    briefCount = isAll ? Number.POSITIVE_INFINITY : briefCount + some.length
     return [...others, ...some].filter(
       ({ tenant, consumer }) => registry.knows(tenant, consumer) && !registry.isHeld(tenant, consumer),
     )
@@ -235,12 +259,21 @@ export function makeClaims(
   })
 
   /** Who may be claimed from; `next` hears when others may. */
-  const findCandidates = async (owner: Incarnation, isBrief: boolean, next: (at: Instant) => void) => {
+  const findCandidates = async (
+    owner: Incarnation,
+    free: number,
+    isBrief: boolean,
+    next: (at: Instant) => void,
+  ) => {
     const candidates: Candidate[] = []
     const asking: Consumer[] = []
-    for (const one of isBrief ? findSome() : await findConsumers()) {
+    const consumers = isBrief ? await findSome() : await findConsumers()
+    const part = isBrief ? Math.ceil((2 * free) / Math.max(1, Math.min(BRIEF_MAX, consumers.length))) : free
+    for (const one of consumers) {
       const offer = pace.offer(one.tenant, one.consumer)
-      if (offer.is === 'open') candidates.push(candidateOf(one, offer.max, offer.limit))
+      const isPart = isBrief && subscriptionOf(one.consumer) !== null
+      if (offer.is === 'open')
+        candidates.push(candidateOf(one, isPart ? Math.min(part, offer.max) : offer.max, offer.limit))
       else if (offer.is === 'ask') asking.push(one)
       else if (offer.untilAt !== null) next(offer.untilAt)
     }
@@ -264,8 +297,8 @@ export function makeClaims(
         else strays.suspect()
       }
       let nextAt = Number.POSITIVE_INFINITY
-      const isBrief = left === 'no-slot' && isMany() && clock.monotonic() - busyAt < BRIEF_MS
-      const candidates = await findCandidates(owner, isBrief, (at) => {
+      const isBrief = left === 'no-slot' && isMany() && briefCount <= busy.length
+      const candidates = await findCandidates(owner, free, isBrief, (at) => {
         nextAt = Math.min(nextAt, at)
       })
       turn = (turn + 1) % Number.MAX_SAFE_INTEGER
@@ -292,7 +325,7 @@ export function makeClaims(
         launch(makeItem(owner, work, event))
       }
       const isFull = result.items.length >= free
-      if (isBrief && !isFull) busyAt = Number.NEGATIVE_INFINITY
+      if (isFull || !isBrief) briefCount = 0
       const full = slots.filter(
         ({ tenant, consumer, room }) => (counts.get(nameOf(tenant, consumer)) ?? 0) >= room,
       )
@@ -300,10 +333,11 @@ export function makeClaims(
         const count = counts.get(nameOf(tenant, consumer)) ?? 0
         pace.took(tenant, consumer, count, !isFull && count < room && pool.canRunAlone())
       }
-      const due = (isBrief && isFull) || (result.nextDueAt !== null && result.nextDueAt <= result.now)
+      const due = isBrief || (result.nextDueAt !== null && result.nextDueAt <= result.now)
       hungry = new Set(due ? full.map(({ tenant, consumer }) => nameOf(tenant, consumer)) : [])
       hungryTenants = new Set(due ? full.map(({ tenant }) => tenant) : [])
-      left = !due ? 'nothing' : isFull ? 'no-slot' : full.length > 0 ? 'paced' : 'runs-alone'
+      // A brief look knows nothing of those that it passed over.
+      left = !due ? 'nothing' : isFull || isBrief ? 'no-slot' : full.length > 0 ? 'paced' : 'runs-alone'
       // What a brief look passed over is looked at before anybody sleeps.
       if (isBrief && !isFull) return 0
       // Nor does one sleep on those whom the share of their tenant left out, while those who were asked had nothing: each has its turn.
@@ -343,6 +377,9 @@ export function makeClaims(
       schedule(0)
     },
     wake: (delayMs = 0) => schedule(delayMs),
+    room(delayMs) {
+      if (left !== 'no-slot') schedule(delayMs)
+    },
     isBehind: () => left === 'no-slot',
     hungry: () => hungryTenants,
     expect(tenant, consumer) {

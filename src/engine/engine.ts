@@ -282,6 +282,7 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
     plan: (...args) => plan(...args),
     settleBirths: (planned, result) => settleBirths(planned, { ok: result?.ok === true }, result),
     wake,
+    room: (delayMs) => claims?.room(delayMs),
   })
   const planning: PlanDeps = {
     registry,

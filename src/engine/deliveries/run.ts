@@ -176,6 +176,7 @@ export function makeDeliveryRunner(
     const retryAfterMs = isDone ? null : verdict.retryAfterMs
     if (verdict.sign !== null)
       pace.windows.told(tenant, consumer, { startedAt, sign: verdict.sign, retryAfterMs })
+    pace.called(item)
     const told = isDone ? 'done' : verdict.class
     pace.told({ item, route: subscription.route, host: null, class: told, retryAfterMs })
     const attempted: Attempted = { startedAt, outcome, target, sent }

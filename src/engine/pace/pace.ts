@@ -62,6 +62,8 @@ export interface Pace extends CallPace {
   born(tenant: TenantId, route: Route): void
   /** It was not. */
   unborn(tenant: TenantId, route: Route | null): void
+  /** The call of a delivery is over: its endpoint can take the next one. */
+  called(item: Item): void
   /** Of the endpoints of subscriptions. */
   readonly windows: Windows
 }
@@ -88,6 +90,8 @@ export function makePace(
     plan: PlanEvent
     settleBirths(plan: EventPlan, result: CommitResult | null): void
     wake(delayMs?: number): void
+    /** An endpoint can take more. */
+    room(delayMs: number): void
   },
 ): Pace {
   const { store, registry, time } = deps
@@ -101,6 +105,8 @@ export function makePace(
   const running = new Map<string, number>()
   /** Who asked a host that is not open. */
   const entered = new Map<string, string>()
+  /** Deliveries whose call is over, while what came of it is written down. */
+  const called = new Set<string>()
 
   const offer: Pace['offer'] = (tenant, consumer) => {
     const route = registry.route(tenant, consumer)
@@ -242,12 +248,12 @@ export function makePace(
       const { tenant, consumer } = item.work
       leaveHost(item)
       circuits.finished(item)
-      const isAwaited = item.work.kind === 'delivery' && windows.end(tenant, consumer)
+      if (item.work.kind === 'delivery' && !called.delete(holdOf(item))) windows.end(tenant, consumer)
       const ticket = tickets.size === 0 ? undefined : tickets.get(holdOf(item))
-      if (ticket === undefined) return isAwaited
+      if (ticket === undefined) return false
       tickets.delete(holdOf(item))
       const { rateLimit, drain } = ticket.route.document
-      let isFreed = isAwaited
+      let isFreed = false
       if (rateLimit !== undefined && ticket.hasToken && !ticket.isCalled) {
         rates.giveBack(tenant, consumer, rateLimit)
         isFreed = true
@@ -262,6 +268,10 @@ export function makePace(
       }
       if (drain !== undefined && drains.finished(tenant, consumer)) isFreed = true
       return isFreed
+    },
+    called(item) {
+      called.add(holdOf(item))
+      windows.end(item.work.tenant, item.work.consumer)
     },
     windows,
     born(tenant, route) {

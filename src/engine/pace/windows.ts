@@ -1,6 +1,8 @@
 // How many deliveries are on their way to each endpoint from this node, and how many more may be. The rules are the core's
 // (src/core/subscription/window.ts); here they are remembered and counted.
 //
+// What is counted are calls, from the claim until they are answered: while an answer is written down, the next is on its way already.
+//
 // Invariants: DY20 no endpoint has more calls at once than its window. DY21 while it pauses nothing of it is claimed or born leased, and
 // its items are not written for that. Births leave half of a window to what is due already.
 
@@ -40,8 +42,8 @@ export interface Windows {
   bears(tenant: TenantId, route: Route): boolean
   /** One more is in our hands. */
   begin(tenant: TenantId, consumer: string): void
-  /** One is out of our hands. Answers whether others wait for it. */
-  end(tenant: TenantId, consumer: string): boolean
+  /** Its call is over, or none is made. */
+  end(tenant: TenantId, consumer: string): void
   /** What a claim left: `isDry`, nothing that is due. */
   took(tenant: TenantId, consumer: string, isDry: boolean): void
   told(tenant: TenantId, consumer: string, ended: CallEnded): void
@@ -57,15 +59,22 @@ interface Endpoint {
   inFlight: number
   /** More of it is due than it bears. */
   isBehind: boolean
+  /** Since when there is room that nobody has claimed for; null: there was none at the last claim. */
+  roomSince: Instant | null
 }
 
 /** Those that nobody sends to are forgotten beyond this. */
 const ENDPOINTS_MAX = 20_000
+/** Room for less than this part of a window is claimed for after a moment, when there may be more: one claim for many. */
+const GATHER_SHARE = 4
+const GATHER_MS = 5
 
 export function makeWindows(deps: {
   readonly time: StoreTime
   readonly random: Pick<Random, 'unit'>
   wake(delayMs: number): void
+  /** There is room for some that wait, now or in a moment. */
+  room(delayMs: number): void
 }): Windows {
   const { time, random } = deps
   const all = new Map<string, Endpoint>()
@@ -75,7 +84,13 @@ export function makeWindows(deps: {
     const known = all.get(name)
     if (known !== undefined) return known
     if (all.size >= ENDPOINTS_MAX) forgetSome()
-    const made: Endpoint = { route: null, window: newWindow(null), inFlight: 0, isBehind: false }
+    const made: Endpoint = {
+      route: null,
+      window: newWindow(null),
+      inFlight: 0,
+      isBehind: false,
+      roomSince: null,
+    }
     all.set(name, made)
     return made
   }
@@ -110,7 +125,11 @@ export function makeWindows(deps: {
       const allowed = windowAllows(window, time.now())
       if (allowed === 0) return { max: 0, until: window.pause?.until ?? null }
       if (inFlight >= allowed) endpoint.isBehind = true
-      return { max: Math.max(0, allowed - inFlight), until: null }
+      const max = Math.max(0, allowed - inFlight)
+      const { roomSince } = endpoint
+      if (roomSince !== null && isLittle(max, allowed) && time.now() < roomSince + GATHER_MS)
+        return { max: 0, until: roomSince + GATHER_MS }
+      return { max, until: null }
     },
     pausedUntil(tenant, consumer) {
       const pause = all.get(`${tenant}/${consumer}`)?.window.pause ?? null
@@ -130,11 +149,18 @@ export function makeWindows(deps: {
     end(tenant, consumer) {
       const endpoint = endpointOf(tenant, consumer)
       endpoint.inFlight = Math.max(0, endpoint.inFlight - 1)
-      return endpoint.isBehind
+      if (!endpoint.isBehind) return
+      const now = time.now()
+      const allowed = windowAllows(endpoint.window, now)
+      if (endpoint.inFlight >= allowed) return
+      endpoint.roomSince ??= now
+      deps.room(isLittle(allowed - endpoint.inFlight, allowed) ? GATHER_MS : 0)
     },
     took(tenant, consumer, isDry) {
       const endpoint = all.get(`${tenant}/${consumer}`)
-      if (endpoint !== undefined) endpoint.isBehind = !isDry
+      if (endpoint === undefined) return
+      endpoint.isBehind = !isDry
+      endpoint.roomSince = null
     },
     told(tenant, consumer, { startedAt, sign, retryAfterMs }) {
       const endpoint = endpointOf(tenant, consumer)
@@ -171,6 +197,10 @@ export function makeWindows(deps: {
       }
     },
   }
+}
+
+function isLittle(room: number, allowed: number): boolean {
+  return room * GATHER_SHARE < allowed
 }
 
 const DEFAULT_LIMIT = newWindow(null).limit
