@@ -288,12 +288,17 @@ const DOINGS: Readonly<Record<(typeof VERBS)[number], string>> = {
 
 /** Checked as a definition is, and its address by the rules for what leaves. `vetted`: an address that is in force already. */
 async function check(api: Api, tenant: TenantId, written: WrittenSubscription, vetted: string | null = null) {
-  const checked = checkSubscription(written, await readSurroundings(api, tenant))
+  const namesSecret = isNamed(written.secret)
+  const checked = checkSubscription(written, await readSurroundings(api, tenant, namesSecret))
   if (!checked.ok) throw refuseFindings(checked.findings)
   const { document, written: whole } = checked
   const warning = document.url === vetted ? null : await vet(api, document)
   const warnings: readonly Warning[] = warning === null ? checked.warnings : [...checked.warnings, warning]
   return { document, written: whole, warnings }
+}
+
+function isNamed(secret: unknown): boolean {
+  return secret !== undefined && secret !== null
 }
 
 type Warning = Omit<FieldFinding, 'rule'> & { readonly rule: string }

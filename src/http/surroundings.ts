@@ -7,18 +7,20 @@ import type { HttpApi } from './api.ts'
 export async function readSurroundings(
   api: Pick<HttpApi, 'definitions' | 'secrets' | 'about'>,
   tenant: TenantId,
+  /** false: nothing in them names one. Every subscription has a secret of its own, so there may be thousands to list. */
+  namesSecrets = true,
 ) {
   const profiles = new Map<string, ProfileDocument>()
   const inForce = (await api.definitions.list(tenant)).map(({ document }) => document)
   for (const document of inForce) {
     if (document.kind === 'Profile') profiles.set(document.name, document)
   }
-  const names = await api.secrets.names(tenant)
+  const names = namesSecrets ? await api.secrets.names(tenant) : null
   return {
     profiles,
     inForce,
     emits: api.definitions.functionEmits(tenant).flatMap(({ subjects }) => subjects),
-    secrets: (name: string) => names.has(name),
+    secrets: (name: string) => names === null || names.has(name),
     // The environment is the node's own: no other tenant's definitions may name what is in it.
     hasEnvironment: tenant === DEFAULT_TENANT,
     isProduction: api.about.environment === 'PROD',
