@@ -45,6 +45,8 @@ const CUT_AFTER_MS = 2_000
 const VET_MS = 3_000
 /** Addresses of which it is remembered where they lead. */
 const KNOWN_MAX = 4_096
+/** Longer ones hold what an event brought: they hardly come again, and thousands of them would fill the memory. */
+const KNOWN_LENGTH_MAX = 1_024
 
 export function makeHttpClient(options: HttpClientOptions): HttpClient & AsyncDisposable {
   const policy = makeOutboundPolicy(options.allow)
@@ -71,6 +73,7 @@ export function makeHttpClient(options: HttpClientOptions): HttpClient & AsyncDi
     const found = known.get(url)
     if (found !== undefined) return found
     const read = readUrl(url, policy)
+    if (url.length > KNOWN_LENGTH_MAX) return read
     if (known.size >= KNOWN_MAX) known = new Map()
     known.set(url, read)
     return read
