@@ -9,7 +9,7 @@ import type { DeadLetterReason } from '../dead-letter/index.ts'
 import type { RetryPolicy } from '../definition/index.ts'
 import type { FailureClass } from '../failure/index.ts'
 import { nextDelay, stretch } from '../retry/index.ts'
-import { type Instant, MINUTE, SECOND } from '../time/index.ts'
+import { DAY, type Instant, MINUTE, SECOND } from '../time/index.ts'
 import type { Counters, WorkState } from './work.ts'
 
 export interface FailureQuestion {
@@ -40,6 +40,8 @@ export type FailureStep =
 const BUCKET_CLOSED_MS = 1 * MINUTE
 /** A wait uses no attempt: one of nothing would be a loop without a brake. */
 const BUCKET_CLOSED_MS_MIN = 1 * SECOND
+/** Whoever asks for years must not end an item by it: it looks again tomorrow, as the bucket itself does. */
+const BUCKET_CLOSED_MS_MAX = 1 * DAY
 
 export function decideFailure(question: FailureQuestion): FailureStep {
   const { counters, now, expiresAt } = question
@@ -54,7 +56,7 @@ export function decideFailure(question: FailureQuestion): FailureStep {
       return doubt ? { step: 'park' } : { step: 'dead', reason: 'crash_loop' }
     case 'rate_limited': {
       // The call was refused before anything was done: it is a wait, and gives its attempt back.
-      const askedMs = question.retryAfterMs ?? BUCKET_CLOSED_MS
+      const askedMs = Math.min(question.retryAfterMs ?? BUCKET_CLOSED_MS, BUCKET_CLOSED_MS_MAX)
       const delayMs = Math.round(stretch(Math.max(askedMs, BUCKET_CLOSED_MS_MIN), question.jitter))
       if (now + delayMs >= expiresAt) return doubt ? { step: 'park' } : { step: 'dead', reason: 'expired' }
       return {
