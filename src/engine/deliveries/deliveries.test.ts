@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { AppError } from '../../core/errors/index.ts'
-import { DEFAULT_TENANT, type TenantId } from '../../core/ids/index.ts'
+import { DEFAULT_TENANT, type EventId, type TenantId } from '../../core/ids/index.ts'
 import { compileSubscription } from '../../core/subscription/index.ts'
 import { HOUR, MINUTE, SECOND } from '../../core/time/index.ts'
 import type { HttpOutcome } from '../../ports/http-client.ts'
@@ -219,6 +219,41 @@ describe('owners', () => {
     const [work] = await world.deliveries()
     expect(work).toMatchObject({ state: 'done', attempts: 1, httpStatus: 204 })
     expect(first.log.controls.at(-1)).toMatchObject({ action: 'STALE' })
+  })
+
+  test('[DY28] of what a crash left behind, endpoints that hang hold up nobody', async () => {
+    let isWell = false
+    const answer = (url: string) => (isWell && url.includes('well') ? answered(204) : null)
+    const world = { ...endpointWorld(), ...makeWorld(({ url }) => answer(url), [SECRET]) }
+    const hooks = ['hangs', 'well'].map((name) => ({ ...HOOK, name, url: `https://${name}.example/` }))
+    const documents = [SOURCE, ...hooks]
+    const node = await world.node({ documents })
+    const ids: EventId[] = []
+    for (const id of ['d1', 'd2', 'd3']) ids.push(await accept(world, node, { ...PAID, id }))
+    expect(world.calls).toHaveLength(6)
+    node.crash()
+    isWell = true
+    await world.node({ documents })
+    await world.pass(1 * SECOND)
+    const states = async (consumer: string) => {
+      const items = await Promise.all(ids.map((id) => world.store.forTenant(DEFAULT_TENANT).workOfEvent(id)))
+      return items.flat().flatMap((work) => (work.consumer === consumer ? [work.state] : []))
+    }
+    expect(await states('subscription:well')).toEqual(['done', 'done', 'done'])
+    expect(await states('subscription:hangs')).toEqual(['leased', 'leased', 'leased'])
+  })
+
+  test('[DY28] one whose nodes stop each time while it is sent is a dead letter after some of them', async () => {
+    const world = endpointWorld([null])
+    let node = await world.start()
+    await accept(world, node)
+    for (let crashes = 0; crashes < 10; crashes += 1) {
+      node.crash()
+      node = await world.start()
+      await world.pass(1 * SECOND)
+    }
+    expect(await world.deliveries()).toMatchObject([{ state: 'dead', class: 'poison', losses: 3 }])
+    expect(world.calls.length).toBeLessThan(10)
   })
 
   test('[DY3] an item of another tenant’s event is not sent', async () => {

@@ -31,6 +31,8 @@ export interface DeliveryRunner {
 
 /** Of an answer nothing but its head is of use. */
 const ANSWER_BYTES_MAX = 16_384
+/** Each crash is two: the one that was lost, and the one that was put back. */
+const UNEXPLAINED_MAX = 6
 const DELIVERED_BEFORE = 'its endpoint took it before'
 
 export function makeDeliveryRunner(
@@ -99,6 +101,7 @@ export function makeDeliveryRunner(
         isTold: false,
       })
     }
+    if (mayGoOnWithOthers(item)) return ends.putBack(item, route)
     const closed = pace.mayCall(item, route, null)
     if (closed !== null) return ends.wait(item, route, closed.delayMs, closed.why)
     const request = { ...rendered, headers: signed.headers }
@@ -194,6 +197,15 @@ export function makeDeliveryRunner(
   }
 
   return { run }
+}
+
+/**
+ * A crash left it behind, so it runs alone, and so far it has: made and signed without harm, it is sent beside others. Waiting for an
+ * answer alone, those to endpoints that hang would hold up all that the crash left. Crashes that go on are told by changes of hands
+ * that no try and no wait explains: then it is sent alone too, so that one that takes its node down is found.
+ */
+function mayGoOnWithOthers({ work }: Item): boolean {
+  return work.alone && work.losses === 0 && work.epoch - work.attempts - work.waits <= UNEXPLAINED_MAX
 }
 
 /** What is run at its birth has all of its time, and replays nothing. */
