@@ -109,6 +109,10 @@ function messageOf(fault: SchemaFault): string {
     case 'pattern':
       if (params.pattern === '\\S') return 'must hold more than spaces'
       return `does not have the right form: ${parentSchema?.description ?? `it must match ${params.pattern}`}`
+    case 'format':
+      return params.format === 'date-time'
+        ? 'must be a time such as 2026-03-02T08:00:00Z'
+        : (fault.message ?? 'is not valid')
     case 'anyOf':
     case 'oneOf':
       return `has none of the forms that are taken: ${parentSchema?.description ?? 'see /openapi.json'}`

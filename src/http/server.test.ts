@@ -742,6 +742,17 @@ describe('on one port', () => {
 })
 
 describe('[AP4] what is wrong with a request', () => {
+  test('says how a time is written', async () => {
+    const { get } = makeWorld()
+    const answer = await get('/v1/webhooks/deliveries?from=2026-01-01')
+    expect(answer).toMatchObject({
+      status: 400,
+      body: {
+        details: { fields: [{ path: '/from', message: 'must be a time such as 2026-03-02T08:00:00Z' }] },
+      },
+    })
+  })
+
   test('is told at every field, with what to write', async () => {
     const { post, get } = makeWorld()
     const body = { as: 'gone', reason: ' ', forse: true }

@@ -99,6 +99,9 @@ describe('[SB10] what is kept of an answer', () => {
     expect(
       answer('down', { server: 'nginx', 'set-cookie': 'secret', 'content-type': 'text/plain', 'x-a': 'b' }),
     ).toBe('HTTP 503\ncontent-type: text/plain\nserver: nginx\n\ndown')
+    expect(answer('', { location: 'https://a.example/b?token=x' })).toBe(
+      'HTTP 503\nlocation: https://a.example/b',
+    )
     expect(answer('')).toBe('HTTP 503')
     expect(responseHead({ kind: 'failed' })).toBeNull()
   })

@@ -11,7 +11,8 @@ interface Answer {
   readonly isCut?: true
 }
 
-const HEADERS = ['content-type', 'retry-after', 'server', 'date'] as const
+/** `location`: a redirect is not followed, and whoever reads that wants to know where it leads. */
+const HEADERS = ['content-type', 'retry-after', 'location', 'server', 'date'] as const
 const HEADER_LENGTH_MAX = 200
 const BODY_LENGTH_MAX = 1_024
 
@@ -22,7 +23,9 @@ export function responseHead(
   if (outcome.kind === 'failed') return null
   const lines = [`HTTP ${outcome.status}`]
   for (const name of HEADERS) {
-    const value = outcome.headers[name]
+    const whole = outcome.headers[name]
+    // Tokens stand behind the `?`.
+    const value = name === 'location' ? whole?.split(/[?#]/, 1)[0] : whole
     if (value !== undefined) lines.push(`${name}: ${toStorable(value, HEADER_LENGTH_MAX)}`)
   }
   const { body } = outcome
