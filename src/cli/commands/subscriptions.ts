@@ -99,6 +99,8 @@ export function addSubscriptionCommands(program: Command, cli: Cli): void {
     ['pause', 'keep what comes for later'],
   ] as const) {
     const command = act(verb, description).option('--reason <text>', 'why; it is kept')
+    // What is paused elsewhere is resumed: so it is written here too.
+    if (verb === 'enable') command.alias('resume')
     handle<{ reason?: string }>(command, cli, async (session, { reason }, name) => {
       const answer = await postWithReason<Subscription>(
         session,

@@ -81,6 +81,13 @@ describe('millrace subscriptions', () => {
     expect(stderr).toContain('millrace subscriptions pause crm')
   })
 
+  test('[WH13] one that is paused is resumed or enabled', async () => {
+    answers = { [`POST ${base}/crm/enable`]: { body: { ...SUBSCRIPTION, status: 'active' } } }
+    for (const verb of ['enable', 'resume']) {
+      expect(await run(['subscriptions', verb, 'crm'])).toMatchObject({ code: 0, stdout: 'crm is active\n' })
+    }
+  })
+
   test('[WH13] create sends what was given, and prints the secret alone to stdout', async () => {
     const made = { ...SUBSCRIPTION, secret: 'whsec_x', warnings: [] }
     answers = { [`POST ${base}`]: { status: 201, body: made } }
