@@ -1,7 +1,8 @@
 // Slots of calls that last: an endpoint that hangs must not keep the slots of others, so a call that has lasted for a second lends
 // its slot until it is answered.
 //
-// Invariant: DY23 no more than `LENT_MAX` are lent, so that calls under way are bounded by that and the node's concurrency.
+// Invariant: DY23 no more than `LENT_MAX` are lent, so that calls under way are bounded by that and the node's concurrency; and not all
+// of them to the endpoints of one tenant.
 // One timer watches all calls: most are over before it looks.
 
 import type { TenantId } from '../../core/ids/index.ts'
@@ -15,6 +16,8 @@ export interface Lending {
 const LEND_AFTER_MS = 1_000
 /** So many calls may be under way beside those that have a slot. */
 export const LENT_MAX = 1_024
+/** The others are for other tenants: one with thousands of endpoints that hang must not leave them without. */
+const LENT_OF_ONE_MAX = 768
 
 interface Held {
   readonly tenant: TenantId
@@ -31,22 +34,36 @@ export function makeLending(deps: {
   /** Those that hold their slot, the eldest first. */
   const holding = new Set<Held>()
   let lent = 0
+  const lentOf = new Map<TenantId, number>()
   let isWatching = false
+
+  const count = (tenant: TenantId, by: 1 | -1) => {
+    const now = (lentOf.get(tenant) ?? 0) + by
+    lent += by
+    if (now > 0) lentOf.set(tenant, now)
+    else lentOf.delete(tenant)
+  }
 
   const watch = (delayMs: number) => {
     isWatching = true
     clock.after(delayMs, () => {
       isWatching = false
       const now = clock.monotonic()
+      let isOneLeft = false
       for (const held of holding) {
         const leftMs = held.since + LEND_AFTER_MS - now
         if (leftMs > 0) return watch(leftMs)
         // All that may be lent are: whoever ends gives the next a chance, at the next look.
         if (lent >= LENT_MAX) return watch(LEND_AFTER_MS)
+        if ((lentOf.get(held.tenant) ?? 0) >= LENT_OF_ONE_MAX) {
+          isOneLeft = true
+          continue
+        }
         holding.delete(held)
-        lent += 1
+        count(held.tenant, 1)
         held.takeBack = deps.lend(held.tenant)
       }
+      if (isOneLeft) watch(LEND_AFTER_MS)
     })
   }
 
@@ -58,7 +75,7 @@ export function makeLending(deps: {
       return () => {
         holding.delete(held)
         if (held.takeBack === null) return
-        lent -= 1
+        count(tenant, -1)
         held.takeBack()
       }
     },
