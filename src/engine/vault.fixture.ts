@@ -21,6 +21,8 @@ export function makeMemoryVault(now: () => number, others: readonly string[] = [
   const oldOf = ({ old }: Entry) => old.filter(({ until }) => until > now())
   return {
     async resolve(tenant, refs) {
+      // Documents that tests write by hand often name none.
+      if (refs.length === 0) return others
       return refs.flatMap((ref) => {
         const entry = 'ref' in ref ? entries.get(placeOf(tenant, ref.ref)) : undefined
         return entry === undefined ? others : [entry.value, ...oldOf(entry).map(({ value }) => value)]
