@@ -11,6 +11,8 @@ test('there are planted bugs for every rule', () => {
     'DL5',
     'DV13',
     'DV9',
+    'DY14',
+    'DY6',
     'ES2',
     'ES4',
     'FL3',
@@ -18,6 +20,8 @@ test('there are planted bugs for every rule', () => {
     'IN20',
     'IN21',
     'N1',
+    'N10',
+    'N11',
     'N12',
     'N2',
     'N3',
@@ -31,8 +35,11 @@ test('there are planted bugs for every rule', () => {
     'PA8',
     'RP4',
     'RP7',
+    'RV2',
+    'SB16',
     'SC10',
     'SC7',
+    'SU15',
   ])
   expect(new Set(BUGS.map(({ name }) => name)).size).toBe(BUGS.length)
 })

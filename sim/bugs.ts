@@ -15,6 +15,7 @@ import type { Bug } from './bug.ts'
 import { CASE_BUGS } from './case-bugs.ts'
 import type { Data } from './data.ts'
 import type { Profile } from './faults.ts'
+import { HOOK_BUGS } from './hook-bugs.ts'
 import { LANE_KINDS, otherVersion, ROUTES } from './scenario.ts'
 
 const withCommit = (store: Store, commit: Store['commit']): Store => ({ ...store, commit })
@@ -997,6 +998,7 @@ export const BUGS: readonly Bug[] = [
     })),
   },
   ...CASE_BUGS,
+  ...HOOK_BUGS,
 ]
 
 export function findBug(name: string): Bug {

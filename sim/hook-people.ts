@@ -110,12 +110,13 @@ export function makeHookPeople(
         return ask(outside, subscriptions.test(tenant, name, WHY))
       case 'recover': {
         const since = time.now() - rng.between(5, 60) * 1_000
+        const subscription = mine.length > 0 && rng.chance(600) ? rng.pick(mine).name : name
         const what = rng.pick(['all', 'all', 'failed', 'missing'] as const)
         const pace = rng.chance(300) ? { perSecond: rng.between(1, 5) } : {}
-        say(`${name} ${what}`)
+        say(`${subscription} ${what}`)
         return ask(
           outside,
-          engine.replays.beginDeliveries(tenant, { subscription: name, since, what }, { ...WHY, ...pace }),
+          engine.replays.beginDeliveries(tenant, { subscription, since, what }, { ...WHY, ...pace }),
         )
       }
       case 'bulk':

@@ -10,9 +10,12 @@ const STORES: readonly StoreKind[] = ['memory', 'sqlite']
 const PINNED = Array.from({ length: 15 }, (_, index) => index + 20)
 /** With workflows. */
 const CASES = Array.from({ length: 8 }, (_, index) => index + 20)
+/** With subscriptions. */
+const HOOKS = [1, 2, 3, 4, 5, 6]
 /** Of each store its own: what one store shows of a seed, the other nearly always shows too. */
 const FRESH = 15
 const FRESH_CASES = 5
+const FRESH_HOOKS = 3
 
 /**
  * Too rare for so few seeds: a process that wakes up with a reserve in its hands after it was replaced, a batch that is cut in two or
@@ -33,12 +36,12 @@ const total = makeCounts()
 async function runAll(
   seeds: readonly number[],
   store: StoreKind,
-  hasCases: boolean,
+  about: { readonly hasCases: boolean; readonly hasHooks?: boolean },
   onCounts: (counts: Counts) => void = () => {},
 ): Promise<readonly Failure[]> {
   const failures: Failure[] = []
   for (const seed of seeds) {
-    const { violations, counts } = await simulate({ seed, store, hasCases })
+    const { violations, counts } = await simulate({ seed, store, hasHooks: false, ...about })
     onCounts(counts)
     const [violation] = violations
     if (violation !== undefined) failures.push({ seed, store, ...violation })
@@ -46,20 +49,22 @@ async function runAll(
   return failures
 }
 
-describe('[N1] [N2] [N3] [N4] [N5] [N6] [N7] [N8] [N12] every invariant holds', () => {
+describe('[N1] [N2] [N3] [N4] [N5] [N6] [N7] [N8] [N10] [N11] [N12] every invariant holds', () => {
   test.each(STORES)('for the pinned seeds on %s', { timeout: 120_000 }, async (store) => {
     const count = (counts: Counts) => {
       for (const name of COUNTED) total[name] += counts[name]
     }
-    expect(await runAll(PINNED, store, false, count)).toEqual([])
-    expect(await runAll(CASES, store, true, count)).toEqual([])
+    expect(await runAll(PINNED, store, { hasCases: false }, count)).toEqual([])
+    expect(await runAll(CASES, store, { hasCases: true }, count)).toEqual([])
+    expect(await runAll(HOOKS, store, { hasCases: false, hasHooks: true }, count)).toEqual([])
   })
 
   test.each(STORES)('for fresh seeds on %s', { timeout: 120_000 }, async (store) => {
     const first = Math.floor(Math.random() * 1_000_000_000)
     const fresh = (length: number) => Array.from({ length }, (_, index) => first + index)
-    expect(await runAll(fresh(FRESH), store, false)).toEqual([])
-    expect(await runAll(fresh(FRESH_CASES), store, true)).toEqual([])
+    expect(await runAll(fresh(FRESH), store, { hasCases: false })).toEqual([])
+    expect(await runAll(fresh(FRESH_CASES), store, { hasCases: true })).toEqual([])
+    expect(await runAll(fresh(FRESH_HOOKS), store, { hasCases: false, hasHooks: true })).toEqual([])
   })
 
   // Runs in which nothing happened would hold every invariant.
