@@ -12,6 +12,7 @@ import { ExpressionError, type Scope } from '../core/expression/index.ts'
 import type { EventId, Ids, Incarnation, TenantId } from '../core/ids/index.ts'
 import type { JsonValue } from '../core/json/index.ts'
 import { chooseRoutes, itemScope, type Route, routeScope, type Vars } from '../core/route/index.ts'
+import { isTestEvent } from '../core/subscription/index.ts'
 import { DAY, type Instant } from '../core/time/index.ts'
 import { EMPTY_NOTE, letterOf, type NewWork, type WorkRow } from '../core/work/index.ts'
 import type { Code } from '../ports/code.ts'
@@ -72,6 +73,8 @@ export function findRoutes(
   payload: JsonValue,
   header: JsonValue,
 ): { readonly ok: true; readonly routes: readonly Route[] } | Refusal {
+  // What tests an endpoint was for it alone, and is so when somebody lets it be matched again.
+  if (isTestEvent(event)) return { ok: true, routes: [] }
   const candidates = deps.registry.candidates(event.tenant, event.subject)
   if (candidates.length === 0) return { ok: true, routes: candidates }
   const others = isCanonicalSource(event.source) ? withoutOwn(candidates, payload) : candidates

@@ -5,6 +5,7 @@ import { compileSubscription } from '../../core/subscription/index.ts'
 import { HOUR, MINUTE, SECOND } from '../../core/time/index.ts'
 import type { HttpOutcome } from '../../ports/http-client.ts'
 import type { Commit } from '../../ports/store.ts'
+import { findRoutes } from '../plan.ts'
 import { accept, answered, LOST, makeWorld, PAID, ROUTE, SOURCE, workOf } from '../world.fixture.ts'
 import { endpointWorld, HOOK, REFUSED, SECRET } from './deliveries.fixture.ts'
 import { signRequest } from './request.ts'
@@ -286,6 +287,15 @@ describe('what is told', () => {
     const alone = endpointWorld()
     await accept(alone, await alone.start())
     expect(await alone.told()).toEqual([])
+  })
+
+  test('[DY6] what tests an endpoint is for nobody else, also when it is matched again', () => {
+    const { route } = compileSubscription(EVERYTHING)
+    const registry = { candidates: () => [route], subscription: () => null } as never
+    const found = (subject: string) =>
+      findRoutes({ registry, vars: {} }, { source: 'millrace', subject, sensitive: [] } as never, {}, {})
+    expect(found('webhook.delivered')).toMatchObject({ routes: [route] })
+    expect(found('webhook.test')).toMatchObject({ routes: [] })
   })
 
   test('[DY6] two that listen to everything come to an end, and none is told of itself', async () => {
