@@ -11,17 +11,25 @@ const PINNED = Array.from({ length: 15 }, (_, index) => index + 20)
 /** With workflows. */
 const CASES = Array.from({ length: 8 }, (_, index) => index + 20)
 /** With subscriptions. */
-const HOOKS = [1, 2, 3, 4, 5, 6]
+const HOOKS = [1, 2, 3, 4]
 /** Of each store its own: what one store shows of a seed, the other nearly always shows too. */
 const FRESH = 15
 const FRESH_CASES = 5
-const FRESH_HOOKS = 3
+const FRESH_HOOKS = 2
 
 /**
  * Too rare for so few seeds: a process that wakes up with a reserve in its hands after it was replaced, a batch that is cut in two or
- * waits for a person, and an effect that is repeated on purpose.
+ * waits for a person, an effect that is repeated on purpose, and what a recovery finds or an endpoint does after it failed.
  */
-const RARE: readonly Counted[] = ['staleSends', 'batchSplits', 'batchParked', 'generations']
+const RARE: readonly Counted[] = [
+  'staleSends',
+  'batchSplits',
+  'batchParked',
+  'generations',
+  'recovered',
+  'recoveredHooks',
+  'hooksGone',
+]
 
 interface Failure {
   readonly seed: number | string
