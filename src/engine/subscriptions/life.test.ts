@@ -428,7 +428,10 @@ describe('removal', () => {
     one.crash()
     const kept = await world.got(world.reads.record('subscription', 'crm'))
     const record = JSON.parse(kept?.body ?? 'null')
-    const unreadable = { ...record, document: { ...record.document, headers: { 'x-new': '{{ of tomorrow(' } } }
+    const unreadable = {
+      ...record,
+      document: { ...record.document, headers: { 'x-new': '{{ of tomorrow(' } },
+    }
     const put = { w: 'record.put', kind: 'subscription', key: 'crm', version: 99 } as const
     const body = JSON.stringify(unreadable)
     await world.got(world.store.commit({ tenant: T, guards: [], writes: [{ ...put, body }] }))
