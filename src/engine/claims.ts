@@ -378,7 +378,8 @@ export function makeClaims(
     },
     wake: (delayMs = 0) => schedule(delayMs),
     room(delayMs) {
-      if (left !== 'no-slot') schedule(delayMs)
+      // While a claim is under way, what the last one left says nothing of how this one ends.
+      if (left !== 'no-slot' || active !== null) schedule(delayMs)
     },
     isBehind: () => left === 'no-slot',
     hungry: () => hungryTenants,
