@@ -9,12 +9,12 @@ import { SEALED_MARK } from '../../core/sensitive/index.ts'
 import type { Page, TenantReads } from '../../ports/store.ts'
 import { SCAN_BYTES_MAX, SCAN_ROWS_MAX } from '../../ports/store.ts'
 import { prepare, type Query } from './connection.ts'
-import { decodeCursor, encodeCursor, type Value } from './cursor.ts'
+import { decodeCursor, encodeCursor } from './cursor.ts'
 import { escapeText } from './parameters.ts'
+import { findScanEnd, makeParameters, type Parameter } from './scan.ts'
 import { EVENT, eventSummaryList } from './tables.ts'
 
 type EventsQuery = Parameters<TenantReads['events']>[0]
-type Parameter = (value: Value, type: 'text' | 'int8') => string
 
 const SEARCHED = ['id', 'subject', 'source', 'object_id', 'correlation_id', 'dedup_key']
 
@@ -42,12 +42,11 @@ export async function searchEvents(
     (q !== '' ||
       unmatched === false ||
       [source, subject, objectId, correlationId, from, to].some((filter) => filter !== undefined))
-  const lastRow = isScan ? await findEnd(query, schema, indexed, scanMax) : null
+  const lastRow = isScan ? await findScanEnd(query, `${schema}.event`, indexed, scanMax) : null
   const full = isScan && q !== '' ? await findFull(query, schema, indexed, lastRow, scanBytesMax) : null
   const end = full ?? lastRow
 
-  const values: Value[] = []
-  const parameter: Parameter = (value, type) => `$${values.push(value)}::${type}`
+  const { values, parameter } = makeParameters()
   const where = indexed(parameter)
   if (end !== null) where.push(`t.id >= ${parameter(end, 'text')}`)
   const texts = { source, subject, object_id: objectId, correlation_id: correlationId }
@@ -77,26 +76,6 @@ export async function searchEvents(
   return { items, nextCursor: last === null ? null : encodeCursor(EVENT.name, [last]) }
 }
 
-/** The last row to look at, if there are more behind it: from the index alone. */
-async function findEnd(
-  query: Query,
-  schema: string,
-  indexed: (parameter: Parameter) => string[],
-  scanMax: number,
-): Promise<string | null> {
-  const values: Value[] = []
-  const parameter: Parameter = (value, type) => `$${values.push(value)}::${type}`
-  const where = indexed(parameter).join(' AND ')
-  const [end, next] = await query(
-    prepare(
-      `SELECT t.id FROM ${schema}.event AS t WHERE ${where} ORDER BY t.id DESC ` +
-        `LIMIT 2 OFFSET ${parameter(scanMax - 1, 'int8')}`,
-      values,
-    ),
-  )
-  return next === undefined ? null : end.id
-}
-
 /** The row that makes the bytes full, if there are more behind it; a length is known without the text. */
 async function findFull(
   query: Query,
@@ -105,8 +84,7 @@ async function findFull(
   lastRow: string | null,
   bytesMax: number,
 ): Promise<string | null> {
-  const values: Value[] = []
-  const parameter: Parameter = (value, type) => `$${values.push(value)}::${type}`
+  const { values, parameter } = makeParameters()
   const where = indexed(parameter)
   if (lastRow !== null) where.push(`t.id >= ${parameter(lastRow, 'text')}`)
   const [full, next] = await query(

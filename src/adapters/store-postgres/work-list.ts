@@ -7,12 +7,12 @@ import { SUBSCRIPTION_PREFIX, type WorkRow, type WorkState } from '../../core/wo
 import type { OpenCount, Page, TenantReads } from '../../ports/store.ts'
 import { SCAN_ROWS_MAX } from '../../ports/store.ts'
 import { prepare, type Query } from './connection.ts'
-import { decodeCursor, encodeCursor, type Value } from './cursor.ts'
+import { decodeCursor, encodeCursor } from './cursor.ts'
 import { escapeText, makeArray } from './parameters.ts'
+import { findScanEnd, makeParameters, type Parameter } from './scan.ts'
 import { selectList, WORK } from './tables.ts'
 
 type WorkQuery = Parameters<TenantReads['workList']>[0]
-type Parameter = (value: Value, type: 'text' | 'int8') => string
 type Condition = (parameter: Parameter) => string
 
 /** In the words of the partial indexes, so that the planner sees that they hold the rows. */
@@ -46,11 +46,18 @@ export async function listWork(
   const indexed = [ofTenant, ...base.wheres]
   const others = [...base.others, ...filtersOf(request)]
   const isScan = others.length > 0 && base.isFew !== true
-  const end = isScan ? await findEnd(query, schema, [...indexed, ...place], scanMax) : null
+  const looked = [...indexed, ...place]
+  const end = isScan
+    ? await findScanEnd(
+        query,
+        `${schema}.work`,
+        (parameter) => looked.map((condition) => condition(parameter)),
+        scanMax,
+      )
+    : null
   if (end !== null) place.push((parameter) => `t.id >= ${parameter(end, 'text')}`)
 
-  const values: Value[] = []
-  const parameter: Parameter = (value, type) => `$${values.push(value)}::${type}`
+  const { values, parameter } = makeParameters()
   const join = (conditions: readonly Condition[]) =>
     conditions.map((condition) => condition(parameter)).join(' AND ') || 'true'
   const columns = selectList('t', Object.keys(WORK.columns))
@@ -124,26 +131,6 @@ function filtersOf({ kind, class: failure, from, to }: WorkQuery): Condition[] {
   }
   if (to !== undefined) conditions.push((parameter) => `t.created_at < ${parameter(Math.ceil(to), 'int8')}`)
   return conditions
-}
-
-/** The last row to look at, if there are more behind it: from the index alone. */
-async function findEnd(
-  query: Query,
-  schema: string,
-  indexed: readonly Condition[],
-  scanMax: number,
-): Promise<string | null> {
-  const values: Value[] = []
-  const parameter: Parameter = (value, type) => `$${values.push(value)}::${type}`
-  const where = indexed.map((condition) => condition(parameter)).join(' AND ')
-  const [end, next] = await query(
-    prepare(
-      `SELECT t.id FROM ${schema}.work AS t WHERE ${where} ORDER BY t.id DESC ` +
-        `LIMIT 2 OFFSET ${parameter(scanMax - 1, 'int8')}`,
-      values,
-    ),
-  )
-  return next === undefined ? null : end.id
 }
 
 export function countOpen(
