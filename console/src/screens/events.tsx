@@ -11,7 +11,7 @@ import { Button, Command, Time } from '../ui/controls.tsx'
 import { DemoButton } from '../ui/demo.tsx'
 import { ReplayManyDialog } from '../ui/replay-many.tsx'
 import { SearchInput, useDelayed } from '../ui/search.tsx'
-import { Empty, ErrorState, PageFrame, SkeletonRows } from '../ui/surfaces.tsx'
+import { Empty, ErrorState, LoadMore, PageFrame, SkeletonRows } from '../ui/surfaces.tsx'
 
 const TOP_PX = 60
 
@@ -122,13 +122,11 @@ export function EventsScreen() {
             <EventLine key={row.id} row={row} isNew={events.fresh.has(row.id)} />
           ))}
         </ul>
-        {events.nextCursor !== null && events.status === 'ready' && (
-          <div className="list__foot">
-            <Button isSmall isBusy={events.isLoadingMore} onClick={events.loadMore}>
-              Load more
-            </Button>
-          </div>
-        )}
+        <LoadMore
+          hasMore={events.nextCursor !== null && events.status === 'ready'}
+          isBusy={events.isLoadingMore}
+          onClick={events.loadMore}
+        />
       </div>
       {isReplaying && (
         <ReplayManyDialog

@@ -17,7 +17,7 @@ import {
   SubscriptionSince,
   waitingInWords,
 } from '../ui/subscription-parts.tsx'
-import { Empty, ErrorState, PageFrame, SkeletonRows } from '../ui/surfaces.tsx'
+import { Empty, ErrorState, LoadMore, PageFrame, SkeletonRows } from '../ui/surfaces.tsx'
 
 type Status = Subscription['status']
 
@@ -142,13 +142,7 @@ function SubscriptionList({ status, q, isAdmin, onNew }: ListProps) {
           <Line key={subscription.name} subscription={subscription} />
         ))}
       </ul>
-      {hasMore && (
-        <div className="list__foot">
-          <Button isSmall isBusy={isBusy} onClick={loadMore}>
-            Load more
-          </Button>
-        </div>
-      )}
+      <LoadMore hasMore={hasMore} isBusy={isBusy} onClick={loadMore} />
     </div>
   )
 }

@@ -6,9 +6,9 @@ import { api } from '../api.ts'
 import { useMore } from '../lib/use-more.ts'
 import { useOverview, useWorkList } from '../queries.ts'
 import type { Work } from '../types.ts'
-import { Button, LinkButton, StateChip, Tabs, Time } from '../ui/controls.tsx'
+import { LinkButton, StateChip, Tabs, Time } from '../ui/controls.tsx'
 import { RouteFilter } from '../ui/filters.tsx'
-import { Empty, ErrorState, PageFrame, SkeletonRows } from '../ui/surfaces.tsx'
+import { Empty, ErrorState, LoadMore, PageFrame, SkeletonRows } from '../ui/surfaces.tsx'
 
 type WorkState = Work['state']
 
@@ -130,13 +130,7 @@ function WorkList({ state, consumer }: { readonly state: string; readonly consum
           </li>
         ))}
       </ul>
-      {hasMore && (
-        <div className="list__foot">
-          <Button isSmall isBusy={isBusy} onClick={loadMore}>
-            Load more
-          </Button>
-        </div>
-      )}
+      <LoadMore hasMore={hasMore} isBusy={isBusy} onClick={loadMore} />
     </div>
   )
 }

@@ -9,8 +9,8 @@ import { formatNumber } from '../lib/time.ts'
 import { useMore } from '../lib/use-more.ts'
 import { useDeliveries } from '../queries.ts'
 import type { Args, Delivery, Subscription } from '../types.ts'
-import { Button, Chip, StateChip, Time } from './controls.tsx'
-import { ErrorState, SkeletonRows } from './surfaces.tsx'
+import { Chip, StateChip, Time } from './controls.tsx'
+import { ErrorState, LoadMore, SkeletonRows } from './surfaces.tsx'
 
 /** Disabled by itself is worse than disabled by somebody. */
 export function SubscriptionChip({ subscription }: { readonly subscription: Subscription }) {
@@ -170,13 +170,7 @@ export function DeliveryList({ filter, isOfOne = false, empty }: DeliveryListPro
           </li>
         ))}
       </ul>
-      {hasMore && (
-        <div className="list__foot">
-          <Button isSmall isBusy={isBusy} onClick={loadMore}>
-            Load more
-          </Button>
-        </div>
-      )}
+      <LoadMore hasMore={hasMore} isBusy={isBusy} onClick={loadMore} />
     </div>
   )
 }

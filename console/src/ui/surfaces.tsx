@@ -134,6 +134,26 @@ interface DialogProps {
   readonly isWide?: boolean
 }
 
+/** The next rows of a list, behind its last one. */
+export function LoadMore({
+  hasMore,
+  isBusy,
+  onClick,
+}: {
+  readonly hasMore: boolean
+  readonly isBusy: boolean
+  readonly onClick: () => void
+}) {
+  if (!hasMore) return null
+  return (
+    <div className="list__foot">
+      <Button isSmall isBusy={isBusy} onClick={onClick}>
+        Load more
+      </Button>
+    </div>
+  )
+}
+
 /** The browser's own modal dialog: it keeps the focus and closes by Escape. */
 export function Dialog({ title, onClose, onSubmit, children, foot, isWide }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null)
