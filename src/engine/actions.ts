@@ -94,6 +94,8 @@ export function makeActions(deps: {
         case 'unschedule':
           if (await isOver(call, false)) return
           return deps.timetables.unschedule(call, action)
+        case 'operation':
+          return bury(item, route, key, 'config', 'rejected', `there is no connection ${action.connection}`)
         case 'agent':
           return callOut(deps.agents.callOf(call, action))
         default:

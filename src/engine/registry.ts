@@ -297,7 +297,7 @@ function compileBundle(
   const routes = new Map<string, Route>()
   const workflows = new Map<string, Workflow>()
   for (const { document, hash } of documents) {
-    if (document.kind === 'Profile' || document.kind === 'Agent' || document.kind === 'Subscription') continue
+    if (!isRun(document)) continue
     const status = overrides.get(definitionId(document)) ?? document.status
     if (document.kind === 'Workflow') {
       const known = before?.workflows.get(`${WORKFLOW_PREFIX}${document.name}`)
@@ -327,6 +327,11 @@ function compileBundle(
     ),
   )
   return { sources, routes, workflows, locks, candidates: remembering(makeTrie(entries)) }
+}
+
+/** What takes events in or does something about them; the others are used by these. */
+function isRun(document: DefinitionDocument): document is SourceDocument | RouteDocument | WorkflowDocument {
+  return document.kind === 'Source' || document.kind === 'Route' || document.kind === 'Workflow'
 }
 
 /** What is said of a workflow holds for what it listens to and for its steps. */

@@ -15,6 +15,7 @@ import {
   type StartAction,
   type UnscheduleAction,
 } from './inner.ts'
+import { compileOperationAction, type OperationAction } from './operation.ts'
 import { compileUpsertAction, type UpsertAction } from './upsert.ts'
 
 export interface FunctionAction {
@@ -39,6 +40,7 @@ export type Action =
   | ScheduleAction
   | UnscheduleAction
   | AgentAction
+  | OperationAction
 
 export function compileAction(document: ActionDocument): Action {
   switch (document.type) {
@@ -77,6 +79,8 @@ export function compileAction(document: ActionDocument): Action {
       return compileUnscheduleAction(document)
     case 'agent':
       return compileAgentAction(document)
+    case 'operation':
+      return compileOperationAction(document)
     default:
       return unreachable(document)
   }

@@ -7,6 +7,8 @@ export interface AgentDocument {
   readonly kind: 'Agent'
   readonly name: string
   readonly description: string | null
+  /** Whose address and credential it goes with; `baseUrl` is then empty, or a path behind its base. Left out: nobody's. */
+  readonly connection?: string
   /** Of an endpoint that speaks the OpenAI protocol, up to and without `/chat/completions`. A template, rendered in url mode. */
   readonly baseUrl: string
   /** Sent as a bearer token. */

@@ -21,6 +21,9 @@ export function actionsOf(document: DefinitionDocument): readonly ActionDocument
     case 'Agent':
     case 'Profile':
     case 'Subscription':
+    case 'Provider':
+    case 'Connection':
+    case 'Credential':
       return []
   }
 }

@@ -1,7 +1,10 @@
 // Whatever can be put in force, by its kind.
 
 import type { AgentDocument } from './agent-document.ts'
+import type { ConnectionDocument } from './connection-document.ts'
+import type { CredentialDocument } from './credential-document.ts'
 import type { ProfileDocument, RouteDocument, SourceDocument } from './documents.ts'
+import type { ProviderDocument } from './provider-document.ts'
 import type { SubscriptionDocument } from './subscription-document.ts'
 import type { WorkflowDocument } from './workflow-document.ts'
 
@@ -12,3 +15,6 @@ export type DefinitionDocument =
   | WorkflowDocument
   | AgentDocument
   | SubscriptionDocument
+  | ProviderDocument
+  | ConnectionDocument
+  | CredentialDocument

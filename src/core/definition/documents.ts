@@ -6,6 +6,7 @@ import type { FailureClass } from '../failure/index.ts'
 import type { JsonValue } from '../json/index.ts'
 import { DAY } from '../time/index.ts'
 import type { AgentDocument } from './agent-document.ts'
+import type { OperationDocument } from './provider-document.ts'
 import type { VerifyDocument } from './verify-document.ts'
 
 /** How long events are kept where a source says nothing. */
@@ -115,6 +116,8 @@ export type ConditionDocument = JsonValue
 
 export interface HttpActionDocument {
   readonly type: 'http'
+  /** Whose address and credential it goes with: `url` is then a path behind its base, or an address of its host. Left out: nobody's. */
+  readonly connection?: string
   readonly method: string
   /** A template, rendered in url mode. */
   readonly url: string
@@ -156,6 +159,8 @@ export interface EmitActionDocument {
 /** One object at the other side per external reference: found and updated, or created with the reference on it. */
 export interface UpsertActionDocument {
   readonly type: 'upsert'
+  /** `baseUrl` is then empty, or a path behind the connection's base. Left out: nobody's. */
+  readonly connection?: string
   /** A template, rendered in url mode; paths are put behind it. */
   readonly baseUrl: string
   /** For all its requests. */
@@ -218,6 +223,21 @@ export interface UnscheduleActionDocument {
   readonly name: string
 }
 
+/** A named call of a provider, on a connection to it. */
+export interface OperationActionDocument {
+  readonly type: 'operation'
+  readonly provider: string
+  /** As it was when this was applied. */
+  readonly operation: OperationDocument
+  readonly connection: string
+  /** A tree of templates: the operation's `input`. */
+  readonly with: JsonValue
+  /** Of one attempt; left out: the operation's. */
+  readonly timeoutMs?: number
+  /** Over the operation's own. */
+  readonly classify: Readonly<Record<string, FailureClass | 'done'>>
+}
+
 export interface AgentActionDocument {
   readonly type: 'agent'
   /** As it was when this was applied. */
@@ -236,6 +256,7 @@ export type ActionDocument =
   | ScheduleActionDocument
   | UnscheduleActionDocument
   | AgentActionDocument
+  | OperationActionDocument
 
 /** When a route's work is taken up: every so often, so many at a time, so many times. */
 export interface DrainPolicy {

@@ -153,11 +153,27 @@ export function controlDefinition(document: DefinitionDocument, verb: ControlVer
     const why = `a subscription has a status of its own: use \`POST /v1/webhooks/subscriptions/${document.name}/${word}\`, or \`millrace subscriptions ${word} ${document.name}\``
     return { ok: false, why }
   }
+  if (document.kind === 'Connection') {
+    const why = `a connection has a status of its own: use \`POST /v1/integrations/connections/${document.name}/circuit\` to stop or let go what calls there, or \`retire\` for good`
+    return { ok: false, why }
+  }
+  if (document.kind === 'Provider' || document.kind === 'Credential') {
+    return { ok: false, why: 'it does nothing by itself: open the circuits of the connections that use it' }
+  }
   const status = SAID[verb]
   return { ok: true, status, override: status === document.status ? null : status }
 }
 
 /** null for what has no status. */
 export function declaredStatus(document: DefinitionDocument): DefinitionStatus | null {
-  return document.kind === 'Profile' || document.kind === 'Agent' ? null : document.status
+  switch (document.kind) {
+    case 'Profile':
+    case 'Agent':
+    case 'Provider':
+    case 'Connection':
+    case 'Credential':
+      return null
+    default:
+      return document.status
+  }
 }

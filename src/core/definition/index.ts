@@ -1,6 +1,9 @@
 export type { AgentDocument } from './agent-document.ts'
 export { hashBundle } from './bundle.ts'
 export { actionsOf, codeHashesOf } from './code-hashes.ts'
+export type { ConnectionDocument } from './connection-document.ts'
+export type { CredentialDocument } from './credential-document.ts'
+export { ROTATION_COOL_DOWN_MS, ROTATION_OVERLAP_MS } from './credential-document.ts'
 export type { DefinitionDocument } from './definition-document.ts'
 export type {
   ActionDocument,
@@ -15,6 +18,7 @@ export type {
   FunctionActionDocument,
   HandshakeDocument,
   HttpActionDocument,
+  OperationActionDocument,
   ProfileDocument,
   RatePolicy,
   RetryPolicy,
@@ -46,6 +50,16 @@ export {
   mergeEntries,
 } from './in-force.ts'
 export { DRAIN_PROFILES, USUAL_CIRCUIT, usualBurst } from './policies.ts'
+export type {
+  AuthModel,
+  Bucket,
+  Idempotency,
+  OperationDocument,
+  OperationRequest,
+  ProviderDocument,
+  Refinement,
+} from './provider-document.ts'
+export { AUTH_MODELS, IDEMPOTENCIES } from './provider-document.ts'
 export type { Signing, SubscriptionDocument } from './subscription-document.ts'
 export { DISABLE_AFTER_MS, SIGNINGS } from './subscription-document.ts'
 export type {

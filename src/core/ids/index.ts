@@ -10,6 +10,7 @@ export type EventId = Brand<'EventId'>
 export type WorkId = Brand<'WorkId'>
 export type DeadLetterId = Brand<'DeadLetterId'>
 export type FailureId = Brand<'FailureId'>
+export type RunId = Brand<'RunId'>
 export type EscalationId = Brand<'EscalationId'>
 export type InstanceId = Brand<'InstanceId'>
 export type OrphanId = Brand<'OrphanId'>

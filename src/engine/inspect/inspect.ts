@@ -59,6 +59,10 @@ export type TriedAction =
   | { readonly type: 'schedule'; readonly schedule: ReturnType<ScheduleAction['render']> }
   | { readonly type: 'unschedule'; readonly unschedule: { readonly name: string } }
   | {
+      readonly type: 'operation'
+      readonly operation: { readonly name: string; readonly connection: string; readonly input: JsonValue }
+    }
+  | {
       readonly type: 'agent'
       readonly agent: { readonly name: string; readonly system: string | null; readonly user: string }
     }
@@ -341,6 +345,11 @@ function render(route: Route, scope: Scope, key: string): TriedAction {
       return { type: 'schedule', schedule: action.render(scope) }
     case 'unschedule':
       return { type: 'unschedule', unschedule: { name: action.render(scope) } }
+    case 'operation': {
+      const input = action.input(callScope(route, scope, key))
+      const { provider, connection, operation } = action
+      return { type: 'operation', operation: { name: `${provider}.${operation.name}`, connection, input } }
+    }
     case 'agent': {
       const { system, user } = action.render(scope)
       return { type: 'agent', agent: { name: action.document.name, system, user } }

@@ -1,0 +1,9 @@
+export {
+  CREDENTIAL_STATUSES,
+  type CredentialState,
+  type CredentialStatus,
+  type CredentialVersion,
+  ROTATION_REASONS,
+  type Rotation,
+  type RotationReason,
+} from './state.ts'

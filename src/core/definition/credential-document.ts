@@ -1,0 +1,41 @@
+// A credential as data: which secret of the vault opens a tenant's account at a provider, and how. Values are in the vault alone.
+
+import type { AuthModel } from './provider-document.ts'
+import type { SecretRef } from './verify-document.ts'
+
+export interface CredentialDocument {
+  readonly kind: 'Credential'
+  readonly name: string
+  readonly description: string | null
+  readonly provider: string
+  readonly auth: AuthModel
+  /**
+   * apiKey, bearer, hmac: the value. basic: the password. oauth2: the client's secret. githubApp: the private key (PEM).
+   * serviceAccount: the key file (JSON).
+   */
+  readonly secret: SecretRef
+  /** Of `basic`. */
+  readonly username: string | null
+  readonly oauth2: {
+    readonly grant: 'clientCredentials' | 'authorizationCode'
+    readonly clientId: string
+    /** In place of the provider's. */
+    readonly scopes: readonly string[] | null
+    readonly audience: string | null
+  } | null
+  readonly githubApp: { readonly appId: string; readonly installationId: string } | null
+  /** What is asked for, and on whose behalf. */
+  readonly serviceAccount: { readonly scopes: readonly string[]; readonly subject: string | null } | null
+  readonly hmac: { readonly algorithm: 'sha256' | 'sha512' } | null
+  readonly rotation: {
+    /** null: only when somebody asks, or when it is refused. */
+    readonly everyMs: number | null
+    /** How long after a rotation that failed none is begun by a refusal. */
+    readonly coolDownMs: number
+    /** For how long the former value stays good beside the new one. */
+    readonly overlapMs: number
+  }
+}
+
+export const ROTATION_COOL_DOWN_MS = 10 * 60_000
+export const ROTATION_OVERLAP_MS = 60_000

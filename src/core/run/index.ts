@@ -1,0 +1,10 @@
+export {
+  type NewRun,
+  RUN_ATTEMPTS_MAX,
+  RUN_PURPOSES,
+  RUN_STATES,
+  type Run,
+  type RunAttempt,
+  type RunPurpose,
+  type RunState,
+} from './run.ts'

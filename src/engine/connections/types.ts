@@ -1,0 +1,213 @@
+// What the parts of connections ask of each other, and what people ask of them.
+//
+// Every call to somebody else's system on a connection goes through the door: it knows the account, the secret, the limits, the health,
+// and what each kind of failure means. Who holds an item asserts its tenant before anything here is asked.
+
+import type { CircuitOverride, ConnectionState, ProbeResult } from '../../core/connection/index.ts'
+import type { CredentialState, RotationReason } from '../../core/credential/index.ts'
+import type {
+  ConnectionDocument,
+  CredentialDocument,
+  ManagedBy,
+  ProviderDocument,
+} from '../../core/definition/index.ts'
+import type { FailureClass } from '../../core/failure/index.ts'
+import type { TenantId } from '../../core/ids/index.ts'
+import type { Run, RunPurpose, RunState } from '../../core/run/index.ts'
+import type { Instant } from '../../core/time/index.ts'
+import type { HttpOutcome } from '../../ports/http-client.ts'
+import type { Page, PageRequest } from '../../ports/store.ts'
+
+// --- The door
+
+/** Whether a call may begin. Asked in memory: nobody waits for the answer. */
+export type Gate =
+  | { readonly is: 'open' }
+  /** It waits, and uses up no attempt. `untilAt`: when it is worth to look again; null: when somebody says so. */
+  | { readonly is: 'closed'; readonly untilAt: Instant | null; readonly why: string }
+  /** It will not: unknown, not tested yet, or retired. */
+  | { readonly is: 'refused'; readonly code: ConnectionRefusal; readonly why: string }
+
+export type ConnectionRefusal = 'connection_unknown' | 'connection_pending' | 'connection_retired'
+
+export interface DoorRequest {
+  readonly tenant: TenantId
+  readonly connection: string
+  /** Which of its addresses; null: the base. */
+  readonly endpoint: string | null
+  readonly method: string
+  /** A path behind that address, with its query; or a whole address of the same origin. */
+  readonly target: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | null
+  readonly timeoutMs: number
+  readonly maxResponseBytes: number
+  /** Buckets that it takes a token of; empty: `default`. */
+  readonly buckets: readonly string[]
+  readonly traceparent: string
+  /** `pending`: with the value that is being verified. */
+  readonly secret?: 'pending'
+  readonly onChunk?: (text: string) => void
+}
+
+export interface DoorAnswer {
+  readonly outcome: HttpOutcome
+  /** In place of what the outcome says: nothing was sent, for this reason. */
+  readonly problem: { readonly class: FailureClass; readonly error: string } | null
+  readonly credentialVersion: number | null
+  /** Redacted and cut, for the run. */
+  readonly requestHead: string
+  readonly responseHead: string | null
+}
+
+export interface Door {
+  gate(tenant: TenantId, connection: string): Gate
+  /** One exchange. Does not look at the gate; takes its tokens from the buckets and tells them what the answer says of limits. */
+  send(request: DoorRequest): Promise<DoorAnswer>
+  /** What a call came to, for the circuit. `isTry`: it was let through to see whether the other side is back. */
+  told(tenant: TenantId, connection: string, failureClass: FailureClass | null): void
+}
+
+// --- Credentials
+
+export type Authorized =
+  | {
+      readonly ok: true
+      /** null: nothing is sent. */
+      readonly version: number | null
+      /** By lower-case name. */
+      readonly headers: Readonly<Record<string, string>>
+      /** Put behind the query. */
+      readonly query: Readonly<Record<string, string>>
+      /** What must be seen nowhere: replaced in everything that is kept of the exchange. */
+      readonly secrets: readonly string[]
+    }
+  | { readonly ok: false; readonly class: FailureClass; readonly code: string; readonly error: string }
+
+export interface ToAuthorize {
+  readonly tenant: TenantId
+  readonly provider: ProviderDocument
+  readonly credential: CredentialDocument
+  /** Rendered; for signatures over the request. */
+  readonly request: { readonly method: string; readonly url: string; readonly body: string | null }
+  readonly config: Readonly<Record<string, unknown>>
+  readonly secret: 'current' | 'pending'
+}
+
+/** What becomes of work whose call was refused with a credential. */
+export type AfterRefusal =
+  /** Another version is in use by now, or a new token: it is tried again at once. */
+  | { readonly then: 'again' }
+  /** A rotation is on its way: it waits for its end without using up an attempt. */
+  | { readonly then: 'wait'; readonly delayMs: number; readonly why: string }
+  | { readonly then: 'dead'; readonly why: string }
+
+export interface Credentials {
+  authorize(request: ToAuthorize): Promise<Authorized>
+  /** `version`: the one that was refused. Begins a rotation where the credential can have one. */
+  refused(
+    tenant: TenantId,
+    credential: string,
+    about: { readonly version: number | null; readonly correlationId: string; readonly error: string },
+  ): Promise<AfterRefusal>
+  /** null: calls may use it. Asked in memory. */
+  gate(tenant: TenantId, credential: string): Extract<Gate, { is: 'closed' }> | null
+}
+
+// --- What people ask
+
+export interface ProviderView {
+  readonly document: ProviderDocument
+  readonly managedBy: ManagedBy | 'built-in'
+  /** How many connections name it. */
+  readonly connections: number
+}
+
+export interface ConnectionView {
+  readonly document: ConnectionDocument
+  readonly managedBy: ManagedBy
+  readonly state: ConnectionState
+  readonly buckets: readonly {
+    readonly name: string
+    readonly perMinute: number
+    readonly burst: number
+    readonly left: number
+    readonly closedUntil: Instant | null
+  }[]
+}
+
+export interface ConnectionDetail extends ConnectionView {
+  /** The latest first. */
+  readonly health: readonly ProbeResult[]
+}
+
+export interface CredentialView {
+  readonly document: CredentialDocument
+  readonly managedBy: ManagedBy
+  readonly state: CredentialState
+  /** Connections that name it. */
+  readonly connections: readonly string[]
+  /** null: by no policy. */
+  readonly nextRotationAt: Instant | null
+}
+
+export interface Asked {
+  readonly by: string
+  readonly reason: string | null
+}
+
+export interface ConnectionTest {
+  readonly ok: boolean
+  readonly run: Run
+  readonly view: ConnectionView
+}
+
+export interface Integrations {
+  providers(tenant: TenantId): readonly ProviderView[]
+  /** Throws `not_found`, as all that name one do. */
+  provider(tenant: TenantId, name: string): ProviderView
+  connections(tenant: TenantId): Promise<readonly ConnectionView[]>
+  connection(tenant: TenantId, name: string): Promise<ConnectionDetail>
+  /** One call of the provider's probe, now, whatever the circuit says. A passed one makes it active. */
+  test(tenant: TenantId, name: string, asked: Asked): Promise<ConnectionTest>
+  retire(tenant: TenantId, name: string, asked: Asked): Promise<ConnectionView>
+  /** null: as the circuit itself says. */
+  override(
+    tenant: TenantId,
+    name: string,
+    override: Pick<CircuitOverride, 'is' | 'until'> | null,
+    asked: Asked,
+  ): Promise<ConnectionView>
+  credentials(tenant: TenantId): Promise<readonly CredentialView[]>
+  credential(tenant: TenantId, name: string): Promise<CredentialView>
+  /** Begins one, unless one is under way. `rotationId` is the work item. */
+  rotate(
+    tenant: TenantId,
+    name: string,
+    reason: RotationReason,
+    asked: Asked,
+  ): Promise<{ readonly rotationId: string | null; readonly isNew: boolean; readonly view: CredentialView }>
+  /** Where a person goes to allow us in, for credentials of the authorization code. */
+  authorizeUrl(
+    tenant: TenantId,
+    name: string,
+    callback: string,
+    asked: Asked,
+  ): Promise<{ readonly url: string; readonly expiresAt: Instant }>
+  /** What the vendor's redirect brought. Throws `oauth_state_invalid`, `oauth_refused`. */
+  authorized(query: {
+    readonly state: string
+    readonly code: string | null
+    readonly error: string | null
+  }): Promise<{ readonly tenant: TenantId; readonly credential: string }>
+  run(tenant: TenantId, id: string): Promise<Run>
+  runs(
+    tenant: TenantId,
+    query: PageRequest & {
+      readonly connection?: string
+      readonly state?: RunState
+      readonly purpose?: RunPurpose
+      readonly workId?: string
+    },
+  ): Promise<Page<Run>>
+}
