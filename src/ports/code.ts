@@ -29,6 +29,12 @@ export interface EffectOptions<Value> {
   readonly probeAfter?: string | number
 }
 
+/** Calls of one connection. Within an effect they go with its key; outside of one only what may be repeated is called. */
+export interface ConnectionCaller {
+  /** `operation`: of the connection's provider, without its name. Gives what the operation gives. */
+  call(operation: string, input: JsonValue, options?: { readonly key?: string }): Promise<JsonValue>
+}
+
 export interface FunctionContext {
   readonly key: string
   readonly event: FunctionEvent
@@ -41,6 +47,8 @@ export interface FunctionContext {
     run: (key: string, signal: AbortSignal) => Promise<Value> | Value,
     options?: EffectOptions<Value>,
   ): Promise<Value>
+  /** Left out: this node has no connections. */
+  connection?(name: string): ConnectionCaller
   emit(subject: string, data: unknown): void
   heartbeat(detail?: unknown): void
 }

@@ -42,6 +42,20 @@ export interface EffectOptions<Value> {
   readonly probeAfter?: DurationText | number
 }
 
+/** A connection, by which the operations of its provider are called. */
+export interface ConnectionCaller {
+  /**
+   * One call of an operation, with the connection's address, credential and limits; it is kept as a run. Outside of `ctx.effect` only
+   * operations are allowed that may be repeated.
+   *
+   * @param operation of the connection's provider, without its name: `postHours`
+   * @param input what the operation asks for
+   * @returns what the operation gives
+   */
+  // biome-ignore lint/suspicious/noExplicitAny: what an operation gives is known to its provider alone.
+  call(operation: string, input: unknown, options?: { readonly key?: string }): Promise<any>
+}
+
 export interface FunctionContext {
   /** The idempotency key of the work item; stays the same in every attempt. */
   readonly key: string
@@ -65,6 +79,12 @@ export interface FunctionContext {
     run: (key: string, signal: AbortSignal) => Promise<Value> | Value,
     options?: EffectOptions<Value>,
   ): Promise<Value>
+  /**
+   * Somebody else's system, by the name of its `kind: Connection`.
+   *
+   * `ctx.effect('post', (key) => ctx.connection('sap').call('postHours', input, { key }))`
+   */
+  connection(name: string): ConnectionCaller
   /** Publishes an event when the function has returned: in the same commit, or not at all. */
   emit(subject: string, data: unknown): void
   /** Says that a long function is still at work; its time begins anew. `detail` is shown to people. */

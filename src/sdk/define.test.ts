@@ -95,5 +95,5 @@ describe('builders', () => {
 })
 
 test('what the engine gives a function is what its author was promised', () => {
-  expectTypeOf<EngineContext>().toExtend<FunctionContext>()
+  expectTypeOf<Required<EngineContext>>().toExtend<FunctionContext>()
 })

@@ -1,4 +1,10 @@
-export type { EffectOptions, FunctionContext, FunctionEvent, FunctionLog } from './context.ts'
+export type {
+  ConnectionCaller,
+  EffectOptions,
+  FunctionContext,
+  FunctionEvent,
+  FunctionLog,
+} from './context.ts'
 export {
   defineFunction,
   defineProfile,
