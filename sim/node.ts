@@ -13,6 +13,7 @@ import {
   ENGINE_DEFAULTS,
   type Engine,
   type EngineConfig,
+  type EngineSecrets,
   makeEngine,
 } from '../src/engine/index.ts'
 import type { Clock } from '../src/ports/clock.ts'
@@ -20,7 +21,7 @@ import type { Code, FunctionContext } from '../src/ports/code.ts'
 import type { HttpClient } from '../src/ports/http-client.ts'
 import type { Log } from '../src/ports/log.ts'
 import type { Store } from '../src/ports/store.ts'
-import type { SecretVault, Vault } from '../src/ports/vault.ts'
+import type { Vault } from '../src/ports/vault.ts'
 import { RetryableError, TerminalError } from '../src/sdk/errors.ts'
 import type { Gate, MachineClock, VirtualTime } from './clock.ts'
 import type { Faults, Profile } from './faults.ts'
@@ -28,7 +29,7 @@ import { makeFunctions } from './functions.ts'
 import type { Rng } from './random.ts'
 import { CLOCKWORK, CODE_HASH, type ScenarioRoute, sourcesWith } from './scenario.ts'
 
-export type SimVault = Vault & Pick<SecretVault, 'find' | 'names' | 'remove' | 'set'>
+export type SimVault = Vault & EngineSecrets
 
 export interface Life extends Gate {
   /** `n1.3`: the third life of node n1. */

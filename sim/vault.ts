@@ -75,10 +75,20 @@ export function makeSecrets(deps: {
       },
       find: (tenant, name) => reach(life, () => kept.find(tenant, name)),
       names: (tenant) => reach(life, () => kept.names(tenant)),
+      current: (tenant, name, options) => reach(life, () => kept.current(tenant, name, options)),
+      pending: (tenant, name) => reach(life, () => kept.pending(tenant, name)),
       set: (tenant, name, value, options) =>
-        reach(life, () => {
-          noteSet(placeOf(tenant, name), value, options.overlapMs ?? 0)
-          return kept.set(tenant, name, value, options)
+        reach(life, async () => {
+          const set = await kept.set(tenant, name, value, options)
+          if (!options.isPending) noteSet(placeOf(tenant, name), value, options.overlapMs ?? 0)
+          return set
+        }),
+      promote: (tenant, name, by, overlapMs, options) =>
+        reach(life, async () => {
+          const pending = await kept.pending(tenant, name)
+          const promoted = await kept.promote(tenant, name, by, overlapMs, options)
+          if (pending !== null) noteSet(placeOf(tenant, name), pending.value, overlapMs ?? 0)
+          return promoted
         }),
       remove: (tenant, name, by) =>
         reach(life, () => {

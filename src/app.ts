@@ -201,7 +201,8 @@ export async function startApp(options: AppOptions): Promise<App> {
     // Nobody but this line knows the store behind: whatever is sensitive passes the seal.
     const store = makeSealStore(behind, { seal, log })
     const secrets = makeLocalVault({ store, clock, random, log, keys })
-    const vault = combineVaults({ env: makeEnvVault({ env: options.env, defaults }), ref: secrets })
+    const ofOwner = makeEnvVault({ env: options.env, defaults })
+    const vault = combineVaults({ env: ofOwner, file: ofOwner, ref: secrets })
     const engine = makeEngine(
       { store, clock, random, http, vault, secrets, seal, log, code },
       {

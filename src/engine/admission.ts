@@ -6,7 +6,7 @@
 // node alone, and stay while the source's rate stays, whatever else is applied.
 
 import { type Body, parseForm, readBody, readMediaType } from '../core/body/index.ts'
-import { AppError } from '../core/errors/index.ts'
+import { AppError, type ErrorCode } from '../core/errors/index.ts'
 import { ExpressionError, type Scope } from '../core/expression/index.ts'
 import { type Bucket, type BucketPolicy, takeToken } from '../core/guard/index.ts'
 import type { TenantId } from '../core/ids/index.ts'
@@ -177,11 +177,18 @@ class Verified implements VerifyInput {
   }
 }
 
-/** The vault says in the log which secret does not open; a stranger is not told its name. */
+/** The vault says in the log which secret does not open, and where; a stranger is told neither. */
 function withoutName(error: unknown): unknown {
-  const isNamed = error instanceof AppError && error.code === 'secret_unreadable'
-  return isNamed ? new AppError('secret_unreadable', undefined, { cause: error }) : error
+  const isNamed = error instanceof AppError && NAMED_BY_VAULTS.has(error.code)
+  return isNamed ? new AppError(error.code, undefined, { cause: error }) : error
 }
+
+const NAMED_BY_VAULTS: ReadonlySet<ErrorCode> = new Set([
+  'secret_unreadable',
+  'vault_sealed',
+  'vault_denied',
+  'vault_unavailable',
+])
 
 /** Nobody signs a request without a body: what the source's own handshake asks for is its check. */
 function answerOther(source: Source, request: IntakeRequest, header: Headers): Answer {

@@ -19,13 +19,18 @@ export interface EngineDeps {
   readonly random: Random
   readonly http: HttpClient
   readonly vault: Vault
-  /** Where secrets that are made here are kept; `vault` resolves them. */
-  readonly secrets: Pick<SecretVault, 'find' | 'names' | 'remove' | 'set'>
+  /** Where secrets that are made here are kept, and those of credentials; `vault` resolves them. */
+  readonly secrets: EngineSecrets
   /** For what the ledger keeps of sensitive events; the store seals the events themselves. */
   readonly seal: Seal
   readonly log: Log
   readonly code: Code
 }
+
+export type EngineSecrets = Pick<
+  SecretVault,
+  'current' | 'find' | 'names' | 'pending' | 'promote' | 'remove' | 'set'
+>
 
 export interface EngineConfig {
   readonly node: NodeId

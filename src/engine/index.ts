@@ -9,7 +9,7 @@ export {
   LENT_MAX,
   type Retried,
 } from './deliveries/index.ts'
-export { ENGINE_DEFAULTS, type EngineConfig, type EngineDeps } from './deps.ts'
+export { ENGINE_DEFAULTS, type EngineConfig, type EngineDeps, type EngineSecrets } from './deps.ts'
 export { type Engine, type EngineHealth, makeEngine } from './engine.ts'
 export type { Change, Feed } from './feed.ts'
 export type { Accepted, Received } from './intake.ts'

@@ -13,7 +13,7 @@ test('each reference is asked of its own vault, in one go where one vault has th
       return refs.map((ref) => `${name}:${Object.values(ref)[0]}`)
     },
   })
-  const both = combineVaults({ env: vault('env'), ref: vault('ref') })
+  const both = combineVaults({ env: vault('env'), file: vault('file'), ref: vault('ref') })
   expect(await both.resolve(DEFAULT_TENANT, [{ ref: 'a' }, { ref: 'b' }])).toEqual(['ref:a', 'ref:b'])
   expect(await both.resolve(DEFAULT_TENANT, [{ env: 'A' }])).toEqual(['env:A'])
   expect(asked).toHaveLength(2)
@@ -22,6 +22,11 @@ test('each reference is asked of its own vault, in one go where one vault has th
     'ref:a',
     'env:A',
     'ref:b',
+  ])
+  expect(await both.resolve(DEFAULT_TENANT, [{ file: 'a' }, { ref: 'b' }, { file: 'c' }])).toEqual([
+    'file:a',
+    'ref:b',
+    'file:c',
   ])
 })
 

@@ -1,20 +1,31 @@
-// One vault of two: `{ env }` from the environment, `{ ref }` from the vault that people fill.
+// One vault of three: `{ env }` from the environment, `{ file }` from the folder of secrets, `{ ref }` from the vault that people fill.
 
 import { type DefinitionDocument, type SecretRef, secretsOf } from '../core/definition/index.ts'
 import type { Vault } from '../ports/vault.ts'
 
-export function combineVaults(vaults: { readonly env: Vault; readonly ref: Vault }): Vault {
+export function combineVaults(vaults: {
+  readonly env: Vault
+  readonly file: Vault
+  readonly ref: Vault
+}): Vault {
+  const vaultOf = (ref: SecretRef) => ('ref' in ref ? vaults.ref : 'env' in ref ? vaults.env : vaults.file)
   return {
     resolve(tenant, refs) {
-      let inEnv = 0
-      for (const ref of refs) if ('env' in ref) inEnv += 1
+      const [first] = refs
+      if (first === undefined) return Promise.resolve([])
       // Every webhook comes by here, and nearly every source has its secrets in one place.
-      if (inEnv === refs.length) return vaults.env.resolve(tenant, refs)
-      if (inEnv === 0) return vaults.ref.resolve(tenant, refs)
-      const each = refs.map((ref) => ('env' in ref ? vaults.env : vaults.ref).resolve(tenant, [ref]))
+      const vault = vaultOf(first)
+      if (refs.every((ref) => vaultOf(ref) === vault)) return vault.resolve(tenant, refs)
+      const each = refs.map((ref) => vaultOf(ref).resolve(tenant, [ref]))
       return Promise.all(each).then((values) => values.flat())
     },
   }
+}
+
+/** Where a value is, for people: never what it is. */
+export function placeOfSecret(ref: SecretRef): string {
+  if ('ref' in ref) return `the secret \`${ref.ref}\``
+  return 'env' in ref ? `the environment variable \`${ref.env}\`` : `the file \`${ref.file}\``
 }
 
 /** Secrets of the vault that sources and subscriptions name and the vault does not have. */

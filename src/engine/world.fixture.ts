@@ -18,9 +18,10 @@ import type { HttpOutcome, HttpRequest } from '../ports/http-client.ts'
 import type { Random } from '../ports/random.ts'
 import type { Seal } from '../ports/seal.ts'
 import type { Commit, Store, TenantReads } from '../ports/store.ts'
+import type { SecretVault } from '../ports/vault.ts'
 import { type Accepted, ENGINE_DEFAULTS, type Engine, type EngineConfig, makeEngine } from './index.ts'
 import { makeSealStore } from './seal-store.ts'
-import { type MemoryVault, makeMemoryVault } from './vault.fixture.ts'
+import { makeMemoryVault } from './vault.fixture.ts'
 
 export const SOURCE: SourceDocument = {
   kind: 'Source',
@@ -139,7 +140,7 @@ export interface World {
   readonly kept: Store
   readonly reads: TenantReads
   /** Of all nodes. */
-  readonly vault: MemoryVault
+  readonly vault: SecretVault
   /** Calls that were ever made, in their order. */
   readonly calls: OpenCall[]
   node(options?: NodeOptions): Promise<Node>

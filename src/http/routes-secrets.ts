@@ -43,7 +43,13 @@ const nameParams = fields({ name: secretName }, ['name'])
 const rowShape = shape({
   name: string,
   version: { ...nullable(integer), description: 'Of the value in use; null: there is only a pending one.' },
+  fingerprint: {
+    ...nullable(string),
+    description:
+      'Of the value in use: tells values apart and says nothing of them. null: there is none, or it does not open.',
+  },
   hasPending: boolean,
+  pendingFingerprint: { ...nullable(string), description: 'Of the pending value.' },
   oldUntil: {
     type: 'array',
     items: instant,
@@ -159,7 +165,6 @@ function refusedOverlap(message: string): AppError {
   })
 }
 
-function showSecret({ name, version, hasPending, oldUntil, updatedAt, updatedBy }: SecretRow) {
-  const until = oldUntil.map((at) => iso(at))
-  return { name, version, hasPending, oldUntil: until, updatedAt: iso(updatedAt), updatedBy }
+function showSecret({ oldUntil, updatedAt, ...row }: SecretRow) {
+  return { ...row, oldUntil: oldUntil.map((at) => iso(at)), updatedAt: iso(updatedAt) }
 }

@@ -133,9 +133,9 @@ export const WEBHOOK_SHAPES = {
       },
       secret: {
         ...shape({
-          from: { ...oneOf(['generated', 'vault', 'environment']), description: 'Where it is kept.' },
-          name: { ...string, description: 'Its name in the vault or the environment.' },
-          version: { ...nullable(integer), description: 'null: it is not set, or in the environment.' },
+          from: { ...oneOf(['generated', 'vault', 'environment', 'file']), description: 'Where it is kept.' },
+          name: { ...string, description: 'Its name in the vault, in the environment or in the folder of secrets.' },
+          version: { ...nullable(integer), description: 'null: it is not set, or not in the vault.' },
           oldUntil: {
             ...listOf(instant),
             description: 'Until when each former secret signs beside it.',

@@ -14,14 +14,24 @@ export interface SecretRow {
   readonly name: string
   /** null: there is only a pending value. */
   readonly version: number | null
+  /** Of the value in use: tells values apart and says nothing of them. null: there is none, or it does not open. */
+  readonly fingerprint: string | null
   readonly hasPending: boolean
+  readonly pendingFingerprint: string | null
   /** Until when each former value is resolved beside the one in use, the latest one first. */
   readonly oldUntil: readonly Instant[]
   readonly updatedAt: Instant
   readonly updatedBy: string
 }
 
-/** A vault whose secrets can be set here. Values go in and come out by `resolve` alone. */
+/** One value, for a call that is about to be made: it is kept nowhere. */
+export interface SecretValue {
+  readonly version: number
+  readonly value: string
+  readonly fingerprint: string
+}
+
+/** A vault whose secrets can be set here. Values go in and come out by `resolve`, `current` and `pending` alone. */
 export interface SecretVault extends Vault {
   /** By name. */
   list(tenant: TenantId, page: PageRequest): Promise<Page<SecretRow>>
@@ -29,22 +39,44 @@ export interface SecretVault extends Vault {
   /** Those that `resolve` would find. */
   names(tenant: TenantId): Promise<ReadonlySet<string>>
   /**
+   * The value in use; null: none is set. As `resolve` it may be remembered for seconds. `atLeast`: an older version than this is known to
+   * be replaced, so what is remembered of one is not taken.
+   */
+  current(
+    tenant: TenantId,
+    name: string,
+    options?: { readonly atLeast?: number },
+  ): Promise<SecretValue | null>
+  /** The value that waits to be promoted, as it is now. */
+  pending(tenant: TenantId, name: string): Promise<SecretValue | null>
+  /**
    * A pending value waits beside the one in use; any other takes its place at once, and that of a pending one. `overlapMs`: for so long
    * the former value is resolved too, behind it, and so are those before while their own time lasts: the five latest. Left out or 0:
-   * the new value is the only one from now on. A pending value changes none of this.
+   * the new value is the only one from now on. A pending value changes none of this. `expectedVersion`: the one that must be in use, null
+   * for none; otherwise nothing changes and it throws `conflict`, as it does when somebody else changes it at the same moment.
    */
   set(
     tenant: TenantId,
     name: string,
     value: string,
-    options: { readonly isPending: boolean; readonly by: string; readonly overlapMs?: number },
+    options: {
+      readonly isPending: boolean
+      readonly by: string
+      readonly overlapMs?: number
+      readonly expectedVersion?: number | null
+    },
   ): Promise<{ readonly version: number }>
-  /** The pending value takes the place of the one in use; `overlapMs` as when it is set. */
+  /**
+   * The pending value takes the place of the one in use; `overlapMs` as when it is set. Without one it throws `not_found`.
+   * `expectedPendingFingerprint`: of the value that was looked at; when that one does not wait any more nothing changes and it throws
+   * `conflict`, so that of any number who promote it one does.
+   */
   promote(
     tenant: TenantId,
     name: string,
     by: string,
     overlapMs?: number,
+    options?: { readonly expectedPendingFingerprint?: string },
   ): Promise<{ readonly version: number }>
   remove(tenant: TenantId, name: string, by: string): Promise<void>
   /** Seals everything with the current master key; what cannot be opened is left as it is and named. */

@@ -71,7 +71,10 @@ export function verifyInWords(verify: Verify): string {
 /** Where its secrets are kept: never what they are. */
 export function secretsInWords({ secret = [] }: Verify): string | null {
   if (secret.length === 0) return null
-  const names = secret.map((one) => ('env' in one ? `the variable ${one.env}` : `the secret ${one.ref}`))
+  const names = secret.map((one) => {
+    if ('env' in one) return `the variable ${one.env}`
+    return 'file' in one ? `the file ${one.file}` : `the secret ${one.ref}`
+  })
   return `${names.join(', then ')}${names.length > 1 ? ': each is good while one replaces the other' : ''}`
 }
 

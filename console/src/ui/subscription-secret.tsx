@@ -244,6 +244,7 @@ const FROM: Readonly<Record<SubscriptionDetail['secret']['from'], string>> = {
   generated: 'generated',
   vault: 'of the vault',
   environment: 'of the environment',
+  file: 'a file of the node',
 }
 
 export function SecretPanel({
@@ -298,9 +299,11 @@ export function SecretPanel({
               Show it once
             </Button>
           )}
-          {secret.from === 'environment' ? (
+          {secret.from === 'environment' || secret.from === 'file' ? (
             <span className="muted">
-              It comes from the variable {secret.name}: change it there and start the node anew.
+              {secret.from === 'environment'
+                ? `It comes from the variable ${secret.name}: change it there and start the node anew.`
+                : `It comes from the file ${secret.name}: change it there; the node reads it anew.`}
             </span>
           ) : (
             <Button isSmall icon={<RefreshCw size={13} aria-hidden />} onClick={() => setAsking('rotate')}>

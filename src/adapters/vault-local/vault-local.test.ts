@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { AppError } from '../../core/errors/index.ts'
 import { DEFAULT_TENANT, type TenantId } from '../../core/ids/index.ts'
-import { makeMasterKeys } from '../../core/secret/index.ts'
+import { fingerprintOf, makeMasterKeys } from '../../core/secret/index.ts'
 import { combineVaults } from '../../engine/vaults.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { vaultConformance } from '../../ports/vault.conformance.ts'
@@ -97,7 +97,7 @@ vaultConformance('combined', async () => {
   const env: Record<string, string> = {}
   let count = 0
   return {
-    vault: combineVaults({ env: makeEnvVault({ env }), ref: vault }),
+    vault: combineVaults({ env: makeEnvVault({ env }), file: makeEnvVault({ env }), ref: vault }),
     // By turns in either, so that the order of their values is that of the references.
     set: async (value) => {
       count += 1
@@ -119,7 +119,16 @@ describe('values', () => {
     expect(first.current.envelope.sealed).not.toBe(second.current.envelope.sealed)
     const list = await vault.list(DEFAULT_TENANT, { cursor: null, limit: 10 })
     expect(list.items).toEqual([
-      { name: 'crm', version: 2, hasPending: false, oldUntil: [], updatedAt: 1_000_000, updatedBy: by },
+      {
+        name: 'crm',
+        version: 2,
+        fingerprint: fingerprintOf(DEFAULT_TENANT, 'crm', VALUE),
+        hasPending: false,
+        pendingFingerprint: null,
+        oldUntil: [],
+        updatedAt: 1_000_000,
+        updatedBy: by,
+      },
     ])
     const everywhere = JSON.stringify([await store.system('verification').dump(), log.messages, list])
     expect(everywhere).not.toContain(VALUE)

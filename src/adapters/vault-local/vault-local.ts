@@ -1,7 +1,8 @@
 // Secrets in our own store, sealed. `{ ref: name }` of a definition names one.
 //
 // A value is opened when it is asked for and remembered for a few seconds, because every webhook asks. A change here is seen
-// here at once; other nodes see it when what they remember is too old. Values leave by `resolve` alone.
+// here at once; other nodes see it when what they remember is too old, or when they are told of a later version. Values leave by
+// `resolve`, `current` and `pending` alone.
 //
 // Invariants: a refused or failed change leaves what was. Setting a secret replaces its value; a pending one waits beside it
 // and is not resolved before it is promoted. A former value is resolved behind the one in use until its time is over, by the
@@ -10,32 +11,34 @@
 import { makeCache } from '../../core/cache/index.ts'
 import { AppError } from '../../core/errors/index.ts'
 import type { TenantId } from '../../core/ids/index.ts'
-import type { MasterKeys } from '../../core/secret/index.ts'
+import {
+  expectPending,
+  expectVersion,
+  fingerprintOf,
+  inOverlap,
+  type MasterKeys,
+  nextVersion,
+  promoteVersion,
+  type SecretVersions,
+  setVersion,
+} from '../../core/secret/index.ts'
 import { type Instant, SECOND } from '../../core/time/index.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Random } from '../../ports/random.ts'
 import type { PageRequest, Store, StoredRecord } from '../../ports/store.ts'
-import type { SecretRow, SecretVault } from '../../ports/vault.ts'
+import type { SecretRow, SecretValue, SecretVault } from '../../ports/vault.ts'
 import { type Binding, type Envelope, EnvelopeError, openValue, sealValue, wrapAnew } from './seal.ts'
 
 interface Version {
   readonly version: number
   readonly envelope: Envelope
+  /** Left out: it was set by an earlier release, and is made from the value. */
+  readonly fingerprint?: string
 }
 
-/** One that was in use before, and stays valid for a while. */
-interface Former extends Version {
-  readonly until: Instant
-}
-
-interface SecretRecord {
+interface SecretRecord extends SecretVersions<Version> {
   readonly form: 1
-  /** The latest one first. Left out: there is none. */
-  readonly former?: readonly Former[]
-  /** null: only a pending one was ever set. */
-  readonly current: Version | null
-  readonly pending: Version | null
   readonly updatedAt: Instant
   readonly updatedBy: string
 }
@@ -51,11 +54,10 @@ export interface LocalVaultDeps {
 const REMEMBERED_MS = 5 * SECOND
 const VALUES_REMEMBERED_MAX = 10_000
 const PAGE = 200
-const FORMER_MAX = 5
 
 /** What is remembered of a secret: opened, the one in use first. */
 interface Opened {
-  readonly current: string | null
+  readonly current: SecretValue | null
   readonly former: readonly { readonly value: string; readonly until: Instant }[]
 }
 
@@ -97,7 +99,7 @@ export function makeLocalVault(deps: LocalVaultDeps): SecretVault {
   }
 
   const openAll = (record: SecretRecord, tenant: TenantId, name: string): Opened => {
-    const current = record.current === null ? null : open(record.current, tenant, name)
+    const current = record.current === null ? null : openWhole(record.current, tenant, name)
     const former = inOverlap(record, clock.now()).flatMap((version) => {
       try {
         return { value: open(version, tenant, name), until: version.until }
@@ -119,21 +121,48 @@ export function makeLocalVault(deps: LocalVaultDeps): SecretVault {
     }
   }
 
+  const openWhole = (version: Version, tenant: TenantId, name: string): SecretValue => {
+    const value = open(version, tenant, name)
+    return { version: version.version, value, fingerprint: fingerprintOf(tenant, name, value) }
+  }
+
+  /** null: it does not open. Who lists secrets is not told why; who uses one is. */
+  const markOf = (version: Version | null, tenant: TenantId, name: string): string | null => {
+    if (version === null || version.fingerprint !== undefined) return version?.fingerprint ?? null
+    try {
+      const binding = { tenant, name, version: version.version }
+      return fingerprintOf(tenant, name, openValue(version.envelope, binding, keys))
+    } catch (error) {
+      if (error instanceof EnvelopeError) return null
+      throw error
+    }
+  }
+
+  const show = (tenant: TenantId, name: string, record: SecretRecord): SecretRow => ({
+    name,
+    version: record.current?.version ?? null,
+    fingerprint: markOf(record.current, tenant, name),
+    hasPending: record.pending !== null,
+    pendingFingerprint: markOf(record.pending, tenant, name),
+    oldUntil: inOverlap(record, clock.now()).map(({ until }) => until),
+    updatedAt: record.updatedAt,
+    updatedBy: record.updatedBy,
+  })
+
+  const opened = async (tenant: TenantId, name: string): Promise<Opened> =>
+    values.get(placeOf(tenant, name), clock.monotonic()) ?? (await loadOnce(tenant, name))
+
   /** One change, guarded by the version that it was made from. */
   const change = async (
     tenant: TenantId,
     name: string,
     by: string,
-    decide: (
-      before: SecretRecord | null,
-      now: Instant,
-    ) => Pick<SecretRecord, 'current' | 'pending' | 'former'>,
+    decide: (before: SecretRecord | null, now: Instant) => SecretVersions<Version>,
   ): Promise<SecretRecord> => {
     const row = await read(tenant, name)
     const now = clock.now()
-    const { former = [], ...next } = decide(row === null ? null : parse(row.body), now)
-    const kept = former.length === 0 ? {} : { former }
-    const record: SecretRecord = { form: 1, ...next, ...kept, updatedAt: now, updatedBy: by }
+    const next = decide(row === null ? null : parse(row.body), now)
+    const record: SecretRecord = { form: 1, ...next, updatedAt: now, updatedBy: by }
     const version = row?.version ?? 0
     const result = await store.commit({
       tenant,
@@ -150,6 +179,7 @@ export function makeLocalVault(deps: LocalVaultDeps): SecretVault {
   const seal = (value: string, binding: Binding): Version => ({
     version: binding.version,
     envelope: sealValue(value, binding, keys, random),
+    fingerprint: fingerprintOf(binding.tenant, binding.name, value),
   })
 
   return {
@@ -159,18 +189,29 @@ export function makeLocalVault(deps: LocalVaultDeps): SecretVault {
         if (!('ref' in ref)) continue
         const known = values.get(placeOf(tenant, ref.ref), clock.monotonic())
         const { current, former } = known === undefined ? await loadOnce(tenant, ref.ref) : known
-        if (current !== null) found.push(current)
+        if (current !== null) found.push(current.value)
         for (const { value, until } of former) if (clock.now() < until) found.push(value)
       }
       return found
     },
     async list(tenant, page) {
       const { items, nextCursor } = await store.forTenant(tenant).records({ ...page, kind: 'secret' })
-      return { items: items.map(({ key, body }) => show(key, parse(body), clock.now())), nextCursor }
+      return { items: items.map(({ key, body }) => show(tenant, key, parse(body))), nextCursor }
     },
     async find(tenant, name) {
       const row = await read(tenant, name)
-      return row === null ? null : show(name, parse(row.body), clock.now())
+      return row === null ? null : show(tenant, name, parse(row.body))
+    },
+    async current(tenant, name, { atLeast = 0 } = {}) {
+      const { current } = await opened(tenant, name)
+      if ((current?.version ?? 0) >= atLeast) return current
+      forget(tenant, name)
+      return (await loadOnce(tenant, name)).current
+    },
+    async pending(tenant, name) {
+      const row = await read(tenant, name)
+      const pending = row === null ? null : parse(row.body).pending
+      return pending === null ? null : openWhole(pending, tenant, name)
     },
     async names(tenant) {
       const names = new Set<string>()
@@ -179,23 +220,22 @@ export function makeLocalVault(deps: LocalVaultDeps): SecretVault {
       }
       return names
     },
-    async set(tenant, name, value, { isPending, by, overlapMs = 0 }) {
+    async set(tenant, name, value, { isPending, by, overlapMs = 0, expectedVersion }) {
       let version = 0
       await change(tenant, name, by, (before, now) => {
-        version = latest(before) + 1
-        const sealed = seal(value, { tenant, name, version })
-        return isPending
-          ? { current: before?.current ?? null, pending: sealed, former: inOverlap(before, now) }
-          : { current: sealed, pending: null, former: follow(before, now, overlapMs) }
+        expectVersion(name, before, expectedVersion)
+        version = nextVersion(before)
+        return setVersion(before, seal(value, { tenant, name, version }), { isPending, overlapMs, now })
       })
       log.info('access.secret-set', { tenant, name, version, isPending, overlapMs, by })
       return { version }
     },
-    async promote(tenant, name, by, overlapMs = 0) {
+    async promote(tenant, name, by, overlapMs = 0, { expectedPendingFingerprint } = {}) {
       const { current } = await change(tenant, name, by, (before, now) => {
-        if (before?.pending == null)
-          throw new AppError('not_found', `the secret ‘${name}’ has no pending value`)
-        return { current: before.pending, pending: null, former: follow(before, now, overlapMs) }
+        expectPending(name, markOf(before?.pending ?? null, tenant, name), expectedPendingFingerprint)
+        const next = promoteVersion(before, { overlapMs, now })
+        if (next === null) throw new AppError('not_found', `the secret ‘${name}’ has no pending value`)
+        return next
       })
       const version = current?.version ?? 0
       log.info('access.secret-promoted', { tenant, name, version, overlapMs, by })
@@ -269,18 +309,6 @@ function wrapRecord(
   return { ...record, current, pending, ...(next.length === 0 ? {} : { former: next }) }
 }
 
-/** Those whose time is not over. */
-function inOverlap(record: SecretRecord | null, now: Instant): readonly Former[] {
-  return (record?.former ?? []).filter(({ until }) => now < until)
-}
-
-/** What stays valid beside a new value. Without an overlap it is alone: whoever must cut a secret off cuts off all of it. */
-function follow(before: SecretRecord | null, now: Instant, overlapMs: number): readonly Former[] {
-  if (overlapMs <= 0) return []
-  const last = before?.current == null ? [] : [{ ...before.current, until: now + overlapMs }]
-  return [...last, ...inOverlap(before, now)].slice(0, FORMER_MAX)
-}
-
 async function* allSecrets(store: Store, tenant: TenantId): AsyncGenerator<StoredRecord> {
   let request: PageRequest | null = { cursor: null, limit: PAGE }
   while (request !== null) {
@@ -290,21 +318,10 @@ async function* allSecrets(store: Store, tenant: TenantId): AsyncGenerator<Store
   }
 }
 
-function latest(record: SecretRecord | null): number {
-  return Math.max(record?.current?.version ?? 0, record?.pending?.version ?? 0)
-}
-
 function parse(body: string): SecretRecord {
   return JSON.parse(body) as SecretRecord
 }
 
 function placeOf(tenant: TenantId, name: string): string {
   return `${tenant}/${name}`
-}
-
-function show(name: string, record: SecretRecord, now: Instant): SecretRow {
-  const { current, pending, updatedAt, updatedBy } = record
-  const version = current?.version ?? null
-  const oldUntil = inOverlap(record, now).map(({ until }) => until)
-  return { name, version, hasPending: pending !== null, oldUntil, updatedAt, updatedBy }
 }

@@ -1,7 +1,8 @@
 // How a source verifies its senders, as data. The lists sort the vendors by what may be written beside the secret:
 // src/definitions makes the language from them, src/core/source/schemes what they do.
 
-export type SecretRef = { readonly env: string } | { readonly ref: string }
+/** An environment variable, a file in the folder of secrets, or an entry of the vault. */
+export type SecretRef = { readonly env: string } | { readonly file: string } | { readonly ref: string }
 
 /** Signed without a time. */
 export const PLAIN_SCHEMES = [

@@ -172,6 +172,24 @@ export const ERRORS = {
     title: 'A secret cannot be opened',
     next: 'Start the node with the master key that sealed it (`MILLRACE_MASTER_KEYS_OLD`), or set the secret again.',
   },
+  vault_sealed: {
+    kind: 'unavailable',
+    status: 503,
+    title: 'The vault is sealed',
+    next: 'Unseal it (`vault operator unseal`), or initialise it if it is new; what waits for its secrets goes on by itself.',
+  },
+  vault_denied: {
+    kind: 'unavailable',
+    status: 503,
+    title: 'The vault does not let this node in',
+    next: 'Give the token or the role a policy for the path that the detail names, or a valid MILLRACE_VAULT_TOKEN; docs/vaults.md has the policy.',
+  },
+  vault_unavailable: {
+    kind: 'unavailable',
+    status: 503,
+    title: 'The vault does not answer',
+    next: 'Look at the vault and at MILLRACE_VAULT_URL; what waits for its secrets goes on by itself.',
+  },
   not_found: {
     kind: 'not_found',
     status: 404,
@@ -343,8 +361,8 @@ export const ERRORS = {
   secret_in_environment: {
     kind: 'conflict',
     status: 409,
-    title: 'The secret is in the environment',
-    next: 'Change the environment variable and start the nodes anew; or let the subscription name a secret of the vault, `{ ref: name }`, which can be rotated here.',
+    title: 'The secret is not in the vault',
+    next: 'Change the environment variable and start the nodes anew, or put the new value into its file; or let the subscription name a secret of the vault, `{ ref: name }`, which can be rotated here.',
   },
   secret_shown: {
     kind: 'conflict',

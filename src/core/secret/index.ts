@@ -1,3 +1,15 @@
+export { fingerprintOf } from './fingerprint.ts'
 export { parseMasterKey } from './master-key.ts'
 export { type MasterKey, type MasterKeys, makeMasterKeys } from './master-keys.ts'
 export { isSecretName, SECRET_NAME } from './name.ts'
+export {
+  expectPending,
+  expectVersion,
+  type Former,
+  type HeldVersion,
+  inOverlap,
+  nextVersion,
+  promoteVersion,
+  type SecretVersions,
+  setVersion,
+} from './versions.ts'

@@ -15,6 +15,7 @@ import { type Subscription, secretRefOf } from '../../core/subscription/index.ts
 import type { Instant } from '../../core/time/index.ts'
 import type { Vault } from '../../ports/vault.ts'
 import { hidingScope, isHiding } from '../delivery-scope.ts'
+import { placeOfSecret } from '../vaults.ts'
 
 export interface Rendered {
   readonly url: string
@@ -70,7 +71,7 @@ export async function signRequest(
   { id, at }: { readonly id: string; readonly at: Instant },
 ): Promise<Signed> {
   const ref = secretRefOf(document)
-  const name = 'ref' in ref ? `the secret \`${ref.ref}\`` : `the environment variable \`${ref.env}\``
+  const name = placeOfSecret(ref)
   const secrets = await resolveReadable(vault, tenant, ref)
   if (typeof secrets === 'string') return { ok: false, error: secrets }
   if (secrets.length === 0)

@@ -10,6 +10,7 @@ import { generatedSecret, secretRefOf } from '../../core/subscription/index.ts'
 import { DAY } from '../../core/time/index.ts'
 import type { Random } from '../../ports/random.ts'
 import type { SecretVault, Vault } from '../../ports/vault.ts'
+import { placeOfSecret } from '../vaults.ts'
 import type { ShownSecret, SubscriptionSecret } from './types.ts'
 
 export type SecretKeeper = Pick<SecretVault, 'find' | 'names' | 'remove' | 'set'>
@@ -61,8 +62,8 @@ export function makeSigningSecrets(deps: {
     },
     async rotate(tenant, document, { overlapMs = OVERLAP_MS, secret: given }, by) {
       const ref = secretRefOf(document)
-      if ('env' in ref) {
-        throw new AppError('secret_in_environment', `it signs with the environment variable ${ref.env}`)
+      if (!('ref' in ref)) {
+        throw new AppError('secret_in_environment', `it signs with ${placeOfSecret(ref)}`)
       }
       if (!Number.isSafeInteger(overlapMs) || overlapMs < 0 || overlapMs > OVERLAP_MS_MAX) {
         throw new AppError('overlap_invalid', 'an overlap is from 0 s to 7 days')
@@ -91,8 +92,12 @@ export function makeSigningSecrets(deps: {
     names: (tenant) => secrets.names(tenant),
     async show(tenant, document, isUnseen) {
       const ref = secretRefOf(document)
-      if ('env' in ref) {
-        return { from: 'environment', name: ref.env, version: null, oldUntil: [], isUnseen: false }
+      if (!('ref' in ref)) {
+        const at =
+          'env' in ref
+            ? ({ from: 'environment', name: ref.env } as const)
+            : ({ from: 'file', name: ref.file } as const)
+        return { ...at, version: null, oldUntil: [], isUnseen: false }
       }
       const row = await secrets.find(tenant, ref.ref)
       return {

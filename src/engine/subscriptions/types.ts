@@ -45,10 +45,10 @@ export interface SubscriptionHealth {
 
 /** What it signs with; never the value. */
 export interface SubscriptionSecret {
-  readonly from: 'generated' | 'vault' | 'environment'
-  /** Its name in the vault or the environment. */
+  readonly from: 'generated' | 'vault' | 'environment' | 'file'
+  /** Its name in the vault, in the environment or in the folder of secrets. */
   readonly name: string
-  /** null: it is not set, or in the environment. */
+  /** null: it is not set, or not in the vault. */
   readonly version: number | null
   /** Until when each former secret signs beside it. */
   readonly oldUntil: readonly Instant[]

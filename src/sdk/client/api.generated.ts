@@ -721,7 +721,7 @@ export type Problem = {
   readonly status: number
   /** What was wrong in this case. */
   readonly detail: string
-  readonly code: 'unknown_source' | 'source_disabled' | 'address_refused' | 'handshake_refused' | 'rate_limited' | 'signature_missing' | 'signature_wrong' | 'signature_expired' | 'secret_missing' | 'not_json' | 'duplicate_key' | 'body_unreadable' | 'too_deep' | 'unnamed_event' | 'event_invalid' | 'body_too_large' | 'headers_too_large' | 'request_timeout' | 'wrong_type' | 'not_authenticated' | 'not_allowed' | 'permission_needed' | 'wrong_origin' | 'limited' | 'secret_unreadable' | 'not_found' | 'method_not_allowed' | 'invalid_request' | 'invalid_cursor' | 'conflict' | 'replays_exhausted' | 'reason_required' | 'definition_missing' | 'instance_ended' | 'unknown_transition' | 'unknown_place' | 'cannot_fire' | 'shut_out' | 'invalid_input' | 'mapping_failed' | 'firing_gone' | 'in_doubt' | 'cannot_migrate' | 'endless_loop' | 'versions_unsupported' | 'definitions_invalid' | 'managed_by_folder' | 'unknown_subscription' | 'subscription_invalid' | 'name_taken' | 'endpoint_refused' | 'overlap_invalid' | 'signing_secret_invalid' | 'secret_in_environment' | 'secret_shown' | 'subscription_disabled' | 'nothing_to_recover' | 'demo_unavailable' | 'idempotency_mismatch' | 'idempotency_running' | 'shutting_down' | 'store_unavailable' | 'overloaded' | 'internal'
+  readonly code: 'unknown_source' | 'source_disabled' | 'address_refused' | 'handshake_refused' | 'rate_limited' | 'signature_missing' | 'signature_wrong' | 'signature_expired' | 'secret_missing' | 'not_json' | 'duplicate_key' | 'body_unreadable' | 'too_deep' | 'unnamed_event' | 'event_invalid' | 'body_too_large' | 'headers_too_large' | 'request_timeout' | 'wrong_type' | 'not_authenticated' | 'not_allowed' | 'permission_needed' | 'wrong_origin' | 'limited' | 'secret_unreadable' | 'vault_sealed' | 'vault_denied' | 'vault_unavailable' | 'not_found' | 'method_not_allowed' | 'invalid_request' | 'invalid_cursor' | 'conflict' | 'replays_exhausted' | 'reason_required' | 'definition_missing' | 'instance_ended' | 'unknown_transition' | 'unknown_place' | 'cannot_fire' | 'shut_out' | 'invalid_input' | 'mapping_failed' | 'firing_gone' | 'in_doubt' | 'cannot_migrate' | 'endless_loop' | 'versions_unsupported' | 'definitions_invalid' | 'managed_by_folder' | 'unknown_subscription' | 'subscription_invalid' | 'name_taken' | 'endpoint_refused' | 'overlap_invalid' | 'signing_secret_invalid' | 'secret_in_environment' | 'secret_shown' | 'subscription_disabled' | 'nothing_to_recover' | 'demo_unavailable' | 'idempotency_mismatch' | 'idempotency_running' | 'shutting_down' | 'store_unavailable' | 'overloaded' | 'internal'
   /** What to do. */
   readonly next: string
   /** Names this answer in the log. */
@@ -796,7 +796,7 @@ export type Replay = {
   /** The last of those that could not be replayed, and why. */
   readonly refusals: readonly ({
     readonly id: string
-    readonly code: 'unknown_source' | 'source_disabled' | 'address_refused' | 'handshake_refused' | 'rate_limited' | 'signature_missing' | 'signature_wrong' | 'signature_expired' | 'secret_missing' | 'not_json' | 'duplicate_key' | 'body_unreadable' | 'too_deep' | 'unnamed_event' | 'event_invalid' | 'body_too_large' | 'headers_too_large' | 'request_timeout' | 'wrong_type' | 'not_authenticated' | 'not_allowed' | 'permission_needed' | 'wrong_origin' | 'limited' | 'secret_unreadable' | 'not_found' | 'method_not_allowed' | 'invalid_request' | 'invalid_cursor' | 'conflict' | 'replays_exhausted' | 'reason_required' | 'definition_missing' | 'instance_ended' | 'unknown_transition' | 'unknown_place' | 'cannot_fire' | 'shut_out' | 'invalid_input' | 'mapping_failed' | 'firing_gone' | 'in_doubt' | 'cannot_migrate' | 'endless_loop' | 'versions_unsupported' | 'definitions_invalid' | 'managed_by_folder' | 'unknown_subscription' | 'subscription_invalid' | 'name_taken' | 'endpoint_refused' | 'overlap_invalid' | 'signing_secret_invalid' | 'secret_in_environment' | 'secret_shown' | 'subscription_disabled' | 'nothing_to_recover' | 'demo_unavailable' | 'idempotency_mismatch' | 'idempotency_running' | 'shutting_down' | 'store_unavailable' | 'overloaded' | 'internal'
+    readonly code: 'unknown_source' | 'source_disabled' | 'address_refused' | 'handshake_refused' | 'rate_limited' | 'signature_missing' | 'signature_wrong' | 'signature_expired' | 'secret_missing' | 'not_json' | 'duplicate_key' | 'body_unreadable' | 'too_deep' | 'unnamed_event' | 'event_invalid' | 'body_too_large' | 'headers_too_large' | 'request_timeout' | 'wrong_type' | 'not_authenticated' | 'not_allowed' | 'permission_needed' | 'wrong_origin' | 'limited' | 'secret_unreadable' | 'vault_sealed' | 'vault_denied' | 'vault_unavailable' | 'not_found' | 'method_not_allowed' | 'invalid_request' | 'invalid_cursor' | 'conflict' | 'replays_exhausted' | 'reason_required' | 'definition_missing' | 'instance_ended' | 'unknown_transition' | 'unknown_place' | 'cannot_fire' | 'shut_out' | 'invalid_input' | 'mapping_failed' | 'firing_gone' | 'in_doubt' | 'cannot_migrate' | 'endless_loop' | 'versions_unsupported' | 'definitions_invalid' | 'managed_by_folder' | 'unknown_subscription' | 'subscription_invalid' | 'name_taken' | 'endpoint_refused' | 'overlap_invalid' | 'signing_secret_invalid' | 'secret_in_environment' | 'secret_shown' | 'subscription_disabled' | 'nothing_to_recover' | 'demo_unavailable' | 'idempotency_mismatch' | 'idempotency_running' | 'shutting_down' | 'store_unavailable' | 'overloaded' | 'internal'
   })[]
   readonly filter: Readonly<Record<string, unknown>>
   readonly force: boolean
@@ -982,10 +982,10 @@ export type SubscriptionDetail = {
   /** What it signs with; never the value. */
   readonly secret: {
     /** Where it is kept. */
-    readonly from: 'generated' | 'vault' | 'environment'
-    /** Its name in the vault or the environment. */
+    readonly from: 'generated' | 'vault' | 'environment' | 'file'
+    /** Its name in the vault, in the environment or in the folder of secrets. */
     readonly name: string
-    /** null: it is not set, or in the environment. */
+    /** null: it is not set, or not in the vault. */
     readonly version: number | null
     /** Until when each former secret signs beside it. */
     readonly oldUntil: readonly string[]
@@ -2449,7 +2449,7 @@ export interface Operations {
       readonly cursor?: string | undefined
       readonly limit?: number | undefined
       readonly source?: string | undefined
-      readonly reason?: 'unknown_source' | 'source_disabled' | 'address_refused' | 'handshake_refused' | 'rate_limited' | 'signature_missing' | 'signature_wrong' | 'signature_expired' | 'secret_missing' | 'not_json' | 'duplicate_key' | 'body_unreadable' | 'too_deep' | 'unnamed_event' | 'event_invalid' | 'body_too_large' | 'headers_too_large' | 'request_timeout' | 'wrong_type' | 'not_authenticated' | 'not_allowed' | 'permission_needed' | 'wrong_origin' | 'limited' | 'secret_unreadable' | 'not_found' | 'method_not_allowed' | 'invalid_request' | 'invalid_cursor' | 'conflict' | 'replays_exhausted' | 'reason_required' | 'definition_missing' | 'instance_ended' | 'unknown_transition' | 'unknown_place' | 'cannot_fire' | 'shut_out' | 'invalid_input' | 'mapping_failed' | 'firing_gone' | 'in_doubt' | 'cannot_migrate' | 'endless_loop' | 'versions_unsupported' | 'definitions_invalid' | 'managed_by_folder' | 'unknown_subscription' | 'subscription_invalid' | 'name_taken' | 'endpoint_refused' | 'overlap_invalid' | 'signing_secret_invalid' | 'secret_in_environment' | 'secret_shown' | 'subscription_disabled' | 'nothing_to_recover' | 'demo_unavailable' | 'idempotency_mismatch' | 'idempotency_running' | 'shutting_down' | 'store_unavailable' | 'overloaded' | 'internal' | undefined
+      readonly reason?: 'unknown_source' | 'source_disabled' | 'address_refused' | 'handshake_refused' | 'rate_limited' | 'signature_missing' | 'signature_wrong' | 'signature_expired' | 'secret_missing' | 'not_json' | 'duplicate_key' | 'body_unreadable' | 'too_deep' | 'unnamed_event' | 'event_invalid' | 'body_too_large' | 'headers_too_large' | 'request_timeout' | 'wrong_type' | 'not_authenticated' | 'not_allowed' | 'permission_needed' | 'wrong_origin' | 'limited' | 'secret_unreadable' | 'vault_sealed' | 'vault_denied' | 'vault_unavailable' | 'not_found' | 'method_not_allowed' | 'invalid_request' | 'invalid_cursor' | 'conflict' | 'replays_exhausted' | 'reason_required' | 'definition_missing' | 'instance_ended' | 'unknown_transition' | 'unknown_place' | 'cannot_fire' | 'shut_out' | 'invalid_input' | 'mapping_failed' | 'firing_gone' | 'in_doubt' | 'cannot_migrate' | 'endless_loop' | 'versions_unsupported' | 'definitions_invalid' | 'managed_by_folder' | 'unknown_subscription' | 'subscription_invalid' | 'name_taken' | 'endpoint_refused' | 'overlap_invalid' | 'signing_secret_invalid' | 'secret_in_environment' | 'secret_shown' | 'subscription_disabled' | 'nothing_to_recover' | 'demo_unavailable' | 'idempotency_mismatch' | 'idempotency_running' | 'shutting_down' | 'store_unavailable' | 'overloaded' | 'internal' | undefined
     }
     answer: {
       readonly items: readonly ({
@@ -2497,7 +2497,11 @@ export interface Operations {
         readonly name: string
         /** Of the value in use; null: there is only a pending one. */
         readonly version: number | null
+        /** Of the value in use: tells values apart and says nothing of them. null: there is none, or it does not open. */
+        readonly fingerprint: string | null
         readonly hasPending: boolean
+        /** Of the pending value. */
+        readonly pendingFingerprint: string | null
         /** Until when each former value is valid beside the one in use, the latest one first. */
         readonly oldUntil: readonly string[]
         readonly updatedAt: string
