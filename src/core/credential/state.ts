@@ -1,8 +1,8 @@
 // core/credential/state.ts — what became of a credential: which version of its secret is in use, which one is being verified, and what
 // its rotations came to. It is kept as a record by the credential's name. Values are in the vault alone.
 //
-// Invariants: CR1 the prior version stays in use until the new one is verified. CR2 one rotation at a time, known by its token; asking
-// again with the same token changes nothing. CR3 one rotation per refused version, and none within the cool-down after one that failed.
+// Invariants: CD1 the prior version stays in use until the new one is verified. CD2 one rotation at a time, known by its token; asking
+// again with the same token changes nothing. CD3 one rotation per refused version, and none within the cool-down after the last one.
 
 import type { WorkId } from '../ids/index.ts'
 import type { Instant } from '../time/index.ts'
@@ -21,6 +21,8 @@ export interface CredentialVersion {
   readonly since: Instant
   readonly by: string
   readonly state: 'active' | 'pending' | 'former' | 'refused'
+  /** What it is called at the vendor, where it was made there; left out: nobody knows. */
+  readonly ref?: string
 }
 
 export interface Rotation {
@@ -53,7 +55,14 @@ export interface CredentialState {
     readonly error: string
   } | null
   /** Of what is derived from the secret (access tokens): until when, and who is about to get the next. Tokens are in the vault. */
-  readonly token: { readonly expiresAt: Instant | null; readonly version: number } | null
+  readonly token: {
+    readonly expiresAt: Instant | null
+    readonly version: number
+    /** Since when it is in use. */
+    readonly since?: Instant
+  } | null
+  /** Of the secret: the version that the vendor refused last. While it is in use and a rotation is under way, calls wait. */
+  readonly refused?: { readonly version: number; readonly at: Instant } | null
   readonly refresh: { readonly by: string; readonly until: Instant } | null
   readonly updatedAt: Instant
 }

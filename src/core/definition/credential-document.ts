@@ -30,7 +30,7 @@ export interface CredentialDocument {
   readonly rotation: {
     /** null: only when somebody asks, or when it is refused. */
     readonly everyMs: number | null
-    /** How long after a rotation that failed none is begun by a refusal. */
+    /** How long after a rotation, whatever came of it, none is begun by a refusal: what one could not mend the next would not either. */
     readonly coolDownMs: number
     /** For how long the former value stays good beside the new one. */
     readonly overlapMs: number
