@@ -97,6 +97,7 @@ describe('the walk', () => {
     instances: 0,
     history: 0,
     orphans: 0,
+    runs: 0,
   }
 
   function makeWalk(answers: (Partial<Pruned> | Error)[]) {

@@ -118,6 +118,7 @@ const none = (): Gone => ({
   instances: 0,
   history: 0,
   orphans: 0,
+  runs: 0,
 })
 
 function add(a: Gone, b: Gone): Gone {
@@ -134,6 +135,7 @@ function add(a: Gone, b: Gone): Gone {
     instances: a.instances + b.instances,
     history: a.history + b.history,
     orphans: a.orphans + b.orphans,
+    runs: a.runs + b.runs,
   }
 }
 

@@ -33,6 +33,7 @@ import type {
   InstanceId,
   NodeId,
   OrphanId,
+  RunId,
   TenantId,
   WorkId,
 } from '../core/ids/index.ts'
@@ -48,6 +49,7 @@ import type {
 import type { LedgerEntry, LedgerProof, LedgerState, NewLedgerEntry } from '../core/ledger/index.ts'
 import type { NewOrphan, Orphan, OrphanState } from '../core/orphan/index.ts'
 import type { Pruned, PruneRequest } from '../core/retention/index.ts'
+import type { NewRun, Run, RunPurpose, RunState } from '../core/run/index.ts'
 import type { Instant } from '../core/time/index.ts'
 import type {
   Attempt,
@@ -81,6 +83,9 @@ export type RecordKind =
   | 'circuit'
   | 'timetable'
   | 'subscription'
+  | 'connection'
+  | 'credential'
+  | 'health'
 
 /** All guards of a commit are checked, in order, before any of its writes. */
 export type Guard =
@@ -216,6 +221,8 @@ export type Write =
   /** Nothing happens if it is absent. */
   | { readonly w: 'correlation.delete'; readonly key: string }
   | { readonly w: 'orphan.put'; readonly row: NewOrphan }
+  /** New, or as it is by now. Its connection, its purpose and its work item stay those that it began with. */
+  | { readonly w: 'run.put'; readonly row: NewRun }
   | {
       readonly w: 'record.put'
       readonly kind: RecordKind
@@ -527,6 +534,16 @@ export interface TenantReads {
   orphans(
     query: PageRequest & { readonly state?: OrphanState; readonly workflow?: string },
   ): Promise<Page<Orphan>>
+  run(id: RunId): Promise<Run | null>
+  /** Every filter has an index, but for those that nearly all runs pass: `completed` and `work`. */
+  runs(
+    query: PageRequest & {
+      readonly connection?: string
+      readonly state?: RunState
+      readonly purpose?: RunPurpose
+      readonly workId?: WorkId
+    },
+  ): Promise<Page<Run>>
   record(kind: RecordKind, key: string): Promise<{ readonly version: number; readonly body: string } | null>
   /** Ordered by the bytes of the key. `prefix` is taken letter by letter; a key that holds U+0000 may be left out. */
   records(
@@ -556,6 +573,7 @@ export interface StoreDump {
     readonly body: string
   }[]
   readonly orphans: readonly Orphan[]
+  readonly runs: readonly Run[]
   readonly records: readonly {
     readonly tenant: TenantId
     readonly kind: RecordKind
@@ -591,10 +609,11 @@ export interface Store extends AsyncDisposable {
   /**
    * Walks the tenant's events by id and deletes those that are older than their source's time, whose dedup window is over, and
    * that nothing needs any more: all their work is final and holds no place in a lane, their dead letters are resolved or
-   * discarded, and their work holds no ledger entry that is reserved or unknown. Their work, its attempts and failures, their
+   * discarded, and their work holds no ledger entry that is reserved or unknown. Their work, its attempts, failures and runs, their
    * duplicates, dead letters and dedup entries go with them. An event that an active instance began with, or that an orphan is about
    * which waits or is open, stays. After the events come the ledger, the lanes, the escalations, then instances that ended
-   * longer ago than any event is kept, with their history, and orphans that are correlated or discarded for as long.
+   * longer ago than any event is kept, with their history, orphans that are correlated or discarded for as long, and runs without
+   * a work item that nobody has touched for as long.
    * Looks at `scanMax` rows at most; may be called by several nodes at once, and again.
    */
   prune(request: PruneRequest): Promise<Pruned>

@@ -1,5 +1,5 @@
 // Retention: events that nothing needs any more go, with everything that hangs on them; then entries of the ledger, lanes and
-// escalations that are older than what they are kept for, and instances and orphans that are over.
+// escalations that are older than what they are kept for, instances and orphans that are over, and runs that no work is behind.
 
 import type { StoredEvent } from '../../core/event/index.ts'
 import type { EventId, TenantId, WorkId } from '../../core/ids/index.ts'
@@ -14,17 +14,18 @@ import {
   OPEN_ENTRIES,
   OPEN_ORPHANS,
   pruneEnd,
+  pruneRunsEnd,
 } from '../../core/retention/index.ts'
 import { joinKey } from '../../core/text/index.ts'
 import type { Instant } from '../../core/time/index.ts'
 import { ownRows } from './pages.ts'
 import { ownEntries } from './reads.ts'
-import { compareText, type MemoryState, putWork } from './state.ts'
+import { compareText, findWork, type MemoryState, putWork } from './state.ts'
 
 type Gone = { -readonly [Name in keyof Omit<Pruned, 'next'>]: number }
 
 /** What is walked, in this order. A cursor is the name of the walk and where it stands; among the events, their id alone. */
-const WALKS = ['events', 'ledger', 'lanes', 'escalations', 'instances', 'orphans'] as const
+const WALKS = ['events', 'ledger', 'lanes', 'escalations', 'instances', 'orphans', 'runs'] as const
 type Walk = (typeof WALKS)[number]
 
 export function pruneRows(state: MemoryState, now: Instant, request: PruneRequest): Pruned {
@@ -41,6 +42,7 @@ export function pruneRows(state: MemoryState, now: Instant, request: PruneReques
     instances: 0,
     history: 0,
     orphans: 0,
+    runs: 0,
   }
   let [walk, after] = parsePosition(request.after)
   let left = request.scanMax
@@ -139,6 +141,20 @@ function walkRows(
           }
           return [key, prune] as const
         })
+    case 'runs': {
+      const end = pruneRunsEnd(request, now)
+      return [...state.runs]
+        .filter(([, row]) => row.tenant === tenant && compareText(row.id, end) < 0)
+        .sort(([a], [b]) => compareText(a, b))
+        .map(([key, row]) => {
+          const prune = (gone: Gone) => {
+            const isOfWork = row.workId !== null && findWork(state, tenant, row.workId) !== undefined
+            if (isOfWork || row.updatedAt > untouchedSince) return
+            if (state.runs.delete(key)) gone.runs += 1
+          }
+          return [key, prune] as const
+        })
+    }
   }
 }
 
@@ -160,6 +176,7 @@ function pruneEvent(
   if (kept.has(event.id)) return
   if (event.receivedAt + keepMsOf(request, event.source) > now || isNeeded(state, now, event)) return
   gone.events += 1
+  gone.runs += deleteRunsOf(state, event)
   for (const work of state.workOfEvent.get(event.id) ?? []) {
     gone.work += 1
     gone.attempts += state.attempts.get(work)?.length ?? 0
@@ -181,6 +198,14 @@ function pruneEvent(
     state.dedup.delete(key)
   }
   state.events.delete(event.id)
+}
+
+/** The runs of its work. */
+function deleteRunsOf(state: MemoryState, { id, tenant }: StoredEvent): number {
+  const work = new Set<WorkId | null>(state.workOfEvent.get(id))
+  const runs = [...state.runs].filter(([, row]) => row.tenant === tenant && work.has(row.workId))
+  for (const [key] of runs) state.runs.delete(key)
+  return runs.length
 }
 
 /** A key goes whole, by its latest generation: were that one alone to go, an earlier one would speak for the key. */

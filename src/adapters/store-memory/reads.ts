@@ -214,6 +214,21 @@ export function makeTenantReads(state: MemoryState, tenant: TenantId, assertOpen
       )
       return page('orphans', query, rows, byId)
     },
+    async run(id) {
+      assertOpen()
+      return state.runs.get(joinKey(tenant, id)) ?? null
+    },
+    async runs(query) {
+      assertOpen()
+      const rows = ownRows(state.runs, tenant).filter(
+        (row) =>
+          (query.connection === undefined || row.connection === query.connection) &&
+          (query.state === undefined || row.state === query.state) &&
+          (query.purpose === undefined || row.purpose === query.purpose) &&
+          (query.workId === undefined || row.workId === query.workId),
+      )
+      return page('runs', query, rows, byId)
+    },
     async record(kind, key) {
       assertOpen()
       const row = state.records.get(joinKey(tenant, kind, key))
@@ -277,6 +292,7 @@ export function dumpState(state: MemoryState): StoreDump {
     history: dumpHistory(state),
     correlations: sortedBy([...state.correlations.values()], (row) => [row.tenant, row.key]),
     orphans: sortedBy([...state.orphans.values()], (row) => [row.tenant, row.id]),
+    runs: sortedBy([...state.runs.values()], (row) => [row.tenant, row.id]),
     records: sortedBy([...state.records.values()], (row) => [row.tenant, row.kind, row.key]),
   }
 }

@@ -11,6 +11,7 @@ import type { EventId, Incarnation, NodeId, TenantId, WorkId } from '../../core/
 import type { InstanceRow } from '../../core/instance/index.ts'
 import type { LedgerEntry } from '../../core/ledger/index.ts'
 import type { Orphan } from '../../core/orphan/index.ts'
+import type { Run } from '../../core/run/index.ts'
 import { joinKey } from '../../core/text/index.ts'
 import type { Instant } from '../../core/time/index.ts'
 import type { Attempt, WorkRow } from '../../core/work/index.ts'
@@ -56,6 +57,8 @@ export interface MemoryState {
   readonly correlations: Map<string, CorrelationRow>
   /** By `joinKey(tenant, id)`. */
   readonly orphans: Map<string, Orphan>
+  /** By `joinKey(tenant, id)`. */
+  readonly runs: Map<string, Run>
   /** By `joinKey(tenant, kind, key)`. */
   readonly records: Map<string, RecordRow>
   /** Index: ready items by `joinKey(tenant, consumer)`. */
@@ -89,6 +92,7 @@ export function makeMemoryState(): MemoryState {
     history: new Map(),
     correlations: new Map(),
     orphans: new Map(),
+    runs: new Map(),
     records: new Map(),
     ready: new Map(),
     leased: new Map(),

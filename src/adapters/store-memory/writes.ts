@@ -16,6 +16,7 @@ import {
   putInstance,
   putLetter,
   putOrphan,
+  putRun,
   raiseEscalation,
   settleItem,
 } from '../../core/commit/index.ts'
@@ -109,6 +110,11 @@ export function applyWrite(tx: Transaction, write: Write): void {
     case 'orphan.put': {
       const key = joinKey(tenant, write.row.id)
       put(tx, state.orphans, key, Object.freeze(putOrphan(moment, state.orphans.get(key), write.row)))
+      break
+    }
+    case 'run.put': {
+      const key = joinKey(tenant, write.row.id)
+      put(tx, state.runs, key, Object.freeze(putRun(moment, state.runs.get(key), write.row)))
       break
     }
     case 'record.put': {

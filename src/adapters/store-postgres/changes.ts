@@ -12,6 +12,7 @@ import type { EventId, Incarnation, TenantId, WorkId } from '../../core/ids/inde
 import type { InstanceRow } from '../../core/instance/index.ts'
 import type { LedgerEntry } from '../../core/ledger/index.ts'
 import type { Orphan } from '../../core/orphan/index.ts'
+import type { Run } from '../../core/run/index.ts'
 import { joinKey } from '../../core/text/index.ts'
 import type { Instant } from '../../core/time/index.ts'
 import type { Attempt, Counters, Note, WorkRow } from '../../core/work/index.ts'
@@ -85,6 +86,7 @@ export interface Changes {
   /** `body` null: it goes. */
   readonly correlations: Map<string, Omit<CorrelationRow, 'body'> & { readonly body: string | null }>
   readonly orphans: Map<string, Orphan>
+  readonly runs: Map<string, Run>
   /** `body` null: the record goes. */
   readonly records: Map<string, Omit<RecordRow, 'body'> & { readonly body: string | null }>
 }
@@ -119,6 +121,7 @@ export function makeView(loaded: Loaded): View {
       history: [],
       correlations: new Map(),
       orphans: new Map(),
+      runs: new Map(),
       records: new Map(),
     },
     waiting: new Map(),

@@ -18,6 +18,7 @@ import {
   putInstance,
   putLetter,
   putOrphan,
+  putRun,
   raiseEscalation,
   settleItem,
 } from '../../core/commit/index.ts'
@@ -175,6 +176,10 @@ function applyWrite(writing: Writing, write: Write): void {
       changes.orphans.set(key, putOrphan(moment, before, write.row))
       break
     }
+    case 'run.put':
+      // What it began with is for the statement to keep: nobody looked.
+      changes.runs.set(joinKey(tenant, write.row.id), putRun(moment, undefined, write.row))
+      break
     case 'record.put': {
       const { kind, key, version, body } = write
       changes.records.set(joinKey(tenant, kind, key), { tenant, kind, key, version, body })

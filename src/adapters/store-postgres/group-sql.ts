@@ -1,6 +1,7 @@
 // The texts of a group's statements, made once for a schema: locks on the rows that it names, and the changes of them.
 
 import type { ColumnType } from './parameters.ts'
+import { putRunsSql } from './runs.ts'
 import {
   ATTEMPT,
   CORRELATION,
@@ -113,6 +114,7 @@ export function makeGroupSql(schema: string) {
     deleteCorrelations: deleteSql(schema, CORRELATION, ['hash']),
     insertOrphans: insertSql(schema, ORPHAN),
     updateOrphans: updateSql(schema, ORPHAN, ROW_KEYS, ORPHAN_CHANGES),
+    putRuns: putRunsSql(schema),
     insertRecords: insertSql(schema, RECORD),
     updateRecords: updateSql(schema, RECORD, RECORD_KEYS, RECORD_CHANGES),
     deleteRecords: deleteSql(schema, RECORD, RECORD_KEYS),

@@ -35,6 +35,8 @@ export interface RowKeys {
   readonly correlations: Set<string>
   readonly orphans: Map<string, { readonly tenant: TenantId; readonly id: string }>
   readonly records: Map<string, { readonly tenant: TenantId; readonly kind: string; readonly key: string }>
+  /** Written without a look, so touched alone. */
+  readonly runs: Set<string>
   /** Items that may come into their lane or leave it; which lane that is, only their rows say. */
   readonly movers: Map<string, { readonly tenant: TenantId; readonly id: string }>
   /** Lanes that new items come into or leave, as often as they do: each time somebody who waits may get a place. */
@@ -58,6 +60,7 @@ const makeRowKeys = (): RowKeys => ({
   correlations: new Set(),
   orphans: new Map(),
   records: new Map(),
+  runs: new Set(),
   movers: new Map(),
   laneSteps: [],
   born: new Map(),
@@ -93,6 +96,7 @@ export function touchesOf(commit: Commit): readonly string[] {
   for (const key of keys.correlations) touches.push(`correlation ${key}`)
   for (const key of keys.orphans.keys()) touches.push(`orphan ${key}`)
   for (const key of keys.records.keys()) touches.push(`record ${key}`)
+  for (const key of keys.runs) touches.push(`run ${key}`)
   return touches
 }
 
@@ -225,6 +229,9 @@ function addWrite(keys: RowKeys, tenant: TenantId, write: Write): void {
       break
     case 'orphan.put':
       keys.orphans.set(joinKey(tenant, write.row.id), { tenant, id: write.row.id })
+      break
+    case 'run.put':
+      keys.runs.add(joinKey(tenant, write.row.id))
       break
     case 'record.put':
     case 'record.delete':

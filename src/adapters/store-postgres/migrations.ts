@@ -6,6 +6,7 @@
 
 import { INSTANCES } from './instances-migration.ts'
 import { LANES } from './lanes-migration.ts'
+import { RUNS } from './runs.ts'
 
 export interface Migration {
   readonly number: number
@@ -370,4 +371,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 5, name: 'lanes, generations, failures, escalations', sql: LANES },
   { number: 6, name: 'instances of workflows, their keys, orphans', sql: INSTANCES },
   { number: 7, name: 'deliveries', sql: SEVENTH },
+  { number: 8, name: 'runs', sql: RUNS },
 ]

@@ -30,10 +30,18 @@ interface OldEvent {
 
 export type GoneWithEvents = Pick<
   Pruned,
-  'events' | 'work' | 'attempts' | 'deadLetters' | 'dedup' | 'failures'
+  'events' | 'work' | 'attempts' | 'deadLetters' | 'dedup' | 'failures' | 'runs'
 >
 
-const NONE: GoneWithEvents = { events: 0, work: 0, attempts: 0, deadLetters: 0, dedup: 0, failures: 0 }
+const NONE: GoneWithEvents = {
+  events: 0,
+  work: 0,
+  attempts: 0,
+  deadLetters: 0,
+  dedup: 0,
+  failures: 0,
+  runs: 0,
+}
 
 /** Looks at `max` events from `after` on; `last` is where it stands if there are more. */
 export async function pruneEvents(
@@ -184,10 +192,11 @@ async function deleteOld(
       ]),
       drop('event_repeat', 'event = ANY ($1::text[])', [gone]),
       drop('event', 'id = ANY ($1::text[])', [gone]),
+      drop('run', 'tenant = $1::text AND work_id = ANY ($2::text[])', [escapeText(tenant), workIds]),
       prepare('COMMIT'),
     ])
     client.release()
-    const [attempts, works, deadLetters, failures, keys, , deleted] = answers.map(
+    const [attempts, works, deadLetters, failures, keys, , deleted, runs] = answers.map(
       ({ rowCount }) => rowCount ?? 0,
     )
     return {
@@ -197,6 +206,7 @@ async function deleteOld(
       deadLetters: deadLetters ?? 0,
       failures: failures ?? 0,
       dedup: keys ?? 0,
+      runs: runs ?? 0,
     }
   } catch (error) {
     // The transaction may be open still: the server ends it with the connection.

@@ -1,5 +1,5 @@
 // Retention: one call goes on with the walk where the call before ended, over events, then entries of the ledger, then lanes,
-// escalations, instances and orphans.
+// escalations, instances, orphans and runs.
 //
 // What is about to go is locked without waiting, and looked at once more under its lock; what somebody holds is for the next walk.
 
@@ -11,13 +11,14 @@ import { classifyError, toStoreError } from './errors.ts'
 import { escapeText, makeArray } from './parameters.ts'
 import { pruneEvents } from './prune-events.ts'
 import { pruneInstances, type Walking } from './prune-instances.ts'
+import { pruneRuns } from './runs.ts'
 
 type Gone = { -readonly [Name in keyof Omit<Pruned, 'next'>]: number }
 
 const TRIES = 3
 
 /** Walked behind events and ledger, in this order. */
-const OTHERS = ['lanes', 'escalations', 'instances', 'orphans'] as const
+const OTHERS = ['lanes', 'escalations', 'instances', 'orphans', 'runs'] as const
 
 /** Deleting twice is deleting once, so a lost answer is asked for again. */
 export async function pruneRows(pool: Pool, schema: string, request: PruneRequest): Promise<Pruned> {
@@ -37,10 +38,10 @@ async function walk(walking: Walking): Promise<Pruned> {
   const { request } = walking
   const gone: Gone = {
     ...{ events: 0, work: 0, attempts: 0, deadLetters: 0, dedup: 0, failures: 0 },
-    ...{ ledger: 0, lanes: 0, escalations: 0, instances: 0, history: 0, orphans: 0 },
+    ...{ ledger: 0, lanes: 0, escalations: 0, instances: 0, history: 0, orphans: 0, runs: 0 },
   }
   const [, name = 'events', place = request.after ?? ''] =
-    /^(ledger|lanes|escalations|instances|orphans) (.*)$/s.exec(request.after ?? '') ?? []
+    /^(ledger|lanes|escalations|instances|orphans|runs) (.*)$/s.exec(request.after ?? '') ?? []
   let left = request.scanMax
   if (name === 'events') {
     const events = await pruneEvents(walking.pool, walking.schema, request, {
@@ -64,6 +65,13 @@ async function walk(walking: Walking): Promise<Pruned> {
       Object.assign(gone, counts)
       left -= seen
       if (last !== null) return { ...gone, next: `instances ${last}` }
+      continue
+    }
+    if (kind === 'runs') {
+      const { last, seen, runs } = await pruneRuns(walking, name === kind ? place : '', left)
+      gone.runs += runs
+      left -= seen
+      if (last !== null) return { ...gone, next: `runs ${last}` }
       continue
     }
     const idle = await pruneIdle(walking, kind, left)

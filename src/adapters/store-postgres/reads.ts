@@ -13,6 +13,7 @@ import { hashKey, laneKey } from './keys.ts'
 import { readLedgerEntry } from './load-rows.ts'
 import { type ColumnType, escapeText, makeArray } from './parameters.ts'
 import { listRecords } from './records.ts'
+import { readRun, runsWhere } from './runs.ts'
 import { groupLetters, readOverview } from './summaries.ts'
 import {
   ATTEMPT,
@@ -30,6 +31,7 @@ import {
   LISTED,
   ORPHAN,
   RECORD,
+  RUN,
   readEvent,
   selectList,
   type Table,
@@ -269,6 +271,17 @@ export function makeTenantReads(query: Query, schema: string, tenant: TenantId):
     },
     orphan: (id) => one(ORPHAN, 't.id = $2::text', [id]),
     orphans: ({ state, workflow, ...request }) => page(ORPHAN, request, { state, workflow }),
+    async run(id) {
+      const row = await one(RUN, 't.id = $2::text', [id])
+      return row === null ? null : readRun(row)
+    },
+    runs: ({ connection, workId, ...request }) =>
+      page(
+        RUN,
+        request,
+        { connection, workId },
+        { only: { list: RUN.name, where: runsWhere(request) }, read: readRun },
+      ),
     async record(kind, key) {
       const row = await one(RECORD, 't.kind = $2::text AND t.key = $3::text', [kind, key])
       return row === null ? null : { version: row.version, body: row.body }
@@ -330,9 +343,10 @@ export function makeSystemReads(query: Query, snapshot: Snapshot, schema: string
           ordered(HISTORY, 't.tenant, t.instance, t.sequence'),
           ordered(CORRELATION, 't.tenant, t.key', fieldsBut(CORRELATION, ['hash'])),
           ordered(ORPHAN, 't.tenant, t.id'),
+          ordered(RUN, 't.tenant, t.id'),
           ordered(RECORD, 't.tenant, t.kind, t.key'),
         ])
-      const [instances, history, correlations, orphans, records] = others
+      const [instances, history, correlations, orphans, runs, records] = others
       return {
         events: events.map(readEvent),
         work,
@@ -346,6 +360,7 @@ export function makeSystemReads(query: Query, snapshot: Snapshot, schema: string
         history,
         correlations,
         orphans,
+        runs: runs.map(readRun),
         records,
       }
     },

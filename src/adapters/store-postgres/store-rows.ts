@@ -24,6 +24,7 @@ import {
   ROW_KEYS,
 } from './group-sql.ts'
 import { hashKey, laneKey } from './keys.ts'
+import { shapeRun } from './runs.ts'
 import {
   ATTEMPT,
   CORRELATION,
@@ -42,6 +43,7 @@ import {
   NEW_WORK,
   ORPHAN,
   RECORD,
+  RUN,
   type Table,
   WORK,
   WORK_CHANGES,
@@ -132,6 +134,8 @@ export function storeStatements(
   const orphans = split(changes.orphans, loaded.orphans)
   add(sql.insertOrphans, ORPHAN.columns, orphans.inserts)
   add(sql.updateOrphans, pick(ORPHAN, [...ROW_KEYS, ...ORPHAN_CHANGES]), orphans.updates)
+
+  add(sql.putRuns, RUN.columns, split(changes.runs, NONE, shapeRun).inserts)
 
   const records = split(changes.records, loaded.records)
   add(sql.insertRecords, RECORD.columns, records.inserts)

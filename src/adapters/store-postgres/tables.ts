@@ -267,6 +267,32 @@ export const ORPHAN = makeTable('orphan', {
   updatedAt: 'int8',
 })
 
+/** `attempts` is a JSON array. */
+export const RUN = makeTable('run', {
+  tenant: 'text',
+  id: 'text',
+  state: 'text',
+  purpose: 'text',
+  connection: 'text',
+  provider: 'text',
+  operation: 'text',
+  workId: 'text',
+  eventId: 'text',
+  correlationId: 'text',
+  traceId: 'text',
+  key: 'text',
+  attemptCount: 'int8',
+  attempts: 'text',
+  class: 'text',
+  httpStatus: 'int8',
+  durationMs: 'float8',
+  error: 'text',
+  externalRef: 'text',
+  replayOf: 'text',
+  createdAt: 'int8',
+  updatedAt: 'int8',
+})
+
 export const RECORD = makeTable('record', {
   tenant: 'text',
   kind: 'text',

@@ -44,6 +44,8 @@ export function makeTenantReads(ask: Ask, tenant: TenantId): TenantReads {
     correlation: (key) => ask('correlation', tenant, key),
     orphan: (id) => ask('orphan', tenant, id),
     orphans: (query) => ask('orphans', tenant, query),
+    run: (id) => ask('run', tenant, id),
+    runs: (query) => ask('runs', tenant, query),
     record: (kind, key) => ask('record', tenant, kind, key),
     records: (query) => ask('records', tenant, query),
     overview: () => ask('overview', tenant),

@@ -2,6 +2,7 @@
 
 import type { InstanceState } from '../../core/instance/index.ts'
 import type { LedgerState } from '../../core/ledger/index.ts'
+import type { RunState } from '../../core/run/index.ts'
 import type { WorkState } from '../../core/work/index.ts'
 
 export const WORK_STATE_OF = [
@@ -54,4 +55,20 @@ export const INSTANCE_CODE: Readonly<Record<InstanceState, number>> = {
   completed: 1,
   failed: 2,
   cancelled: 3,
+}
+
+export const RUN_STATE_OF = [
+  'completed',
+  'running',
+  'pending',
+  'failed',
+  'dead-lettered',
+] as const satisfies readonly RunState[]
+
+export const RUN_CODE: Readonly<Record<RunState, number>> = {
+  completed: 0,
+  running: 1,
+  pending: 2,
+  failed: 3,
+  'dead-lettered': 4,
 }

@@ -5,6 +5,7 @@
 
 import type { Incarnation, InstanceId } from '../../core/ids/index.ts'
 import type { NewHistory, NewInstance } from '../../core/instance/index.ts'
+import type { NewRun, RunAttempt } from '../../core/run/index.ts'
 import type { Attempt, NewWork } from '../../core/work/index.ts'
 import type { Commit, CommitResult, Guard, Write } from '../../ports/store.ts'
 import { StoreError } from '../../ports/store.ts'
@@ -16,7 +17,7 @@ export type Flat = unknown[]
 const GUARD = { other: 0, lease: 1, dedup: 2, unreserved: 3, version: 4 } as const
 const WRITE = {
   ...{ other: 0, event: 1, add: 2, settle: 3, done: 4, reserve: 5, ledgerSettle: 6 },
-  ...{ addStep: 7, instance: 8, history: 9, correlation: 10, uncorrelate: 11, attempt: 12 },
+  ...{ addStep: 7, instance: 8, history: 9, correlation: 10, uncorrelate: 11, attempt: 12, run: 13 },
 } as const
 
 export function encodeCommits(commits: readonly Commit[]): Flat {
@@ -127,6 +128,9 @@ function encodeWrite(flat: Flat, write: Write): void {
     case 'correlation.delete':
       flat.push(WRITE.uncorrelate, write.key)
       break
+    case 'run.put':
+      encodeRun(flat, write.row)
+      break
     default:
       flat.push(WRITE.other, write)
   }
@@ -138,6 +142,17 @@ function encodeInstance(flat: Flat, row: NewInstance): void {
   const marking = Object.entries(row.marking)
   flat.push(marking.length)
   for (const [place, tokens] of marking) flat.push(place, tokens)
+}
+
+function encodeRun(flat: Flat, row: NewRun): void {
+  flat.push(WRITE.run, row.id, row.state, row.purpose, row.connection, row.provider, row.operation)
+  flat.push(row.workId, row.eventId, row.correlationId, row.traceId, row.key, row.attemptCount)
+  flat.push(row.class, row.httpStatus, row.durationMs, row.error, row.externalRef, row.replayOf)
+  flat.push(row.attempts.length)
+  for (const attempt of row.attempts) {
+    flat.push(attempt.number, attempt.startedAt, attempt.durationMs, attempt.class, attempt.httpStatus)
+    flat.push(attempt.error, attempt.credentialVersion, attempt.request, attempt.response)
+  }
 }
 
 function encodeEntry(flat: Flat, entry: Extract<Write, { w: 'ledger.done' }>['entry']): void {
@@ -242,6 +257,8 @@ function decodeWrite(reader: Reader): Write {
       return { w: 'correlation.put', key: reader.next(), version: reader.next(), body: reader.next() }
     case WRITE.uncorrelate:
       return { w: 'correlation.delete', key: reader.next() }
+    case WRITE.run:
+      return { w: 'run.put', row: decodeRun(reader) }
     case WRITE.settle:
       return {
         w: 'work.settle',
@@ -321,6 +338,44 @@ function decodeInstance(reader: Reader): NewInstance {
   const marking: [string, number][] = []
   for (let left = reader.next<number>(); left > 0; left -= 1) marking.push([reader.next(), reader.next()])
   return { ...row, marking: Object.fromEntries(marking) }
+}
+
+function decodeRun(reader: Reader): NewRun {
+  const row = {
+    id: reader.next<NewRun['id']>(),
+    state: reader.next<NewRun['state']>(),
+    purpose: reader.next<NewRun['purpose']>(),
+    connection: reader.next<string>(),
+    provider: reader.next<string>(),
+    operation: reader.next<string>(),
+    workId: reader.next<NewRun['workId']>(),
+    eventId: reader.next<NewRun['eventId']>(),
+    correlationId: reader.next<string>(),
+    traceId: reader.next<string>(),
+    key: reader.next<string | null>(),
+    attemptCount: reader.next<number>(),
+    class: reader.next<NewRun['class']>(),
+    httpStatus: reader.next<number | null>(),
+    durationMs: reader.next<number | null>(),
+    error: reader.next<string | null>(),
+    externalRef: reader.next<string | null>(),
+    replayOf: reader.next<NewRun['replayOf']>(),
+  }
+  const attempts: RunAttempt[] = []
+  for (let left = reader.next<number>(); left > 0; left -= 1) {
+    attempts.push({
+      number: reader.next(),
+      startedAt: reader.next(),
+      durationMs: reader.next(),
+      class: reader.next(),
+      httpStatus: reader.next(),
+      error: reader.next(),
+      credentialVersion: reader.next(),
+      request: reader.next(),
+      response: reader.next(),
+    })
+  }
+  return { ...row, attempts }
 }
 
 function decodeEntry(reader: Reader): Extract<Write, { w: 'ledger.done' }>['entry'] {

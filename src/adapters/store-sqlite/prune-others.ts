@@ -26,6 +26,7 @@ export const none = (): Gone => ({
   instances: 0,
   history: 0,
   orphans: 0,
+  runs: 0,
 })
 
 /** What a look found. */

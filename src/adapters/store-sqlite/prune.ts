@@ -1,5 +1,5 @@
 // Retention: events that nothing needs any more go, with everything that hangs on them; behind them come the ledger, the lanes,
-// the escalations, the instances and the orphans. Looking needs no transaction (nobody else writes), so a look that finds nothing costs no flush.
+// the escalations, the instances, the orphans and the runs. Looking needs no transaction (nobody else writes), so a look that finds nothing costs no flush.
 
 import type { Pruned, PruneRequest } from '../../core/retention/index.ts'
 import { keeperOf, keepMsOf, pruneEnd } from '../../core/retention/index.ts'
@@ -7,6 +7,7 @@ import type { Instant } from '../../core/time/index.ts'
 import { walkInstances, walkOrphans } from './instance-prune.ts'
 import { findOwnHash } from './keys.ts'
 import { type Gone, none, type Piece, walkEntries, walkEscalations, walkLanes } from './prune-others.ts'
+import { walkRuns } from './runs.ts'
 import type { Session } from './session.ts'
 import { fromStored, type Stored } from './text.ts'
 
@@ -28,6 +29,7 @@ const WALKS = {
   escalations: walkEscalations,
   instances: walkInstances,
   orphans: walkOrphans,
+  runs: walkRuns,
 }
 const NAMES = Object.keys(WALKS) as (keyof typeof WALKS)[]
 
@@ -122,6 +124,7 @@ function deleteEvents(session: Session, tenant: number, old: readonly OldEvent[]
   for (const event of old) {
     const { seq, id } = event
     gone.attempts += Number(sql.pruneAttempts.run(tenant, id).changes)
+    gone.runs += Number(sql.pruneRuns.run(tenant, id).changes)
     gone.work += Number(sql.pruneWork.run(tenant, id).changes)
     gone.deadLetters += Number(sql.pruneLetters.run(tenant, id).changes)
     gone.failures += Number(sql.pruneFailures.run(tenant, id).changes)

@@ -47,6 +47,7 @@ import {
   toLedgerEntry,
   toWork,
 } from './rows.ts'
+import { makeRunReads, type RunReads, toRun } from './runs.ts'
 import {
   EVENT_COLUMNS,
   EVENT_SUMMARY_COLUMNS,
@@ -60,7 +61,7 @@ import { countOpen, inState, listWork } from './work-list.ts'
 
 type Query<Name extends keyof TenantReads> = Parameters<TenantReads[Name]>[0]
 
-export interface Reads extends InstanceReads {
+export interface Reads extends InstanceReads, RunReads {
   event(tenant: TenantId, id: EventId): StoredEvent | null
   events(tenant: TenantId, query: Query<'events'>): Page<EventSummary>
   eventsAfter(tenant: TenantId, query: Query<'eventsAfter'>): readonly EventSummary[]
@@ -162,6 +163,7 @@ export function makeReads(db: DatabaseSyncInstance): Omit<Reads, 'ledger' | 'led
 
   return {
     ...makeInstanceReads(access, page),
+    ...makeRunReads(access, page),
     event(tenant, id) {
       const row = get(
         `SELECT ${EVENT_COLUMNS} FROM event WHERE id = ?2 AND tenant = ?1`,
@@ -411,6 +413,7 @@ export function makeReads(db: DatabaseSyncInstance): Omit<Reads, 'ledger' | 'led
           body: fromStored(row.body as Stored),
         })),
         orphans: table('orphan.*', 'orphan', 'orphan.id').map((row) => toOrphan(row, nameOf(row))),
+        runs: table('run.*', 'run', 'run.id').map((row) => toRun(row, nameOf(row))),
         records: table('record.*', 'record', 'record.kind, record.key').map((row) => ({
           tenant: nameOf(row),
           kind: row.kind as RecordKind,

@@ -4,7 +4,15 @@ import { readWholeId } from '../../core/ids/index.ts'
 import type { ReadName, Reads } from './reads.ts'
 import { isWorkScan } from './work-list.ts'
 
-type Lists = 'events' | 'workList' | 'deadLetters' | 'ledgerList' | 'failures' | 'instances' | 'orphans'
+type Lists =
+  | 'events'
+  | 'workList'
+  | 'deadLetters'
+  | 'ledgerList'
+  | 'failures'
+  | 'instances'
+  | 'orphans'
+  | 'runs'
 
 const SCANS: ReadonlySet<ReadName> = new Set([
   'dump',
@@ -34,6 +42,7 @@ const FILTERED: { readonly [Name in Lists]: (query: Parameters<Reads[Name]>[1]) 
     query.parent === undefined &&
     [query.state, query.place, query.definition, query.attention].some((filter) => filter !== undefined),
   orphans: (query) => query.workflow !== undefined,
+  runs: (query) => query.workId === undefined && (query.state === 'completed' || query.purpose !== undefined),
 }
 
 export function isScan<Name extends ReadName>(name: Name, args: Parameters<Reads[Name]>): boolean {

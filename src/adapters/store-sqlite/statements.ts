@@ -224,6 +224,19 @@ export function prepareStatements(db: DatabaseSyncInstance) {
         ' instance = excluded.instance, closed_by = excluded.closed_by, note = excluded.note,' +
         ' expires_at = excluded.expires_at, updated_at = excluded.updated_at',
     ),
+    // What lists find it by stays as it began, and is no part of what is set: those indexes are touched once.
+    putRun: db.prepare(
+      'INSERT INTO run (tenant, id, connection, purpose, work_id, created_at, event_id, provider, operation,' +
+        ' correlation_id, trace_id, replay_of, state, updated_at, key, attempt_count, class, http_status, duration_ms,' +
+        ' error, external_ref, attempts)' +
+        ' VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)' +
+        ' ON CONFLICT (tenant, id) DO UPDATE SET event_id = excluded.event_id, provider = excluded.provider,' +
+        ' operation = excluded.operation, correlation_id = excluded.correlation_id, trace_id = excluded.trace_id,' +
+        ' replay_of = excluded.replay_of, state = excluded.state, updated_at = excluded.updated_at,' +
+        ' key = excluded.key, attempt_count = excluded.attempt_count, class = excluded.class,' +
+        ' http_status = excluded.http_status, duration_ms = excluded.duration_ms, error = excluded.error,' +
+        ' external_ref = excluded.external_ref, attempts = excluded.attempts',
+    ),
     recordVersion: db.prepare('SELECT version FROM record WHERE tenant = ? AND kind = ? AND key = ?'),
     putRecord: db.prepare(
       'INSERT INTO record (tenant, kind, key, version, body) VALUES (?, ?, ?, ?, ?)' +
@@ -256,6 +269,10 @@ export function prepareStatements(db: DatabaseSyncInstance) {
       'DELETE FROM attempt WHERE work IN (SELECT seq FROM work WHERE event_id = ?2 AND +tenant = ?1)',
     ),
     pruneWork: db.prepare('DELETE FROM work WHERE event_id = ?2 AND +tenant = ?1'),
+    pruneRuns: db.prepare(
+      'DELETE FROM run WHERE work_id IS NOT NULL AND work_id IN' +
+        ' (SELECT id FROM work WHERE event_id = ?2 AND +tenant = ?1) AND +tenant = ?1',
+    ),
     pruneLetters: db.prepare('DELETE FROM dead_letter WHERE event_id = ?2 AND +tenant = ?1'),
     pruneFailures: db.prepare('DELETE FROM failure WHERE event_id = ?2 AND +tenant = ?1'),
     pruneRepeats: db.prepare('DELETE FROM event_repeat WHERE seq = ?'),
@@ -292,6 +309,12 @@ export function prepareStatements(db: DatabaseSyncInstance) {
       'SELECT seq, id, state, updated_at FROM orphan WHERE tenant = ? AND id > ? ORDER BY id LIMIT ?',
     ),
     pruneOrphan: db.prepare('DELETE FROM orphan WHERE seq = ?'),
+    someRuns: db.prepare(
+      'SELECT seq, id, updated_at, work_id IS NOT NULL AND EXISTS' +
+        ' (SELECT 1 FROM work WHERE work.id = run.work_id AND work.tenant = run.tenant) AS is_of_work' +
+        ' FROM run INDEXED BY run_id WHERE tenant = ? AND id > ? AND id < ? ORDER BY id LIMIT ?',
+    ),
+    pruneRun: db.prepare('DELETE FROM run WHERE seq = ?'),
 
     incarnations: db.prepare('SELECT owner, until FROM incarnation WHERE fenced = 0'),
     addIncarnation: db.prepare('INSERT INTO incarnation (node, until, fenced) VALUES (?, ?, 0)'),

@@ -12,6 +12,7 @@ import { addHistory, deleteCorrelation, putCorrelation, putInstance, putOrphan }
 import { findLedger, isKnownAbsent, locateLedger, noteDedup, noteLedger } from './keys.ts'
 import { comeBack, comeIn, findLaned, goOut, noteVersion } from './lanes.ts'
 import { isOdd } from './odd-work.ts'
+import { putRun } from './runs.ts'
 import { isAlive, knowLease, type Session, tenantNumber } from './session.ts'
 import { toStored, toStoredOrNull } from './text.ts'
 
@@ -180,6 +181,9 @@ export function applyWrite(
       return
     case 'orphan.put':
       putOrphan(session, now, no, write.row)
+      return
+    case 'run.put':
+      putRun(session, now, no, write.row)
       return
     case 'record.put':
       session.sql.putRecord.run(no, write.kind, toStored(write.key), write.version, toStored(write.body))

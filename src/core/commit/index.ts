@@ -19,6 +19,7 @@ export {
 } from './lanes.ts'
 export {
   appendHistory,
+  attemptsText,
   bearWork,
   changeEntry,
   changeEscalation,
@@ -29,5 +30,6 @@ export {
   putInstance,
   putLetter,
   putOrphan,
+  putRun,
   raiseEscalation,
 } from './rows.ts'

@@ -11,6 +11,7 @@ import type { HistoryRow, InstanceRow, NewHistory, NewInstance } from '../instan
 import { normalMarking } from '../instance/index.ts'
 import type { LedgerEntry, NewLedgerEntry } from '../ledger/index.ts'
 import type { NewOrphan, Orphan } from '../orphan/index.ts'
+import type { NewRun, Run, RunAttempt } from '../run/index.ts'
 import type { Instant } from '../time/index.ts'
 import { type Counters, EMPTY_NOTE, type NewWork, type Note, type WorkRow } from '../work/index.ts'
 
@@ -366,4 +367,55 @@ export function putOrphan(
     createdAt: before?.createdAt ?? now,
     updatedAt: now,
   }
+}
+
+/** What it began with stays: lists find it by these. */
+export function putRun(
+  { tenant, now }: Moment,
+  before: Pick<Run, 'connection' | 'purpose' | 'workId' | 'createdAt'> | undefined,
+  row: NewRun,
+): Run {
+  return {
+    id: row.id,
+    tenant,
+    state: row.state,
+    purpose: before?.purpose ?? row.purpose,
+    connection: before?.connection ?? row.connection,
+    provider: row.provider,
+    operation: row.operation,
+    workId: before === undefined ? row.workId : before.workId,
+    eventId: row.eventId,
+    correlationId: row.correlationId,
+    traceId: row.traceId,
+    key: row.key,
+    attemptCount: row.attemptCount,
+    attempts: Object.freeze(row.attempts.map(pickAttempt)),
+    class: row.class,
+    httpStatus: row.httpStatus,
+    durationMs: row.durationMs,
+    error: row.error,
+    externalRef: row.externalRef,
+    replayOf: row.replayOf,
+    createdAt: before?.createdAt ?? now,
+    updatedAt: now,
+  }
+}
+
+function pickAttempt(attempt: RunAttempt): RunAttempt {
+  return Object.freeze({
+    number: attempt.number,
+    startedAt: attempt.startedAt,
+    durationMs: attempt.durationMs,
+    class: attempt.class,
+    httpStatus: attempt.httpStatus,
+    error: attempt.error,
+    credentialVersion: attempt.credentialVersion,
+    request: attempt.request,
+    response: attempt.response,
+  })
+}
+
+/** The attempts of a run as the one text that stores keep. */
+export function attemptsText(attempts: readonly RunAttempt[]): string {
+  return attempts.length === 0 ? '[]' : JSON.stringify(attempts.map(pickAttempt))
 }

@@ -56,6 +56,11 @@ export function instanceIdAt(at: Instant): InstanceId {
   return `ins_${uuidAt(at)}` as InstanceId
 }
 
+/** As `eventIdAt`. A run has the time of the item that it belongs to. */
+export function runIdAt(at: Instant): RunId {
+  return `run_${uuidAt(at)}` as RunId
+}
+
 function uuidAt(at: Instant): string {
   const hex = Math.min(Math.max(0, Math.floor(at)), 0xffff_ffff_ffff)
     .toString(16)

@@ -11,5 +11,6 @@ export {
   type Pruned,
   type PruneRequest,
   pruneEnd,
+  pruneRunsEnd,
   youngestEntry,
 } from './retention.ts'

@@ -4,7 +4,7 @@
 
 import type { DeadLetterState } from '../dead-letter/index.ts'
 import { CLOCK_MARGIN_MS } from '../event/index.ts'
-import { type EventId, eventIdAt, type TenantId } from '../ids/index.ts'
+import { type EventId, eventIdAt, type RunId, runIdAt, type TenantId } from '../ids/index.ts'
 import type { LedgerState } from '../ledger/index.ts'
 import type { OrphanState } from '../orphan/index.ts'
 import type { Instant } from '../time/index.ts'
@@ -41,6 +41,11 @@ export function longestKeepMs({ keepMs, otherwiseMs }: KeepTimes): number {
   return Math.max(otherwiseMs, ...Object.values(keepMs))
 }
 
+/** Runs from this id on were touched since: a walk by id ends there. */
+export function pruneRunsEnd(times: KeepTimes, now: Instant): RunId {
+  return runIdAt(now - longestKeepMs(times) + CLOCK_MARGIN_MS)
+}
+
 /** Entries of a younger age stay, whoever's they are: a walk by age ends there. */
 export function youngestEntry({ keepMs, otherwiseMs }: KeepTimes, now: Instant): Instant {
   return now - Math.min(otherwiseMs, ...Object.values(keepMs))
@@ -64,7 +69,7 @@ export interface PruneRequest extends KeepTimes {
   readonly tenant: TenantId
   /** Where the walk goes on: `next` of the call before, which only the store understands; null from the start. */
   readonly after: string | null
-  /** How many events, entries, lanes, escalations, instances and orphans one call looks at. */
+  /** How many events, entries, lanes, escalations, instances, orphans and runs one call looks at. */
   readonly scanMax: number
   /**
    * How long the ledger remembers, by consumer. An entry goes when it is done or released, was settled longer ago than that, and
@@ -93,5 +98,7 @@ export interface Pruned {
   readonly history: number
   /** Correlated or discarded for as long as events are kept. */
   readonly orphans: number
+  /** With their work item; without one, untouched for as long as events are kept. */
+  readonly runs: number
   readonly next: string | null
 }

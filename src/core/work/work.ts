@@ -55,7 +55,7 @@ export const EMPTY_NOTE: Note = {
  * one call for several items of a route, which are `merged` into it for as long as it lives. The others are of workflows:
  * `trigger`: what an event means to one; `step`: the action of a firing; `timer`: the end of a token's stay, or of a lock's time;
  * `admit`: an instance waits for its lock or for a place among those that run; `signal`: something that an instance waits for
- * has ended. `delivery`: an event on its way to the endpoint of a subscription.
+ * has ended. `delivery`: an event on its way to the endpoint of a subscription. `rotation`: a credential gets another secret.
  */
 export type WorkKind =
   | 'route'
@@ -67,6 +67,7 @@ export type WorkKind =
   | 'admit'
   | 'signal'
   | 'delivery'
+  | 'rotation'
 
 /** Items of one consumer with the same lane share its places, in the order of their birth. */
 export interface Lane {
@@ -78,7 +79,7 @@ export interface Lane {
 export interface NewWork {
   readonly id: WorkId
   readonly kind: WorkKind
-  /** `route:<name>`, of intake `source:<name>`, of workflows `workflow:<name>`, of deliveries `subscription:<name>`; with the tenant it names whose slot the item takes. */
+  /** `route:<name>`, of intake `source:<name>`, of workflows `workflow:<name>`, of deliveries `subscription:<name>`, of rotations `credential:<name>`; with the tenant it names whose slot the item takes. */
   readonly consumer: string
   /** Hash of the definition that the item began with; it stays on it, but for intake, which matches by what is in force. */
   readonly definition: string

@@ -28,6 +28,7 @@ export function makeWorkflowItems(deps: {
         case 'batch':
         case 'intake':
         case 'delivery':
+        case 'rotation':
           throw new Error(`assertion failed: an item of the kind ${kind} is of no workflow`)
         default:
           return unreachable(kind)

@@ -22,6 +22,7 @@ const NOTHING = {
   instances: 0,
   history: 0,
   orphans: 0,
+  runs: 0,
   next: null,
 }
 

@@ -1,0 +1,110 @@
+// Runs in PostgreSQL: the step of the schema that brings them, how they are written and listed, and how they go.
+//
+// No commit asks what a run was, so none is locked before it is written: one statement adds those that are new and changes the
+// others.
+
+import { attemptsText } from '../../core/commit/index.ts'
+import type { Pruned } from '../../core/retention/index.ts'
+import { longestKeepMs, pruneRunsEnd } from '../../core/retention/index.ts'
+import { RUN_PURPOSES, RUN_STATES, type Run } from '../../core/run/index.ts'
+import type { TenantReads } from '../../ports/store.ts'
+import { prepare } from './connection.ts'
+import { escapeText, makeArray } from './parameters.ts'
+import type { Walking } from './prune-instances.ts'
+import { insertSql, RUN, toColumn } from './tables.ts'
+
+export const RUNS = `
+CREATE TABLE {s}.run (
+  tenant text COLLATE "C" NOT NULL,
+  id text COLLATE "C" NOT NULL,
+  connection text COLLATE "C" NOT NULL,
+  purpose text COLLATE "C" NOT NULL,
+  work_id text COLLATE "C",
+  created_at bigint NOT NULL,
+  event_id text,
+  provider text NOT NULL,
+  operation text NOT NULL,
+  correlation_id text NOT NULL,
+  trace_id text NOT NULL,
+  replay_of text,
+  state text COLLATE "C" NOT NULL,
+  updated_at bigint NOT NULL,
+  key text,
+  attempt_count bigint NOT NULL,
+  class text,
+  http_status bigint,
+  duration_ms double precision,
+  error text,
+  external_ref text,
+  attempts text NOT NULL,
+  PRIMARY KEY (tenant, id)
+);
+CREATE INDEX run_connection ON {s}.run (tenant, connection, id) WHERE id <> '';
+CREATE INDEX run_work ON {s}.run (work_id) WHERE work_id IS NOT NULL;
+-- There are as many as calls under way; one that goes well is in none of those below.
+CREATE INDEX run_running ON {s}.run (tenant, id) WHERE state = 'running';
+CREATE INDEX run_held ON {s}.run (tenant, state, id) WHERE state IN ('pending', 'failed', 'dead-lettered');
+CREATE INDEX run_connection_held ON {s}.run (tenant, connection, state, id)
+  WHERE state IN ('pending', 'failed', 'dead-lettered');
+CREATE INDEX run_other ON {s}.run (tenant, id) WHERE purpose <> 'work';
+`
+
+/** What stays as it began. */
+const KEPT: readonly string[] = ['tenant', 'id', 'connection', 'purpose', 'workId', 'createdAt']
+
+export function putRunsSql(schema: string): string {
+  const set = Object.keys(RUN.columns)
+    .filter((name) => !KEPT.includes(name))
+    .map((name) => `"${toColumn(name)}" = excluded."${toColumn(name)}"`)
+  return `${insertSql(schema, RUN)} ON CONFLICT (tenant, id) DO UPDATE SET ${set.join(', ')}`
+}
+
+export function shapeRun(row: Run): object {
+  return { ...row, attempts: attemptsText(row.attempts) }
+}
+
+export function readRun(row: Readonly<Record<string, unknown>>): Run {
+  return { ...row, attempts: JSON.parse(row.attempts as string) } as unknown as Run
+}
+
+/** Written out: a plan for any state or purpose could not use an index over some of them. */
+export function runsWhere({ state, purpose }: Parameters<TenantReads['runs']>[0]): string {
+  const states = RUN_STATES.filter((name) => name === state).map((name) => `t.state = '${name}'`)
+  const purposes = RUN_PURPOSES.filter((name) => name === purpose).map((name) =>
+    name === 'work' ? "t.purpose = 'work'" : `t.purpose = '${name}' AND t.purpose <> 'work'`,
+  )
+  return [...states, ...purposes].join(' AND ') || 'true'
+}
+
+/** Those that no work is behind, and that nobody has touched for as long as any event is kept. */
+export async function pruneRuns(
+  { pool, schema, request, now }: Walking,
+  after: string,
+  max: number,
+): Promise<Pick<Pruned, 'runs'> & { readonly seen: number; readonly last: string | null }> {
+  const until = now - longestKeepMs(request)
+  const isOver =
+    't.updated_at <= $2::int8 AND (t.work_id IS NULL OR NOT EXISTS ' +
+    `(SELECT FROM ${schema}.work AS w WHERE w.tenant = t.tenant AND w.id = t.work_id))`
+  const tenant = escapeText(request.tenant)
+  const { rows } = await pool.query(
+    prepare(
+      `SELECT t.id, ${isOver} AS "isOver" FROM ${schema}.run AS t WHERE t.tenant = $1::text ` +
+        'AND t.id > $3::text AND t.id < $4::text ORDER BY t.id LIMIT $5::int8',
+      [tenant, until, escapeText(after), pruneRunsEnd(request, now), max + 1],
+    ),
+  )
+  const seen = rows.slice(0, max)
+  const over = seen.filter((row) => row.isOver).map((row) => row.id)
+  const last = rows.length > seen.length ? (seen.at(-1)?.id ?? after) : null
+  if (over.length === 0) return { runs: 0, seen: seen.length, last }
+  const { rowCount } = await pool.query(
+    prepare(
+      `WITH going AS MATERIALIZED (SELECT t.tenant, t.id FROM ${schema}.run AS t WHERE t.tenant = $1::text ` +
+        `AND t.id = ANY ($3::text[]) AND ${isOver} ORDER BY t.id FOR UPDATE OF t SKIP LOCKED) ` +
+        `DELETE FROM ${schema}.run AS d USING going AS g WHERE d.tenant = g.tenant AND d.id = g.id`,
+      [tenant, until, makeArray('text', over)],
+    ),
+  )
+  return { runs: rowCount ?? 0, seen: seen.length, last }
+}
