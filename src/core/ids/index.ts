@@ -28,6 +28,8 @@ export interface Ids {
   escalation(): EscalationId
   instance(): InstanceId
   orphan(): OrphanId
+  /** Of one that no work is behind; the others have ids of their work (core/run). */
+  run(): RunId
   /** A bare UUIDv7 for correlation and trace ids. */
   uuid(): string
 }
@@ -146,6 +148,7 @@ export function makeIds(deps: { now(): Instant; bytes(length: number): Uint8Arra
   const [events, works] = [new UuidWriter('evt_'), new UuidWriter('wrk_')]
   const [deadLetters, escalations] = [new UuidWriter('dlq_'), new UuidWriter('esc_')]
   const [instances, orphans] = [new UuidWriter('ins_'), new UuidWriter('orp_')]
+  const runs = new UuidWriter('run_')
   const bare = new UuidWriter('')
   return {
     event: () => next(events) as EventId,
@@ -154,6 +157,7 @@ export function makeIds(deps: { now(): Instant; bytes(length: number): Uint8Arra
     escalation: () => next(escalations) as EscalationId,
     instance: () => next(instances) as InstanceId,
     orphan: () => next(orphans) as OrphanId,
+    run: () => next(runs) as RunId,
     uuid: () => next(bare),
   }
 }

@@ -8,3 +8,5 @@ export {
   type RunPurpose,
   type RunState,
 } from './run.ts'
+export { runIdOf, runIdOfEffect } from './run-id.ts'
+export { type MadeAttempt, makeRun, type RunAbout, type RunEvent, stepRun } from './step.ts'

@@ -2,7 +2,7 @@
 // pending → running → completed | failed; failed → running (one attempt more) | dead-lettered.
 // Not its job: when it is tried again, which is that of the work item it belongs to.
 //
-// Invariants: RN1 only completed and dead-lettered are final. RN2 attempts only grow. RN3 nothing of a secret is in a run.
+// Its steps are in step.ts, its rules in docs/spec/runs.md.
 
 import type { FailureClass } from '../failure/index.ts'
 import type { EventId, RunId, TenantId, WorkId } from '../ids/index.ts'
