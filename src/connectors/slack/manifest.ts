@@ -69,13 +69,7 @@ const manifest: Manifest = {
   refine: [
     { when: oneOfErrors('ratelimited', 'rate_limited', 'message_limit_exceeded'), as: 'rate_limited' },
     {
-      when: oneOfErrors(
-        'invalid_auth',
-        'not_authed',
-        'token_revoked',
-        'token_expired',
-        'account_inactive',
-      ),
+      when: oneOfErrors('invalid_auth', 'not_authed', 'token_revoked', 'token_expired', 'account_inactive'),
       as: 'auth',
     },
     // No new secret helps where the app itself may not.
