@@ -4,7 +4,7 @@ import { DEFAULT_TENANT, type TenantId } from '../../core/ids/index.ts'
 import { fingerprintOf, makeMasterKeys } from '../../core/secret/index.ts'
 import { combineVaults } from '../../engine/vaults.ts'
 import type { Clock } from '../../ports/clock.ts'
-import { vaultConformance } from '../../ports/vault.conformance.ts'
+import { secretVaultConformance, vaultConformance } from '../../ports/vault.conformance.ts'
 import { makeMemoryLog } from '../log-memory/index.ts'
 import { makeSystemRandom } from '../random-system/index.ts'
 import { makeMemoryStore } from '../store-memory/index.ts'
@@ -92,6 +92,11 @@ vaultConformance('local', async () => {
   }
 })
 
+secretVaultConformance('local', async () => {
+  const { vault, makeNode, pass } = makeWorld()
+  return { vault, another: () => makeNode(), pass }
+})
+
 vaultConformance('combined', async () => {
   const { vault } = makeWorld()
   const env: Record<string, string> = {}
@@ -133,6 +138,28 @@ describe('values', () => {
     const everywhere = JSON.stringify([await store.system('verification').dump(), log.messages, list])
     expect(everywhere).not.toContain(VALUE)
     expect(everywhere).not.toContain(Buffer.from(VALUE).toString('base64').slice(0, 20))
+  })
+
+  test('[VA11] have a fingerprint in lists; one of an earlier release is made from the value, one that does not open has none', async () => {
+    const { vault, makeNode, body, overwrite, log } = makeWorld()
+    await vault.set(DEFAULT_TENANT, 'crm', VALUE, set)
+    await vault.set(DEFAULT_TENANT, 'crm', 'next', { isPending: true, by })
+    const row = await vault.find(DEFAULT_TENANT, 'crm')
+    expect(row).toMatchObject({
+      fingerprint: fingerprintOf(DEFAULT_TENANT, 'crm', VALUE),
+      pendingFingerprint: fingerprintOf(DEFAULT_TENANT, 'crm', 'next'),
+    })
+    const { current, pending, ...rest } = await body()
+    const bare = ({ fingerprint: _, ...version }: { fingerprint: string }) => version
+    await overwrite({ ...rest, current: bare(current), pending: bare(pending) })
+    expect(await vault.find(DEFAULT_TENANT, 'crm')).toEqual(row)
+    const lost = await makeNode(keyOf(2)).find(DEFAULT_TENANT, 'crm')
+    expect(lost).toEqual({ ...row, fingerprint: null, pendingFingerprint: null })
+    expect(log.messages.filter(({ level }) => level === 'error')).toEqual([])
+    const expectedPendingFingerprint = row?.pendingFingerprint ?? ''
+    expect(await vault.promote(DEFAULT_TENANT, 'crm', by, 0, { expectedPendingFingerprint })).toEqual({
+      version: 2,
+    })
   })
 
   test('[VA2] are each tenant’s own', async () => {

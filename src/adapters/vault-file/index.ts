@@ -1,0 +1,1 @@
+export { makeFileVault } from './vault-file.ts'
