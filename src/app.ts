@@ -15,6 +15,8 @@ import { makeSystemRandom } from './adapters/random-system/index.ts'
 import { makeLocalSeal } from './adapters/seal-local/index.ts'
 import { openSqliteStore } from './adapters/store-sqlite/index.ts'
 import { makeEnvVault } from './adapters/vault-env/index.ts'
+import { makeFileVault } from './adapters/vault-file/index.ts'
+import { makeHashicorpVault } from './adapters/vault-hashicorp/index.ts'
 import { makeLocalVault } from './adapters/vault-local/index.ts'
 import {
   applyFolder,
@@ -30,8 +32,8 @@ import type { SubscriptionDocument } from './core/definition/index.ts'
 import { messageOf } from './core/errors/index.ts'
 import { EMPTY_CODE_FOLDER } from './core/function/index.ts'
 import { makeOutboundPolicy } from './core/guard/index.ts'
-import { DEFAULT_TENANT, makeIds, type NodeId } from './core/ids/index.ts'
-import { makeMasterKeys, parseMasterKey } from './core/secret/index.ts'
+import { DEFAULT_TENANT, makeIds, type NodeId, type TenantId } from './core/ids/index.ts'
+import { isSimpleMasterKey, makeMasterKeys, parseMasterKey } from './core/secret/index.ts'
 import { compileSubscription } from './core/subscription/index.ts'
 import {
   type DefinitionFile,
@@ -47,12 +49,13 @@ import { makeIdempotency } from './engine/idempotency.ts'
 import { ENGINE_DEFAULTS, type Engine, type EngineConfig, LENT_MAX, makeEngine } from './engine/index.ts'
 import { makeSealStore } from './engine/seal-store.ts'
 import { heldByApi } from './engine/subscriptions/index.ts'
-import { combineVaults, unsetSecrets } from './engine/vaults.ts'
+import { combineVaults, isVaultTrouble, unsetSecrets } from './engine/vaults.ts'
 import { type HttpApi, makeHttpServer, signInUrl } from './http/index.ts'
 import type { Code } from './ports/code.ts'
 import type { HttpClient, Vetted } from './ports/http-client.ts'
 import type { Log } from './ports/log.ts'
 import { type Store, StoreError } from './ports/store.ts'
+import type { SecretVault } from './ports/vault.ts'
 import * as sdk from './sdk/index.ts'
 
 export interface AppOptions {
@@ -200,9 +203,14 @@ export async function startApp(options: AppOptions): Promise<App> {
     const seal = makeLocalSeal({ keys, random })
     // Nobody but this line knows the store behind: whatever is sensitive passes the seal.
     const store = makeSealStore(behind, { seal, log })
-    const secrets = makeLocalVault({ store, clock, random, log, keys })
-    const ofOwner = makeEnvVault({ env: options.env, defaults })
-    const vault = combineVaults({ env: ofOwner, file: ofOwner, ref: secrets })
+    const hashicorp = config.vault === null ? null : makeHashicorpVault(config.vault, { clock, log })
+    if (hashicorp !== null) parts.push(hashicorp)
+    const secrets = hashicorp ?? makeLocalVault({ store, clock, random, log, keys })
+    const vault = combineVaults({
+      env: makeEnvVault({ env: options.env, defaults }),
+      file: makeFileVault({ folder: config.secretsFolder, clock, log }),
+      ref: secrets,
+    })
     const engine = makeEngine(
       { store, clock, random, http, vault, secrets, seal, log, code },
       {
@@ -277,11 +285,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     await access.start()
     const tenants = await access.tenants.all()
     await secrets.rewrap(tenants)
-    for (const tenant of tenants) {
-      const documents = (await engine.definitions.list(tenant)).map(({ document }) => document)
-      for (const { of, definition, name } of unsetSecrets(documents, await secrets.names(tenant)))
-        log.warn(UNSET[of], { tenant, [of]: definition, name })
-    }
+    await warnOfUnsetSecrets({ tenants, definitions: engine.definitions, secrets, log })
     await engine.start()
     gate.open()
     idempotency.start()
@@ -320,6 +324,7 @@ export async function startApp(options: AppOptions): Promise<App> {
             drained = await engine.drain(config.shutdownMs)
           },
           () => http[Symbol.asyncDispose](),
+          () => hashicorp?.[Symbol.asyncDispose](),
           () => demo?.[Symbol.asyncDispose](),
           () => store[Symbol.asyncDispose](),
         ],
@@ -448,6 +453,25 @@ function isDemo(config: Config): boolean {
 async function isDemoInForce(engine: Engine): Promise<boolean> {
   const items = await engine.definitions.list(DEFAULT_TENANT)
   return items.some(({ document, managedBy }) => document.kind === 'Source' && managedBy === 'demo')
+}
+
+/** A vault that is away keeps no node from starting: what needs its secrets waits for it. */
+async function warnOfUnsetSecrets(deps: {
+  readonly tenants: readonly TenantId[]
+  readonly definitions: Pick<Engine['definitions'], 'list'>
+  readonly secrets: Pick<SecretVault, 'names'>
+  readonly log: Log
+}): Promise<void> {
+  try {
+    for (const tenant of deps.tenants) {
+      const documents = (await deps.definitions.list(tenant)).map(({ document }) => document)
+      for (const { of, definition, name } of unsetSecrets(documents, await deps.secrets.names(tenant)))
+        deps.log.warn(UNSET[of], { tenant, [of]: definition, name })
+    }
+  } catch (error) {
+    if (!isVaultTrouble(error)) throw error
+    deps.log.warn('vault.not-checked', { code: error.code, message: error.message })
+  }
 }
 
 const UNSET = { source: 'source.secret-not-set', subscription: 'subscription.secret-not-set' } as const
@@ -657,6 +681,11 @@ async function resolveMasterKey(config: Config, log: Log): Promise<Uint8Array> {
   const key = parseMasterKey(await keepKey(file, () => randomBytes(32).toString('base64')))
   if (key === null)
     throw new SettingError('MILLRACE_MASTER_KEY', `${file} does not hold 32 bytes as base64 or hexadecimal.`)
+  if (config.environment === 'PROD' && isSimpleMasterKey(key))
+    throw new SettingError(
+      'MILLRACE_MASTER_KEY',
+      `${file} holds a key that was not made by chance; \`openssl rand -base64 32\` makes one. Name the simple one in MILLRACE_MASTER_KEYS_OLD if it sealed something.`,
+    )
   if (config.store.kind === 'postgres')
     log.warn('vault.key-of-this-node', {
       file,

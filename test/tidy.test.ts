@@ -160,6 +160,7 @@ describe('calls outward', () => {
       expect(findingsAt(path, text)).toEqual([expect.stringMatching(/^Only src\/adapters\/http-undici/)])
     for (const path of [
       'src/adapters/http-undici/a.ts',
+      'src/adapters/vault-hashicorp/a.ts',
       'src/cli/commands/a.ts',
       'src/http/a.test.ts',
       'sim/a.ts',

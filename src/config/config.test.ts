@@ -24,6 +24,8 @@ describe('an empty environment', () => {
       adminKey: null,
       masterKey: null,
       masterKeysOld: [],
+      secretsFolder: null,
+      vault: null,
       flowsFolder: null,
       log: 'data/millrace.log',
       logLevel: 'info',
@@ -99,6 +101,75 @@ describe('values', () => {
       MILLRACE_MASTER_KEYS_OLD: `${Buffer.from(two).toString('hex')}, ${Buffer.from(one).toString('base64url')}`,
     })
     expect(config).toMatchObject({ masterKey: one, masterKeysOld: [two, one] })
+  })
+
+  test('[VA14] a master key that is too simple is refused in PROD, and may still be an old one', () => {
+    const simple = '00'.repeat(32)
+    expect(resolve({ MILLRACE_ENV: 'QA', MILLRACE_MASTER_KEY: simple }).masterKey).toHaveLength(32)
+    const [found] = findings({ MILLRACE_ENV: 'PROD', MILLRACE_MASTER_KEY: simple })
+    expect(found).toMatchObject({
+      setting: 'MILLRACE_MASTER_KEY',
+      message: expect.stringContaining('openssl rand'),
+    })
+    expect(found?.message).not.toContain(simple)
+    const good = Buffer.from(Uint8Array.from({ length: 32 }, (_, index) => index * index)).toString('hex')
+    const moved = { MILLRACE_ENV: 'PROD', MILLRACE_MASTER_KEY: good, MILLRACE_MASTER_KEYS_OLD: simple }
+    expect(resolve(moved).masterKeysOld).toHaveLength(1)
+  })
+
+  test('of the vault are its address and one way in', () => {
+    const MILLRACE_VAULT_URL = 'https://vault.example.com:8200/'
+    expect(resolve({ MILLRACE_VAULT_URL, MILLRACE_VAULT_TOKEN: 'hvs.x' }).vault).toEqual({
+      url: 'https://vault.example.com:8200',
+      login: { by: 'token', token: 'hvs.x' },
+      mount: 'secret',
+      prefix: 'millrace',
+      namespace: null,
+      staleMs: 300_000,
+    })
+    const role = { MILLRACE_VAULT_ROLE_ID: 'r', MILLRACE_VAULT_SECRET_ID: 's' }
+    const paths = {
+      MILLRACE_VAULT_MOUNT: '/kv/team/',
+      MILLRACE_VAULT_PREFIX: 'a/b',
+      MILLRACE_VAULT_NAMESPACE: 'eu',
+    }
+    expect(
+      resolve({ MILLRACE_VAULT_URL, ...role, ...paths, MILLRACE_VAULT_STALE: '0s' }).vault,
+    ).toMatchObject({
+      login: { by: 'role', roleId: 'r', secretId: 's' },
+      mount: 'kv/team',
+      prefix: 'a/b',
+      namespace: 'eu',
+      staleMs: 0,
+    })
+    expect(resolve({ MILLRACE_VAULT_URL, MILLRACE_VAULT_TOKEN_FILE: '/run/token' }).vault?.login).toEqual({
+      by: 'file',
+      file: '/run/token',
+    })
+  })
+
+  test.each<[string, Record<string, string>]>([
+    ['MILLRACE_VAULT_TOKEN', { MILLRACE_VAULT_URL: 'https://v' }],
+    ['MILLRACE_VAULT_TOKEN', { MILLRACE_VAULT_URL: 'https://v', MILLRACE_VAULT_ROLE_ID: 'r' }],
+    [
+      'MILLRACE_VAULT_TOKEN',
+      { MILLRACE_VAULT_URL: 'https://v', MILLRACE_VAULT_TOKEN: 't', MILLRACE_VAULT_TOKEN_FILE: 'f' },
+    ],
+    ['MILLRACE_VAULT_URL', { MILLRACE_VAULT_TOKEN: 't' }],
+    ['MILLRACE_VAULT_URL', { MILLRACE_VAULT_SECRET_ID: 's' }],
+    ['MILLRACE_VAULT_URL', { MILLRACE_VAULT_URL: 'vault:8200', MILLRACE_VAULT_TOKEN: 't' }],
+    [
+      'MILLRACE_VAULT_URL',
+      { MILLRACE_ENV: 'PROD', MILLRACE_VAULT_URL: 'http://v', MILLRACE_VAULT_TOKEN: 't' },
+    ],
+    [
+      'MILLRACE_VAULT_PREFIX',
+      { MILLRACE_VAULT_URL: 'https://v', MILLRACE_VAULT_TOKEN: 't', MILLRACE_VAULT_PREFIX: 'a/../b' },
+    ],
+  ])('of the vault that do not fit are found at %s: %j', (setting, env) => {
+    const found = findings(env)
+    expect(found.map((one) => one.setting)).toEqual([setting])
+    expect(found[0]?.message).toMatch(/Set|Write/)
   })
 
   test('of allowed networks always include this machine in development', () => {

@@ -1,7 +1,15 @@
 // The environment, checked once. Every problem is found in one go, and each says what to write instead; values of
 // settings that may hold secrets are never repeated.
 
-import { CLIENT_SETTINGS, type Context, Problem, SETTINGS, type StoreConfig } from './schema.ts'
+import {
+  CLIENT_SETTINGS,
+  type Context,
+  Problem,
+  SETTINGS,
+  type StoreConfig,
+  type VaultConfig,
+  type VaultLogin,
+} from './schema.ts'
 
 type Value<Name extends keyof typeof SETTINGS> = Exclude<
   ReturnType<(typeof SETTINGS)[Name]['parse']>,
@@ -21,6 +29,10 @@ export interface Config {
   readonly masterKey: Uint8Array | null
   /** What they sealed can still be opened. */
   readonly masterKeysOld: readonly Uint8Array[]
+  /** null: `{ file }` finds nothing. */
+  readonly secretsFolder: string | null
+  /** null: secrets are kept in the store. */
+  readonly vault: VaultConfig | null
   /** null: the demo definitions. */
   readonly flowsFolder: string | null
   /** `stdout`, `stderr` or a path. */
@@ -42,6 +54,9 @@ export interface Config {
   readonly outboundAllow: readonly string[]
   readonly shutdownMs: number
 }
+
+const VAULT_LOGINS =
+  'Set this, or MILLRACE_VAULT_TOKEN_FILE, or MILLRACE_VAULT_ROLE_ID with MILLRACE_VAULT_SECRET_ID, and none of the others.'
 
 export interface ConfigFinding {
   readonly setting: string
@@ -68,10 +83,47 @@ export function resolveConfig(env: Readonly<Record<string, string | undefined>>)
     return null
   }
 
+  const refuse = (name: keyof typeof SETTINGS, message: string) => {
+    findings.push({ setting: SETTINGS[name].env, message })
+  }
+
   const first: Context = { environment: 'DEV', dataFolder: '' }
   const environment = read('environment', first) ?? 'DEV'
   const dataFolder = read('dataFolder', first) ?? ''
   const context: Context = { environment, dataFolder }
+
+  const resolveVault = (): VaultConfig | null => {
+    const before = findings.length
+    const [url, token, file] = [
+      read('vaultUrl', context),
+      read('vaultToken', context),
+      read('vaultTokenFile', context),
+    ]
+    const [roleId, secretId] = [read('vaultRoleId', context), read('vaultSecretId', context)]
+    const rest = {
+      mount: read('vaultMount', context) as string,
+      prefix: read('vaultPrefix', context) as string,
+      namespace: read('vaultNamespace', context),
+      staleMs: read('vaultStaleMs', context) as number,
+    }
+    if (findings.length > before) return null
+    const logins: VaultLogin[] = []
+    if (token !== null) logins.push({ by: 'token', token })
+    if (file !== null) logins.push({ by: 'file', file })
+    if (roleId !== null && secretId !== null) logins.push({ by: 'role', roleId, secretId })
+    const isHalf = (roleId === null) !== (secretId === null)
+    const [login] = logins
+    if (url === null) {
+      if (login !== undefined || isHalf) refuse('vaultUrl', 'Set it too, or nothing of the vault.')
+      return null
+    }
+    if (login === undefined || logins.length > 1 || isHalf) {
+      refuse('vaultToken', VAULT_LOGINS)
+      return null
+    }
+    return Object.freeze({ url, login, ...rest })
+  }
+
   const config = {
     environment,
     dataFolder,
@@ -82,6 +134,8 @@ export function resolveConfig(env: Readonly<Record<string, string | undefined>>)
     adminKey: read('adminKey', context),
     masterKey: read('masterKey', context),
     masterKeysOld: Object.freeze(read('masterKeysOld', context) ?? []),
+    secretsFolder: read('secretsFolder', context),
+    vault: resolveVault(),
     flowsFolder: read('flowsFolder', context),
     log: read('log', context) as string,
     logLevel: read('logLevel', context) as Config['logLevel'],

@@ -6,7 +6,7 @@
 import { join } from 'node:path'
 import ipaddr from 'ipaddr.js'
 import { parseOutboundEntry } from '../core/guard/index.ts'
-import { parseMasterKey } from '../core/secret/index.ts'
+import { isSimpleMasterKey, parseMasterKey } from '../core/secret/index.ts'
 import { parseDuration, parseSize } from './units.ts'
 
 const ENVIRONMENTS = ['DEV', 'QA', 'PROD'] as const
@@ -17,6 +17,21 @@ export const LOG_LEVELS = ['info', 'warn', 'error', 'silent'] as const
 export type StoreConfig =
   | { readonly kind: 'sqlite'; readonly file: string }
   | { readonly kind: 'postgres'; readonly url: string }
+
+/** How the node is let into the vault. */
+export type VaultLogin =
+  | { readonly by: 'token'; readonly token: string }
+  | { readonly by: 'file'; readonly file: string }
+  | { readonly by: 'role'; readonly roleId: string; readonly secretId: string }
+
+export interface VaultConfig {
+  readonly url: string
+  readonly login: VaultLogin
+  readonly mount: string
+  readonly prefix: string
+  readonly namespace: string | null
+  readonly staleMs: number
+}
 
 export class Problem {
   readonly text: string
@@ -118,9 +133,9 @@ export const SETTINGS = {
     defaultText: 'made at the first start and kept in the data folder',
     default: () => null,
     description:
-      'The key that seals secrets and sensitive events in the store. Keep it apart from the data; nodes that share a store need the same one. `openssl rand -base64 32` makes one.',
+      'The key that seals secrets and sensitive events in the store. Keep it apart from the data; nodes that share a store need the same one. `openssl rand -base64 32` makes one. In PROD one that is too simple is refused.',
     secret: true,
-    parse: (text) => parseMasterKey(text) ?? new Problem(MASTER_KEY_FORM),
+    parse: parseOwnMasterKey,
   }),
   masterKeysOld: setting<readonly Uint8Array[]>({
     env: 'MILLRACE_MASTER_KEYS_OLD',
@@ -131,6 +146,92 @@ export const SETTINGS = {
       'Earlier master keys. What they sealed can still be opened; secrets are sealed with the current key at the start, sensitive events keep theirs.',
     secret: true,
     parse: parseMasterKeys,
+  }),
+  secretsFolder: setting<string>({
+    env: 'MILLRACE_SECRETS_DIR',
+    type: 'a folder',
+    defaultText: 'none',
+    default: () => null,
+    description:
+      'Where `{ file: name }` of definitions finds its files, such as `/run/secrets`. They are read when they are needed, and again when they change.',
+    parse: (text) => text,
+  }),
+  vaultUrl: setting<string>({
+    env: 'MILLRACE_VAULT_URL',
+    type: 'the https address of a HashiCorp Vault',
+    defaultText: 'none: secrets are kept in the store, sealed',
+    default: () => null,
+    description:
+      'Keeps secrets in this vault’s KV engine (version 2) instead of the store. [Vaults](vaults.md) has the policy that the node needs.',
+    parse: parseVaultUrl,
+  }),
+  vaultToken: setting<string>({
+    env: 'MILLRACE_VAULT_TOKEN',
+    type: 'a token of the vault',
+    defaultText: 'none',
+    default: () => null,
+    description:
+      'Lets the node in. It is renewed while it can be. One of this, the file and the role is set.',
+    secret: true,
+    parse: parseVaultWord,
+  }),
+  vaultTokenFile: setting<string>({
+    env: 'MILLRACE_VAULT_TOKEN_FILE',
+    type: 'a file',
+    defaultText: 'none',
+    default: () => null,
+    description:
+      'Holds the token, as the vault’s agent writes it; it is read anew when the vault refuses the one before.',
+    parse: (text) => text,
+  }),
+  vaultRoleId: setting<string>({
+    env: 'MILLRACE_VAULT_ROLE_ID',
+    type: 'the id of an AppRole',
+    defaultText: 'none',
+    default: () => null,
+    description:
+      'Lets the node in by a role, together with `MILLRACE_VAULT_SECRET_ID`; its tokens are renewed before they end.',
+    secret: true,
+    parse: parseVaultWord,
+  }),
+  vaultSecretId: setting<string>({
+    env: 'MILLRACE_VAULT_SECRET_ID',
+    type: 'the secret id of the role',
+    defaultText: 'none',
+    default: () => null,
+    description: 'Belongs to `MILLRACE_VAULT_ROLE_ID`.',
+    secret: true,
+    parse: parseVaultWord,
+  }),
+  vaultMount: setting<string>({
+    env: 'MILLRACE_VAULT_MOUNT',
+    type: 'a path',
+    defaultText: 'secret',
+    description: 'Where the vault has its KV engine.',
+    parse: parseVaultPath,
+  }),
+  vaultPrefix: setting<string>({
+    env: 'MILLRACE_VAULT_PREFIX',
+    type: 'a path',
+    defaultText: 'millrace',
+    description: 'Before the tenant and the name of each secret: `secret/millrace/default/crm`.',
+    parse: parseVaultPath,
+  }),
+  vaultNamespace: setting<string>({
+    env: 'MILLRACE_VAULT_NAMESPACE',
+    type: 'a path',
+    defaultText: 'none',
+    default: () => null,
+    description: 'The namespace of the vault, where it has some.',
+    parse: parseVaultPath,
+  }),
+  vaultStaleMs: setting<number>({
+    env: 'MILLRACE_VAULT_STALE',
+    type: 'a duration of 0s to 1d',
+    defaultText: '5m',
+    description:
+      'While the vault does not answer, values that were read before are used for so long after the last look; `0s`: not at all.',
+    parse: (text) => parseBounded(text, parseDuration, '0s', '1d', 'a duration such as 5m'),
   }),
   flowsFolder: setting<string>({
     env: 'MILLRACE_FLOWS',
@@ -266,6 +367,38 @@ function parseAdminKey(text: string, { environment }: Context): string | Problem
   if (environment === 'DEV' || text.length >= ADMIN_KEY_LENGTH_MIN) return text
   const least = `Outside of DEV it has at least ${ADMIN_KEY_LENGTH_MIN} characters`
   return new Problem(`${least}; \`openssl rand -base64 32\` makes a good one.`)
+}
+
+function parseOwnMasterKey(text: string, { environment }: Context): Uint8Array | Problem {
+  const key = parseMasterKey(text)
+  if (key === null) return new Problem(MASTER_KEY_FORM)
+  if (environment !== 'PROD' || !isSimpleMasterKey(key)) return key
+  return new Problem(
+    'It was not made by chance, and somebody will try it. Use what `openssl rand -base64 32` prints, and name the simple one in MILLRACE_MASTER_KEYS_OLD if it sealed something.',
+  )
+}
+
+const LOOPBACK_NAME = /^(localhost|127(\.\d+){3}|\[::1\])$/
+
+/** The token travels with every request: in the clear only within this machine, or where nobody else is. */
+function parseVaultUrl(text: string, { environment }: Context): string | Problem {
+  const url = parsePublicUrl(text)
+  if (url instanceof Problem) return new Problem('Write an address such as https://vault.example.com:8200.')
+  const { protocol, hostname } = new URL(url)
+  if (protocol === 'https:' || environment === 'DEV' || LOOPBACK_NAME.test(hostname)) return url
+  return new Problem('Write an https address: the token would be seen on its way.')
+}
+
+function parseVaultWord(text: string): string | Problem {
+  return /^[\x21-\x7e]+$/.test(text) ? text : new Problem('Use visible ASCII characters, no spaces.')
+}
+
+function parseVaultPath(text: string): string | Problem {
+  const path = text.replace(/^\/+|\/+$/g, '')
+  const isPath = path.split('/').every((part) => /^[\w.-]+$/.test(part) && !/^\.+$/.test(part))
+  return isPath
+    ? path
+    : new Problem('Write names of letters, digits, dots, `_` and `-`, with slashes between them.')
 }
 
 const MASTER_KEY_FORM = 'Write 32 bytes as base64 or hexadecimal; `openssl rand -base64 32` makes them.'

@@ -6,7 +6,7 @@
 // node alone, and stay while the source's rate stays, whatever else is applied.
 
 import { type Body, parseForm, readBody, readMediaType } from '../core/body/index.ts'
-import { AppError, type ErrorCode } from '../core/errors/index.ts'
+import { AppError } from '../core/errors/index.ts'
 import { ExpressionError, type Scope } from '../core/expression/index.ts'
 import { type Bucket, type BucketPolicy, takeToken } from '../core/guard/index.ts'
 import type { TenantId } from '../core/ids/index.ts'
@@ -15,6 +15,7 @@ import type { Answer, Handshake, Source, VerifyInput } from '../core/source/inde
 import { SECOND } from '../core/time/index.ts'
 import type { EngineDeps } from './deps.ts'
 import type { Registry } from './registry.ts'
+import { isVaultTrouble } from './vaults.ts'
 
 export interface IntakeRequest {
   readonly tenant: string
@@ -179,16 +180,8 @@ class Verified implements VerifyInput {
 
 /** The vault says in the log which secret does not open, and where; a stranger is told neither. */
 function withoutName(error: unknown): unknown {
-  const isNamed = error instanceof AppError && NAMED_BY_VAULTS.has(error.code)
-  return isNamed ? new AppError(error.code, undefined, { cause: error }) : error
+  return isVaultTrouble(error) ? new AppError(error.code, undefined, { cause: error }) : error
 }
-
-const NAMED_BY_VAULTS: ReadonlySet<ErrorCode> = new Set([
-  'secret_unreadable',
-  'vault_sealed',
-  'vault_denied',
-  'vault_unavailable',
-])
 
 /** Nobody signs a request without a body: what the source's own handshake asks for is its check. */
 function answerOther(source: Source, request: IntakeRequest, header: Headers): Answer {

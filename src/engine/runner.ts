@@ -23,6 +23,7 @@ import { scrubOf } from './sensitive.ts'
 import type { Settler } from './settle.ts'
 import type { Spread } from './spread.ts'
 import type { StoreTime } from './store-time.ts'
+import { isVaultTrouble } from './vaults.ts'
 import type { WorkflowItems } from './workflows/index.ts'
 
 export interface Runner {
@@ -78,12 +79,12 @@ export function makeRunner(
   }
 
   /**
-   * The store failed in a read, or we have a bug: the item goes back, for a while that grows. Kept, it would stay in the
+   * The store or the vault failed in a read, or we have a bug: the item goes back, for a while that grows. Kept, it would stay in the
    * hands of a node that does nothing about it for as long as that node lives. What it may have sent, the ledger knows.
    */
   const putBack = async (item: Item, error: unknown): Promise<void> => {
     const fields = { work: item.work.id, error: scrubOf(item.event)(messageOf(error)) }
-    if (error instanceof StoreError) log.warn('work.interrupted', fields)
+    if (error instanceof StoreError || isVaultTrouble(error)) log.warn('work.interrupted', fields)
     else log.error('work.broken', fields)
     const { work } = item
     try {

@@ -1,6 +1,7 @@
 // One vault of three: `{ env }` from the environment, `{ file }` from the folder of secrets, `{ ref }` from the vault that people fill.
 
 import { type DefinitionDocument, type SecretRef, secretsOf } from '../core/definition/index.ts'
+import { AppError, type ErrorCode } from '../core/errors/index.ts'
 import type { Vault } from '../ports/vault.ts'
 
 export function combineVaults(vaults: {
@@ -20,6 +21,18 @@ export function combineVaults(vaults: {
       return Promise.all(each).then((values) => values.flat())
     },
   }
+}
+
+const VAULT_TROUBLE: ReadonlySet<ErrorCode> = new Set([
+  'secret_unreadable',
+  'vault_sealed',
+  'vault_denied',
+  'vault_unavailable',
+])
+
+/** The vault could not give what it may have: that is for people to mend, and whoever needed it tries again. */
+export function isVaultTrouble(error: unknown): error is AppError {
+  return error instanceof AppError && VAULT_TROUBLE.has(error.code)
 }
 
 /** Where a value is, for people: never what it is. */

@@ -11,3 +11,16 @@ export function parseMasterKey(text: string): Uint8Array | null {
       : null
   return bytes?.length === KEY_BYTES ? new Uint8Array(bytes) : null
 }
+
+/** Of 32 random bytes about 30 differ; fewer than this never come by chance. */
+const DISTINCT_MIN = 12
+
+/** Zeros, a counted row, a piece again and again: keys that stand in examples, and that somebody would try first. */
+export function isSimpleMasterKey(bytes: Uint8Array): boolean {
+  if (new Set(bytes).size < DISTINCT_MIN) return true
+  const at = (index: number) => bytes[index] ?? 0
+  const step = (at(1) - at(0)) & 0xff
+  const isRow = bytes.every((byte, index) => index === 0 || ((byte - at(index - 1)) & 0xff) === step)
+  const isPiece = bytes.every((byte, index) => byte === at(index % (bytes.length / 2)))
+  return isRow || isPiece
+}

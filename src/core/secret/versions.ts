@@ -2,7 +2,7 @@
 // vault holds a value (sealed, or in the care of another system) is its own.
 //
 // Invariants: VA5 a pending value takes no place before it is promoted; one that is set outright drops it. OV1 a former value ends at its
-// time. OV2 without an overlap the new value is alone. OV3 five former ones at most. VA11 what was expected and is not so changes nothing.
+// time. OV2 without an overlap the new value is alone. OV3 five former ones at most. VA12 what was expected and is not so changes nothing.
 
 import { AppError } from '../errors/index.ts'
 import type { Instant } from '../time/index.ts'

@@ -4,7 +4,6 @@
 // declares as sensitive is hidden, unless the subscription says `sensitive: send`.
 
 import type { SecretRef } from '../../core/definition/index.ts'
-import { AppError } from '../../core/errors/index.ts'
 import type { StoredEvent } from '../../core/event/index.ts'
 import type { Scope } from '../../core/expression/index.ts'
 import type { TenantId, WorkId } from '../../core/ids/index.ts'
@@ -15,7 +14,7 @@ import { type Subscription, secretRefOf } from '../../core/subscription/index.ts
 import type { Instant } from '../../core/time/index.ts'
 import type { Vault } from '../../ports/vault.ts'
 import { hidingScope, isHiding } from '../delivery-scope.ts'
-import { placeOfSecret } from '../vaults.ts'
+import { isVaultTrouble, placeOfSecret } from '../vaults.ts'
 
 export interface Rendered {
   readonly url: string
@@ -96,7 +95,7 @@ async function resolveReadable(
   try {
     return await vault.resolve(tenant, [ref])
   } catch (error) {
-    if (error instanceof AppError && error.code === 'secret_unreadable') return error.message
+    if (isVaultTrouble(error)) return error.message
     throw error
   }
 }

@@ -1,0 +1,1 @@
+export { type HashicorpVaultOptions, makeHashicorpVault } from './vault-hashicorp.ts'

@@ -1,0 +1,146 @@
+// The token that the node shows to the vault: given, read from a file, or got by a role. It is renewed when two thirds of its life are
+// over, by whoever needs it next; one that was refused is replaced where that can be done.
+//
+// Invariant: however many need a token at once, one asks for it.
+
+import { readFile } from 'node:fs/promises'
+import { AppError } from '../../core/errors/index.ts'
+import { SECOND } from '../../core/time/index.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { Log } from '../../ports/log.ts'
+import { failureOf, type VaultAnswer, type VaultClient } from './client.ts'
+
+export type VaultLogin =
+  | { readonly by: 'token'; readonly token: string }
+  | { readonly by: 'file'; readonly file: string }
+  | { readonly by: 'role'; readonly roleId: string; readonly secretId: string }
+
+export interface Tokens {
+  /** One that should be good. Throws `vault_denied`, `vault_sealed`, `vault_unavailable`. */
+  get(): Promise<string>
+  /** It was refused; false: there is no other. */
+  refused(token: string): Promise<boolean>
+}
+
+interface Token {
+  readonly text: string
+  /** null: not at all. By the clock that only grows. */
+  readonly renewAtMs: number | null
+  readonly endsAtMs: number | null
+}
+
+export function makeTokens(
+  login: VaultLogin,
+  deps: {
+    readonly client: Pick<VaultClient, 'ask'>
+    readonly clock: Pick<Clock, 'monotonic'>
+    readonly log: Pick<Log, 'info' | 'warn'>
+  },
+): Tokens {
+  const { client, clock, log } = deps
+  let held: Token | null = null
+  let getting: Promise<Token> | null = null
+
+  const hold = (text: string, leaseS: unknown, isRenewable: boolean): Token => {
+    const lifeMs = typeof leaseS === 'number' && leaseS > 0 ? leaseS * SECOND : null
+    const now = clock.monotonic()
+    return {
+      text,
+      renewAtMs: lifeMs === null || !isRenewable ? null : now + (lifeMs * 2) / 3,
+      endsAtMs: lifeMs === null ? null : now + lifeMs,
+    }
+  }
+
+  const enter = async (): Promise<Token> => {
+    if (login.by !== 'role') return learn(await read(login))
+    const path = 'auth/approle/login'
+    const body = { role_id: login.roleId, secret_id: login.secretId }
+    const answer = await client.ask({ method: 'POST', path, body, token: null })
+    const auth = partOf(answer, 'auth')
+    // A wrong role or secret id is a bad request to the vault: for us it is a closed door.
+    if (answer.status === 400) throw new AppError('vault_denied', failureOf(answer, path).message)
+    if (answer.status !== 200 || typeof auth.client_token !== 'string') throw failureOf(answer, path)
+    log.info('vault.logged-in', { by: 'role', leaseSeconds: auth.lease_duration })
+    return hold(auth.client_token, auth.lease_duration, auth.renewable === true)
+  }
+
+  /** How long a token lives that somebody gave us; one that may not ask is used as it is. */
+  const learn = async (text: string): Promise<Token> => {
+    const answer = await client.ask({ method: 'GET', path: 'auth/token/lookup-self', token: text })
+    const { ttl, renewable } = partOf(answer, 'data')
+    return answer.status === 200 ? hold(text, ttl, renewable === true) : hold(text, null, false)
+  }
+
+  const renew = async (token: Token): Promise<Token> => {
+    const path = 'auth/token/renew-self'
+    const answer = await client.ask({ method: 'POST', path, body: {}, token: token.text })
+    const { lease_duration, renewable } = partOf(answer, 'auth')
+    if (answer.status !== 200) throw failureOf(answer, path)
+    return hold(token.text, lease_duration, renewable === true)
+  }
+
+  const next = async (): Promise<Token> => {
+    const now = clock.monotonic()
+    if (held === null || (held.endsAtMs !== null && now >= held.endsAtMs)) return enter()
+    try {
+      return await renew(held)
+    } catch (error) {
+      if (login.by === 'role') return enter()
+      // It is good until it ends; the next one who needs it tries again in a while.
+      const reason = error instanceof AppError ? error.message : String(error)
+      log.warn('vault.token-not-renewed', { reason })
+      return { ...held, renewAtMs: now + RENEW_AGAIN_MS }
+    }
+  }
+
+  const getOnce = (): Promise<Token> => {
+    getting ??= next()
+      .then((token) => {
+        held = token
+        return token
+      })
+      .finally(() => {
+        getting = null
+      })
+    return getting
+  }
+
+  return {
+    async get() {
+      const now = clock.monotonic()
+      const isGood =
+        held !== null &&
+        (held.renewAtMs === null || now < held.renewAtMs) &&
+        (held.endsAtMs === null || now < held.endsAtMs)
+      return isGood && held !== null ? held.text : (await getOnce()).text
+    },
+    async refused(token) {
+      // Somebody else has got the next one meanwhile.
+      if (held !== null && held.text !== token) return true
+      if (login.by === 'token') return false
+      if (login.by === 'file' && (await read(login)) === token) return false
+      held = null
+      await getOnce()
+      return true
+    },
+  }
+}
+
+const RENEW_AGAIN_MS = 10 * SECOND
+
+async function read(login: Exclude<VaultLogin, { by: 'role' }>): Promise<string> {
+  if (login.by === 'token') return login.token
+  try {
+    const text = (await readFile(login.file, 'utf8')).trim()
+    if (text !== '') return text
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    throw new AppError('vault_denied', `the token’s file ${login.file} cannot be read (${code ?? 'unknown'})`)
+  }
+  throw new AppError('vault_denied', `the token’s file ${login.file} is empty`)
+}
+
+function partOf({ body }: VaultAnswer, name: 'auth' | 'data'): Readonly<Record<string, unknown>> {
+  const part = body?.[name]
+  return typeof part === 'object' && part !== null ? (part as Record<string, unknown>) : {}
+}
