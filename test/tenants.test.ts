@@ -205,6 +205,7 @@ const RECIPES: Readonly<Record<string, () => Recipe | readonly Recipe[]>> = {
   listSecrets: () => ({ status: 200 }),
   setSecret: () => ({ status: 201, body: { name: 'TOKEN', value: 'the stranger’s' } }),
   promoteSecret: () => ({ status: 404, params: { name: 'HELD' } }),
+  rewrapSecrets: () => ({ status: 200, body: {} }),
   removeSecret: () => ({ status: 404, params: { name: 'HELD' } }),
   listEvents: () => [
     { status: 200 },

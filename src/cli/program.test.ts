@@ -145,6 +145,22 @@ describe('what is sent and shown', () => {
     expect(stdout + stderr + asked.at(-1)?.url).not.toContain('hidden')
   })
 
+  test('[VA15] what was sealed anew is counted, and what does not open is named with what to do', async () => {
+    answer = () => ({ status: 200, body: '{"rewrapped":3,"unreadable":["crm"]}' })
+    const { stdout } = await run('secrets rewrap')
+    expect(asked.at(-1)).toMatchObject({ method: 'POST', url: '/v1/secrets/rewrap' })
+    expect(stdout).toMatch(/^3 sealed anew.*\ncrm does not open: .*MILLRACE_MASTER_KEYS_OLD/)
+  })
+
+  test('[VA5] a pending value waits, and is promoted by its name', async () => {
+    answer = () => ({ status: 201, body: '{"name":"a","version":3}' })
+    const { stdout } = await run('secrets set a --pending', { stdin: 'hidden' })
+    expect(JSON.parse(String(asked.at(-1)?.body))).toEqual({ name: 'a', value: 'hidden', pending: true })
+    expect(stdout).toContain('waits until it is verified or promoted')
+    await run('secrets promote a --overlap 5m')
+    expect(asked.at(-1)).toMatchObject({ url: '/v1/secrets/a/promote', body: '{"overlap":"5m"}' })
+  })
+
   test('[CL3] [CL10] a list fits the terminal, and what is in it cannot steer it', async () => {
     const items = [
       {

@@ -3,7 +3,8 @@ import { makeSystemRandom } from '../adapters/random-system/index.ts'
 import { makeLocalVault } from '../adapters/vault-local/index.ts'
 import { isAllowed, ROLES, type Role } from '../core/access/index.ts'
 import type { TenantId } from '../core/ids/index.ts'
-import { makeMasterKeys } from '../core/secret/index.ts'
+import { DEFAULT_TENANT } from '../core/ids/index.ts'
+import { fingerprintOf, makeMasterKeys } from '../core/secret/index.ts'
 import { HOUR } from '../core/time/index.ts'
 import { ADMIN_KEY, makeAccessWorld, START } from '../engine/access/world.fixture.ts'
 import { checkAnswers } from './answers.fixture.ts'
@@ -24,10 +25,17 @@ interface Ask {
   readonly body?: unknown
 }
 
+const OLD_KEY_FILL = 7
+
 function makeWorld() {
   const world = makeAccessWorld()
-  const keys = makeMasterKeys(new Uint8Array(32))
-  const secrets = makeLocalVault({ ...world, random: makeSystemRandom(), keys })
+  const keys = makeMasterKeys(new Uint8Array(32), [new Uint8Array(32).fill(OLD_KEY_FILL)])
+  const vault = makeLocalVault({ ...world, random: makeSystemRandom(), keys })
+  const pendings: unknown[] = []
+  const onPending = async (...about: unknown[]) => {
+    pendings.push(about)
+  }
+  const secrets = { ...vault, onPending }
   const nothing: unknown = new Proxy(() => nothing, { get: () => nothing })
   const own: Partial<HttpApi> = {
     access: world.access,
@@ -85,7 +93,7 @@ function makeWorld() {
     const cookie = String(answer.headers['set-cookie'] ?? '')
     return { ...answer, cookie: cookie.split(';', 1)[0] as string, wholeCookie: cookie }
   }
-  return { ...world, server, ask, makeKey, signIn }
+  return { ...world, server, ask, makeKey, signIn, pendings }
 }
 
 const CONSOLE = { 'millrace-console': '1' }
@@ -394,7 +402,9 @@ describe('secrets', () => {
       {
         name: 'crm',
         version: 1,
+        fingerprint: fingerprintOf(DEFAULT_TENANT, 'crm', SECRET),
         hasPending: true,
+        pendingFingerprint: fingerprintOf(DEFAULT_TENANT, 'crm', SECRET),
         oldUntil: [],
         updatedAt: new Date(START).toISOString(),
         updatedBy: 'admin',
@@ -406,6 +416,28 @@ describe('secrets', () => {
     for (const text of [made.text, pending.text, list.text, kept]) expect(text).not.toContain(SECRET)
     expect((await ask('DELETE', '/v1/secrets/crm')).status).toBe(204)
     expect((await ask('DELETE', '/v1/secrets/crm')).body).toMatchObject({ status: 404 })
+  })
+
+  test('[VA15] are sealed anew by hand, and those that no key opens are named', async () => {
+    const { ask, store, log, clock } = makeWorld()
+    expect((await ask('POST', '/v1/secrets/rewrap')).body).toEqual({ rewrapped: 0, unreadable: [] })
+    const keep = async (name: string, fill: number) => {
+      const keys = makeMasterKeys(new Uint8Array(32).fill(fill))
+      const other = makeLocalVault({ store, clock, log, random: makeSystemRandom(), keys })
+      await other.set(DEFAULT_TENANT, name, SECRET, { isPending: false, by: 'ada' })
+    }
+    await keep('lost', 9)
+    await keep('moved', OLD_KEY_FILL)
+    expect((await ask('POST', '/v1/secrets/rewrap')).body).toEqual({ rewrapped: 1, unreadable: ['lost'] })
+    expect((await ask('POST', '/v1/secrets/rewrap')).body).toEqual({ rewrapped: 0, unreadable: ['lost'] })
+  })
+
+  test('[VA21] that wait are told to whoever rotates credentials', async () => {
+    const { ask, pendings } = makeWorld()
+    await ask('POST', '/v1/secrets', { body: { name: 'crm', value: SECRET } })
+    await ask('POST', '/v1/secrets', { body: { name: 'crm', value: 'next', pending: true } })
+    await ask('POST', '/v1/secrets', { body: { name: 'a/b', value: 'next', pending: true } })
+    expect(pendings).toEqual([[DEFAULT_TENANT, 'crm', 'admin']])
   })
 
   test('[OV6] may overlap with the former value for up to seven days', async () => {

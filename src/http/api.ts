@@ -89,7 +89,10 @@ export interface HttpApi {
     ): readonly { readonly name: string; readonly subjects: readonly string[] }[]
   }
   readonly inspect: Inspect
-  readonly secrets: Pick<SecretVault, 'list' | 'names' | 'set' | 'promote' | 'remove'>
+  readonly secrets: Pick<SecretVault, 'list' | 'names' | 'set' | 'promote' | 'remove' | 'rewrap'> & {
+    /** A pending value is there: a credential that uses it may be rotated to it. */
+    onPending?(tenant: TenantId, name: string, by: string): Promise<void>
+  }
   readonly demo: DemoApi
   /** What changes on this node, as it happens. */
   watch: Feed['watch']

@@ -1,4 +1,4 @@
-// GET, POST and DELETE /v1/secrets; POST /v1/secrets/{name}/promote. Values go in and never come out.
+// GET, POST and DELETE /v1/secrets; POST /v1/secrets/{name}/promote and /v1/secrets/rewrap. Values go in and never come out.
 
 import type { FastifyInstance } from 'fastify'
 import { AppError } from '../core/errors/index.ts'
@@ -80,7 +80,8 @@ export function addSecretRoutes(app: FastifyInstance, api: Pick<HttpApi, 'secret
   const set = {
     operationId: 'setSecret',
     tags: ['secrets'],
-    summary: 'Set a secret: in use at once, or pending until it is promoted',
+    summary:
+      'Set a secret: in use at once, or pending until it is promoted, or verified by the rotation of a credential',
     body: fields(
       {
         name: secretName,
@@ -107,6 +108,7 @@ export function addSecretRoutes(app: FastifyInstance, api: Pick<HttpApi, 'secret
         by: actor,
         overlapMs,
       })
+      if (pending) await api.secrets.onPending?.(tenant, name, actor)
       reply.code(201)
       return { name, version }
     },
@@ -131,6 +133,29 @@ export function addSecretRoutes(app: FastifyInstance, api: Pick<HttpApi, 'secret
       return { name, version }
     },
   )
+
+  const rewrap = {
+    operationId: 'rewrapSecrets',
+    tags: ['secrets'],
+    summary: 'Seal the tenant’s secrets with the current master key; values stay as they are',
+    response: {
+      200: answer(
+        'Sealed',
+        shape({
+          rewrapped: { ...integer, description: 'How many another master key had sealed.' },
+          unreadable: {
+            type: 'array',
+            items: string,
+            description: 'Names of those that no master key of this node opens; they are left as they are.',
+          },
+        }),
+      ),
+    },
+  }
+  app.post('/secrets/rewrap', { config: { role: 'admin' }, schema: rewrap }, async (request) => {
+    const { rewrapped, unreadable } = await api.secrets.rewrap([request.caller.tenant])
+    return { rewrapped, unreadable: unreadable.map(({ name }) => name) }
+  })
 
   const remove = {
     operationId: 'removeSecret',

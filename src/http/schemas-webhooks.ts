@@ -134,7 +134,10 @@ export const WEBHOOK_SHAPES = {
       secret: {
         ...shape({
           from: { ...oneOf(['generated', 'vault', 'environment', 'file']), description: 'Where it is kept.' },
-          name: { ...string, description: 'Its name in the vault, in the environment or in the folder of secrets.' },
+          name: {
+            ...string,
+            description: 'Its name in the vault, in the environment or in the folder of secrets.',
+          },
           version: { ...nullable(integer), description: 'null: it is not set, or not in the vault.' },
           oldUntil: {
             ...listOf(instant),

@@ -18,8 +18,8 @@ export function Secrets() {
     <>
       <div className="section__head">
         <p className="muted">
-          Encrypted on disk. Definitions name them as <code>{'{ vault: NAME }'}</code>; a value that went in
-          is never shown.
+          Encrypted where they are kept. Definitions name them as <code>{'{ ref: NAME }'}</code>; a value that
+          went in is never shown.
         </p>
         <Button variant="primary" icon={<Plus size={14} aria-hidden />} onClick={() => setSetting('')}>
           Set a secret
@@ -47,6 +47,11 @@ export function Secrets() {
               <span className="row__title mono truncate">{secret.name}</span>
               <span className="muted num">
                 {secret.version === null ? 'not in use yet' : `version ${secret.version}`}{' '}
+                {secret.fingerprint !== null && (
+                  <span className="mono faint" title="Fingerprint of the value in use">
+                    {secret.fingerprint}
+                  </span>
+                )}{' '}
                 {secret.hasPending && <Chip tone="amber">next one waits</Chip>}
               </span>
               <span className="faint">

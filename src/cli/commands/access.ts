@@ -18,6 +18,7 @@ export function addSecretCommands(program: Command, cli: Cli): void {
       const columns = [
         { title: 'NAME', min: 12 },
         { title: 'VERSION', align: 'right' as const },
+        { title: 'FINGERPRINT' },
         { title: 'PENDING' },
         { title: 'UPDATED' },
         { title: 'BY', min: 8 },
@@ -25,6 +26,7 @@ export function addSecretCommands(program: Command, cli: Cli): void {
       const rows = items.map((item) => [
         item.name,
         item.version,
+        item.fingerprint,
         item.hasPending ? 'yes' : 'no',
         out.time(item.updatedAt),
         item.updatedBy,
@@ -43,7 +45,33 @@ export function addSecretCommands(program: Command, cli: Cli): void {
       throw usageError('the value is empty', 'Pipe it in: printf %s "$VALUE" | millrace secrets set …')
     const body = { name, value, ...(pending === true && { pending }) }
     const answer = await session.api.post<Answer<'setSecret'>>('/v1/secrets', body)
-    session.show(answer, () => session.out.line(`${answer.name} is kept as version ${answer.version}`))
+    const waits = pending === true ? '; it waits until it is verified or promoted' : ''
+    session.show(answer, () =>
+      session.out.line(`${answer.name} is kept as version ${answer.version}${waits}`),
+    )
+  })
+  const promote = secrets
+    .command('promote')
+    .argument('<name>', 'its name')
+    .description('put the pending value in use')
+    .option('--overlap <duration>', 'how long the former value stays valid beside it, up to 7d', '0s')
+  handle<{ overlap: string }>(promote, cli, async (session, { overlap }, name) => {
+    const path = `/v1/secrets/${encodeURIComponent(String(name))}/promote`
+    const answer = await session.api.post<Answer<'promoteSecret'>>(path, { overlap })
+    session.show(answer, () => session.out.line(`${answer.name} is in use as version ${answer.version}`))
+  })
+  const rewrap = secrets
+    .command('rewrap')
+    .description('seal all secrets with the current master key; the start of a node does so too')
+  handle(rewrap, cli, async (session) => {
+    const answer = await session.api.post<Answer<'rewrapSecrets'>>('/v1/secrets/rewrap', {})
+    session.show(answer, ({ rewrapped, unreadable }) => {
+      session.out.line(`${rewrapped} sealed anew with the current master key`)
+      for (const name of unreadable)
+        session.out.line(
+          `${name} does not open: start the node with its key in MILLRACE_MASTER_KEYS_OLD, or set it again`,
+        )
+    })
   })
   const remove = secrets
     .command('delete')

@@ -3135,6 +3135,16 @@ export interface Operations {
     }
     answer: undefined
   }
+  /** Seal the tenant’s secrets with the current master key; values stay as they are */
+  rewrapSecrets: {
+    args: Readonly<Record<never, never>>
+    answer: {
+      /** How many another master key had sealed. */
+      readonly rewrapped: number
+      /** Names of those that no master key of this node opens; they are left as they are. */
+      readonly unreadable: readonly string[]
+    }
+  }
   /** Put the definitions of an earlier version in force again, as a new version */
   rollbackDefinitions: {
     args: {
@@ -3191,7 +3201,7 @@ export interface Operations {
       readonly sending: number
     }
   }
-  /** Set a secret: in use at once, or pending until it is promoted */
+  /** Set a secret: in use at once, or pending until it is promoted, or verified by the rotation of a credential */
   setSecret: {
     args: {
       /** Letters, digits, dots, hyphens and underscores, at most 128; the first is a letter or a digit. */
@@ -3490,6 +3500,7 @@ export const OPERATIONS = {
   retryWork: ['POST', '/v1/work/{id}/retry', []],
   revealSubscriptionSecret: ['POST', '/v1/webhooks/subscriptions/{name}/reveal-secret', []],
   revokeKey: ['DELETE', '/v1/keys/{id}', []],
+  rewrapSecrets: ['POST', '/v1/secrets/rewrap', []],
   rollbackDefinitions: ['POST', '/v1/definitions/rollback', []],
   rotateSubscriptionSecret: ['POST', '/v1/webhooks/subscriptions/{name}/rotate-secret', []],
   sendDemo: ['POST', '/v1/demo', []],
