@@ -2,6 +2,23 @@
 // always in force, and their names are taken.
 
 import type { ProviderDocument } from '../core/definition/index.ts'
+import { github } from './github/manifest.ts'
+import { gitlab } from './gitlab/manifest.ts'
+import { http } from './http/manifest.ts'
+import { openaiCompatible } from './openai-compatible/manifest.ts'
+import { slack } from './slack/manifest.ts'
+import { stripe } from './stripe/manifest.ts'
+import { teams } from './teams/manifest.ts'
+import { terraformCloud } from './terraform-cloud/manifest.ts'
 
 /** By name. */
-export const BUILT_IN_PROVIDERS: readonly ProviderDocument[] = []
+export const BUILT_IN_PROVIDERS: readonly ProviderDocument[] = [
+  github,
+  gitlab,
+  http,
+  openaiCompatible,
+  slack,
+  stripe,
+  teams,
+  terraformCloud,
+]

@@ -8,11 +8,12 @@ import {
   compileTemplate,
   ExpressionError,
   type Scope,
+  type Template,
 } from '../expression/index.ts'
 import type { CallPolicy, CallVerdict } from '../failure/index.ts'
 import { isStorable, type JsonValue, stringifyJson } from '../json/index.ts'
 import type { EffectAbilities } from '../ledger/index.ts'
-import { compileRequest, effectRefOf, keyForHeader, must, type ParsedResponse } from './http.ts'
+import { compileRequest, effectRefOf, headerText, keyForHeader, must, type ParsedResponse } from './http.ts'
 
 /** What the templates of a provider see. */
 export interface OperationScope {
@@ -137,31 +138,100 @@ function compileLookup(
   }
 }
 
-/** A request behind somebody's address. */
+/**
+ * A request behind somebody's address. Where what is asked for is the caller's to say (a connector for any API), the path may be one template
+ * alone, which is then checked and not encoded; and `*` in the query and among the headers stands for a map of them.
+ */
 export function compilePath(
   { method, path, query, headers }: OperationRequest,
   body: JsonValue,
   encoding: OperationDocument['encoding'],
 ): (scope: Scope) => PathRequest {
-  const request = compileRequest(method, path, headers, encoding === 'json' ? body : null)
+  const { [ANY]: anyHeaders, ...named } = headers
+  const whole = wholePath(path)
+  const request = compileRequest(
+    method,
+    whole === null ? path : '/',
+    named,
+    encoding === 'json' ? body : null,
+  )
   const names = Object.entries(query).map(
     ([name, text]) => [name, must(compileTemplate(text)).template] as const,
   )
+  const more = anyHeaders === undefined ? null : must(compileTemplate(anyHeaders)).template
   const form = encoding === 'form' && body !== null ? must(compileShape(body)).shape : null
   return (scope) => {
     const { url, ...rest } = request(scope)
-    const pairs = names.flatMap(([name, template]) => pairsOf(name, template.render(scope)))
-    const target = pairs.length === 0 ? url : `${url}${url.includes('?') ? '&' : '?'}${pairs.join('&')}`
-    if (form === null) return { ...rest, target }
-    const fields = form.render(scope) ?? null
-    const isFields = typeof fields === 'object' && fields !== null && !Array.isArray(fields)
-    if (!isFields) throw new ExpressionError('type', 'the form has no fields', 'body')
-    const text = Object.entries(fields)
-      .flatMap(([name, value]) => pairsOf(name, value))
+    const pairs = names.flatMap(([name, template]) =>
+      name === ANY
+        ? Object.entries(mapOf(template.render(scope), 'query')).flatMap(([one, value]) =>
+            pairsOf(one, value),
+          )
+        : pairsOf(name, template.render(scope)),
+    )
+    const where = whole === null ? url : checkedPath(whole.render(scope))
+    const target = pairs.length === 0 ? where : `${where}${where.includes('?') ? '&' : '?'}${pairs.join('&')}`
+    const given = more === null ? {} : givenHeaders(mapOf(more.render(scope), 'headers'), named)
+    const sent = { ...rest, target, headers: { ...rest.headers, ...given } }
+    if (form === null) return sent
+    const text = Object.entries(mapOf(form.render(scope), 'body'))
+      .flatMap(([name, value]) => (isPlainList(value) ? pairsOf(name, value) : fieldsOf(name, value)))
       .join('&')
     const type = { 'content-type': 'application/x-www-form-urlencoded' }
-    return { ...rest, target, headers: { ...type, ...rest.headers }, body: text }
+    return { ...sent, headers: { ...type, ...sent.headers }, body: text }
   }
+}
+
+const ANY = '*'
+/** What may stand in a path as it is (RFC 3986), its steps included. */
+const PATH = /^\/(?!\/)[\w.~!$&'()*+,;=:@%/-]*$/
+const DOT_STEP = /(?:^|\/)(?:\.|%2e){1,2}(?=\/|$)/i
+const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]+$/
+/** Those say who calls, which is the connection's business alone. */
+const CREDENTIAL_HEADERS = new Set(['authorization', 'cookie', 'proxy-authorization'])
+
+/** A path that is one template alone. */
+function wholePath(path: string): Template | null {
+  if (path.startsWith('/')) return null
+  const { template } = must(compileTemplate(path))
+  return template.literals.length === 1 && !template.isConstant ? template : null
+}
+
+function checkedPath(value: JsonValue | undefined): string {
+  if (typeof value !== 'string' || !PATH.test(value))
+    throw new ExpressionError(
+      'url',
+      'the path must begin with one slash, and what it holds must be percent-encoded, without a query',
+      'path',
+    )
+  if (DOT_STEP.test(value))
+    throw new ExpressionError('url', '`.` or `..` cannot be a step of the path', 'path')
+  return value
+}
+
+type Fields = Readonly<Record<string, JsonValue>>
+
+function mapOf(value: JsonValue | undefined, path: 'query' | 'headers' | 'body'): Fields {
+  // A form without fields is not what anybody meant; no headers and no query are.
+  if ((value === undefined || value === null) && path !== 'body') return {}
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Fields
+  throw new ExpressionError(
+    'type',
+    path === 'body' ? 'the form has no fields' : `\`${path}\` is no map`,
+    path,
+  )
+}
+
+function givenHeaders(given: Fields, named: Readonly<Record<string, string>>): Record<string, string> {
+  const headers: Record<string, string> = {}
+  for (const [name, value] of Object.entries(given)) {
+    const lower = name.toLowerCase()
+    if (!HEADER_NAME.test(name)) throw new ExpressionError('type', 'this is no name of a header', 'headers')
+    if (CREDENTIAL_HEADERS.has(lower))
+      throw new ExpressionError('type', 'the credential of the connection is sent, and no other', 'headers')
+    if (value !== null && named[lower] === undefined) headers[lower] = headerText(lower, value)
+  }
+  return headers
 }
 
 function pairsOf(name: string, value: JsonValue | undefined): readonly string[] {
@@ -169,6 +239,17 @@ function pairsOf(name: string, value: JsonValue | undefined): readonly string[] 
   if (Array.isArray(value)) return value.flatMap((one) => pairsOf(name, one))
   const text = typeof value === 'string' ? value : stringifyJson(value)
   return [`${encodeURIComponent(name)}=${encodeURIComponent(text)}`]
+}
+
+/** What forms have for trees: `a[b]`, and `a[0]` in lists. A list of plain values right in the form repeats its name instead. */
+function fieldsOf(name: string, value: JsonValue | undefined): readonly string[] {
+  if (Array.isArray(value)) return value.flatMap((one, at) => fieldsOf(`${name}[${at}]`, one))
+  if (typeof value !== 'object' || value === null) return pairsOf(name, value)
+  return Object.entries(value).flatMap(([part, one]) => fieldsOf(`${name}[${part}]`, one as JsonValue))
+}
+
+function isPlainList(value: JsonValue | undefined): boolean {
+  return Array.isArray(value) && value.every((one) => typeof one !== 'object' || one === null)
 }
 
 function scopeOf({ input, config, key, vars }: OperationScope): Scope {
