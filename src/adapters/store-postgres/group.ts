@@ -49,6 +49,13 @@ export function makeGroupRunner(deps: GroupDeps): GroupRunner {
   const runAlone = (commit: Commit): ReturnType<GroupRunner> =>
     runGroup([commit]).catch((error) => [{ ok: 'broken', error }])
 
+  /** One after the other, in their order: some may share a lane or an escalation. */
+  const runEach: GroupRunner = async (commits) => {
+    const results: (CommitResult | BrokenCommit)[] = []
+    for (const commit of commits) results.push(...(await runAlone(commit)))
+    return results
+  }
+
   const runGroup: GroupRunner = async (commits) => {
     for (let tried = 1; ; tried += 1) {
       const attempt = await tryGroup(deps, sql, commits)
@@ -56,7 +63,7 @@ export function makeGroupRunner(deps: GroupDeps): GroupRunner {
       const failure = classifyError(attempt.error)
       if (failure === 'refused' || (failure === 'again' && tried >= TRIES)) {
         // One commit of the group is at fault: alone, the others go through.
-        if (commits.length > 1) return (await Promise.all(commits.map(runAlone))).flat()
+        if (commits.length > 1) return runEach(commits)
         return [{ ok: 'broken', error: toStoreError(attempt.error) }]
       }
       if (failure !== 'again' && (failure !== 'lost' || tried >= TRIES)) throw toStoreError(attempt.error)

@@ -284,6 +284,27 @@ export function outcomeRules(kit: () => Kit): void {
       expect(await reads().escalation(next.id)).toMatchObject({ version: 1, isAnnounced: false })
     })
 
+    test('[ST4] [ST5] beside a commit that is rejected, the others are done in their order', async () => {
+      for (let round = 0; round < 5; round += 1) {
+        const { event } = await kit().add()
+        const cause = `cause ${round}`
+        const [row, next] = [escalation({ cause }), escalation({ cause })]
+        await kit().apply([raise(row)])
+        const twice: Write = { w: 'event.append', event, dedupForMs: 0 }
+        const acknowledge = {
+          w: 'escalation.change',
+          id: row.id,
+          acknowledged: { by: 'ada', note: null },
+        } as const
+        const results = await Promise.allSettled([
+          ...[kit().apply([twice]), kit().apply([acknowledge]), kit().apply([raise(next)])],
+        ])
+        expect(results.map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'fulfilled'])
+        expect(await reads().escalation(row.id)).toMatchObject({ count: 1, state: 'acknowledged' })
+        expect(await reads().escalation(next.id)).toMatchObject({ count: 1, state: 'raised' })
+      }
+    })
+
     test('[ST125] a guard names its version, which counting does not change', async () => {
       const row = escalation()
       const guard = { g: 'version', of: 'escalation', key: row.id } as const
