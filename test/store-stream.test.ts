@@ -9,7 +9,7 @@ import type { CommitResult } from '../src/ports/store.ts'
 import { runStream, type StreamRun } from './support/store-stream.ts'
 
 const SEED = 20_260_114
-const LENGTH = 2_000
+const LENGTH = 2_200
 
 /** A store joins by one line. */
 const stores: readonly (readonly [name: string, makeHarness: MakeStoreHarness])[] = [
@@ -90,12 +90,12 @@ describe('one stream of operations', () => {
         'ledger.reserve',
       ],
       ...['ledger.settle', 'ledger.done', 'ledger.observe', 'deadLetter.put', 'record.put', 'record.delete'],
-      ...['instance.put', 'history.append', 'correlation.put', 'correlation.delete', 'orphan.put'],
+      ...['instance.put', 'history.append', 'correlation.put', 'correlation.delete', 'orphan.put', 'run.put'],
     ]
     const few = names.filter((name) => (seen.get(name) ?? 0) < 5)
     expect(few.map((name) => `${name}: ${seen.get(name) ?? 0}`)).toEqual([])
 
-    for (const name of ['deadLetters', 'instances', 'history', 'orphans']) {
+    for (const name of ['deadLetters', 'instances', 'history', 'orphans', 'runs']) {
       expect(seen.get(`pruned ${name}`)).toBeGreaterThan(0)
     }
     const states = new Set(dump.work.map((row) => row.state))

@@ -21,6 +21,7 @@ import {
 import { outcomeRules } from './store-conformance/outcomes.conformance.ts'
 import { readRules } from './store-conformance/reads.conformance.ts'
 import { retentionRules } from './store-conformance/retention.conformance.ts'
+import { runRules } from './store-conformance/runs.conformance.ts'
 import { makeBook } from './store-conformance/turns.conformance.ts'
 import { writeRules } from './store-conformance/writes.conformance.ts'
 
@@ -67,6 +68,7 @@ export function storeConformance(
       outcomeRules(kit)
       instanceRules(kit)
       deliveryRules(kit)
+      runRules(kit)
     })
 
     test('[ST70] random operations do what they do in memory', async () => {

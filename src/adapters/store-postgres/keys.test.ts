@@ -70,6 +70,7 @@ test('what writes change or make is touched', () => {
   expect(touchesOfWrite({ w: 'correlation.put', key: 'k' })).toEqual(['correlation 1:a1:k'])
   expect(touchesOfWrite({ w: 'correlation.delete', key: 'k' })).toEqual(['correlation 1:a1:k'])
   expect(touchesOfWrite({ w: 'orphan.put', row: { id: 'o' } })).toEqual(['orphan 1:a1:o'])
+  expect(touchesOfWrite({ w: 'run.put', row: { id: 'r' } })).toEqual(['run 1:a1:r'])
   // Its instance's row is what several may meet in.
   expect(touchesOfWrite({ w: 'history.append', rows: [{ instance: 'i', sequence: 1 }] })).toEqual([])
   expect(touchesOfWrite({ w: 'record.put', kind: 'setting', key: 'k' })).toEqual(['record 1:a7:setting1:k'])

@@ -53,6 +53,7 @@ async function makeEveryWrite(kit: Kit): Promise<readonly Write[]> {
     },
     { w: 'correlation.put', key: 'triage/issue/1', version: 1, body: '{}' },
     { w: 'orphan.put', row: kit.orphan(event.id) },
+    { w: 'run.put', row: kit.run(first.work) },
   ]
 }
 
@@ -74,7 +75,7 @@ export function commitRules(kit: () => Kit): void {
       expect(dump.ledger.flatMap((row) => row.evidence)).toEqual(['{}'])
       expect(dump.deadLetters).toHaveLength(1)
       expect(dump.records).toHaveLength(1)
-      for (const rows of [dump.instances, dump.history, dump.correlations, dump.orphans]) {
+      for (const rows of [dump.instances, dump.history, dump.correlations, dump.orphans, dump.runs]) {
         expect(rows).toHaveLength(1)
       }
     })

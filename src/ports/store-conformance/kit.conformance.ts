@@ -7,6 +7,7 @@ import { makeIds } from '../../core/ids/index.ts'
 import type { NewInstance } from '../../core/instance/index.ts'
 import type { NewLedgerEntry } from '../../core/ledger/index.ts'
 import type { NewOrphan } from '../../core/orphan/index.ts'
+import { type NewRun, type RunAttempt, runIdOf } from '../../core/run/index.ts'
 import type { Instant } from '../../core/time/index.ts'
 import { DAY } from '../../core/time/index.ts'
 import type { Attempt, NewWork } from '../../core/work/index.ts'
@@ -61,6 +62,9 @@ export interface Kit {
   attempt(number: number, fields?: Partial<Attempt>): Attempt
   instance(eventId: NewEvent['id'], fields?: Partial<NewInstance>): NewInstance
   orphan(eventId: NewEvent['id'], fields?: Partial<NewOrphan>): NewOrphan
+  /** One of the item, or of none. */
+  run(work: NewWork | null, fields?: Partial<NewRun>): NewRun
+  runAttempt(number: number, fields?: Partial<RunAttempt>): RunAttempt
   commit(guards: readonly Guard[], writes: readonly Write[], tenant?: TenantId): Commit
   /** Commits and requires that it was applied. */
   apply(writes: readonly Write[], tenant?: TenantId): Promise<Extract<CommitResult, { ok: true }>>
@@ -150,7 +154,10 @@ export async function openKit(makeHarness: MakeStoreHarness): Promise<Kit> {
   }
 }
 
-type Rows = Pick<Kit, 'event' | 'work' | 'entry' | 'deadLetter' | 'attempt' | 'instance' | 'orphan'>
+type Rows = Pick<
+  Kit,
+  'event' | 'work' | 'entry' | 'deadLetter' | 'attempt' | 'instance' | 'orphan' | 'run' | 'runAttempt'
+>
 
 function makeRows(ids: Ids): Rows {
   return {
@@ -256,6 +263,40 @@ function makeRows(ids: Ids): Rows {
       instance: null,
       by: null,
       note: null,
+      ...fields,
+    }),
+    run: (work, fields = {}) => ({
+      id: work === null ? ids.run() : runIdOf(work.id),
+      state: 'completed',
+      purpose: work === null ? 'test' : 'work',
+      connection: 'tickets',
+      provider: 'github',
+      operation: 'issue.create',
+      workId: work?.id ?? null,
+      eventId: work?.eventId ?? null,
+      correlationId: ids.uuid(),
+      traceId: ids.uuid(),
+      key: null,
+      attemptCount: 1,
+      attempts: [],
+      class: null,
+      httpStatus: null,
+      durationMs: 12,
+      error: null,
+      externalRef: null,
+      replayOf: null,
+      ...fields,
+    }),
+    runAttempt: (number, fields = {}) => ({
+      number,
+      startedAt: START,
+      durationMs: 12,
+      class: 'transient',
+      httpStatus: 503,
+      error: 'HTTP 503',
+      credentialVersion: 2,
+      request: 'POST https://api.example/issues',
+      response: 'HTTP 503',
       ...fields,
     }),
   }

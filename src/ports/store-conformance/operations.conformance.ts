@@ -15,6 +15,7 @@ import {
   makeInstanceOptions,
   readInstances,
 } from './operations-instances.conformance.ts'
+import { makeRunPut, readRuns } from './operations-runs.conformance.ts'
 import { type Book, oneOf, type Pick, rarely, type Turn, tenantOf } from './turns.conformance.ts'
 
 export type Operation =
@@ -227,7 +228,10 @@ function makeEvent({ book, pick }: Turn, tenant: TenantId): NewEvent {
 /** Something about a row that exists, mostly guarded so that it holds. */
 async function makeDecision(turn: Turn): Promise<Commit> {
   const { book, pick, store } = turn
-  switch (pick(16)) {
+  switch (pick(18)) {
+    case 16:
+    case 17:
+      return makeRunPut(turn)
     case 12:
     case 13:
     case 14:
@@ -256,7 +260,7 @@ async function makeDecision(turn: Turn): Promise<Commit> {
 async function makeRecordPut(turn: Turn): Promise<Commit> {
   const { pick, store } = turn
   const tenant = tenantOf(pick)
-  const kind = oneOf(pick, ['definition', 'bundle', 'setting', 'subscription'] as const)
+  const kind = oneOf(pick, ['definition', 'bundle', 'setting', 'subscription', 'health'] as const)
   const key = oneOf(pick, ['a', 'b', 'ü', '😀'])
   const found = (await store.forTenant(tenant).record(kind, key))?.version ?? 0
   const version = rarely(pick, 4) ? found + 1 : found
@@ -586,6 +590,7 @@ async function readSome(store: Store, { tenant, event, limit }: Extract<Operatio
     failures: await twice((cursor) => reads.failures({ cursor, limit, state: 'open' })),
     escalations: await twice((cursor) => reads.escalations({ cursor, limit })),
     instances: await readInstances(reads, twice, limit),
+    runs: await readRuns(reads, twice, limit),
   }
 }
 
@@ -610,6 +615,7 @@ export function noteResult(book: Book, operation: Operation, result: unknown): v
       }
       if (write.w === 'instance.put') book.instances.push({ tenant, id: write.row.id })
       if (write.w === 'orphan.put') book.orphans.push({ tenant, id: write.row.id })
+      if (write.w === 'run.put') book.runs.push({ tenant, id: write.row.id })
     }
   }
 }

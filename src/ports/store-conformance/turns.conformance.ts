@@ -7,6 +7,7 @@ import type {
   Incarnation,
   InstanceId,
   OrphanId,
+  RunId,
   TenantId,
   WorkId,
 } from '../../core/ids/index.ts'
@@ -29,6 +30,7 @@ export interface Book {
   readonly letters: { readonly tenant: TenantId; readonly id: DeadLetterId }[]
   readonly instances: { readonly tenant: TenantId; readonly id: InstanceId }[]
   readonly orphans: { readonly tenant: TenantId; readonly id: OrphanId }[]
+  readonly runs: { readonly tenant: TenantId; readonly id: RunId }[]
 }
 
 export function makeBook(): Book {
@@ -41,6 +43,7 @@ export function makeBook(): Book {
     letters: [],
     instances: [],
     orphans: [],
+    runs: [],
     ids: makeFixedIds(() => book.now),
   }
   return book
