@@ -295,7 +295,7 @@ function throughFaults(store: Store, faults: StoreFaults, alive: () => boolean):
 }
 
 /** The same chance in every run; lives of nodes differ by their number. */
-function makeRandom(life: number): Random {
+export function makeRandom(life: number): Random {
   let state = Math.imul(life, 0x9e37_79b1) >>> 0
   const next = () => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
@@ -304,14 +304,14 @@ function makeRandom(life: number): Random {
   return { bytes: (length) => Uint8Array.from({ length }, next), unit: () => 0.5 }
 }
 
-interface ManualTime {
+export interface ManualTime {
   now(): number
   defer(callback: () => void, alive: () => boolean): void
   clockFor(alive: () => boolean): Clock
   pass(ms: number): Promise<void>
 }
 
-function makeManualTime(): ManualTime {
+export function makeManualTime(): ManualTime {
   let now = START_AT
   let deferred: (() => void)[] = []
   let timers: { readonly at: number; readonly fire: () => void }[] = []

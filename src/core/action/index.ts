@@ -3,5 +3,12 @@ export { compileAction } from './action.ts'
 export type { HttpAction, ParsedResponse, RenderedRequest } from './http.ts'
 export { effectRefOf, headerText, keyForHeader, must, parseResponse } from './http.ts'
 export type { AgentAction, ScheduleAction, StartAction, UnscheduleAction } from './inner.ts'
+export {
+  type CompiledOperation,
+  compileOperation,
+  type OperationAction,
+  type OperationScope,
+  type PathRequest,
+} from './operation.ts'
 export type { Sought, UpsertAction, UpsertCall } from './upsert.ts'
 export { isLockKey, lockKey, OWN_KEY_PREFIX } from './upsert.ts'

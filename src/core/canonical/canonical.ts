@@ -50,6 +50,14 @@ const SUBSCRIPTION = {
   url: 'https://crm.example.com/hooks',
 }
 
+const CREDENTIAL = {
+  credential: 'github-main',
+  consumer: 'credential:github-main',
+  provider: 'github',
+  reason: 'auth-failure',
+  by: 'millrace',
+}
+
 export const CANONICAL_EVENTS = {
   'integration.failed': {
     type: 'IntegrationFailed',
@@ -94,6 +102,22 @@ export const CANONICAL_EVENTS = {
     type: 'IntegrationRouteResumed',
     description: 'A route that had paused itself calls again.',
     example: { route: 'book_order', consumer: 'route:book_order' },
+  },
+  'integration.credential.rotating': {
+    type: 'IntegrationCredentialRotating',
+    description: 'A credential is about to get another secret. The prior one stays in use until the new one is verified.',
+    example: { ...CREDENTIAL, token: '9f86d081884c7d659a2feaa0c55ad015', from: 3, note: null },
+  },
+  'integration.credential.rotated': {
+    type: 'IntegrationCredentialRotated',
+    description: 'A new secret was verified and is in use; the prior one stays good until `oldUntil`.',
+    example: {
+      ...CREDENTIAL,
+      from: 3,
+      version: 4,
+      fingerprint: '2c26b46b68ffc68f',
+      oldUntil: '2026-01-01T00:01:00.000Z',
+    },
   },
   'integration.lane.blocked': {
     type: 'IntegrationLaneBlocked',

@@ -1,3 +1,4 @@
+export { probeOf } from './probe.ts'
 export {
   type CircuitOverride,
   CONNECTION_STATUSES,

@@ -13,7 +13,7 @@ import type { CredentialState } from './state.ts'
 export interface RefusalQuestion {
   readonly state: CredentialState
   readonly policy: Pick<CredentialDocument['rotation'], 'coolDownMs'>
-  /** What was refused: the version of the token where one is derived from the secret, and otherwise of the secret. null: not known. */
+  /** What was refused: the version of the token where one is derived from the secret, and otherwise of the secret. null: the secret itself. */
   readonly version: number | null
   /** The call was made with a token that is derived from the secret. */
   readonly isDerived: boolean
@@ -43,9 +43,9 @@ const AFTER_FAILURE_MS = DAY
 export function decideRefusal(question: RefusalQuestion): RefusalStep {
   const { state, policy, version, isDerived, canRotate, lacksScope, now } = question
   if (lacksScope) return { do: 'dead', code: 'credential_scope_missing' }
-  if (isDerived) {
+  if (isDerived && version !== null) {
     const { token } = state
-    if (token !== null && version !== null && token.version !== version) return { do: 'again' }
+    if (token !== null && token.version !== version) return { do: 'again' }
     const isOld = token !== null && now - (token.since ?? 0) >= TOKEN_PROVED_MS
     if (isOld && state.rotation === null) return { do: 'refresh' }
   } else if (version !== null && state.current !== null && state.current.version !== version) {

@@ -17,6 +17,7 @@ export const DEAD_LETTER_REASONS = [
   'config_missing',
   'ambiguous_routes',
   'too_many_elements',
+  'rotation_failed',
 ] as const
 export type DeadLetterReason = (typeof DEAD_LETTER_REASONS)[number]
 

@@ -73,7 +73,7 @@ export interface Door {
 export type Authorized =
   | {
       readonly ok: true
-      /** null: nothing is sent. */
+      /** Of the secret; of the token, where one is derived from it. null: nothing is sent. */
       readonly version: number | null
       /** By lower-case name. */
       readonly headers: Readonly<Record<string, string>>
@@ -91,6 +91,8 @@ export interface ToAuthorize {
   /** Rendered; for signatures over the request. */
   readonly request: { readonly method: string; readonly url: string; readonly body: string | null }
   readonly config: Readonly<Record<string, unknown>>
+  /** The connection's base address, where tokens are given out behind it; left out: the provider's. */
+  readonly base?: string
   readonly secret: 'current' | 'pending'
 }
 

@@ -24,6 +24,10 @@ export interface CanonicalDraft {
   /** null: it follows from no event; then `object` says what it is about. */
   readonly parent: CanonicalParent | null
   readonly object?: { readonly type: string; readonly id: string }
+  /** Of a story that it belongs to without an event as its parent. */
+  readonly correlationId?: string
+  /** Left out: nothing can bring it again. */
+  readonly dedupForMs?: number
 }
 
 /**
@@ -32,7 +36,7 @@ export interface CanonicalDraft {
  */
 export function canonicalEvent(
   deps: { readonly ids: Ids; readonly plan: PlanEvent },
-  { tenant, subject, data, key, parent, object }: CanonicalDraft,
+  { tenant, subject, data, key, parent, object, correlationId, dedupForMs = 0 }: CanonicalDraft,
 ): EventPlan {
   const text = stringifyJson(data)
   const header = { ...nextHeader(headerOf(parent)), [CANONICAL_HEADER]: '1' }
@@ -44,18 +48,23 @@ export function canonicalEvent(
     objectType: object?.type ?? parent?.objectType ?? null,
     objectId: object?.id ?? parent?.objectId ?? null,
     occurredAt: null,
-    correlationId: parent?.correlationId ?? deps.ids.uuid(),
+    correlationId: parent?.correlationId ?? correlationId ?? deps.ids.uuid(),
     causationId: parent?.id ?? null,
     traceId: parent?.traceId ?? deps.ids.uuid().replaceAll('-', ''),
-    dedupKey: `${subject}:${key}`,
+    dedupKey: canonicalKey(subject, key),
     payloadHash: hashText(text),
     headers: stringifyJson(header),
     data: text,
     raw: null,
     sensitive: [],
   }
-  // It is made once, with the transition: nothing can bring it again.
-  return deps.plan(draft, data, header, 0)
+  // It is made once, with the transition.
+  return deps.plan(draft, data, header, dedupForMs)
+}
+
+/** Its dedup key. */
+export function canonicalKey(subject: CanonicalDraft['subject'], key: string): string {
+  return `${subject}:${key}`
 }
 
 function headerOf(parent: CanonicalParent | null): JsonValue {

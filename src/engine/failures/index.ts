@@ -1,4 +1,4 @@
-export { type CanonicalDraft, type CanonicalParent, canonicalEvent } from './canonical.ts'
+export { type CanonicalDraft, type CanonicalParent, canonicalEvent, canonicalKey } from './canonical.ts'
 export { type EscalationActions, makeEscalations } from './escalations.ts'
 export {
   concerns,

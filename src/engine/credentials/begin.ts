@@ -1,0 +1,143 @@
+// Begins a rotation: the event that tells of it, the work item that does it, and the credential that is in its hands, in one commit.
+//
+// Invariant: CD2 one rotation at a time, known by its token: of any number who begin one for the same cause, one does.
+
+import { CANONICAL_SOURCE } from '../../core/canonical/index.ts'
+import {
+  type CredentialEvent,
+  type CredentialState,
+  type RotationReason,
+  rotationToken,
+} from '../../core/credential/index.ts'
+import { AppError } from '../../core/errors/index.ts'
+import type { TenantId, WorkId } from '../../core/ids/index.ts'
+import { DAY } from '../../core/time/index.ts'
+import type { NewWork } from '../../core/work/index.ts'
+import type { CommitResult, Write } from '../../ports/store.ts'
+import { canonicalEvent, canonicalKey } from '../failures/index.ts'
+import type { CredentialBook } from './book.ts'
+import type { CredentialDeps } from './deps.ts'
+
+export interface ToBegin {
+  readonly reason: RotationReason
+  /** The same cause of the same version is one rotation. */
+  cause(state: CredentialState): string
+  readonly note: string | null
+  readonly by: string
+  /** Of the story that it belongs to; left out: it begins one. */
+  readonly correlationId?: string
+  /** The vendor refused the version in use. */
+  readonly isRefused?: true
+}
+
+export interface Begun {
+  readonly isNew: boolean
+  readonly state: CredentialState
+  /** null: there is none, for it is over already. */
+  readonly workId: WorkId | null
+}
+
+export type BeginRotation = (tenant: TenantId, name: string, asked: ToBegin) => Promise<Begun>
+
+export const CREDENTIAL_PREFIX = 'credential:'
+/** A person may need days to bring the new secret. */
+const EXPIRES_MS = 30 * DAY
+const DEDUP_MS = DAY
+const RACES_MAX = 10
+const ROTATING = 'integration.credential.rotating'
+
+export function credentialOf(consumer: string): string | null {
+  return consumer.startsWith(CREDENTIAL_PREFIX) ? consumer.slice(CREDENTIAL_PREFIX.length) : null
+}
+
+export function newRotation(
+  id: WorkId,
+  { name, hash }: { readonly name: string; readonly hash: string },
+  eventId: NewWork['eventId'],
+  replayOf: NewWork['replayOf'] = null,
+): NewWork {
+  return {
+    id,
+    kind: 'rotation',
+    consumer: `${CREDENTIAL_PREFIX}${name}`,
+    definition: hash,
+    codeHash: null,
+    eventId,
+    expiresInMs: EXPIRES_MS,
+    replayOf,
+  }
+}
+
+export function makeBegin(deps: CredentialDeps & { readonly book: CredentialBook }): BeginRotation {
+  const { ids, time, commits, registry, book, log } = deps
+
+  return async (tenant, name, asked) => {
+    const found = registry.credential(tenant, name)
+    if (found === null) throw new AppError('not_found', `there is no credential ${name}`)
+    for (let race = 0; race < RACES_MAX; race += 1) {
+      const kept = await book.read(tenant, name)
+      const { current, rotation } = kept.state
+      const at = time.now()
+      const refused: readonly CredentialEvent[] = asked.isRefused
+        ? [{ type: 'refused', at, version: current?.version ?? 0 }]
+        : []
+      if (rotation !== null) {
+        const state = asked.isRefused ? await book.change(tenant, name, () => refused[0] ?? null) : kept.state
+        return { isNew: false, state, workId: rotation.workId }
+      }
+      const { reason, note, by } = asked
+      const from = current?.version ?? null
+      const token = rotationToken(name, from, asked.cause(kept.state))
+      const workId = ids.work()
+      const plan = canonicalEvent(deps, {
+        tenant,
+        subject: ROTATING,
+        data: {
+          credential: name,
+          consumer: `${CREDENTIAL_PREFIX}${name}`,
+          provider: found.document.provider,
+          reason,
+          by,
+          token,
+          from,
+          note,
+        },
+        key: token,
+        parent: null,
+        object: { type: 'credential', id: name },
+        dedupForMs: DEDUP_MS,
+        ...(asked.correlationId === undefined ? {} : { correlationId: asked.correlationId }),
+      })
+      const begun = { token, reason, note, by, begunAt: at, workId, from }
+      const change = book.plan(tenant, name, kept, [...refused, { type: 'begun', at, rotation: begun }])
+      const work = newRotation(workId, { name, hash: found.hash }, plan.event.id)
+      const add: Write = { w: 'work.add', work, lease: null, delayMs: 0 }
+      let result: CommitResult | null = null
+      try {
+        result =
+          change === null
+            ? null
+            : await commits.firmly(
+                tenant,
+                [change.guard, { g: 'dedup', source: CANONICAL_SOURCE, key: canonicalKey(ROTATING, token) }],
+                [...plan.writes, add, change.write],
+              )
+      } finally {
+        deps.settleBirths(plan, { ok: result?.ok === true }, result)
+      }
+      if (change === null || result === null) continue
+      if (result.ok) {
+        change.kept()
+        log.info('credential.rotating', { tenant, credential: name, reason, from, by, work: workId })
+        deps.wake()
+        return { isNew: true, state: change.next.state, workId }
+      }
+      // That very one was begun, and is over by now.
+      if (result.guard === 1) {
+        const { state } = await book.read(tenant, name)
+        return { isNew: false, state, workId: state.rotation?.workId ?? null }
+      }
+    }
+    throw new AppError('conflict', `the credential ${name} changes without end`)
+  }
+}

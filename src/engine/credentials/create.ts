@@ -1,0 +1,245 @@
+// A new secret, made at the vendor by an operation of its provider, under the ledger: the key is the rotation's token, so that no crash makes
+// a second one. Likewise the end of the former one.
+//
+// Invariants: CD13 one secret per rotation is made: after a doubt a person says what became of it, unless the operation bears a repetition.
+// CD12 the new value goes from the answer into the vault, and nowhere else.
+
+import { type CompiledOperation, compileOperation, must, parseResponse } from '../../core/action/index.ts'
+import { compileExpression, ExpressionError } from '../../core/expression/index.ts'
+import type { FailureClass } from '../../core/failure/index.ts'
+import type { JsonValue } from '../../core/json/index.ts'
+import { keyOfGeneration, type LedgerEntry } from '../../core/ledger/index.ts'
+import { makeRedact } from '../../core/secret/index.ts'
+import type { Write } from '../../ports/store.ts'
+import type { DoorAnswer } from '../connections/types.ts'
+import { SETTLE_MARGIN_MS } from '../decisions.ts'
+import type { EngineConfig } from '../deps.ts'
+import type { Item } from '../item.ts'
+import {
+  describe,
+  errorText,
+  factsOf,
+  leaseGuard,
+  ledgerGuard,
+  newEntry,
+  reserveGuard,
+  settleLedger,
+  unreservedGuard,
+} from '../outcome.ts'
+import type { CredentialDeps } from './deps.ts'
+import { vaultNameOf } from './values.ts'
+import { type Account, configOf, traceOf } from './verify.ts'
+
+export type Made =
+  /** It waits in the vault. `ref`: what it is called at the vendor. */
+  | { readonly is: 'made'; readonly ref: string | null }
+  | {
+      readonly is: 'failed'
+      readonly class: FailureClass
+      readonly error: string
+      readonly retryAfterMs: number | null
+    }
+  /** It may have been made, and nobody has its value. */
+  | { readonly is: 'lost'; readonly why: string }
+  /** Not now: nothing was sent. */
+  | { readonly is: 'aside'; readonly why: string }
+  /** The item is somebody else's by now. */
+  | { readonly is: 'stale' }
+
+export interface AtVendor {
+  create(item: Item, account: Account, token: string): Promise<Made>
+  /** Ends the former one. `ref`: what it is called at the vendor. */
+  revoke(item: Item, account: Account, token: string, ref: string): Promise<Made>
+}
+
+const LOST = 'a new secret may have been made at the vendor, and its value got lost'
+const BY = 'millrace'
+
+export function makeAtVendor(
+  deps: CredentialDeps,
+  config: Pick<EngineConfig, 'sendWithinMs' | 'responseBytesMax'>,
+): AtVendor {
+  const { store, clock, commits, decisions, lease, secrets, vars } = deps
+
+  /** null: the reserve is ours. */
+  const reserve = async (
+    item: Item,
+    key: string,
+    operation: CompiledOperation,
+    entry: LedgerEntry | null,
+  ): Promise<Made | null> => {
+    const neededMs = config.sendWithinMs + operation.abilities.timeoutMs + SETTLE_MARGIN_MS
+    if (!(await lease.covers(item.owner, neededMs)))
+      return { is: 'aside', why: 'the lease could not be made long enough for the call' }
+    const askedAt = clock.monotonic()
+    const result = await commits.firmly(
+      item.work.tenant,
+      [leaseGuard(item), entry === null ? unreservedGuard(key) : ledgerGuard(entry)],
+      [{ w: 'ledger.reserve', entry: newEntry(item, key), sendWithinMs: config.sendWithinMs }],
+    )
+    if (!result.ok && !isOwn(item, result)) return { is: 'stale' }
+    if (clock.monotonic() - askedAt <= config.sendWithinMs) return null
+    await settle(item, key, settleLedger(key, 'released', 'never-sent', null, null))
+    return { is: 'aside', why: 'the reserve took too long; nothing was sent' }
+  }
+
+  /** Refused by its own first try, whose answer was lost. */
+  const isOwn = (
+    { work }: Item,
+    { isRepeat, found }: { readonly isRepeat?: boolean; readonly found?: unknown },
+  ): boolean => {
+    const known = found as { readonly f: string; readonly entry: LedgerEntry } | null | undefined
+    if (isRepeat !== true || known?.f !== 'ledger') return false
+    const { state, work: owner, epoch } = known.entry
+    return state === 'reserved' && owner === work.id && epoch === work.epoch
+  }
+
+  const settle = async (item: Item, key: string, write: Write): Promise<boolean> => {
+    const { ok } = await commits.firmly(
+      item.work.tenant,
+      [leaseGuard(item), reserveGuard(item, key)],
+      [write],
+    )
+    return ok
+  }
+
+  const mayRepeat = ({ abilities, document }: CompiledOperation, entry: LedgerEntry): boolean => {
+    if (document.idempotency === 'idempotent') return true
+    const { keyTtlMs, timeoutMs } = abilities
+    return keyTtlMs !== null && deps.time.now() + config.sendWithinMs + timeoutMs < entry.createdAt + keyTtlMs
+  }
+
+  const send = (
+    item: Item,
+    account: Account,
+    operation: CompiledOperation,
+    key: string,
+    input: JsonValue,
+  ) => {
+    const { connection, tenant } = account
+    const { endpoint, buckets } = operation.document
+    const request = operation.render({
+      input,
+      config: configOf(connection, vars) as JsonValue,
+      key,
+      vars: vars as JsonValue,
+    })
+    return deps.door().send({
+      tenant,
+      connection: connection?.name ?? '',
+      endpoint,
+      ...request,
+      timeoutMs: operation.abilities.timeoutMs,
+      maxResponseBytes: config.responseBytesMax,
+      buckets,
+      traceparent: traceOf(item),
+    })
+  }
+
+  /** One call under its key. `keep` is given the answer before it is written down that it was made. */
+  const once = async (
+    item: Item,
+    account: Account,
+    name: string,
+    key: string,
+    input: JsonValue,
+    keep: (
+      operation: CompiledOperation,
+      answer: Extract<DoorAnswer['outcome'], { kind: 'response' }>,
+    ) => Promise<Made>,
+  ): Promise<Made> => {
+    const document = account.provider.operations[name]
+    if (document === undefined || account.connection === null)
+      return hopeless(
+        `the provider ${account.provider.name} has no operation ${name} that a connection could call`,
+      )
+    const operation = compileOperation(document)
+    const entry = await store.forTenant(item.work.tenant).ledger(key)
+    if (entry?.state === 'done') return { is: 'made', ref: entry.effectRef }
+    if (entry !== null && entry.state !== 'released' && !mayRepeat(operation, entry))
+      return { is: 'lost', why: LOST }
+    const refused = await reserve(item, key, operation, entry)
+    if (refused !== null) return refused
+    const answer = await send(item, account, operation, keyOfGeneration(key, 1), input)
+    const { outcome, problem } = answer
+    if (problem !== null) {
+      await settle(item, key, settleLedger(key, 'released', 'never-sent', null, null))
+      return { is: 'failed', ...problem, retryAfterMs: null }
+    }
+    const judged = decisions.classifyCall(factsOf(outcome, clock.now()), operation.policy)
+    const verdict = outcome.kind === 'response' ? operation.refine(parseResponse(outcome), judged) : judged
+    if (verdict.as === 'failed') {
+      const isMaybe = verdict.effect === 'maybe'
+      const to = isMaybe ? 'unknown' : 'released'
+      await settle(item, key, settleLedger(key, to, isMaybe ? 'no-answer' : 'not-applied', null, null))
+      // What it says may quote what it was about to give.
+      const error = `${operation.document.name}: ${errorText(outcome)}`
+      return { is: 'failed', class: verdict.class, error, retryAfterMs: verdict.retryAfterMs }
+    }
+    if (outcome.kind !== 'response') return { is: 'lost', why: LOST }
+    const made = await keep(operation, outcome)
+    if (made.is !== 'made') return made
+    const isKept = await settle(item, key, settleLedger(key, 'done', 'acknowledged', made.ref, null))
+    return isKept ? made : { is: 'stale' }
+  }
+
+  return {
+    async create(item, account, token) {
+      const { provider, credential, tenant } = account
+      const name = vaultNameOf(credential)
+      const { rotation } = provider
+      if (rotation === null || name === null) return hopeless('the provider makes no secrets')
+      const input = { credential: credential.name, rotation: token }
+      try {
+        return await once(
+          item,
+          account,
+          rotation.create,
+          `rotation:${token}`,
+          input,
+          async (operation, outcome) => {
+            const response = parseResponse(outcome)
+            const value = must(compileExpression(rotation.secret)).expression.evaluate({ result: response })
+            if (typeof value !== 'string' || value === '')
+              return { is: 'lost', why: `${LOST}: the answer of ${rotation.create} has none` }
+            await secrets.set(tenant, name, value, { isPending: true, by: BY })
+            const ref = refOf(operation, response)
+            return { is: 'made', ref: ref === null ? null : makeRedact([value])(ref) }
+          },
+        )
+      } catch (error) {
+        if (error instanceof ExpressionError) return hopeless(describe(error))
+        throw error
+      }
+    },
+
+    async revoke(item, account, token, ref) {
+      const { provider, credential } = account
+      const name = provider.rotation?.revoke ?? null
+      if (name === null) return { is: 'made', ref: null }
+      const input = { credential: credential.name, rotation: token, ref }
+      try {
+        return await once(item, account, name, `revoke:${token}`, input, async () => ({ is: 'made', ref }))
+      } catch (error) {
+        if (error instanceof ExpressionError) return hopeless(describe(error))
+        throw error
+      }
+    },
+  }
+}
+
+function refOf(
+  operation: CompiledOperation,
+  response: Parameters<CompiledOperation['refOf']>[0],
+): string | null {
+  try {
+    return operation.refOf(response)
+  } catch (error) {
+    if (!(error instanceof ExpressionError)) throw error
+    return null
+  }
+}
+
+function hopeless(error: string): Made {
+  return { is: 'failed', class: 'config', error, retryAfterMs: null }
+}

@@ -1,0 +1,62 @@
+// Credentials, put together: what the door asks of them, what runs their rotations, and what people ask.
+
+import type { ManagedBy } from '../../core/definition/index.ts'
+import type { TenantId } from '../../core/ids/index.ts'
+import type { Credentials } from '../connections/types.ts'
+import type { EngineConfig } from '../deps.ts'
+import { makeAuthorize } from './authorize.ts'
+import { makeBegin } from './begin.ts'
+import { makeCredentialBook } from './book.ts'
+import { type Consent, makeConsent } from './consent.ts'
+import { makeAtVendor } from './create.ts'
+import type { CredentialDeps } from './deps.ts'
+import { type CredentialPeople, makeCredentialPeople } from './people.ts'
+import { makeRefusals } from './refusals.ts'
+import { makeRotations, type Rotations } from './rotation.ts'
+import { makeTokens } from './tokens.ts'
+import { makeValues } from './values.ts'
+import { makeVerify } from './verify.ts'
+import { makeWaiting } from './waiting.ts'
+
+export interface CredentialKeeping {
+  readonly credentials: Credentials
+  readonly rotations: Rotations
+  readonly people: CredentialPeople & Omit<Consent, 'tidy'>
+  /** Reads what is kept of a tenant's credentials. */
+  learn(tenant: TenantId): Promise<void>
+  /** Looks for what is due, and follows the other nodes. */
+  start(): void
+  stop(): Promise<void>
+}
+
+export function makeCredentials(
+  deps: CredentialDeps & { managedBy(tenant: TenantId, credential: string): ManagedBy },
+  config: Pick<EngineConfig, 'node' | 'sendWithinMs' | 'responseBytesMax'>,
+): CredentialKeeping {
+  const book = makeCredentialBook({ ...deps, opened: () => deps.wake() })
+  const values = makeValues(deps)
+  const tokens = makeTokens({ ...deps, book, newLock: () => `${config.node}/${deps.ids.uuid()}` })
+  const authorize = makeAuthorize({ ...deps, book, values, tokens })
+  const begin = makeBegin({ ...deps, book })
+  const rotations = makeRotations({
+    ...deps,
+    book,
+    values,
+    verify: makeVerify({ ...deps, authorize }),
+    vendor: makeAtVendor(deps, config),
+  })
+  const consent = makeConsent({ ...deps, book, values, tokens, allowed: () => deps.wake() })
+  const waiting = makeWaiting({ ...deps, book, values, begin, tidy: consent.tidy })
+  return {
+    credentials: { authorize, ...makeRefusals({ ...deps, book, values, begin }) },
+    rotations,
+    people: {
+      ...makeCredentialPeople({ ...deps, book, values, begin, waiting }),
+      authorizeUrl: consent.authorizeUrl,
+      authorized: consent.authorized,
+    },
+    learn: book.learn,
+    start: waiting.start,
+    stop: waiting.stop,
+  }
+}

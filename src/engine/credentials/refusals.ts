@@ -1,0 +1,116 @@
+// What becomes of work whose call was refused with a credential, and whether calls may use one now.
+
+import {
+  causeOfRefusal,
+  decideRefusal,
+  type RefusalCode,
+  saysScopeMissing,
+} from '../../core/credential/index.ts'
+import type { CredentialDocument } from '../../core/definition/index.ts'
+import { SECOND } from '../../core/time/index.ts'
+import type { AfterRefusal, Credentials } from '../connections/types.ts'
+import type { BeginRotation } from './begin.ts'
+import { type CredentialBook, isClosed } from './book.ts'
+import type { CredentialDeps } from './deps.ts'
+import { isDerived } from './tokens.ts'
+import { type Values, vaultNameOf } from './values.ts'
+
+/** The end of a rotation wakes whoever waits for it; this is for an end of which nobody hears. */
+const WAIT_MS = 5 * SECOND
+const BY = 'millrace'
+/** Only a person's consent mends these. */
+const HOPELESS = /^(refresh_token_expired|credential_missing_value)\b/
+
+export function makeRefusals(
+  deps: CredentialDeps & {
+    readonly book: CredentialBook
+    readonly values: Values
+    readonly begin: BeginRotation
+  },
+): Pick<Credentials, 'refused' | 'gate'> {
+  const { time, registry, book, values, begin, log } = deps
+
+  return {
+    gate(tenant, name) {
+      const state = book.find(tenant, name)
+      if (!isClosed(state)) return null
+      const why =
+        state.status === 'waiting'
+          ? `the credential ${name} was refused and waits for a person to bring its next secret`
+          : `the credential ${name} was refused and gets another secret`
+      return { is: 'closed', untilAt: null, why }
+    },
+
+    async refused(tenant, name, { version, correlationId, error }): Promise<AfterRefusal> {
+      const document = registry.credential(tenant, name)?.document
+      if (document === undefined) return { then: 'dead', why: `not_found: there is no credential ${name}` }
+      if (HOPELESS.test(error)) return { then: 'dead', why: error }
+      const { state } = await book.read(tenant, name)
+      const found = await values.read(tenant, document, 'current', state)
+      // The vault has another one by now, of which nobody has told yet.
+      const known =
+        found.ok && state.rotation === null && found.version !== state.current?.version
+          ? await book.change(tenant, name, (now) =>
+              now.rotation !== null || (now.current?.version ?? 0) > found.version
+                ? null
+                : { type: 'found', at: time.now(), current: found, by: 'vault' },
+            )
+          : state
+      const step = decideRefusal({
+        state: known,
+        policy: document.rotation,
+        version,
+        isDerived: isDerived(document),
+        canRotate: vaultNameOf(document) !== null,
+        lacksScope: saysScopeMissing(error),
+        now: time.now(),
+      })
+      switch (step.do) {
+        case 'again':
+          return { then: 'again' }
+        case 'refresh':
+          await book.change(tenant, name, () =>
+            version === null ? null : { type: 'tokenRefused', at: time.now(), version },
+          )
+          log.info('credential.token-refused', { tenant, credential: name, token: version })
+          return { then: 'again' }
+        case 'dead':
+          return { then: 'dead', why: deadWords(step.code, document) }
+        case 'wait':
+        case 'rotate': {
+          const begun = await begin(tenant, name, {
+            reason: 'auth-failure',
+            cause: causeOfRefusal,
+            note: null,
+            by: BY,
+            correlationId,
+            isRefused: true,
+          })
+          if (begun.isNew)
+            log.warn('credential.refused', { tenant, credential: name, version, work: begun.workId })
+          return {
+            then: 'wait',
+            delayMs: WAIT_MS,
+            why: `the credential ${name} was refused and gets another secret`,
+          }
+        }
+      }
+    },
+  }
+}
+
+function deadWords(code: RefusalCode, { name, secret, oauth2, provider }: CredentialDocument): string {
+  switch (code) {
+    case 'credential_scope_missing': {
+      const scopes = oauth2?.scopes?.join(' ') ?? ''
+      const known = scopes === '' ? '' : ` (it has: ${scopes})`
+      return `${code}: the account of the credential ${name} may not do this at ${provider}${known}; give it the scopes that the operation names, then replay`
+    }
+    case 'credential_refused': {
+      const place = 'env' in secret ? `the environment variable ${secret.env}` : 'its file'
+      return `${code}: ${provider} refused the credential ${name}, whose value is in ${place}; change it there, then replay`
+    }
+    case 'rotation_cool_down':
+      return `${code}: ${provider} refused the credential ${name} though a rotation was made or tried a short while ago; look at what its account may do, then replay`
+  }
+}

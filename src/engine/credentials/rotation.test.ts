@@ -1,0 +1,364 @@
+import { describe, expect, test } from 'vitest'
+import type { HttpRequest } from '../../ports/http-client.ts'
+import {
+  answered,
+  CONNECTION,
+  CREDENTIAL,
+  type KeepingNode,
+  type KeepingWorld,
+  makeKeepingWorld,
+  PROVIDER,
+  TENANT,
+} from './credentials.fixture.ts'
+
+const MAKES_KEYS = {
+  ...PROVIDER,
+  rotation: { create: 'createKey', secret: 'result.body.secret', revoke: 'deleteKey' },
+}
+const keyOf = ({ headers }: HttpRequest) => headers['x-key'] ?? ''
+const asked = { by: 'ada', reason: 'a word' }
+const set = { isPending: false, by: 'ada' }
+
+/** Knows which keys are good, and makes new ones. */
+function makeVendor() {
+  const good = new Set<string>(['key-1'])
+  let made = 1
+  return {
+    good,
+    made: () => made,
+    script(request: HttpRequest) {
+      if (!good.has(keyOf(request))) return answered(401)
+      if (request.method === 'POST') {
+        made += 1
+        good.add(`key-${made}`)
+        return answered(201, { id: `id-${made}`, secret: `key-${made}` })
+      }
+      if (request.method === 'DELETE') {
+        good.delete(`key-${request.url.slice(-1)}`)
+        return answered(204)
+      }
+      return answered(200, { me: true })
+    },
+  }
+}
+
+async function start(known: Partial<KeepingWorld> = {}) {
+  const vendor = makeVendor()
+  const world = makeKeepingWorld(vendor.script, known)
+  await world.run(world.vault.set(TENANT, 'crm-key', 'key-1', set))
+  const node = await world.node()
+  return { vendor, world, node }
+}
+
+const call = async (world: KeepingWorld, node: KeepingNode): Promise<number | null> => {
+  const { outcome } = await world.run(node.call())
+  return outcome.kind === 'response' ? outcome.status : null
+}
+const refuse = (world: KeepingWorld, node: KeepingNode, version: number | null = 1, error = 'answered 401') =>
+  world.run(node.keeping.credentials.refused(TENANT, 'crm', { version, correlationId: 'story-1', error }))
+const rotate = (world: KeepingWorld, node: KeepingNode) =>
+  world.run(node.keeping.people.rotate(TENANT, 'crm', 'request', asked))
+const rotationWork = async (world: KeepingWorld) => {
+  const { work } = await world.run(world.store.system('verification').dump())
+  return work.filter(({ kind }) => kind === 'rotation')
+}
+const subjects = async (world: KeepingWorld) => {
+  const { events } = await world.run(world.store.system('verification').dump())
+  return events.map(({ subject }) => subject)
+}
+
+describe('a rotation', () => {
+  test('[CD1] makes a secret at the vendor, verifies it, puts it in use, and ends the former one after the overlap', async () => {
+    const { vendor, world, node } = await start({ provider: MAKES_KEYS })
+    expect(await call(world, node)).toBe(200)
+    const { isNew, rotationId } = await rotate(world, node)
+    expect([isNew, rotationId]).toEqual([true, expect.stringMatching(/^wrk_/)])
+    expect(await rotate(world, node)).toMatchObject({ isNew: false, rotationId })
+    await world.pass(node, 1_000)
+    expect(await world.state()).toMatchObject({
+      status: 'active',
+      current: { version: 2, state: 'active', ref: 'id-2' },
+      rotation: null,
+      lastRotatedAt: expect.any(Number),
+    })
+    expect(await call(world, node)).toBe(200)
+    expect(keyOf(world.sent.at(-1) as HttpRequest)).toBe('key-2')
+    expect(await subjects(world)).toEqual([
+      'integration.credential.rotating',
+      'integration.credential.rotated',
+    ])
+    // The one that a person had set has no name at the vendor; the next one has.
+    await rotate(world, node)
+    await world.pass(node, 1_000)
+    expect(vendor.good).toEqual(new Set(['key-1', 'key-2', 'key-3']))
+    await world.pass(node, 61_000)
+    expect(vendor.good).toEqual(new Set(['key-1', 'key-3']))
+    expect((await rotationWork(world)).map(({ state }) => state)).toEqual(['done', 'done', 'done'])
+    const runs = await world.run(world.store.forTenant(TENANT).runs({ cursor: null, limit: 10 }))
+    expect(runs.items.map(({ purpose, state, connection }) => [purpose, state, connection])).toEqual([
+      ['verification', 'completed', CONNECTION.name],
+      ['verification', 'completed', CONNECTION.name],
+    ])
+  })
+
+  test('[CD1] of a value that does not open the account leaves the prior one, after three tries', async () => {
+    const { world, node } = await start()
+    await call(world, node)
+    await world.run(world.vault.set(TENANT, 'crm-key', 'wrong', { isPending: true, by: 'ada' }))
+    await world.run(node.keeping.people.supplied(TENANT, 'crm-key', 'ada'))
+    await world.pass(node, 10_000)
+    expect(await world.state()).toMatchObject({
+      status: 'active',
+      current: { version: 1 },
+      rotation: null,
+      lastFailure: { version: 1, error: expect.stringContaining('401') },
+    })
+    expect(world.sent.filter((request) => keyOf(request) === 'wrong')).toHaveLength(3)
+    expect(await call(world, node)).toBe(200)
+    const [work] = await rotationWork(world)
+    expect(work).toMatchObject({ state: 'dead', class: 'auth', attempts: 3 })
+    const letters = await world.run(world.store.forTenant(TENANT).deadLetters({ cursor: null, limit: 5 }))
+    expect(letters.items).toMatchObject([{ reason: 'rotation_failed', consumer: 'credential:crm' }])
+    expect(await subjects(world)).toContain('integration.failed')
+    const escalations = await world.run(world.store.forTenant(TENANT).escalations({ cursor: null, limit: 5 }))
+    expect(escalations.items).toHaveLength(1)
+    // What was refused is not taken for a new one.
+    await world.run(node.keeping.people.supplied(TENANT, 'crm-key', 'ada'))
+    expect((await world.state()).rotation).toBeNull()
+  })
+
+  test('[CD16] without a way to make one waits for a person, and goes on when the value is there', async () => {
+    const { vendor, world, node } = await start()
+    await call(world, node)
+    vendor.good.delete('key-1')
+    expect(await refuse(world, node)).toMatchObject({ then: 'wait' })
+    expect(node.keeping.credentials.gate(TENANT, 'crm')).toMatchObject({ is: 'closed' })
+    await world.pass(node, 1_000)
+    expect(await world.state()).toMatchObject({ status: 'waiting' })
+    const [parked] = await rotationWork(world)
+    expect(parked).toMatchObject({
+      state: 'parked',
+      lastError: expect.stringContaining('millrace secrets set crm-key --pending'),
+    })
+    const escalations = await world.run(world.store.forTenant(TENANT).escalations({ cursor: null, limit: 5 }))
+    expect(escalations.items[0]?.lastError).toContain('millrace secrets set crm-key --pending')
+    vendor.good.add('key-9')
+    await world.run(world.vault.set(TENANT, 'crm-key', 'key-9', { isPending: true, by: 'ada' }))
+    await world.run(node.keeping.people.supplied(TENANT, 'crm-key', 'ada'))
+    await world.pass(node, 1_000)
+    expect(node.keeping.credentials.gate(TENANT, 'crm')).toBeNull()
+    expect(await call(world, node)).toBe(200)
+    expect((await rotationWork(world))[0]).toMatchObject({ state: 'done', id: parked?.id })
+  })
+
+  test('[CD16] a value that nobody told this node of is found, and so is one that was set outright', async () => {
+    for (const isPending of [true, false]) {
+      const { vendor, world, node } = await start()
+      await call(world, node)
+      vendor.good.delete('key-1')
+      await refuse(world, node)
+      node.keeping.start()
+      await world.pass(node, 6_000)
+      expect((await world.state()).status).toBe('waiting')
+      vendor.good.add('key-9')
+      await world.run(world.vault.set(TENANT, 'crm-key', 'key-9', { isPending, by: 'ada' }))
+      await world.pass(node, 12_000)
+      expect(await world.state()).toMatchObject({ status: 'active', rotation: null, current: { version: 2 } })
+      expect(await call(world, node)).toBe(200)
+      await world.run(node.keeping.stop())
+    }
+  })
+
+  test('[CD16] whose item a person cancels is over: the prior one stays', async () => {
+    const { world, node } = await start()
+    await call(world, node)
+    await rotate(world, node)
+    await world.pass(node, 1_000)
+    const [parked] = await rotationWork(world)
+    const note = {
+      key: null,
+      class: null,
+      lastError: null,
+      effectRef: null,
+      httpStatus: null,
+      durationMs: null,
+    }
+    const counters = { attempts: 0, waits: 0, losses: 0 }
+    await world.run(
+      world.store.commit({
+        tenant: TENANT,
+        guards: [],
+        writes: [{ w: 'work.settle', work: parked!.id, to: 'cancelled', counters, note }],
+      }),
+    )
+    node.keeping.start()
+    await world.pass(node, 6_000)
+    expect(await world.state()).toMatchObject({
+      status: 'active',
+      rotation: null,
+      lastFailure: { version: 1 },
+    })
+    await world.run(node.keeping.stop())
+  })
+
+  test('[CD10] by policy begins by itself, once, whatever the number of nodes', async () => {
+    const credential = { ...CREDENTIAL, rotation: { ...CREDENTIAL.rotation, everyMs: 3_600_000 } }
+    const { vendor, world, node } = await start({ provider: MAKES_KEYS, credential })
+    const other = await world.node('two')
+    await call(world, node)
+    node.keeping.start()
+    other.keeping.start()
+    await world.pass(node, 3_590_000)
+    expect(vendor.made()).toBe(1)
+    await world.pass(node, 20_000)
+    expect(vendor.made()).toBe(2)
+    expect((await world.state()).current?.version).toBe(2)
+    await world.run(Promise.all([node.keeping.stop(), other.keeping.stop()]))
+  })
+})
+
+describe('a refusal', () => {
+  test('[CD3] [CD11] begins one rotation, whoever is refused, and none within the cool-down', async () => {
+    const { vendor, world, node } = await start()
+    const other = await world.node('two')
+    await call(world, node)
+    const both = await world.run(
+      Promise.all(
+        Array.from({ length: 20 }, (_, at) =>
+          (at % 2 === 0 ? node : other).keeping.credentials.refused(TENANT, 'crm', {
+            version: 1,
+            correlationId: 'story-1',
+            error: 'answered 401',
+          }),
+        ),
+      ),
+    )
+    expect(new Set(both.map(({ then }) => then))).toEqual(new Set(['wait']))
+    expect(await rotationWork(world)).toHaveLength(1)
+    const { events } = await world.run(world.store.system('verification').dump())
+    expect(events.map(({ correlationId }) => correlationId)).toEqual(['story-1'])
+    await world.run(world.vault.set(TENANT, 'crm-key', 'wrong', { isPending: true, by: 'ada' }))
+    await world.run(node.keeping.people.supplied(TENANT, 'crm-key', 'ada'))
+    await world.pass(node, 10_000)
+    expect(await refuse(world, node)).toMatchObject({
+      then: 'dead',
+      why: expect.stringMatching(/^rotation_cool_down/),
+    })
+    await world.pass(node, 600_000)
+    expect(await refuse(world, node)).toMatchObject({ then: 'wait' })
+    expect(await rotationWork(world)).toHaveLength(2)
+    vendor.good.clear()
+  })
+
+  test('[CD3] of a vendor that refuses everything but its probe ends after one rotation', async () => {
+    const { vendor, world, node } = await start({ provider: MAKES_KEYS })
+    await call(world, node)
+    await refuse(world, node)
+    await world.pass(node, 1_000)
+    expect((await world.state()).current?.version).toBe(2)
+    expect(await refuse(world, node, 1)).toEqual({ then: 'again' })
+    expect(await refuse(world, node, 2)).toMatchObject({ then: 'dead' })
+    expect(vendor.made()).toBe(2)
+  })
+
+  test('[CD3] for want of a scope, and of a value that is not in the vault', async () => {
+    const { world, node } = await start()
+    await call(world, node)
+    expect(await refuse(world, node, 1, 'answered 403, saying: insufficient_scope')).toMatchObject({
+      then: 'dead',
+      why: expect.stringMatching(/^credential_scope_missing/),
+    })
+    world.credential = { ...CREDENTIAL, secret: { env: 'CRM_KEY' } }
+    expect(await refuse(world, node, null)).toMatchObject({
+      then: 'dead',
+      why: expect.stringMatching(/^credential_refused: .*CRM_KEY/),
+    })
+  })
+})
+
+describe('crashes', () => {
+  /** Counts what a rotation without faults commits. */
+  async function countCommits(): Promise<number> {
+    const { world, node } = await start({ provider: MAKES_KEYS })
+    await call(world, node)
+    const before = world.commits.length
+    await rotate(world, node)
+    await world.pass(node, 2_000)
+    return world.commits.length - before
+  }
+
+  test('[CD14] [CD13] after and before any commit converge: one secret is made, and one is in use', async () => {
+    const count = await countCommits()
+    expect(count).toBeGreaterThanOrEqual(5)
+    for (const isBefore of [false, true]) {
+      for (let commit = 1; commit <= count; commit += 1) {
+        const { vendor, world, node } = await start({ provider: MAKES_KEYS })
+        await call(world, node)
+        node.stopAt(commit, isBefore)
+        node.keeping.people.rotate(TENANT, 'crm', 'request', asked).catch(() => {})
+        await world.pass(node, 3_000)
+        expect(node.isStopped(), `${commit}`).toBe(true)
+        // The next life of the same node fences the one before.
+        const next = await world.node()
+        await world.run(world.store.reclaim(10))
+        await world.run(next.keeping.people.rotate(TENANT, 'crm', 'request', asked))
+        next.keeping.start()
+        await world.pass(next, 20_000)
+        const state = await world.state()
+        const where = `commit ${commit}, ${isBefore ? 'before' : 'after'}: ${JSON.stringify(state)}`
+        // Where a secret was made and got lost a person is asked; otherwise it is over.
+        if (state.status === 'waiting') {
+          vendor.good.add('key-9')
+          await world.run(world.vault.set(TENANT, 'crm-key', 'key-9', { isPending: true, by: 'ada' }))
+          await world.pass(next, 20_000)
+        }
+        const ended = await world.state()
+        expect([ended.status, ended.rotation], where).toEqual(['active', null])
+        expect(ended.current?.version, where).toBeGreaterThan(1)
+        expect(await call(world, next), where).toBe(200)
+        // The body names the rotation.
+        const tokens = world.sent.filter(({ method }) => method === 'POST').map(({ body }) => body)
+        expect(new Set(tokens).size, where).toBe(tokens.length)
+        const work = await rotationWork(world)
+        const open = work.filter(({ state: one, step }) => step === null && one !== 'done')
+        expect(open, where).toEqual([])
+        await world.run(next.keeping.stop())
+      }
+    }
+  }, 60_000)
+})
+
+test('[CD17] under calls without end no call fails', async () => {
+  const { vendor, world, node } = await start({ provider: MAKES_KEYS })
+  const other = await world.node('two')
+  await call(world, node)
+  const answers: Promise<number | null>[] = []
+  const calling = (one: KeepingNode) =>
+    one.call().then(({ outcome }) => (outcome.kind === 'response' ? outcome.status : null))
+  for (let round = 0; round < 4; round += 1) {
+    await rotate(world, node)
+    for (let at = 0; at < 50; at += 1) {
+      answers.push(calling(node), calling(other))
+      await world.pass(node)
+    }
+    await world.pass(node, 2_000)
+  }
+  expect(new Set(await world.run(Promise.all(answers)))).toEqual(new Set([200]))
+  expect(vendor.made()).toBe(5)
+  expect((await world.state()).current?.version).toBe(5)
+})
+
+test('[CD12] nothing of the values is in the store, the events or the log', async () => {
+  const { world, node } = await start({ provider: MAKES_KEYS })
+  await call(world, node)
+  await rotate(world, node)
+  await world.pass(node, 70_000)
+  await world.run(world.vault.set(TENANT, 'crm-key', 'key-wrong', { isPending: true, by: 'ada' }))
+  await world.run(node.keeping.people.supplied(TENANT, 'crm-key', 'ada'))
+  await world.pass(node, 10_000)
+  const dump = await world.run(world.store.system('verification').dump())
+  const view = await world.run(node.keeping.people.credentials(TENANT))
+  const everywhere = JSON.stringify([dump, node.log.messages, node.log.controls, view])
+  for (const secret of ['key-1', 'key-2', 'key-wrong']) expect(everywhere).not.toContain(secret)
+  expect(view).toMatchObject([{ connections: [CONNECTION.name], state: { current: { version: 2 } } }])
+})

@@ -1,0 +1,157 @@
+// What goes on by itself: a rotation that waited for a person and has its value by now, one whose item somebody ended, and credentials that
+// are due by their policy. Every node looks; the record of the credential decides who acts.
+
+import { nextRotationAt } from '../../core/credential/index.ts'
+import { messageOf } from '../../core/errors/index.ts'
+import type { TenantId } from '../../core/ids/index.ts'
+import { SECOND } from '../../core/time/index.ts'
+import { EMPTY_NOTE } from '../../core/work/index.ts'
+import type { BeginRotation } from './begin.ts'
+import type { CredentialBook } from './book.ts'
+import type { CredentialDeps } from './deps.ts'
+import type { Values } from './values.ts'
+
+export interface Waiting {
+  /** Somebody may have brought the value that a rotation waits for, or one that nobody asked for. */
+  look(tenant: TenantId, credential: string, by: string): Promise<void>
+  start(): void
+  stop(): Promise<void>
+}
+
+const LOOK_MS = 5 * SECOND
+const BY = 'millrace'
+const AFRESH = { attempts: 0, waits: 0, losses: 0 }
+const OVER: readonly string[] = ['done', 'dead', 'cancelled', 'skipped', 'merged']
+
+export function makeWaiting(
+  deps: CredentialDeps & {
+    readonly book: CredentialBook
+    readonly values: Values
+    readonly begin: BeginRotation
+    /** What else is done now and then for a tenant. */
+    tidy(tenant: TenantId): Promise<void>
+  },
+): Waiting {
+  const { store, clock, log, time, registry, settler, book, values, begin } = deps
+  let isStopped = true
+  let cancel = () => {}
+  let active: Promise<void> = Promise.resolve()
+
+  /** Puts the parked item back to work, with what is known of the credential, in one commit. */
+  const resume = async (tenant: TenantId, name: string): Promise<void> => {
+    const kept = await book.read(tenant, name)
+    const { rotation } = kept.state
+    if (rotation === null) return
+    const reads = store.forTenant(tenant)
+    const work = await reads.work(rotation.workId)
+    const event = work === null ? null : await reads.event(work.eventId)
+    if (work?.state !== 'parked' || event === null) return
+    const change = book.plan(tenant, name, kept, [{ type: 'resumed', at: time.now(), token: rotation.token }])
+    const settlement = await settler.settleUnheld(
+      { work, event },
+      null,
+      {
+        to: 'again',
+        delayMs: 0,
+        counters: AFRESH,
+        note: { ...EMPTY_NOTE, class: work.class, lastError: 'its next secret is there' },
+        guards: change === null ? [] : [change.guard],
+        writes: change === null ? [] : [change.write],
+        attempt: null,
+      },
+      { g: 'work', work: work.id, state: 'parked', epoch: work.epoch },
+    )
+    if (!settlement.ok) return
+    change?.kept()
+    log.info('credential.rotation-resumed', { tenant, credential: name, work: work.id })
+    deps.wake()
+  }
+
+  /** A person cancelled its item, or discarded it: nothing will end the rotation but this. */
+  const endAbandoned = async (tenant: TenantId, name: string): Promise<void> => {
+    const { state } = await book.read(tenant, name)
+    const { rotation } = state
+    if (rotation === null) return
+    const work = await store.forTenant(tenant).work(rotation.workId)
+    if (work !== null && !OVER.includes(work.state)) return
+    const { token } = rotation
+    const error = 'its work item was ended before the rotation was'
+    await book.change(tenant, name, () => ({ type: 'failed', at: time.now(), token, error, pending: null }))
+    log.warn('credential.rotation-abandoned', { tenant, credential: name, work: rotation.workId })
+    deps.wake()
+  }
+
+  const look: Waiting['look'] = async (tenant, name, by) => {
+    const document = registry.credential(tenant, name)?.document
+    if (document === undefined) return
+    const { state } = await book.read(tenant, name)
+    const { rotation } = state
+    const current = await values.read(tenant, document, 'current', state)
+    const pending = await values.read(tenant, document, 'pending', state)
+    const isNew =
+      pending.ok &&
+      !state.versions.some(
+        (one) =>
+          one.state === 'refused' &&
+          one.version === pending.version &&
+          one.fingerprint === pending.fingerprint,
+      )
+    if (rotation !== null) {
+      const isThere = isNew || (current.ok && current.version !== rotation.from)
+      if (state.status === 'waiting' && isThere) await resume(tenant, name)
+      else await endAbandoned(tenant, name)
+      return
+    }
+    if (isNew && pending.ok) {
+      const cause = () => `supplied:${pending.fingerprint}`
+      await begin(tenant, name, { reason: 'supplied', cause, note: null, by })
+    }
+  }
+
+  const lookAtAll = async (tenant: TenantId): Promise<void> => {
+    const all = registry.credentials(tenant)
+    if (all.length === 0) return
+    await book.learn(tenant)
+    for (const { document } of all) {
+      if (isStopped) return
+      const { name, rotation: policy } = document
+      const state = book.find(tenant, name)
+      if (state.rotation !== null) await look(tenant, name, BY)
+      const dueAt = nextRotationAt(state, policy)
+      if (state.rotation !== null || dueAt === null || dueAt > time.now()) continue
+      await begin(tenant, name, { reason: 'policy', cause: () => `policy:${dueAt}`, note: null, by: BY })
+    }
+    await deps.tidy(tenant)
+  }
+
+  const turn = async (): Promise<void> => {
+    for (const tenant of registry.tenants()) {
+      if (isStopped) return
+      try {
+        await lookAtAll(tenant)
+      } catch (error) {
+        log.warn('credentials.not-followed', { tenant, error: messageOf(error) })
+      }
+    }
+  }
+
+  const next = () => {
+    if (isStopped) return
+    cancel = clock.after(LOOK_MS, () => {
+      active = turn().then(next)
+    })
+  }
+
+  return {
+    look,
+    start() {
+      isStopped = false
+      next()
+    },
+    async stop() {
+      isStopped = true
+      cancel()
+      await active
+    },
+  }
+}
