@@ -208,7 +208,7 @@ const manifest: Manifest = {
         path: `${WORKSPACE}/vars`,
         found:
           "result.status == 200 && result.body.data.exists(one, one.attributes.key == input.key && one.attributes.category == coalesce(input.category, 'terraform'))",
-        id: "result.body.data.filter(one, one.attributes.key == input.key && one.attributes.category == coalesce(input.category, 'terraform'))[0].id",
+        id: 'result.body.data.filter(one, one.attributes.key == input.key)[0].id',
       },
       result: 'result.body.data',
       ref: 'result.body.data.id',
