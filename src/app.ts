@@ -497,6 +497,7 @@ async function loadDefinitions(config: Config, builtIn: Code, code: BundleCode) 
     readCode: (path, files) => code.read(path, files),
     outbound: makeOutboundPolicy(config.outboundAllow),
     isProduction: config.environment === 'PROD',
+    environment: config.environment,
   }
   const loaded = await follow('MILLRACE_FLOWS', folder, () => loadFolder(folder, deps))
   return { folder, loadedAt, ...loaded }
@@ -507,9 +508,9 @@ function refuseErrors({ folder, findings, files }: Awaited<ReturnType<typeof loa
 }
 
 /** For commands that look at a folder without a node: its code is bundled and loaded, and nothing is kept. */
-export function makeCheckDeps(): LoadDeps {
+export function makeCheckDeps(environment: Config['environment']): LoadDeps {
   const code = makeBundleCode({ sdk, copies: null })
-  return { functions: () => null, readCode: (path, files) => code.read(path, files) }
+  return { functions: () => null, readCode: (path, files) => code.read(path, files), environment }
 }
 
 async function openStore(config: Config, onFatal: AppOptions['onFatal']): Promise<Store> {

@@ -5,8 +5,8 @@ import type { JsonValue } from '../core/json/index.ts'
 import { compileCron } from '../core/schedule/index.ts'
 import { matchesPattern, parsePattern, parseSubject } from '../core/subject/index.ts'
 import type { FieldPath, Remark } from './finding.ts'
+import { checkBaseConnection, checkHttpConnection, checkOperationAction } from './operations.ts'
 import { isIdempotentMethod } from './resolve-actions.ts'
-import { OTHER_FIELDS } from './schema.ts'
 import { closest, listed } from './suggest.ts'
 import type { Surroundings } from './surroundings.ts'
 
@@ -20,7 +20,17 @@ function isMap(value: JsonValue | undefined): boolean {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-const ACTIONS = ['http', 'upsert', 'function', 'emit', 'start', 'schedule', 'unschedule', 'agent']
+const ACTIONS = [
+  'http',
+  'upsert',
+  'operation',
+  'function',
+  'emit',
+  'start',
+  'schedule',
+  'unschedule',
+  'agent',
+]
 
 export function checkRouteAction(route: Fields, around: Surroundings): readonly Remark[] {
   const { wait, emit } = fieldsOf(route.do)
@@ -42,7 +52,6 @@ export function checkAction(
   const action = fieldsOf(written)
   const names = Object.keys(action)
   const chosen = names.filter((name) => ACTIONS.includes(name))
-  const isOther = names.some((name) => OTHER_FIELDS.Action?.includes(name))
   // A misspelt one is reported as an unknown field.
   const isMisspelt = names.some((name) => closest(name, ACTIONS) !== undefined)
   if (chosen.length > 1) {
@@ -50,7 +59,7 @@ export function checkAction(
     return [{ rule: 'oneOf', message, path: [...at, String(chosen[1])], onKey: true }]
   }
   if (chosen.length === 0) {
-    if (isOther || isMisspelt) return []
+    if (isMisspelt) return []
     return [{ rule: 'oneOf', message: `say what to do: one of ${listed(ACTIONS)}`, path: at, onKey: true }]
   }
   return [
@@ -59,16 +68,20 @@ export function checkAction(
     ...checkNamed(action.start, 'start', at, around.workflows),
     ...checkNamed(action.agent, 'agent', at, around.agents),
     ...checkCron(fieldsOf(action.schedule), [...at, 'schedule']),
+    ...checkOperationAction(action, at, around),
+    ...(isMap(action.http) ? checkHttpConnection(fieldsOf(action.http), [...at, 'http'], around) : []),
+    ...(isMap(action.upsert) ? checkBaseConnection(fieldsOf(action.upsert), [...at, 'upsert'], around) : []),
     ...checkOutcome(action.http, at),
   ]
 }
 
 const BELONGS: Readonly<Record<string, readonly string[]>> = {
-  with: ['function', 'start', 'agent'],
+  with: ['function', 'start', 'agent', 'operation'],
   data: ['emit'],
   wait: ['start'],
-  timeout: ['http', 'upsert', 'function', 'agent'],
-  classify: ['http', 'upsert'],
+  timeout: ['http', 'upsert', 'function', 'agent', 'operation'],
+  classify: ['http', 'upsert', 'operation'],
+  connection: ['operation'],
 }
 
 function checkCompany(chosen: string, names: readonly string[], at: FieldPath): readonly Remark[] {
@@ -76,6 +89,10 @@ function checkCompany(chosen: string, names: readonly string[], at: FieldPath): 
     const owners = BELONGS[name]
     if (owners === undefined || owners.includes(chosen)) return []
     const message = `\`${name}\` belongs to ${listed(owners)}, not to \`${chosen}\``
+    if (name === 'connection' && (chosen === 'http' || chosen === 'upsert')) {
+      const inside = `\`connection\` stands in \`${chosen}\`, not beside it`
+      return [{ rule: 'together', message: inside, path: [...at, name], onKey: true }] as const
+    }
     const instead = { with: 'data', data: 'with' }[name]
     const suggestion =
       instead !== undefined && BELONGS[instead]?.includes(chosen) ? { suggestion: instead } : {}

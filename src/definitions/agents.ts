@@ -3,6 +3,7 @@
 import { compileSchema } from '../core/catalog/index.ts'
 import type { JsonValue } from '../core/json/index.ts'
 import type { FieldPath, Remark } from './finding.ts'
+import { checkBaseConnection } from './operations.ts'
 import { checkRetry } from './retries.ts'
 import { checkSecrets } from './secrets.ts'
 import type { Surroundings } from './surroundings.ts'
@@ -17,7 +18,15 @@ export function checkAgent(agent: Fields, around: Surroundings): readonly Remark
     ...checkRetry(agent.retry, around, ['retry']),
     ...checkSecrets(agent.secret, around, ['secret'], 'every call of it fails'),
     ...checkJsonSchema(schema, ['output', 'schema']),
+    ...checkBaseConnection(agent, [], around),
+    ...checkSecretBeside(agent),
   ]
+}
+
+function checkSecretBeside({ connection, secret }: Fields): readonly Remark[] {
+  if (connection === undefined || secret === undefined) return []
+  const message = 'the connection brings its credential: leave `secret` out, or `connection`'
+  return [{ rule: 'together', message, path: ['secret'], onKey: true }]
 }
 
 /** At `at`: a JSON Schema that will be compiled. */

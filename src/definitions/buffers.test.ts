@@ -409,7 +409,7 @@ describe('upsert', () => {
     expect(compile(upsert({ lock: 'none' })).findings).toEqual([])
   })
 
-  test('[F30] [F32] [F13] [F12] its requests', () => {
+  test('[F30] [F32] [PV2] [F12] its requests', () => {
     expectFinding(
       upsert({ create: '{ path: ¦a, body: "{{ extRef }}" }' }),
       'F30',
@@ -423,7 +423,12 @@ describe('upsert', () => {
       'whether it was changed',
     )
     const text = upsert({})
-    expectFinding(text.replace('baseUrl', '¦connection: sap, baseUrl'), 'F13', 'error', 'not available')
+    expectFinding(
+      text.replace('baseUrl', 'connection: ¦sap, baseUrl'),
+      'PV2',
+      'warning',
+      'there is no connection',
+    )
     expectFinding(text.replace('baseUrl', '¦timeout: 5s, baseUrl'), 'F12', 'error', 'stands beside `upsert`')
   })
 })

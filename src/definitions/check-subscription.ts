@@ -2,25 +2,11 @@
 // names the field that it is about; and a change of single fields makes a whole that is checked like any other.
 
 import type { SubscriptionDocument } from '../core/definition/index.ts'
-import type { JsonValue } from '../core/json/index.ts'
-import { type CompileDeps, compileDefinitions } from './compile.ts'
-import { type FieldPath, type Finding, RULES, type RuleId } from './finding.ts'
-import { importSubscription } from './import-subscriptions.ts'
-import type { ReadDocument } from './read.ts'
-import { DEPTH_MAX } from './source-text.ts'
+import { checkGiven, type FieldFinding, type GivenFields, patchFields } from './check-given.ts'
+import type { CompileDeps } from './compile.ts'
 
 /** As it was written, field by field. */
-export type WrittenSubscription = { readonly [field: string]: JsonValue }
-
-export interface FieldFinding {
-  readonly severity: Finding['severity']
-  readonly rule: RuleId
-  readonly message: string
-  /** `order.by`, `on[1]`; empty: the whole. */
-  readonly field: string
-  /** What to write there. */
-  readonly suggestion?: string
-}
+export type WrittenSubscription = GivenFields
 
 export type CheckedSubscription =
   | {
@@ -37,7 +23,14 @@ export type CheckedSubscription =
 /** What is known beside it, of the tenant and of the node. Without `outbound`, whoever asks judges the address. */
 export type SubscriptionSurroundings = Pick<
   CompileDeps,
-  'profiles' | 'secrets' | 'hasEnvironment' | 'inForce' | 'emits' | 'outbound' | 'isProduction'
+  | 'profiles'
+  | 'secrets'
+  | 'hasEnvironment'
+  | 'inForce'
+  | 'emits'
+  | 'outbound'
+  | 'isProduction'
+  | 'environment'
 >
 
 /** `written`: the fields of a subscription, with or without `kind`. One that is null is as if it were left out. */
@@ -45,49 +38,10 @@ export function checkSubscription(
   written: unknown,
   surroundings: SubscriptionSurroundings,
 ): CheckedSubscription {
-  const refused = refuseWhole(written)
-  if (refused !== null) return { ok: false, findings: [refused] }
-  const fields = patchSubscription({}, written as WrittenSubscription)
-  const places = new Map<Finding, string>()
-  const read: ReadDocument = {
-    file: '',
-    text: '',
-    value: { ...fields, kind: 'Subscription' },
-    isWhole: true,
-    locate({ severity, rule, message, path, suggestion, suggestedText }) {
-      const proposed = suggestedText ?? suggestion
-      const finding: Finding = {
-        severity: severity ?? 'error',
-        rule: RULES[rule],
-        message,
-        file: '',
-        line: 1,
-        column: 1,
-        ...(proposed === undefined ? {} : { suggestion: proposed }),
-      }
-      places.set(finding, fieldOf(path))
-      return finding
-    },
-  }
-  // Rewritten before it is kept: a later change speaks of the fields of the language.
-  const imported = importSubscription(read)?.document ?? read
-  const compiled = compileDefinitions([], { functions: () => null, outbound: null, ...surroundings }, [
-    imported,
-  ])
-  const findings = compiled.findings.map(
-    ({ file: _file, line: _line, column: _column, ...finding }, index): FieldFinding => ({
-      ...finding,
-      field: places.get(compiled.findings[index] as Finding) ?? '',
-    }),
-  )
-  const [document] = compiled.documents
-  if (document?.kind === 'Subscription' && !findings.some(({ severity }) => severity === 'error')) {
-    return { ok: true, document, written: patchSubscription({}, imported.value), warnings: findings }
-  }
-  const [errors, others] = [true, false].map((isError) =>
-    findings.filter(({ severity }) => (severity === 'error') === isError),
-  )
-  return { ok: false, findings: [...(errors ?? []), ...(others ?? [])] }
+  const checked = checkGiven('Subscription', '`name`, `url` and `on`', written, surroundings)
+  if (!checked.ok) return checked
+  const { document, written: kept, warnings } = checked
+  return { ok: true, document: document as SubscriptionDocument, written: kept, warnings }
 }
 
 /** A field that is given stands instead of what was written, whole; null takes it back. */
@@ -95,43 +49,5 @@ export function patchSubscription(
   written: WrittenSubscription,
   changes: WrittenSubscription,
 ): WrittenSubscription {
-  const merged = { ...written, ...changes }
-  const kept = Object.entries(merged).filter(([name, value]) => isSaid(value) && name !== 'kind')
-  return Object.fromEntries(kept)
-}
-
-function isSaid(value: JsonValue | undefined): boolean {
-  return value !== null && value !== undefined
-}
-
-/** What is no subscription at all, or too deep to be looked at. */
-function refuseWhole(written: unknown): FieldFinding | null {
-  const error = (rule: keyof typeof RULES, message: string, field = ''): FieldFinding => ({
-    severity: 'error',
-    rule: RULES[rule],
-    message,
-    field,
-  })
-  if (typeof written !== 'object' || written === null || Array.isArray(written)) {
-    return error('notADocument', 'a subscription is a map with `name`, `url` and `on`')
-  }
-  const { kind } = written as { readonly kind?: unknown }
-  if (kind !== undefined && kind !== null && kind !== 'Subscription') {
-    return error('kind', 'this is a `Subscription`: leave `kind` out', 'kind')
-  }
-  return isDeep(written, DEPTH_MAX) ? error('tooLarge', `nested deeper than ${DEPTH_MAX} levels`) : null
-}
-
-function isDeep(value: unknown, left: number): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  return left === 0 || Object.values(value).some((one) => isDeep(one, left - 1))
-}
-
-function fieldOf(path: FieldPath): string {
-  return path.map((step, index) => nameOf(step, index)).join('')
-}
-
-function nameOf(step: string | number, index: number): string {
-  if (typeof step === 'number') return `[${step}]`
-  return index === 0 ? step : `.${step}`
+  return patchFields(written, changes)
 }

@@ -1,10 +1,12 @@
 // One way in: from files to checked documents, with every finding at once.
 
+import { BUILT_IN_PROVIDERS } from '../connectors/index.ts'
 import type {
   AgentDocument,
   Authored,
   DefinitionDocument,
   ProfileDocument,
+  ProviderDocument,
 } from '../core/definition/index.ts'
 import type { OutboundPolicy } from '../core/guard/index.ts'
 import { tellBundle, tellMigrations } from './bundle.ts'
@@ -13,6 +15,7 @@ import { tellUnpublished } from './catalog.ts'
 import { compareFindings, type FieldPath, type Finding, type Remark } from './finding.ts'
 import { importSpelling } from './import.ts'
 import { importSubscription } from './import-subscriptions.ts'
+import { knownIntegrations, USUAL_ENVIRONMENT } from './integrations.ts'
 import { checkShape, missing } from './issues.ts'
 import { type Proof, tellNets } from './nets.ts'
 import { knownProfiles } from './profiles.ts'
@@ -20,19 +23,25 @@ import { type ReadDocument, readDocuments } from './read.ts'
 import { checkRelations } from './relations.ts'
 import { type Known, resolveProfile, resolveRoute, resolveSource } from './resolve.ts'
 import { resolveAgent } from './resolve-agents.ts'
+import { resolveConnection, resolveCredential } from './resolve-connections.ts'
+import { resolveProvider } from './resolve-providers.ts'
 import { resolveSubscription } from './resolve-subscriptions.ts'
 import { resolveWorkflow } from './resolve-workflows.ts'
 import {
   type AgentInput,
+  type ConnectionInput,
+  type CredentialInput,
   type Kind,
   OTHER_KINDS,
   type ProfileInput,
+  type ProviderInput,
   type RouteInput,
   SCHEMAS,
   type SourceInput,
   type SubscriptionInput,
   type WorkflowInput,
 } from './schema.ts'
+import type { EnvironmentName } from './schema-connections.ts'
 import { sensitiveSources } from './sensitive.ts'
 import { type DefinitionFile, FINDINGS_MAX } from './source-text.ts'
 import { tellHeld, tellSubscriptions } from './subscriptions.ts'
@@ -62,6 +71,8 @@ export interface CompileDeps {
   readonly outbound?: OutboundPolicy | null
   /** Whether they are for production. */
   readonly isProduction?: boolean
+  /** Of documents that a name has one of for each environment, which is in force; left out: `DEV`. */
+  readonly environment?: EnvironmentName
   /** Whether the API has a subscription of this name. */
   readonly isHeld?: (name: string) => boolean
 }
@@ -97,8 +108,16 @@ export function compileDefinitions(
   const checked = checkDocuments(documents, deps)
   const profiles = new Map([...(deps.profiles ?? []), ...profilesOf(checked.sound)])
   const { functions, timeouts = () => null } = deps
-  const known: Known = { functions, timeouts, profiles, agents: agentsOf(checked.sound, deps, profiles) }
+  const known: Known = {
+    functions,
+    timeouts,
+    profiles,
+    agents: agentsOf(checked.sound, deps, profiles),
+    providers: providersOf(checked.sound, deps),
+  }
+  const isElsewhere = elsewhere(documents, deps.environment)
   const resolved = checked.sound.flatMap((one) => {
+    if (isElsewhere(one.document)) return []
     const document = resolve(one, known)
     return document === null ? [] : [{ document, read: one.document }]
   })
@@ -247,6 +266,7 @@ export function checkDocuments(
     sensitive: sensitiveSources([...values, ...sourcesBeside(values, deps)]),
     outbound: deps.outbound,
     isProduction: deps.isProduction ?? false,
+    integrations: knownIntegrations(values, deps.inForce, deps.environment),
     agents: namesOf('Agent', values, deps),
     workflows: namesOf('Workflow', values, deps),
   }
@@ -309,16 +329,38 @@ function kindOf({ value }: ReadDocument): Kind | Remark {
 function duplicate(document: ReadDocument, first: Map<string, Finding>): readonly Remark[] {
   const { kind, name } = document.value
   if (typeof name !== 'string') return []
-  const id = `${String(kind)}/${name}`
+  const environment = environmentOf(document)
+  const id = `${String(kind)}/${name}/${environment ?? ''}`
   const earlier = first.get(id)
   if (earlier !== undefined) {
     const place = `${earlier.file}:${earlier.line}:${earlier.column}`
-    const message = `there is a ${String(kind)} \`${name}\` already, at ${place}: rename one`
+    const what = environment === null ? '' : ` for \`${environment}\``
+    const message = `there is a ${String(kind)} \`${name}\`${what} already, at ${place}: rename one`
     return [{ rule: 'duplicate', message, path: ['name'] }]
   }
   const here = document.locate({ rule: 'duplicate', message: '', path: ['name'] })
   if (here !== null) first.set(id, here)
   return []
+}
+
+/** A name may have a document for each environment. */
+function environmentOf({ value }: ReadDocument): string | null {
+  const { kind, environment } = value
+  if (kind !== 'Connection' && kind !== 'Credential') return null
+  return typeof environment === 'string' ? environment : null
+}
+
+/** Those that another document of the same name stands for here, or that are for other environments: checked, and not in force. */
+function elsewhere(
+  documents: readonly ReadDocument[],
+  environment: EnvironmentName = USUAL_ENVIRONMENT,
+): (document: ReadDocument) => boolean {
+  const idOf = ({ value }: ReadDocument) => `${String(value.kind)}/${String(value.name)}`
+  const own = new Set(documents.filter((one) => environmentOf(one) === environment).map(idOf))
+  return (document) => {
+    const written = environmentOf(document)
+    return written === null ? own.has(idOf(document)) : written !== environment
+  }
 }
 
 function profilesOf(sound: readonly Sound[]): ReadonlyMap<string, ProfileDocument> {
@@ -337,8 +379,22 @@ function agentsOf(
   return new Map([...beside, ...own].map((agent) => [agent.name, agent]))
 }
 
+/** The same of providers, and those that come with Millrace. */
+function providersOf(sound: readonly Sound[], deps: CompileDeps): ReadonlyMap<string, ProviderDocument> {
+  const own = sound.flatMap(({ kind, document }) =>
+    kind === 'Provider' ? [resolveProvider(document.value as unknown as ProviderInput)] : [],
+  )
+  const beside = (deps.inForce ?? []).filter((one) => one.kind === 'Provider')
+  return new Map([...beside, ...own, ...BUILT_IN_PROVIDERS].map((one) => [one.name, one]))
+}
+
 function agentOf(document: ReadDocument, profiles: Known['profiles']): AgentDocument {
   return resolveAgent(document.value as unknown as AgentInput, profiles)
+}
+
+function credentialOf(input: CredentialInput, { providers }: Known): DefinitionDocument | null {
+  const usual = providers.get(input.provider)?.auth.find((one) => one !== 'none') ?? null
+  return resolveCredential(input, usual)
 }
 
 function profileOf(document: ReadDocument): ProfileDocument {
@@ -359,6 +415,12 @@ function resolve({ kind, document }: Sound, known: Known): DefinitionDocument | 
       return agentOf(document, known.profiles)
     case 'Subscription':
       return resolveSubscription(value as SubscriptionInput, known)
+    case 'Provider':
+      return known.providers.get(String(document.value.name)) ?? null
+    case 'Connection':
+      return resolveConnection(value as ConnectionInput)
+    case 'Credential':
+      return credentialOf(value as CredentialInput, known)
     case 'Profile':
       return profileOf(document)
   }

@@ -25,8 +25,9 @@ describe('what fields mean', () => {
       )
     })
     const paths = [...new Set(silent.map(({ kind, path }) => `${kind}.${path}`))]
-    // Of these two one is needed.
-    expect(paths).toEqual(['Source.verify.secret.env', 'Source.verify.secret.ref'])
+    // Of these three one is needed.
+    const places = ['env', 'ref', 'file'].map((place) => `Source.verify.secret.${place}`)
+    expect(paths).toEqual(places)
   })
 
   test('is in the schema, for editors', () => {
@@ -128,12 +129,62 @@ const BASES: Readonly<Record<string, () => Tree>> = {
     order: { by: 'event.objectId' },
     deadLetter: {},
   }),
+  Provider: () => ({
+    kind: 'Provider',
+    name: 'a',
+    baseUrl: 'https://a.example',
+    auth: 'oauth2',
+    oauth2: { tokenUrl: 'https://a.example/token' },
+    probe: { path: '/me' },
+    operations: { book: { path: '/a', lookup: { path: '/a/{{ key }}', found: 'result.status == 200' } } },
+  }),
+  'Provider.auth': () => ({ kind: 'Provider', name: 'a', baseUrl: 'https://a.example' }),
+  Connection: () => ({ kind: 'Connection', name: 'a', provider: 'open', probe: {}, circuit: {} }),
+  Credential: () => ({
+    kind: 'Credential',
+    name: 'a',
+    provider: 'shut',
+    auth: 'oauth2',
+    secret: { ref: 'a' },
+    oauth2: { clientId: 'c' },
+    rotation: {},
+  }),
+  'Credential.hmac': () => ({
+    kind: 'Credential',
+    name: 'a',
+    provider: 'shut',
+    auth: 'hmac',
+    secret: { ref: 'a' },
+    hmac: {},
+  }),
 }
+
+const PROVIDERS = compileDefinitions(
+  [
+    {
+      path: 'a.yaml',
+      text: `
+kind: Provider
+name: open
+baseUrl: https://a.example
+probe: { path: / }
+---
+kind: Provider
+name: shut
+baseUrl: https://a.example
+auth: [oauth2, hmac]
+oauth2: { tokenUrl: https://a.example/token }
+`,
+    },
+  ],
+  { functions: () => null },
+).documents
 
 function hashOf(document: Tree): string {
   const text = JSON.stringify(document)
   const { documents, findings } = compileDefinitions([{ path: 'a.json', text }], {
     functions: () => 'sha256:0',
+    inForce: PROVIDERS,
   })
   expect(findings.filter(({ severity }) => severity === 'error')).toEqual([])
   return hashDocument(documents[0] as Parameters<typeof hashDocument>[0])

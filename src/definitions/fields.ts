@@ -179,6 +179,18 @@ export function formula() {
   return stringOf('name', () => {}, { minLength: 1 })
 }
 
+const PART_NAME = /^[A-Za-z][A-Za-z0-9]*(?:[._-][A-Za-z0-9]+)*$/
+
+/** What a part of a provider is called: an operation, a bucket, an address. */
+export function partName() {
+  const check = (text: string, context: Refinement) => {
+    if (refuseTemplate(text, context) || (PART_NAME.test(text) && text.length <= NAME_LENGTH_MAX)) return
+    const message = `a name has letters and digits, joined by \`_\`, \`-\` or dots, begins with a letter and has at most ${NAME_LENGTH_MAX} characters`
+    tell(context, message, { rule: 'name', onKey: true })
+  }
+  return stringOf('name', check, { pattern: PART_NAME.source, maxLength: NAME_LENGTH_MAX })
+}
+
 /** A reference to something with a name: a profile or a function. */
 export function reference() {
   return literal({ minLength: 1 })
@@ -193,6 +205,28 @@ export function vaultEntry() {
     tell(context, message, { rule: 'value' })
   }
   return stringOf('name', check, { pattern: SECRET_NAME })
+}
+
+/** A secret of the node's folder of secrets: one file, nowhere else. */
+export function secretFile() {
+  const check = (text: string, context: Refinement) => {
+    if (refuseTemplate(text, context) || isSecretName(text)) return
+    const message =
+      'a file of secrets has letters, digits, dots, `_` and `-`, and stands in the folder itself; the value does not belong here'
+    tell(context, message, { rule: 'value' })
+  }
+  return stringOf('name', check, { pattern: SECRET_NAME })
+}
+
+/** Where a secret is. */
+export function secretPlace() {
+  return z
+    .strictObject({
+      env: environmentName().optional(),
+      ref: vaultEntry().optional(),
+      file: secretFile().optional(),
+    })
+    .meta({ oneOf: [{ required: ['env'] }, { required: ['ref'] }, { required: ['file'] }] })
 }
 
 const ENVIRONMENT_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/
@@ -384,19 +418,21 @@ function endOfTemplate(text: string, open: number): number {
   return text.length
 }
 
-/** A base address that differs between environments. */
-const BASE_ADDRESS = /^\{\{\s*vars\.[\w.]+\s*\}\}(?=[/?#]|$)/
+/** A base address that differs between environments or connections. */
+const BASE_ADDRESS = /^\{\{\s*(?:vars|config)\.[\w.]+\s*\}\}(?=[/?#]|$)/
 
 export function url(roots: readonly string[]) {
-  return stringOf('send', (text, context) => {
-    const masked = maskedUrl(text, roots, context)
-    if (masked === null) return
-    const parsed = URL.canParse(masked) ? new URL(masked) : null
-    if (parsed === null) tell(context, 'this is no address', { rule: 'url' })
-    else if (parsed.username !== '' || parsed.password !== '') {
-      tell(context, 'an address holds no user or password: definitions are read by many', { rule: 'url' })
-    }
-  })
+  return stringOf('send', (text, context) => checkUrl(text, roots, context))
+}
+
+function checkUrl(text: string, roots: readonly string[], context: Refinement): void {
+  const masked = maskedUrl(text, roots, context)
+  if (masked === null) return
+  const parsed = URL.canParse(masked) ? new URL(masked) : null
+  if (parsed === null) tell(context, 'this is no address', { rule: 'url' })
+  else if (parsed.username !== '' || parsed.password !== '') {
+    tell(context, 'an address holds no user or password: definitions are read by many', { rule: 'url' })
+  }
 }
 
 /** With something in place of each template; null: it was told what is wrong. */
@@ -404,10 +440,22 @@ function maskedUrl(text: string, roots: readonly string[], context: Refinement):
   if (!checkTemplate(text, roots, context)) return null
   const masked = maskTemplates(text.replace(BASE_ADDRESS, 'https://x'))
   if (/^https?:\/\/[^/?#]/i.test(masked)) return masked
-  tell(context, 'an address begins with `https://` or `http://` and a host, or with `{{ vars.… }}`', {
+  tell(context, roots.includes('config') && !roots.includes('vars') ? ABSOLUTE_BY_CONFIG : ABSOLUTE, {
     rule: 'url',
   })
   return null
+}
+
+export const ABSOLUTE = 'an address begins with `https://` or `http://` and a host, or with `{{ vars.… }}`'
+const ABSOLUTE_BY_CONFIG =
+  'an address begins with `https://` or `http://` and a host, or with `{{ config.… }}`'
+
+/** Absolute, or a path behind the address of a connection; which of them is for relations. */
+export function urlOrPath(roots: readonly string[]) {
+  return stringOf('send', (text, context) => {
+    if (text.startsWith('/') && !text.startsWith('//')) checkTemplate(text, roots, context)
+    else checkUrl(text, roots, context)
+  })
 }
 
 /** Where events are sent to, as far as no policy has to be asked: what every call would refuse is told here. */

@@ -127,6 +127,23 @@ export const RULES = {
   patience: 'SL11',
   burst: 'SL12',
   nameTaken: 'SL13',
+  unknownProvider: 'PV1',
+  unknownConnection: 'PV2',
+  unknownCredential: 'PV3',
+  unknownOperation: 'PV4',
+  otherProvider: 'PV5',
+  operationInput: 'PV6',
+  authModel: 'PV7',
+  idempotency: 'PV8',
+  unknownPart: 'PV9',
+  connectionConfig: 'PV10',
+  plainCredential: 'PV11',
+  secretInPlace: 'PV12',
+  deprecated: 'PV13',
+  providerTaken: 'PV14',
+  elsewhere: 'PV15',
+  probe: 'PV16',
+  needsCredential: 'PV17',
 } as const
 
 export type RuleName = keyof typeof RULES

@@ -19,7 +19,7 @@ flows/a.yaml:5:7 warning F32: an unknown outcome will park for a person: a time-
   5 | do: { http: { url: "https://x.example/" } }
     |       ^
 
-flows/b.json:2:10 error F8: there is no kind \`Rout\`, but \`Source\`, \`Route\`, \`Workflow\`, \`Agent\`, \`Subscription\`, \`Profile\`
+flows/b.json:2:10 error F8: there is no kind \`Rout\`, but \`Source\`, \`Route\`, \`Workflow\`, \`Agent\`, \`Subscription\`, \`Provider\`, \`Connection\`, \`Credential\`, \`Profile\`
   2 | \t"kind":\t"Rout"
     | \t       \t^
   write: "Route"

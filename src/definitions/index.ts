@@ -1,7 +1,15 @@
+export type { FieldFinding } from './check-given.ts'
+export {
+  type CheckedIntegration,
+  checkIntegration,
+  type IntegrationKind,
+  type IntegrationSurroundings,
+  patchIntegration,
+  type WrittenIntegration,
+} from './check-integration.ts'
 export {
   type CheckedSubscription,
   checkSubscription,
-  type FieldFinding,
   patchSubscription,
   type SubscriptionSurroundings,
   type WrittenSubscription,

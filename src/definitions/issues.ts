@@ -4,7 +4,7 @@ import { z } from 'zod'
 import type { JsonValue } from '../core/json/index.ts'
 import { type IssueParams, UNITS } from './fields.ts'
 import type { FieldPath, Remark } from './finding.ts'
-import { type Kind, OTHER_FIELDS, OTHER_FIELDS_COME, SCHEMAS, schemaFor } from './schema.ts'
+import { type Kind, SCHEMAS, schemaFor } from './schema.ts'
 import { closest, listed } from './suggest.ts'
 
 type Issue = z.core.$ZodIssue
@@ -86,14 +86,6 @@ function unknownField(path: FieldPath, place: Place): Remark {
   const name = String(path.at(-1))
   const parent = path.slice(0, -1)
   const owner = ownerOf(place.kind, parent)
-  if (OTHER_FIELDS[owner]?.includes(name)) {
-    return {
-      rule: 'notAvailable',
-      message: `\`${name}\` is not available in this version: ${OTHER_FIELDS_COME}`,
-      path,
-      onKey: true,
-    }
-  }
   const fields = Object.keys(fieldsAt(parent, place))
   const common = { rule: 'unknownField', path, onKey: true } as const
   const action = parent.at(-1)
@@ -101,13 +93,6 @@ function unknownField(path: FieldPath, place: Place): Remark {
     return { ...common, message: `\`${name}\` stands beside \`${action}\`, not in it` }
   }
   const near = closest(name, fields)
-  const other = near === undefined ? closest(name, OTHER_FIELDS[owner] ?? []) : undefined
-  if (other !== undefined) {
-    return {
-      ...common,
-      message: `there is no field \`${name}\` (\`${other}\` is not available in this version)`,
-    }
-  }
   if (near === undefined)
     return { ...common, message: `there is no field \`${name}\` here, but ${listed(fields)}` }
   return { ...common, message: `there is no field \`${name}\`: did you mean \`${near}\`?`, suggestion: near }

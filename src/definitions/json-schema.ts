@@ -38,7 +38,7 @@ export function makeJsonSchema(): Json {
     $schema,
     title: 'Millrace definitions',
     description:
-      'One document: a Source, a Route, a Workflow, an Agent, a Subscription or a Profile. `x-millrace` says what a string means.',
+      'One document: a Source, a Route, a Workflow, an Agent, a Subscription, a Provider, a Connection, a Credential or a Profile. `x-millrace` says what a string means.',
     ...rest,
     $defs: { Action: action, Sends: SENDS, Condition: CONDITION, Filter: FILTER, Json: JSON_VALUE },
   }

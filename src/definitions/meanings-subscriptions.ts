@@ -32,11 +32,15 @@ export const SUBSCRIPTION_MEANINGS: Readonly<Record<string, FieldMeaning>> = {
   },
   'Subscription.secret.env': {
     meaning: 'An environment variable of the node.',
-    otherwise: '`ref` is needed',
+    otherwise: '`ref` or `file` is needed',
   },
   'Subscription.secret.ref': {
     meaning: 'A secret of the tenant’s vault.',
-    otherwise: '`env` is needed',
+    otherwise: '`env` or `file` is needed',
+  },
+  'Subscription.secret.file': {
+    meaning: 'A file of the node’s folder of secrets.',
+    otherwise: '`env` or `ref` is needed',
   },
   'Subscription.signing': {
     meaning:

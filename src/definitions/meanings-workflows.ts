@@ -280,12 +280,25 @@ export const WORKFLOW_MEANINGS: Readonly<Record<string, FieldMeaning>> = {
     meaning: '`full`: history keeps values that changed. `changes`: only their paths.',
     otherwise: '`full`',
   },
+  'Agent.connection': {
+    meaning: 'Whose address and credential it goes with, instead of `baseUrl` and `secret`.',
+    otherwise: 'nobody’s',
+  },
   'Agent.baseUrl': {
-    meaning: 'An endpoint that speaks the OpenAI protocol, up to and without `/chat/completions`.',
+    meaning:
+      'An endpoint that speaks the OpenAI protocol, up to and without `/chat/completions`. With a connection a path behind its base.',
+    otherwise: 'the connection’s',
   },
   'Agent.secret': { meaning: 'Sent as a bearer token.', otherwise: 'none is sent' },
-  'Agent.secret.env': { meaning: 'An environment variable of the node.', otherwise: '`ref` is needed' },
-  'Agent.secret.ref': { meaning: 'A secret of the tenant’s vault.', otherwise: '`env` is needed' },
+  'Agent.secret.env': {
+    meaning: 'An environment variable of the node.',
+    otherwise: '`ref` or `file` is needed',
+  },
+  'Agent.secret.ref': { meaning: 'A secret of the tenant’s vault.', otherwise: '`env` or `file` is needed' },
+  'Agent.secret.file': {
+    meaning: 'A file of the node’s folder of secrets.',
+    otherwise: '`env` or `ref` is needed',
+  },
   'Agent.headers': { meaning: 'Headers beside it, by name.', otherwise: 'none' },
   'Agent.headers.*': { meaning: 'One header.' },
   'Agent.model': { meaning: 'The model, as the endpoint calls it.' },

@@ -1,6 +1,7 @@
 // What each field of the language means, for editors and for docs/definitions-reference.md. A test asks for an entry per
 // field and for a field per entry. `*` stands for every kind.
 
+import { CONNECTION_LANGUAGE_MEANINGS } from './meanings-connections.ts'
 import { SUBSCRIPTION_MEANINGS } from './meanings-subscriptions.ts'
 import { type FieldMeaning, WORKFLOW_MEANINGS } from './meanings-workflows.ts'
 
@@ -21,6 +22,7 @@ export const MEANINGS: Readonly<Record<string, FieldMeaning>> = {
   },
   'Source.verify.secret.env': { meaning: 'An environment variable of the node.' },
   'Source.verify.secret.ref': { meaning: 'A secret of the tenant’s vault.' },
+  'Source.verify.secret.file': { meaning: 'A file of the node’s folder of secrets.' },
   'Source.verify.header': {
     meaning: 'The header with the signature or the key.',
     otherwise: '`x-signature`, or `x-api-key` of `api-key`',
@@ -258,13 +260,21 @@ export const MEANINGS: Readonly<Record<string, FieldMeaning>> = {
   },
   'Route.do': {
     meaning:
-      'One action: `http`, `upsert`, `function`, `emit`, `start`, `schedule`, `unschedule` or `agent`.',
+      'One action: `http`, `upsert`, `operation`, `function`, `emit`, `start`, `schedule`, `unschedule` or `agent`.',
   },
   'Route.do.upsert': {
     meaning: 'One object at the other side per external reference: found and updated, or created.',
     otherwise: 'another action',
   },
-  'Route.do.upsert.baseUrl': { meaning: 'Absolute, http or https; the paths are put behind it.' },
+  'Route.do.upsert.connection': {
+    meaning: 'Whose address and credential it goes with.',
+    otherwise: 'nobody’s',
+  },
+  'Route.do.upsert.baseUrl': {
+    meaning:
+      'Absolute, http or https; the paths are put behind it. With a connection a path behind its base.',
+    otherwise: 'the connection’s',
+  },
   'Route.do.upsert.headers': { meaning: 'Headers of all its requests, by name.', otherwise: 'none' },
   'Route.do.upsert.headers.*': { meaning: 'One header.' },
   'Route.do.upsert.extRef': { meaning: 'The external reference of the object; `extRef` in what follows.' },
@@ -313,7 +323,14 @@ export const MEANINGS: Readonly<Record<string, FieldMeaning>> = {
   },
   'Route.do.http': { meaning: 'One request to somebody else’s server.', otherwise: 'another action' },
   'Route.do.http.method': { meaning: 'The method.', default: 'POST' },
-  'Route.do.http.url': { meaning: 'Absolute, http or https; values in it are percent-encoded.' },
+  'Route.do.http.connection': {
+    meaning: 'Whose address and credential it goes with.',
+    otherwise: 'nobody’s',
+  },
+  'Route.do.http.url': {
+    meaning:
+      'Absolute, http or https; values in it are percent-encoded. With a connection a path behind its base, or an address of its host.',
+  },
   'Route.do.http.headers': { meaning: 'Headers, by name.', otherwise: 'none' },
   'Route.do.http.headers.*': { meaning: 'One header.' },
   'Route.do.http.body': { meaning: 'What is not a text is sent as JSON.', otherwise: 'none' },
@@ -330,7 +347,7 @@ export const MEANINGS: Readonly<Record<string, FieldMeaning>> = {
     otherwise: 'it cannot be asked',
   },
   'Route.do.http.probe.method': { meaning: 'The method.', default: 'GET' },
-  'Route.do.http.probe.url': { meaning: 'Absolute, http or https.' },
+  'Route.do.http.probe.url': { meaning: 'As `url`.' },
   'Route.do.http.probe.headers': { meaning: 'Headers, by name.', otherwise: 'none' },
   'Route.do.http.probe.headers.*': { meaning: 'One header.' },
   'Route.do.http.probe.found': {
@@ -342,7 +359,7 @@ export const MEANINGS: Readonly<Record<string, FieldMeaning>> = {
   },
   'Route.do.function': { meaning: 'The name of a function to run.', otherwise: 'another action' },
   'Route.do.with': {
-    meaning: 'The input of the function, the workflow or the agent.',
+    meaning: 'The input of the function, the workflow, the agent or the operation.',
     otherwise: 'the payload; in a workflow the instance’s data',
   },
   'Route.do.emit': { meaning: 'The subject of an event to emit.', otherwise: 'another action' },
@@ -366,9 +383,17 @@ export const MEANINGS: Readonly<Record<string, FieldMeaning>> = {
   'Route.do.schedule.data': { meaning: 'The payload of each event.', otherwise: 'none' },
   'Route.do.unschedule': { meaning: 'The name of a schedule to end.', otherwise: 'another action' },
   'Route.do.agent': { meaning: 'The name of an agent to ask.', otherwise: 'another action' },
+  'Route.do.operation': {
+    meaning: 'A named call of a provider, as `github.createIssue`; pinned as it is when this is applied.',
+    otherwise: 'another action',
+  },
+  'Route.do.connection': {
+    meaning: 'Of an operation: the account that it is called by, a `kind: Connection`.',
+    otherwise: 'another action',
+  },
   'Route.do.timeout': {
     meaning: 'For the whole exchange, or one attempt of a function.',
-    otherwise: 'the function’s own, or `10s`',
+    otherwise: 'the function’s or the operation’s own, or `10s`',
   },
   'Route.do.classify': {
     meaning: 'What single statuses mean, instead of the table of failures.',
@@ -377,6 +402,7 @@ export const MEANINGS: Readonly<Record<string, FieldMeaning>> = {
   'Route.do.classify.*': { meaning: 'Of one status.' },
   ...WORKFLOW_MEANINGS,
   ...SUBSCRIPTION_MEANINGS,
+  ...CONNECTION_LANGUAGE_MEANINGS,
 }
 
 export function findMeaning(kind: string, path: string): FieldMeaning | null {

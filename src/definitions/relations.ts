@@ -7,10 +7,12 @@ import { checkRouteAction } from './actions.ts'
 import { checkAgent } from './agents.ts'
 import { checkBuffers } from './buffers.ts'
 import { checkCatalog } from './catalog.ts'
+import { checkConnection, checkCredential } from './connections.ts'
 import type { Remark } from './finding.ts'
 import { checkGuards } from './guards.ts'
 import { checkKey } from './keys.ts'
 import { checkProfileName, checkProfileSort } from './profiles.ts'
+import { checkProvider } from './providers.ts'
 import { checkRetry } from './retries.ts'
 import { checkSchedule } from './schedule.ts'
 import type { Kind } from './schema.ts'
@@ -52,6 +54,12 @@ export function checkRelations(kind: Kind, value: Fields, around: Surroundings):
       return checkAgent(value, around)
     case 'Subscription':
       return checkSubscriptionFields(value, around)
+    case 'Provider':
+      return checkProvider(value, around)
+    case 'Connection':
+      return checkConnection(value, around)
+    case 'Credential':
+      return checkCredential(value, around)
     case 'Profile':
       return [...checkProfileSort(value), ...checkRetry(value.retry, around)]
   }

@@ -4,9 +4,12 @@ import type {
   ActionDocument,
   AgentDocument,
   HttpActionDocument,
+  OperationActionDocument,
+  ProviderDocument,
   UpsertActionDocument,
   UpsertCallDocument,
 } from '../core/definition/index.ts'
+import { operationOf } from '../core/definition/index.ts'
 import { assert } from '../core/errors/index.ts'
 import { parseDuration } from '../core/expression/index.ts'
 import type { JsonValue } from '../core/json/index.ts'
@@ -14,7 +17,7 @@ import { SECOND } from '../core/time/index.ts'
 import type { ActionInput, HttpInput, UpsertInput } from './schema-actions.ts'
 
 const TIMEOUT_MS = 10 * SECOND
-const PROBE_AFTER_MS = 30 * SECOND
+export const PROBE_AFTER_MS = 30 * SECOND
 
 /** By RFC 9110: repeating the request is meant to be harmless. */
 const IDEMPOTENT_METHODS = ['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE']
@@ -29,12 +32,13 @@ export interface KnownFunctions {
   timeouts(name: string): number | null
   /** Sound ones, by name. */
   readonly agents: ReadonlyMap<string, AgentDocument>
+  readonly providers: ReadonlyMap<string, ProviderDocument>
 }
 
 /** Where it stands: what is not said is the payload of a route, and all items of a batch. A step has no such thing. */
 type ActionOwner = 'route' | 'batch' | 'step'
 
-/** null: it names an agent that is not sound. */
+/** null: it names an agent or a provider that is not sound. */
 export function resolveAction(
   input: ActionInput,
   owner: ActionOwner,
@@ -71,6 +75,7 @@ export function resolveAction(
       ...(input.timeout === undefined ? {} : { timeoutMs: milliseconds(input.timeout, agent.timeoutMs) }),
     }
   }
+  if (input.operation !== undefined) return resolveOperationAction(input, input.operation, usual, known)
   if (input.schedule !== undefined) {
     const { name, cron, zone = 'UTC', emit, data = null } = input.schedule
     return { type: 'schedule', name, cron, zone, emit, data: data as JsonValue }
@@ -82,6 +87,33 @@ export function resolveAction(
   return { type: 'emit', subject: input.emit, data: (input.data ?? data) as JsonValue }
 }
 
+/** `github.createWebhook`: the provider's name has no dot. */
+export function splitOperation(text: string): { readonly provider: string; readonly name: string } {
+  const dot = text.indexOf('.')
+  return dot < 0 ? { provider: '', name: text } : { provider: text.slice(0, dot), name: text.slice(dot + 1) }
+}
+
+function resolveOperationAction(
+  { connection, timeout, classify = {}, with: given }: ActionInput,
+  text: string,
+  usual: string,
+  { providers }: KnownFunctions,
+): OperationActionDocument | null {
+  const { provider, name } = splitOperation(text)
+  const known = providers.get(provider)
+  const operation = known === undefined ? null : operationOf(known, name)
+  if (operation === null || connection === undefined) return null
+  return {
+    type: 'operation',
+    provider,
+    operation,
+    connection,
+    with: (given ?? usual) as JsonValue,
+    ...(timeout === undefined ? {} : { timeoutMs: milliseconds(timeout, operation.timeoutMs) }),
+    classify,
+  }
+}
+
 function resolveHttp(
   input: HttpInput,
   classify: HttpActionDocument['classify'],
@@ -90,6 +122,7 @@ function resolveHttp(
   const method = input.method ?? 'POST'
   return {
     type: 'http',
+    ...(input.connection === undefined ? {} : { connection: input.connection }),
     method,
     url: input.url,
     headers: lowerCased(input.headers),
@@ -116,9 +149,10 @@ function resolveUpsert(
   classify: UpsertActionDocument['classify'],
   timeoutMs: number,
 ): UpsertActionDocument {
-  const { baseUrl, extRef, find, create, update = 'none', lock = 'single' } = input
+  const { connection, baseUrl = '', extRef, find, create, update = 'none', lock = 'single' } = input
   return {
     type: 'upsert',
+    ...(connection === undefined ? {} : { connection }),
     baseUrl,
     headers: lowerCased(input.headers),
     extRef,

@@ -15,7 +15,7 @@ import { parseDuration } from '../core/expression/index.ts'
 import { MINUTE, SECOND } from '../core/time/index.ts'
 import { USUAL_ELEMENT } from './roots.ts'
 import type { RouteInput } from './schema.ts'
-import type { DrainInput, RateInput } from './schema-buffers.ts'
+import type { CircuitInput, DrainInput, RateInput } from './schema-buffers.ts'
 
 /** How many elements of a list are work, where `each` does not say. */
 const EACH_MAX = 500
@@ -105,13 +105,16 @@ function resolveBatch(input: RouteInput['batch']): Pick<RouteDocument, 'batch'> 
 
 function resolveCircuit(input: RouteInput['circuit']): Pick<RouteDocument, 'circuit'> {
   if (input === undefined || input === 'off') return input === undefined ? {} : { circuit: 'off' }
-  const circuit: CircuitPolicy = {
+  return { circuit: resolveCircuitInline(input) }
+}
+
+export function resolveCircuitInline(input: CircuitInput): CircuitPolicy {
+  return {
     consecutive: input.failures ?? USUAL_CIRCUIT.consecutive,
     ratio: input.ratio ?? USUAL_CIRCUIT.ratio,
     of: input.of ?? USUAL_CIRCUIT.of,
     openMs: input.openFor === undefined ? USUAL_CIRCUIT.openMs : milliseconds(input.openFor),
   }
-  return { circuit }
 }
 
 /** undefined: at once. */

@@ -1,13 +1,13 @@
 // The normal form of a subscription. What is not written, or says what holds anyway, is left out of it where its type allows.
 
-import { DISABLE_AFTER_MS, type SecretRef, type SubscriptionDocument } from '../core/definition/index.ts'
-import { assert } from '../core/errors/index.ts'
+import { DISABLE_AFTER_MS, type SubscriptionDocument } from '../core/definition/index.ts'
 import { parseDuration } from '../core/expression/index.ts'
 import type { JsonValue } from '../core/json/index.ts'
 import { RETRY_PROFILES } from '../core/retry/index.ts'
 import { SECOND } from '../core/time/index.ts'
 import { type Known, MAX_WAIT_MS, resolveRetry } from './resolve.ts'
 import { resolveRate } from './resolve-buffers.ts'
+import { resolveSecret } from './resolve-secrets.ts'
 import type { SubscriptionInput } from './schema.ts'
 
 const TIMEOUT_MS = 15 * SECOND
@@ -50,12 +50,6 @@ export function resolveSubscription(
       ? {}
       : { order: { by: order.by, ...(order.onBlocked === 'skip' ? { onBlocked: 'skip' } : {}) } }),
   }
-}
-
-function resolveSecret({ env, ref }: NonNullable<SubscriptionInput['secret']>): SecretRef {
-  if (env !== undefined) return { env }
-  assert(ref !== undefined, 'a secret has `env` or `ref`')
-  return { ref }
 }
 
 function milliseconds(text: string | undefined, otherwise: number): number {

@@ -31,7 +31,7 @@ export const USUAL_VERSION = '1.0.0'
 /** What a bare string under `correlate` is called. */
 const USUAL_KEY = 'default'
 
-/** null: it names a profile or an agent that is not sound. */
+/** null: it names a profile, an agent or a provider that is not sound. */
 export function resolveWorkflow(input: WorkflowInput, known: Known): WorkflowDocument | null {
   const places = Object.entries(input.places).map(([name, place]) => resolvePlace(name, place, known))
   const transitions = Object.entries(input.transitions).map(([name, one]) =>

@@ -17,6 +17,7 @@ import { MAPPINGS } from '../core/source/index.ts'
 import { DAY, HOUR, MINUTE } from '../core/time/index.ts'
 import { type KnownFunctions, resolveAction } from './resolve-actions.ts'
 import { type Profiles, resolveBuffers, resolveDrainInline, resolveRateInline } from './resolve-buffers.ts'
+import { resolveSecret } from './resolve-secrets.ts'
 import { resolveWaysIn } from './resolve-ways-in.ts'
 import type { ProfileInput, RetryInput, RouteInput, SecretInput, SourceInput } from './schema.ts'
 
@@ -101,12 +102,7 @@ function resolveVerify(input: NonNullable<SourceInput['verify']>): VerifyDocumen
 }
 
 function resolveSecrets(input: SecretInput): readonly SecretRef[] {
-  const list = Array.isArray(input) ? input : [input]
-  return list.map(({ env, ref }) => {
-    if (env !== undefined) return { env }
-    assert(ref !== undefined, 'a secret has `env` or `ref`')
-    return { ref }
-  })
+  return (Array.isArray(input) ? input : [input]).map(resolveSecret)
 }
 
 export function resolveProfile(input: ProfileInput): ProfileDocument {
@@ -133,7 +129,7 @@ export interface Known extends KnownFunctions {
   readonly profiles: Profiles
 }
 
-/** null: it names a profile or an agent that is not sound. */
+/** null: it names a profile, an agent or a provider that is not sound. */
 export function resolveRoute(input: RouteInput, known: Known): RouteDocument | null {
   const buffers = resolveBuffers(input, known.profiles)
   const action = resolveAction(input.do, input.batch === undefined ? 'route' : 'batch', known)

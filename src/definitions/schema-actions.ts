@@ -15,7 +15,7 @@ import {
   sends,
   statusCode,
   subjectSend,
-  url,
+  urlOrPath,
 } from './fields.ts'
 import { actionRoots, type RouteScope } from './roots.ts'
 
@@ -26,8 +26,9 @@ const after = () => duration(0, HOUR).optional()
 
 function makeHttp(roots: readonly string[]) {
   return z.strictObject({
+    connection: reference().optional(),
     method: method(),
-    url: url(roots),
+    url: urlOrPath(roots),
     headers: headers(roots),
     body: sends(roots).optional(),
     idempotent: z.boolean().optional(),
@@ -35,7 +36,7 @@ function makeHttp(roots: readonly string[]) {
     probe: z
       .strictObject({
         method: method(),
-        url: url(roots),
+        url: urlOrPath(roots),
         headers: headers(roots),
         found: pick([...roots, 'result']),
         after: after(),
@@ -55,7 +56,8 @@ function makeUpsert(outer: readonly string[]) {
       keyTtl: keyTtl(),
     })
   return z.strictObject({
-    baseUrl: url(outer),
+    connection: reference().optional(),
+    baseUrl: urlOrPath(outer).optional(),
     headers: headers(roots),
     extRef: send(outer),
     find: z.strictObject({
@@ -100,6 +102,8 @@ export function makeActionOf(roots: readonly string[]) {
       schedule: makeSchedule(roots).optional(),
       unschedule: send(roots).optional(),
       agent: reference().optional(),
+      operation: reference().optional(),
+      connection: reference().optional(),
       timeout: duration(1, 10 * MINUTE).optional(),
       classify: z.record(statusCode(), oneOf('done', ...FAILURE_CLASSES)).optional(),
     })
@@ -113,6 +117,7 @@ export function makeActionOf(roots: readonly string[]) {
         { required: ['schedule'] },
         { required: ['unschedule'] },
         { required: ['agent'] },
+        { required: ['operation', 'connection'] },
       ],
     })
 }

@@ -4,24 +4,21 @@ import { z } from 'zod'
 import { MINUTE, SECOND } from '../core/time/index.ts'
 import {
   duration,
-  environmentName,
   headerName,
   json,
   literal,
   openSend,
   reference,
+  secretPlace,
   send,
-  url,
-  vaultEntry,
+  urlOrPath,
 } from './fields.ts'
 import { retryInline } from './schema-buffers.ts'
 
 export const agentFields = {
-  baseUrl: url(['vars']),
-  secret: z
-    .strictObject({ env: environmentName().optional(), ref: vaultEntry().optional() })
-    .meta({ oneOf: [{ required: ['env'] }, { required: ['ref'] }] })
-    .optional(),
+  connection: reference().optional(),
+  baseUrl: urlOrPath(['vars']).optional(),
+  secret: secretPlace().optional(),
   headers: z.record(headerName(true), send(['vars'])).optional(),
   model: literal({ minLength: 1 }),
   system: openSend().optional(),

@@ -27,7 +27,7 @@ export const drainPolicy = z.strictObject({
   cycles: count(1_000).optional(),
 })
 
-const circuit = z.strictObject({
+export const circuitPolicy = z.strictObject({
   failures: count(1_000).optional(),
   ratio: z.number().min(0.01).max(1).optional(),
   of: count(1_000).optional(),
@@ -74,7 +74,7 @@ export function makeBuffers(scope: RouteScope) {
       })
       .optional(),
     // The map first: what is wrong in one is told, rather than that it is not `off`.
-    circuit: z.union([circuit, oneOf('off')]).optional(),
+    circuit: z.union([circuitPolicy, oneOf('off')]).optional(),
     ledger: z.strictObject({ keep: duration(DAY, 3_650 * DAY) }).optional(),
     keyMigration: z.strictObject({ from: formula(), note: literal({ minLength: 1 }) }).optional(),
   }
@@ -82,3 +82,4 @@ export function makeBuffers(scope: RouteScope) {
 
 export type RateInput = z.infer<typeof ratePolicy>
 export type DrainInput = z.infer<typeof drainPolicy>
+export type CircuitInput = z.infer<typeof circuitPolicy>

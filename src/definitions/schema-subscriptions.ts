@@ -8,7 +8,6 @@ import {
   condition,
   duration,
   endpoint,
-  environmentName,
   headerName,
   headerText,
   literal,
@@ -16,8 +15,8 @@ import {
   pattern,
   pick,
   reference,
+  secretPlace,
   sends,
-  vaultEntry,
 } from './fields.ts'
 import { EVENT_ROOTS } from './roots.ts'
 import { ratePolicy, retryInline } from './schema-buffers.ts'
@@ -34,10 +33,7 @@ export const subscriptionFields = {
   status: oneOf('active', 'paused', 'disabled').optional(),
   transform: sends(SENT_ROOTS).optional(),
   headers: z.record(headerName(true, isReservedHeader), headerText(SENT_ROOTS)).optional(),
-  secret: z
-    .strictObject({ env: environmentName().optional(), ref: vaultEntry().optional() })
-    .meta({ oneOf: [{ required: ['env'] }, { required: ['ref'] }] })
-    .optional(),
+  secret: secretPlace().optional(),
   signing: oneOf(...SIGNINGS).optional(),
   retry: z.union([reference(), retryInline]).optional(),
   timeout: duration(SECOND, MINUTE).optional(),

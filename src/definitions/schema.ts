@@ -1,5 +1,5 @@
 // The language, as far as this version has it. json-schema.ts publishes it for editors; resolve.ts fills in defaults.
-// Fields of the language that belong to parts which are not here yet are listed at the end: they are refused by name.
+// Kinds of the language that are not here yet are listed at the end: they are refused by name.
 
 import { z } from 'zod'
 import {
@@ -17,23 +17,24 @@ import {
   constant,
   documentName,
   duration,
-  environmentName,
   headerName,
   literal,
   oneOf,
   pattern,
   pick,
   reference,
+  secretPlace,
   send,
   size,
   subjectSend,
   username,
-  vaultEntry,
 } from './fields.ts'
 import { EVENT_ROOTS, itemRoots, PLAIN_SCOPE, REQUEST_ROOTS, type RouteScope, scopeOf } from './roots.ts'
 import { makeAction } from './schema-actions.ts'
 import { agentFields } from './schema-agents.ts'
 import { drainPolicy, makeBuffers, ratePolicy, retryInline } from './schema-buffers.ts'
+import { connectionFields, credentialFields } from './schema-connections.ts'
+import { providerFields } from './schema-providers.ts'
 import { subscriptionFields } from './schema-subscriptions.ts'
 import { waysIn } from './schema-ways-in.ts'
 import { workflowFields } from './schema-workflows.ts'
@@ -47,10 +48,7 @@ const status = oneOf('active', 'paused', 'disabled').optional()
 
 // --- Source
 
-const secretReference = z
-  .strictObject({ env: environmentName().optional(), ref: vaultEntry().optional() })
-  .meta({ oneOf: [{ required: ['env'] }, { required: ['ref'] }] })
-const secret = z.union([secretReference, z.array(secretReference).min(1).max(10)])
+const secret = z.union([secretPlace(), z.array(secretPlace()).min(1).max(10)])
 
 const tolerance = duration(SECOND, DAY).optional()
 
@@ -178,12 +176,29 @@ const subscriptionSchema = z
   .strictObject({ kind: constant('Subscription'), ...envelope, ...subscriptionFields })
   .meta({ title: 'Subscription' })
 
+// --- Provider, Connection, Credential
+
+const providerSchema = z
+  .strictObject({ kind: constant('Provider'), ...envelope, ...providerFields })
+  .meta({ title: 'Provider' })
+
+const connectionSchema = z
+  .strictObject({ kind: constant('Connection'), ...envelope, ...connectionFields })
+  .meta({ title: 'Connection' })
+
+const credentialSchema = z
+  .strictObject({ kind: constant('Credential'), ...envelope, ...credentialFields })
+  .meta({ title: 'Credential' })
+
 export const SCHEMAS = {
   Source: sourceSchema,
   Route: routeSchema,
   Workflow: workflowSchema,
   Agent: agentSchema,
   Subscription: subscriptionSchema,
+  Provider: providerSchema,
+  Connection: connectionSchema,
+  Credential: credentialSchema,
   Profile: profileSchema,
 } as const
 export const languageSchema = z.discriminatedUnion('kind', [
@@ -192,6 +207,9 @@ export const languageSchema = z.discriminatedUnion('kind', [
   workflowSchema,
   agentSchema,
   subscriptionSchema,
+  providerSchema,
+  connectionSchema,
+  credentialSchema,
   profileSchema,
 ])
 
@@ -219,21 +237,13 @@ export type RouteInput = z.infer<typeof routeSchema>
 export type WorkflowInput = z.infer<typeof workflowSchema>
 export type AgentInput = z.infer<typeof agentSchema>
 export type SubscriptionInput = z.infer<typeof subscriptionSchema>
+export type ProviderInput = z.infer<typeof providerSchema>
+export type ConnectionInput = z.infer<typeof connectionSchema>
+export type CredentialInput = z.infer<typeof credentialSchema>
 export type ProfileInput = z.infer<typeof profileSchema>
 export type SecretInput = z.infer<typeof secret>
 export type RetryInput = z.infer<typeof retryInline>
 
 // --- What the language has and this version has not
 
-export const OTHER_KINDS = ['Provider', 'Connection', 'Credential', 'Poller', 'AlertRoute'] as const
-
-/** By what they belong to. An action is called `Action`, wherever it stands. */
-export const OTHER_FIELDS: Readonly<Record<string, readonly string[]>> = {
-  Action: ['operation', 'connection'],
-  'Action.http': ['connection'],
-  'Action.upsert': ['connection'],
-  Agent: ['connection'],
-}
-
-/** What brings them. */
-export const OTHER_FIELDS_COME = 'it comes with connectors; until then write `http`, `upsert` or `function`'
+export const OTHER_KINDS = ['Poller', 'AlertRoute'] as const

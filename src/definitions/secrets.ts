@@ -22,15 +22,21 @@ export function checkSecrets(
   const secrets: readonly JsonValue[] = isList ? secret : secret === undefined ? [] : [secret]
   return secrets.flatMap((one, index) => {
     const path = [...at, ...(isList ? [index] : [])]
-    const count = ['env', 'ref'].filter((name) => Object.hasOwn(fieldsOf(one), name)).length
+    const count = ['env', 'ref', 'file'].filter((name) => Object.hasOwn(fieldsOf(one), name)).length
     if (typeof one !== 'object' || one === null || Array.isArray(one)) return []
     if (Object.hasOwn(fieldsOf(one), 'env') && !around.hasEnvironment) {
       const message =
         'environment variables belong to the tenant `default`: write `{ ref: name }` and set the secret'
       return [{ rule: 'environment', message, path: [...path, 'env'], onKey: true }] as const
     }
+    if (Object.hasOwn(fieldsOf(one), 'file') && !around.hasEnvironment) {
+      const message =
+        'files of secrets belong to the tenant `default`: write `{ ref: name }` and set the secret'
+      return [{ rule: 'environment', message, path: [...path, 'file'], onKey: true }] as const
+    }
     if (count === 1) return checkSet(fieldsOf(one).ref, path, around, until)
-    const message = 'a secret is `{ env: NAME }`, an environment variable, or `{ ref: name }`, a vault entry'
+    const message =
+      'a secret is `{ env: NAME }`, an environment variable, `{ ref: name }`, a vault entry, or `{ file: name }`, a file of the folder of secrets'
     return [{ rule: 'oneOf', message, path }] as const
   })
 }

@@ -1,6 +1,7 @@
 // What the checks of one document know of everything beside it.
 
 import type { OutboundPolicy } from '../core/guard/index.ts'
+import type { KnownIntegrations } from './integrations.ts'
 import type { KnownProfile } from './profiles.ts'
 import type { SensitiveSource } from './sensitive.ts'
 
@@ -8,6 +9,7 @@ export interface Surroundings {
   /** Names of what the files hold, sound or not, and of what is in force beside them. */
   readonly agents: readonly string[]
   readonly workflows: readonly string[]
+  readonly integrations: KnownIntegrations
   readonly profiles: readonly KnownProfile[]
   /** The hash of the code that has the function, or null. */
   functions(name: string): string | null

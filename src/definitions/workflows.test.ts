@@ -182,12 +182,7 @@ const ROWS: readonly Row[] = [
     'did you mean `data.email`?',
     'data.email',
   ],
-  ['[WL17] [F13]', going('do: { ¦operation: sap.post }'), 'it comes with connectors'],
-  [
-    '[WL17] [F13]',
-    going('do: { http: { method: PUT, url: "https://x.example/", ¦connection: sap } }'),
-    'it comes with connectors',
-  ],
+  ['[WL17] [PV1]', going('do: { operation: ¦sap.post, connection: sap }'), 'there is no provider `sap`'],
   [
     '[WL17] [F35]',
     `kind: Route\nname: r\non: a.b\ndo: { start: w, ¦wait: true }\n---\n${workflow()}`,

@@ -24,5 +24,10 @@ export async function readSurroundings(
     // The environment is the node's own: no other tenant's definitions may name what is in it.
     hasEnvironment: tenant === DEFAULT_TENANT,
     isProduction: api.about.environment === 'PROD',
+    environment: environmentOf(api.about.environment),
   }
+}
+
+function environmentOf(text: string): 'DEV' | 'QA' | 'PROD' {
+  return text === 'QA' || text === 'PROD' ? text : 'DEV'
 }

@@ -8,8 +8,10 @@ import type { JsonSchema, WorkflowDefinition } from './workflow-definitions.ts'
 
 /** A model behind an endpoint that speaks the OpenAI protocol, and what it is told. */
 export interface AgentDefinition extends Described {
+  /** Whose address and credential it goes with: `baseUrl` may then be left out, or a path. */
+  readonly connection?: string
   /** Up to and without `/chat/completions`. */
-  readonly baseUrl: Template
+  readonly baseUrl?: Template
   /** Sent as a bearer token. */
   readonly secret?: SecretReference
   readonly headers?: Readonly<Record<string, Template>>

@@ -2,15 +2,27 @@
 
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
-import type { ProfileInput, RouteInput, SourceInput, SubscriptionInput } from '../definitions/schema.ts'
+import type {
+  ConnectionInput,
+  CredentialInput,
+  ProfileInput,
+  ProviderInput,
+  RouteInput,
+  SourceInput,
+  SubscriptionInput,
+} from '../definitions/schema.ts'
 import type { FunctionContext as EngineContext } from '../ports/code.ts'
 import {
+  type ConnectionDefinition,
+  type CredentialDefinition,
   defineFunction,
   defineProfile,
   defineRoute,
   defineSource,
   type FunctionContext,
+  type OperationDefinition,
   type ProfileDefinition,
+  type ProviderDefinition,
   type RouteDefinition,
   type SourceDefinition,
   type SubscriptionDefinition,
@@ -51,6 +63,12 @@ describe('builders', () => {
     expectTypeOf<keyof SourceDefinition | 'kind'>().toEqualTypeOf<keyof SourceInput>()
     expectTypeOf<keyof RouteDefinition | 'kind'>().toEqualTypeOf<keyof RouteInput>()
     expectTypeOf<keyof SubscriptionDefinition | 'kind'>().toEqualTypeOf<keyof SubscriptionInput>()
+    expectTypeOf<keyof ProviderDefinition | 'kind'>().toEqualTypeOf<keyof ProviderInput>()
+    expectTypeOf<keyof ConnectionDefinition | 'kind'>().toEqualTypeOf<keyof ConnectionInput>()
+    expectTypeOf<keyof CredentialDefinition | 'kind'>().toEqualTypeOf<keyof CredentialInput>()
+    expectTypeOf<keyof OperationDefinition>().toEqualTypeOf<
+      keyof NonNullable<ProviderInput['operations']>[string]
+    >()
     expectTypeOf<keyof ProfileDefinition | 'kind'>().toEqualTypeOf<keyof ProfileInput>()
     const wrong = [
       // @ts-expect-error there is no such field

@@ -43,8 +43,8 @@ export type Filter =
 /** An expression that is true, or a filter. */
 export type Condition = Expression | Filter
 
-/** Where a secret is: an environment variable, or a vault entry. */
-export type SecretReference = { readonly env: string } | { readonly ref: string }
+/** Where a secret is: an environment variable, a vault entry, or a file of the node's folder of secrets. */
+export type SecretReference = { readonly env: string } | { readonly ref: string } | { readonly file: string }
 
 export interface Described {
   readonly apiVersion?: 'millrace/v1'
@@ -218,9 +218,11 @@ export interface RetryDefinition {
   readonly delays?: readonly DurationText[]
 }
 
-type Method = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS'
+export type Method = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS'
 
 export interface HttpRequestDefinition {
+  /** Whose address and credential it goes with: `url` may then be a path. */
+  readonly connection?: string
   /** `POST` when left out. */
   readonly method?: Method
   /** Values in it are percent-encoded. */
@@ -243,7 +245,14 @@ export interface HttpRequestDefinition {
   }
 }
 
-type FailureName = 'transient' | 'rate_limited' | 'auth' | 'config' | 'validation' | 'poison' | 'unknown'
+export type FailureName =
+  | 'transient'
+  | 'rate_limited'
+  | 'auth'
+  | 'config'
+  | 'validation'
+  | 'poison'
+  | 'unknown'
 
 export interface HttpActionDefinition {
   readonly http: HttpRequestDefinition
@@ -303,6 +312,19 @@ export interface AgentActionDefinition {
   readonly timeout?: DurationText
 }
 
+export interface OperationActionDefinition {
+  /** With its provider: `github.createIssue`. */
+  readonly operation: string
+  /** The name of a connection to that provider, as `main.name`. */
+  readonly connection: string
+  /** Its input; the payload when left out, and in a workflow the data of the instance. */
+  readonly with?: Sent
+  /** Per attempt; the operation's own when left out. */
+  readonly timeout?: DurationText
+  /** Over the operation's own. */
+  readonly classify?: Readonly<Record<number, 'done' | FailureName>>
+}
+
 interface UpsertCallDefinition {
   /** `POST` of `create`, `PUT` of `update` when left out. */
   readonly method?: Method
@@ -316,7 +338,9 @@ interface UpsertCallDefinition {
 }
 
 export interface UpsertDefinition {
-  readonly baseUrl: Template
+  /** Whose address and credential it goes with: `baseUrl` may then be left out, or a path. */
+  readonly connection?: string
+  readonly baseUrl?: Template
   readonly headers?: Readonly<Record<string, Template>>
   /** The external reference of the object; `extRef` in what follows. */
   readonly extRef: Template
@@ -347,6 +371,7 @@ export interface UpsertActionDefinition {
 export type ActionDefinition =
   | HttpActionDefinition
   | UpsertActionDefinition
+  | OperationActionDefinition
   | FunctionActionDefinition
   | EmitActionDefinition
   | StartActionDefinition

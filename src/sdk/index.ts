@@ -32,6 +32,16 @@ export type {
 } from './definitions.ts'
 export { type DurationText, RetryableError, TerminalError } from './errors.ts'
 export { type ExprValue, expr } from './expr.ts'
+export {
+  type AuthModelName,
+  type ConnectionDefinition,
+  type CredentialDefinition,
+  defineConnection,
+  defineCredential,
+  defineProvider,
+  type OperationDefinition,
+  type ProviderDefinition,
+} from './integration-definitions.ts'
 export type { StandardSchema } from './schema.ts'
 export { defineSubscription, type SubscriptionDefinition } from './subscription-definitions.ts'
 export type {

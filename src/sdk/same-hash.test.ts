@@ -4,7 +4,15 @@ import { expect, test } from 'vitest'
 import { hashDocument } from '../core/definition/index.ts'
 import { compileDefinitions } from '../definitions/index.ts'
 import { SCHEMAS } from '../definitions/schema.ts'
-import { defineProfile, defineRoute, defineSubscription, expr } from './index.ts'
+import {
+  defineConnection,
+  defineCredential,
+  defineProfile,
+  defineProvider,
+  defineRoute,
+  defineSubscription,
+  expr,
+} from './index.ts'
 
 const deps = { functions: () => 'sha256:code' }
 
@@ -189,4 +197,194 @@ test('[SL18] a subscription that is built is the one that is written', () => {
   // Every field of the language is in it.
   const fields = Object.keys(SCHEMAS.Subscription.shape).filter((name) => name !== 'apiVersion')
   expect(Object.keys(crm).sort()).toEqual(fields.sort())
+})
+
+const ACCOUNT = `
+kind: Provider
+name: acme
+title: Acme
+description: bookings
+category: erp
+baseUrl: "https://{{ config.host }}/v1"
+auth: [apiKey, oauth2]
+authentication: { header: X-Key, prefix: "Key " }
+oauth2: { authorizeUrl: https://acme.example/allow, tokenUrl: https://acme.example/token, scopes: [book], parameters: { prompt: consent }, clientAuth: body }
+endpoints: { uploads: "https://up.{{ config.host }}" }
+config: { type: object, required: [host] }
+capabilities: [bookings]
+rate: { perMinute: 300, burst: 20 }
+buckets: { search: { perMinute: 30 } }
+probe: { method: HEAD, path: /me, query: { a: "1" }, headers: { Accept: application/json }, timeout: 5s }
+classify: { 423: transient }
+refine: [{ when: result.body.error == 'busy', as: rate_limited }]
+operations:
+  book:
+    description: books hours
+    method: PUT
+    path: "/book/{{ input.id }}"
+    query: { dry: "{{ input.dry }}" }
+    headers: { X-Ref: "{{ extRef }}" }
+    body: { hours: "{{ input.hours }}" }
+    encoding: form
+    endpoint: uploads
+    input: { type: object }
+    output: { type: object }
+    idempotency: lookup
+    lookup: { method: GET, path: "/book?ref={{ extRef }}", query: { a: b }, headers: { Accept: x }, found: result.status == 200, id: result.body.id, after: 5s }
+    result: result.body.booking
+    ref: result.body.id
+    classify: { 409: done }
+    refine: [{ when: result.body.gone, as: config }]
+    timeout: 20s
+    buckets: [search]
+    scopes: [book]
+    deprecated: use bookAll
+  makeKey: { path: /keys, idempotency: native, keyTtl: 24h, keyHeader: X-Request-Id }
+rotation: { create: makeKey, secret: result.body.key, revoke: makeKey }
+inbound: { scheme: hmac, subjects: github }
+deprecated: use zenith
+---
+kind: Credential
+name: acme-key
+description: ours
+environment: DEV
+provider: acme
+auth: apiKey
+secret: { file: acme-key }
+rotation: { coolDown: 5m, overlap: 2m }
+---
+kind: Connection
+name: acme-main
+description: ours
+environment: DEV
+provider: acme
+credential: acme-key
+config: { host: api.acme.example }
+endpoints: { default: "https://{{ config.host }}" }
+status: retired
+probe: { every: 5m, timeout: 5s }
+buckets: { search: { perMinute: 10, burst: 2 } }
+circuit: { failures: 3, ratio: 0.25, of: 40, openFor: 2m }
+---
+kind: Route
+name: book
+on: a.b
+do: { operation: acme.book, connection: acme-main, with: { id: "{{ payload.id }}" }, timeout: 5s, classify: { 404: done } }
+`
+
+const acme = defineProvider({
+  name: 'acme',
+  title: 'Acme',
+  description: 'bookings',
+  category: 'erp',
+  baseUrl: 'https://{{ config.host }}/v1',
+  auth: ['apiKey', 'oauth2'],
+  authentication: { header: 'X-Key', prefix: 'Key ' },
+  oauth2: {
+    authorizeUrl: 'https://acme.example/allow',
+    tokenUrl: 'https://acme.example/token',
+    scopes: ['book'],
+    parameters: { prompt: 'consent' },
+    clientAuth: 'body',
+  },
+  endpoints: { uploads: 'https://up.{{ config.host }}' },
+  config: { type: 'object', required: ['host'] },
+  capabilities: ['bookings'],
+  rate: { perMinute: 300, burst: 20 },
+  buckets: { search: { perMinute: 30 } },
+  probe: {
+    method: 'HEAD',
+    path: '/me',
+    query: { a: '1' },
+    headers: { Accept: 'application/json' },
+    timeout: '5s',
+  },
+  classify: { 423: 'transient' },
+  refine: [{ when: expr`result.body.error == 'busy'`, as: 'rate_limited' }],
+  operations: {
+    book: {
+      description: 'books hours',
+      method: 'PUT',
+      path: '/book/{{ input.id }}',
+      query: { dry: '{{ input.dry }}' },
+      headers: { 'X-Ref': '{{ extRef }}' },
+      body: { hours: '{{ input.hours }}' },
+      encoding: 'form',
+      endpoint: 'uploads',
+      input: { type: 'object' },
+      output: { type: 'object' },
+      idempotency: 'lookup',
+      lookup: {
+        method: 'GET',
+        path: '/book?ref={{ extRef }}',
+        query: { a: 'b' },
+        headers: { Accept: 'x' },
+        found: expr`result.status == 200`,
+        id: 'result.body.id',
+        after: '5s',
+      },
+      result: 'result.body.booking',
+      ref: 'result.body.id',
+      classify: { 409: 'done' },
+      refine: [{ when: 'result.body.gone', as: 'config' }],
+      timeout: '20s',
+      buckets: ['search'],
+      scopes: ['book'],
+      deprecated: 'use bookAll',
+    },
+    makeKey: { path: '/keys', idempotency: 'native', keyTtl: '24h', keyHeader: 'X-Request-Id' },
+  },
+  rotation: { create: 'makeKey', secret: 'result.body.key', revoke: 'makeKey' },
+  inbound: { scheme: 'hmac', subjects: 'github' },
+  deprecated: 'use zenith',
+})
+const acmeKey = defineCredential({
+  name: 'acme-key',
+  description: 'ours',
+  environment: 'DEV',
+  provider: acme.name,
+  auth: 'apiKey',
+  secret: { file: 'acme-key' },
+  rotation: { coolDown: '5m', overlap: '2m' },
+})
+const acmeMain = defineConnection({
+  name: 'acme-main',
+  description: 'ours',
+  environment: 'DEV',
+  provider: acme.name,
+  credential: acmeKey.name,
+  config: { host: 'api.acme.example' },
+  endpoints: { default: 'https://{{ config.host }}' },
+  status: 'retired',
+  probe: { every: '5m', timeout: '5s' },
+  buckets: { search: { perMinute: 10, burst: 2 } },
+  circuit: { failures: 3, ratio: 0.25, of: 40, openFor: '2m' },
+})
+const book = defineRoute({
+  name: 'book',
+  on: 'a.b',
+  do: {
+    operation: 'acme.book',
+    connection: acmeMain.name,
+    with: { id: '{{ payload.id }}' },
+    timeout: '5s',
+    classify: { 404: 'done' },
+  },
+})
+
+test('[PV23] a provider, a credential and a connection that are built are those that are written', () => {
+  const written = compileDefinitions([{ path: 'a.yaml', text: ACCOUNT }], deps)
+  const built = compileBuilt(acme, acmeKey, acmeMain, book)
+  const isError = ({ severity }: { severity: string }) => severity === 'error'
+  expect([...written.findings, ...built.findings].filter(isError)).toEqual([])
+  expect(built.documents).toHaveLength(4)
+  expect(built.documents).toEqual(written.documents)
+  expect(built.documents.map(hashDocument)).toEqual(written.documents.map(hashDocument))
+  // Every field of the language is in it; those of other models of credentials cannot be.
+  const fields = (kind: 'Provider' | 'Connection' | 'Credential') =>
+    Object.keys(SCHEMAS[kind].shape).filter((name) => name !== 'apiVersion')
+  expect(Object.keys(acme).sort()).toEqual(fields('Provider').sort())
+  expect(Object.keys(acmeMain).sort()).toEqual(fields('Connection').sort())
+  const others = ['username', 'oauth2', 'githubApp', 'serviceAccount', 'hmac']
+  expect([...Object.keys(acmeKey), ...others].sort()).toEqual(fields('Credential').sort())
 })

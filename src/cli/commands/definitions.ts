@@ -131,7 +131,9 @@ async function checkFolder(session: Session, given: string | undefined): Promise
   const { loadFolder, formatFindings, hasErrors } = await import('../../definitions/index.ts')
   // Code is bundled and loaded as a node would do it.
   const { makeCheckDeps } = await import('../../app.ts')
-  const loaded = await readable(folder, () => loadFolder(folder, makeCheckDeps()))
+  const set = session.env.MILLRACE_ENV?.trim()
+  const environment = set === 'QA' || set === 'PROD' ? set : 'DEV'
+  const loaded = await readable(folder, () => loadFolder(folder, makeCheckDeps(environment)))
   const { definitions, findings, proofs, files } = loaded
   const ok = !hasErrors(findings)
   session.show({ ok, findings, proofs }, () => {

@@ -6,8 +6,6 @@ export type { AgentAction, ScheduleAction, StartAction, UnscheduleAction } from 
 export {
   type CompiledOperation,
   compileOperation,
-  compilePath,
-  compileRefine,
   type OperationAction,
   type OperationScope,
   type PathRequest,

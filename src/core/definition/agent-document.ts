@@ -1,6 +1,7 @@
 // An agent as it is kept: whom to ask, what to say, and what an answer looks like.
 
 import type { JsonValue } from '../json/index.ts'
+import type { SecretRef } from './verify-document.ts'
 
 /** Reusable; whoever names it has it resolved in its own document, and so pinned. */
 export interface AgentDocument {
@@ -12,7 +13,7 @@ export interface AgentDocument {
   /** Of an endpoint that speaks the OpenAI protocol, up to and without `/chat/completions`. A template, rendered in url mode. */
   readonly baseUrl: string
   /** Sent as a bearer token. */
-  readonly secret: { readonly env: string } | { readonly ref: string } | null
+  readonly secret: SecretRef | null
   readonly headers: Readonly<Record<string, string>>
   readonly model: string
   /** Templates, over what `with` gives. */

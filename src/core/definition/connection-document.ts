@@ -24,3 +24,6 @@ export interface ConnectionDocument {
   /** null: never. */
   readonly circuit: CircuitPolicy | null
 }
+
+export const PROBE_EVERY_MS = 60_000
+export const PROBE_TIMEOUT_MS = 10_000

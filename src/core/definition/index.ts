@@ -1,7 +1,7 @@
 export type { AgentDocument } from './agent-document.ts'
 export { hashBundle } from './bundle.ts'
 export { actionsOf, codeHashesOf } from './code-hashes.ts'
-export type { ConnectionDocument } from './connection-document.ts'
+export { type ConnectionDocument, PROBE_EVERY_MS, PROBE_TIMEOUT_MS } from './connection-document.ts'
 export type { CredentialDocument } from './credential-document.ts'
 export { ROTATION_COOL_DOWN_MS, ROTATION_OVERLAP_MS } from './credential-document.ts'
 export type { DefinitionDocument } from './definition-document.ts'
@@ -59,7 +59,7 @@ export type {
   ProviderDocument,
   Refinement,
 } from './provider-document.ts'
-export { AUTH_MODELS, IDEMPOTENCIES } from './provider-document.ts'
+export { AUTH_MODELS, authenticationOf, BEARER, IDEMPOTENCIES, operationOf } from './provider-document.ts'
 export type { Signing, SubscriptionDocument } from './subscription-document.ts'
 export { DISABLE_AFTER_MS, SIGNINGS } from './subscription-document.ts'
 export type {

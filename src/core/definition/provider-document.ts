@@ -96,7 +96,10 @@ export interface ProviderDocument {
   readonly category: string
   /** What a credential may be; the first one is the usual one. */
   readonly auth: readonly AuthModel[]
-  /** How a value travels that the model leaves open: of `apiKey`, `bearer` and `hmac`. */
+  /**
+   * How a value travels that the model leaves open: of `apiKey` and `hmac`, or of `bearer` in a provider that has neither. Asked by
+   * `authenticationOf`.
+   */
   readonly authentication: {
     /** Lower case. Of `apiKey`: null with `query`. */
     readonly header: string | null
@@ -141,4 +144,31 @@ export interface ProviderDocument {
   readonly inbound: { readonly scheme: string; readonly subjects: string | null } | null
   /** What to use in its place; null: it is current. */
   readonly deprecated: string | null
+}
+
+/** How the value of a credential travels; null: the model says so itself. */
+export function authenticationOf(
+  { auth, authentication }: Pick<ProviderDocument, 'auth' | 'authentication'>,
+  model: AuthModel,
+): ProviderDocument['authentication'] | null {
+  if (model === 'apiKey' || model === 'hmac') return authentication
+  if (model !== 'bearer') return null
+  // Beside a key with a header of its own, a token goes as tokens do.
+  return auth.includes('apiKey') || auth.includes('hmac') ? BEARER : authentication
+}
+
+export const BEARER: ProviderDocument['authentication'] = {
+  header: 'authorization',
+  prefix: 'Bearer ',
+  query: null,
+}
+
+/** An operation with all that is said of it: what its provider says of every answer holds where it says nothing itself. */
+export function operationOf(
+  { operations, classify, refine }: Pick<ProviderDocument, 'operations' | 'classify' | 'refine'>,
+  name: string,
+): OperationDocument | null {
+  const own = Object.hasOwn(operations, name) ? operations[name] : undefined
+  if (own === undefined) return null
+  return { ...own, classify: { ...classify, ...own.classify }, refine: [...own.refine, ...refine] }
 }

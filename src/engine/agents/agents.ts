@@ -19,13 +19,12 @@ import type { CallVerdict } from '../../core/failure/index.ts'
 import type { HttpOutcome } from '../../ports/http-client.ts'
 import type { Store } from '../../ports/store.ts'
 import type { Vault } from '../../ports/vault.ts'
-import type { Performed, Sent } from '../call.ts'
+import type { Performed } from '../call.ts'
 import type { Commits } from '../commits.ts'
 import type { Decisions } from '../decisions.ts'
 import type { EngineConfig, EngineDeps } from '../deps.ts'
 import type { Item } from '../item.ts'
-import { type Call, type InternalCall, leaseGuard } from '../outcome.ts'
-import { sendFor, verdictOf } from '../sending.ts'
+import { type Call, factsOf, type InternalCall, leaseGuard, traced } from '../outcome.ts'
 import { spentEvidence, spentOf } from './spent.ts'
 
 export interface Agents {
@@ -69,10 +68,9 @@ export function makeAgents(
     return check
   }
 
-  const bearerOf = async (call: Call, { document }: AgentAction): Promise<string | null | undefined> => {
-    // On a connection its own credential lets one in.
-    if (document.secret === null || call.through !== undefined) return null
-    const [value] = await deps.vault.resolve(call.item.work.tenant, [document.secret])
+  const bearerOf = async ({ item }: Call, { document }: AgentAction): Promise<string | null | undefined> => {
+    if (document.secret === null) return null
+    const [value] = await deps.vault.resolve(item.work.tenant, [document.secret])
     return value
   }
 
@@ -95,7 +93,7 @@ export function makeAgents(
     bearer: string | null,
     timeoutMs: number,
     agent: string,
-  ): Promise<{ readonly sent: Sent; readonly reply: Reply | null }> => {
+  ): Promise<{ readonly outcome: HttpOutcome; readonly reply: Reply | null }> => {
     const { item } = call
     let said = ''
     let isHeard = false
@@ -107,13 +105,10 @@ export function makeAgents(
       toldAt = now
       deps.progress({ item, agent, text: said.slice(-PROGRESS_LENGTH_MAX), characters: said.length })
     })
-    const { headers } = call.request
-    const request = {
-      ...call.request,
-      body,
-      headers: bearer === null ? headers : { ...headers, authorization: `Bearer ${bearer}` },
-    }
-    const sent = await sendFor(call, http, request, {
+    const request = traced({ ...call, request: { ...call.request, body } })
+    const outcome = await http.send({
+      ...request,
+      headers: bearer === null ? request.headers : { ...request.headers, authorization: `Bearer ${bearer}` },
       timeoutMs,
       maxResponseBytes: config.responseBytesMax,
       onChunk(chunk) {
@@ -121,13 +116,12 @@ export function makeAgents(
         reader.read(chunk)
       },
     })
-    const { outcome } = sent
-    if (outcome.kind === 'failed' || outcome.status >= 300) return { sent, reply: null }
+    if (outcome.kind === 'failed' || outcome.status >= 300) return { outcome, reply: null }
     const isStream = (outcome.headers['content-type'] ?? '').startsWith('text/event-stream')
-    if (!isStream) return { sent, reply: readWhole(outcome.body) }
+    if (!isStream) return { outcome, reply: readWhole(outcome.body) }
     // A client that tells nothing on the way has it all in the end.
     if (!isHeard) reader.read(outcome.body)
-    return { sent, reply: reader.end() }
+    return { outcome, reply: reader.end() }
   }
 
   const converse = async (call: Call, action: AgentAction, first: readonly Message[]): Promise<Performed> => {
@@ -150,13 +144,11 @@ export function makeAgents(
       if (timeoutMs <= 0)
         return failed('transient', `no fitting answer within ${action.timeoutMs} ms; ${problem}`, last)
       const body = chatRequest(document, messages, left)
-      const { sent, reply } = await turn(call, body, bearer, timeoutMs, document.name)
-      const { outcome, error } = sent
+      const { outcome, reply } = await turn(call, body, bearer, timeoutMs, document.name)
       last = outcome
-      const verdict = verdictOf(sent, POLICY, { decisions, now: clock.now() })
+      const verdict = decisions.classifyCall(factsOf(outcome, clock.now()), POLICY)
       // What failed for good must not be taken for a doubt: nothing is changed by asking.
-      if (verdict.as === 'failed')
-        return { outcome, verdict: { ...verdict, effect: 'none' }, ...(error === null ? {} : { error }) }
+      if (verdict.as === 'failed') return { outcome, verdict: { ...verdict, effect: 'none' } }
       if (reply === null) return failed('transient', 'the answer could not be read', outcome)
       spent += reply.tokens ?? estimateTokens(messages, reply.text)
       await noteSpent(call, action, spent)
@@ -190,12 +182,6 @@ export function makeAgents(
         ...(system === null ? [] : [{ role: 'system' as const, content: system }]),
         { role: 'user', content: user },
       ]
-      const request = {
-        method: 'POST',
-        url: `${baseUrl}/chat/completions`,
-        headers: { 'content-type': 'application/json', accept: 'text/event-stream', ...headers },
-        body: null,
-      }
       const call: Call = {
         ...internal,
         action: {
@@ -203,7 +189,12 @@ export function makeAgents(
           abilities: { idempotent: true, keyTtlMs: null, probeAfterMs: null, timeoutMs: action.timeoutMs },
           probe: null,
         },
-        request: internal.through?.locate(request) ?? request,
+        request: {
+          method: 'POST',
+          url: `${baseUrl}/chat/completions`,
+          headers: { 'content-type': 'application/json', accept: 'text/event-stream', ...headers },
+          body: null,
+        },
       }
       return { ...call, perform: () => converse(call, action, messages) }
     },

@@ -21,7 +21,6 @@ import {
   settleLedger,
 } from '../outcome.ts'
 import { askProbe } from '../probe.ts'
-import { sendFor } from '../sending.ts'
 import { scrubOrNull, sealResult } from '../sensitive.ts'
 import type { Settler } from '../settle.ts'
 import type { StoreTime } from '../store-time.ts'
@@ -134,8 +133,8 @@ export function makeEffects(
     const { action, scope } = call
     if (call.ask !== undefined) return call.ask(entry)
     if (action.probe === null) return null
-    const options = { timeoutMs: action.abilities.timeoutMs, maxResponseBytes: config.responseBytesMax }
-    return askProbe(action.probe, scope, (request) => sendFor(call, http, request, options))
+    const { timeoutMs } = action.abilities
+    return askProbe(action.probe, scope, { http, timeoutMs, maxResponseBytes: config.responseBytesMax })
   }
 
   const probe = async (call: Call, entry: LedgerEntry): Promise<Round> => {

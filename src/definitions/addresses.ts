@@ -1,0 +1,34 @@
+// What `check` says about addresses that a credential is sent to: where the node may not call, and who could read it on the way.
+
+import { judgeTarget, makeOutboundPolicy, readTarget } from '../core/guard/index.ts'
+import type { JsonValue } from '../core/json/index.ts'
+import type { FieldPath, Remark } from './finding.ts'
+import type { Surroundings } from './surroundings.ts'
+
+const NOTHING_ALLOWED = makeOutboundPolicy([])
+
+/** What a template makes of it is judged when it is called, as is what a name leads to. */
+export function checkVendorAddress(
+  url: JsonValue | undefined,
+  path: FieldPath,
+  hasCredential: boolean,
+  around: Surroundings,
+): readonly Remark[] {
+  if (typeof url !== 'string' || url.includes('{{')) return []
+  const target = readTarget(url)
+  if (!target.ok) return []
+  const { outbound } = around
+  const isInside = !judgeTarget(target, NOTHING_ALLOWED).ok
+  const verdict = outbound === null ? null : judgeTarget(target, outbound ?? NOTHING_ALLOWED)
+  if (verdict?.ok === false) {
+    if (outbound !== undefined) return [{ rule: 'endpoint', message: verdict.message, path }]
+    const message = `${verdict.message}; the node that gets this decides`
+    return around.isProduction ? [{ rule: 'endpoint', severity: 'warning', message, path }] : []
+  }
+  // What stays in the machine, or in a network of its own, nobody else reads.
+  if (target.url.protocol === 'https:' || isInside || !hasCredential) return []
+  const message = 'everybody on the way can read the credential that is sent by http: write `https://`'
+  const suggestedText = url.replace(/^http:/i, 'https:')
+  const severity = around.isProduction ? {} : ({ severity: 'warning' } as const)
+  return [{ rule: 'plainCredential', ...severity, message, path, suggestedText }]
+}

@@ -1,0 +1,130 @@
+// One document that comes through the API: the same language, as fields of a request instead of a file. What is found names the field
+// that it is about; a field that is null is as if it were left out.
+
+import type { DefinitionDocument } from '../core/definition/index.ts'
+import type { JsonValue } from '../core/json/index.ts'
+import { type CompileDeps, compileDefinitions } from './compile.ts'
+import { type FieldPath, type Finding, RULES, type RuleId } from './finding.ts'
+import { importSubscription } from './import-subscriptions.ts'
+import type { ReadDocument } from './read.ts'
+import type { Kind } from './schema.ts'
+import { DEPTH_MAX } from './source-text.ts'
+
+/** As it was written, field by field. */
+export type GivenFields = { readonly [field: string]: JsonValue }
+
+export interface FieldFinding {
+  readonly severity: Finding['severity']
+  readonly rule: RuleId
+  readonly message: string
+  /** `order.by`, `on[1]`; empty: the whole. */
+  readonly field: string
+  /** What to write there. */
+  readonly suggestion?: string
+}
+
+export type CheckedGiven =
+  | {
+      readonly ok: true
+      readonly document: DefinitionDocument
+      /** In the spelling of the language, without what is null. */
+      readonly written: GivenFields
+      readonly warnings: readonly FieldFinding[]
+    }
+  /** Errors first, and with them what is only doubtful. */
+  | { readonly ok: false; readonly findings: readonly FieldFinding[] }
+
+/** `needed`: for one that is no map at all, what it would have. Without `outbound`, whoever asks judges addresses. */
+export function checkGiven(
+  kind: Kind,
+  needed: string,
+  written: unknown,
+  surroundings: Partial<CompileDeps>,
+): CheckedGiven {
+  const refused = refuseWhole(kind, needed, written)
+  if (refused !== null) return { ok: false, findings: [refused] }
+  const fields = patchFields({}, written as GivenFields)
+  const places = new Map<Finding, string>()
+  const read: ReadDocument = {
+    file: '',
+    text: '',
+    value: { ...fields, kind },
+    isWhole: true,
+    locate({ severity, rule, message, path, suggestion, suggestedText }) {
+      const proposed = suggestedText ?? suggestion
+      const finding: Finding = {
+        severity: severity ?? 'error',
+        rule: RULES[rule],
+        message,
+        file: '',
+        line: 1,
+        column: 1,
+        ...(proposed === undefined ? {} : { suggestion: proposed }),
+      }
+      places.set(finding, fieldOf(path))
+      return finding
+    },
+  }
+  // Rewritten before it is kept: a later change speaks of the fields of the language.
+  const imported = importSubscription(read)?.document ?? read
+  const compiled = compileDefinitions([], { functions: () => null, outbound: null, ...surroundings }, [
+    imported,
+  ])
+  const findings = compiled.findings.map(
+    ({ file: _file, line: _line, column: _column, ...finding }, index): FieldFinding => ({
+      ...finding,
+      field: places.get(compiled.findings[index] as Finding) ?? '',
+    }),
+  )
+  const [document] = compiled.documents
+  if (document?.kind === kind && !findings.some(({ severity }) => severity === 'error')) {
+    return { ok: true, document, written: patchFields({}, imported.value), warnings: findings }
+  }
+  const [errors, others] = [true, false].map((isError) =>
+    findings.filter(({ severity }) => (severity === 'error') === isError),
+  )
+  return { ok: false, findings: [...(errors ?? []), ...(others ?? [])] }
+}
+
+/** A field that is given stands instead of what was written, whole; null takes it back. */
+export function patchFields(written: GivenFields, changes: GivenFields): GivenFields {
+  const merged = { ...written, ...changes }
+  const kept = Object.entries(merged).filter(([name, value]) => isSaid(value) && name !== 'kind')
+  return Object.fromEntries(kept)
+}
+
+function isSaid(value: JsonValue | undefined): boolean {
+  return value !== null && value !== undefined
+}
+
+/** What is no such document at all, or too deep to be looked at. */
+function refuseWhole(kind: Kind, needed: string, written: unknown): FieldFinding | null {
+  const error = (rule: keyof typeof RULES, message: string, field = ''): FieldFinding => ({
+    severity: 'error',
+    rule: RULES[rule],
+    message,
+    field,
+  })
+  if (typeof written !== 'object' || written === null || Array.isArray(written)) {
+    return error('notADocument', `a ${kind.toLowerCase()} is a map with ${needed}`)
+  }
+  const { kind: given } = written as { readonly kind?: unknown }
+  if (given !== undefined && given !== null && given !== kind) {
+    return error('kind', `this is a \`${kind}\`: leave \`kind\` out`, 'kind')
+  }
+  return isDeep(written, DEPTH_MAX) ? error('tooLarge', `nested deeper than ${DEPTH_MAX} levels`) : null
+}
+
+function isDeep(value: unknown, left: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return left === 0 || Object.values(value).some((one) => isDeep(one, left - 1))
+}
+
+function fieldOf(path: FieldPath): string {
+  return path.map((step, index) => nameOf(step, index)).join('')
+}
+
+function nameOf(step: string | number, index: number): string {
+  if (typeof step === 'number') return `[${step}]`
+  return index === 0 ? step : `.${step}`
+}

@@ -1,0 +1,93 @@
+// A provider, a connection or a credential that comes through the API: checked as if it stood in a file, and applied as a definition of
+// the API with what was written as its text.
+
+import type { ConnectionDocument, CredentialDocument, ProviderDocument } from '../core/definition/index.ts'
+import { checkGiven, type FieldFinding, type GivenFields, patchFields } from './check-given.ts'
+import type { CompileDeps, Definition } from './compile.ts'
+import { RULES } from './finding.ts'
+import { USUAL_ENVIRONMENT } from './integrations.ts'
+import { writeYaml } from './show.ts'
+
+interface IntegrationDocuments {
+  readonly Provider: ProviderDocument
+  readonly Connection: ConnectionDocument
+  readonly Credential: CredentialDocument
+}
+
+export type IntegrationKind = keyof IntegrationDocuments
+
+/** As it was written, field by field. */
+export type WrittenIntegration = GivenFields
+
+export type CheckedIntegration<K extends IntegrationKind = IntegrationKind> =
+  | {
+      readonly ok: true
+      readonly document: IntegrationDocuments[K]
+      /** The same with its text in YAML, to be applied. */
+      readonly definition: Definition
+      /** What a later change begins with. */
+      readonly written: WrittenIntegration
+      readonly warnings: readonly FieldFinding[]
+    }
+  /** Errors first, and with them what is only doubtful. */
+  | { readonly ok: false; readonly findings: readonly FieldFinding[] }
+
+/** What is known beside it, of the tenant and of the node. Without `outbound`, whoever asks judges addresses. */
+export type IntegrationSurroundings = Pick<
+  CompileDeps,
+  'secrets' | 'hasEnvironment' | 'inForce' | 'outbound' | 'isProduction' | 'environment'
+>
+
+const NEEDED: Readonly<Record<IntegrationKind, string>> = {
+  Provider: '`name` and `baseUrl`',
+  Connection: '`name` and `provider`',
+  Credential: '`name`, `provider` and `secret`',
+}
+
+/** `written`: its fields, with or without `kind`. One that is null is as if it were left out. */
+export function checkIntegration<K extends IntegrationKind>(
+  kind: K,
+  written: unknown,
+  surroundings: IntegrationSurroundings,
+): CheckedIntegration<K> {
+  const elsewhere = refuseElsewhere(kind, written, surroundings)
+  if (elsewhere !== null) return { ok: false, findings: [elsewhere] }
+  const checked = checkGiven(kind, NEEDED[kind], written, surroundings)
+  if (!checked.ok) return checked
+  const { document, written: kept, warnings } = checked
+  const text = writeYaml({ kind, ...kept })
+  const authored = { path: `${kind.toLowerCase()}-${document.name}.yaml`, text }
+  return {
+    ok: true,
+    document: document as IntegrationDocuments[K],
+    definition: { document, authored },
+    written: kept,
+    warnings,
+  }
+}
+
+/** A field that is given stands instead of what was written, whole; null takes it back. */
+export function patchIntegration(
+  written: WrittenIntegration,
+  changes: WrittenIntegration,
+): WrittenIntegration {
+  return patchFields(written, changes)
+}
+
+/** What is made on a node is for that node's environment. */
+function refuseElsewhere(
+  kind: IntegrationKind,
+  written: unknown,
+  { environment = USUAL_ENVIRONMENT }: IntegrationSurroundings,
+): FieldFinding | null {
+  if (kind === 'Provider' || typeof written !== 'object' || written === null) return null
+  const { environment: given } = written as { readonly environment?: unknown }
+  if (typeof given !== 'string' || given === environment) return null
+  return {
+    severity: 'error',
+    rule: RULES.elsewhere,
+    message: `here is \`${environment}\`: leave \`environment\` out, or make it on a node of that one`,
+    field: 'environment',
+    suggestion: environment,
+  }
+}

@@ -1,0 +1,17 @@
+// The normal form of where a secret is.
+
+import type { SecretRef } from '../core/definition/index.ts'
+import { assert } from '../core/errors/index.ts'
+
+export interface SecretPlaceInput {
+  readonly env?: string | undefined
+  readonly ref?: string | undefined
+  readonly file?: string | undefined
+}
+
+export function resolveSecret({ env, ref, file }: SecretPlaceInput): SecretRef {
+  if (env !== undefined) return { env }
+  if (file !== undefined) return { file }
+  assert(ref !== undefined, 'a secret has `env`, `ref` or `file`')
+  return { ref }
+}
