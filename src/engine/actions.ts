@@ -9,6 +9,7 @@ import { LOSSES_MAX } from '../core/work/index.ts'
 import type { Agents } from './agents/index.ts'
 import type { Batches } from './batches/index.ts'
 import type { BuryRoute } from './call.ts'
+import type { Connections } from './connections/index.ts'
 import type { Effects } from './effects/index.ts'
 import type { InternalActions } from './internal.ts'
 import type { Item } from './item.ts'
@@ -34,14 +35,18 @@ export function makeActions(deps: {
   readonly batches: Batches
   readonly upserts: Upserts
   readonly agents: Agents
+  readonly connections: Pick<Connections, 'calls' | 'operations'>
   readonly start: RunStart
   readonly timetables: Pick<Timetables, 'schedule' | 'unschedule'>
   readonly bury: BuryRoute
 }): Actions {
   const { time, effects, internal, batches, upserts, bury } = deps
+  const { calls, operations } = deps.connections
 
-  const callOut = (call: Call): Promise<void> =>
-    call.item.work.losses >= LOSSES_MAX ? effects.poison(call) : effects.run(call)
+  const callOut = (plain: Call): Promise<void> => {
+    const call = calls.around(plain)
+    return call.item.work.losses >= LOSSES_MAX ? effects.poison(call) : effects.run(call)
+  }
 
   /** Why an item may not run again. */
   const findEnd = ({
@@ -74,10 +79,12 @@ export function makeActions(deps: {
       switch (action.type) {
         case 'http': {
           const sent = keyOfGeneration(key, item.work.generation)
-          return callOut({ ...call, action, request: action.render(scope, sent) })
+          const request = action.render(scope, sent)
+          const out = calls.through(call)
+          return callOut({ ...out, action, request: out.through?.locate(request) ?? request })
         }
         case 'upsert':
-          return callOut(upserts.callOf(call, action))
+          return callOut(upserts.callOf(calls.through(call), action))
         case 'function':
           if (await internal.endKnown(call)) return
           if (await isOver(call, true)) return
@@ -95,9 +102,9 @@ export function makeActions(deps: {
           if (await isOver(call, false)) return
           return deps.timetables.unschedule(call, action)
         case 'operation':
-          return bury(item, route, key, 'config', 'rejected', `there is no connection ${action.connection}`)
+          return callOut(operations.callOf(calls.through(call), action))
         case 'agent':
-          return callOut(deps.agents.callOf(call, action))
+          return callOut(deps.agents.callOf(calls.through(call), action))
         default:
           return unreachable(action)
       }

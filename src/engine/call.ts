@@ -4,11 +4,11 @@
 import type { HttpAction, ParsedResponse, RenderedRequest } from '../core/action/index.ts'
 import type { DeadLetterReason } from '../core/dead-letter/index.ts'
 import type { Scope } from '../core/expression/index.ts'
-import type { CallVerdict, FailureClass } from '../core/failure/index.ts'
+import type { CallPolicy, CallVerdict, FailureClass } from '../core/failure/index.ts'
 import type { JsonValue } from '../core/json/index.ts'
 import type { LedgerEntry } from '../core/ledger/index.ts'
 import type { Route } from '../core/route/index.ts'
-import type { HttpOutcome } from '../ports/http-client.ts'
+import type { HttpOutcome, HttpRequest } from '../ports/http-client.ts'
 import type { Guard, Write } from '../ports/store.ts'
 import type { Item } from './item.ts'
 
@@ -20,6 +20,27 @@ export interface InternalCall {
   readonly scope: Scope
   /** Joins others, or ends, in place of a call of its own. Answers when the item is out of our hands, or what the ledger says by now. */
   readonly instead?: (over: LedgerEntry | null) => Promise<Joined>
+  /** How its requests go out; left out: as they are. */
+  readonly through?: Through
+}
+
+/** The door of a connection, for the requests of one call. */
+export interface Through {
+  readonly connection: string
+  /** The whole address of what may be a path. As it is where the connection has none. */
+  locate(request: RenderedRequest): RenderedRequest
+  send(request: RenderedRequest, options: SendOptions): Promise<Sent>
+}
+
+export type SendOptions = Pick<HttpRequest, 'timeoutMs' | 'maxResponseBytes' | 'onChunk'>
+
+/** What one request came to. */
+export interface Sent {
+  readonly outcome: HttpOutcome
+  /** In place of what the outcome says of itself; null: that. */
+  readonly error: string | null
+  /** What it means, where more than its status says it; null: what the status says. */
+  readonly judge: ((policy: CallPolicy) => CallVerdict) | null
 }
 
 /** Ends an item that cannot go on. */
@@ -48,6 +69,8 @@ export interface Performed {
   readonly effectRef?: string | null
   /** In place of the answer itself: what the action gave. */
   readonly value?: JsonValue
+  /** It failed without an effect, and is put back for so long without using up an attempt: something is being done about it. */
+  readonly wait?: { readonly delayMs: number; readonly why: string }
 }
 
 /** What is reserved beside the key, or why that cannot be now. */

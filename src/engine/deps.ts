@@ -1,6 +1,6 @@
 // What the engine needs from outside, and its settings.
 
-import { RETENTION_MS } from '../core/definition/index.ts'
+import { type ProviderDocument, RETENTION_MS } from '../core/definition/index.ts'
 import type { NodeId } from '../core/ids/index.ts'
 import type { Vars } from '../core/route/index.ts'
 import { DAY, MINUTE } from '../core/time/index.ts'
@@ -12,6 +12,7 @@ import type { Random } from '../ports/random.ts'
 import type { Seal } from '../ports/seal.ts'
 import type { Store } from '../ports/store.ts'
 import type { SecretVault, Vault } from '../ports/vault.ts'
+import type { Credentials } from './connections/index.ts'
 
 export interface EngineDeps {
   readonly store: Store
@@ -25,6 +26,8 @@ export interface EngineDeps {
   readonly seal: Seal
   readonly log: Log
   readonly code: Code
+  /** How accounts of others are opened; left out: by nothing. */
+  readonly credentials?: Credentials
 }
 
 export type EngineSecrets = Pick<
@@ -63,8 +66,10 @@ export interface EngineConfig {
   readonly sweepEveryMs: number
   /** A failure that is open for longer is escalated. */
   readonly escalateAfterMs: number
-  /** What deliveries call themselves by. */
+  /** What deliveries call themselves by, and calls on connections. */
   readonly version: string
+  /** Providers that come with Millrace. */
+  readonly providers: readonly ProviderDocument[]
 }
 
 export const ENGINE_DEFAULTS = {
@@ -84,4 +89,5 @@ export const ENGINE_DEFAULTS = {
   sweepEveryMs: 1 * MINUTE,
   escalateAfterMs: 1 * DAY,
   version: '0.0.0',
+  providers: [],
 } as const satisfies Omit<EngineConfig, 'node'>

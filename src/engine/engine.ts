@@ -13,6 +13,7 @@ import { type AgentProgress, makeAgents } from './agents/index.ts'
 import { endBatches, makeBatches, makeFreeze, makeGathering } from './batches/index.ts'
 import { type Claims, makeClaims } from './claims.ts'
 import { makeCommits } from './commits.ts'
+import { type ConnectionPeople, type Credentials, makeConnections } from './connections/index.ts'
 import type { Decision } from './decision.ts'
 import { DECISIONS, type Decisions } from './decisions.ts'
 import { type Definitions, followDefinitions, makeDefinitions } from './definitions/index.ts'
@@ -101,6 +102,8 @@ export interface Engine extends DeadLetterActions, WorkActions {
   readonly deliveries: DeliveryViews & DeliveryActions
   /** When the work of routes may run. */
   readonly pace: PaceActions
+  /** Somebody else's systems: providers, connections and runs. */
+  readonly integrations: ConnectionPeople
   /** Workflows and their instances, as people see and change them. */
   readonly workflows: WorkflowPeople
   /** What would happen, and why something did. */
@@ -133,6 +136,19 @@ export interface Engine extends DeadLetterActions, WorkActions {
 
 const NOBODY: ReadonlySet<string> = new Set()
 
+/** Of a node that has nothing to open accounts with. */
+const NO_CREDENTIALS: Credentials = {
+  authorize: async ({ credential }) => ({
+    ok: false,
+    class: 'config',
+    code: 'credential_missing_value',
+    error: `the credential ${credential.name} has no value on this node`,
+  }),
+  // biome-ignore lint/suspicious/noThenProperty: a word, which nothing takes for a promise
+  refused: async () => ({ then: 'dead', why: 'nobody here can renew the credential' }),
+  gate: () => null,
+}
+
 export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: Decisions = DECISIONS): Engine {
   const { store, clock, random, http, vault, secrets, log, code, seal } = deps
   const ids = makeIds({ now: () => clock.now(), bytes: (length) => random.bytes(length) })
@@ -151,7 +167,27 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
       if (commit.writes.some(({ w }) => w === 'escalation.raise')) sweep.wake()
     },
   })
-  const registry = makeRegistry({ store })
+  const registry = makeRegistry({ store, providers: config.providers })
+  const connections = makeConnections(
+    {
+      store,
+      clock,
+      random,
+      http,
+      log,
+      registry,
+      commits,
+      ids,
+      time,
+      decisions,
+      credentials: () => deps.credentials ?? NO_CREDENTIALS,
+      plan: (...args) => plan(...args),
+      settleBirths,
+      owners: (tenant) => definitions.owners(tenant),
+      wake: (delayMs) => wake(delayMs),
+    },
+    config,
+  )
   const failures = makeFailures({
     store,
     commits,
@@ -166,7 +202,7 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
     plan: (...args: Parameters<typeof plan>) => plan(...args),
   }
   const plainSettler = makeSettler({ store, commits, ids, failures, lanes, settleBirths })
-  const settler = endSteps(
+  const steppedSettler = endSteps(
     endBatches(releaseLocks(plainSettler, { store, commits }), {
       store,
       commits,
@@ -181,6 +217,7 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
     }),
     { store, commits, seal, log, instances: () => instances },
   )
+  const settler = connections.runs.around(steppedSettler)
   let open = false
   let claims: Claims | null = null
   const wake = (delayMs = 0) => claims?.wake(delayMs)
@@ -279,6 +316,8 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
     time,
     ids,
     commits,
+    entrance: connections.entrance,
+    learnConnections: connections.learn,
     plan: (...args) => plan(...args),
     settleBirths: (planned, result) => settleBirths(planned, { ok: result?.ok === true }, result),
     wake,
@@ -334,6 +373,7 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
         config,
       ),
       ends: makeFunctionEnds({ store, random, log, time, commits, settler: wakingSettler(), decisions }),
+      connections: connections.functions,
       plan,
       settleBirths: (planned, settlement) =>
         settleBirths(planned, settlement ?? { ok: false }, settlement?.ok ? settlement.result : null),
@@ -397,6 +437,7 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
       fail: runner.fail,
     }),
     timetables,
+    connections,
     bury: runner.buryRoute,
   })
   const intakeItems = makeIntakeItems({
@@ -531,6 +572,7 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
     others: [makeScheduledTriggers({ store, ids, registry, commits, plan, settleBirths, wake }), timetables],
   })
   definitions.onChange(({ tenant }) => schedules.wake(tenant))
+  definitions.onChange(({ tenant }) => connections.tester.wake(tenant))
   const orphans = makeOrphans({ store, log, ids, vars: config.vars, registry, commits, wake })
   definitions.onChange(({ tenant }) => orphans.changed(tenant))
   const publisher = makePublisher({ clock, log, ids, acceptor, isOpen: () => open }, config)
@@ -707,6 +749,7 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
     definitions,
     pace: makePaceActions({ store, log, registry, pace }),
     workflows,
+    integrations: connections.people,
     inspect,
     apply: (tenant, documents) =>
       definitions.apply(tenant, {
@@ -720,6 +763,7 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
       await lease.start()
       await keeping.start()
       for (const tenant of registry.tenants()) await pace.learn(tenant)
+      await connections.start()
       claims = makeClaims(
         {
           store,
@@ -765,6 +809,7 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
       open = false
       unfollow()
       unfollowPace()
+      connections.stop()
       gathering.flush()
       let cancel: () => void = () => {}
       const late = new Promise<void>((resolve) => {

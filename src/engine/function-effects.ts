@@ -243,6 +243,11 @@ export function makeFunctionEffects(
    * error that came from the engine or from another effect of the run, and was let pass: the call may have been made before it.
    */
   const settleThrown = async (run: FunctionRun, effect: OpenEffect, error: unknown): Promise<void> => {
+    if (run.wasHeldBack(error)) {
+      await settleHeld(run, effect, settleNothing(effect, 'not-applied'))
+      report(run, effect, 'RELEASED', null)
+      return
+    }
     const outcome = outcomeOfError(error)
     if (outcome.kind !== 'failed') return
     const isNothing = outcome.how !== 'threw' && !run.wasTold(error) && !repeatsDoubt(effect)

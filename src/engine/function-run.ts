@@ -8,7 +8,13 @@ import { parseJson } from '../core/json/index.ts'
 import type { EffectAbilities, LedgerEntry } from '../core/ledger/index.ts'
 import type { Instant } from '../core/time/index.ts'
 import type { Clock } from '../ports/clock.ts'
-import type { EffectOptions, FunctionContext, FunctionEvent, FunctionLog } from '../ports/code.ts'
+import type {
+  ConnectionCaller,
+  EffectOptions,
+  FunctionContext,
+  FunctionEvent,
+  FunctionLog,
+} from '../ports/code.ts'
 import type { Log } from '../ports/log.ts'
 import type { Emitted } from './emit.ts'
 import type { Obstacle } from './function-stop.ts'
@@ -39,6 +45,7 @@ export interface FunctionTools {
   effect(run: FunctionRun, name: string, body: EffectBody, options: EffectOptions<unknown>): Promise<unknown>
   emit(run: FunctionRun, subject: string, data: unknown): void
   heartbeat(run: FunctionRun, detail: unknown): void
+  connection(run: FunctionRun, name: string): ConnectionCaller
 }
 
 export class FunctionRun implements FunctionContext {
@@ -51,6 +58,7 @@ export class FunctionRun implements FunctionContext {
   #ended: Hand | null = null
   #isEnded = false
   #told: WeakSet<object> | null = null
+  #heldBack: WeakSet<object> | null = null
   /** By name. */
   effects: Map<string, OpenEffect> | null = null
   obstacles: Obstacle[] | null = null
@@ -126,6 +134,20 @@ export class FunctionRun implements FunctionContext {
 
   get heartbeat(): FunctionContext['heartbeat'] {
     return (detail) => this.#tools.heartbeat(this, detail)
+  }
+
+  get connection(): (name: string) => ConnectionCaller {
+    return (name) => this.#tools.connection(this, name)
+  }
+
+  /** A call was not made, or had no effect, and the whole item waits: the error says nothing else. */
+  holdBack(error: Error): void {
+    this.#heldBack ??= new WeakSet()
+    this.#heldBack.add(error)
+  }
+
+  wasHeldBack(error: unknown): boolean {
+    return typeof error === 'object' && error !== null && this.#heldBack?.has(error) === true
   }
 
   #tell(error: unknown): void {

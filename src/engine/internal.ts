@@ -11,6 +11,7 @@ import { keyOfGeneration, type LedgerEntry } from '../core/ledger/index.ts'
 import { EMPTY_NOTE } from '../core/work/index.ts'
 import type { FunctionOutcome } from '../ports/code.ts'
 import type { Guard, Write } from '../ports/store.ts'
+import type { FunctionConnections } from './connections/index.ts'
 import { SETTLE_MARGIN_MS } from './decisions.ts'
 import type { EngineConfig, EngineDeps } from './deps.ts'
 import { findEmitFault, makeEmitted, planEmitted } from './emit.ts'
@@ -67,6 +68,7 @@ export function makeInternalActions(
     readonly time: StoreTime
     readonly effects: FunctionEffects
     readonly ends: FunctionEnds
+    readonly connections: FunctionConnections
     readonly plan: PlanEvent
     /** Runs what was born leased, or gives its slots back. */
     settleBirths(plan: EventPlan, settlement: Settlement | null): void
@@ -176,6 +178,7 @@ export function makeInternalActions(
     clock,
     log,
     effect: effects.perform,
+    connection: deps.connections.caller,
     emit(run, subject, data) {
       const refusal = run.refusal()
       if (refusal !== null) throw new Error(refusal)

@@ -160,8 +160,11 @@ export function describe(error: ExpressionError): string {
 }
 
 /** W3C trace context: the event's trace goes on at the other side, with the work item as its parent span. */
-export function traced({ item, request }: Call): RenderedRequest {
-  const span = item.work.id.replaceAll('-', '').slice(-16)
-  const traceparent = `00-${item.event.traceId}-${span}-01`
-  return { ...request, headers: { traceparent, ...request.headers } }
+export function traceparentOf({ work, event }: Pick<Item, 'work' | 'event'>): string {
+  const span = work.id.replaceAll('-', '').slice(-16)
+  return `00-${event.traceId}-${span}-01`
+}
+
+export function traced({ item, request }: Pick<Call, 'item' | 'request'>): RenderedRequest {
+  return { ...request, headers: { traceparent: traceparentOf(item), ...request.headers } }
 }

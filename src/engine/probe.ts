@@ -1,19 +1,17 @@
 // Asking a vendor whether an effect is there: one request of its own, and what its answer says.
 
-import { effectRefOf, type HttpAction, parseResponse } from '../core/action/index.ts'
+import { effectRefOf, type HttpAction, parseResponse, type RenderedRequest } from '../core/action/index.ts'
 import { ExpressionError, type Scope } from '../core/expression/index.ts'
-import type { HttpClient } from '../ports/http-client.ts'
-import type { ProbeAnswer } from './call.ts'
+import type { ProbeAnswer, Sent } from './call.ts'
 import { describe, errorText } from './outcome.ts'
 
 export async function askProbe(
   prober: NonNullable<HttpAction['probe']>,
   scope: Scope,
-  call: { readonly http: HttpClient; readonly timeoutMs: number; readonly maxResponseBytes: number },
+  send: (request: RenderedRequest) => Promise<Pick<Sent, 'outcome'>>,
 ): Promise<ProbeAnswer> {
-  const { http, timeoutMs, maxResponseBytes } = call
   try {
-    const outcome = await http.send({ ...prober.render(scope), timeoutMs, maxResponseBytes })
+    const { outcome } = await send(prober.render(scope))
     const isAnswer = outcome.kind === 'response' && (outcome.status < 300 || outcome.status === 404)
     if (!isAnswer) return { effect: null, error: `probe: ${errorText(outcome)}` }
     const response = parseResponse(outcome)

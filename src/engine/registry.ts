@@ -4,14 +4,17 @@
 // when somebody applies, pauses or resumes.
 
 import type {
+  ConnectionDocument,
+  CredentialDocument,
   DefinitionDocument,
   DefinitionStatus,
+  ProviderDocument,
   RouteDocument,
   SourceDocument,
   SubscriptionDocument,
   WorkflowDocument,
 } from '../core/definition/index.ts'
-import { definitionId } from '../core/definition/index.ts'
+import { definitionId, hashDocument } from '../core/definition/index.ts'
 import type { TenantId } from '../core/ids/index.ts'
 import { parseJson } from '../core/json/index.ts'
 import { compileRoute, type Route } from '../core/route/index.ts'
@@ -27,6 +30,12 @@ import { compileWorkflow, lockConsumer, parseStepName, type Workflow } from '../
 import type { Store } from '../ports/store.ts'
 import { makeSubscriptionsInForce, subscriptionOf } from './subscriptions-in-force.ts'
 
+/** A document that others name. */
+export interface InForce<Document> {
+  readonly document: Document
+  readonly hash: string
+}
+
 interface Bundle {
   readonly sources: ReadonlyMap<string, Source>
   readonly routes: ReadonlyMap<string, Route>
@@ -34,6 +43,9 @@ interface Bundle {
   readonly workflows: ReadonlyMap<string, Workflow>
   /** Whose items wait for a lock: several workflows may share one. */
   readonly locks: ReadonlySet<string>
+  readonly providers: ReadonlyMap<string, InForce<ProviderDocument>>
+  readonly connections: ReadonlyMap<string, InForce<ConnectionDocument>>
+  readonly credentials: ReadonlyMap<string, InForce<CredentialDocument>>
   candidates(subject: string): readonly Route[]
 }
 
@@ -95,6 +107,15 @@ export interface Registry {
   isHeld(tenant: TenantId, consumer: string): boolean
   /** A source's very version, in force or not, as far as it is stored. */
   sourceDocument(tenant: TenantId, hash: string): Promise<SourceDocument | null>
+  /** One that comes with Millrace, or the tenant's own. */
+  provider(tenant: TenantId, name: string): InForce<ProviderDocument> | null
+  /** By name; those that come with Millrace among them. */
+  providers(tenant: TenantId): readonly InForce<ProviderDocument>[]
+  isBuiltIn(provider: string): boolean
+  connection(tenant: TenantId, name: string): InForce<ConnectionDocument> | null
+  connections(tenant: TenantId): readonly InForce<ConnectionDocument>[]
+  credential(tenant: TenantId, name: string): InForce<CredentialDocument> | null
+  credentials(tenant: TenantId): readonly InForce<CredentialDocument>[]
 }
 
 /** `fire/3/book` runs as `fire/book`. */
@@ -109,7 +130,14 @@ const WORKFLOW_PREFIX = 'workflow:'
 const LOCK_PREFIX = 'lock:'
 const ACTIVE = { status: 'active' } as const
 
-export function makeRegistry(deps: { readonly store: Store }): Registry {
+export function makeRegistry(deps: {
+  readonly store: Store
+  /** That come with Millrace: their names are taken. */
+  readonly providers?: readonly ProviderDocument[]
+}): Registry {
+  const builtIn = new Map(
+    (deps.providers ?? []).map((document) => [document.name, { document, hash: hashDocument(document) }]),
+  )
   const bundles = new Map<string, Bundle>()
   const subscriptions = makeSubscriptionsInForce()
   const pinned = new Map<string, Route>()
@@ -285,7 +313,19 @@ export function makeRegistry(deps: { readonly store: Store }): Registry {
       const document = record === null ? null : (parseJson(record.body) as unknown as DefinitionDocument)
       return document?.kind === 'Source' ? document : null
     },
+    provider: (tenant, name) => builtIn.get(name) ?? bundles.get(tenant)?.providers.get(name) ?? null,
+    providers: (tenant) =>
+      [...new Map([...(bundles.get(tenant)?.providers ?? []), ...builtIn]).values()].sort(byName),
+    isBuiltIn: (provider) => builtIn.has(provider),
+    connection: (tenant, name) => bundles.get(tenant)?.connections.get(name) ?? null,
+    connections: (tenant) => [...(bundles.get(tenant)?.connections.values() ?? [])].sort(byName),
+    credential: (tenant, name) => bundles.get(tenant)?.credentials.get(name) ?? null,
+    credentials: (tenant) => [...(bundles.get(tenant)?.credentials.values() ?? [])].sort(byName),
   }
+}
+
+function byName(a: InForce<{ readonly name: string }>, b: InForce<{ readonly name: string }>): number {
+  return a.document.name < b.document.name ? -1 : 1
 }
 
 function compileBundle(
@@ -296,7 +336,13 @@ function compileBundle(
   const sources = new Map<string, Source>()
   const routes = new Map<string, Route>()
   const workflows = new Map<string, Workflow>()
+  const providers = new Map<string, InForce<ProviderDocument>>()
+  const connections = new Map<string, InForce<ConnectionDocument>>()
+  const credentials = new Map<string, InForce<CredentialDocument>>()
   for (const { document, hash } of documents) {
+    if (document.kind === 'Provider') providers.set(document.name, { document, hash })
+    if (document.kind === 'Connection') connections.set(document.name, { document, hash })
+    if (document.kind === 'Credential') credentials.set(document.name, { document, hash })
     if (!isRun(document)) continue
     const status = overrides.get(definitionId(document)) ?? document.status
     if (document.kind === 'Workflow') {
@@ -326,7 +372,16 @@ function compileBundle(
       document.lock === undefined ? [] : [lockConsumer(document)],
     ),
   )
-  return { sources, routes, workflows, locks, candidates: remembering(makeTrie(entries)) }
+  return {
+    sources,
+    routes,
+    workflows,
+    locks,
+    providers,
+    connections,
+    credentials,
+    candidates: remembering(makeTrie(entries)),
+  }
 }
 
 /** What takes events in or does something about them; the others are used by these. */

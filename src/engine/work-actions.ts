@@ -23,6 +23,7 @@ import {
 import type { Guard } from '../ports/store.ts'
 import { type AllowedAct, allowedActs, goesOn, isOfInstance, isOrphans } from './allowed.ts'
 import type { Commits } from './commits.ts'
+import { connectionOf } from './connections/index.ts'
 import { type Decided, decidedText } from './decided.ts'
 import type { EngineConfig, EngineDeps } from './deps.ts'
 import { nameNext, otherDoubts } from './doubts.ts'
@@ -194,7 +195,9 @@ export function makeWorkActions(
       mustDo(work)
       mustBe(work, ['parked'])
       const action = route?.action
-      if (work.kind === 'batch' || action?.type === 'upsert')
+      // What asks on a connection asks through its door.
+      const isOnConnection = route !== null && connectionOf(route.document.do) !== null
+      if (work.kind === 'batch' || action?.type === 'upsert' || isOnConnection)
         throw new AppError('conflict', 'let it look again: it asks by itself before it does anything')
       if (route === null || action?.type !== 'http' || action.probe === null)
         throw new AppError('conflict', 'its operation has no probe; say what became of it instead')
@@ -210,11 +213,13 @@ export function makeWorkActions(
       }
       const scope =
         work.kind === 'step' ? await stepScope(work, event) : readableScope(route, work, event, config.vars)
-      const answer = await askProbe(
-        action.probe,
-        { ...scope, key: entry.key },
-        { http: deps.http, timeoutMs: abilities.timeoutMs, maxResponseBytes: config.responseBytesMax },
-      )
+      const answer = await askProbe(action.probe, { ...scope, key: entry.key }, async (request) => ({
+        outcome: await deps.http.send({
+          ...request,
+          timeoutMs: abilities.timeoutMs,
+          maxResponseBytes: config.responseBytesMax,
+        }),
+      }))
       if (answer.effect === null)
         throw new AppError('conflict', `${answer.error}; the item stays parked, ask again or decide by hand`)
       const isFound = answer.effect === 'found'

@@ -19,6 +19,7 @@ import type { Random } from '../ports/random.ts'
 import type { Seal } from '../ports/seal.ts'
 import type { Commit, Store, TenantReads } from '../ports/store.ts'
 import type { SecretVault } from '../ports/vault.ts'
+import type { Credentials } from './connections/index.ts'
 import { type Accepted, ENGINE_DEFAULTS, type Engine, type EngineConfig, makeEngine } from './index.ts'
 import { makeSealStore } from './seal-store.ts'
 import { makeMemoryVault } from './vault.fixture.ts'
@@ -132,6 +133,8 @@ export interface NodeOptions {
   readonly faults?: Partial<StoreFaults>
   /** Another than the world's own: a node that was given other keys. */
   readonly seal?: Seal
+  /** How accounts of others are opened. */
+  readonly credentials?: Credentials
 }
 
 export interface World {
@@ -208,6 +211,7 @@ export function makeWorld(
         secrets: vault,
         log,
         code,
+        ...(options.credentials === undefined ? {} : { credentials: options.credentials }),
       },
       { ...ENGINE_DEFAULTS, retentionEveryMs: 0, sweepEveryMs: 0, node: name as NodeId, ...options.config },
     )

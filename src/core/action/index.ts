@@ -6,6 +6,8 @@ export type { AgentAction, ScheduleAction, StartAction, UnscheduleAction } from 
 export {
   type CompiledOperation,
   compileOperation,
+  compilePath,
+  compileRefine,
   type OperationAction,
   type OperationScope,
   type PathRequest,

@@ -82,10 +82,6 @@ export function compileOperation(document: OperationDocument): CompiledOperation
   const { idempotency, keyTtlMs, keyHeader, lookup, timeoutMs, classify, encoding } = document
   const idempotent = idempotency === 'idempotent'
   const request = compilePath(document, document.body, encoding)
-  const refinements = document.refine.map(({ when, as }) => ({
-    holds: must(compileExpression(when)).expression,
-    as,
-  }))
   const result = document.result === null ? null : must(compileExpression(document.result)).expression
   const ref = document.ref === null ? null : must(compileExpression(document.ref)).expression
   return {
@@ -103,19 +99,40 @@ export function compileOperation(document: OperationDocument): CompiledOperation
       return { ...rendered, headers: { ...rendered.headers, [keyHeader]: keyForHeader(scope.key) } }
     },
     lookup: lookup === null ? null : compileLookup(lookup),
-    refine(response, verdict) {
-      for (const { holds, as } of refinements) {
-        if (holds.evaluate({ result: response }) !== true) continue
-        if (as === 'done') return { as: 'done' }
-        const retryAfterMs = verdict.as === 'failed' ? verdict.retryAfterMs : null
-        return { as: 'failed', class: as, effect: as === 'unknown' ? 'maybe' : 'none', retryAfterMs }
-      }
-      return verdict
-    },
+    refine: compileRefine(document.refine),
     resultOf: (response) =>
       result === null ? response.body : ((result.evaluate({ result: response }) ?? null) as JsonValue),
     refOf: (response) =>
       ref === null ? effectRefOf(response) : referenceOf(ref.evaluate({ result: response })),
+  }
+}
+
+/** What an answer means beyond its status: the first that holds counts. */
+export function compileRefine(
+  refine: OperationDocument['refine'],
+): (response: ParsedResponse, verdict: CallVerdict) => CallVerdict {
+  const refinements = refine.map(({ when, as }) => ({
+    holds: must(compileExpression(when)).expression,
+    as,
+  }))
+  return (response, verdict) => {
+    for (const { holds, as } of refinements) {
+      if (!isTrue(holds, response)) continue
+      if (as === 'done') return { as: 'done' }
+      const retryAfterMs = verdict.as === 'failed' ? verdict.retryAfterMs : null
+      return { as: 'failed', class: as, effect: as === 'unknown' ? 'maybe' : 'none', retryAfterMs }
+    }
+    return verdict
+  }
+}
+
+/** The answer is there: a formula that cannot be worked out on it says nothing. */
+function isTrue(holds: { evaluate(scope: Scope): unknown }, response: ParsedResponse): boolean {
+  try {
+    return holds.evaluate({ result: response }) === true
+  } catch (error) {
+    if (error instanceof ExpressionError) return false
+    throw error
   }
 }
 

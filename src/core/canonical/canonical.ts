@@ -58,6 +58,12 @@ const CREDENTIAL = {
   by: 'millrace',
 }
 
+const CONNECTION = {
+  connection: 'crm',
+  provider: 'github',
+  consumer: 'connection:crm',
+}
+
 export const CANONICAL_EVENTS = {
   'integration.failed': {
     type: 'IntegrationFailed',
@@ -118,6 +124,41 @@ export const CANONICAL_EVENTS = {
       fingerprint: '2c26b46b68ffc68f',
       oldUntil: '2026-01-01T00:01:00.000Z',
     },
+  },
+  'integration.run.completed': {
+    type: 'IntegrationRunCompleted',
+    description: 'A call on a connection did what it was for. Told where somebody wants it.',
+    example: {
+      ...CONNECTION,
+      runId: 'run_0197c3f0-6c00-7000-8000-0097bf2f1e4d',
+      workId: FAILED.workId,
+      eventId: FAILED.eventId,
+      operation: 'github.createIssue',
+      attempts: 1,
+      durationMs: 212,
+      httpStatus: 201,
+      externalRef: '4711',
+    },
+  },
+  'integration.connection.activated': {
+    type: 'IntegrationConnectionActivated',
+    description: 'A connection passed its test and runs what asks for it.',
+    example: { ...CONNECTION, status: 'active', health: 'healthy' },
+  },
+  'integration.connection.degraded': {
+    type: 'IntegrationConnectionDegraded',
+    description: 'The probe of a connection fails, or so many of its calls that it waits and tries one.',
+    example: { ...CONNECTION, status: 'degraded', health: 'unhealthy' },
+  },
+  'integration.connection.recovered': {
+    type: 'IntegrationConnectionRecovered',
+    description: 'A connection that was degraded works again.',
+    example: { ...CONNECTION, status: 'active', health: 'healthy' },
+  },
+  'integration.connection.retired': {
+    type: 'IntegrationConnectionRetired',
+    description: 'A person has retired a connection: it runs nothing any more.',
+    example: { ...CONNECTION, status: 'retired', health: 'unknown' },
   },
   'integration.lane.blocked': {
     type: 'IntegrationLaneBlocked',

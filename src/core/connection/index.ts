@@ -1,4 +1,5 @@
 export { probeOf } from './probe.ts'
+export { type Addresses, type Located, locate, resolveAddresses } from './address.ts'
 export {
   type CircuitOverride,
   CONNECTION_STATUSES,
@@ -8,3 +9,13 @@ export {
   type Health,
   type ProbeResult,
 } from './state.ts'
+export {
+  type ConnectionEvent,
+  type ConnectionStep,
+  type ConnectionTell,
+  type ConnectionTerms,
+  connectionStatus,
+  NEW_CONNECTION,
+  overrideAt,
+  stepConnection,
+} from './step.ts'

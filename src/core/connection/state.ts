@@ -1,7 +1,7 @@
 // core/connection/state.ts — what became of a connection beside its document: whether it may run anything, and how the other side does.
 // It is kept as a record by the connection's name, and followed by all nodes.
 //
-// Invariants: CN1 active only after a passed test. CN2 retired is final for its document: nothing runs.
+// Invariants: CX1 active only after a passed test. CX2 retired is final for its document: nothing runs.
 
 import type { Circuit } from '../circuit/index.ts'
 import type { FailureClass } from '../failure/index.ts'
@@ -45,6 +45,12 @@ export interface ConnectionState {
   readonly lastTest: ProbeResult | null
   readonly circuit: Circuit
   readonly override: CircuitOverride | null
-  readonly retired: { readonly by: string; readonly reason: string; readonly at: Instant } | null
+  readonly retired: {
+    readonly by: string
+    readonly reason: string
+    readonly at: Instant
+    /** Of the document that was retired: another one begins anew. */
+    readonly hash: string
+  } | null
   readonly updatedAt: Instant
 }

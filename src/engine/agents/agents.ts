@@ -19,12 +19,13 @@ import type { CallVerdict } from '../../core/failure/index.ts'
 import type { HttpOutcome } from '../../ports/http-client.ts'
 import type { Store } from '../../ports/store.ts'
 import type { Vault } from '../../ports/vault.ts'
-import type { Performed } from '../call.ts'
+import type { Performed, Sent } from '../call.ts'
 import type { Commits } from '../commits.ts'
 import type { Decisions } from '../decisions.ts'
 import type { EngineConfig, EngineDeps } from '../deps.ts'
 import type { Item } from '../item.ts'
-import { type Call, factsOf, type InternalCall, leaseGuard, traced } from '../outcome.ts'
+import { type Call, type InternalCall, leaseGuard } from '../outcome.ts'
+import { sendFor, verdictOf } from '../sending.ts'
 import { spentEvidence, spentOf } from './spent.ts'
 
 export interface Agents {
@@ -68,9 +69,10 @@ export function makeAgents(
     return check
   }
 
-  const bearerOf = async ({ item }: Call, { document }: AgentAction): Promise<string | null | undefined> => {
-    if (document.secret === null) return null
-    const [value] = await deps.vault.resolve(item.work.tenant, [document.secret])
+  const bearerOf = async (call: Call, { document }: AgentAction): Promise<string | null | undefined> => {
+    // On a connection its own credential lets one in.
+    if (document.secret === null || call.through !== undefined) return null
+    const [value] = await deps.vault.resolve(call.item.work.tenant, [document.secret])
     return value
   }
 
@@ -93,7 +95,7 @@ export function makeAgents(
     bearer: string | null,
     timeoutMs: number,
     agent: string,
-  ): Promise<{ readonly outcome: HttpOutcome; readonly reply: Reply | null }> => {
+  ): Promise<{ readonly sent: Sent; readonly reply: Reply | null }> => {
     const { item } = call
     let said = ''
     let isHeard = false
@@ -105,10 +107,13 @@ export function makeAgents(
       toldAt = now
       deps.progress({ item, agent, text: said.slice(-PROGRESS_LENGTH_MAX), characters: said.length })
     })
-    const request = traced({ ...call, request: { ...call.request, body } })
-    const outcome = await http.send({
-      ...request,
-      headers: bearer === null ? request.headers : { ...request.headers, authorization: `Bearer ${bearer}` },
+    const { headers } = call.request
+    const request = {
+      ...call.request,
+      body,
+      headers: bearer === null ? headers : { ...headers, authorization: `Bearer ${bearer}` },
+    }
+    const sent = await sendFor(call, http, request, {
       timeoutMs,
       maxResponseBytes: config.responseBytesMax,
       onChunk(chunk) {
@@ -116,12 +121,13 @@ export function makeAgents(
         reader.read(chunk)
       },
     })
-    if (outcome.kind === 'failed' || outcome.status >= 300) return { outcome, reply: null }
+    const { outcome } = sent
+    if (outcome.kind === 'failed' || outcome.status >= 300) return { sent, reply: null }
     const isStream = (outcome.headers['content-type'] ?? '').startsWith('text/event-stream')
-    if (!isStream) return { outcome, reply: readWhole(outcome.body) }
+    if (!isStream) return { sent, reply: readWhole(outcome.body) }
     // A client that tells nothing on the way has it all in the end.
     if (!isHeard) reader.read(outcome.body)
-    return { outcome, reply: reader.end() }
+    return { sent, reply: reader.end() }
   }
 
   const converse = async (call: Call, action: AgentAction, first: readonly Message[]): Promise<Performed> => {
@@ -144,11 +150,13 @@ export function makeAgents(
       if (timeoutMs <= 0)
         return failed('transient', `no fitting answer within ${action.timeoutMs} ms; ${problem}`, last)
       const body = chatRequest(document, messages, left)
-      const { outcome, reply } = await turn(call, body, bearer, timeoutMs, document.name)
+      const { sent, reply } = await turn(call, body, bearer, timeoutMs, document.name)
+      const { outcome, error } = sent
       last = outcome
-      const verdict = decisions.classifyCall(factsOf(outcome, clock.now()), POLICY)
+      const verdict = verdictOf(sent, POLICY, { decisions, now: clock.now() })
       // What failed for good must not be taken for a doubt: nothing is changed by asking.
-      if (verdict.as === 'failed') return { outcome, verdict: { ...verdict, effect: 'none' } }
+      if (verdict.as === 'failed')
+        return { outcome, verdict: { ...verdict, effect: 'none' }, ...(error === null ? {} : { error }) }
       if (reply === null) return failed('transient', 'the answer could not be read', outcome)
       spent += reply.tokens ?? estimateTokens(messages, reply.text)
       await noteSpent(call, action, spent)
@@ -182,6 +190,12 @@ export function makeAgents(
         ...(system === null ? [] : [{ role: 'system' as const, content: system }]),
         { role: 'user', content: user },
       ]
+      const request = {
+        method: 'POST',
+        url: `${baseUrl}/chat/completions`,
+        headers: { 'content-type': 'application/json', accept: 'text/event-stream', ...headers },
+        body: null,
+      }
       const call: Call = {
         ...internal,
         action: {
@@ -189,12 +203,7 @@ export function makeAgents(
           abilities: { idempotent: true, keyTtlMs: null, probeAfterMs: null, timeoutMs: action.timeoutMs },
           probe: null,
         },
-        request: {
-          method: 'POST',
-          url: `${baseUrl}/chat/completions`,
-          headers: { 'content-type': 'application/json', accept: 'text/event-stream', ...headers },
-          body: null,
-        },
+        request: internal.through?.locate(request) ?? request,
       }
       return { ...call, perform: () => converse(call, action, messages) }
     },

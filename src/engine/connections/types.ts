@@ -47,13 +47,23 @@ export interface DoorRequest {
   readonly traceparent: string
   /** `pending`: with the value that is being verified. */
   readonly secret?: 'pending'
+  /** Whose call it is, where a bucket lets one try. Left out: nobody's. */
+  readonly by?: string
+  /** By the monotonic clock: what cannot be sent by then is not. Left out: there is no hurry. */
+  readonly sendBy?: number
+  /** Its tokens were taken when it was let in. */
+  readonly isCounted?: true
   readonly onChunk?: (text: string) => void
 }
 
 export interface DoorAnswer {
+  /** Its texts hold no secret of the exchange. */
   readonly outcome: HttpOutcome
   /** In place of what the outcome says: nothing was sent, for this reason. */
   readonly problem: { readonly class: FailureClass; readonly error: string } | null
+  /** It was refused for too many calls, by its status or by what its headers say. */
+  readonly isLimited: boolean
+  readonly retryAfterMs: number | null
   readonly credentialVersion: number | null
   /** Redacted and cut, for the run. */
   readonly requestHead: string
@@ -61,11 +71,16 @@ export interface DoorAnswer {
 }
 
 export interface Door {
-  gate(tenant: TenantId, connection: string): Gate
+  /** `buckets`: those that the call takes a token of; left out: `default`. */
+  gate(tenant: TenantId, connection: string, buckets?: readonly string[]): Gate
   /** One exchange. Does not look at the gate; takes its tokens from the buckets and tells them what the answer says of limits. */
   send(request: DoorRequest): Promise<DoorAnswer>
   /** What a call came to, for the circuit. `isTry`: it was let through to see whether the other side is back. */
-  told(tenant: TenantId, connection: string, failureClass: FailureClass | null): void
+  told(tenant: TenantId, connection: string, failureClass: FailureClass | null, isTry?: boolean): void
+  /** The try of an open circuit; false: its time has not come, or somebody else makes it. Who may try tells how it went. */
+  mayTry(tenant: TenantId, connection: string): Promise<boolean>
+  /** What a probe saw, for health and circuit. */
+  probed(tenant: TenantId, connection: string, result: ProbeResult, isTry: boolean): void
 }
 
 // --- Credentials

@@ -487,6 +487,8 @@ export function makeDefinitions(deps: {
     async refresh(tenant) {
       await refresh(tenant)
     },
+    owners: (tenant) =>
+      new Map([...(forces.get(tenant)?.items ?? [])].map(([id, { managedBy }]) => [id, managedBy])),
     onChange(listener) {
       listeners.add(listener)
       return () => {

@@ -121,6 +121,8 @@ export interface Definitions {
   ): Promise<DefinitionItem>
   /** The folder's definitions that are in force and no longer in the folder, whichever node has it. */
   goneFromFolder(tenant: TenantId): readonly Entry[]
+  /** Who each definition in force belongs to, by kind and name. */
+  owners(tenant: TenantId): ReadonlyMap<string, ManagedBy>
   /** Puts in force what the store has of every tenant. */
   load(): Promise<void>
   /** Looks whether another node changed something; cheap when not. */

@@ -21,6 +21,7 @@ import {
   settleLedger,
 } from '../outcome.ts'
 import { askProbe } from '../probe.ts'
+import { sendFor } from '../sending.ts'
 import { scrubOrNull, sealResult } from '../sensitive.ts'
 import type { Settler } from '../settle.ts'
 import type { StoreTime } from '../store-time.ts'
@@ -133,8 +134,8 @@ export function makeEffects(
     const { action, scope } = call
     if (call.ask !== undefined) return call.ask(entry)
     if (action.probe === null) return null
-    const { timeoutMs } = action.abilities
-    return askProbe(action.probe, scope, { http, timeoutMs, maxResponseBytes: config.responseBytesMax })
+    const options = { timeoutMs: action.abilities.timeoutMs, maxResponseBytes: config.responseBytesMax }
+    return askProbe(action.probe, scope, (request) => sendFor(call, http, request, options))
   }
 
   const probe = async (call: Call, entry: LedgerEntry): Promise<Round> => {

@@ -2,8 +2,8 @@
 //
 // Invariants: N3 no call without an open reserve of this item and epoch. N4 done only on an acknowledgement.
 
-import { effectRefOf, parseResponse, type RenderedRequest } from '../../core/action/index.ts'
-import type { CallVerdict } from '../../core/failure/index.ts'
+import { effectRefOf, parseResponse } from '../../core/action/index.ts'
+import type { CallVerdict, FailureClass } from '../../core/failure/index.ts'
 import type { LedgerEntry } from '../../core/ledger/index.ts'
 import type { Instant } from '../../core/time/index.ts'
 import type { Counters } from '../../core/work/index.ts'
@@ -18,7 +18,6 @@ import {
   type Call,
   countersOf,
   errorTextInFull,
-  factsOf,
   hostOf,
   leaseGuard,
   ledgerGuard,
@@ -30,10 +29,10 @@ import {
   reserveGuard,
   resultText,
   settleLedger,
-  traced,
   unreservedGuard,
   valueText,
 } from '../outcome.ts'
+import { sendFor, verdictOf } from '../sending.ts'
 import { scrubOrNull, sealResult } from '../sensitive.ts'
 import type { StoreTime } from '../store-time.ts'
 import type { Witness } from '../witness.ts'
@@ -135,9 +134,10 @@ export function makeSend(
   }
 
   const sendOne = async (call: Call, timeoutMs: number): Promise<Performed> => {
-    const request: RenderedRequest = traced(call)
-    const outcome = await http.send({ ...request, timeoutMs, maxResponseBytes: config.responseBytesMax })
-    return { outcome, verdict: decisions.classifyCall(factsOf(outcome, clock.now()), call.action.policy) }
+    const options = { timeoutMs, maxResponseBytes: config.responseBytesMax }
+    const sent = await sendFor(call, http, call.request, options)
+    const verdict = verdictOf(sent, call.action.policy, { decisions, now: clock.now() })
+    return { outcome: sent.outcome, verdict, ...(sent.error === null ? {} : { error: sent.error }) }
   }
 
   const tell = ({ item, route }: Call, host: string | null, verdict: CallVerdict) => {
@@ -205,16 +205,20 @@ export function makeSend(
 
   const settleFailure = async (
     call: Call,
-    { outcome, error = errorTextInFull(outcome) }: Performed,
+    { outcome, error = errorTextInFull(outcome), wait }: Performed,
     verdict: Extract<CallVerdict, { as: 'failed' }>,
     counters: Counters,
     startedAt: Instant,
     over: LedgerEntry | null,
   ) => {
     const { item, route, action, key } = call
+    const isDoubted = repeatsDoubt(call, over)
+    if (wait !== undefined && verdict.effect === 'none' && !isDoubted) {
+      if (await putBack(call, wait, verdict.class, outcome, startedAt)) return
+    }
     const step = decisions.decideFailure({
       class: verdict.class,
-      effect: repeatsDoubt(call, over) ? 'maybe' : verdict.effect,
+      effect: isDoubted ? 'maybe' : verdict.effect,
       idempotent: action.policy.idempotent,
       canRepeat: action.abilities.keyTtlMs !== null,
       probeAfterMs: action.abilities.probeAfterMs,
@@ -238,6 +242,30 @@ export function makeSend(
       writes: [ledger],
       attempt: attemptOf(counters.attempts, startedAt, outcome, shown, verdict.class, error),
     })
+  }
+
+  /** False: it may not wait for so long. */
+  const putBack = async (
+    call: Call,
+    { delayMs, why }: NonNullable<Performed['wait']>,
+    failureClass: FailureClass,
+    outcome: Performed['outcome'],
+    startedAt: Instant,
+  ): Promise<boolean> => {
+    const { item, key } = call
+    if (time.now() + delayMs >= item.work.expiresAt) return false
+    const proof = neverSent(outcome) ? 'never-sent' : 'not-applied'
+    const counters = { ...countersOf(item), waits: item.work.waits + 1 }
+    await ends.finish(call, 'WAIT', {
+      to: 'again',
+      delayMs,
+      counters,
+      note: noteOf(call, { class: failureClass, lastError: why, ...measured(outcome) }),
+      guards: [reserveGuard(item, key)],
+      writes: [settleLedger(key, 'released', proof, null, null)],
+      attempt: attemptOf(item.work.attempts + 1, startedAt, outcome, 'waited', failureClass, why),
+    })
+    return true
   }
 
   return reserveAndSend

@@ -10,6 +10,7 @@ import type { Route } from '../../core/route/index.ts'
 import type { Instant } from '../../core/time/index.ts'
 import type { CommitResult, StoredRecord } from '../../ports/store.ts'
 import type { Commits } from '../commits.ts'
+import { connectionOf, type Entrance } from '../connections/index.ts'
 import { type Decisions, SHORT_WAIT_MS } from '../decisions.ts'
 import type { EngineDeps } from '../deps.ts'
 import type { Pace as CallPace } from '../effects/index.ts'
@@ -79,6 +80,9 @@ interface Ticket {
 
 const FREE: Offer = { is: 'open', max: Number.POSITIVE_INFINITY }
 const RECORDS_PAGE = 200
+/** Of a step whose connection is closed, where nobody says until when; and at most, for it may open before. */
+const STEP_WAIT_MS = 5_000
+const STEP_WAIT_MS_MAX = 30_000
 
 export function makePace(
   deps: Pick<EngineDeps, 'store' | 'log' | 'random'> & {
@@ -87,6 +91,10 @@ export function makePace(
     readonly ids: Ids
     readonly commits: Commits
     readonly decisions: Decisions
+    /** Of connections that routes and steps name. */
+    readonly entrance: Entrance
+    /** The same, as far as it is written down. */
+    learnConnections(tenant: TenantId): Promise<void>
     plan: PlanEvent
     settleBirths(plan: EventPlan, result: CommitResult | null): void
     wake(delayMs?: number): void
@@ -94,7 +102,7 @@ export function makePace(
     room(delayMs: number): void
   },
 ): Pace {
-  const { store, registry, time } = deps
+  const { store, registry, time, entrance } = deps
   const circuits = makeCircuits(deps)
   const hosts = makeHosts(deps)
   const rates = makeRates(deps)
@@ -114,6 +122,10 @@ export function makePace(
     const gate = circuits.gate(tenant, consumer)
     if (gate.is === 'open') return { is: 'closed', untilAt: gate.untilAt }
     let max = gate.is === 'closed' ? Number.POSITIVE_INFINITY : 1
+    const named = connectionOf(route.document.do)
+    const door = named === null ? null : entrance.offer(tenant, named)
+    if (door?.is === 'closed') return { is: 'closed', untilAt: door.untilAt }
+    if (door?.is === 'open') max = Math.min(max, door.max)
     if (route.of?.kind === 'delivery') {
       const room = windows.room(tenant, route)
       if (room.max === 0) return { is: 'closed', untilAt: room.until }
@@ -144,7 +156,7 @@ export function makePace(
       if (step.do === 'begin') return { is: 'ask' }
       max = Math.min(max, step.max)
     }
-    if (gate.is === 'tryable') return { is: 'ask' }
+    if (gate.is === 'tryable' || door?.is === 'ask') return { is: 'ask' }
     const fence = limit ?? drain?.events
     return fence === undefined ? { is: 'open', max } : { is: 'open', max, limit: fence }
   }
@@ -192,6 +204,11 @@ export function makePace(
       }
       entered.set(holdOf(item), name)
     }
+    const closed = enterConnection(item, route)
+    if (closed !== null) {
+      leaveHost(item)
+      return closed
+    }
     if (needsToken) {
       const own: Ticket = ticket ?? { route, isCounted: false, hasToken: false, isCalled: false }
       own.isCalled = false
@@ -199,6 +216,20 @@ export function makePace(
       tickets.set(holdOf(item), own)
     }
     return null
+  }
+
+  const enterConnection: (
+    item: Item,
+    route: Route,
+  ) => { readonly delayMs: number; readonly why: string } | null = (item, route) => {
+    const named = connectionOf(route.document.do)
+    const closed = named === null ? null : entrance.enter(item.work.tenant, named, holdOf(item))
+    if (closed === null) return null
+    // Nobody claims the work of a route until then; of a workflow nobody knows what its steps will be.
+    const isKnown = item.work.kind === 'route' || item.work.kind === 'batch'
+    const untilMs = closed.untilAt === null ? STEP_WAIT_MS : closed.untilAt - time.now()
+    const delayMs = isKnown ? SHORT_WAIT_MS : Math.min(Math.max(SHORT_WAIT_MS, untilMs), STEP_WAIT_MS_MAX)
+    return { delayMs, why: closed.why }
   }
 
   const leaveHost = (item: Item) => {
@@ -217,6 +248,9 @@ export function makePace(
         if (!(await drains.begin(tenant, route, owner))) return false
       }
       if (circuits.gate(tenant, consumer).is === 'tryable') await circuits.begin(tenant, route)
+      const named = connectionOf(route.document.do)
+      if (named !== null && entrance.offer(tenant, named).is === 'ask')
+        await entrance.mayTry(tenant, named.connection)
       return offer(tenant, consumer).is === 'open'
     },
     skip(tenant, consumer) {
@@ -247,6 +281,7 @@ export function makePace(
     finished(item) {
       const { tenant, consumer } = item.work
       leaveHost(item)
+      entrance.finished(holdOf(item))
       circuits.finished(item)
       if (item.work.kind === 'delivery' && !called.delete(holdOf(item))) windows.end(tenant, consumer)
       const ticket = tickets.size === 0 ? undefined : tickets.get(holdOf(item))
@@ -282,13 +317,18 @@ export function makePace(
     },
     bears(tenant, route) {
       if (route.of?.kind === 'delivery') return windows.bears(tenant, route)
+      const named = connectionOf(route.document.do)
+      if (named !== null && !entrance.bears(tenant, named)) return false
       if (circuits.isQuiet() && hosts.isQuiet()) return true
       if (circuits.gate(tenant, route.consumer).is !== 'closed') return false
       const host = fixedHostOf(route)
       return host === null || hosts.allows(tenant, host) === 'all'
     },
     mayCall,
-    unused: (item) => leaveHost(item),
+    unused(item) {
+      leaveHost(item)
+      entrance.leave(holdOf(item))
+    },
     told({ item, route, host, class: told, retryAfterMs }) {
       const ticket = tickets.size === 0 ? undefined : tickets.get(holdOf(item))
       if (ticket !== undefined) ticket.isCalled = true
@@ -298,12 +338,17 @@ export function makePace(
         if (told === 'rate_limited') hosts.limited(item, name, retryAfterMs)
         else hosts.answered(item, name)
       }
-      circuits.told(item, route, told === 'done' ? null : told)
+      const failureClass = told === 'done' ? null : told
+      const named = connectionOf(route.document.do)
+      if (named !== null) entrance.told(item.work.tenant, named.connection, holdOf(item), failureClass)
+      // What it calls is not the route's own: its connection counts, unless the route says how it counts itself.
+      if (named === null || route.document.circuit !== undefined) circuits.told(item, route, failureClass)
     },
     async learn(tenant) {
       const mark = circuits.mark()
       circuits.adopt(tenant, await readAll(tenant, 'circuit'), mark)
       hosts.adopt(tenant, await readAll(tenant, 'bucket'))
+      await deps.learnConnections(tenant)
     },
     view(tenant, route) {
       const { rateLimit } = route.document

@@ -5,11 +5,12 @@
 
 import { parseResponse, type Sought, type UpsertAction } from '../../core/action/index.ts'
 import { ExpressionError, type Scope } from '../../core/expression/index.ts'
+import type { CallPolicy } from '../../core/failure/index.ts'
 import type { LedgerEntry } from '../../core/ledger/index.ts'
 import { keyOfGeneration } from '../../core/ledger/index.ts'
 import type { HttpOutcome } from '../../ports/http-client.ts'
 import type { Store } from '../../ports/store.ts'
-import type { Doubt, Performed } from '../call.ts'
+import type { Doubt, Performed, Sent } from '../call.ts'
 import type { Commits } from '../commits.ts'
 import type { Decisions } from '../decisions.ts'
 import type { EngineConfig, EngineDeps } from '../deps.ts'
@@ -17,13 +18,12 @@ import {
   type Call,
   describe,
   errorTextInFull,
-  factsOf,
   hostOf,
   type InternalCall,
   leaseGuard,
   reserveGuard,
-  traced,
 } from '../outcome.ts'
+import { sendFor, verdictOf } from '../sending.ts'
 import type { StoreTime } from '../store-time.ts'
 import { takeLock } from './locks.ts'
 import { lastPhase, type Phase, phaseEvidence } from './phases.ts'
@@ -44,8 +44,10 @@ export function makeUpserts(
 ): Upserts {
   const { clock, http, commits, decisions, time } = deps
 
-  const send = (call: Call, request: Call['request'], timeoutMs: number): Promise<HttpOutcome> =>
-    http.send({ ...traced({ ...call, request }), timeoutMs, maxResponseBytes: config.responseBytesMax })
+  const send = (call: Call, request: Call['request'], timeoutMs: number): Promise<Sent> =>
+    sendFor(call, http, request, { timeoutMs, maxResponseBytes: config.responseBytesMax })
+
+  const judge = (sent: Sent, policy: CallPolicy) => verdictOf(sent, policy, { decisions, now: clock.now() })
 
   /** What the look says, or how it failed. It changes nothing at the other side, whatever became of it. */
   const look = async (
@@ -53,12 +55,13 @@ export function makeUpserts(
     action: UpsertAction,
     scope: Scope,
   ): Promise<{ readonly ok: true; readonly sought: Sought; readonly outcome: HttpOutcome } | Failed> => {
-    const outcome = await send(call, action.find.render(scope), action.timeoutMs)
+    const sent = await send(call, action.find.render(scope), action.timeoutMs)
+    const { outcome } = sent
     const isAnswer = outcome.kind === 'response' && (outcome.status < 300 || outcome.status === 404)
     if (!isAnswer) {
-      const verdict = decisions.classifyCall(factsOf(outcome, clock.now()), READ)
+      const verdict = judge(sent, READ)
       const failed = verdict.as === 'failed' ? verdict : UNREADABLE
-      const error = `find: ${errorTextInFull(outcome)}`
+      const error = `find: ${sent.error ?? errorTextInFull(outcome)}`
       return { ok: false, performed: { outcome, verdict: { ...failed, effect: 'none' }, error } }
     }
     try {
@@ -95,8 +98,13 @@ export function makeUpserts(
       return { outcome, verdict: { ...UNREADABLE, class: 'transient' }, error: 'the look took too long' }
     }
     const answer = await send(call, request, action.timeoutMs)
-    const verdict = decisions.classifyCall(factsOf(answer, clock.now()), next.policy)
-    return isFound ? { outcome: answer, verdict, effectRef: refOf(sought.id) } : { outcome: answer, verdict }
+    const verdict = judge(answer, next.policy)
+    return {
+      outcome: answer.outcome,
+      verdict,
+      ...(answer.error === null ? {} : { error: answer.error }),
+      ...(isFound ? { effectRef: refOf(sought.id) } : {}),
+    }
   }
 
   /** Written down before the call, where a doubt could not be told apart otherwise. */
@@ -126,7 +134,8 @@ export function makeUpserts(
   return {
     callOf(internal, action) {
       const scope = action.scopeOf(internal.scope)
-      const request = action.find.render(scope)
+      const rendered = action.find.render(scope)
+      const request = internal.through?.locate(rendered) ?? rendered
       const call: Call = { ...internal, action: { ...action, probe: null }, scope, request }
       const reads = deps.store.forTenant(internal.item.work.tenant)
       return {

@@ -1,0 +1,213 @@
+// Calls of routes and steps on a connection: their requests go through its door, what came of them is judged with what its provider says,
+// a refused credential is seen to, and all of it is a run.
+//
+// Invariants: DR6 a call that is refused for its credential had no effect; it waits for the credential's rotation without using up an
+// attempt, or is dead. CX2 what a connection refuses is not sent, and is no run.
+
+import { compileRefine, parseResponse } from '../../core/action/index.ts'
+import { locate } from '../../core/connection/index.ts'
+import type { ProviderDocument } from '../../core/definition/index.ts'
+import type { CallPolicy, CallVerdict } from '../../core/failure/index.ts'
+import type { Beside, Call, InternalCall, Performed, Sent, Through } from '../call.ts'
+import { type Decisions, SHORT_WAIT_MS } from '../decisions.ts'
+import type { EngineConfig, EngineDeps } from '../deps.ts'
+import { errorTextInFull, factsOf, traceparentOf } from '../outcome.ts'
+import type { StoreTime } from '../store-time.ts'
+import { notSent } from './door.ts'
+import type { Lookups } from './lookups.ts'
+import { connectionOf, type Named } from './named.ts'
+import type { Runs } from './runs.ts'
+import type { Credentials, Door, DoorAnswer, DoorRequest } from './types.ts'
+
+export interface ConnectionCalls {
+  /** Gives a call of a route the door of the connection that its action names, if it names one. */
+  through(call: InternalCall): InternalCall
+  /** The run around a call that has one. */
+  around(call: Call): Call
+}
+
+/** What an answer through the door means. */
+export type Judge = (answer: DoorAnswer, provider: ProviderDocument | null, policy: CallPolicy) => CallVerdict
+
+export function makeJudge(deps: Pick<EngineDeps, 'clock'> & { readonly decisions: Decisions }): Judge {
+  const { clock, decisions } = deps
+  const refinements = new WeakMap<ProviderDocument, ReturnType<typeof compileRefine>>()
+
+  const refine = (provider: ProviderDocument) => {
+    let known = refinements.get(provider)
+    if (known === undefined) {
+      known = compileRefine(provider.refine)
+      refinements.set(provider, known)
+    }
+    return known
+  }
+
+  return ({ outcome, problem, isLimited, retryAfterMs }, provider, policy) => {
+    if (problem !== null) return { as: 'failed', class: problem.class, effect: 'none', retryAfterMs: null }
+    const classify = provider === null ? policy.classify : { ...provider.classify, ...policy.classify }
+    const verdict = decisions.classifyCall(factsOf(outcome, clock.now()), { ...policy, classify })
+    if (isLimited && verdict.as === 'failed')
+      return { as: 'failed', class: 'rate_limited', effect: 'none', retryAfterMs }
+    if (outcome.kind === 'failed' || provider === null || provider.refine.length === 0) return verdict
+    return refine(provider)(parseResponse(outcome), verdict)
+  }
+}
+
+export function makeConnectionCalls(
+  deps: Pick<EngineDeps, 'clock'> & {
+    readonly time: StoreTime
+    readonly lookups: Lookups
+    readonly door: Door
+    readonly credentials: Pick<Credentials, 'refused'>
+    readonly runs: Runs
+    readonly judge: Judge
+  },
+  config: Pick<EngineConfig, 'sendWithinMs' | 'responseBytesMax'>,
+): ConnectionCalls {
+  const { clock, time, lookups, door, credentials, runs, judge } = deps
+  /** What the last exchange of a call said, for what comes after it. */
+  const answers = new WeakMap<Through, { answer: DoorAnswer | null; startedAt: number; isCounted: boolean }>()
+
+  const providerOf = (call: InternalCall, connection: string): ProviderDocument | null => {
+    const found = lookups.find(call.item.work.tenant, connection)
+    return found.ok ? found.account.provider : null
+  }
+
+  /** Why nothing is sent; null: it may be. */
+  const refusalOf = (call: InternalCall, { connection, provider }: Named): string | null => {
+    const { tenant } = call.item.work
+    const gate = door.gate(tenant, connection)
+    if (gate.is === 'refused') return `${gate.code}: ${gate.why}`
+    const found = lookups.find(tenant, connection)
+    if (!found.ok) return `${found.code}: ${found.why}`
+    const isOther = provider !== null && provider !== found.account.provider.name
+    if (!isOther) return null
+    return `connection_provider: the connection ${connection} is to ${found.account.provider.name}, and the operation is of ${provider}; name another connection`
+  }
+
+  const makeThrough = (call: InternalCall, named: Named): Through => {
+    const { item } = call
+    const { tenant } = item.work
+    const { connection, endpoint, buckets } = named
+    const state = { answer: null as DoorAnswer | null, startedAt: 0, isCounted: false }
+    const through: Through = {
+      connection,
+      locate(request) {
+        const found = lookups.find(tenant, connection)
+        const place = found.ok ? locate(found.account.addresses, endpoint, request.url) : null
+        return place?.ok === true ? { ...request, url: place.url } : request
+      },
+      async send(request, options): Promise<Sent> {
+        const refusal = refusalOf(call, named)
+        const startedAt = time.now()
+        const asked: DoorRequest = {
+          tenant,
+          connection,
+          endpoint,
+          method: request.method,
+          target: request.url,
+          headers: request.headers,
+          body: request.body,
+          buckets,
+          traceparent: traceparentOf(item),
+          by: `${item.work.id} ${item.work.epoch}`,
+          ...options,
+          ...(state.isCounted ? { isCounted: true as const } : {}),
+          // Whoever takes the item over reckons with a call that began in time.
+          ...(state.startedAt === 0 ? {} : { sendBy: state.startedAt + config.sendWithinMs }),
+        }
+        state.isCounted = false
+        const answer = refusal === null ? await door.send(asked) : notSent('config', refusal, request.method)
+        state.answer = answer
+        runs.exchanged(item, { startedAt, answer })
+        const provider = providerOf(call, connection)
+        return {
+          outcome: answer.outcome,
+          error: answer.problem?.error ?? null,
+          judge: (policy) => judge(answer, provider, policy),
+        }
+      },
+    }
+    answers.set(through, state)
+    return through
+  }
+
+  const afterRefusal = async (
+    call: Call,
+    performed: Performed,
+    answer: DoorAnswer,
+    connection: string,
+  ): Promise<Performed> => {
+    const { item } = call
+    const found = lookups.find(item.work.tenant, connection)
+    const credential = found.ok ? found.account.credential : null
+    if (credential === null) return performed
+    const error = performed.error ?? errorTextInFull(performed.outcome)
+    const next = await credentials.refused(item.work.tenant, credential.name, {
+      version: answer.credentialVersion,
+      correlationId: item.event.correlationId,
+      error,
+    })
+    switch (next.then) {
+      case 'again':
+        return { ...performed, wait: { delayMs: 0, why: `${error}; another credential is in use by now` } }
+      case 'wait':
+        return { ...performed, wait: { delayMs: Math.max(SHORT_WAIT_MS, next.delayMs), why: next.why } }
+      case 'dead':
+        return { ...performed, error: `${error}; ${next.why}` }
+    }
+  }
+
+  const sendOne = async ({ request, action }: Call, through: Through): Promise<Performed> => {
+    const { timeoutMs } = action.abilities
+    const sent = await through.send(request, { timeoutMs, maxResponseBytes: config.responseBytesMax })
+    const { outcome, error } = sent
+    const verdict = sent.judge?.(action.policy) ?? NOT_JUDGED
+    return { outcome, verdict, ...(error === null ? {} : { error }) }
+  }
+
+  return {
+    through(call) {
+      const named = connectionOf(call.route.document.do)
+      return named === null ? call : { ...call, through: makeThrough(call, named) }
+    },
+    around(call) {
+      const { through, beside, item, key } = call
+      const named = connectionOf(call.route.document.do)
+      if (through === undefined || named === null) return call
+      const perform = call.perform ?? (() => sendOne(call, through))
+      return {
+        ...call,
+        async beside(): Promise<Beside> {
+          const taken = beside === undefined ? NOTHING_BESIDE : await beside()
+          if (!taken.ok || refusalOf(call, named) !== null) return taken
+          const provider = providerOf(call, named.connection)?.name ?? ''
+          const { connection, operation } = named
+          const write = await runs.begin(item, key, { connection, provider, operation })
+          return { ...taken, writes: [...taken.writes, write] }
+        },
+        async perform() {
+          const state = answers.get(through)
+          if (state !== undefined) {
+            state.startedAt = clock.monotonic()
+            state.isCounted = true
+          }
+          const performed = await perform()
+          const { verdict } = performed
+          const answer = state?.answer ?? null
+          const isRefused =
+            verdict.as === 'failed' &&
+            verdict.class === 'auth' &&
+            verdict.effect === 'none' &&
+            answer?.outcome.kind === 'response'
+          if (!isRefused || answer === null) return performed
+          return afterRefusal(call, performed, answer, named.connection)
+        },
+      }
+    },
+  }
+}
+
+/** Whatever goes through the door is judged there. */
+const NOT_JUDGED = { as: 'failed', class: 'config', effect: 'none', retryAfterMs: null } as const
+const NOTHING_BESIDE: Beside = { ok: true, guards: [], writes: [] }

@@ -1,0 +1,430 @@
+// Calls of routes on a connection, with a memory store and calls that the test answers.
+import { describe, expect, test } from 'vitest'
+import { DEFAULT_TENANT } from '../../core/ids/index.ts'
+import { accept, answered, CREATED, LOST, makeWorld, PAID, workOf } from '../world.fixture.ts'
+import { documents, makeHandCredentials, makeShop, SECRET } from './connections.fixture.ts'
+
+const runsOf = async (world: ReturnType<typeof makeShop>) =>
+  (await world.reads.runs({ cursor: null, limit: 50, purpose: 'work' })).items
+
+async function start(world: ReturnType<typeof makeShop>, known: Parameters<typeof documents>[0] = {}) {
+  const credentials = makeHandCredentials()
+  const node = await world.node({ documents: documents(known), credentials })
+  await world.pass()
+  return { node, credentials }
+}
+
+describe('an operation', () => {
+  test('[DR1] [DR5] goes to the address of its connection with its credential, key and trace, once, and is a run', async () => {
+    const world = makeShop(() => CREATED)
+    const { node } = await start(world)
+    const eventId = await accept(world, node)
+    const work = await workOf(world, eventId)
+    expect(work).toMatchObject({ state: 'done', attempts: 1, effectRef: 'v1' })
+    expect(world.sent).toHaveLength(1)
+    expect(world.sent[0]).toMatchObject({
+      method: 'POST',
+      url: 'https://api.eu.shop.example/v1/accounts/7/orders',
+      body: '{"order":"o1"}',
+      headers: {
+        authorization: `Bearer ${SECRET}`,
+        'idempotency-key': 'BOOK:o1',
+        'user-agent': expect.stringMatching(/^millrace\//),
+        traceparent: expect.stringMatching(/^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/),
+      },
+    })
+    expect(await world.reads.ledger('BOOK:o1')).toMatchObject({ state: 'done', result: '{"number":"v1"}' })
+    const [run] = await runsOf(world)
+    expect(run).toMatchObject({
+      id: `run_${work.id.slice(4)}`,
+      state: 'completed',
+      connection: 'shop',
+      provider: 'shopware',
+      operation: 'shopware.book',
+      workId: work.id,
+      eventId,
+      key: 'BOOK:o1',
+      attemptCount: 1,
+      httpStatus: 201,
+      externalRef: 'v1',
+      attempts: [{ number: 1, credentialVersion: 1, class: null }],
+    })
+    await accept(world, node, { ...PAID, id: 'd2' })
+    expect(world.sent).toHaveLength(1)
+  })
+
+  test('[DR11] one that fails is tried again as the same run', async () => {
+    const world = makeShop((_request, call) => (call === 1 ? answered(503) : CREATED))
+    const { node } = await start(world)
+    await accept(world, node)
+    expect(await runsOf(world)).toMatchObject([{ state: 'failed', class: 'transient', attemptCount: 1 }])
+    await world.pass(5_000)
+    const [run, ...others] = await runsOf(world)
+    expect(others).toEqual([])
+    expect(run).toMatchObject({ state: 'completed', class: null, attemptCount: 2 })
+    expect(run?.attempts.map(({ number, httpStatus }) => [number, httpStatus])).toEqual([
+      [1, 503],
+      [2, 201],
+    ])
+  })
+
+  test('[DR11] [DR12] one that is dead leaves a dead run, and its replay is another that names it', async () => {
+    let isWell = false
+    const world = makeShop(() => (isWell ? CREATED : answered(422)))
+    const { node } = await start(world)
+    const eventId = await accept(world, node)
+    const dead = await workOf(world, eventId)
+    expect(await runsOf(world)).toMatchObject([{ state: 'dead-lettered', class: 'validation' }])
+    const [letter] = (await world.reads.deadLetters({ cursor: null, limit: 1 })).items
+    isWell = true
+    const replayed = node.engine.replay(DEFAULT_TENANT, letter!.id, { force: false })
+    await world.pass(1_000)
+    const { workId } = await replayed
+    expect(await world.reads.work(workId)).toMatchObject({ state: 'done' })
+    const runs = await runsOf(world)
+    expect(runs).toHaveLength(2)
+    expect(runs.find((run) => run.workId === workId)).toMatchObject({
+      state: 'completed',
+      replayOf: `run_${dead.id.slice(4)}`,
+    })
+  })
+
+  test('[DR7] an input that does not fit is sent to nobody', async () => {
+    const world = makeShop(() => CREATED)
+    const { node } = await start(world, { action: { with: { order: 7 } } })
+    const eventId = await accept(world, node)
+    expect(world.sent).toEqual([])
+    expect(await workOf(world, eventId)).toMatchObject({
+      state: 'dead',
+      class: 'validation',
+      lastError: expect.stringContaining('does not fit book'),
+    })
+    expect(await runsOf(world)).toEqual([])
+  })
+
+  test('[DR8] a doubt is looked up, and not called again', async () => {
+    const lookup = {
+      method: 'GET',
+      path: '/orders',
+      query: { ref: '{{ extRef }}' },
+      headers: {},
+      found: 'result.body.total > 0',
+      id: 'result.body.id',
+      afterMs: 1_000,
+    }
+    const world = makeShop((request) =>
+      request.method === 'POST'
+        ? LOST
+        : { kind: 'response', status: 200, headers: {}, body: '{"total":1,"id":"v9"}', durationMs: 1 },
+    )
+    const { node } = await start(world, { operation: { idempotency: 'lookup', lookup } })
+    const eventId = await accept(world, node)
+    await world.pass(60_000)
+    expect(await workOf(world, eventId)).toMatchObject({ state: 'done', effectRef: 'v9' })
+    expect(world.sent.map(({ method }) => method)).toEqual(['POST', 'GET'])
+    expect(world.sent[1]).toMatchObject({
+      url: 'https://api.eu.shop.example/v1/orders?ref=BOOK%3Ao1',
+      headers: { authorization: `Bearer ${SECRET}` },
+    })
+    expect(await runsOf(world)).toMatchObject([{ state: 'completed', externalRef: 'v9' }])
+  })
+
+  test('[DR8] what a provider says of an answer counts beside its status', async () => {
+    const body = '{"ok":false,"error":"ratelimited"}'
+    const world = makeShop((_request, call) =>
+      call === 1 ? { kind: 'response', status: 200, headers: {}, body, durationMs: 1 } : CREATED,
+    )
+    const refine = [{ when: "result.body.error == 'ratelimited'", as: 'transient' as const }]
+    const { node } = await start(world, { provider: { refine } })
+    const eventId = await accept(world, node)
+    expect(await workOf(world, eventId)).toMatchObject({ state: 'ready', class: 'transient', attempts: 1 })
+    await world.pass(5_000)
+    expect(await workOf(world, eventId)).toMatchObject({ state: 'done', attempts: 2 })
+  })
+})
+
+describe('the gate', () => {
+  const failing = { route: { retry: { profile: null, attempts: 9, delaysMs: Array(8).fill(1_000) } } }
+
+  test('[CX6] [CX8] opens its circuit after five failures; work waits without an attempt, one is tried, and the rest goes on', async () => {
+    let isWell = false
+    const world = makeShop(() => (isWell ? CREATED : answered(503)))
+    const { node } = await start(world, failing)
+    const first = await accept(world, node)
+    await world.pass(4_500)
+    expect(world.sent).toHaveLength(5)
+    const state = async () => (await node.engine.integrations.connection(DEFAULT_TENANT, 'shop')).state
+    expect(await state()).toMatchObject({
+      status: 'degraded',
+      health: 'unhealthy',
+      circuit: { state: 'open' },
+    })
+    expect(node.engine.pace.list(DEFAULT_TENANT)).toMatchObject([{ circuit: { state: 'closed' } }])
+    const others = []
+    for (const order of ['o2', 'o3', 'o4'])
+      others.push(await accept(world, node, { ...PAID, id: order, order }))
+    await world.pass(20_000)
+    expect(world.sent).toHaveLength(5)
+    for (const id of others)
+      expect(await workOf(world, id)).toMatchObject({ state: 'ready', attempts: 0, waits: 0 })
+    isWell = true
+    await world.pass(10_000)
+    for (const id of [first, ...others]) expect(await workOf(world, id)).toMatchObject({ state: 'done' })
+    expect(await workOf(world, first)).toMatchObject({ attempts: 6 })
+    expect(world.sent).toHaveLength(9)
+    expect(await state()).toMatchObject({ status: 'active', circuit: { state: 'closed' } })
+  })
+
+  test('[CX4] two nodes make one try, and both hear how it went', async () => {
+    const world = makeShop(() => answered(503))
+    // The other node reads every few seconds: until then nothing of it is due.
+    const slow = { route: { retry: { profile: null, attempts: 9, delaysMs: Array(8).fill(10_000) } } }
+    const { node, credentials } = await start(world, slow)
+    const second = await world.node({ name: 'two', documents: documents(slow), credentials })
+    for (let index = 0; index < 5; index += 1)
+      await accept(world, node, { ...PAID, id: `d${index}`, order: `o${index}` })
+    expect(world.sent.length).toBeGreaterThanOrEqual(5)
+    const before = world.sent.length
+    await world.pass(29_000)
+    expect(world.sent).toHaveLength(before)
+    await world.pass(20_000)
+    expect(world.sent).toHaveLength(before + 1)
+    const { state } = await second.engine.integrations.connection(DEFAULT_TENANT, 'shop')
+    expect(state.circuit).toMatchObject({ state: 'open', opened: 2 })
+  })
+
+  test('[CX5] an outage is escalated and told in the commit that keeps it, once', async () => {
+    const world = makeShop(() => answered(503))
+    const { node } = await start(world, failing)
+    await accept(world, node)
+    await world.pass(10_000)
+    const { items } = await world.reads.events({ cursor: null, limit: 50, subject: 'integration.failed' })
+    const outages = []
+    for (const { id } of items) {
+      const data = JSON.parse((await world.reads.event(id))!.data)
+      if (data.what === 'outage') outages.push(data)
+    }
+    expect(outages).toMatchObject([
+      {
+        connection: 'shop',
+        provider: 'shopware',
+        class: 'transient',
+        terminal: false,
+        willRetryAt: expect.any(String),
+      },
+    ])
+    const raised = await world.reads.escalations({ cursor: null, limit: 10 })
+    expect(raised.items.filter(({ reason }) => reason === 'circuit_open')).toMatchObject([
+      { consumer: 'connection:shop', count: 1 },
+    ])
+  })
+
+  test('[CX3] a person opens it and closes it, with a reason and an end', async () => {
+    const world = makeShop(() => CREATED)
+    const { node } = await start(world)
+    const { integrations } = node.engine
+    const asked = { by: 'ops', reason: 'they move house' }
+    const opened = integrations.override(
+      DEFAULT_TENANT,
+      'shop',
+      { is: 'open', until: world.now() + 60_000 },
+      asked,
+    )
+    await world.pass()
+    await opened
+    const eventId = await accept(world, node)
+    await world.pass(59_000)
+    expect(world.sent).toEqual([])
+    expect(await workOf(world, eventId)).toMatchObject({ state: 'ready', attempts: 0 })
+    await world.pass(3_000)
+    expect(await workOf(world, eventId)).toMatchObject({ state: 'done', attempts: 1 })
+  })
+
+  test('[CX2] what a retired connection is asked for is dead, sent to nobody and no run', async () => {
+    const world = makeShop(() => CREATED)
+    const { node } = await start(world)
+    const retired = node.engine.integrations.retire(DEFAULT_TENANT, 'shop', { by: 'ops', reason: 'over' })
+    await world.pass()
+    expect((await retired).state.status).toBe('retired')
+    const eventId = await accept(world, node)
+    await world.pass(1_000)
+    expect(world.sent).toEqual([])
+    expect(await workOf(world, eventId)).toMatchObject({
+      state: 'dead',
+      class: 'config',
+      lastError: expect.stringMatching(/^connection_retired: .*name another/),
+    })
+    expect(await runsOf(world)).toEqual([])
+  })
+
+  test('[CX2] an unknown one is named as such', async () => {
+    const world = makeShop(() => CREATED)
+    const { node } = await start(world, { action: { connection: 'other' } })
+    const eventId = await accept(world, node)
+    await world.pass(1_000)
+    expect(await workOf(world, eventId)).toMatchObject({
+      state: 'dead',
+      lastError: expect.stringMatching(/^connection_unknown: there is no connection other/),
+    })
+  })
+
+  test('[CX1] [CX2] [CX7] one whose test fails for good is refused; one whose test cannot be made yet keeps its work waiting', async () => {
+    let status = 401
+    const world = makeWorld((request) => (request.url.endsWith('/me') ? answered(status) : CREATED))
+    const credentials = makeHandCredentials()
+    const node = await world.node({ documents: documents(), credentials })
+    await world.pass(1_000)
+    const refused = await accept(world, node)
+    await world.pass(1_000)
+    expect(await workOf(world, refused)).toMatchObject({
+      state: 'dead',
+      lastError: expect.stringMatching(/^connection_pending: .*answered 401.*test it/),
+    })
+    status = 503
+    await world.pass(300_000)
+    const waiting = await accept(world, node, { ...PAID, id: 'd2', order: 'o2' })
+    await world.pass(2_000)
+    expect(await workOf(world, waiting)).toMatchObject({ state: 'ready', attempts: 0 })
+    status = 200
+    await world.pass(400_000)
+    expect(await workOf(world, waiting)).toMatchObject({ state: 'done', attempts: 1 })
+  })
+
+  test('[CX1] a changed document is tested anew; [CX7] without a probe it passes when its credential can be had', async () => {
+    const world = makeShop(() => CREATED)
+    const { node } = await start(world, { provider: { probe: null } })
+    const view = async () => (await node.engine.integrations.connection(DEFAULT_TENANT, 'shop')).state
+    const first = await view()
+    expect(first).toMatchObject({ status: 'active', lastTest: { ok: true } })
+    const applied = node.engine.apply(
+      DEFAULT_TENANT,
+      documents({ provider: { probe: null }, connection: { description: 'another' } }),
+    )
+    await world.pass()
+    await applied
+    const second = await view()
+    expect(second.status).toBe('active')
+    expect(second.testedHash).not.toBe(first.testedHash)
+  })
+
+  test('[CX6] while its credential is being rotated nothing is claimed', async () => {
+    const world = makeShop(() => CREATED)
+    const { node, credentials } = await start(world)
+    credentials.closed = { is: 'closed', untilAt: null, why: 'it is being rotated' }
+    const eventId = await accept(world, node)
+    await world.pass(30_000)
+    expect(world.sent).toEqual([])
+    expect(await workOf(world, eventId)).toMatchObject({ state: 'ready', attempts: 0, waits: 0 })
+    credentials.closed = null
+    await world.pass(1_500)
+    expect(await workOf(world, eventId)).toMatchObject({ state: 'done' })
+  })
+})
+
+describe('a refused credential', () => {
+  test('[DR6] the call waits for its rotation without using up an attempt, and is the same run', async () => {
+    const world = makeShop((request) =>
+      request.headers.authorization === `Bearer ${SECRET}` ? answered(401) : CREATED,
+    )
+    const { node, credentials } = await start(world)
+    // biome-ignore lint/suspicious/noThenProperty: a word, which nothing takes for a promise
+    credentials.next = { then: 'wait', delayMs: 2_000, why: 'its credential is being rotated' }
+    const eventId = await accept(world, node)
+    expect(credentials.refusals).toMatchObject([{ version: 1 }])
+    expect(await workOf(world, eventId)).toMatchObject({ state: 'ready', attempts: 0, waits: 1 })
+    expect(await world.reads.ledger('BOOK:o1')).toMatchObject({ state: 'released', proof: 'not-applied' })
+    credentials.secret = 'sk-the-next-one'
+    credentials.version = 2
+    await world.pass(5_000)
+    expect(await workOf(world, eventId)).toMatchObject({ state: 'done', attempts: 1 })
+    const [run] = await runsOf(world)
+    expect(run).toMatchObject({ state: 'completed', attemptCount: 2 })
+    expect(run?.attempts.map(({ credentialVersion }) => credentialVersion)).toEqual([1, 2])
+  })
+
+  test('[DR6] where another is in use already it is tried again at once; where none can be had it is dead', async () => {
+    const world = makeShop((_request, call) => (call === 2 ? CREATED : answered(401)))
+    const { node, credentials } = await start(world)
+    // biome-ignore lint/suspicious/noThenProperty: a word, which nothing takes for a promise
+    credentials.next = { then: 'again' }
+    const first = await accept(world, node)
+    await world.pass(500)
+    expect(await workOf(world, first)).toMatchObject({ state: 'done', attempts: 1 })
+    // biome-ignore lint/suspicious/noThenProperty: a word, which nothing takes for a promise
+    credentials.next = { then: 'dead', why: 'authorize it again' }
+    const second = await accept(world, node, { ...PAID, id: 'd2', order: 'o2' })
+    expect(await workOf(world, second)).toMatchObject({
+      state: 'dead',
+      class: 'auth',
+      lastError: 'answered 401; authorize it again',
+    })
+  })
+})
+
+describe('limits', () => {
+  test('[RB2] [CX6] a 429 closes the bucket until the time that was asked for; one is tried, then the others', async () => {
+    const world = makeShop((_request, call) =>
+      call === 1 ? answered(429, { 'retry-after': '20' }) : CREATED,
+    )
+    const { node } = await start(world)
+    const first = await accept(world, node)
+    const others = []
+    for (const order of ['o2', 'o3']) others.push(await accept(world, node, { ...PAID, id: order, order }))
+    await world.pass(19_000)
+    expect(world.sent).toHaveLength(1)
+    expect(await workOf(world, first)).toMatchObject({ state: 'ready', attempts: 0 })
+    await world.pass(30_000)
+    for (const id of [first, ...others])
+      expect(await workOf(world, id)).toMatchObject({ state: 'done', attempts: 1 })
+    expect(world.sent).toHaveLength(4)
+  })
+
+  test('[RB1] [DR5] no more begin than its bucket allows', async () => {
+    const world = makeShop(() => CREATED)
+    const buckets = { default: { perMinute: 60, burst: 2 } }
+    const { node } = await start(world, { connection: { buckets } })
+    await world.pass(10_000)
+    const sent = world.sent.length
+    for (let index = 0; index < 6; index += 1)
+      await accept(world, node, { ...PAID, id: `d${index}`, order: `o${index}` })
+    expect(world.sent.length - sent).toBe(2)
+    await world.pass(2_100)
+    expect(world.sent.length - sent).toBe(4)
+    await world.pass(5_000)
+    expect(world.sent.length - sent).toBe(6)
+    const { buckets: view } = await node.engine.integrations.connection(DEFAULT_TENANT, 'shop')
+    expect(view).toMatchObject([{ name: 'default', perMinute: 60, burst: 2 }])
+  })
+
+  test('[RB1] [RB3] what the other side says is left is believed until its window ends', async () => {
+    const world = makeShop((_request, call) =>
+      call === 1
+        ? ({
+            ...CREATED,
+            headers: { 'x-ratelimit-remaining': '1', 'x-ratelimit-reset': '30' },
+          } as typeof CREATED)
+        : CREATED,
+    )
+    const { node } = await start(world)
+    for (let index = 0; index < 4; index += 1)
+      await accept(world, node, { ...PAID, id: `d${index}`, order: `o${index}` })
+    await world.pass(25_000)
+    expect(world.sent).toHaveLength(2)
+    await world.pass(10_000)
+    expect(world.sent).toHaveLength(4)
+  })
+
+  test('[RB2] [RB4] a 403 with nothing left is a limit and no refused credential, and the host is told', async () => {
+    const spent = { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '60' }
+    const world = makeShop((_request, call) => (call === 1 ? answered(403, spent) : CREATED))
+    const { node, credentials } = await start(world)
+    const eventId = await accept(world, node)
+    expect(credentials.refusals).toEqual([])
+    expect(await workOf(world, eventId)).toMatchObject({ state: 'ready', class: 'rate_limited', attempts: 0 })
+    expect(
+      node.log.messages.filter(({ name }) => name === 'bucket.closed').map(({ fields }) => fields),
+    ).toEqual(expect.arrayContaining([expect.objectContaining({ host: 'api.eu.shop.example' })]))
+    await world.pass(80_000)
+    expect(await workOf(world, eventId)).toMatchObject({ state: 'done', attempts: 1 })
+  })
+})

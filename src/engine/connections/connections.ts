@@ -1,0 +1,117 @@
+// Connections, put together: the door and what stands around it. src/engine/engine.ts wires it to the queue.
+
+import type { ManagedBy } from '../../core/definition/index.ts'
+import type { Ids, TenantId } from '../../core/ids/index.ts'
+import type { CommitResult } from '../../ports/store.ts'
+import type { Commits } from '../commits.ts'
+import type { Decisions } from '../decisions.ts'
+import type { EngineConfig, EngineDeps } from '../deps.ts'
+import type { EventPlan, PlanEvent } from '../event-plan.ts'
+import type { Registry } from '../registry.ts'
+import type { Settlement } from '../settle.ts'
+import type { StoreTime } from '../store-time.ts'
+import { makeBook } from './book.ts'
+import { makeBuckets } from './buckets.ts'
+import { type ConnectionCalls, makeConnectionCalls, makeJudge } from './calls.ts'
+import { makeExchange } from './door.ts'
+import { type Entrance, makeEntrance } from './entrance.ts'
+import { type FunctionConnections, makeFunctionConnections } from './functions.ts'
+import { makeLookups } from './lookups.ts'
+import { connectionOf } from './named.ts'
+import { makeOperations, type Operations } from './operations.ts'
+import { type ConnectionPeople, makeConnectionPeople } from './people.ts'
+import { makeRuns, type Runs } from './runs.ts'
+import { tellConnection } from './tells.ts'
+import { makeTester, type Tester } from './tester.ts'
+import type { Credentials, Door } from './types.ts'
+
+export interface Connections {
+  readonly door: Door
+  readonly entrance: Entrance
+  readonly runs: Runs
+  readonly calls: ConnectionCalls
+  readonly operations: Operations
+  readonly functions: FunctionConnections
+  /** Verifies credentials, and tests. */
+  readonly tester: Tester
+  readonly people: ConnectionPeople
+  /** Learns what is written down of a tenant, and tests what was never tested. */
+  learn(tenant: TenantId): Promise<void>
+  start(): Promise<void>
+  stop(): void
+}
+
+export function makeConnections(
+  deps: Pick<EngineDeps, 'store' | 'clock' | 'random' | 'http' | 'log'> & {
+    readonly registry: Registry
+    readonly commits: Commits
+    readonly ids: Ids
+    readonly time: StoreTime
+    readonly decisions: Decisions
+    /** Asked when it is needed: it calls through the door itself. */
+    credentials(): Credentials
+    plan: PlanEvent
+    settleBirths(plan: EventPlan, outcome: Pick<Settlement, 'ok'>, result: CommitResult | null): void
+    owners(tenant: TenantId): ReadonlyMap<string, ManagedBy>
+    wake(delayMs?: number): void
+  },
+  config: Pick<EngineConfig, 'vars' | 'version' | 'responseBytesMax' | 'sendWithinMs'>,
+): Connections {
+  const { store, registry, time } = deps
+  const { vars } = config
+  const credentials: Credentials = {
+    authorize: (request) => deps.credentials().authorize(request),
+    refused: (...about) => deps.credentials().refused(...about),
+    gate: (tenant, credential) => deps.credentials().gate(tenant, credential),
+  }
+  const lookups = makeLookups({ registry, vars })
+  const buckets = makeBuckets(deps)
+  const book = makeBook({
+    ...deps,
+    tell: (tenant, document, step) => tellConnection(deps, tenant, document, step),
+    settleBirths: (plan, result) => deps.settleBirths(plan, { ok: result?.ok === true }, result),
+  })
+  const exchange = makeExchange({ ...deps, lookups, buckets, credentials }, config)
+  const entrance = makeEntrance({ time, lookups, book, buckets, credentials })
+  const door: Door = {
+    gate: entrance.gate,
+    send: exchange.send,
+    told: (tenant, connection, failureClass, isTry = false) =>
+      book.told(tenant, connection, failureClass, isTry),
+    mayTry: book.mayTry,
+    probed: (tenant, connection, result, isTry) =>
+      book.note(tenant, connection, { type: 'probed', at: time.now(), result, isTry }),
+  }
+  const runs = makeRuns({
+    ...deps,
+    isOnConnection: (route) => route !== null && connectionOf(route.document.do) !== null,
+  })
+  const judge = makeJudge(deps)
+  const tester = makeTester({ ...deps, lookups, book, door, exchange, judge, vars }, config)
+
+  const learn = async (tenant: TenantId) => {
+    await book.learn(tenant)
+    tester.wake(tenant)
+  }
+
+  return {
+    door,
+    entrance,
+    runs,
+    tester,
+    calls: makeConnectionCalls({ ...deps, lookups, door, credentials, runs, judge }, config),
+    operations: makeOperations({ lookups, vars }, config),
+    functions: makeFunctionConnections(
+      { ...deps, lookups, entrance, door, credentials, runs, judge, vars },
+      config,
+    ),
+    people: makeConnectionPeople({ ...deps, store, lookups, buckets, book, tester }),
+    learn,
+    async start() {
+      for (const tenant of registry.tenants()) await book.learn(tenant)
+      tester.start()
+      for (const tenant of registry.tenants()) tester.wake(tenant)
+    },
+    stop: tester.stop,
+  }
+}

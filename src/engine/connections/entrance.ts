@@ -1,0 +1,139 @@
+// Who may call on a connection now: what its book, its credential and its buckets say, put together for whoever claims, bears or calls.
+//
+// Invariants: CX6 what may not call is neither claimed nor born leased, and uses up no attempt. DR5 a token that was taken is used by a call
+// or given back.
+
+import type { FailureClass } from '../../core/failure/index.ts'
+import type { TenantId } from '../../core/ids/index.ts'
+import type { Instant } from '../../core/time/index.ts'
+import { SHORT_WAIT_MS } from '../decisions.ts'
+import type { StoreTime } from '../store-time.ts'
+import type { Book } from './book.ts'
+import type { Buckets } from './buckets.ts'
+import type { Account, Lookups } from './lookups.ts'
+import type { Named } from './named.ts'
+import type { Credentials, Gate } from './types.ts'
+
+type Where = Pick<Named, 'connection' | 'buckets'>
+
+export interface Entrance {
+  gate(tenant: TenantId, connection: string, buckets?: readonly string[]): Gate
+  /** What may be claimed of those that call there. What is refused may be: it ends when it runs. */
+  offer(
+    tenant: TenantId,
+    where: Where,
+  ):
+    | { readonly is: 'open'; readonly max: number }
+    /** A try must be written down first. */
+    | { readonly is: 'ask' }
+    | { readonly is: 'closed'; readonly untilAt: Instant | null }
+  mayTry(tenant: TenantId, connection: string): Promise<boolean>
+  bears(tenant: TenantId, where: Where): boolean
+  /** Right before a call; null: it is in, and its tokens are taken. */
+  enter(
+    tenant: TenantId,
+    where: Where,
+    hold: string,
+  ): { readonly untilAt: Instant | null; readonly why: string } | null
+  /** No call was made after all. */
+  leave(hold: string): void
+  told(tenant: TenantId, connection: string, hold: string, failureClass: FailureClass | null): void
+  /** It is out of our hands. */
+  finished(hold: string): void
+}
+
+export function makeEntrance(deps: {
+  readonly time: StoreTime
+  readonly lookups: Lookups
+  readonly book: Book
+  readonly buckets: Buckets
+  readonly credentials: Pick<Credentials, 'gate'>
+}): Entrance {
+  const { time, lookups, book, buckets, credentials } = deps
+  const inside = new Map<string, { tenant: TenantId; account: Account; names: readonly string[] }>()
+
+  /** Beside the book: what the credential and the buckets say. `max` is 0 exactly if `closed` is there. */
+  const roomOf = (tenant: TenantId, { connection, buckets: names }: Where) => {
+    const found = lookups.find(tenant, connection)
+    if (!found.ok) return { max: Number.POSITIVE_INFINITY, closed: null, account: null }
+    const { account } = found
+    const rotating = account.credential === null ? null : credentials.gate(tenant, account.credential.name)
+    if (rotating !== null) return { max: 0, closed: rotating, account }
+    const { max, opensAt } = buckets.room(tenant, account, names)
+    if (max > 0) return { max, closed: null, account }
+    const why = `the rate of the connection ${connection} is used up`
+    return { max, closed: { is: 'closed' as const, untilAt: opensAt, why }, account }
+  }
+
+  const leave: Entrance['leave'] = (hold) => {
+    const entered = inside.size === 0 ? undefined : inside.get(hold)
+    if (entered === undefined) return
+    inside.delete(hold)
+    buckets.leave(entered.tenant, entered.account, entered.names, hold)
+  }
+
+  return {
+    gate(tenant, connection, names = []) {
+      const gate = book.gate(tenant, connection)
+      if (gate.is === 'refused' || gate.is === 'closed') return gate
+      const { closed } = roomOf(tenant, { connection, buckets: names })
+      if (closed !== null) return closed
+      if (gate.is !== 'tryable') return { is: 'open' }
+      return {
+        is: 'closed',
+        untilAt: time.now(),
+        why: `the circuit of the connection ${connection} is open; one may be tried`,
+      }
+    },
+    offer(tenant, where) {
+      const gate = book.gate(tenant, where.connection)
+      if (gate.is === 'refused') return { is: 'open', max: Number.POSITIVE_INFINITY }
+      if (gate.is === 'closed') return { is: 'closed', untilAt: gate.untilAt }
+      const { max, closed } = roomOf(tenant, where)
+      if (closed !== null) return { is: 'closed', untilAt: closed.untilAt }
+      if (gate.is === 'tryable') return { is: 'ask' }
+      return { is: 'open', max: gate.is === 'mine' ? 1 : max }
+    },
+    mayTry: book.mayTry,
+    bears(tenant, where) {
+      const gate = book.gate(tenant, where.connection)
+      if (gate.is === 'refused') return true
+      return gate.is === 'open' && roomOf(tenant, where).closed === null
+    },
+    enter(tenant, where, hold) {
+      const { connection, buckets: names } = where
+      const gate = book.gate(tenant, connection)
+      // It ends as soon as it runs.
+      if (gate.is === 'refused') return null
+      const isIn = book.enter(tenant, connection, hold)
+      if (!isIn) {
+        if (gate.is === 'closed') return gate
+        // Nobody who claims asks for it: the next one that comes is let in.
+        if (gate.is === 'tryable') void book.mayTry(tenant, connection).catch(() => {})
+        const why = `the circuit of the connection ${connection} is open`
+        return { untilAt: time.now() + SHORT_WAIT_MS, why }
+      }
+      // A person's word, or a test that is still to come.
+      if (gate.is === 'closed' && !book.isTry(tenant, connection, hold)) return gate
+      const { closed, account } = roomOf(tenant, where)
+      if (closed !== null) {
+        book.finished(hold)
+        return closed
+      }
+      if (account !== null) {
+        buckets.enter(tenant, account, names, hold)
+        inside.set(hold, { tenant, account, names })
+      }
+      return null
+    },
+    leave,
+    told(tenant, connection, hold, failureClass) {
+      inside.delete(hold)
+      book.told(tenant, connection, failureClass, book.isTry(tenant, connection, hold))
+    },
+    finished(hold) {
+      leave(hold)
+      book.finished(hold)
+    },
+  }
+}
