@@ -474,7 +474,11 @@ async function warnOfUnsetSecrets(deps: {
   }
 }
 
-const UNSET = { source: 'source.secret-not-set', subscription: 'subscription.secret-not-set' } as const
+const UNSET = {
+  source: 'source.secret-not-set',
+  subscription: 'subscription.secret-not-set',
+  credential: 'credential.secret-not-set',
+} as const
 
 const NOTHING_LOADED: LoadedFolder = {
   definitions: [],

@@ -210,21 +210,23 @@ describe('a stranger', () => {
     expect(asked).toEqual(inflated)
   })
 
-  test('[GU26] is not told the name of a secret that does not open', async () => {
+  test.each([
+    ['secret_unreadable', 'A secret cannot be opened'],
+    ['vault_sealed', 'The vault is sealed'],
+    ['vault_denied', 'The vault does not let this node in'],
+    ['vault_unavailable', 'The vault does not answer'],
+  ] as const)('[GU26] is not told which secret it is, nor where: %s', async (code, message) => {
     const source = compileSource({ ...SOURCE, verify: github })
     const admission = makeAdmission({
       clock: {} as never,
       vault: {
-        resolve: () => Promise.reject(new AppError('secret_unreadable', 'the secret ‘crm’, by the key 0af3')),
+        resolve: () => Promise.reject(new AppError(code, 'the secret ‘crm’, by the key 0af3')),
       },
       log: {} as never,
       registry: { source: () => source } as never,
     })
     const request = { tenant: 'default', source: 'shop', headers: {}, body: bytes(PAID_TEXT) }
-    await expect(admission.admit(request)).rejects.toMatchObject({
-      code: 'secret_unreadable',
-      message: 'A secret cannot be opened',
-    })
+    await expect(admission.admit(request)).rejects.toMatchObject({ code, message })
   })
 })
 

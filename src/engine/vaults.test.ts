@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { SecretRef, SubscriptionDocument } from '../core/definition/index.ts'
+import type { CredentialDocument, SecretRef, SubscriptionDocument } from '../core/definition/index.ts'
 import { DEFAULT_TENANT } from '../core/ids/index.ts'
 import type { Vault } from '../ports/vault.ts'
 import { combineVaults, unsetSecrets } from './vaults.ts'
@@ -45,9 +45,12 @@ test('[VA9] [SL5] what definitions name and the vault does not have is known at 
     source('two', [{ ref: 'there' }, { ref: 'not-there' }]),
     subscription('three', { ref: 'nowhere' }),
     subscription('four', null),
+    { kind: 'Credential', name: 'five', secret: { ref: 'not-there' } } as CredentialDocument,
+    { kind: 'Credential', name: 'six', secret: { file: 'not-there' } } as CredentialDocument,
   ]
   expect(unsetSecrets(documents, new Set(['there']))).toEqual([
     { of: 'source', definition: 'two', name: 'not-there' },
     { of: 'subscription', definition: 'three', name: 'nowhere' },
+    { of: 'credential', definition: 'five', name: 'not-there' },
   ])
 })

@@ -41,24 +41,30 @@ export function placeOfSecret(ref: SecretRef): string {
   return 'env' in ref ? `the environment variable \`${ref.env}\`` : `the file \`${ref.file}\``
 }
 
-/** Secrets of the vault that sources and subscriptions name and the vault does not have. */
+/** Secrets of the vault that sources, subscriptions and credentials name and the vault does not have. */
 export function unsetSecrets(
   documents: readonly DefinitionDocument[],
   names: ReadonlySet<string>,
 ): readonly {
-  readonly of: 'source' | 'subscription'
+  readonly of: 'source' | 'subscription' | 'credential'
   readonly definition: string
   readonly name: string
 }[] {
   return documents.flatMap((document) => {
     const refs = refsOf(document)
-    const of = document.kind === 'Source' ? 'source' : 'subscription'
+    const of = OF[document.kind] ?? 'source'
     const missing = refs.flatMap((ref) => ('ref' in ref && !names.has(ref.ref) ? [ref.ref] : []))
     return missing.map((name) => ({ of, definition: document.name, name }) as const)
   })
 }
 
+const OF: { readonly [Kind in DefinitionDocument['kind']]?: 'source' | 'subscription' | 'credential' } = {
+  Subscription: 'subscription',
+  Credential: 'credential',
+}
+
 function refsOf(document: DefinitionDocument): readonly SecretRef[] {
   if (document.kind === 'Source') return secretsOf(document.verify)
+  if (document.kind === 'Credential') return [document.secret]
   return document.kind === 'Subscription' && document.secret !== null ? [document.secret] : []
 }

@@ -64,11 +64,17 @@ export function makeTokens(
     return hold(auth.client_token, auth.lease_duration, auth.renewable === true)
   }
 
-  /** How long a token lives that somebody gave us; one that may not ask is used as it is. */
+  /**
+   * How long a token lives that somebody gave us. One that may not ask is used as it is; a vault that cannot answer is asked again, or
+   * nobody would renew the token later.
+   */
   const learn = async (text: string): Promise<Token> => {
-    const answer = await client.ask({ method: 'GET', path: 'auth/token/lookup-self', token: text })
+    const path = 'auth/token/lookup-self'
+    const answer = await client.ask({ method: 'GET', path, token: text })
     const { ttl, renewable } = partOf(answer, 'data')
-    return answer.status === 200 ? hold(text, ttl, renewable === true) : hold(text, null, false)
+    if (answer.status === 200) return hold(text, ttl, renewable === true)
+    if (answer.status === 403 || answer.status === 404) return hold(text, null, false)
+    throw failureOf(answer, path)
   }
 
   const renew = async (token: Token): Promise<Token> => {

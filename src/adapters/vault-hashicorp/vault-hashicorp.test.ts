@@ -354,6 +354,18 @@ describe('the way in', () => {
     expect(names(log)).not.toContain('vault.logged-in')
   })
 
+  test('[VA20] by a token: one that was first shown to a sealed vault is renewed all the same', async () => {
+    const { vault, server, pass } = await makeWorld()
+    server.give(TOKEN, { ttlS: 60, isRenewable: true })
+    server.state = 'sealed'
+    expect(await refusal(vault.pending(T, 'crm'))).toMatch(/^vault_sealed/)
+    server.state = 'up'
+    expect(await vault.pending(T, 'crm')).toBeNull()
+    pass(40_000)
+    await vault.pending(T, 'crm')
+    expect(renewals(server)).toBe(1)
+  })
+
   test('[VA20] by a token that may not ask about itself: used as it is', async () => {
     const { vault, server } = await makeWorld({}, { namespace: 'eu' })
     expect(await refusal(values(vault))).toMatch(/^vault_unavailable/)

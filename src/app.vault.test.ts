@@ -1,0 +1,116 @@
+// A whole node whose secrets are in a HashiCorp Vault and in files.
+
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, expect, test } from 'vitest'
+import { startVaultServer } from './adapters/vault-hashicorp/server.fixture.ts'
+import { type App, SettingError, startApp } from './app.ts'
+import { resolveConfig } from './config/index.ts'
+import { signRequest } from './core/source/index.ts'
+
+const VALUE = 'vk-41b7e0-nobody-may-find-me'
+const FLOWS = `
+kind: Source
+name: shop
+verify: { scheme: github, secret: { ref: shop } }
+subject: "shop.events.{{ payload.type }}"
+event: { id: payload.id }
+`
+
+const cleanups: (() => unknown)[] = []
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
+})
+
+function makeFolder() {
+  const root = mkdtempSync(join(tmpdir(), 'millrace-app-'))
+  cleanups.push(() => rmSync(root, { recursive: true, force: true }))
+  mkdirSync(join(root, 'flows'))
+  writeFileSync(join(root, 'flows', 'shop.yaml'), FLOWS)
+  const env = {
+    MILLRACE_ENV: 'QA',
+    MILLRACE_DATA: join(root, 'data'),
+    MILLRACE_PORT: '0',
+    MILLRACE_FLOWS: join(root, 'flows'),
+    MILLRACE_LOG: join(root, 'millrace.log'),
+  }
+  return { root, env, log: () => readFileSync(env.MILLRACE_LOG, 'utf8') }
+}
+
+async function start(env: Record<string, string>): Promise<App> {
+  const resolved = resolveConfig(env)
+  if (!resolved.ok) throw new Error(JSON.stringify(resolved.findings))
+  const app = await startApp({ config: resolved.config, env })
+  cleanups.push(() => app.close())
+  return app
+}
+
+interface Answered {
+  readonly code?: string
+  readonly next?: string
+  readonly items?: readonly unknown[]
+}
+
+function makeCaller(app: App) {
+  const send = async (secret: string, id: string) => {
+    const body = JSON.stringify({ id, type: 'paid' })
+    const verify = { scheme: 'github', secret: [] } as const
+    const signed = signRequest(verify, { body: new TextEncoder().encode(body), secret })
+    const headers = { 'content-type': 'application/json', ...signed }
+    const answer = await fetch(`${app.url}/in/default/shop`, { method: 'POST', body, headers })
+    return { status: answer.status, body: (await answer.json()) as Answered }
+  }
+  const ask = async (method: string, path: string, body?: unknown) => {
+    const headers = { authorization: `Bearer ${app.adminKey.value}`, 'content-type': 'application/json' }
+    const init = { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) }
+    const answer = await fetch(app.url + path, init)
+    return { status: answer.status, body: (await answer.json()) as Answered }
+  }
+  return { send, ask }
+}
+
+test('[VA16] [VA18] [VA19] secrets go into the vault and not into the store; a node starts and says what is wrong while it is sealed', async () => {
+  const server = await startVaultServer({ now: () => Date.now() })
+  server.give('hvs.node')
+  const { env, log } = makeFolder()
+  const withVault = { ...env, MILLRACE_VAULT_URL: server.url, MILLRACE_VAULT_TOKEN: 'hvs.node' }
+
+  server.state = 'sealed'
+  const app = await start(withVault)
+  const { send, ask } = makeCaller(app)
+  const refused = await send(VALUE, '1')
+  expect([refused.status, refused.body.code]).toEqual([503, 'vault_sealed'])
+  const set = await ask('POST', '/v1/secrets', { name: 'shop', value: VALUE })
+  expect([set.status, set.body.code]).toEqual([503, 'vault_sealed'])
+  expect(set.body.next ?? JSON.stringify(set.body)).toContain('unseal')
+
+  server.state = 'up'
+  expect((await ask('POST', '/v1/secrets', { name: 'shop', value: VALUE })).body).toEqual({
+    name: 'shop',
+    version: 1,
+  })
+  expect(server.data('millrace/default/shop')?.value).toBe(VALUE)
+  expect((await send(VALUE, '2')).status).toBe(202)
+  expect((await ask('GET', '/v1/secrets')).body.items).toMatchObject([{ name: 'shop', version: 1 }])
+  expect((await ask('POST', '/v1/secrets/rewrap')).body).toEqual({ rewrapped: 0, unreadable: [] })
+
+  const stored = JSON.stringify(await app.store.system('verification').dump())
+  await app.close()
+  expect([stored.includes(VALUE), log().includes(VALUE), log().includes('hvs.node')]).toEqual([
+    false,
+    false,
+    false,
+  ])
+  for (const line of ['vault.away', 'vault.not-checked', 'vault.back', 'access.secret-set'])
+    expect(log()).toContain(`"${line}"`)
+})
+
+test('[VA14] a master key in the data folder that is too simple keeps a node from starting in PROD', async () => {
+  const { env, root } = makeFolder()
+  mkdirSync(join(root, 'data'), { mode: 0o700 })
+  writeFileSync(join(root, 'data', 'master.key'), Buffer.alloc(32, 1).toString('base64'))
+  const started = start({ ...env, MILLRACE_ENV: 'PROD' })
+  await expect(started).rejects.toThrow(SettingError)
+  await expect(started).rejects.toThrow(/openssl rand/)
+})
