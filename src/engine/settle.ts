@@ -184,6 +184,7 @@ function itemWrites(
           counters,
           note,
           ...beginning(work, route, counters),
+          ...(decision.expiresInMs !== undefined && { expiresInMs: decision.expiresInMs }),
         }
       : {
           w: 'work.settle',

@@ -169,6 +169,8 @@ export function makeDeliveryEnds(deps: DeliveryDeps): DeliveryEnds {
       const echoes = echoesOf(subscription, failed)
       const error = failed.error ?? echoes(errorOf(outcome, hint))
       const counters = countedUp(item)
+      const now = time.now()
+      const expiresAt = expiryOf(item, route, failed)
       const step = deps.decisions.decideFailure({
         class: failed.class,
         effect: 'none',
@@ -179,8 +181,8 @@ export function makeDeliveryEnds(deps: DeliveryDeps): DeliveryEnds {
         policy: document.retry,
         retryAfterMs: failed.retryAfterMs,
         jitter: random.unit(),
-        now: time.now(),
-        expiresAt: item.work.expiresAt,
+        now,
+        expiresAt,
       })
       const isWait = step.step === 'again' && step.counters.attempts < counters.attempts
       const word = step.step === 'again' ? (isWait ? 'waited' : 'again') : 'dead'
@@ -202,7 +204,13 @@ export function makeDeliveryEnds(deps: DeliveryDeps): DeliveryEnds {
             error,
             step: 'call',
           }
-        : { ...base, to: 'again', delayMs: step.delayMs, counters: step.counters }
+        : {
+            ...base,
+            to: 'again',
+            delayMs: step.delayMs,
+            counters: step.counters,
+            ...(expiresAt > item.work.expiresAt && { expiresInMs: expiresAt - now }),
+          }
       const settlement =
         decision.to === 'dead'
           ? await dead(item, subscription, decision)
@@ -271,6 +279,15 @@ export function makeDeliveryEnds(deps: DeliveryDeps): DeliveryEnds {
 
 function countedUp({ work }: Item): Counters {
   return { attempts: work.attempts + 1, waits: work.waits, losses: work.losses }
+}
+
+/**
+ * Until when it is tried. One whose time was up before it was its turn has lain where nobody could run it: behind a failure it has its
+ * time anew, as often as it has attempts. A 429 uses none, so it does not.
+ */
+function expiryOf({ work }: Item, route: Route, { class: failureClass, startedAt }: FailedAttempt): Instant {
+  const isLate = startedAt >= work.expiresAt && failureClass !== 'rate_limited'
+  return isLate ? startedAt + route.expiresInMs : work.expiresAt
 }
 
 function measuredOf(outcome: HttpOutcome | null): ReturnType<typeof measured> {

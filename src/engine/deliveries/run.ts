@@ -109,20 +109,16 @@ export function makeDeliveryRunner(
     await settle(item, subscription, outcome, { startedAt, target, sent: request })
   }
 
-  /** What ends an item before it is tried; null: nothing. */
+  /** What ends an item before it is tried; null: nothing. That its time is up does not: nobody could run it (DY29). */
   const endOf = ({ work }: Item, attemptsMax: number) => {
     if (work.losses >= LOSSES_MAX) {
       const error = 'the node stopped each time while this item ran alone'
       return { class: 'poison', reason: 'crash_loop', error, step: 'wait' } as const
     }
     const failureClass: FailureClass = work.class ?? 'transient'
-    if (work.attempts >= attemptsMax) {
-      const error = work.lastError ?? 'all attempts of the retry profile are used up'
-      return { class: failureClass, reason: 'cap_reached', error, step: 'call' } as const
-    }
-    if (time.now() < work.expiresAt) return null
-    const error = work.lastError ?? 'it waited longer than it may'
-    return { class: failureClass, reason: 'expired', error, step: 'wait' } as const
+    if (work.attempts < attemptsMax) return null
+    const error = work.lastError ?? 'all attempts of the retry profile are used up'
+    return { class: failureClass, reason: 'cap_reached', error, step: 'call' } as const
   }
 
   const findTaken = async ({ work }: Item): Promise<string | null> => {
@@ -208,7 +204,7 @@ function mayGoOnWithOthers({ work }: Item): boolean {
   return work.alone && work.losses === 0 && work.epoch - work.attempts - work.waits <= UNEXPLAINED_MAX
 }
 
-/** What is run at its birth has all of its time, and replays nothing. */
-function needsBegin({ work }: Item): boolean {
-  return work.replayOf !== null || work.epoch > 1
+/** What is run at its birth, by the node that has its route at hand, has all of its time, and replays nothing. */
+function needsBegin({ work, route }: Item): boolean {
+  return work.replayOf !== null || route === null
 }
