@@ -6,12 +6,12 @@
 import type { SecretRef } from '../../core/definition/index.ts'
 import { AppError } from '../../core/errors/index.ts'
 import type { StoredEvent } from '../../core/event/index.ts'
-import type { Scope } from '../../core/expression/index.ts'
+import { ExpressionError, type Scope } from '../../core/expression/index.ts'
 import type { TenantId, WorkId } from '../../core/ids/index.ts'
 import type { JsonValue } from '../../core/json/index.ts'
 import { routeScope, type Vars } from '../../core/route/index.ts'
 import { SecretError, signDelivery } from '../../core/signing/index.ts'
-import { type Subscription, secretRefOf } from '../../core/subscription/index.ts'
+import { isTestEvent, type Subscription, secretRefOf } from '../../core/subscription/index.ts'
 import type { Instant } from '../../core/time/index.ts'
 import type { Vault } from '../../ports/vault.ts'
 import { hidingScope, isHiding } from '../delivery-scope.ts'
@@ -29,20 +29,53 @@ export interface ToRender {
   header(): JsonValue
 }
 
-/** All but the signature. Throws ExpressionError where a template fails, JsonError where the payload cannot be read. */
+/**
+ * Throws ExpressionError where the condition cannot be decided: the event may be one that the endpoint must not have. One that is merely
+ * false by now says nothing. `scope`: as the subscription sees the event.
+ */
+export function mustBeDecided(
+  { route, document }: Subscription,
+  event: StoredEvent,
+  scope: () => Scope,
+): void {
+  // Our own test is wanted by nobody but who asked for it.
+  if (document.where === null || isTestEvent(event)) return
+  try {
+    route.wants(scope())
+  } catch (error) {
+    if (!(error instanceof ExpressionError)) throw error
+    const at = error.path === undefined ? '' : ` (${error.path})`
+    const message = `the condition cannot be decided: ${error.message}${at}`
+    throw new ExpressionError(error.code, message, 'where', error.valueType)
+  }
+}
+
+/** What a subscription sees of an event. */
+export function sightOf(
+  { document }: Subscription,
+  { event, payload, header }: Pick<ToRender, 'event' | 'payload' | 'header'>,
+  vars: Vars,
+): Scope {
+  const whole = routeScope(event, payload(), header(), vars)
+  return isHiding(event, document) ? hidingScope(event, whole) : whole
+}
+
+/**
+ * All but the signature. Throws ExpressionError where the condition cannot be decided or a template fails, JsonError where the payload
+ * cannot be read.
+ */
 export function renderDelivery(
   subscription: Subscription,
-  { work, event, payload, header }: ToRender,
+  toRender: ToRender,
   { vars, version }: { readonly vars: Vars; readonly version: string },
 ): Rendered {
+  const { work, event } = toRender
   let scope: Scope | null = null
   const seen = () => {
-    if (scope === null) {
-      const whole = routeScope(event, payload(), header(), vars)
-      scope = isHiding(event, subscription.document) ? hidingScope(event, whole) : whole
-    }
+    scope ??= sightOf(subscription, toRender, vars)
     return scope
   }
+  mustBeDecided(subscription, event, seen)
   const span = work.id.replaceAll('-', '').slice(-16)
   return {
     url: subscription.urlOf({ vars }),
