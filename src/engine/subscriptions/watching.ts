@@ -34,6 +34,8 @@ interface Streak {
 /** What is remembered of endpoints that fail; beyond it the oldest begin anew. */
 const STREAKS_MAX = 20_000
 const ITSELF = 'itself'
+/** The newest by birth: one that was made earlier may have arrived later. */
+const ARRIVALS_LOOKED_AT = 100
 /** One that comes and goes is told of so seldom: each change is a commit, an event, and a look by every other node. */
 const RESTLESS_MS = 1 * MINUTE
 
@@ -65,11 +67,11 @@ export function makeWatching(
       consumer: `${SUBSCRIPTION_PREFIX}${name}`,
       state: 'done',
       cursor: null,
-      limit: 1,
+      limit: ARRIVALS_LOOKED_AT,
     } as const
     const { items } = await store.forTenant(tenant).workList(query)
-    const at = items[0]?.processedAt ?? null
-    return at !== null && at > (state.failingSince ?? since) ? at : null
+    const at = Math.max(0, ...items.map(({ processedAt }) => processedAt ?? 0))
+    return at > (state.failingSince ?? since) ? at : null
   }
 
   /** What it comes to, by what all nodes know. */
