@@ -136,6 +136,10 @@ function compileHeaders(headers: SubscriptionDocument['headers']): Subscription[
     return rendered
   }
   if (templates.some(({ template }) => !template.isConstant)) return (scope) => render(scope())
-  const known = render({})
-  return () => known
+  // Made when it is first sent: one that cannot stand in a header fails there, and nothing but that delivery with it.
+  let known: Readonly<Record<string, string>> | null = null
+  return () => {
+    known ??= render({})
+    return known
+  }
 }

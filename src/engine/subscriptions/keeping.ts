@@ -30,7 +30,7 @@ export interface SubscriptionKeeping {
   readonly defined: DefinedSubscriptions
   /** For deliveries. */
   readonly watch: DeliveryWatch
-  /** Whether the API keeps it, be it in force here or not. */
+  /** Whether the API keeps it or definitions have it, be it in force here or not. */
   isKept(tenant: TenantId, name: string): boolean
   /** Looks whether another node changed something. */
   refresh(tenant: TenantId): Promise<void>
@@ -128,7 +128,8 @@ export function makeSubscriptionKeeping(
     people,
     defined,
     watch: watching,
-    isKept: (tenant, name) => book.find(tenant, name)?.record.document != null,
+    isKept: (tenant, name) =>
+      book.find(tenant, name)?.record.document != null || defined.isDefined(tenant, name),
     refresh: (tenant) => book.refresh(tenant),
     async start() {
       for (const tenant of await tenants()) {
