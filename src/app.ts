@@ -32,7 +32,7 @@ import { EMPTY_CODE_FOLDER } from './core/function/index.ts'
 import { makeOutboundPolicy } from './core/guard/index.ts'
 import { DEFAULT_TENANT, makeIds, type NodeId } from './core/ids/index.ts'
 import { makeMasterKeys, parseMasterKey } from './core/secret/index.ts'
-import { compileSubscription } from './core/subscription/index.ts'
+import { compileAddress } from './core/subscription/index.ts'
 import {
   type DefinitionFile,
   type Finding,
@@ -546,7 +546,7 @@ async function vetSubscription(
 ): Promise<Vetted> {
   let address: string
   try {
-    address = compileSubscription(document).urlOf({ vars })
+    address = compileAddress(document.url)({ vars })
   } catch (error) {
     return { ok: false, rule: 'url', message: `the address cannot be made: ${messageOf(error)}` }
   }
