@@ -160,7 +160,7 @@ export function makeDeliveryEnds(deps: DeliveryDeps): DeliveryEnds {
       const settlement = await settleTelling(item, subscription, decision, 'webhook.delivered', how)
       const { name } = subscription.document
       tellLine(item, name, settlement.ok ? 'DELIVERED' : 'STALE', decision, target)
-      if (settlement.ok) watch.delivered(item.work.tenant, name, startedAt)
+      if (settlement.ok) watch.delivered(item.work.tenant, name, { at: startedAt, hash: subscription.hash })
     },
 
     async failed(item, subscription, failed) {
@@ -220,6 +220,7 @@ export function makeDeliveryEnds(deps: DeliveryDeps): DeliveryEnds {
       if (!settlement.ok || !failed.isTold) return
       watch.failed(item.work.tenant, document.name, {
         at: failed.startedAt,
+        hash: subscription.hash,
         error: storableError(item.event, error),
         isExhausted: isOver,
         isGone: failed.isGone,

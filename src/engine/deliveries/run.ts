@@ -173,7 +173,9 @@ export function makeDeliveryRunner(
     const verdict = classifyDelivery(factsOf(outcome, clock.now()))
     const isDone = verdict.as === 'delivered'
     const retryAfterMs = isDone ? null : verdict.retryAfterMs
-    if (verdict.sign !== null)
+    // What a former address answers says nothing of the one in force.
+    const isInForce = registry.subscription(tenant, subscription.document.name)?.hash === subscription.hash
+    if (verdict.sign !== null && isInForce)
       pace.windows.told(tenant, consumer, { startedAt, sign: verdict.sign, retryAfterMs })
     pace.called(item)
     const told = isDone ? 'done' : verdict.class

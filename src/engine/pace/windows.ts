@@ -56,6 +56,8 @@ interface Endpoint {
   /** What it was learnt with; null: not known yet. */
   route: Route | null
   window: Window
+  /** Calls that began before went elsewhere, or when nobody had mended it. */
+  since: Instant
   inFlight: number
   /** More of it is due than it bears. */
   isBehind: boolean
@@ -87,6 +89,7 @@ export function makeWindows(deps: {
     const made: Endpoint = {
       route: null,
       window: newWindow(null),
+      since: Number.NEGATIVE_INFINITY,
       inFlight: 0,
       isBehind: false,
       roomSince: null,
@@ -109,8 +112,11 @@ export function makeWindows(deps: {
     const endpoint = endpointOf(tenant, consumer)
     const limit = document.concurrency?.limit ?? null
     if (endpoint.route !== route) {
-      // Somebody mended it, perhaps its address, or put it to work again: what was learnt before says nothing.
-      if (endpoint.route !== null && endpoint.window.pause !== null) endpoint.window = newWindow(limit)
+      // Somebody mended it, perhaps its address, or put it to work again: what was learnt before, and what is on its way, say nothing.
+      const isOther = endpoint.route !== null && endpoint.route.hash !== route.hash
+      if (endpoint.route !== null && (isOther || endpoint.window.pause !== null))
+        endpoint.window = newWindow(limit)
+      if (endpoint.route !== null) endpoint.since = time.now()
       endpoint.route = route
     }
     if (limit === null ? endpoint.window.limit < DEFAULT_LIMIT : endpoint.window.limit !== limit)
@@ -164,6 +170,7 @@ export function makeWindows(deps: {
     },
     told(tenant, consumer, { startedAt, sign, retryAfterMs }) {
       const endpoint = endpointOf(tenant, consumer)
+      if (startedAt < endpoint.since) return
       const at = time.now()
       const before = endpoint.window.pause?.until ?? null
       const jitter = random.unit()

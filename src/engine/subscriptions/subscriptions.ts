@@ -263,10 +263,9 @@ export function makeSubscriptions(deps: SubscriptionsDeps): Subscriptions {
           throw new AppError('conflict', 'somebody else changed it meanwhile: read it again')
         if (hash === hashDocument(document) && record.written === written) return null
         const now = deps.now()
-        const state =
-          record.document.status === document.status
-            ? record.state
-            : newlyDeclared(record.state, now, by, decided)
+        const stays = record.document.url === document.url ? record.state : moved(record.state, now, by)
+        const isDeclared = record.document.status !== document.status
+        const state = isDeclared ? newlyDeclared(record.state, now, by, decided) : stays
         return {
           record: { ...record, document, written, state, updatedAt: now, updatedBy: by },
           async kept() {
@@ -375,6 +374,13 @@ function newlyDeclared(
   { reason = null }: Decided,
 ): SubscriptionState {
   return { ...state, status: null, because: null, reason, by, since, failingSince: null, warnings: 0 }
+}
+
+/** That another address failed says nothing of this one. */
+function moved(state: SubscriptionState, since: Instant, by: string): SubscriptionState {
+  if (state.failingSince === null || state.status === 'disabled') return state
+  const status = state.status === 'failing' ? null : state.status
+  return { ...state, status, reason: null, by, since, failingSince: null, warnings: 0 }
 }
 
 /** Not by the query of its address: a token may stand there, and whoever may not see it must not guess it piece by piece. */
