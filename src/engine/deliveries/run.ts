@@ -189,8 +189,8 @@ export function makeDeliveryRunner(
       hint: verdict.hint,
       retryAfterMs,
       isGone: verdict.isGone,
-      // A bucket that is closed says that somebody is there.
-      isTold: verdict.class !== 'rate_limited',
+      // A bucket that is closed says that somebody is there; where no call was made, nothing was said of the endpoint.
+      isTold: verdict.class !== 'rate_limited' && verdict.sign !== null,
     })
   }
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { DEFAULT_TENANT } from '../../core/ids/index.ts'
 import { signDelivery } from '../../core/signing/index.ts'
 import { DAY, MINUTE, SECOND } from '../../core/time/index.ts'
-import type { HttpRequest } from '../../ports/http-client.ts'
+import type { HttpOutcome, HttpRequest } from '../../ports/http-client.ts'
 import { answered, type Node, SOURCE } from '../world.fixture.ts'
 import { ADA, DOCUMENTS, HOOK, type HookWorld, makeHookWorld } from './subscriptions.fixture.ts'
 
@@ -114,6 +114,26 @@ describe('an endpoint that fails', () => {
     await world.pay(node)
     expect(world.calls).toHaveLength(calls)
   })
+
+  test.each(['blocked', 'bad_url'])(
+    '[SB8] %s makes dead letters, and says nothing of the endpoint',
+    async (code) => {
+      const world = makeHookWorld()
+      const node = await world.node({ documents: DOCUMENTS })
+      await world.create(node)
+      world.answer({ kind: 'failed', sent: 'no', code, message: 'not allowed', durationMs: 0 } as HttpOutcome)
+      for (let index = 0; index < 6; index += 1) await world.pay(node)
+      expect(await world.got(node.engine.subscriptions.find(T, 'crm'))).toMatchObject({
+        status: 'active',
+        health: { recent: { delivered: 0, failed: 6 } },
+      })
+      const letters = await world.got(world.reads.deadLetters({ cursor: null, limit: 10 }))
+      expect(letters.items.map(({ reason }) => reason)).toEqual(Array(6).fill('rejected'))
+      const told = await world.told()
+      expect(told).toContain('integration.failed')
+      expect(told).not.toContain('webhook.subscription.failing')
+    },
+  )
 
   test('[SU25] what a former address answers late changes nothing of the one in force', async () => {
     const world = makeHookWorld()
