@@ -5,6 +5,7 @@
 
 import type { DeadLetterReason } from '../../core/dead-letter/index.ts'
 import type { FailureClass } from '../../core/failure/index.ts'
+import { stretch } from '../../core/retry/index.ts'
 import type { Route } from '../../core/route/index.ts'
 import { type Scrub, scrubNothing } from '../../core/sensitive/index.ts'
 import { responseHead, type Subscription } from '../../core/subscription/index.ts'
@@ -170,7 +171,8 @@ export function makeDeliveryEnds(deps: DeliveryDeps): DeliveryEnds {
       const error = failed.error ?? echoes(errorOf(outcome, hint))
       const counters = countedUp(item)
       const now = time.now()
-      const expiresAt = expiryOf(item, route, failed)
+      const askedMs = failed.retryAfterMs === null ? null : Math.min(failed.retryAfterMs, document.maxWaitMs)
+      const expiresAt = expiryOf(item, route, failed, askedMs ?? 0)
       const step = deps.decisions.decideFailure({
         class: failed.class,
         effect: 'none',
@@ -179,7 +181,7 @@ export function makeDeliveryEnds(deps: DeliveryDeps): DeliveryEnds {
         probeAfterMs: null,
         counters,
         policy: document.retry,
-        retryAfterMs: failed.retryAfterMs,
+        retryAfterMs: askedMs,
         jitter: random.unit(),
         now,
         expiresAt,
@@ -284,11 +286,19 @@ function countedUp({ work }: Item): Counters {
 
 /**
  * Until when it is tried. One whose time was up before it was its turn has lain where nobody could run it: behind a failure it has its
- * time anew, as often as it has attempts. A 429 uses none, so it does not.
+ * time anew, as often as it has attempts. And a wait that its endpoint asks for is not taken from its time. A 429 uses no attempt: with
+ * it there would be no end.
  */
-function expiryOf({ work }: Item, route: Route, { class: failureClass, startedAt }: FailedAttempt): Instant {
-  const isLate = startedAt >= work.expiresAt && failureClass !== 'rate_limited'
-  return isLate ? startedAt + route.expiresInMs : work.expiresAt
+function expiryOf(
+  { work }: Item,
+  route: Route,
+  { class: failureClass, startedAt }: FailedAttempt,
+  askedMs: number,
+): Instant {
+  if (failureClass === 'rate_limited') return work.expiresAt
+  const isLate = startedAt >= work.expiresAt
+  // Chance adds up to a tenth to what is asked for.
+  return (isLate ? startedAt + route.expiresInMs : work.expiresAt) + Math.ceil(stretch(askedMs, 1))
 }
 
 function measuredOf(outcome: HttpOutcome | null): ReturnType<typeof measured> {

@@ -87,3 +87,41 @@ describe('a delivery that nobody could run', () => {
     expect(await letters(world)).toMatchObject([{ reason: 'expired' }])
   })
 })
+
+describe('a delivery that was asked to wait', () => {
+  const retry = { profile: null, attempts: 5, delaysMs: [1_000, 1_000, 1_000, 1_000] }
+
+  test('[DY31] all of its time at once ends nothing before its attempts are used up', async () => {
+    const world = makeHookWorld()
+    const node = await world.node({ documents: DOCUMENTS })
+    await world.create(node, { retry, maxWaitMs: 5 * MINUTE })
+    world.answer(answered(503, { 'retry-after': '300' }))
+    await world.pay(node)
+    await world.pass(25 * MINUTE)
+    expect(await rows(world)).toMatchObject([{ state: 'dead', attempts: 5 }])
+    expect(await letters(world)).toMatchObject([{ reason: 'cap_reached' }])
+  })
+
+  test('[DY31] one that may not wait for long is tried again sooner, instead of never', async () => {
+    const world = makeHookWorld()
+    const node = await world.node({ documents: DOCUMENTS })
+    await world.create(node, { maxWaitMs: 1 * MINUTE })
+    world.answer(answered(503, { 'retry-after': '99999999999999' }))
+    await world.pay(node)
+    const [row] = await rows(world)
+    expect(row).toMatchObject({ state: 'ready', attempts: 1 })
+    expect((row?.dueAt ?? 0) - world.now()).toBeLessThanOrEqual(1.1 * MINUTE)
+    expect(row?.expiresAt).toBeGreaterThan(row?.dueAt ?? 0)
+  })
+
+  test('[DY31] the waits of a 429 count', async () => {
+    const world = makeHookWorld()
+    const node = await world.node({ documents: DOCUMENTS })
+    await world.create(node, { retry, maxWaitMs: 5 * MINUTE })
+    world.answer(answered(429, { 'retry-after': '120' }))
+    await world.pay(node)
+    await world.pass(10 * MINUTE)
+    expect(await rows(world)).toMatchObject([{ state: 'dead' }])
+    expect(await letters(world)).toMatchObject([{ reason: 'expired' }])
+  })
+})
