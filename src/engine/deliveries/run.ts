@@ -147,7 +147,7 @@ export function makeDeliveryRunner(
   }
 
   const send = async (request: Rendered, tenant: TenantId, timeoutMs: number): Promise<HttpOutcome> => {
-    const ended = lending.begin(tenant)
+    const ended = lending.begin(tenant, request.body.length)
     try {
       return await http.send({
         method: 'POST',
