@@ -270,8 +270,12 @@ export async function startApp(options: AppOptions): Promise<App> {
       load,
       keepCode: (loaded) => code.keep(loaded),
       heldByApi: (names) => heldByApi(store.forTenant(DEFAULT_TENANT), names),
+      vet: (document) => vetSubscription(http, vars, document),
     }
-    refuseErrors({ ...definitions, findings: await findObjections(folder, definitions) })
+    const objections = await findObjections(folder, definitions)
+    refuseErrors({ ...definitions, findings: objections })
+    for (const { message, file, line } of objections)
+      log.warn('definitions.doubtful', { tenant: DEFAULT_TENANT, file, line, error: message })
     const { hash, version, putBack } = await applyFolder(folder, definitions)
     await access.start()
     const tenants = await access.tenants.all()
@@ -459,6 +463,7 @@ const NOTHING_LOADED: LoadedFolder = {
   code: EMPTY_CODE_FOLDER,
   changedKeys: () => [],
   heldNames: () => [],
+  addresses: async () => [],
 }
 
 async function loadDefinitions(config: Config, builtIn: Code, code: BundleCode) {
