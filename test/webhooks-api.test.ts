@@ -146,7 +146,7 @@ test('[WH15] what came while it was disabled is recovered, after a look', async 
   await settled(eventId, 'done')
 })
 
-test('[WH15] [SU24] each thing that is refused says its own code', async () => {
+test('[WH15] [SU28] each thing that is refused says its own code', async () => {
   const files = [{ path: 'folder.yaml', text: FOLDER }]
   await call('POST', '/v1/definitions/apply', { files })
   const codeOf = async (answer: ReturnType<typeof call>) => {

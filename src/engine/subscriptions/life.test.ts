@@ -135,7 +135,7 @@ describe('an endpoint that fails', () => {
     },
   )
 
-  test('[SU25] what a former address answers late changes nothing of the one in force', async () => {
+  test('[SU29] what a former address answers late changes nothing of the one in force', async () => {
     const world = makeHookWorld()
     const node = await world.node({ documents: DOCUMENTS })
     await world.create(node)
@@ -159,7 +159,7 @@ describe('an endpoint that fails', () => {
     expect(await world.told()).not.toContain('webhook.subscription.disabled')
   })
 
-  test('[SU25] so does one that began before somebody enabled it', async () => {
+  test('[SU29] so does one that began before somebody enabled it', async () => {
     const world = makeHookWorld()
     const node = await world.node({ documents: DOCUMENTS })
     await world.create(node)
@@ -175,7 +175,7 @@ describe('an endpoint that fails', () => {
     expect(await world.got(node.engine.subscriptions.find(T, 'crm'))).toMatchObject({ status: 'active' })
   })
 
-  test('[SU25] failures of a former address do not count for another', async () => {
+  test('[SU29] failures of a former address do not count for another', async () => {
     const world = makeHookWorld()
     const node = await world.node({ documents: DOCUMENTS })
     await world.create(node)

@@ -47,7 +47,7 @@ describe('made through the API', () => {
     expect(world.calls).toHaveLength(2)
   })
 
-  test('[SU24] what cannot be compiled is neither made nor put in the place of another', async () => {
+  test('[SU28] what cannot be compiled is neither made nor put in the place of another', async () => {
     const world = makeHookWorld()
     const node = await world.node({ documents: DOCUMENTS })
     const { subscriptions } = node.engine
