@@ -11,7 +11,7 @@ import { type Answered, type Asked, makeExecutor } from './executor.ts'
 import { takeLock } from './lock.ts'
 import { answerAll } from './look-ups.ts'
 import { migrate } from './migrate.ts'
-import { decodeCommits, encodeOutcomes, type Flat } from './protocol.ts'
+import { decodeCommits, encodeClaimed, encodeOutcomes, type Flat } from './protocol.ts'
 import { makeSteadyClock } from './steady-clock.ts'
 import { serve, type ThreadData } from './thread.ts'
 
@@ -60,7 +60,7 @@ function toAsked({ name, argument }: { readonly name: string; readonly argument:
 
 function toAnswer(answered: Answered): unknown {
   if ('error' in answered) throw answered.error
-  return 'outcomes' in answered ? encodeOutcomes(answered.outcomes) : answered.claimed
+  return 'outcomes' in answered ? encodeOutcomes(answered.outcomes) : encodeClaimed(answered.claimed)
 }
 
 /** The lock first, so that nobody else's file is touched; it is given back if the file cannot be used. */
