@@ -78,7 +78,7 @@ export function makeDeliveryEnds(deps: DeliveryDeps): DeliveryEnds {
   }
 
   /** Settles with the event that tells it, where somebody wants that. */
-  const settleTelling = async (
+  const settleTelling = (
     item: Item,
     { route, document }: Subscription,
     decision: Decision,
@@ -86,7 +86,15 @@ export function makeDeliveryEnds(deps: DeliveryDeps): DeliveryEnds {
     how: Parameters<typeof tellEnd>[4],
   ): Promise<Settlement> => {
     const plan = tellEnd(telling, item, document.name, end, how)
-    if (plan === null) return settler.settle(item, route, decision)
+    return plan === null ? settler.settle(item, route, decision) : settleWith(plan, item, route, decision)
+  }
+
+  const settleWith = async (
+    plan: EventPlan,
+    item: Item,
+    route: Route,
+    decision: Decision,
+  ): Promise<Settlement> => {
     let settlement: Settlement | null = null
     try {
       settlement = await settler.settle(item, route, {

@@ -103,32 +103,24 @@ export async function signRequest(
   { id, at }: { readonly id: string; readonly at: Instant },
 ): Promise<Signed> {
   const ref = secretRefOf(document)
-  const name = 'ref' in ref ? `the secret \`${ref.ref}\`` : `the environment variable \`${ref.env}\``
-  const secrets = await resolveReadable(vault, tenant, ref)
-  if (typeof secrets === 'string') return { ok: false, error: secrets }
-  if (secrets.length === 0)
-    return { ok: false, error: `${name} is not set; nothing is sent without a signature` }
   try {
+    const secrets = await vault.resolve(tenant, [ref])
+    if (secrets.length === 0)
+      return { ok: false, error: `${nameOf(ref)} is not set; nothing is sent without a signature` }
     const timestamp = Math.floor(at / 1_000)
     const { signing } = document
     const signature = signDelivery({ signing, secrets, id, timestamp, body: rendered.body })
     return { ok: true, headers: { ...rendered.headers, ...signature } }
   } catch (error) {
-    if (error instanceof SecretError) return { ok: false, error: `${name} cannot sign: ${error.message}` }
+    if (error instanceof SecretError)
+      return { ok: false, error: `${nameOf(ref)} cannot sign: ${error.message}` }
+    // One that cannot be opened is for people to mend, as one that is not set.
+    if (error instanceof AppError && error.code === 'secret_unreadable')
+      return { ok: false, error: error.message }
     throw error
   }
 }
 
-/** A text says why it cannot be opened: that is for people to mend, as one that is not set. */
-async function resolveReadable(
-  vault: Vault,
-  tenant: TenantId,
-  ref: SecretRef,
-): Promise<readonly string[] | string> {
-  try {
-    return await vault.resolve(tenant, [ref])
-  } catch (error) {
-    if (error instanceof AppError && error.code === 'secret_unreadable') return error.message
-    throw error
-  }
+function nameOf(ref: SecretRef): string {
+  return 'ref' in ref ? `the secret \`${ref.ref}\`` : `the environment variable \`${ref.env}\``
 }
