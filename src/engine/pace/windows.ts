@@ -53,6 +53,8 @@ export interface Windows {
 }
 
 interface Endpoint {
+  readonly tenant: TenantId
+  readonly consumer: string
   /** What it was learnt with; null: not known yet. */
   route: Route | null
   window: Window
@@ -81,12 +83,23 @@ export function makeWindows(deps: {
   const { time, random } = deps
   const all = new Map<string, Endpoint>()
 
+  /** The one that was asked for last: most come several times in a row. */
+  let latest: Endpoint | null = null
+
+  const findEndpoint = (tenant: TenantId, consumer: string): Endpoint | undefined => {
+    if (latest !== null && latest.consumer === consumer && latest.tenant === tenant) return latest
+    const known = all.get(`${tenant}/${consumer}`)
+    if (known !== undefined) latest = known
+    return known
+  }
+
   const endpointOf = (tenant: TenantId, consumer: string): Endpoint => {
-    const name = `${tenant}/${consumer}`
-    const known = all.get(name)
+    const known = findEndpoint(tenant, consumer)
     if (known !== undefined) return known
     if (all.size >= ENDPOINTS_MAX) forgetSome()
     const made: Endpoint = {
+      tenant,
+      consumer,
       route: null,
       window: newWindow(null),
       since: Number.NEGATIVE_INFINITY,
@@ -94,12 +107,14 @@ export function makeWindows(deps: {
       isBehind: false,
       roomSince: null,
     }
-    all.set(name, made)
+    all.set(`${tenant}/${consumer}`, made)
+    latest = made
     return made
   }
 
   const forgetSome = () => {
     const now = time.now()
+    latest = null
     for (const [name, { window, inFlight }] of all) {
       if (inFlight === 0 && (window.pause === null || window.pause.until <= now)) all.delete(name)
       if (all.size < ENDPOINTS_MAX / 2) return
@@ -138,7 +153,7 @@ export function makeWindows(deps: {
       return { max, until: null }
     },
     pausedUntil(tenant, consumer) {
-      const pause = all.get(`${tenant}/${consumer}`)?.window.pause ?? null
+      const pause = findEndpoint(tenant, consumer)?.window.pause ?? null
       return pause !== null && time.now() < pause.until ? pause.until : null
     },
     bears(tenant, route) {
@@ -163,7 +178,7 @@ export function makeWindows(deps: {
       deps.room(isLittle(allowed - endpoint.inFlight, allowed) ? GATHER_MS : 0)
     },
     took(tenant, consumer, isDry) {
-      const endpoint = all.get(`${tenant}/${consumer}`)
+      const endpoint = findEndpoint(tenant, consumer)
       if (endpoint === undefined) return
       endpoint.isBehind = !isDry
       endpoint.roomSince = null
@@ -186,13 +201,13 @@ export function makeWindows(deps: {
       if (until !== null && until !== before) deps.wake(Math.max(0, until - at))
     },
     forget(tenant, consumer) {
-      const endpoint = all.get(`${tenant}/${consumer}`)
+      const endpoint = findEndpoint(tenant, consumer)
       if (endpoint === undefined || endpoint.window.pause === null) return
       endpoint.window = stepWindow(newWindow(null), { type: 'limit', limit: endpoint.window.limit })
       deps.wake(0)
     },
     view(tenant, consumer) {
-      const endpoint = all.get(`${tenant}/${consumer}`)
+      const endpoint = findEndpoint(tenant, consumer)
       if (endpoint === undefined) return null
       const { window, inFlight } = endpoint
       const now = time.now()
