@@ -143,7 +143,7 @@ function readUrl(text: string, policy: OutboundPolicy): Target | Unsendable {
 }
 
 function checkHeaders({ headers }: HttpRequest): Unsendable | null {
-  for (const name of Object.keys(headers)) {
+  for (const name in headers) {
     if (FORBIDDEN_HEADERS.has(name.toLowerCase()))
       return unsendable(`the header ${name.toLowerCase()} cannot be set`)
   }
