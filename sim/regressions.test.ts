@@ -22,6 +22,16 @@ const FOUND_WITH_HOOKS: readonly (readonly [rule: string, what: string, seed: nu
   ['N3', 'what a repeated commit bore was sent with another time than the next attempt of it had', 32],
 ]
 
+test('a commit that is repeated while the store fails is no broken one (seed 981772593)', async () => {
+  const { violations } = await simulate({
+    seed: 981_772_593,
+    store: 'sqlite',
+    hasCases: true,
+    hasHooks: false,
+  })
+  expect(violations).toEqual([])
+})
+
 describe.each(['memory', 'sqlite'] as const)('on %s', (store) => {
   test.each(FOUND)('[%s] never again: %s (seed %i)', async (_rule, _what, seed) => {
     expect((await simulate({ seed, store, hasCases: false, hasHooks: false })).violations).toEqual([])

@@ -4,6 +4,7 @@
 import type { NodeId } from '../src/core/ids/index.ts'
 import { MINUTE } from '../src/core/time/index.ts'
 import { DECISIONS } from '../src/engine/index.ts'
+import { StoreError } from '../src/ports/store.ts'
 import { type Counts, makeBook, type Violation } from './book.ts'
 import type { Bug } from './bug.ts'
 import { drawCases, isCaseKind } from './cases.ts'
@@ -129,8 +130,11 @@ function makeWorld(options: RunOptions): World {
     },
     applied(life, commits, outcomes) {
       counting.applied(commits, outcomes)
-      for (const [index, commit] of commits.entries())
-        if (outcomes[index]?.ok === 'failed') workflows.broken(commit)
+      for (const [index, commit] of commits.entries()) {
+        const outcome = outcomes[index]
+        // A store that failed says nothing of the commit: one that is repeated may fail by it again, and is refused later.
+        if (outcome?.ok === 'failed' && !(outcome.error instanceof StoreError)) workflows.broken(commit)
+      }
       traced.applied?.(life, commits, outcomes)
       hooks.applied(life, commits, outcomes)
       workflows.applied(commits, outcomes)

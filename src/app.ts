@@ -34,7 +34,7 @@ import { EMPTY_CODE_FOLDER } from './core/function/index.ts'
 import { makeOutboundPolicy } from './core/guard/index.ts'
 import { DEFAULT_TENANT, makeIds, type NodeId, type TenantId } from './core/ids/index.ts'
 import { isSimpleMasterKey, makeMasterKeys, parseMasterKey } from './core/secret/index.ts'
-import { compileSubscription } from './core/subscription/index.ts'
+import { compileAddress } from './core/subscription/index.ts'
 import {
   type DefinitionFile,
   type Finding,
@@ -279,8 +279,12 @@ export async function startApp(options: AppOptions): Promise<App> {
       load,
       keepCode: (loaded) => code.keep(loaded),
       heldByApi: (names) => heldByApi(store.forTenant(DEFAULT_TENANT), names),
+      vet: (document) => vetSubscription(http, vars, document),
     }
-    refuseErrors({ ...definitions, findings: await findObjections(folder, definitions) })
+    const objections = await findObjections(folder, definitions)
+    refuseErrors({ ...definitions, findings: objections })
+    for (const { message, file, line } of objections)
+      log.warn('definitions.doubtful', { tenant: DEFAULT_TENANT, file, line, error: message })
     const { hash, version, putBack } = await applyFolder(folder, definitions)
     await access.start()
     const tenants = await access.tenants.all()
@@ -488,6 +492,7 @@ const NOTHING_LOADED: LoadedFolder = {
   code: EMPTY_CODE_FOLDER,
   changedKeys: () => [],
   heldNames: () => [],
+  addresses: async () => [],
 }
 
 async function loadDefinitions(config: Config, builtIn: Code, code: BundleCode) {
@@ -576,7 +581,7 @@ async function vetSubscription(
 ): Promise<Vetted> {
   let address: string
   try {
-    address = compileSubscription(document).urlOf({ vars })
+    address = compileAddress(document.url)({ vars })
   } catch (error) {
     return { ok: false, rule: 'url', message: `the address cannot be made: ${messageOf(error)}` }
   }

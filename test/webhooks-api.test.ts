@@ -146,7 +146,7 @@ test('[WH15] what came while it was disabled is recovered, after a look', async 
   await settled(eventId, 'done')
 })
 
-test('[WH15] each thing that is refused says its own code', async () => {
+test('[WH15] [SU28] each thing that is refused says its own code', async () => {
   const files = [{ path: 'folder.yaml', text: FOLDER }]
   await call('POST', '/v1/definitions/apply', { files })
   const codeOf = async (answer: ReturnType<typeof call>) => {
@@ -162,6 +162,15 @@ test('[WH15] each thing that is refused says its own code', async () => {
   expect(await post({ name: 'meta', url: 'http://[::ffff:10.0.0.1]/', on })).toBe('422 endpoint_refused')
   expect(await post({ name: 'bad', url, on, whre: 'true' })).toBe('422 subscription_invalid')
   expect((await call('POST', subscriptions, env)).body.secret).toBeNull()
+  const headers = { 'x-team': 'Vertrieb – Ost' }
+  const refusals = [
+    await call('POST', subscriptions, { name: 'wide', url, on, headers }),
+    await call('PATCH', `${subscriptions}/{name}`, { headers }, { name: 'crm' }),
+  ]
+  for (const { status: got, body } of refusals) {
+    expect(`${got} ${body.code}`).toBe('422 subscription_invalid')
+    expect(body.details.fields).toMatchObject([{ path: '/headers/x-team' }])
+  }
   expect(await codeOf(act('inenv', 'rotate-secret'))).toBe('409 secret_in_environment')
   expect(await codeOf(act('crm', 'rotate-secret', { overlap: '8d' }))).toBe('400 overlap_invalid')
   expect(await codeOf(act('crm', 'rotate-secret', { secret: 'short' }))).toBe('400 signing_secret_invalid')

@@ -46,6 +46,10 @@ function makeFolder(
       kept.push(code)
     },
     heldByApi: (names) => heldByApi(store.forTenant(DEFAULT_TENANT), names),
+    vet: async ({ url }) =>
+      url.includes('inside')
+        ? { ok: false, message: 'it leads to a private address' }
+        : { ok: true, ...(url.includes('nowhere') && { warning: 'it could not be looked up' }) },
   }
   const apply = async (owner: FolderDeps['owner'] = 'folder') =>
     applyFolder({ ...deps, owner }, await deps.load())
@@ -68,6 +72,22 @@ describe('at the start', () => {
     expect(goneLines(second.deps)).toEqual([
       'Route/b is gone from the folder and stays in force; `millrace apply --prune` removes it',
     ])
+  })
+
+  test('[SL21] an address that may not be called is refused, but for one in force; a name that nobody knows is told', async () => {
+    const hook = (name: string, host: string) =>
+      `kind: Subscription\nname: ${name}\nurl: https://${host}.example.com/\non: a.b\n`
+    write('a.yaml', hook('a', 'inside'))
+    write('b.yaml', hook('b', 'nowhere'))
+    write('c.yaml', hook('c', 'well'))
+    const { deps, apply } = makeFolder()
+    const told = await findObjections(deps, await deps.load())
+    expect(told).toMatchObject([
+      { severity: 'error', rule: 'SL6', file: 'a.yaml', line: 3, message: 'it leads to a private address' },
+      { severity: 'warning', file: 'b.yaml', message: 'it could not be looked up' },
+    ])
+    await apply()
+    expect(await findObjections(deps, await deps.load())).toEqual([])
   })
 
   test('[DV22] a node alone without its folder lets go of what the folder had; one of several does not', async () => {

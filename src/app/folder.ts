@@ -9,6 +9,7 @@ import {
   formatFindings,
   hasErrors,
   type LoadedFolder,
+  type VetAddress,
   watchFolder,
 } from '../definitions/index.ts'
 import type { Applied, Definitions } from '../engine/definitions/index.ts'
@@ -25,6 +26,8 @@ export interface FolderDeps {
   keepCode(code: LoadedFolder['code']): Promise<void>
   /** Those of these names that subscriptions of the API have. */
   heldByApi(names: readonly string[]): Promise<ReadonlySet<string>>
+  /** Whether the address of a subscription may be called from here. */
+  readonly vet: VetAddress
 }
 
 const TRIES = 5
@@ -50,11 +53,11 @@ export async function applyFolder(deps: FolderDeps, loaded: LoadedFolder): Promi
 }
 
 /**
- * What speaks against putting it in force: keys that are not those in force, without a word why, and names of subscriptions that
- * the API has. The demo is always its own.
+ * What speaks against putting it in force: keys that are not those in force, without a word why, names of subscriptions that the API
+ * has, and addresses that may not be called. The demo is always its own.
  */
 export async function findObjections(
-  { owner, definitions, heldByApi }: Pick<FolderDeps, 'owner' | 'definitions' | 'heldByApi'>,
+  { owner, definitions, heldByApi, vet }: Pick<FolderDeps, 'owner' | 'definitions' | 'heldByApi' | 'vet'>,
   loaded: LoadedFolder,
 ): Promise<readonly Finding[]> {
   if (owner !== 'folder') return []
@@ -65,9 +68,11 @@ export async function findObjections(
     kind === 'Subscription' ? [name] : [],
   )
   const held = names.length === 0 ? new Set<string>() : await heldByApi(names)
+  const documents = inForce.map(({ document }) => document)
   return [
-    ...loaded.changedKeys(inForce.map(({ document }) => document)),
+    ...loaded.changedKeys(documents),
     ...loaded.heldNames((name) => held.has(name)),
+    ...(await loaded.addresses(documents, vet)),
   ]
 }
 

@@ -44,7 +44,7 @@ import {
 import type { EnvironmentName } from './schema-connections.ts'
 import { sensitiveSources } from './sensitive.ts'
 import { type DefinitionFile, FINDINGS_MAX } from './source-text.ts'
-import { tellHeld, tellSubscriptions } from './subscriptions.ts'
+import { tellAddresses, tellHeld, tellSubscriptions, type VetAddress } from './subscriptions.ts'
 import { closest, listed } from './suggest.ts'
 
 export interface CompileDeps {
@@ -95,6 +95,8 @@ export interface Compiled {
   changedKeys(inForce: readonly DefinitionDocument[]): readonly Finding[]
   /** Errors about names of subscriptions that the API has; `findings` has them where `isHeld` was given. */
   heldNames(isHeld: (name: string) => boolean): readonly Finding[]
+  /** What the node says of the addresses of subscriptions that are not those in force. */
+  addresses(inForce: readonly DefinitionDocument[], vet: VetAddress): Promise<readonly Finding[]>
 }
 
 /** `coded` are documents that were not read from text. */
@@ -145,6 +147,11 @@ export function compileDefinitions(
       const held: Finding[] = []
       tellHeld(subscriptionsOf(resolved, held), isHeld)
       return held
+    },
+    async addresses(inForce, vet) {
+      const told: Finding[] = []
+      await tellAddresses(subscriptionsOf(resolved, told), inForce, vet)
+      return told.sort(compareFindings)
     },
   }
 }

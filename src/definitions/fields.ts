@@ -475,9 +475,14 @@ export function headerText(roots: readonly string[]) {
   return stringOf('send', (text, context) => {
     if (!checkTemplate(text, roots, context)) return
     // As templates are masked, what they hold does not count; a tab may stand in a header.
-    const offset = maskTemplates(text).search(/(?!\t)\p{Cc}/u)
-    if (offset >= 0)
-      tell(context, 'a header is one line without control characters', { rule: 'header', offset })
+    const masked = maskTemplates(text)
+    const control = masked.search(/(?!\t)\p{Cc}/u)
+    if (control >= 0)
+      tell(context, 'a header is one line without control characters', { rule: 'header', offset: control })
+    const wide = masked.search(/[\u0100-\u{10ffff}]/u)
+    if (wide < 0) return
+    const message = `\`${String.fromCodePoint(text.codePointAt(wide) ?? 0)}\` cannot stand in a header: write it in plain letters`
+    tell(context, message, { rule: 'header', offset: wide })
   })
 }
 

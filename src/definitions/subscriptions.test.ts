@@ -139,6 +139,12 @@ const ERRORS: readonly Row[] = [
   ['[SL4] F31', subscription('headers: { "¦a b": x }').replace('"¦', '¦"'), 'letters, digits'],
   ['[SL4] F31', subscription('headers: { x-a: "1", ¦X-A: "2" }'), 'twice'],
   ['[SL4] F31', subscription('headers: { x-a: "a¦\\r\\nb: c" }'), 'one line'],
+  [
+    '[SL4] F31',
+    subscription('headers: { x-a: "Vertrieb ¦– Ost {{ vars.a }}" }'),
+    '`–` cannot stand in a header',
+  ],
+  ['[SL4] F31', subscription('headers: { x-a: "¦😀" }'), '`😀` cannot stand in a header'],
   ['[SL5] F15', subscription('secret: ¦[{ ref: a }]'), 'a map, not a list'],
   ['[SL5] F28', subscription('secret: ¦{}'), 'a secret is `{ env: NAME }`'],
   ['[SL5] F16', subscription('secret: { ref: ¦"whsec_a/b+c" }'), 'the value itself does not belong here'],

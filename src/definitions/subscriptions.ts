@@ -1,6 +1,6 @@
 // What `check` says about a subscription beyond its single fields. Reads it as it was written, sound or not.
 
-import type { SubscriptionDocument } from '../core/definition/index.ts'
+import type { DefinitionDocument, SubscriptionDocument } from '../core/definition/index.ts'
 import { formatDuration } from '../core/expression/index.ts'
 import { judgeTarget, makeOutboundPolicy, readTarget } from '../core/guard/index.ts'
 import type { JsonValue } from '../core/json/index.ts'
@@ -157,5 +157,39 @@ export function tellHeld(subscriptions: readonly Sound[], isHeld: (name: string)
     if (!isHeld(document.name)) continue
     const message = `the API has a subscription \`${document.name}\` already: rename this one, or delete that with \`millrace subscriptions delete ${document.name}\``
     tell({ rule: 'nameTaken', message, path: ['name'] })
+  }
+}
+
+/** What the node says of an address: whether it may be called, by every address that its name leads to. */
+export type VetAddress = (
+  document: SubscriptionDocument,
+) => Promise<
+  { readonly ok: true; readonly warning?: string } | { readonly ok: false; readonly message: string }
+>
+
+const VETTED_AT_ONCE = 64
+
+/** Addresses that are in force already are not looked at: what their names lead to now is judged with every call. */
+export async function tellAddresses(
+  subscriptions: readonly Sound[],
+  inForce: readonly DefinitionDocument[],
+  vet: VetAddress,
+): Promise<void> {
+  const known = new Map(inForce.flatMap((one) => (one.kind === 'Subscription' ? [[one.name, one.url]] : [])))
+  const fresh = subscriptions.filter(({ document: { name, url } }) => known.get(name) !== url)
+  for (let at = 0; at < fresh.length; at += VETTED_AT_ONCE) {
+    const part = fresh.slice(at, at + VETTED_AT_ONCE)
+    const told = await Promise.all(part.map(async (one) => ({ ...one, vetted: await vet(one.document) })))
+    for (const { vetted, tell } of told) {
+      const common = { rule: 'endpoint', path: ['url'] } as const
+      if (!vetted.ok) tell({ ...common, message: vetted.message })
+      else if (vetted.warning !== undefined) tell({ ...common, severity: 'warning', message: vetted.warning })
+    }
+    // Nobody answers for any name: the rest would only take as long.
+    if (
+      told.length === VETTED_AT_ONCE &&
+      told.every(({ vetted }) => vetted.ok && vetted.warning !== undefined)
+    )
+      return
   }
 }

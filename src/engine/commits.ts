@@ -58,9 +58,8 @@ export function makeCommits(deps: {
   onApplied(commit: Commit, result: Extract<CommitResult, { ok: true }>, about: About | null): void
 }): Commits {
   const { store, clock, time, log } = deps
-  const noteLost = (error: unknown): never => {
+  const noteLost = (error: unknown): void => {
     if (error instanceof StoreError && error.applied === 'indeterminate') deps.onLost()
-    throw error
   }
   /** It is durable: whoever only watches must not make it look as if it failed. */
   const tellApplied: typeof deps.onApplied = (commit, result, about) => {
@@ -71,10 +70,16 @@ export function makeCommits(deps: {
     }
   }
   const attempt = (commit: Commit, about: About | null): Promise<CommitResult> =>
-    store.commit(commit).then((result) => {
-      if (result.ok) tellApplied(commit, result, about)
-      return result
-    }, noteLost)
+    store.commit(commit).then(
+      (result) => {
+        if (result.ok) tellApplied(commit, result, about)
+        return result
+      },
+      (error) => {
+        noteLost(error)
+        throw error
+      },
+    )
   const stubbornly = async <T>(ask: () => Promise<T>): Promise<T> => {
     for (let delayMs = BACKOFF_FIRST_MS; ; delayMs = Math.min(BACKOFF_LAST_MS, delayMs * 2)) {
       try {
@@ -111,7 +116,16 @@ export function makeCommits(deps: {
       }
       // The first try takes the short way: it is the only one for all but a few commits of a node's life.
       const of = about ?? null
-      return attempt(commit, of).then(heard, (error) => repeat(commit, of, error).then(heard))
+      return store.commit(commit).then(
+        (result) => {
+          if (result.ok) tellApplied(commit, result, of)
+          return heard(result)
+        },
+        (error) => {
+          noteLost(error)
+          return repeat(commit, of, error).then(heard)
+        },
+      )
     },
     stubbornly,
   }

@@ -33,7 +33,12 @@ export interface DecisionBase {
 export type Decision = DecisionBase &
   (
     | { readonly to: Exclude<SettledState, 'dead'> }
-    | { readonly to: 'again'; readonly delayMs: number }
+    | {
+        readonly to: 'again'
+        readonly delayMs: number
+        /** How much time it has from now on. Left out: as much as it had. */
+        readonly expiresInMs?: number
+      }
     | {
         readonly to: 'dead'
         readonly class: FailureClass

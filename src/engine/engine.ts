@@ -145,7 +145,7 @@ const NO_CREDENTIALS: Credentials = {
     error: `the credential ${credential.name} has no value on this node`,
   }),
   // biome-ignore lint/suspicious/noThenProperty: a word, which nothing takes for a promise
-  refused: async () => ({ then: 'dead', why: 'nobody here can renew the credential' }),
+  refused: async () => ({ is: 'dead', why: 'nobody here can renew the credential' }),
   gate: () => null,
 }
 

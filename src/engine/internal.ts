@@ -214,7 +214,7 @@ export function makeInternalActions(
       const saidAt = clock.monotonic()
       const givenMs = Math.min(run.action.timeoutMs, latestEnd(run) - time.now())
       // The time is longer only if the node holds the item for as long.
-      void lease.covers(item.owner, givenMs + SETTLE_MARGIN_MS).then((isCovered) => {
+      void Promise.resolve(lease.covers(item.owner, givenMs + SETTLE_MARGIN_MS)).then((isCovered) => {
         if (isCovered && !run.isLate) run.deadline = Math.max(run.deadline, saidAt + givenMs)
       })
     },

@@ -13,8 +13,8 @@ export interface Lease {
   start(): Promise<void>
   /** null while there is no life left by our own clock. */
   owner(): Incarnation | null
-  /** True when the life outlasts `ms` more, after a heartbeat if one was needed. */
-  covers(owner: Incarnation, ms: number): Promise<boolean>
+  /** True when the life outlasts `ms` more, after a heartbeat if one was needed; at once where none is. */
+  covers(owner: Incarnation, ms: number): boolean | Promise<boolean>
   stop(): void
 }
 
@@ -81,6 +81,19 @@ export function makeLease(
     }
   }
 
+  /** A call that outlasts the ordinary life gets a longer one, for as long as it may run. */
+  const prolong = async (owner: Incarnation, ms: number): Promise<boolean> => {
+    try {
+      await inTurn(async () => {
+        // Whoever was before us in the queue may have asked for enough.
+        if (deadline - clock.monotonic() <= ms) await renew(owner, ms + config.leaseMs)
+      })
+    } catch {
+      return false
+    }
+    return incarnation === owner && deadline - clock.monotonic() > ms
+  }
+
   const joinOrRenew = async () => {
     if (incarnation === null) {
       await join()
@@ -117,19 +130,9 @@ export function makeLease(
       loop()
     },
     owner: () => (incarnation !== null && clock.monotonic() < deadline ? incarnation : null),
-    async covers(owner, ms) {
+    covers(owner, ms) {
       if (incarnation !== owner) return false
-      if (deadline - clock.monotonic() > ms) return true
-      try {
-        // A call that outlasts the ordinary life gets a longer one, for as long as it may run.
-        await inTurn(async () => {
-          // Whoever was before us in the queue may have asked for enough.
-          if (deadline - clock.monotonic() <= ms) await renew(owner, ms + config.leaseMs)
-        })
-      } catch {
-        return false
-      }
-      return incarnation === owner && deadline - clock.monotonic() > ms
+      return deadline - clock.monotonic() > ms || prolong(owner, ms)
     },
     stop() {
       stopped = true

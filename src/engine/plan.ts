@@ -276,7 +276,7 @@ function wanting(
     try {
       return route.wants(seen === null ? scope : seen(route))
     } catch (error) {
-      // A condition that cannot be decided must not lose the event: the item runs, fails the same way, and is seen.
+      // A condition that cannot be decided must not lose the event: the item runs, fails the same way, and is seen. So do deliveries (DY30).
       if (error instanceof ExpressionError) return true
       throw error
     }

@@ -15,6 +15,7 @@ import type {
   WorkflowDocument,
 } from '../core/definition/index.ts'
 import { definitionId, hashDocument } from '../core/definition/index.ts'
+import { messageOf, unreachable } from '../core/errors/index.ts'
 import type { TenantId } from '../core/ids/index.ts'
 import { parseJson } from '../core/json/index.ts'
 import { compileRoute, type Route } from '../core/route/index.ts'
@@ -49,14 +50,23 @@ interface Bundle {
   candidates(subject: string): readonly Route[]
 }
 
+/** A document that this node cannot compile: made by another version, or by a mistake of ours. */
+export interface Unusable {
+  readonly document: DefinitionDocument
+  readonly error: string
+}
+
 export interface Registry {
-  /** Puts documents in force that are stored already; what is not among them is no longer in force. */
+  /**
+   * Puts documents in force that are stored already; what is not among them is no longer in force. What cannot be compiled is not in
+   * force either, and is answered: it must not keep the rest, or other tenants, from being so.
+   */
   put(
     tenant: TenantId,
     documents: readonly { readonly document: DefinitionDocument; readonly hash: string }[],
     /** By kind and name: what somebody said beside the documents. */
     overrides: ReadonlyMap<string, DefinitionStatus>,
-  ): void
+  ): readonly Unusable[]
   /** Puts subscriptions of the API in force, beside what is there, with the status that each has. */
   putSubscriptions(tenant: TenantId, subscriptions: readonly Subscription[]): void
   putSubscription(tenant: TenantId, subscription: Subscription): void
@@ -194,12 +204,17 @@ export function makeRegistry(deps: {
     return others.count
   }
 
-  const putDefinedSubscriptions = (tenant: TenantId, documents: Parameters<Registry['put']>[1]) => {
+  const putDefinedSubscriptions = (
+    tenant: TenantId,
+    documents: Parameters<Registry['put']>[1],
+    unusable: Unusable[],
+  ) => {
     const defined: Subscription[] = []
     for (const { document, hash } of documents) {
       if (document.kind !== 'Subscription') continue
       const known = subscriptions.find(tenant, document.name)
-      defined.push(known?.hash === hash ? known : compileSubscription(document))
+      if (known?.hash === hash) defined.push(known)
+      else usable(document, unusable, () => defined.push(compileSubscription(document)))
     }
     subscriptions.putDefined(tenant, defined)
   }
@@ -228,9 +243,10 @@ export function makeRegistry(deps: {
 
   return {
     put(tenant, documents, overrides) {
-      const bundle = compileBundle(documents, overrides, bundles.get(tenant))
+      const unusable: Unusable[] = []
+      const bundle = compileBundle(documents, overrides, bundles.get(tenant), unusable)
       bundles.set(tenant, bundle)
-      putDefinedSubscriptions(tenant, documents)
+      putDefinedSubscriptions(tenant, documents, unusable)
       for (const route of bundle.routes.values()) remember(tenant, route)
       for (const workflow of bundle.workflows.values()) rememberWorkflow(tenant, workflow)
       consumers = null
@@ -255,6 +271,7 @@ export function makeRegistry(deps: {
       drained = defined.filter(
         ({ tenant, consumer }) => bundles.get(tenant)?.routes.get(consumer)?.document.drain !== undefined,
       )
+      return unusable
     },
     putSubscriptions: subscriptions.put,
     putSubscription: (tenant, subscription) => subscriptions.put(tenant, [subscription]),
@@ -328,10 +345,47 @@ function byName(a: InForce<{ readonly name: string }>, b: InForce<{ readonly nam
   return a.document.name < b.document.name ? -1 : 1
 }
 
+/** Compiles what is to be put in force, and throws what every load of it would throw. */
+export function mustCompile(document: DefinitionDocument): void {
+  switch (document.kind) {
+    case 'Source':
+      compileSource(document)
+      return
+    case 'Route':
+      compileRoute(document)
+      makeTrie(document.on.map((pattern) => ({ pattern, value: document })))
+      return
+    case 'Workflow':
+      compileWorkflow(document)
+      return
+    case 'Subscription':
+      compileSubscription(document)
+      makeTrie(document.on.map((pattern) => ({ pattern, value: document })))
+      return
+    case 'Profile':
+    case 'Agent':
+    case 'Provider':
+    case 'Connection':
+    case 'Credential':
+      return
+    default:
+      unreachable(document)
+  }
+}
+
+function usable(document: DefinitionDocument, unusable: Unusable[], compile: () => void): void {
+  try {
+    compile()
+  } catch (error) {
+    unusable.push({ document, error: messageOf(error) })
+  }
+}
+
 function compileBundle(
   documents: Parameters<Registry['put']>[1],
   overrides: ReadonlyMap<string, DefinitionStatus>,
   before: Bundle | undefined,
+  unusable: Unusable[],
 ): Bundle {
   const sources = new Map<string, Source>()
   const routes = new Map<string, Route>()
@@ -345,21 +399,21 @@ function compileBundle(
     if (document.kind === 'Credential') credentials.set(document.name, { document, hash })
     if (!isRun(document)) continue
     const status = overrides.get(definitionId(document)) ?? document.status
-    if (document.kind === 'Workflow') {
-      const known = before?.workflows.get(`${WORKFLOW_PREFIX}${document.name}`)
-      const workflow = known?.hash === hash ? known : compileWorkflow(document)
-      workflows.set(workflow.consumer, withStatus(workflow, status))
-      continue
-    }
-    if (document.kind === 'Source') {
-      const known = before?.sources.get(document.name)
-      const source = known?.hash === hash ? known : compileSource(document)
-      sources.set(document.name, source.status === status ? source : { ...source, status })
-    } else {
-      const known = before?.routes.get(`route:${document.name}`)
-      const route = known?.hash === hash ? known : compileRoute(document)
-      routes.set(route.consumer, route.status === status ? route : { ...route, status })
-    }
+    usable(document, unusable, () => {
+      if (document.kind === 'Workflow') {
+        const known = before?.workflows.get(`${WORKFLOW_PREFIX}${document.name}`)
+        const workflow = known?.hash === hash ? known : compileWorkflow(document)
+        workflows.set(workflow.consumer, withStatus(workflow, status))
+      } else if (document.kind === 'Source') {
+        const known = before?.sources.get(document.name)
+        const source = known?.hash === hash ? known : compileSource(document)
+        sources.set(document.name, source.status === status ? source : { ...source, status })
+      } else {
+        const known = before?.routes.get(`route:${document.name}`)
+        const route = known?.hash === hash ? known : compileRoute(document)
+        routes.set(route.consumer, route.status === status ? route : { ...route, status })
+      }
+    })
   }
   const triggers = [...workflows.values()].flatMap((workflow) =>
     workflow.triggers.flatMap(({ route }) => (route === null ? [] : [route])),

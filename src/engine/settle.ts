@@ -16,7 +16,7 @@ import type { CommitResult, Found, Guard, Store, Write } from '../ports/store.ts
 import type { Commits } from './commits.ts'
 import type { Decision, DecisionBase, Held } from './decision.ts'
 import type { EventPlan } from './event-plan.ts'
-import { concerns, type Failures, NO_FAILURE_CHANGE } from './failures/index.ts'
+import { concerns, type FailureChange, type Failures, NO_FAILURE_CHANGE } from './failures/index.ts'
 import type { Item } from './item.ts'
 import { newLetter, stepReached, storableError } from './letters.ts'
 import { changeLane, type LaneChange, type LaneDeps } from './places.ts'
@@ -40,6 +40,7 @@ export interface Settler {
 export type PlanEnd = (held: Held, route: Route | null, decision: Decision) => Promise<Parts>
 
 const VERSION_RACES_MAX = 5
+const NOBODY: NonNullable<Decision['others']> = []
 
 /** What ends one item, besides the guards of its decision. */
 interface Parts {
@@ -65,57 +66,87 @@ export function makeSettler(deps: {
       ? held.letter
       : commits.stubbornly(() => store.forTenant(held.work.tenant).deadLetter(id))
 
-  const partsOf = async (
+  /** At once where no letter and no failure has to be looked at, which is the end of nearly everything. */
+  const partsOf = (
+    held: Held,
+    route: Route | null,
+    decision: Decision,
+    isFirst: boolean,
+  ): Parts | Promise<Parts> => {
+    const ends = decision.to !== 'again' && decision.to !== 'parked'
+    const isPlain = !concerns(held, decision) && (!ends || letterOf(held.work) === null)
+    if (!isPlain) return lookForParts(held, route, decision, isFirst)
+    return putTogether(
+      held,
+      route,
+      decision,
+      changeLetter(held, route, decision, null, ids),
+      NO_FAILURE_CHANGE,
+    )
+  }
+
+  const lookForParts = async (
     held: Held,
     route: Route | null,
     decision: Decision,
     isFirst: boolean,
   ): Promise<Parts> => {
     const letterId = letterOf(held.work)
-    const isConcerned = concerns(held, decision)
     const ends = decision.to !== 'again' && decision.to !== 'parked'
-    const letter =
-      letterId === null || !(ends || isConcerned) ? null : await letterFor(held, letterId, isFirst)
+    const letter = letterId === null ? null : await letterFor(held, letterId, isFirst)
     const letterChange = changeLetter(held, route, decision, ends ? letter : null, ids)
-    const { writes, plans } = isConcerned
+    const failureChange = concerns(held, decision)
       ? await failures.change(held, route, decision, letter)
       : NO_FAILURE_CHANGE
+    return putTogether(held, route, decision, letterChange, failureChange)
+  }
+
+  const putTogether = (
+    held: Held,
+    route: Route | null,
+    decision: Decision,
+    letterChange: LetterChange,
+    { writes, plans }: FailureChange,
+  ): Parts => {
     const lane = changeLane(deps.lanes, held, route, decision)
+    const own = itemWrites(held, route, decision, lane.end)
+    const isAll =
+      decision.writes.length + letterChange.writes.length + writes.length + lane.writes.length === 0
     return {
       guards: letterChange.guards,
-      writes: [
-        ...itemWrites(held, route, decision, lane.end),
-        ...decision.writes,
-        ...letterChange.writes,
-        ...writes,
-        ...lane.writes,
-      ],
+      writes: isAll ? own : [...own, ...decision.writes, ...letterChange.writes, ...writes, ...lane.writes],
       plans: lane.plans.length === 0 ? plans : [...plans, ...lane.plans],
     }
   }
 
   const settleUnheld: Settler['settleUnheld'] = async (held, route, asDecided, hold) => {
     const decision = asKept(asDecided, held)
-    const others = (decision.others ?? []).map((one) => ({
+    const others = (decision.others ?? NOBODY).map((one) => ({
       ...one,
       decision: asKept(one.decision, one.held),
     }))
-    const own = [
-      ...decision.guards,
-      ...others.flatMap((one) =>
-        one.hold === null ? one.decision.guards : [one.hold, ...one.decision.guards],
-      ),
-    ]
+    const own =
+      others.length === 0
+        ? decision.guards
+        : [
+            ...decision.guards,
+            ...others.flatMap((one) =>
+              one.hold === null ? one.decision.guards : [one.hold, ...one.decision.guards],
+            ),
+          ]
     for (let race = 0; race < VERSION_RACES_MAX; race += 1) {
-      const parts = [await partsOf(held, route, decision, race === 0)]
-      for (const one of others) parts.push(await partsOf(one.held, one.route, one.decision, race === 0))
-      const guards = [hold, ...own, ...parts.flatMap((one) => one.guards)]
-      const writes = parts.length === 1 ? (parts[0] as Parts).writes : parts.flatMap((one) => one.writes)
+      const known = partsOf(held, route, decision, race === 0)
+      const first = known instanceof Promise ? await known : known
+      const all = [first]
+      for (const one of others) all.push(await partsOf(one.held, one.route, one.decision, race === 0))
+      const isOne = all.length === 1
+      const guards = [hold, ...own, ...(isOne ? first.guards : all.flatMap((one) => one.guards))]
+      const writes = isOne ? first.writes : all.flatMap((one) => one.writes)
       let result: CommitResult | null = null
       try {
         result = await commits.firmly(held.event.tenant, guards, writes, held)
       } finally {
-        for (const { plans } of parts) {
+        for (const { plans } of all) {
           for (const plan of plans) deps.settleBirths(plan, { ok: result?.ok === true }, result)
         }
       }
@@ -129,7 +160,7 @@ export function makeSettler(deps: {
   }
   return {
     settleUnheld,
-    planEnd: (held, route, decision) => partsOf(held, route, asKept(decision, held), false),
+    planEnd: async (held, route, decision) => partsOf(held, route, asKept(decision, held), false),
     settle: (item, route, decision) =>
       settleUnheld(item, route, decision, {
         g: 'lease',
@@ -184,6 +215,7 @@ function itemWrites(
           counters,
           note,
           ...beginning(work, route, counters),
+          ...(decision.expiresInMs !== undefined && { expiresInMs: decision.expiresInMs }),
         }
       : {
           w: 'work.settle',

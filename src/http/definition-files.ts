@@ -22,9 +22,9 @@ import { makeTurns } from './turns.ts'
 
 const CODE = /\.[cm]?[jt]sx?$/i
 
-type Checked = Omit<Compiled, 'changedKeys' | 'heldNames'>
+type Checked = Omit<Compiled, 'changedKeys' | 'heldNames' | 'addresses'>
 
-type Api = Pick<HttpApi, 'definitions' | 'secrets' | 'about' | 'outbound' | 'reads'>
+type Api = Pick<HttpApi, 'definitions' | 'secrets' | 'about' | 'outbound' | 'reads' | 'vetSubscription'>
 
 export type CompileFiles = (tenant: TenantId, files: readonly DefinitionFile[]) => Promise<Checked>
 
@@ -72,7 +72,8 @@ async function compileFiles(api: Api, tenant: TenantId, files: readonly Definiti
     markings: SENT_MARKINGS_MAX,
   }
   const compiled = compileDefinitions([], deps, documents)
-  return { ...compiled, findings: [...findings, ...compiled.findings].sort(compareFindings) }
+  const told = await compiled.addresses(deps.inForce, (document) => api.vetSubscription(document))
+  return { ...compiled, findings: [...findings, ...compiled.findings, ...told].sort(compareFindings) }
 }
 
 export function refuseErrors(findings: readonly Finding[]): void {

@@ -35,6 +35,10 @@ export function makeDefinitionWorld(over: Partial<HttpApi> = {}) {
   })
   const api: Partial<HttpApi> = {
     reads: (tenant) => store.forTenant(tenant),
+    vetSubscription: async ({ url }) => ({
+      ok: true,
+      ...(url.includes('nowhere') && { warning: 'it could not be looked up' }),
+    }),
     access: makeAccess({ store, clock, random, log, adminKey: ADMIN }),
     secrets: makeLocalVault({ store, clock, random, log, keys: makeMasterKeys(new Uint8Array(32)) }),
     definitions: {

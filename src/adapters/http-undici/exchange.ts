@@ -74,16 +74,22 @@ export class Exchange implements Dispatcher.DispatchHandler {
       return
     }
     this.#status = status
-    for (const [name, value] of Object.entries(headers)) {
+    for (const name in headers) {
+      const value = headers[name]
       if (value !== undefined) this.#headers[name] = typeof value === 'string' ? value : value.join(', ')
     }
-    const { request, cutAfterMs } = this.#options
+    const { request } = this.#options
     if (request.cut === true) {
-      this.#grace = setTimeout(() => this.#cut(), cutAfterMs)
+      // Most bodies come with the head: they are over before this runs, and need no timer.
+      queueMicrotask(() => this.#allowGrace())
       return
     }
     const announced = Number(this.#headers['content-length'])
     if (announced > request.maxResponseBytes && request.method !== 'HEAD') this.fail('too_large')
+  }
+
+  #allowGrace(): void {
+    if (!this.#settled) this.#grace = setTimeout(() => this.#cut(), this.#options.cutAfterMs)
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {

@@ -41,6 +41,7 @@ const FORBIDDEN_HEADERS = new Set([
   'proxy-connection',
 ])
 
+const ENCODING = 'accept-encoding'
 const CUT_AFTER_MS = 2_000
 const VET_MS = 3_000
 /** Addresses of which it is remembered where they lead. */
@@ -82,11 +83,12 @@ export function makeHttpClient(options: HttpClientOptions): HttpClient & AsyncDi
   const send = (request: HttpRequest): Promise<HttpOutcome> =>
     new Promise((settle) => {
       const { method } = request
-      const target = checkHeaders(request) ?? targetOf(request.url)
-      if (!target.ok) {
-        const { code, message } = target
-        return settle({ kind: 'failed', sent: 'no', code, message, durationMs: 0 })
-      }
+      const refuse = ({ code, message }: Unsendable) =>
+        settle({ kind: 'failed', sent: 'no', code, message, durationMs: 0 })
+      const headers = listHeaders(request)
+      if ('ok' in headers) return refuse(headers)
+      const target = targetOf(request.url)
+      if (!target.ok) return refuse(target)
       const { origin, path, host } = target
       const exchange = new Exchange({
         request,
@@ -100,7 +102,7 @@ export function makeHttpClient(options: HttpClientOptions): HttpClient & AsyncDi
             origin,
             path,
             method,
-            headers: { ...request.headers, 'accept-encoding': 'identity' },
+            headers,
             body: request.body,
             // undici may write an idempotent request again by itself; whether to repeat is decided elsewhere.
             idempotent: false,
@@ -142,12 +144,17 @@ function readUrl(text: string, policy: OutboundPolicy): Target | Unsendable {
   return { ok: true, origin, path: pathname + search, host }
 }
 
-function checkHeaders({ headers }: HttpRequest): Unsendable | null {
-  for (const name of Object.keys(headers)) {
+/** Names and values in turn, as undici takes them without a look at each. */
+function listHeaders({ headers }: HttpRequest): string[] | Unsendable {
+  const list: string[] = []
+  for (const name in headers) {
     if (FORBIDDEN_HEADERS.has(name.toLowerCase()))
       return unsendable(`the header ${name.toLowerCase()} cannot be set`)
+    // Ours is the one that counts.
+    if (name !== ENCODING) list.push(name, headers[name] as string)
   }
-  return null
+  list.push(ENCODING, 'identity')
+  return list
 }
 
 function blocked(message: string): Unsendable {

@@ -76,7 +76,7 @@ test('[OG15] one that stops answering loses its standing, and gets it back', asy
   expect(lanes).toEqual(['a.example', 'a.example'])
 })
 
-test('[OG15] no more than the threads are used, whatever is asked', async () => {
+test('[OG15] a thread is left, whatever is asked', async () => {
   let most = 0
   let running = 0
   const look = makeLanes(
@@ -91,5 +91,57 @@ test('[OG15] no more than the threads are used, whatever is asked', async () => 
   )
   for (let round = 0; round < 2; round += 1)
     await Promise.all(Array.from({ length: 50 }, (_, index) => look(`n${index}.example`)))
-  expect(most).toBe(4)
+  expect(most).toBe(3)
+})
+
+test('[OG15] good names that fall silent together hold up those that answer until the first of them is seen to be slow', async () => {
+  const due: (() => void)[] = []
+  let isDown = false
+  const held: string[] = []
+  const look = makeLanes(
+    (hostname) => {
+      if (!isDown || !hostname.endsWith('.dead')) return Promise.resolve(HERE)
+      held.push(hostname)
+      return new Promise(() => {})
+    },
+    (hostname) =>
+      isDown && hostname.endsWith('.dead') ? Promise.reject(new Error('ETIMEOUT')) : Promise.resolve(),
+    () => 0,
+    (_ms, callback) => {
+      due.push(callback)
+      return () => due.splice(due.indexOf(callback), 1)
+    },
+  )
+  for (let index = 0; index < 40; index += 1) await look(`n${index}.dead`)
+  await look('well.example')
+  isDown = true
+  for (let index = 0; index < 40; index += 1) void look(`n${index}.dead`)
+  const well = look('well.example')
+  await turn()
+  // Three of four threads are theirs, and behind them the others wait for a second.
+  expect(held.length).toBe(3)
+  for (const callback of due.splice(0)) callback()
+  expect(await well).toEqual(HERE)
+  expect(await look('another.example')).toEqual(HERE)
+  expect(held.length).toBe(3)
+})
+
+test('[OG15] a standing is good for some seconds', async () => {
+  let now = 0
+  const asked: string[] = []
+  const look = makeLanes(
+    () => Promise.resolve(HERE),
+    (hostname) => {
+      asked.push(hostname)
+      return Promise.resolve()
+    },
+    () => now,
+  )
+  await look('a.example')
+  now = 4_999
+  await look('a.example')
+  expect(asked).toEqual(['a.example'])
+  now = 9_999
+  await look('a.example')
+  expect(asked).toEqual(['a.example', 'a.example'])
 })

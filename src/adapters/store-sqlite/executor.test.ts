@@ -107,6 +107,63 @@ describe('the executor under faults', () => {
     ])
   })
 
+  test('a group and a claim that waited together share a COMMIT, and each has its own answer', () => {
+    const { owner } = executor.join(1_000, 'node' as never, 10_000)
+    let commits = 0
+    const counted = (commit: () => void) => {
+      commits += 1
+      commit()
+    }
+    faults = [counted, counted]
+    const claim = { owner, slots: [], max: 1, maxAlone: 0, codeHashes: [] }
+    expect(executor.together(1_001, [{ commits: [put('a')] }, { claim }, { commits: [put('b')] }])).toEqual([
+      { outcomes: [{ ok: true, at: 1_001, leased: [] }] },
+      { claimed: { items: [], nextDueAt: null, now: 1_001 } },
+      { outcomes: [{ ok: true, at: 1_001, leased: [] }] },
+    ])
+    expect(commits).toBe(1)
+    expect(keys()).toEqual(['a', 'b'])
+  })
+
+  test('what is broken among those that waited together fails alone', () => {
+    const asked = [{ commits: [put('a')] }, { commits: [broken(), put('b')] }]
+    expect(executor.together(1_000, asked)).toMatchObject([
+      { outcomes: [{ ok: true }] },
+      { outcomes: [{ ok: 'failed' }, { ok: true }] },
+    ])
+    expect(keys()).toEqual(['a', 'b'])
+  })
+
+  test('what waited together is done again by itself when COMMIT took no effect, and not when it did', () => {
+    faults = [failBefore]
+    expect(executor.together(1_000, [{ commits: [put('a')] }, { commits: [put('b')] }])).toMatchObject([
+      { outcomes: [{ ok: true }] },
+      { outcomes: [{ ok: true }] },
+    ])
+    const guarded: Commit = { ...put('c'), guards: [{ g: 'version', of: 'setting', key: 'c', version: 0 }] }
+    faults = [failAfter]
+    expect(executor.together(1_001, [{ commits: [guarded] }, { commits: [put('d')] }])).toMatchObject([
+      { outcomes: [{ ok: true }] },
+      { outcomes: [{ ok: true }] },
+    ])
+    expect(keys()).toEqual(['a', 'b', 'c', 'd'])
+  })
+
+  test('when nobody can look, all that waited together is indeterminate', () => {
+    const { owner } = executor.join(1_000, 'node' as never, 10_000)
+    faults = [
+      () => {
+        db.close()
+        failBefore()
+      },
+    ]
+    const claim = { owner, slots: [], max: 1, maxAlone: 0, codeHashes: [] }
+    expect(executor.together(1_001, [{ commits: [put('a')] }, { claim }])).toMatchObject([
+      { outcomes: [{ ok: 'failed', error: { applied: 'indeterminate' } }] },
+      { error: { applied: 'indeterminate' } },
+    ])
+  })
+
   test('claims, joins and reclaims survive a failing COMMIT as well', () => {
     faults = [failBefore]
     const { owner } = executor.join(1_000, 'node' as never, 10)

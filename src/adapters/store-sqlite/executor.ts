@@ -4,13 +4,16 @@
 // A group of commits is one transaction: BEGIN IMMEDIATE, per commit its guards and then its writes, COMMIT. There are
 // no savepoints: an unexpected error rolls the group back and does it again one by one, so that a broken commit fails
 // alone. When COMMIT itself throws, the group's number in `last_group` says whether it took effect.
+//
+// Groups and claims that wait while another transaction is flushed share the next one, by the same rule: if it cannot be written as
+// a whole, each of them is done by itself.
 
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
 import type { Incarnation, NodeId, TenantId, WorkId } from '../../core/ids/index.ts'
 import type { LedgerEntry } from '../../core/ledger/index.ts'
 import type { Pruned, PruneRequest } from '../../core/retention/index.ts'
 import type { Instant } from '../../core/time/index.ts'
-import type { ClaimRequest, ClaimResult, Commit, CommitResult } from '../../ports/store.ts'
+import type { ClaimRequest, ClaimResult, Commit, CommitResult, Guard } from '../../ports/store.ts'
 import { StoreError } from '../../ports/store.ts'
 import { claimWork } from './claim.ts'
 import { isSyncFailure, toStoreError } from './errors.ts'
@@ -30,6 +33,15 @@ export interface FailedCommit {
 
 export type CommitOutcome = CommitResult | FailedCommit
 
+/** A group, or a claim. */
+export type Asked = { readonly commits: readonly Commit[] } | { readonly claim: ClaimRequest }
+
+export type Answered =
+  | { readonly outcomes: readonly CommitOutcome[] }
+  | { readonly claimed: ClaimResult }
+  /** Of a claim. */
+  | { readonly error: unknown }
+
 export interface ExecutorOptions {
   /** How many new keys are gathered before they move to their place in the index. */
   readonly foldAt?: number
@@ -42,6 +54,8 @@ export interface Executor {
   readonly lastAt: Instant
   commit(now: Instant, commits: readonly Commit[]): readonly CommitOutcome[]
   claim(now: Instant, request: ClaimRequest): ClaimResult
+  /** What waited at the same time, in its order and with one flush; each is answered as if it had come alone. */
+  together(now: Instant, asked: readonly Asked[]): readonly Answered[]
   join(now: Instant, node: NodeId, ttlMs: number): { owner: Incarnation; until: Instant; now: Instant }
   renew(now: Instant, owner: Incarnation, ttlMs: number): { until: Instant; now: Instant } | 'fenced'
   reclaim(now: Instant, limit: number): readonly WorkId[]
@@ -120,21 +134,54 @@ export function makeExecutor(db: DatabaseSyncInstance, options: ExecutorOptions 
     }
   }
 
+  const applyAll = (now: Instant, commits: readonly Commit[]): readonly CommitResult[] =>
+    commits.map((commit) => applyCommit(session, now, commit))
+
+  const commit: Executor['commit'] = (now, commits) => {
+    try {
+      return transact(now, () => applyAll(now, commits))
+    } catch (error) {
+      // Looking was impossible, or the database cannot be written at all: to ask 24 times more would not help.
+      if (error instanceof StoreError) return failedAll(commits, error)
+      return commits.map((commit) => alone(now, commit))
+    }
+  }
+
+  const claim: Executor['claim'] = (now, request) =>
+    answer(() => claimWork(session, now, request, (work) => transactAgain(now, work)))
+
+  const byItself = (now: Instant, one: Asked): Answered => {
+    if ('commits' in one) return { outcomes: commit(now, one.commits) }
+    try {
+      return { claimed: claim(now, one.claim) }
+    } catch (error) {
+      return { error }
+    }
+  }
+
+  const together: Executor['together'] = (now, asked) => {
+    const apply = (one: Asked): Answered =>
+      'commits' in one
+        ? { outcomes: applyAll(now, one.commits) }
+        : { claimed: claimWork(session, now, one.claim, (work) => work()) }
+    try {
+      if (asked.length > 1) return transact(now, () => asked.map(apply))
+    } catch (error) {
+      if (error instanceof StoreError)
+        return asked.map((one) =>
+          'commits' in one ? { outcomes: failedAll(one.commits, error) } : { error },
+        )
+    }
+    return asked.map((one) => byItself(now, one))
+  }
+
   return {
     get lastAt() {
       return session.lastAt
     },
-    commit(now, commits) {
-      try {
-        return transact(now, () => commits.map((commit) => applyCommit(session, now, commit)))
-      } catch (error) {
-        // Looking was impossible, or the database cannot be written at all: to ask 24 times more would not help.
-        if (error instanceof StoreError) return commits.map(() => ({ ok: 'failed', error }))
-        return commits.map((commit) => alone(now, commit))
-      }
-    },
-    claim: (now, request) =>
-      answer(() => claimWork(session, now, request, (work) => transactAgain(now, work))),
+    commit,
+    claim,
+    together,
     join: (now, node, ttlMs) => answer(() => transactAgain(now, () => joinNode(session, now, node, ttlMs))),
     renew: (now, owner, ttlMs) =>
       answer(() => transactAgain(now, () => renewIncarnation(session, now, owner, ttlMs))),
@@ -147,6 +194,10 @@ export function makeExecutor(db: DatabaseSyncInstance, options: ExecutorOptions 
   }
 }
 
+function failedAll(commits: readonly Commit[], error: StoreError): readonly CommitOutcome[] {
+  return commits.map(() => ({ ok: 'failed', error }))
+}
+
 function applyCommit(session: Session, now: Instant, commit: Commit): CommitResult {
   const { guards, writes, tenant } = commit
   session.dedupSlot = null
@@ -154,8 +205,8 @@ function applyCommit(session: Session, now: Instant, commit: Commit): CommitResu
   session.seenInstance = null
   session.bornEvent = null
   session.changedWork = null
-  for (const [index, guard] of guards.entries()) {
-    const refusal = checkGuard(session, now, tenant, guard)
+  for (let index = 0; index < guards.length; index += 1) {
+    const refusal = checkGuard(session, now, tenant, guards[index] as Guard)
     if (refusal) return { ok: false, at: now, guard: index, found: refusal.found }
   }
   const leased: WorkId[] = []

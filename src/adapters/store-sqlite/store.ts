@@ -12,7 +12,7 @@ import { type Ask, makeSystemReads, makeTenantReads } from './ask.ts'
 import { makeCheckpoints } from './checkpoints.ts'
 import type { CommitOutcome } from './executor.ts'
 import { gatherLookUps } from './look-ups.ts'
-import { decodeOutcomes, encodeCommits, type Flat } from './protocol.ts'
+import { decodeClaimed, decodeOutcomes, encodeCommits, type Flat } from './protocol.ts'
 import { isScan } from './scans.ts'
 import { openThread, type Thread } from './thread.ts'
 
@@ -119,7 +119,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
       if (outcome.ok === 'failed') throw outcome.error
       return outcome
     },
-    claim: (request) => write('claim', request),
+    claim: async (request) => decodeClaimed(await write<Flat>('claim', request)),
     join: (node, ttlMs) => write('join', [node, ttlMs]),
     renew: (owner, ttlMs) => write('renew', [owner, ttlMs]),
     reclaim: (limit) => write('reclaim', limit),

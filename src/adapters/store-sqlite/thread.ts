@@ -3,7 +3,7 @@
 // Both ends live here: `openThread` for the caller, `serve` for the thread. Messages are [call number, name, argument];
 // answers are [call number, answer] or [call number, undefined, packed error]. Number 0 is the start.
 
-import { type MessagePort, Worker } from 'node:worker_threads'
+import { type MessagePort, receiveMessageOnPort, Worker } from 'node:worker_threads'
 import { StoreError } from '../../ports/store.ts'
 import { toStoreError } from './errors.ts'
 import { type PackedError, packError, unpackError } from './protocol.ts'
@@ -108,8 +108,23 @@ function entry(data: ThreadData): ConstructorParameters<typeof Worker> {
 
 export type Calls = Readonly<Record<string, (argument: never) => unknown>>
 
+type Message = [number: number, name: string, argument: never]
+
+export interface Served {
+  readonly calls: Calls
+  /** Calls that are answered together where they wait for it, each by its own function. */
+  readonly together?: {
+    readonly names: readonly string[]
+    run(all: readonly { readonly name: string; readonly argument: never }[]): readonly (() => unknown)[]
+  }
+  close(): void
+}
+
+/** So many calls are answered together: the first waits for the last. */
+const TOGETHER_MAX = 4
+
 /** The thread's end: opens, says that it is ready, and answers one call after the other. `close` is the last. */
-export function serve(port: MessagePort, open: () => { readonly calls: Calls; close(): void }): void {
+export function serve(port: MessagePort, open: () => Served): void {
   const answer = (number: number, work: () => unknown) => {
     try {
       port.postMessage([number, work()])
@@ -118,12 +133,37 @@ export function serve(port: MessagePort, open: () => { readonly calls: Calls; cl
     }
   }
   answer(0, () => {
-    const { calls, close } = open()
-    port.on('message', ([number, name, argument]: [number, string, never]) => {
+    const { calls, together, close } = open()
+    const answerOne = ([number, name, argument]: Message) =>
       answer(number, () => {
         if (name === 'close') return close()
         return calls[name]?.(argument)
       })
+    const isGathered = ([, name]: Message) => together?.names.includes(name) === true
+    const answerGathered = (all: readonly Message[]) => {
+      let works: readonly (() => unknown)[] | undefined
+      const run = () => together?.run(all.map(([, name, argument]) => ({ name, argument })))
+      for (const [index, [number]] of all.entries()) {
+        answer(number, () => {
+          works ??= run()
+          return works?.[index]?.()
+        })
+      }
+    }
+    port.on('message', (first: Message) => {
+      if (!isGathered(first)) return answerOne(first)
+      // What came while the last call was answered.
+      const all = [first]
+      while (all.length < TOGETHER_MAX) {
+        const next: Message | undefined = receiveMessageOnPort(port)?.message
+        if (next === undefined) break
+        if (isGathered(next)) all.push(next)
+        else {
+          answerGathered(all)
+          return answerOne(next)
+        }
+      }
+      answerGathered(all)
     })
   })
 }

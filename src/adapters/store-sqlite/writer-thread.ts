@@ -7,11 +7,11 @@ import type { PruneRequest } from '../../core/retention/index.ts'
 import type { Instant } from '../../core/time/index.ts'
 import type { ClaimRequest } from '../../ports/store.ts'
 import { openForWriting } from './connection.ts'
-import { makeExecutor } from './executor.ts'
+import { type Answered, type Asked, makeExecutor } from './executor.ts'
 import { takeLock } from './lock.ts'
 import { answerAll } from './look-ups.ts'
 import { migrate } from './migrate.ts'
-import { decodeCommits, encodeOutcomes, type Flat } from './protocol.ts'
+import { decodeCommits, encodeClaimed, encodeOutcomes, type Flat } from './protocol.ts'
 import { makeSteadyClock } from './steady-clock.ts'
 import { serve, type ThreadData } from './thread.ts'
 
@@ -29,8 +29,6 @@ export function runWriter(port: MessagePort, { file, clock }: ThreadData): void 
     executor.fenceAll(now())
     return {
       calls: {
-        commit: (flat: Flat) => encodeOutcomes(executor.commit(now(), decodeCommits(flat))),
-        claim: (request: ClaimRequest) => executor.claim(now(), request),
         join: ([node, ttlMs]: [NodeId, number]) => executor.join(now(), node, ttlMs),
         renew: ([owner, ttlMs]: [Incarnation, number]) => executor.renew(now(), owner, ttlMs),
         reclaim: (limit: number) => executor.reclaim(now(), limit),
@@ -40,6 +38,11 @@ export function runWriter(port: MessagePort, { file, clock }: ThreadData): void 
         ledgerHistory: ([tenant, key]: [TenantId, string]) => executor.ledgerHistory(tenant, key),
         checkpoint: () => db.prepare('PRAGMA wal_checkpoint(PASSIVE)').get(),
       },
+      // While one group is flushed, the next and a claim come in: they share a flush.
+      together: {
+        names: ['commit', 'claim'],
+        run: (all) => executor.together(now(), all.map(toAsked)).map((answered) => () => toAnswer(answered)),
+      },
       close() {
         db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
         db.close()
@@ -47,6 +50,17 @@ export function runWriter(port: MessagePort, { file, clock }: ThreadData): void 
       },
     }
   })
+}
+
+function toAsked({ name, argument }: { readonly name: string; readonly argument: unknown }): Asked {
+  return name === 'commit'
+    ? { commits: decodeCommits(argument as Flat) }
+    : { claim: argument as ClaimRequest }
+}
+
+function toAnswer(answered: Answered): unknown {
+  if ('error' in answered) throw answered.error
+  return 'outcomes' in answered ? encodeOutcomes(answered.outcomes) : encodeClaimed(answered.claimed)
 }
 
 /** The lock first, so that nobody else's file is touched; it is given back if the file cannot be used. */

@@ -19,13 +19,18 @@ export function makeCache<Value>(limits: {
   // A Map keeps the order of insertion: the first is the one unused for longest.
   const entries = new Map<string, { readonly value: Value; readonly untilMs: number }>()
   let forgotten = 0
+  /** The last of them, as far as that is known. */
+  let latest: string | null = null
   return {
     get(key, nowMs) {
       const entry = entries.get(key)
       if (entry === undefined) return undefined
+      const isFresh = nowMs < entry.untilMs
+      if (isFresh && key === latest) return entry.value
       entries.delete(key)
-      if (nowMs >= entry.untilMs) return undefined
+      if (!isFresh) return undefined
       entries.set(key, entry)
+      latest = key
       return entry.value
     },
     reading() {
@@ -35,6 +40,7 @@ export function makeCache<Value>(limits: {
         entries.delete(key)
         if (entries.size >= limits.entriesMax) entries.delete(entries.keys().next().value as string)
         entries.set(key, { value, untilMs: nowMs + limits.ageMsMax })
+        latest = key
       }
     },
     forget(key) {

@@ -82,11 +82,14 @@ function failed(as: FailureClass, effect: 'none' | 'maybe', retryAfterMs: number
 const HTTP_DATE = /^[A-Z][a-z]{2,8}, \d{2}[ -][A-Z][a-z]{2}[ -]\d{2,4} \d{2}:\d{2}:\d{2} GMT$/
 const HTTP_DATE_ASCTIME = /^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d{2}:\d{2}:\d{2} \d{4}$/
 
+const SECONDS_MAX = 999_999_999
+
 /** `Retry-After` in seconds or as an HTTP date, in milliseconds from `now`; null when absent or unreadable. */
 export function parseRetryAfter(value: string | undefined, now: number): number | null {
   if (value === undefined) return null
   const text = value.trim()
-  if (/^\d{1,9}$/.test(text)) return Number(text) * 1_000
+  // However many digits: whoever asks for ages asks for as long as anybody waits.
+  if (/^\d+$/.test(text)) return Math.min(Number(text), SECONDS_MAX) * 1_000
   const at = HTTP_DATE.test(text)
     ? Date.parse(text)
     : HTTP_DATE_ASCTIME.test(text)

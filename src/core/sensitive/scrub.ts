@@ -29,9 +29,34 @@ export function makeScrub(paths: readonly string[], payload: JsonValue, header: 
 
 /** Without these texts, as far as they are long enough to be told from other words. */
 export function makeScrubOfTexts(texts: readonly string[]): Scrub {
+  let whole: Scrub | null = null
+  return (text) => {
+    // What answers say has nothing to do with these, as a rule: then their spellings need not be made.
+    if (texts.length <= FEW && texts.every((one) => isFarFrom(one, text))) return text
+    whole ??= scrubOf(gatherTexts(texts))
+    return whole(text)
+  }
+}
+
+function gatherTexts(texts: readonly string[]): Found {
   const found: Found = { values: new Set(), length: 0, isTooMuch: false }
   for (const text of texts) gatherAll(text, found)
-  return scrubOf(found)
+  return found
+}
+
+const FEW = 4
+/** Written alike in JSON and in one line. */
+const PLAIN = /^[\w+/=.,:~-]+$/
+
+/** Whether no spelling of a plain value, nor the beginning of one, can be in the text: it holds nothing that one begins with. */
+function isFarFrom(value: string, text: string): boolean {
+  if (!PLAIN.test(value)) return false
+  const begin = value.slice(0, LENGTH_MIN)
+  return (
+    !text.includes(begin) &&
+    !text.includes(begin.toLowerCase()) &&
+    !text.includes(encodeText(begin).slice(0, LENGTH_MIN))
+  )
 }
 
 function scrubOf(found: Found): Scrub {

@@ -7,6 +7,7 @@ import {
   inheritSensitive,
   isSealed,
   makeScrub,
+  makeScrubOfTexts,
   parseSensitivePath,
   redact,
   redactHeader,
@@ -173,6 +174,35 @@ describe('what is made of sensitive data', () => {
   test('[SE11] more values than can be looked for hide the whole text', () => {
     const many = Array.from({ length: 3_000 }, (_, index) => `value-${index}`)
     expect(makeScrub(['payload'], many, {})('anything')).toBe(HIDDEN)
+  })
+
+  test('texts are looked for as values are, also where a glance says that none is there', () => {
+    const value = fc.string({
+      unit: fc.constantFrom(...'abAB+/=1_ "'.split('')),
+      minLength: 1,
+      maxLength: 10,
+    })
+    const spellings: readonly ((text: string) => string)[] = [
+      (text) => text,
+      (text) => text.toLowerCase(),
+      encodeURIComponent,
+      (text) => text.slice(0, 6),
+      (text) => `${encodeURIComponent(text).slice(0, 5)}…`,
+    ]
+    const piece = fc.tuple(value, fc.constantFrom(...spellings), fc.boolean(), fc.nat({ max: 5 }))
+    fc.assert(
+      fc.property(
+        fc.array(value, { minLength: 1, maxLength: 5 }),
+        fc.array(piece, { maxLength: 5 }),
+        (values, pieces) => {
+          const text = pieces
+            .map(([other, spell, isOwn, at]) => spell(isOwn ? (values[at % values.length] as string) : other))
+            .join('|')
+          expect(makeScrubOfTexts(values)(text)).toBe(makeScrub(['payload'], values, {})(text))
+        },
+      ),
+      { numRuns: 500 },
+    )
   })
 
   test.each([

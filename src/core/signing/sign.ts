@@ -51,20 +51,21 @@ export function signDelivery({
       'x-hub-signature-256': `sha256=${digest}`,
     }
   }
-  const message = `${id}.${timestamp}.${body}`
-  let signatures = signature(first, message)
+  const head = `${id}.${timestamp}.`
+  let signatures = signature(first, head, body)
   // Those that are going: each by its own kind, so that also a change of the way of signing has its overlap.
   for (let at = 1; at < secrets.length && at < SIGNATURES_MAX; at++) {
     const key = keyOf(secrets[at] as string)
-    if (key !== null && key.signing !== 'github') signatures += ` ${signature(key, message)}`
+    if (key !== null && key.signing !== 'github') signatures += ` ${signature(key, head, body)}`
   }
   return { 'webhook-id': id, 'webhook-timestamp': String(timestamp), 'webhook-signature': signatures }
 }
 
-function signature(key: SigningKey, message: string): string {
+/** Of both, one behind the other: put together, a body would be copied for it. */
+function signature(key: SigningKey, head: string, body: string): string {
   return key.signing === 'ed25519'
-    ? `v1a,${sign(null, Buffer.from(message), key.key).toString('base64')}`
-    : `v1,${createHmac('sha256', key.key).update(message).digest('base64')}`
+    ? `v1a,${sign(null, Buffer.from(head + body), key.key).toString('base64')}`
+    : `v1,${createHmac('sha256', key.key).update(head).update(body).digest('base64')}`
 }
 
 function messageOf(signing: Signing, secret: string): string {

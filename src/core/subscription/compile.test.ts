@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { CANONICAL_SOURCE } from '../canonical/index.ts'
 import { DISABLE_AFTER_MS, hashDocument, type SubscriptionDocument } from '../definition/index.ts'
+import { ExpressionError } from '../expression/index.ts'
 import type { EventId } from '../ids/index.ts'
 import { RETRY_PROFILES } from '../retry/index.ts'
 import { HOUR } from '../time/index.ts'
@@ -170,6 +171,15 @@ describe('the request', () => {
     expect(headersOf(() => ({ payload: { a: 1 } }))).toEqual({ 'x-a': '1', 'x-b': 'b' })
     expect(() => headersOf(() => ({ payload: { a: 'x\r\nhost: y' } }))).toThrow('header')
   })
+
+  test.each(['Vertrieb – Ost', 'a\r\nb: c'])(
+    '[SB5] a constant %j fails when it is sent, and not before',
+    (value) => {
+      const { headersOf } = compiled({ headers: { 'x-team': value } })
+      expect(() => headersOf(never)).toThrow('cannot stand in a header')
+      expect(() => headersOf(never)).toThrow(ExpressionError)
+    },
+  )
 
   test('[SB5] what we send ourselves, and what belongs to the connection, is reserved in any case', () => {
     for (const name of RESERVED_HEADERS) expect(isReservedHeader(name.toUpperCase())).toBe(true)

@@ -31,7 +31,7 @@ export function compileSubscription(
     consumer: SUBSCRIPTION_PREFIX + document.name,
     status,
     route: compileMatching(document, hash, status),
-    urlOf: compileUrl(document.url),
+    urlOf: compileAddress(document.url),
     bodyOf: compileBody(document),
     headersOf: compileHeaders(document.headers),
   }
@@ -82,7 +82,8 @@ function compileMatching(document: SubscriptionDocument, hash: string, status: S
   }
 }
 
-function compileUrl(text: string): Subscription['urlOf'] {
+/** Where to, of a text that may be a template over `vars`. */
+export function compileAddress(text: string): Subscription['urlOf'] {
   const { template } = must(compileTemplate(text))
   if (template.isConstant) return () => text
   return (scope) => {
@@ -136,6 +137,10 @@ function compileHeaders(headers: SubscriptionDocument['headers']): Subscription[
     return rendered
   }
   if (templates.some(({ template }) => !template.isConstant)) return (scope) => render(scope())
-  const known = render({})
-  return () => known
+  // Made when it is first sent: one that cannot stand in a header fails there, and nothing but that delivery with it.
+  let known: Readonly<Record<string, string>> | null = null
+  return () => {
+    known ??= render({})
+    return known
+  }
 }

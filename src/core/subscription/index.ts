@@ -1,5 +1,5 @@
 export { classifyDelivery, type DeliveryVerdict, type EndpointSign } from './classify.ts'
-export { compileSubscription, isTestEvent, withStatus } from './compile.ts'
+export { compileAddress, compileSubscription, isTestEvent, withStatus } from './compile.ts'
 export {
   DELIVERY_STATES,
   DELIVERY_STEPS,

@@ -29,6 +29,15 @@ export interface SubscriptionState {
   readonly warnings: number
   /** Whether the generated secret is still to be shown. */
   readonly isSecretUnseen: boolean
+  /** A rotation is under way: the vault may have the new secret already, and nobody was told. */
+  readonly rotating?: {
+    /** The version before it; null: there was none. */
+    readonly from: number | null
+    readonly overlapMs: number
+    readonly by: string
+    readonly at: Instant
+    readonly wasUnseen: boolean
+  }
 }
 
 export const FRESH_SUBSCRIPTION: SubscriptionState = {

@@ -158,7 +158,7 @@ export function makeHandCredentials(): HandCredentials {
     secret: SECRET,
     closed: null,
     // biome-ignore lint/suspicious/noThenProperty: a word, which nothing takes for a promise
-    next: { then: 'dead', why: 'it cannot be renewed' },
+    next: { is: 'dead', why: 'it cannot be renewed' },
     refusals: [],
     async authorize() {
       return {

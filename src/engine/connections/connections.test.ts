@@ -328,7 +328,7 @@ describe('a refused credential', () => {
     )
     const { node, credentials } = await start(world)
     // biome-ignore lint/suspicious/noThenProperty: a word, which nothing takes for a promise
-    credentials.next = { then: 'wait', delayMs: 2_000, why: 'its credential is being rotated' }
+    credentials.next = { is: 'wait', delayMs: 2_000, why: 'its credential is being rotated' }
     const eventId = await accept(world, node)
     expect(credentials.refusals).toMatchObject([{ version: 1 }])
     expect(await workOf(world, eventId)).toMatchObject({ state: 'ready', attempts: 0, waits: 1 })
@@ -346,12 +346,12 @@ describe('a refused credential', () => {
     const world = makeShop((_request, call) => (call === 2 ? CREATED : answered(401)))
     const { node, credentials } = await start(world)
     // biome-ignore lint/suspicious/noThenProperty: a word, which nothing takes for a promise
-    credentials.next = { then: 'again' }
+    credentials.next = { is: 'again' }
     const first = await accept(world, node)
     await world.pass(500)
     expect(await workOf(world, first)).toMatchObject({ state: 'done', attempts: 1 })
     // biome-ignore lint/suspicious/noThenProperty: a word, which nothing takes for a promise
-    credentials.next = { then: 'dead', why: 'authorize it again' }
+    credentials.next = { is: 'dead', why: 'authorize it again' }
     const second = await accept(world, node, { ...PAID, id: 'd2', order: 'o2' })
     expect(await workOf(world, second)).toMatchObject({
       state: 'dead',

@@ -243,8 +243,8 @@ export function makeFunctionConnections(
         correlationId: item.event.correlationId,
         error: error ?? '',
       })
-      if (next.then === 'dead') throw terminal(`${why}; ${next.why}`)
-      if (next.then === 'wait') return holdBack(run, effect, Math.max(SHORT_WAIT_MS, next.delayMs), next.why)
+      if (next.is === 'dead') throw terminal(`${why}; ${next.why}`)
+      if (next.is === 'wait') return holdBack(run, effect, Math.max(SHORT_WAIT_MS, next.delayMs), next.why)
       if (tries >= TRIES_MAX) return holdBack(run, effect, SHORT_WAIT_MS, why)
     }
   }

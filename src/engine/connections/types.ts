@@ -114,10 +114,10 @@ export interface ToAuthorize {
 /** What becomes of work whose call was refused with a credential. */
 export type AfterRefusal =
   /** Another version is in use by now, or a new token: it is tried again at once. */
-  | { readonly then: 'again' }
+  | { readonly is: 'again' }
   /** A rotation is on its way: it waits for its end without using up an attempt. */
-  | { readonly then: 'wait'; readonly delayMs: number; readonly why: string }
-  | { readonly then: 'dead'; readonly why: string }
+  | { readonly is: 'wait'; readonly delayMs: number; readonly why: string }
+  | { readonly is: 'dead'; readonly why: string }
 
 export interface Credentials {
   authorize(request: ToAuthorize): Promise<Authorized>

@@ -43,8 +43,8 @@ export function makeRefusals(
 
     async refused(tenant, name, { version, correlationId, error }): Promise<AfterRefusal> {
       const document = registry.credential(tenant, name)?.document
-      if (document === undefined) return { then: 'dead', why: `not_found: there is no credential ${name}` }
-      if (HOPELESS.test(error)) return { then: 'dead', why: error }
+      if (document === undefined) return { is: 'dead', why: `not_found: there is no credential ${name}` }
+      if (HOPELESS.test(error)) return { is: 'dead', why: error }
       const { state } = await book.read(tenant, name)
       const found = await values.read(tenant, document, 'current', state)
       // The vault has another one by now, of which nobody has told yet.
@@ -67,15 +67,15 @@ export function makeRefusals(
       })
       switch (step.do) {
         case 'again':
-          return { then: 'again' }
+          return { is: 'again' }
         case 'refresh':
           await book.change(tenant, name, () =>
             version === null ? null : { type: 'tokenRefused', at: time.now(), version },
           )
           log.info('credential.token-refused', { tenant, credential: name, token: version })
-          return { then: 'again' }
+          return { is: 'again' }
         case 'dead':
-          return { then: 'dead', why: deadWords(step.code, document) }
+          return { is: 'dead', why: deadWords(step.code, document) }
         case 'wait':
         case 'rotate': {
           const begun = await begin(tenant, name, {
@@ -89,7 +89,7 @@ export function makeRefusals(
           if (begun.isNew)
             log.warn('credential.refused', { tenant, credential: name, version, work: begun.workId })
           return {
-            then: 'wait',
+            is: 'wait',
             delayMs: WAIT_MS,
             why: `the credential ${name} was refused and gets another secret`,
           }

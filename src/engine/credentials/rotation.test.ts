@@ -131,7 +131,7 @@ describe('a rotation', () => {
     const { vendor, world, node } = await start()
     await call(world, node)
     vendor.good.delete('key-1')
-    expect(await refuse(world, node)).toMatchObject({ then: 'wait' })
+    expect(await refuse(world, node)).toMatchObject({ is: 'wait' })
     expect(node.keeping.credentials.gate(TENANT, 'crm')).toMatchObject({ is: 'closed' })
     await world.pass(node, 1_000)
     expect(await world.state()).toMatchObject({ status: 'waiting' })
@@ -241,11 +241,11 @@ describe('a refusal', () => {
     await world.run(node.keeping.people.supplied(TENANT, 'crm-key', 'ada'))
     await world.pass(node, 10_000)
     expect(await refuse(world, node)).toMatchObject({
-      then: 'dead',
+      is: 'dead',
       why: expect.stringMatching(/^rotation_cool_down/),
     })
     await world.pass(node, 600_000)
-    expect(await refuse(world, node)).toMatchObject({ then: 'wait' })
+    expect(await refuse(world, node)).toMatchObject({ is: 'wait' })
     expect(await rotationWork(world)).toHaveLength(2)
     vendor.good.clear()
   })
@@ -256,8 +256,8 @@ describe('a refusal', () => {
     await refuse(world, node)
     await world.pass(node, 1_000)
     expect((await world.state()).current?.version).toBe(2)
-    expect(await refuse(world, node, 1)).toEqual({ then: 'again' })
-    expect(await refuse(world, node, 2)).toMatchObject({ then: 'dead' })
+    expect(await refuse(world, node, 1)).toEqual({ is: 'again' })
+    expect(await refuse(world, node, 2)).toMatchObject({ is: 'dead' })
     expect(vendor.made()).toBe(2)
   })
 
@@ -265,12 +265,12 @@ describe('a refusal', () => {
     const { world, node } = await start()
     await call(world, node)
     expect(await refuse(world, node, 1, 'answered 403, saying: insufficient_scope')).toMatchObject({
-      then: 'dead',
+      is: 'dead',
       why: expect.stringMatching(/^credential_scope_missing/),
     })
     world.credential = { ...CREDENTIAL, secret: { env: 'CRM_KEY' } }
     expect(await refuse(world, node, null)).toMatchObject({
-      then: 'dead',
+      is: 'dead',
       why: expect.stringMatching(/^credential_refused: .*CRM_KEY/),
     })
   })

@@ -91,7 +91,7 @@ describe('a token', () => {
     const after = await world.run(
       Promise.all(nodes.map((node) => node.keeping.credentials.refused(TENANT, 'crm', about))),
     )
-    expect(after).toEqual([{ then: 'again' }, { then: 'again' }])
+    expect(after).toEqual([{ is: 'again' }, { is: 'again' }])
     const answers = await world.run(Promise.all(nodes.map((node) => node.call())))
     expect(answers.map(statusOf)).toEqual([200, 200])
     expect(other.given()).toBe(2)
@@ -225,7 +225,7 @@ describe('consent', () => {
     expect(problem).toMatchObject({ class: 'auth', error: expect.stringMatching(/^refresh_token_expired: /) })
     const about = { version: null, correlationId: 'c', error: problem?.error ?? '' }
     expect(await world.run(node.keeping.credentials.refused(TENANT, 'crm', about))).toMatchObject({
-      then: 'dead',
+      is: 'dead',
     })
     expect((await world.state()).rotation).toBeNull()
   })

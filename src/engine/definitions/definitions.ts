@@ -20,13 +20,13 @@ import {
   mergeEntries,
   type SubscriptionDocument,
 } from '../../core/definition/index.ts'
-import { AppError } from '../../core/errors/index.ts'
+import { AppError, messageOf } from '../../core/errors/index.ts'
 import type { TenantId } from '../../core/ids/index.ts'
 import type { Instant } from '../../core/time/index.ts'
 import type { Code } from '../../ports/code.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Guard, Store, TenantReads, Write } from '../../ports/store.ts'
-import type { Registry } from '../registry.ts'
+import { mustCompile, type Registry } from '../registry.ts'
 import { authoredWrites, type NewDefinition, readMany, saveRecords } from './documents.ts'
 import {
   type BundleEntry,
@@ -146,7 +146,9 @@ export function makeDefinitions(deps: {
     }
     const { pulse, version } = kept
     const { hash, folder } = kept.bundle
-    registry.put(tenant, [...items.values()], overrides)
+    for (const { document, error } of registry.put(tenant, [...items.values()], overrides)) {
+      log.error('definitions.unusable', { tenant, definition: definitionId(document), error })
+    }
     forces.set(tenant, { pulse, version, hash, items, folder: new Set(folder) })
     deps.subscriptions?.put(tenant, subscriptions)
     deps.wake()
@@ -248,6 +250,20 @@ export function makeDefinitions(deps: {
     await putInForce(tenant, next, known)
   }
 
+  /** Compiled before it is committed: what every load would stumble over must not come in force. */
+  const refuseUnusable = (documents: Iterable<DefinitionDocument>) => {
+    for (const document of documents) {
+      try {
+        mustCompile(document)
+      } catch (error) {
+        const detail = `${definitionId(document)} cannot be put in force: ${messageOf(error)}`
+        throw new AppError('definitions_invalid', detail, {
+          details: { definitions: [definitionId(document)] },
+        })
+      }
+    }
+  }
+
   const merge = (kept: Kept, request: Omit<ApplyRequest, keyof Said>) => {
     const inFolder = new Set(kept.bundle.folder)
     const merged = mergeEntries(kept.bundle.documents, {
@@ -276,6 +292,10 @@ export function makeDefinitions(deps: {
     }
     const { entries, changes } = merge(kept, request)
     const folder = folderAfter(kept, request)
+    const inForce = new Set(kept.bundle.documents.map(({ hash }) => hash))
+    refuseUnusable(
+      request.definitions.flatMap(({ document }) => (inForce.has(hashDocument(document)) ? [] : [document])),
+    )
     const wanted = new Map(request.definitions.map(({ document }) => [definitionId(document), document]))
     // Before anything is written: a refusal must leave nothing behind.
     const warnings = await judgeVersions(reads, changes, (one) => wanted.get(definitionId(one)), {
@@ -414,6 +434,10 @@ export function makeDefinitions(deps: {
         }
         await refuseLostCode(tenant, target.documents, changes)
         const documents = await documentsOf(reads, tenant, target.documents, new Map())
+        const inForce = new Set(kept.bundle.documents.map(({ hash }) => hash))
+        refuseUnusable(
+          target.documents.flatMap(({ hash }) => (inForce.has(hash) ? [] : (documents.get(hash) ?? []))),
+        )
         const hashes = new Map(target.documents.map((entry) => [definitionId(entry), entry.hash]))
         const warnings = await judgeVersions(
           reads,

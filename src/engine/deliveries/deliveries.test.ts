@@ -182,6 +182,29 @@ describe('an attempt', () => {
     ])
   })
 
+  test.each([
+    ['a value of another kind', 'payload.kind >= 100'],
+    ['a value that is hidden', 'payload.amount >= 100'],
+  ])('[DY30] a condition over %s sends nothing, and makes a dead letter', async (_name, where) => {
+    const world = endpointWorld()
+    const source = { ...SOURCE, sensitive: ['payload.amount'] }
+    const node = await world.node({ documents: [source, { ...HOOK, where }] })
+    const id = await accept(world, node, { ...PAID, amount: 200 })
+    expect(world.calls).toHaveLength(0)
+    expect(await world.deliveries()).toMatchObject([{ state: 'dead', class: 'validation', attempts: 0 }])
+    const { items } = await world.got(world.reads.deadLetters({ cursor: null, limit: 10 }))
+    expect(items).toMatchObject([{ reason: 'rejected', step: 'transform' }])
+    expect(items[0]?.lastError).toMatch(/the condition cannot be decided/)
+    const shown = await world.got(
+      node.engine.deliveries.request(DEFAULT_TENANT, (await workOf(world, id)).id),
+    )
+    expect(shown).toMatchObject({ ok: false, error: expect.stringContaining('cannot be decided') })
+    const preview = await world.got(
+      node.engine.replays.preview(DEFAULT_TENANT, { ids: [items[0]!.id] }, { force: false }),
+    )
+    expect(preview.items).toMatchObject([{ verdict: 'would-fail' }])
+  })
+
   test('[DY14] of one that is paused they wait, and of one that is gone they are cancelled', async () => {
     const world = endpointWorld()
     const node = await world.start([{ ...HOOK, status: 'paused' }])

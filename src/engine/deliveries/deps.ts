@@ -29,7 +29,7 @@ export interface DeliveryDeps
   readonly plan: PlanEvent
   /** Before an item runs: its time, and the letter that it replays. */
   begin(item: Item, route: Route): Promise<Item>
-  /** Whether the API keeps it, be it in force here or not. */
+  /** Whether the API keeps it or definitions have it, be it in force here or not. */
   isKept(tenant: TenantId, name: string): boolean
   /** Looks whether another node changed the subscriptions. */
   refresh(tenant: TenantId): Promise<void>

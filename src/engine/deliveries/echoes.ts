@@ -14,6 +14,7 @@ const LENGTH_MIN = 8
 /** Says what may be answered, and nothing of who asks; answers have it of themselves. */
 const SAID_OF_ANSWERS = /^accept(?:-|$)/
 const SIGNATURES = ['webhook-signature', 'x-hub-signature-256']
+const SCHEME = /^(?:v1a?,|sha256=)/
 
 export function makeScrubOfEchoes({ headers }: Pick<SubscriptionDocument, 'headers'>, sent: Sent): Scrub {
   const texts: string[] = []
@@ -23,15 +24,18 @@ export function makeScrubOfEchoes({ headers }: Pick<SubscriptionDocument, 'heade
     // Also without `Bearer` before it, as those tell it who refuse it.
     if (value !== undefined && !SAID_OF_ANSWERS.test(name)) texts.push(value, ...value.split(/\s+/))
   }
-  for (const name of SIGNATURES)
-    for (const one of sent.headers[name]?.split(' ') ?? []) texts.push(one.replace(/^(?:v1a?,|sha256=)/, ''))
-  texts.push(...queryValues(sent.url))
+  for (const name of SIGNATURES) {
+    const value = sent.headers[name]
+    // One, as a rule: more of them while a secret is rotated.
+    if (value === undefined) continue
+    for (const one of value.includes(' ') ? value.split(' ') : [value]) texts.push(one.replace(SCHEME, ''))
+  }
+  if (sent.url.includes('?')) texts.push(...queryValues(sent.url))
   return makeScrubOfTexts(texts.filter(({ length }) => length >= LENGTH_MIN))
 }
 
 function queryValues(url: string): readonly string[] {
   const at = url.indexOf('?')
-  if (at < 0) return []
   const parts = url.slice(at + 1).split('&')
   const written = parts.map((part) => part.slice(part.indexOf('=') + 1))
   return [...written, ...new URLSearchParams(url.slice(at + 1)).values()]

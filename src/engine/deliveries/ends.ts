@@ -5,6 +5,7 @@
 
 import type { DeadLetterReason } from '../../core/dead-letter/index.ts'
 import type { FailureClass } from '../../core/failure/index.ts'
+import { stretch } from '../../core/retry/index.ts'
 import type { Route } from '../../core/route/index.ts'
 import { type Scrub, scrubNothing } from '../../core/sensitive/index.ts'
 import { responseHead, type Subscription } from '../../core/subscription/index.ts'
@@ -77,7 +78,7 @@ export function makeDeliveryEnds(deps: DeliveryDeps): DeliveryEnds {
   }
 
   /** Settles with the event that tells it, where somebody wants that. */
-  const settleTelling = async (
+  const settleTelling = (
     item: Item,
     { route, document }: Subscription,
     decision: Decision,
@@ -85,7 +86,15 @@ export function makeDeliveryEnds(deps: DeliveryDeps): DeliveryEnds {
     how: Parameters<typeof tellEnd>[4],
   ): Promise<Settlement> => {
     const plan = tellEnd(telling, item, document.name, end, how)
-    if (plan === null) return settler.settle(item, route, decision)
+    return plan === null ? settler.settle(item, route, decision) : settleWith(plan, item, route, decision)
+  }
+
+  const settleWith = async (
+    plan: EventPlan,
+    item: Item,
+    route: Route,
+    decision: Decision,
+  ): Promise<Settlement> => {
     let settlement: Settlement | null = null
     try {
       settlement = await settler.settle(item, route, {
@@ -160,7 +169,7 @@ export function makeDeliveryEnds(deps: DeliveryDeps): DeliveryEnds {
       const settlement = await settleTelling(item, subscription, decision, 'webhook.delivered', how)
       const { name } = subscription.document
       tellLine(item, name, settlement.ok ? 'DELIVERED' : 'STALE', decision, target)
-      if (settlement.ok) watch.delivered(item.work.tenant, name, startedAt)
+      if (settlement.ok) watch.delivered(item.work.tenant, name, { at: startedAt, hash: subscription.hash })
     },
 
     async failed(item, subscription, failed) {
@@ -169,6 +178,9 @@ export function makeDeliveryEnds(deps: DeliveryDeps): DeliveryEnds {
       const echoes = echoesOf(subscription, failed)
       const error = failed.error ?? echoes(errorOf(outcome, hint))
       const counters = countedUp(item)
+      const now = time.now()
+      const askedMs = failed.retryAfterMs === null ? null : Math.min(failed.retryAfterMs, document.maxWaitMs)
+      const expiresAt = expiryOf(item, route, failed, askedMs ?? 0)
       const step = deps.decisions.decideFailure({
         class: failed.class,
         effect: 'none',
@@ -177,10 +189,10 @@ export function makeDeliveryEnds(deps: DeliveryDeps): DeliveryEnds {
         probeAfterMs: null,
         counters,
         policy: document.retry,
-        retryAfterMs: failed.retryAfterMs,
+        retryAfterMs: askedMs,
         jitter: random.unit(),
-        now: time.now(),
-        expiresAt: item.work.expiresAt,
+        now,
+        expiresAt,
       })
       const isWait = step.step === 'again' && step.counters.attempts < counters.attempts
       const word = step.step === 'again' ? (isWait ? 'waited' : 'again') : 'dead'
@@ -202,7 +214,13 @@ export function makeDeliveryEnds(deps: DeliveryDeps): DeliveryEnds {
             error,
             step: 'call',
           }
-        : { ...base, to: 'again', delayMs: step.delayMs, counters: step.counters }
+        : {
+            ...base,
+            to: 'again',
+            delayMs: step.delayMs,
+            counters: step.counters,
+            ...(expiresAt > item.work.expiresAt && { expiresInMs: expiresAt - now }),
+          }
       const settlement =
         decision.to === 'dead'
           ? await dead(item, subscription, decision)
@@ -212,6 +230,7 @@ export function makeDeliveryEnds(deps: DeliveryDeps): DeliveryEnds {
       if (!settlement.ok || !failed.isTold) return
       watch.failed(item.work.tenant, document.name, {
         at: failed.startedAt,
+        hash: subscription.hash,
         error: storableError(item.event, error),
         isExhausted: isOver,
         isGone: failed.isGone,
@@ -271,6 +290,23 @@ export function makeDeliveryEnds(deps: DeliveryDeps): DeliveryEnds {
 
 function countedUp({ work }: Item): Counters {
   return { attempts: work.attempts + 1, waits: work.waits, losses: work.losses }
+}
+
+/**
+ * Until when it is tried. One whose time was up before it was its turn has lain where nobody could run it: behind a failure it has its
+ * time anew, as often as it has attempts. And a wait that its endpoint asks for is not taken from its time. A 429 uses no attempt: with
+ * it there would be no end.
+ */
+function expiryOf(
+  { work }: Item,
+  route: Route,
+  { class: failureClass, startedAt }: FailedAttempt,
+  askedMs: number,
+): Instant {
+  if (failureClass === 'rate_limited') return work.expiresAt
+  const isLate = startedAt >= work.expiresAt
+  // Chance adds up to a tenth to what is asked for.
+  return (isLate ? startedAt + route.expiresInMs : work.expiresAt) + Math.ceil(stretch(askedMs, 1))
 }
 
 function measuredOf(outcome: HttpOutcome | null): ReturnType<typeof measured> {

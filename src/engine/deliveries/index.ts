@@ -10,9 +10,9 @@ export {
   type DeliveryFilter,
   makeDeliveryActions,
 } from './people.ts'
-export { type Rendered, renderDelivery, signRequest } from './request.ts'
+export { mustBeDecided, type Rendered, renderDelivery, sightOf, signRequest } from './request.ts'
 export type { Retried } from './retry.ts'
 export { type DeliveryRunner, makeDeliveryRunner } from './run.ts'
 export { readTurn } from './turn.ts'
 export type { DeliveryRequest, DeliveryViews, EndpointWindow } from './views.ts'
-export type { DeliveryWatch, FailedDelivery } from './watch.ts'
+export type { DeliveryWatch, FailedDelivery, ToldCall } from './watch.ts'

@@ -34,8 +34,8 @@ function makeParts() {
 
 test('[DY23] the endpoints of one tenant that hang leave something to be lent to others', () => {
   const { lending, lentOf, pass } = makeParts()
-  const ends = Array.from({ length: 2_000 }, () => lending.begin('many' as TenantId))
-  for (let call = 0; call < 300; call += 1) lending.begin('few' as TenantId)
+  const ends = Array.from({ length: 2_000 }, () => lending.begin('many' as TenantId, 100))
+  for (let call = 0; call < 300; call += 1) lending.begin('few' as TenantId, 100)
   pass(1_000)
   expect([lentOf('many'), lentOf('few')]).toEqual([768, 256])
   // Whoever ends makes room for the next, also of the tenant that had all of its own.
@@ -45,4 +45,26 @@ test('[DY23] the endpoints of one tenant that hang leave something to be lent to
   for (const end of ends.slice(100)) end()
   pass(1_000)
   expect([lentOf('many'), lentOf('few')]).toEqual([0, 300])
+})
+
+test('[DY32] while bodies fill the memory that calls may have, nothing more is lent', () => {
+  const { lending, lentOf, pass } = makeParts()
+  const MIB = 1_048_576
+  const begin = (tenant: string, bytes: number) => lending.begin(tenant as TenantId, bytes)
+  // One tenant has its part, others still get theirs.
+  const large = Array.from({ length: 200 }, () => begin('large', MIB))
+  begin('small', 1_000)
+  pass(1_000)
+  expect([lentOf('large'), lentOf('small')]).toEqual([0, 1])
+  const more = Array.from({ length: 60 }, () => begin('other', MIB))
+  begin('small', 1_000)
+  pass(1_000)
+  expect([lentOf('large'), lentOf('other'), lentOf('small')]).toEqual([0, 0, 1])
+  // What ends gives its bytes back, and what waited is lent.
+  for (const end of more.slice(0, 10)) end()
+  pass(1_000)
+  expect([lentOf('large'), lentOf('other'), lentOf('small')]).toEqual([0, 50, 2])
+  for (const end of large.slice(0, 100)) end()
+  pass(1_000)
+  expect([lentOf('large'), lentOf('other'), lentOf('small')]).toEqual([100, 50, 2])
 })

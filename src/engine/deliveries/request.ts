@@ -3,14 +3,13 @@
 // Invariants: DY10 the id is the event's, whatever attempt, replay or resend it is. Nothing is sent unsigned. DY7 what a source
 // declares as sensitive is hidden, unless the subscription says `sensitive: send`.
 
-import type { SecretRef } from '../../core/definition/index.ts'
 import type { StoredEvent } from '../../core/event/index.ts'
-import type { Scope } from '../../core/expression/index.ts'
+import { ExpressionError, type Scope } from '../../core/expression/index.ts'
 import type { TenantId, WorkId } from '../../core/ids/index.ts'
 import type { JsonValue } from '../../core/json/index.ts'
 import { routeScope, type Vars } from '../../core/route/index.ts'
 import { SecretError, signDelivery } from '../../core/signing/index.ts'
-import { type Subscription, secretRefOf } from '../../core/subscription/index.ts'
+import { isTestEvent, type Subscription, secretRefOf } from '../../core/subscription/index.ts'
 import type { Instant } from '../../core/time/index.ts'
 import type { Vault } from '../../ports/vault.ts'
 import { hidingScope, isHiding } from '../delivery-scope.ts'
@@ -29,20 +28,53 @@ export interface ToRender {
   header(): JsonValue
 }
 
-/** All but the signature. Throws ExpressionError where a template fails, JsonError where the payload cannot be read. */
+/**
+ * Throws ExpressionError where the condition cannot be decided: the event may be one that the endpoint must not have. One that is merely
+ * false by now says nothing. `scope`: as the subscription sees the event.
+ */
+export function mustBeDecided(
+  { route, document }: Subscription,
+  event: StoredEvent,
+  scope: () => Scope,
+): void {
+  // Our own test is wanted by nobody but who asked for it.
+  if (document.where === null || isTestEvent(event)) return
+  try {
+    route.wants(scope())
+  } catch (error) {
+    if (!(error instanceof ExpressionError)) throw error
+    const at = error.path === undefined ? '' : ` (${error.path})`
+    const message = `the condition cannot be decided: ${error.message}${at}`
+    throw new ExpressionError(error.code, message, 'where', error.valueType)
+  }
+}
+
+/** What a subscription sees of an event. */
+export function sightOf(
+  { document }: Subscription,
+  { event, payload, header }: Pick<ToRender, 'event' | 'payload' | 'header'>,
+  vars: Vars,
+): Scope {
+  const whole = routeScope(event, payload(), header(), vars)
+  return isHiding(event, document) ? hidingScope(event, whole) : whole
+}
+
+/**
+ * All but the signature. Throws ExpressionError where the condition cannot be decided or a template fails, JsonError where the payload
+ * cannot be read.
+ */
 export function renderDelivery(
   subscription: Subscription,
-  { work, event, payload, header }: ToRender,
+  toRender: ToRender,
   { vars, version }: { readonly vars: Vars; readonly version: string },
 ): Rendered {
+  const { work, event } = toRender
   let scope: Scope | null = null
   const seen = () => {
-    if (scope === null) {
-      const whole = routeScope(event, payload(), header(), vars)
-      scope = isHiding(event, subscription.document) ? hidingScope(event, whole) : whole
-    }
+    scope ??= sightOf(subscription, toRender, vars)
     return scope
   }
+  mustBeDecided(subscription, event, seen)
   const span = work.id.replaceAll('-', '').slice(-16)
   return {
     url: subscription.urlOf({ vars }),
@@ -70,32 +102,19 @@ export async function signRequest(
   { id, at }: { readonly id: string; readonly at: Instant },
 ): Promise<Signed> {
   const ref = secretRefOf(document)
-  const name = placeOfSecret(ref)
-  const secrets = await resolveReadable(vault, tenant, ref)
-  if (typeof secrets === 'string') return { ok: false, error: secrets }
-  if (secrets.length === 0)
-    return { ok: false, error: `${name} is not set; nothing is sent without a signature` }
   try {
+    const secrets = await vault.resolve(tenant, [ref])
+    if (secrets.length === 0)
+      return { ok: false, error: `${placeOfSecret(ref)} is not set; nothing is sent without a signature` }
     const timestamp = Math.floor(at / 1_000)
     const { signing } = document
     const signature = signDelivery({ signing, secrets, id, timestamp, body: rendered.body })
     return { ok: true, headers: { ...rendered.headers, ...signature } }
   } catch (error) {
-    if (error instanceof SecretError) return { ok: false, error: `${name} cannot sign: ${error.message}` }
-    throw error
-  }
-}
-
-/** A text says why it cannot be opened: that is for people to mend, as one that is not set. */
-async function resolveReadable(
-  vault: Vault,
-  tenant: TenantId,
-  ref: SecretRef,
-): Promise<readonly string[] | string> {
-  try {
-    return await vault.resolve(tenant, [ref])
-  } catch (error) {
-    if (isVaultTrouble(error)) return error.message
+    if (error instanceof SecretError)
+      return { ok: false, error: `${placeOfSecret(ref)} cannot sign: ${error.message}` }
+    // One that cannot be opened is for people to mend, as one that is not set.
+    if (isVaultTrouble(error)) return { ok: false, error: error.message }
     throw error
   }
 }

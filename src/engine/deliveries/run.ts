@@ -22,7 +22,7 @@ import { subscriptionOf } from '../subscriptions-in-force.ts'
 import { isDelivered } from './again.ts'
 import type { DeliveryDeps } from './deps.ts'
 import { type Attempted, makeDeliveryEnds } from './ends.ts'
-import { type Rendered, renderDelivery, signRequest } from './request.ts'
+import { renderDelivery, signRequest } from './request.ts'
 
 export interface DeliveryRunner {
   /** Throws StoreError; whoever calls puts the item back. */
@@ -47,7 +47,7 @@ export function makeDeliveryRunner(
     const name = subscriptionOf(work.consumer)
     assert(name !== null, 'a delivery is of a subscription')
     assert(work.tenant === event.tenant, 'a delivery and its event are of one tenant')
-    const subscription = await find(work.tenant, name)
+    const subscription = registry.subscription(work.tenant, name) ?? (await lookAgain(work.tenant, name))
     if (subscription === null) {
       // Kept in a form that this version cannot read: another node may. It goes back, and is not lost.
       if (deps.isKept(work.tenant, name)) throw new Error(`this node cannot use the subscription ${name}`)
@@ -58,13 +58,11 @@ export function makeDeliveryRunner(
     if (route.status !== 'active') return ends.putBack(item, route)
     const pausedUntil = pace.windows.pausedUntil(work.tenant, work.consumer)
     if (pausedUntil !== null) return ends.putBack(item, route)
-    await runFor(needsBegin(item) ? await deps.begin(item, route) : item, subscription)
+    return runFor(needsBegin(item) ? await deps.begin(item, route) : item, subscription)
   }
 
-  const find = async (tenant: TenantId, name: string): Promise<Subscription | null> => {
-    const known = registry.subscription(tenant, name)
-    if (known !== null) return known
-    // Another node may know more: what is gone is not tried again.
+  /** Another node may know more: what is gone is not tried again. */
+  const lookAgain = async (tenant: TenantId, name: string): Promise<Subscription | null> => {
     await deps.refresh(tenant)
     return registry.subscription(tenant, name)
   }
@@ -80,8 +78,8 @@ export function makeDeliveryRunner(
     }
     const rendered = render(item, subscription)
     if ('error' in rendered) return ends.bury(item, subscription, rendered)
-    const neededMs = document.timeoutMs + SETTLE_MARGIN_MS
-    if (!(await lease.covers(item.owner, neededMs)))
+    const covered = lease.covers(item.owner, document.timeoutMs + SETTLE_MARGIN_MS)
+    if (!(covered === true || (await covered)))
       return ends.wait(item, route, SHORT_WAIT_MS, 'the lease could not be made long enough for the call')
     const startedAt = time.now()
     const signed = await signRequest(vault, work.tenant, subscription, rendered, {
@@ -104,25 +102,35 @@ export function makeDeliveryRunner(
     if (mayGoOnWithOthers(item)) return ends.putBack(item, route)
     const closed = pace.mayCall(item, route, null)
     if (closed !== null) return ends.wait(item, route, closed.delayMs, closed.why)
-    const request = { ...rendered, headers: signed.headers }
-    const outcome = await send(request, work.tenant, document.timeoutMs)
-    await settle(item, subscription, outcome, { startedAt, target, sent: request })
+    const request = { url: rendered.url, headers: signed.headers, body: rendered.body }
+    const ended = lending.begin(work.tenant, request.body.length)
+    let outcome: HttpOutcome
+    try {
+      outcome = await http.send({
+        method: 'POST',
+        url: request.url,
+        headers: request.headers,
+        body: request.body,
+        timeoutMs: document.timeoutMs,
+        maxResponseBytes: ANSWER_BYTES_MAX,
+        cut: true,
+      })
+    } finally {
+      ended()
+    }
+    return settle(item, subscription, outcome, { startedAt, target, sent: request })
   }
 
-  /** What ends an item before it is tried; null: nothing. */
+  /** What ends an item before it is tried; null: nothing. That its time is up does not: nobody could run it (DY29). */
   const endOf = ({ work }: Item, attemptsMax: number) => {
     if (work.losses >= LOSSES_MAX) {
       const error = 'the node stopped each time while this item ran alone'
       return { class: 'poison', reason: 'crash_loop', error, step: 'wait' } as const
     }
     const failureClass: FailureClass = work.class ?? 'transient'
-    if (work.attempts >= attemptsMax) {
-      const error = work.lastError ?? 'all attempts of the retry profile are used up'
-      return { class: failureClass, reason: 'cap_reached', error, step: 'call' } as const
-    }
-    if (time.now() < work.expiresAt) return null
-    const error = work.lastError ?? 'it waited longer than it may'
-    return { class: failureClass, reason: 'expired', error, step: 'wait' } as const
+    if (work.attempts < attemptsMax) return null
+    const error = work.lastError ?? 'all attempts of the retry profile are used up'
+    return { class: failureClass, reason: 'cap_reached', error, step: 'call' } as const
   }
 
   const findTaken = async ({ work }: Item): Promise<string | null> => {
@@ -150,24 +158,7 @@ export function makeDeliveryRunner(
     }
   }
 
-  const send = async (request: Rendered, tenant: TenantId, timeoutMs: number): Promise<HttpOutcome> => {
-    const ended = lending.begin(tenant)
-    try {
-      return await http.send({
-        method: 'POST',
-        url: request.url,
-        headers: request.headers,
-        body: request.body,
-        timeoutMs,
-        maxResponseBytes: ANSWER_BYTES_MAX,
-        cut: true,
-      })
-    } finally {
-      ended()
-    }
-  }
-
-  const settle = async (
+  const settle = (
     item: Item,
     subscription: Subscription,
     outcome: HttpOutcome,
@@ -177,7 +168,9 @@ export function makeDeliveryRunner(
     const verdict = classifyDelivery(factsOf(outcome, clock.now()))
     const isDone = verdict.as === 'delivered'
     const retryAfterMs = isDone ? null : verdict.retryAfterMs
-    if (verdict.sign !== null)
+    // What a former address answers says nothing of the one in force.
+    const isInForce = registry.subscription(tenant, subscription.document.name)?.hash === subscription.hash
+    if (verdict.sign !== null && isInForce)
       pace.windows.told(tenant, consumer, { startedAt, sign: verdict.sign, retryAfterMs })
     pace.called(item)
     const told = isDone ? 'done' : verdict.class
@@ -191,8 +184,8 @@ export function makeDeliveryRunner(
       hint: verdict.hint,
       retryAfterMs,
       isGone: verdict.isGone,
-      // A bucket that is closed says that somebody is there.
-      isTold: verdict.class !== 'rate_limited',
+      // A bucket that is closed says that somebody is there; where no call was made, nothing was said of the endpoint.
+      isTold: verdict.class !== 'rate_limited' && verdict.sign !== null,
     })
   }
 
@@ -208,7 +201,7 @@ function mayGoOnWithOthers({ work }: Item): boolean {
   return work.alone && work.losses === 0 && work.epoch - work.attempts - work.waits <= UNEXPLAINED_MAX
 }
 
-/** What is run at its birth has all of its time, and replays nothing. */
-function needsBegin({ work }: Item): boolean {
-  return work.replayOf !== null || work.epoch > 1
+/** What is run at its birth, by the node that has its route at hand, has all of its time, and replays nothing. */
+function needsBegin({ work, route }: Item): boolean {
+  return work.replayOf !== null || route === null
 }

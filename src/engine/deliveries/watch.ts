@@ -3,8 +3,15 @@
 import type { TenantId } from '../../core/ids/index.ts'
 import type { Instant } from '../../core/time/index.ts'
 
-export interface FailedDelivery {
+/** A call that was made, and by what. */
+export interface ToldCall {
+  /** When it began. */
   readonly at: Instant
+  /** Of the document that said where to: what a former address answers says nothing of the one in force. */
+  readonly hash: string
+}
+
+export interface FailedDelivery extends ToldCall {
   /** As it is kept: nothing in it that is sensitive in the event. */
   readonly error: string
   /** It was the last try: the delivery is a dead letter now. */
@@ -20,6 +27,6 @@ export interface FailedDelivery {
  */
 export interface DeliveryWatch {
   /** `name`: of the subscription. */
-  delivered(tenant: TenantId, name: string, at: Instant): void
+  delivered(tenant: TenantId, name: string, delivered: ToldCall): void
   failed(tenant: TenantId, name: string, failed: FailedDelivery): void
 }

@@ -187,7 +187,7 @@ export function makePace(
       if (!isFree) return { delayMs: SHORT_WAIT_MS, why: 'too many calls of its route failed' }
     }
     const { rateLimit } = route.document
-    const ticket = tickets.get(holdOf(item))
+    const ticket = tickets.size === 0 ? undefined : tickets.get(holdOf(item))
     const needsToken =
       rateLimit !== undefined && (ticket === undefined || !ticket.hasToken || ticket.isCalled)
     if (needsToken && rates.room(tenant, consumer, rateLimit) === 0) {
@@ -233,6 +233,7 @@ export function makePace(
   }
 
   const leaveHost = (item: Item) => {
+    if (entered.size === 0) return
     const host = entered.get(holdOf(item))
     if (host === undefined) return
     entered.delete(holdOf(item))

@@ -53,9 +53,13 @@ export interface Windows {
 }
 
 interface Endpoint {
+  readonly tenant: TenantId
+  readonly consumer: string
   /** What it was learnt with; null: not known yet. */
   route: Route | null
   window: Window
+  /** Calls that began before went elsewhere, or when nobody had mended it. */
+  since: Instant
   inFlight: number
   /** More of it is due than it bears. */
   isBehind: boolean
@@ -79,24 +83,38 @@ export function makeWindows(deps: {
   const { time, random } = deps
   const all = new Map<string, Endpoint>()
 
+  /** The one that was asked for last: most come several times in a row. */
+  let latest: Endpoint | null = null
+
+  const findEndpoint = (tenant: TenantId, consumer: string): Endpoint | undefined => {
+    if (latest !== null && latest.consumer === consumer && latest.tenant === tenant) return latest
+    const known = all.get(`${tenant}/${consumer}`)
+    if (known !== undefined) latest = known
+    return known
+  }
+
   const endpointOf = (tenant: TenantId, consumer: string): Endpoint => {
-    const name = `${tenant}/${consumer}`
-    const known = all.get(name)
+    const known = findEndpoint(tenant, consumer)
     if (known !== undefined) return known
     if (all.size >= ENDPOINTS_MAX) forgetSome()
     const made: Endpoint = {
+      tenant,
+      consumer,
       route: null,
       window: newWindow(null),
+      since: Number.NEGATIVE_INFINITY,
       inFlight: 0,
       isBehind: false,
       roomSince: null,
     }
-    all.set(name, made)
+    all.set(`${tenant}/${consumer}`, made)
+    latest = made
     return made
   }
 
   const forgetSome = () => {
     const now = time.now()
+    latest = null
     for (const [name, { window, inFlight }] of all) {
       if (inFlight === 0 && (window.pause === null || window.pause.until <= now)) all.delete(name)
       if (all.size < ENDPOINTS_MAX / 2) return
@@ -109,8 +127,11 @@ export function makeWindows(deps: {
     const endpoint = endpointOf(tenant, consumer)
     const limit = document.concurrency?.limit ?? null
     if (endpoint.route !== route) {
-      // Somebody mended it, perhaps its address, or put it to work again: what was learnt before says nothing.
-      if (endpoint.route !== null && endpoint.window.pause !== null) endpoint.window = newWindow(limit)
+      // Somebody mended it, perhaps its address, or put it to work again: what was learnt before, and what is on its way, say nothing.
+      const isOther = endpoint.route !== null && endpoint.route.hash !== route.hash
+      if (endpoint.route !== null && (isOther || endpoint.window.pause !== null))
+        endpoint.window = newWindow(limit)
+      if (endpoint.route !== null) endpoint.since = time.now()
       endpoint.route = route
     }
     if (limit === null ? endpoint.window.limit < DEFAULT_LIMIT : endpoint.window.limit !== limit)
@@ -132,7 +153,7 @@ export function makeWindows(deps: {
       return { max, until: null }
     },
     pausedUntil(tenant, consumer) {
-      const pause = all.get(`${tenant}/${consumer}`)?.window.pause ?? null
+      const pause = findEndpoint(tenant, consumer)?.window.pause ?? null
       return pause !== null && time.now() < pause.until ? pause.until : null
     },
     bears(tenant, route) {
@@ -157,13 +178,14 @@ export function makeWindows(deps: {
       deps.room(isLittle(allowed - endpoint.inFlight, allowed) ? GATHER_MS : 0)
     },
     took(tenant, consumer, isDry) {
-      const endpoint = all.get(`${tenant}/${consumer}`)
+      const endpoint = findEndpoint(tenant, consumer)
       if (endpoint === undefined) return
       endpoint.isBehind = !isDry
       endpoint.roomSince = null
     },
     told(tenant, consumer, { startedAt, sign, retryAfterMs }) {
       const endpoint = endpointOf(tenant, consumer)
+      if (startedAt < endpoint.since) return
       const at = time.now()
       const before = endpoint.window.pause?.until ?? null
       const jitter = random.unit()
@@ -179,13 +201,13 @@ export function makeWindows(deps: {
       if (until !== null && until !== before) deps.wake(Math.max(0, until - at))
     },
     forget(tenant, consumer) {
-      const endpoint = all.get(`${tenant}/${consumer}`)
+      const endpoint = findEndpoint(tenant, consumer)
       if (endpoint === undefined || endpoint.window.pause === null) return
       endpoint.window = stepWindow(newWindow(null), { type: 'limit', limit: endpoint.window.limit })
       deps.wake(0)
     },
     view(tenant, consumer) {
-      const endpoint = all.get(`${tenant}/${consumer}`)
+      const endpoint = findEndpoint(tenant, consumer)
       if (endpoint === undefined) return null
       const { window, inFlight } = endpoint
       const now = time.now()

@@ -7,9 +7,10 @@ import { JsonError, parseJson } from '../../core/json/index.ts'
 import type { LedgerEntry } from '../../core/ledger/index.ts'
 import { callScope, itemScope, type Route, routeScope, type Vars } from '../../core/route/index.ts'
 import { parsePayload } from '../../core/sensitive/index.ts'
+import type { Subscription } from '../../core/subscription/index.ts'
 import type { WorkRow } from '../../core/work/index.ts'
 import type { Store } from '../../ports/store.ts'
-import { judgeDelivery } from '../deliveries/index.ts'
+import { judgeDelivery, mustBeDecided, sightOf } from '../deliveries/index.ts'
 import { findEarlierKey } from '../earlier-key.ts'
 import { judgeLedger } from '../inspect/index.ts'
 import { describe, hostOf } from '../outcome.ts'
@@ -62,7 +63,27 @@ export function judgeFurther(
   } catch (error) {
     if (!(error instanceof ExpressionError)) throw error
   }
-  return judgeDelivery(subscription.route, host, before, again)
+  const judged = judgeDelivery(subscription.route, host, before, again)
+  if (judged.verdict !== 'would-call') return judged
+  const undecided = whyUndecided(subscription, event, vars)
+  return undecided === null ? judged : judgedToFail(undecided)
+}
+
+/** null: its condition can be decided. */
+function whyUndecided(subscription: Subscription, event: StoredEvent, vars: Vars): string | null {
+  const seen = {
+    event,
+    payload: () => parsePayload(event.data),
+    header: () => parsePayload(event.headers),
+  }
+  try {
+    mustBeDecided(subscription, event, () => sightOf(subscription, seen, vars))
+    return null
+  } catch (error) {
+    if (error instanceof ExpressionError) return describe(error)
+    if (error instanceof JsonError) return error.message
+    throw error
+  }
 }
 
 export function judgedToFail(reason: string): Judged {

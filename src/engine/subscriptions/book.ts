@@ -203,6 +203,7 @@ export function makeBook(
         hashDocument(before.record.document) !== hashDocument(record.document))
     let result: CommitResult | null = null
     try {
+      if (isNewDocument && record.document !== null) refuseUnusable(record.document)
       result = await commits.once(
         tenant,
         [guardOf(name, before?.version ?? 0), guard, ...guards],
@@ -266,6 +267,15 @@ export function makeBook(
     find: (tenant, name) => tenants.get(tenant)?.kept.get(name) ?? null,
     all: (tenant) => tenants.get(tenant)?.kept ?? new Map(),
     change,
+  }
+}
+
+/** Compiled before it is committed, whatever was changed of it: what nobody can use must not be kept. */
+function refuseUnusable(document: SubscriptionDocument): void {
+  try {
+    compileSubscription(document)
+  } catch (error) {
+    throw new AppError('subscription_invalid', `it cannot be put in force: ${messageOf(error)}`)
   }
 }
 

@@ -3,8 +3,7 @@
 import { messageOf } from '../../core/errors/index.ts'
 import type { TenantId } from '../../core/ids/index.ts'
 import type { Route } from '../../core/route/index.ts'
-import { generatedSecret } from '../../core/subscription/index.ts'
-import { MINUTE, SECOND } from '../../core/time/index.ts'
+import { SECOND } from '../../core/time/index.ts'
 import type { CommitResult } from '../../ports/store.ts'
 import type { Commits } from '../commits.ts'
 import type { DefinedSubscriptions } from '../definitions/index.ts'
@@ -16,6 +15,7 @@ import type { Settler } from '../settle.ts'
 import type { StoreTime } from '../store-time.ts'
 import { makeBook } from './book.ts'
 import { makeDefinedSubscriptions } from './defined.ts'
+import { makeMending } from './mending.ts'
 import { makeRemovals } from './removals.ts'
 import { makeSigningSecrets } from './secrets.ts'
 import { makeSubscriptions } from './subscriptions.ts'
@@ -30,7 +30,7 @@ export interface SubscriptionKeeping {
   readonly defined: DefinedSubscriptions
   /** For deliveries. */
   readonly watch: DeliveryWatch
-  /** Whether the API keeps it, be it in force here or not. */
+  /** Whether the API keeps it or definitions have it, be it in force here or not. */
   isKept(tenant: TenantId, name: string): boolean
   /** Looks whether another node changed something. */
   refresh(tenant: TenantId): Promise<void>
@@ -41,8 +41,6 @@ export interface SubscriptionKeeping {
 
 /** How often a node asks whether another one changed a subscription. */
 const FOLLOW_MS = 5 * SECOND
-/** Who made a subscription of the API may be about to make its secret. */
-const GRACE_MS = 1 * MINUTE
 
 export function makeSubscriptionKeeping(
   deps: Pick<EngineDeps, 'store' | 'clock' | 'random' | 'http' | 'vault' | 'secrets' | 'log'> &
@@ -64,7 +62,13 @@ export function makeSubscriptionKeeping(
   const signing = makeSigningSecrets(deps)
   const book = makeBook(deps)
   const tenants = () => store.system('definitions').tenants()
-  const removals = makeRemovals({ ...deps, signing, tenants, left: (tenant) => defined.left(tenant) })
+  const removals = makeRemovals({
+    ...deps,
+    signing,
+    tenants,
+    refresh: deps.refreshDefinitions,
+    left: (tenant) => defined.left(tenant),
+  })
   const defined = makeDefinedSubscriptions({
     store,
     log,
@@ -74,6 +78,7 @@ export function makeSubscriptionKeeping(
     setStatus: registry.setSubscriptionStatus,
     gone: (tenant, name) => removals.begin(tenant, name, false),
   })
+  const mending = makeMending({ ...deps, book, signing, now })
   const watching = makeWatching({ ...deps, book })
   const people = makeSubscriptions({
     ...deps,
@@ -94,6 +99,7 @@ export function makeSubscriptionKeeping(
       for (const tenant of await tenants()) {
         if (isStopped) return
         await book.refresh(tenant)
+        await mend(tenant)
       }
     } catch (error) {
       log.warn('subscription.not-followed', { error: messageOf(error) })
@@ -104,39 +110,31 @@ export function makeSubscriptionKeeping(
     if (!isStopped) cancel = clock.after(FOLLOW_MS, () => void follow())
   }
 
-  /** A node may have gone between a subscription of the API and its secret. Nobody has seen one: it is to be revealed. */
-  const ensureSecrets = async (tenant: TenantId) => {
-    const own = [...book.all(tenant)].flatMap(([name, { record }]) =>
-      record.document?.secret === null && now() - record.createdAt >= GRACE_MS
-        ? [{ name, document: record.document }]
-        : [],
-    )
-    if (own.length === 0) return
-    const names = await signing.names(tenant)
-    for (const { name, document } of own) {
-      if (names.has(generatedSecret(name))) continue
-      await signing.generate(tenant, document, 'the start of a node')
-      await book.change(tenant, name, (kept) =>
-        kept?.record.document == null
-          ? null
-          : { record: { ...kept.record, state: { ...kept.record.state, isSecretUnseen: true } } },
-      )
-      log.info('subscription.secret-generated', { tenant, subscription: name, by: 'the start of a node' })
+  /** Of the definitions too: who made a record without its secret may have gone before it made that. */
+  const mend = async (tenant: TenantId) => {
+    try {
+      await mending.look(tenant)
+      await defined.prepare(tenant, definedOf(tenant))
+    } catch (error) {
+      log.warn('subscription.secret-not-generated', { tenant, error: messageOf(error) })
     }
   }
+  const definedOf = (tenant: TenantId) =>
+    registry
+      .subscriptions(tenant)
+      .flatMap(({ document }) => (defined.isDefined(tenant, document.name) ? [document] : []))
 
   return {
     people,
     defined,
     watch: watching,
-    isKept: (tenant, name) => book.find(tenant, name)?.record.document != null,
+    isKept: (tenant, name) =>
+      book.find(tenant, name)?.record.document != null || defined.isDefined(tenant, name),
     refresh: (tenant) => book.refresh(tenant),
     async start() {
       for (const tenant of await tenants()) {
         await book.prepare(tenant)
-        await ensureSecrets(tenant).catch((error) =>
-          log.warn('subscription.secret-not-generated', { tenant, error: messageOf(error) }),
-        )
+        await mend(tenant)
       }
       removals.start()
       next()

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { DEFAULT_TENANT } from '../../core/ids/index.ts'
 import { signDelivery } from '../../core/signing/index.ts'
-import { DAY, MINUTE } from '../../core/time/index.ts'
-import type { HttpRequest } from '../../ports/http-client.ts'
+import { DAY, MINUTE, SECOND } from '../../core/time/index.ts'
+import type { HttpOutcome, HttpRequest } from '../../ports/http-client.ts'
 import { answered, type Node, SOURCE } from '../world.fixture.ts'
 import { ADA, DOCUMENTS, HOOK, type HookWorld, makeHookWorld } from './subscriptions.fixture.ts'
 
@@ -113,6 +113,85 @@ describe('an endpoint that fails', () => {
     node = await later(world, node, DAY)
     await world.pay(node)
     expect(world.calls).toHaveLength(calls)
+  })
+
+  test.each(['blocked', 'bad_url'])(
+    '[SB8] %s makes dead letters, and says nothing of the endpoint',
+    async (code) => {
+      const world = makeHookWorld()
+      const node = await world.node({ documents: DOCUMENTS })
+      await world.create(node)
+      world.answer({ kind: 'failed', sent: 'no', code, message: 'not allowed', durationMs: 0 } as HttpOutcome)
+      for (let index = 0; index < 6; index += 1) await world.pay(node)
+      expect(await world.got(node.engine.subscriptions.find(T, 'crm'))).toMatchObject({
+        status: 'active',
+        health: { recent: { delivered: 0, failed: 6 } },
+      })
+      const letters = await world.got(world.reads.deadLetters({ cursor: null, limit: 10 }))
+      expect(letters.items.map(({ reason }) => reason)).toEqual(Array(6).fill('rejected'))
+      const told = await world.told()
+      expect(told).toContain('integration.failed')
+      expect(told).not.toContain('webhook.subscription.failing')
+    },
+  )
+
+  test('[SU29] what a former address answers late changes nothing of the one in force', async () => {
+    const world = makeHookWorld()
+    const node = await world.node({ documents: DOCUMENTS })
+    await world.create(node)
+    world.answer(() => null)
+    for (let index = 0; index < 4; index += 1) await world.pay(node)
+    const [gone, ...others] = world.calls.slice(-4)
+    const document = { ...HOOK, url: 'https://new.example/hooks' }
+    await world.got(node.engine.subscriptions.patch(T, 'crm', { document, written: '{}' }, ADA))
+    world.answer(answered(200))
+    await world.pay(node)
+    gone?.answer(answered(410))
+    for (const call of others) call.answer(answered(503, { 'retry-after': '3600' }))
+    await world.pass(1 * SECOND)
+    await world.pay(node)
+    expect(await world.got(node.engine.subscriptions.find(T, 'crm'))).toMatchObject({
+      status: 'active',
+      state: { because: null },
+    })
+    expect(node.engine.deliveries.window(T, 'crm')).toMatchObject({ pausedUntil: null })
+    expect(world.calls.slice(4).map(({ request }) => request.url)).toEqual([document.url, document.url])
+    expect(await world.told()).not.toContain('webhook.subscription.disabled')
+  })
+
+  test('[SU29] so does one that began before somebody enabled it', async () => {
+    const world = makeHookWorld()
+    const node = await world.node({ documents: DOCUMENTS })
+    await world.create(node)
+    world.answer(() => null)
+    await world.pay(node)
+    const call = world.calls.at(-1)
+    await world.got(node.engine.subscriptions.disable(T, 'crm', ADA))
+    await world.pass(1 * SECOND)
+    world.answer(answered(200))
+    await world.got(node.engine.subscriptions.enable(T, 'crm', ADA))
+    call?.answer(answered(410))
+    await world.pass(1 * SECOND)
+    expect(await world.got(node.engine.subscriptions.find(T, 'crm'))).toMatchObject({ status: 'active' })
+  })
+
+  test('[SU29] failures of a former address do not count for another', async () => {
+    const world = makeHookWorld()
+    const node = await world.node({ documents: DOCUMENTS })
+    await world.create(node)
+    world.answer(answered(500))
+    for (let index = 0; index < 5; index += 1) await world.pay(node)
+    expect(await world.got(node.engine.subscriptions.find(T, 'crm'))).toMatchObject({ status: 'failing' })
+    const document = { ...HOOK, url: 'https://new.example/hooks' }
+    await world.got(node.engine.subscriptions.patch(T, 'crm', { document, written: '{}' }, ADA))
+    expect(await world.got(node.engine.subscriptions.find(T, 'crm'))).toMatchObject({
+      status: 'active',
+      state: { failingSince: null, warnings: 0 },
+    })
+    for (let index = 0; index < 4; index += 1) await world.pay(node)
+    expect(await world.got(node.engine.subscriptions.find(T, 'crm'))).toMatchObject({ status: 'active' })
+    await world.pay(node)
+    expect(await world.got(node.engine.subscriptions.find(T, 'crm'))).toMatchObject({ status: 'failing' })
   })
 
   test('[SU13] 410 disables at once, whoever else delivers at the same moment', async () => {

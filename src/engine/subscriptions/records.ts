@@ -126,16 +126,43 @@ export function removalGuard(name: string): Guard {
   return { g: 'version', of: 'setting', key: `${REMOVAL_PREFIX}${name}`, version: 0 }
 }
 
-export function putRemoval(name: string): Write {
-  return { w: 'record.put', kind: 'setting', key: `${REMOVAL_PREFIX}${name}`, version: 1, body: '{}' }
+/** Of one removal: another of the same name has another version. */
+export interface RemovalMark {
+  readonly version: number
+  /** When it was removed: what was made for the name later is of another. */
+  readonly at: Instant
 }
 
-export function deleteRemoval(name: string): Write {
-  return { w: 'record.delete', kind: 'setting', key: `${REMOVAL_PREFIX}${name}` }
+export function putRemoval(name: string, { version, at }: RemovalMark): Write {
+  return {
+    w: 'record.put',
+    kind: 'setting',
+    key: `${REMOVAL_PREFIX}${name}`,
+    version,
+    body: JSON.stringify({ at }),
+  }
 }
 
-export async function readRemoval(reads: Pick<TenantReads, 'record'>, name: string): Promise<boolean> {
-  return (await reads.record('setting', `${REMOVAL_PREFIX}${name}`)) !== null
+/** Of this very removal: one that somebody else has ended, and perhaps begun anew, is left alone. */
+export function endRemoval(
+  name: string,
+  { version }: RemovalMark,
+): { readonly guard: Guard; readonly write: Write } {
+  const key = `${REMOVAL_PREFIX}${name}`
+  return {
+    guard: { g: 'version', of: 'setting', key, version },
+    write: { w: 'record.delete', kind: 'setting', key },
+  }
+}
+
+export async function readRemoval(
+  reads: Pick<TenantReads, 'record'>,
+  name: string,
+): Promise<RemovalMark | null> {
+  const found = await reads.record('setting', `${REMOVAL_PREFIX}${name}`)
+  if (found === null) return null
+  const { at = Number.MAX_SAFE_INTEGER } = JSON.parse(found.body) as { readonly at?: Instant }
+  return { version: found.version, at }
 }
 
 /** Names whose deliveries are not all cancelled yet, `limit` at most. */

@@ -25,6 +25,7 @@ test('[SU7] a page that holds nothing is not the end of what is open, and what i
     openCounts: async () => [{ consumer: '', ready: open, waiting: 0, leased: isHeld ? 100 : 0 }],
     event: async () => ({ id: 'evt_1' }),
     records: async () => ({ items: [], nextCursor: null }),
+    record: async () => ({ version: 7, body: '{"at":0}' }),
   } as unknown as TenantReads
   const ended: string[] = []
   const removals = makeRemovals({
@@ -49,6 +50,7 @@ test('[SU7] a page that holds nothing is not the end of what is open, and what i
     },
     signing: { forget: async () => {} },
     tenants: async () => [],
+    refresh: async () => {},
     left: () => [],
   })
   const settle = () => new Promise((resolve) => setImmediate(resolve))

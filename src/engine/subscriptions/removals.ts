@@ -4,7 +4,8 @@
 // the same name whose endpoint would get what was meant for the former one. Of a folder's, its record is what a start goes by.
 //
 // Invariants: SU7 no delivery of a subscription that is gone stays open. SU8 a crash loses none of it: every cancellation is a commit
-// of its own, and the marker goes last.
+// of its own, and the marker goes last. SU25 what belongs to another of the same name is left alone: while the marker is there nobody
+// makes one, so nothing is cancelled or forgotten that was not looked at before it was seen to be there still.
 
 import { messageOf } from '../../core/errors/index.ts'
 import type { TenantId } from '../../core/ids/index.ts'
@@ -17,7 +18,7 @@ import { SUBSCRIPTION_GONE } from '../deliveries/index.ts'
 import type { EngineDeps } from '../deps.ts'
 import type { Registry } from '../registry.ts'
 import type { Settler } from '../settle.ts'
-import { deleteRemoval, readRemovals } from './records.ts'
+import { endRemoval, type RemovalMark, readRemoval, readRemovals } from './records.ts'
 import type { SigningSecrets } from './secrets.ts'
 
 export interface Removals {
@@ -53,6 +54,8 @@ export function makeRemovals(
     readonly settler: Pick<Settler, 'settleUnheld'>
     readonly signing: Pick<SigningSecrets, 'forget'>
     tenants(): Promise<readonly TenantId[]>
+    /** Looks whether another node applied definitions. */
+    refresh(tenant: TenantId): Promise<void>
     /** Of definitions that are gone, by the records that they left. */
     left(tenant: TenantId): readonly string[]
   },
@@ -81,17 +84,29 @@ export function makeRemovals(
     )
   }
 
-  /** Once over all that is open: a page may hold nothing while more is behind it. What is in somebody's hands is met when it is put back. */
-  const sweep = async ({ tenant }: Removal, consumer: string): Promise<void> => {
+  /** Of definitions: it has not come back. Of the API: its marker is there still, so that nobody has made another of its name. */
+  const isGoneStill = async ({ tenant, name }: Removal, mark: RemovalMark | null): Promise<boolean> => {
+    if (mark === null) return registry.subscription(tenant, name) === null
+    return (await readRemoval(store.forTenant(tenant), name))?.version === mark.version
+  }
+
+  /**
+   * Once over all that is open: a page may hold nothing while more is behind it. What is in somebody's hands is met when it is put back.
+   * False: what was met is another's.
+   */
+  const sweep = async (removal: Removal, mark: RemovalMark | null, consumer: string): Promise<boolean> => {
+    const { tenant } = removal
     const reads = store.forTenant(tenant)
     for (const state of ['waiting', 'ready'] as const) {
       let cursor: string | null = null
       do {
         const page: Page<WorkRow> = await reads.workList({ consumer, state, cursor, limit: PIECE })
+        if (!(await isGoneStill(removal, mark))) return false
         await Promise.all(page.items.map((work) => cancel(tenant, work)))
         cursor = page.nextCursor
       } while (cursor !== null && !isStopped)
     }
+    return true
   }
 
   const isLeft = async ({ tenant }: Removal, consumer: string): Promise<boolean> => {
@@ -102,12 +117,18 @@ export function makeRemovals(
   const step = async (removal: Removal): Promise<boolean> => {
     const { tenant, name, isMarked, since } = removal
     const consumer = `${SUBSCRIPTION_PREFIX}${name}`
-    // It came back with its definitions: what waits is for it.
-    if (!isMarked && registry.subscription(tenant, name) !== null) return true
-    if (isMarked) await deps.signing.forget(tenant, name, 'the removal of its subscription')
-    await sweep(removal, consumer)
+    // It may have come back with definitions that another node applied: what waits is for it then.
+    if (!isMarked) await deps.refresh(tenant)
+    const mark = isMarked ? await readRemoval(store.forTenant(tenant), name) : null
+    if (isMarked ? mark === null : registry.subscription(tenant, name) !== null) return true
+    if (mark !== null)
+      await deps.signing.forget(tenant, name, 'the removal of its subscription', mark.at + OTHERS_HEAR_MS / 2)
+    if (!(await sweep(removal, mark, consumer))) return true
     if ((await isLeft(removal, consumer)) || clock.monotonic() - since < OTHERS_HEAR_MS) return false
-    if (isMarked) await deps.commits.once(tenant, [], [deleteRemoval(name)])
+    if (mark !== null) {
+      const { guard, write } = endRemoval(name, mark)
+      await deps.commits.once(tenant, [guard], [write])
+    }
     log.info('subscription.deliveries-cancelled', { tenant, subscription: name })
     return true
   }

@@ -7,7 +7,7 @@ import { AppError } from '../../core/errors/index.ts'
 import type { TenantId } from '../../core/ids/index.ts'
 import { newSecret, parseSecret, publicKeyOf, SECRET_BYTES } from '../../core/signing/index.ts'
 import { generatedSecret, secretRefOf } from '../../core/subscription/index.ts'
-import { DAY } from '../../core/time/index.ts'
+import { DAY, type Instant } from '../../core/time/index.ts'
 import type { Random } from '../../ports/random.ts'
 import type { SecretVault, Vault } from '../../ports/vault.ts'
 import { placeOfSecret } from '../vaults.ts'
@@ -27,14 +27,19 @@ export interface SigningSecrets {
     request: { readonly overlapMs?: number; readonly secret?: string },
     by: string,
   ): Promise<ShownSecret & { readonly overlapMs: number }>
+  /** What a rotation would put into the vault; refuses what it would refuse. */
+  plan(
+    document: SubscriptionDocument,
+    request: { readonly overlapMs?: number; readonly secret?: string },
+  ): { readonly name: string; readonly secret: string; readonly overlapMs: number }
   /** The value that it signs with now; null: it is not set. */
   current(tenant: TenantId, document: SubscriptionDocument): Promise<ShownSecret | null>
-  /** Nothing happens if there is none. */
-  forget(tenant: TenantId, name: string, by: string): Promise<void>
+  /** Nothing happens if there is none, or if it was made after `madeBefore`: then it is of another. */
+  forget(tenant: TenantId, name: string, by: string, madeBefore?: Instant): Promise<void>
   /** Names of all that the vault has. */
   names(tenant: TenantId): Promise<ReadonlySet<string>>
   show(tenant: TenantId, document: SubscriptionDocument, isUnseen: boolean): Promise<SubscriptionSecret>
-  /** null: it does not sign by keys. */
+  /** null: it does not sign by keys, nor did it until a moment ago: those of the overlap sign beside the others. */
   publicKeys(
     tenant: TenantId,
     document: SubscriptionDocument,
@@ -53,27 +58,30 @@ export function makeSigningSecrets(deps: {
   const resolve = (tenant: TenantId, document: SubscriptionDocument) =>
     vault.resolve(tenant, [secretRefOf(document)])
 
+  const plan: SigningSecrets['plan'] = (document, { overlapMs = OVERLAP_MS, secret: given }) => {
+    const ref = secretRefOf(document)
+    if (!('ref' in ref)) throw new AppError('secret_in_environment', `it signs with ${placeOfSecret(ref)}`)
+    if (!Number.isSafeInteger(overlapMs) || overlapMs < 0 || overlapMs > OVERLAP_MS_MAX) {
+      throw new AppError('overlap_invalid', 'an overlap is from 0 s to 7 days')
+    }
+    if (given !== undefined) {
+      const parsed = parseSecret(document.signing, given)
+      if (!parsed.ok) throw new AppError('signing_secret_invalid', parsed.message)
+    }
+    return { name: ref.ref, secret: given ?? make(document), overlapMs }
+  }
+
   return {
+    plan,
     async generate(tenant, document, by) {
       const secret = make(document)
       const set = { isPending: false, by }
       const { version } = await secrets.set(tenant, generatedSecret(document.name), secret, set)
       return { secret, version }
     },
-    async rotate(tenant, document, { overlapMs = OVERLAP_MS, secret: given }, by) {
-      const ref = secretRefOf(document)
-      if (!('ref' in ref)) {
-        throw new AppError('secret_in_environment', `it signs with ${placeOfSecret(ref)}`)
-      }
-      if (!Number.isSafeInteger(overlapMs) || overlapMs < 0 || overlapMs > OVERLAP_MS_MAX) {
-        throw new AppError('overlap_invalid', 'an overlap is from 0 s to 7 days')
-      }
-      if (given !== undefined) {
-        const parsed = parseSecret(document.signing, given)
-        if (!parsed.ok) throw new AppError('signing_secret_invalid', parsed.message)
-      }
-      const secret = given ?? make(document)
-      const { version } = await secrets.set(tenant, ref.ref, secret, { isPending: false, by, overlapMs })
+    async rotate(tenant, document, request, by) {
+      const { name, secret, overlapMs } = plan(document, request)
+      const { version } = await secrets.set(tenant, name, secret, { isPending: false, by, overlapMs })
       return { secret, version, overlapMs }
     },
     async current(tenant, document) {
@@ -82,7 +90,9 @@ export function makeSigningSecrets(deps: {
       const row = await secrets.find(tenant, generatedSecret(document.name))
       return { secret, version: row?.version ?? 0 }
     },
-    async forget(tenant, name, by) {
+    async forget(tenant, name, by, madeBefore) {
+      const row = madeBefore === undefined ? null : await secrets.find(tenant, generatedSecret(name))
+      if (row !== null && madeBefore !== undefined && row.updatedAt > madeBefore) return
       try {
         await secrets.remove(tenant, generatedSecret(name), by)
       } catch (error) {
@@ -109,8 +119,8 @@ export function makeSigningSecrets(deps: {
       }
     },
     async publicKeys(tenant, document) {
-      if (document.signing !== 'ed25519') return null
       const keys = (await resolve(tenant, document)).flatMap((secret) => publicKeyOf(secret) ?? [])
+      if (document.signing !== 'ed25519' && keys.length === 0) return null
       // By the key itself, so that whoever remembers some knows whether this is one of them.
       return [...new Set(keys)].map((key) => ({ id: key.slice(-12), algorithm: 'ed25519', key }))
     },

@@ -47,6 +47,18 @@ describe('made through the API', () => {
     expect(world.calls).toHaveLength(2)
   })
 
+  test('[SU28] what cannot be compiled is neither made nor put in the place of another', async () => {
+    const world = makeHookWorld()
+    const node = await world.node({ documents: DOCUMENTS })
+    const { subscriptions } = node.engine
+    const broken = { document: { ...HOOK, where: 'payload.(' }, written: '{}' }
+    expect(await world.refusal(subscriptions.create(T, broken, ADA))).toBe('subscription_invalid')
+    expect(await world.refusal(subscriptions.find(T, 'crm'))).toBe('unknown_subscription')
+    await world.create(node)
+    expect(await world.refusal(subscriptions.patch(T, 'crm', broken, ADA))).toBe('subscription_invalid')
+    expect((await world.got(subscriptions.find(T, 'crm'))).hash).toBe(hashDocument(HOOK))
+  })
+
   test('[SU3] a node that missed many changes reads all; one that missed few reads those', async () => {
     const world = makeHookWorld()
     const one = await world.node({ documents: DOCUMENTS })

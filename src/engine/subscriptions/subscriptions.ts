@@ -263,10 +263,9 @@ export function makeSubscriptions(deps: SubscriptionsDeps): Subscriptions {
           throw new AppError('conflict', 'somebody else changed it meanwhile: read it again')
         if (hash === hashDocument(document) && record.written === written) return null
         const now = deps.now()
-        const state =
-          record.document.status === document.status
-            ? record.state
-            : newlyDeclared(record.state, now, by, decided)
+        const stays = record.document.url === document.url ? record.state : moved(record.state, now, by)
+        const isDeclared = record.document.status !== document.status
+        const state = isDeclared ? newlyDeclared(record.state, now, by, decided) : stays
         return {
           record: { ...record, document, written, state, updatedAt: now, updatedBy: by },
           async kept() {
@@ -282,7 +281,8 @@ export function makeSubscriptions(deps: SubscriptionsDeps): Subscriptions {
       await refresh(tenant)
       await book.change(tenant, name, (kept) => {
         ownOf(tenant, name, kept)
-        return { record: null, writes: [putRemoval(name)] }
+        const version = Number.parseInt(deps.ids.uuid().slice(-6), 16) + 1
+        return { record: null, writes: [putRemoval(name, { version, at: deps.now() })] }
       })
       log.info('subscription.removed', { tenant, subscription: name, ...saidOf(decided) })
       deps.removals.begin(tenant, name, true)
@@ -295,20 +295,25 @@ export function makeSubscriptions(deps: SubscriptionsDeps): Subscriptions {
       await refresh(tenant)
       const { document } = found(tenant, name)
       const by = byOf(decided)
-      const before = await signing.show(tenant, document, false)
-      const { secret, version, overlapMs } = await signing.rotate(tenant, document, request, by)
-      const now = deps.now()
-      const oldUntil = before.version === null || overlapMs === 0 ? null : now + overlapMs
+      const { secret, overlapMs } = signing.plan(document, request)
+      const { version: from } = await signing.show(tenant, document, false)
+      const at = deps.now()
+      const mark = { from, overlapMs, by, at }
+      // Noted first: whoever starts after a crash between here and the end tells of it, and can show the secret.
+      await book.change(tenant, name, (kept) => ({ record: rotatingRecord(kept, mark) }))
+      const { version } = await signing
+        .rotate(tenant, document, { secret, overlapMs }, by)
+        .catch(async (error) => {
+          await book.change(tenant, name, (kept) => (kept === null ? null : { record: notRotating(kept) }))
+          throw error
+        })
+      const oldUntil = from === null || overlapMs === 0 ? null : at + overlapMs
       await book.change(tenant, name, (kept) => {
-        const record = kept?.record ?? freshRecord(now, by)
+        const { rotating: _, ...state } = kept?.record.state ?? FRESH_SUBSCRIPTION
+        const record = kept?.record ?? freshRecord(at, by)
         const about = { tenant, document, change: `${name}:secret:${version}` }
         return {
-          record: {
-            ...record,
-            state: { ...record.state, isSecretUnseen: false },
-            updatedAt: now,
-            updatedBy: by,
-          },
+          record: { ...record, state: { ...state, isSecretUnseen: false }, updatedAt: at, updatedBy: by },
           plans: [tellRotated(deps, about, { version, oldUntil, by })],
         }
       })
@@ -371,6 +376,13 @@ function newlyDeclared(
   return { ...state, status: null, because: null, reason, by, since, failingSince: null, warnings: 0 }
 }
 
+/** That another address failed says nothing of this one. */
+function moved(state: SubscriptionState, since: Instant, by: string): SubscriptionState {
+  if (state.failingSince === null || state.status === 'disabled') return state
+  const status = state.status === 'failing' ? null : state.status
+  return { ...state, status, reason: null, by, since, failingSince: null, warnings: 0 }
+}
+
 /** Not by the query of its address: a token may stand there, and whoever may not see it must not guess it piece by piece. */
 function isAbout({ name, description, url, on, metadata }: SubscriptionDocument, word: string): boolean {
   const [place = ''] = url.split('?', 1)
@@ -385,4 +397,19 @@ function byOf({ actor = 'the engine’s owner' }: Decided): string {
 
 function saidOf(decided: Decided) {
   return { by: byOf(decided), reason: decided.reason ?? null }
+}
+
+type RotatingMark = Omit<NonNullable<SubscriptionState['rotating']>, 'wasUnseen'>
+
+function rotatingRecord(kept: Kept | null, mark: RotatingMark): SubscriptionRecord {
+  const record = kept?.record ?? freshRecord(mark.at, mark.by)
+  const wasUnseen = record.state.rotating?.wasUnseen ?? record.state.isSecretUnseen
+  const state = { ...record.state, isSecretUnseen: true, rotating: { ...mark, wasUnseen } }
+  return { ...record, state, updatedAt: mark.at, updatedBy: mark.by }
+}
+
+/** Nothing became of it. */
+function notRotating({ record }: Kept): SubscriptionRecord {
+  const { rotating, ...state } = record.state
+  return { ...record, state: { ...state, isSecretUnseen: rotating?.wasUnseen ?? state.isSecretUnseen } }
 }

@@ -18,22 +18,26 @@ import {
 import { type Instant, MINUTE } from '../../core/time/index.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Store } from '../../ports/store.ts'
-import type { DeliveryWatch } from '../deliveries/index.ts'
+import type { DeliveryWatch, ToldCall } from '../deliveries/index.ts'
 import type { Registry } from '../registry.ts'
 import type { Book } from './book.ts'
 import { freshRecord } from './records.ts'
 import { type TellDeps, tellSubscription } from './tell.ts'
 
+type News = SubscriptionInput & ToldCall
+
 interface Streak {
   failures: number
   readonly since: Instant
-  /** Since when its subscription had the status that it had then: with another one, counting begins anew. */
-  readonly of: Instant | null
+  /** Its address, and since when its subscription had the status that it had then: with others, counting begins anew. */
+  readonly of: string
 }
 
 /** What is remembered of endpoints that fail; beyond it the oldest begin anew. */
 const STREAKS_MAX = 20_000
 const ITSELF = 'itself'
+/** The newest by birth: one that was made earlier may have arrived later. */
+const ARRIVALS_LOOKED_AT = 100
 /** One that comes and goes is told of so seldom: each change is a commit, an event, and a look by every other node. */
 const RESTLESS_MS = 1 * MINUTE
 
@@ -65,11 +69,11 @@ export function makeWatching(
       consumer: `${SUBSCRIPTION_PREFIX}${name}`,
       state: 'done',
       cursor: null,
-      limit: 1,
+      limit: ARRIVALS_LOOKED_AT,
     } as const
     const { items } = await store.forTenant(tenant).workList(query)
-    const at = items[0]?.processedAt ?? null
-    return at !== null && at > (state.failingSince ?? since) ? at : null
+    const at = Math.max(0, ...items.map(({ processedAt }) => processedAt ?? 0))
+    return at > (state.failingSince ?? since) ? at : null
   }
 
   /** What it comes to, by what all nodes know. */
@@ -91,11 +95,11 @@ export function makeWatching(
       : { state, tells: [] }
   }
 
-  const write = async (tenant: TenantId, name: string, input: SubscriptionInput): Promise<void> => {
+  const write = async (tenant: TenantId, name: string, input: News): Promise<void> => {
     try {
       const changed = await book.change(tenant, name, async (kept) => {
-        const document = registry.subscription(tenant, name)?.document
-        if (document === undefined) return null
+        const document = documentFor(tenant, name, input, kept?.record.state)
+        if (document === null) return null
         const record = kept?.record ?? freshRecord(input.at, ITSELF)
         const { state, tells } = await decided(tenant, name, record.state, input, document)
         if (state === record.state) return null
@@ -115,16 +119,28 @@ export function makeWatching(
     }
   }
 
+  /** What is in force, where the news is about it; null: it is about a former address, or of before somebody put it to work again. */
+  const documentFor = (
+    tenant: TenantId,
+    name: string,
+    { at, hash }: ToldCall,
+    state: SubscriptionState | undefined,
+  ): SubscriptionDocument | null => {
+    const inForce = registry.subscription(tenant, name)
+    if (inForce === null || inForce.hash !== hash) return null
+    return state !== undefined && isBefore(at, state) ? null : inForce.document
+  }
+
   /** By what this node knows: whether there is anything to write. */
-  const isChange = (tenant: TenantId, name: string, input: SubscriptionInput): boolean => {
-    const document = registry.subscription(tenant, name)?.document
-    if (document === undefined) return false
+  const isChange = (tenant: TenantId, name: string, input: News): boolean => {
+    const document = documentFor(tenant, name, input, book.find(tenant, name)?.record.state)
+    if (document === null) return false
     const state = book.find(tenant, name)?.record.state ?? FRESH_SUBSCRIPTION
     if (input.type === 'failed' && isRestless(state, input.at)) return false
     return stepSubscription(state, input, document).state !== state
   }
 
-  const note = (tenant: TenantId, name: string, input: SubscriptionInput) => {
+  const note = (tenant: TenantId, name: string, input: News) => {
     const place = `${tenant}/${name}`
     const before = writing.get(place)
     const isArrival = input.type === 'delivered'
@@ -145,14 +161,19 @@ export function makeWatching(
   }
 
   return {
-    delivered(tenant, name, at) {
-      const isTroubled = streaks.size > 0 && streaks.delete(`${tenant}/${name}`)
+    delivered(tenant, name, { at, hash }) {
+      if (streaks.size === 0 && registry.statusOf(tenant, name) !== 'failing') return
+      if (documentFor(tenant, name, { at, hash }, book.find(tenant, name)?.record.state) === null) return
+      const isTroubled = streaks.delete(`${tenant}/${name}`)
       if (!isTroubled && registry.statusOf(tenant, name) !== 'failing') return
-      note(tenant, name, { type: 'delivered', at })
+      note(tenant, name, { type: 'delivered', at, hash })
     },
-    failed(tenant, name, { at, error, isExhausted, isGone }) {
+    failed(tenant, name, { at, hash, error, isExhausted, isGone }) {
       const place = `${tenant}/${name}`
-      const of = book.find(tenant, name)?.record.state.since ?? null
+      const state = book.find(tenant, name)?.record.state
+      const document = documentFor(tenant, name, { at, hash }, state)
+      if (document === null) return
+      const of = `${state?.since ?? ''} ${document.url}`
       const known = streaks.get(place)
       const streak = known?.of === of ? known : { failures: 0, since: at, of }
       streak.failures += 1
@@ -163,14 +184,19 @@ export function makeWatching(
         tenant,
         name,
         isGone
-          ? { type: 'gone', at, error }
-          : { type: 'failed', at, error, failures: streak.failures, since: streak.since, isExhausted },
+          ? { type: 'gone', at, hash, error }
+          : { type: 'failed', at, hash, error, failures: streak.failures, since: streak.since, isExhausted },
       )
     },
     async idle() {
       while (writing.size > 0) await Promise.all(writing.values())
     },
   }
+}
+
+/** A call that began before somebody put it to work again. What it fails of by itself since then is no such word. */
+function isBefore(at: Instant, { status, by, since }: SubscriptionState): boolean {
+  return by !== null && since !== null && at < since && status !== 'paused' && status !== 'disabled'
 }
 
 /** It has recovered by itself a moment ago. */

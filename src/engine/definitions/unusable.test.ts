@@ -1,0 +1,93 @@
+import { describe, expect, test } from 'vitest'
+import { type DefinitionDocument, hashDocument } from '../../core/definition/index.ts'
+import { DEFAULT_TENANT, type TenantId } from '../../core/ids/index.ts'
+import { MINUTE } from '../../core/time/index.ts'
+import { HOOK, makeHookWorld } from '../subscriptions/subscriptions.fixture.ts'
+import { answered, ROUTE, SOURCE, type World } from '../world.fixture.ts'
+import type { ApplyRequest } from './index.ts'
+
+const OTHER = 'other' as TenantId
+const BROKEN = 'payload.('
+
+const api = (...documents: readonly DefinitionDocument[]): ApplyRequest => ({
+  definitions: documents.map((document) => ({ document, authored: null })),
+  managedBy: 'api',
+  prune: false,
+  by: 'mona',
+  reason: null,
+})
+
+/** As a version that knows more than this one would have written it. */
+function spoil(world: World, tenant: TenantId, document: DefinitionDocument, broken: object) {
+  const body = JSON.stringify({ ...document, ...broken })
+  const key = hashDocument(document)
+  return world.store.commit({
+    tenant,
+    guards: [],
+    writes: [{ w: 'record.put', kind: 'definition', key, version: 1, body }],
+  })
+}
+
+describe('documents that cannot be compiled', () => {
+  test.each<[string, DefinitionDocument]>([
+    ['a route', { ...ROUTE, where: BROKEN }],
+    ['a source', { ...SOURCE, subject: '{{ (' }],
+    ['a subscription', { ...HOOK, where: BROKEN }],
+  ])('[DV29] %s is refused before anything is written', async (_name, document) => {
+    const world = makeHookWorld()
+    const node = await world.node({ documents: [] })
+    const { definitions } = node.engine
+    expect(await world.refusal(definitions.apply(OTHER, api(document)))).toBe('definitions_invalid')
+    expect(
+      await world.got(world.store.forTenant(OTHER).record('definition', hashDocument(document))),
+    ).toBeNull()
+    expect(await world.got(definitions.list(OTHER))).toEqual([])
+  })
+
+  test('[DV29] so is a rollback to one', async () => {
+    const world = makeHookWorld()
+    const first = await world.node({ name: 'a', documents: [] })
+    const { version } = await world.got(first.engine.definitions.apply(OTHER, api(SOURCE, ROUTE)))
+    await world.got(first.engine.definitions.apply(OTHER, api({ ...ROUTE, maxWaitMs: 1_000 })))
+    await world.got(spoil(world, OTHER, ROUTE, { where: BROKEN }))
+    const { definitions } = (await world.node({ name: 'b', documents: [] })).engine
+    const rolled = definitions.rollback(OTHER, { to: version, by: 'mona', reason: null })
+    expect(await world.refusal(rolled)).toBe('definitions_invalid')
+    expect(await world.got(definitions.list(OTHER))).toMatchObject([
+      { name: 'shop' },
+      { document: { maxWaitMs: 1_000 } },
+    ])
+  })
+
+  test('[DV30] a node starts beside them: the rest and other tenants are in force, and what they have waits', async () => {
+    const world = makeHookWorld()
+    const documents = [SOURCE, { ...HOOK, name: 'well' }]
+    const first = await world.node({ name: 'a', documents })
+    await world.got(first.engine.definitions.apply(DEFAULT_TENANT, api(HOOK)))
+    await world.got(first.engine.definitions.apply(OTHER, api(SOURCE, ROUTE, { ...ROUTE, name: 'mail' })))
+    world.answer(answered(500))
+    await world.pay(first)
+    first.crash()
+    await world.got(spoil(world, DEFAULT_TENANT, HOOK, { where: BROKEN }))
+    await world.got(spoil(world, OTHER, ROUTE, { key: BROKEN }))
+    await world.pass(1 * MINUTE)
+    world.answer(answered(204))
+    const second = await world.node({ name: 'b', documents })
+    await world.pass(10 * MINUTE)
+    const told = second.log.messages.filter(({ name }) => name === 'definitions.unusable')
+    expect(told.map(({ fields }) => fields)).toMatchObject([
+      { tenant: 'default', definition: 'Subscription/crm', error: expect.any(String) },
+      { tenant: 'other', definition: 'Route/book' },
+    ])
+    const given = { source: 'shop', subject: 'shop.events.paid', data: { id: 'd9', order: 'o9' } }
+    const tried = (name: string) => second.engine.inspect.tryRoute(OTHER, name, given)
+    expect(await world.got(tried('mail'))).toMatchObject({ matched: true })
+    expect(await world.refusal(tried('book'))).toBe('not_found')
+    const page = await world.got(world.reads.workList({ kind: 'delivery', cursor: null, limit: 10 }))
+    expect(page.items.map(({ consumer, state }) => `${consumer} ${state}`).sort()).toEqual([
+      'subscription:crm ready',
+      'subscription:well done',
+    ])
+    expect(await world.got(second.engine.definitions.list(DEFAULT_TENANT))).toHaveLength(3)
+  })
+})
