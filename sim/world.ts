@@ -510,6 +510,8 @@ function describeWrite(write: Parameters<StoreWatch['applied']>[1][number]['writ
       return write.rows.map(({ type, sequence }) => `${sequence} ${type}`).join(' ')
     case 'orphan.put':
       return `orphan ${short(write.row.id)} ${write.row.state}`
+    case 'run.put':
+      return `run ${short(write.row.id)} ${write.row.state} ${write.row.attemptCount}`
     case 'deadLetter.put':
       return `dead letter ${short(write.row.id)} ${write.row.state}`
     default:
