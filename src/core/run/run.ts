@@ -11,7 +11,7 @@ import type { Instant } from '../time/index.ts'
 export const RUN_STATES = ['pending', 'running', 'completed', 'failed', 'dead-lettered'] as const
 export type RunState = (typeof RUN_STATES)[number]
 
-/** `work`: for a route, a step or a function. The others belong to no event, and no work is behind them. */
+/** `work`: for a route, a step or a function. `test`: a person asked, and no work is behind it. `verification`: of a credential's new secret. */
 export const RUN_PURPOSES = ['work', 'test', 'verification'] as const
 export type RunPurpose = (typeof RUN_PURPOSES)[number]
 
