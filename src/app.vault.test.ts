@@ -16,6 +16,12 @@ name: shop
 verify: { scheme: github, secret: { ref: shop } }
 subject: "shop.events.{{ payload.type }}"
 event: { id: payload.id }
+---
+kind: Source
+name: yard
+verify: { scheme: github, secret: { file: yard-signing } }
+subject: "yard.events.{{ payload.type }}"
+event: { id: payload.id }
 `
 
 const cleanups: (() => unknown)[] = []
@@ -53,12 +59,12 @@ interface Answered {
 }
 
 function makeCaller(app: App) {
-  const send = async (secret: string, id: string) => {
+  const send = async (secret: string, id: string, source = 'shop') => {
     const body = JSON.stringify({ id, type: 'paid' })
     const verify = { scheme: 'github', secret: [] } as const
     const signed = signRequest(verify, { body: new TextEncoder().encode(body), secret })
     const headers = { 'content-type': 'application/json', ...signed }
-    const answer = await fetch(`${app.url}/in/default/shop`, { method: 'POST', body, headers })
+    const answer = await fetch(`${app.url}/in/default/${source}`, { method: 'POST', body, headers })
     return { status: answer.status, body: (await answer.json()) as Answered }
   }
   const ask = async (method: string, path: string, body?: unknown) => {
@@ -104,6 +110,15 @@ test('[VA16] [VA18] [VA19] secrets go into the vault and not into the store; a n
   ])
   for (const line of ['vault.away', 'vault.not-checked', 'vault.back', 'access.secret-set'])
     expect(log()).toContain(`"${line}"`)
+})
+
+test('[VA13] a source verifies by a file of the folder of secrets', async () => {
+  const { env, root } = makeFolder()
+  mkdirSync(join(root, 'secrets'))
+  writeFileSync(join(root, 'secrets', 'yard-signing'), `${VALUE}\n`)
+  const { send } = makeCaller(await start({ ...env, MILLRACE_SECRETS_DIR: join(root, 'secrets') }))
+  expect((await send(VALUE, '1', 'yard')).status).toBe(202)
+  expect((await send('guess', '2', 'yard')).status).toBe(401)
 })
 
 test('[VA14] a master key in the data folder that is too simple keeps a node from starting in PROD', async () => {

@@ -60,6 +60,8 @@ export function makeHashicorpVault(
   const ageMsMax = Math.max(options.staleMs, REMEMBERED_MS)
   const values = makeCache<Opened>({ entriesMax: VALUES_REMEMBERED_MAX, ageMsMax })
   const loading = new Map<string, Promise<Opened>>()
+  /** Asked for a later version and found none: a secret that was removed and set again counts anew, and is not read for every call. */
+  const vain = new WeakMap<Opened, number>()
   let away: { readonly error: AppError; readonly askAtMs: number } | null = null
 
   const noteAway = (error: unknown) => {
@@ -105,6 +107,12 @@ export function makeHashicorpVault(
     })
     loading.set(place, asked)
     return asked
+  }
+
+  /** Whoever asks from now on gets what is there now, and not what was read before. */
+  const forget = (tenant: TenantId, name: string) => {
+    values.forget(placeOf(tenant, name))
+    loading.delete(placeOf(tenant, name))
   }
 
   const opened = async (tenant: TenantId, name: string): Promise<Opened> => {
@@ -209,11 +217,12 @@ export function makeHashicorpVault(
       return found
     },
     async current(tenant, name, { atLeast = 0 } = {}) {
-      const { current } = await opened(tenant, name)
-      if ((current?.version ?? 0) >= atLeast) return current
-      values.forget(placeOf(tenant, name))
-      loading.delete(placeOf(tenant, name))
-      return (await loadOnce(tenant, name)).current
+      const known = await opened(tenant, name)
+      if (Math.max(known.current?.version ?? 0, vain.get(known) ?? 0) >= atLeast) return known.current
+      forget(tenant, name)
+      const fresh = await loadOnce(tenant, name)
+      vain.set(fresh, atLeast)
+      return fresh.current
     },
     async pending(tenant, name) {
       if (!isSecretName(name)) return null
@@ -262,8 +271,7 @@ export function makeHashicorpVault(
       const { entry } = await reach(() => kv.read(tenant, name))
       if (entry === null) throw new AppError('not_found', `there is no secret ‘${name}’`)
       await reach(() => kv.remove(tenant, name))
-      values.forget(placeOf(tenant, name))
-      loading.delete(placeOf(tenant, name))
+      forget(tenant, name)
       log.info('access.secret-removed', { tenant, name, by })
     },
     // The vault seals its own.

@@ -223,6 +223,22 @@ describe('values', () => {
     expect(await values(vault)).toEqual(['three'])
   })
 
+  test('[VA6] a later version that is not there is looked for once in a while, not for every call', async () => {
+    const { vault, reads, pass } = makeWorld()
+    await vault.set(DEFAULT_TENANT, 'crm', 'again', set)
+    const current = () => vault.current(DEFAULT_TENANT, 'crm', { atLeast: 5 })
+    await current()
+    const before = reads()
+    for (let index = 0; index < 20; index += 1) expect((await current())?.value).toBe('again')
+    expect(reads()).toBe(before)
+    pass(5_000)
+    await current()
+    expect(reads()).toBeGreaterThan(before)
+    for (let version = 2; version <= 6; version += 1)
+      await vault.set(DEFAULT_TENANT, 'crm', `v${version}`, set)
+    expect((await vault.current(DEFAULT_TENANT, 'crm', { atLeast: 6 }))?.value).toBe('v6')
+  })
+
   test('[VA7] two who set one at the same moment: one is told', async () => {
     const { vault, makeNode } = makeWorld()
     const tries = await Promise.allSettled([

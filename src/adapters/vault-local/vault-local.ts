@@ -69,6 +69,8 @@ export function makeLocalVault(deps: LocalVaultDeps): SecretVault {
   const values = makeCache<Opened>({ entriesMax: VALUES_REMEMBERED_MAX, ageMsMax: REMEMBERED_MS })
 
   const loading = new Map<string, Promise<Opened>>()
+  /** Asked for a later version and found none: a secret that was removed and set again counts anew, and is not read for every call. */
+  const vain = new WeakMap<Opened, number>()
 
   const read = (tenant: TenantId, name: string) => store.forTenant(tenant).record('secret', name)
 
@@ -203,10 +205,12 @@ export function makeLocalVault(deps: LocalVaultDeps): SecretVault {
       return row === null ? null : show(tenant, name, parse(row.body))
     },
     async current(tenant, name, { atLeast = 0 } = {}) {
-      const { current } = await opened(tenant, name)
-      if ((current?.version ?? 0) >= atLeast) return current
+      const known = await opened(tenant, name)
+      if (Math.max(known.current?.version ?? 0, vain.get(known) ?? 0) >= atLeast) return known.current
       forget(tenant, name)
-      return (await loadOnce(tenant, name)).current
+      const fresh = await loadOnce(tenant, name)
+      vain.set(fresh, atLeast)
+      return fresh.current
     },
     async pending(tenant, name) {
       const row = await read(tenant, name)
