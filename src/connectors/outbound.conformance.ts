@@ -229,7 +229,7 @@ function send(
   { timeoutMs }: OperationDocument,
 ): Promise<HttpOutcome> {
   const auth = provider.auth[0] ?? 'none'
-  const applied = applyValue(usualWay(provider), { auth, username: 'ada' }, SECRET)
+  const applied = applyValue(provider, { auth, username: 'ada' }, SECRET)
   const more = new URLSearchParams(applied.query).toString()
   const url = `${address}${target}${more === '' ? '' : `${target.includes('?') ? '&' : '?'}${more}`}`
   return client.send({
@@ -240,12 +240,6 @@ function send(
     timeoutMs,
     maxResponseBytes: 1_000_000,
   })
-}
-
-/** Beside an API key with a header of its own, a token goes as tokens do. */
-function usualWay({ auth, authentication }: ProviderDocument): Pick<ProviderDocument, 'authentication'> {
-  if (auth[0] !== 'bearer' || !auth.includes('apiKey')) return { authentication }
-  return { authentication: { header: 'authorization', prefix: 'Bearer ', query: null } }
 }
 
 function responseOf(outcome: HttpOutcome) {

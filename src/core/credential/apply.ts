@@ -5,7 +5,7 @@
 // the timestamp in seconds; the header holds the prefix and the signature in hex, `x-timestamp` the timestamp.
 
 import { createHash, createHmac } from 'node:crypto'
-import type { CredentialDocument, ProviderDocument } from '../definition/index.ts'
+import { authenticationOf, type CredentialDocument, type ProviderDocument } from '../definition/index.ts'
 import type { Instant } from '../time/index.ts'
 
 export interface RequestToSign {
@@ -28,13 +28,15 @@ export const TIMESTAMP_HEADER = 'x-timestamp'
 const SIGNATURE_HEADER = 'x-signature'
 const API_KEY_HEADER = 'x-api-key'
 
+const NOT_SAID: ProviderDocument['authentication'] = { header: null, prefix: '', query: null }
+
 /** Of `apiKey`, `basic` and `bearer`: the same for every request. */
 export function applyValue(
-  { authentication }: Pick<ProviderDocument, 'authentication'>,
+  provider: Pick<ProviderDocument, 'authentication' | 'auth'>,
   { auth, username }: Pick<CredentialDocument, 'auth' | 'username'>,
   value: string,
 ): Applied {
-  const { header, prefix, query } = authentication
+  const { header, prefix, query } = authenticationOf(provider, auth) ?? NOT_SAID
   switch (auth) {
     case 'none':
     case 'hmac':
@@ -48,7 +50,9 @@ export function applyValue(
     }
     case 'bearer':
       return {
-        headers: { [header ?? 'authorization']: (prefix === '' ? 'Bearer ' : prefix) + value },
+        headers: {
+          [header ?? 'authorization']: (header === null && prefix === '' ? 'Bearer ' : prefix) + value,
+        },
         query: {},
         secrets: [value],
       }

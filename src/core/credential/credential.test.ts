@@ -1,6 +1,7 @@
 import { createHash, createHmac } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import type { AuthModel } from '../definition/index.ts'
 import { MINUTE, SECOND } from '../time/index.ts'
 import {
   applyHmac,
@@ -244,9 +245,12 @@ test('[CD10] when the policy asks for another secret', () => {
 })
 
 describe('into a request', () => {
-  const by = (header: string | null, prefix = '', query: string | null = null) => ({
-    authentication: { header, prefix, query },
-  })
+  const by = (
+    header: string | null,
+    prefix = '',
+    query: string | null = null,
+    auth: readonly AuthModel[] = [],
+  ) => ({ auth, authentication: { header, prefix, query } })
 
   test.each([
     [by('private-token'), 'apiKey', { 'private-token': 'v' }, {}],
@@ -255,6 +259,10 @@ describe('into a request', () => {
     [by(null, '', 'sig'), 'apiKey', {}, { sig: 'v' }],
     [by(null), 'bearer', { authorization: 'Bearer v' }, {}],
     [by(null, 'token '), 'bearer', { authorization: 'token v' }, {}],
+    [by('x-token'), 'bearer', { 'x-token': 'v' }, {}],
+    [by('private-token', '', null, ['bearer', 'apiKey']), 'bearer', { authorization: 'Bearer v' }, {}],
+    [by('private-token', '', null, ['bearer', 'apiKey']), 'apiKey', { 'private-token': 'v' }, {}],
+    [by(null, '', 'key', ['apiKey', 'bearer']), 'bearer', { authorization: 'Bearer v' }, {}],
     [by(null), 'basic', { authorization: 'Basic YWRhOnY=' }, {}],
     [by(null), 'none', {}, {}],
   ] as const)('[CD5] %j sends %s as %j %j', (provider, auth, headers, query) => {
