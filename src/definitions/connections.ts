@@ -43,7 +43,6 @@ export function checkCredential(credential: Fields, around: Surroundings): reado
   return [
     ...checkProviderName(credential.provider, around, auth === undefined),
     ...checkModel(auth, provider),
-    ...checkInPlace(secret),
     ...checkSecrets(secret, around, ['secret'], 'every call with it fails'),
     ...(model === null ? [] : checkFieldsOf(model, credential, provider)),
     ...checkRotation(credential),
@@ -176,14 +175,6 @@ function checkModel(auth: JsonValue | undefined, provider: ProviderDocument | nu
       ...(near === undefined ? {} : { suggestedText: near }),
     },
   ]
-}
-
-/** A text here is the secret itself. */
-function checkInPlace(secret: JsonValue | undefined): readonly Remark[] {
-  if (typeof secret !== 'string') return []
-  const message =
-    'a secret is not written here: put it into the vault with `millrace secrets set name`, and write `{ ref: name }`. If this was a real one, change it: whoever read the file has it'
-  return [{ rule: 'secretInPlace', message, path: ['secret'] }]
 }
 
 /** Each of a model's own; the first is needed. */

@@ -203,8 +203,7 @@ describe('findings', () => {
     ],
   ])('%s %j', (id, text, message, suggestion) => {
     const { findings, place } = find(text)
-    // A value in place of a secret is no map either.
-    const errors = findings.filter((one) => one.severity === 'error' && one.rule !== 'F15')
+    const errors = findings.filter((one) => one.severity === 'error')
     expect(errors).toEqual([
       {
         severity: 'error',
@@ -287,6 +286,16 @@ describe('findings', () => {
     const plain = provider('auth: bearer').replace('https', 'http')
     expect(rules(plain, { isProduction: true })).toEqual(['PV11 error'])
     expect(rules(provider('').replace('https', 'http'), { isProduction: true })).toEqual([])
+  })
+
+  test('[PV12] no secret is written in place, wherever one is', () => {
+    const source = (secret: string) =>
+      `kind: Source\nname: s\nsubject: a.b\nverify: { scheme: github, secret: ${secret} }`
+    const agent = 'kind: Agent\nname: a\nmodel: m\nuser: hi\nbaseUrl: https://a.example\nsecret: ¦abc'
+    for (const text of [source('¦abc'), agent]) {
+      const { findings, place } = find(text)
+      expect(findings).toMatchObject([{ rule: 'PV12', ...place }])
+    }
   })
 
   test('[VA10] files of secrets are the node owner’s', () => {

@@ -129,9 +129,15 @@ const TYPE_NAMES: Readonly<Record<string, string>> = {
   record: 'a map',
 }
 
+const SECRET_IN_PLACE =
+  'a secret is not written here: put it into the vault with `millrace secrets set name`, and write `{ ref: name }`. If this was a real one, change it: whoever read the file has it'
+
 function wrongType(expected: string | readonly string[], path: FieldPath, place: Place): Remark {
   const value = valueAt(place.value, path)
   if (value === undefined) return missing(path)
+  if (path.at(-1) === 'secret' && typeof value === 'string') {
+    return { rule: 'secretInPlace', message: SECRET_IN_PLACE, path }
+  }
   const types = typeof expected === 'string' ? [expected] : expected
   const wanted = types.map((type) => TYPE_NAMES[type] ?? type).join(' or ')
   const field = path.at(-1)

@@ -144,7 +144,6 @@ const NO_CREDENTIALS: Credentials = {
     code: 'credential_missing_value',
     error: `the credential ${credential.name} has no value on this node`,
   }),
-  // biome-ignore lint/suspicious/noThenProperty: a word, which nothing takes for a promise
   refused: async () => ({ is: 'dead', why: 'nobody here can renew the credential' }),
   gate: () => null,
 }

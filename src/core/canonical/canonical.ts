@@ -111,7 +111,8 @@ export const CANONICAL_EVENTS = {
   },
   'integration.credential.rotating': {
     type: 'IntegrationCredentialRotating',
-    description: 'A credential is about to get another secret. The prior one stays in use until the new one is verified.',
+    description:
+      'A credential is about to get another secret. The prior one stays in use until the new one is verified.',
     example: { ...CREDENTIAL, token: '9f86d081884c7d659a2feaa0c55ad015', from: 3, note: null },
   },
   'integration.credential.rotated': {

@@ -148,7 +148,7 @@ export function makeConnectionCalls(
       correlationId: item.event.correlationId,
       error,
     })
-    switch (next.then) {
+    switch (next.is) {
       case 'again':
         return { ...performed, wait: { delayMs: 0, why: `${error}; another credential is in use by now` } }
       case 'wait':

@@ -157,7 +157,6 @@ export function makeHandCredentials(): HandCredentials {
     version: 1,
     secret: SECRET,
     closed: null,
-    // biome-ignore lint/suspicious/noThenProperty: a word, which nothing takes for a promise
     next: { is: 'dead', why: 'it cannot be renewed' },
     refusals: [],
     async authorize() {

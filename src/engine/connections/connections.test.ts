@@ -327,7 +327,6 @@ describe('a refused credential', () => {
       request.headers.authorization === `Bearer ${SECRET}` ? answered(401) : CREATED,
     )
     const { node, credentials } = await start(world)
-    // biome-ignore lint/suspicious/noThenProperty: a word, which nothing takes for a promise
     credentials.next = { is: 'wait', delayMs: 2_000, why: 'its credential is being rotated' }
     const eventId = await accept(world, node)
     expect(credentials.refusals).toMatchObject([{ version: 1 }])
@@ -345,12 +344,10 @@ describe('a refused credential', () => {
   test('[DR6] where another is in use already it is tried again at once; where none can be had it is dead', async () => {
     const world = makeShop((_request, call) => (call === 2 ? CREATED : answered(401)))
     const { node, credentials } = await start(world)
-    // biome-ignore lint/suspicious/noThenProperty: a word, which nothing takes for a promise
     credentials.next = { is: 'again' }
     const first = await accept(world, node)
     await world.pass(500)
     expect(await workOf(world, first)).toMatchObject({ state: 'done', attempts: 1 })
-    // biome-ignore lint/suspicious/noThenProperty: a word, which nothing takes for a promise
     credentials.next = { is: 'dead', why: 'authorize it again' }
     const second = await accept(world, node, { ...PAID, id: 'd2', order: 'o2' })
     expect(await workOf(world, second)).toMatchObject({

@@ -233,7 +233,7 @@ describe('a refusal', () => {
         ),
       ),
     )
-    expect(new Set(both.map(({ then }) => then))).toEqual(new Set(['wait']))
+    expect(new Set(both.map(({ is }) => is))).toEqual(new Set(['wait']))
     expect(await rotationWork(world)).toHaveLength(1)
     const { events } = await world.run(world.store.system('verification').dump())
     expect(events.map(({ correlationId }) => correlationId)).toEqual(['story-1'])
