@@ -615,6 +615,7 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
       expect: (tenant, consumer) => claims?.expect(tenant, consumer),
       isBehind: () => claims?.isBehind() ?? false,
       refresh: (tenant) => keeping.people.refresh(tenant),
+      hurry: (tenant, consumer) => pace.windows.forget(tenant, consumer),
     },
     config,
   )

@@ -268,7 +268,8 @@ export function addDeliveryRoutes(app: FastifyInstance, api: Api, log: Pick<Log,
             what: {
               ...oneOf(RECOVERED),
               default: 'all',
-              description: '`failed`: what is dead. `missing`: what was never sent.',
+              description:
+                '`failed`: what is dead. `missing`: what was never sent. `all`: both. `retrying`: what waits for another try is due now.',
             },
             dryRun,
             force,

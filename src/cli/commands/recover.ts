@@ -29,8 +29,11 @@ export function addRecoverCommand(subscriptions: Command, cli: Cli): void {
     .requiredOption('--since <when>', 'events received since: a time, or how long ago, such as 2d')
     .option('--until <when>', 'only events received before')
     .addOption(
-      new Option('--what <which>', 'failed: what is dead; missing: what was never sent')
-        .choices(['failed', 'missing', 'all'])
+      new Option(
+        '--what <which>',
+        'failed: what is dead; missing: what was never sent; retrying: what waits for another try',
+      )
+        .choices(['failed', 'missing', 'all', 'retrying'])
         .default('all'),
     )
     .option('--force', 'also what was replayed in vain')

@@ -114,6 +114,8 @@ export function makeBulkReplays(
     isBehind(): boolean
     /** Looks whether another node changed a subscription: what it made or enabled a moment ago counts here too. */
     refresh(tenant: TenantId): Promise<void>
+    /** What is known of an endpoint’s failures holds up nothing any more. */
+    hurry(tenant: TenantId, consumer: string): void
   },
   config: Pick<EngineConfig, 'replayReadyPerMinute'>,
 ): BulkReplayer {

@@ -59,14 +59,18 @@ export interface Refusal {
   readonly code: ErrorCode
 }
 
-export type Prepared = { readonly id: RowId; readonly replay: PreparedReplay } | Refusal
+/** `work`: what goes out by it, new or there already. */
+export type PieceReplay = Omit<PreparedReplay, 'work'> & {
+  readonly work: Pick<PreparedReplay['work'], 'kind' | 'consumer'>
+}
+export type Prepared = { readonly id: RowId; readonly replay: PieceReplay } | Refusal
 
 /** Each of them reads its event, which may be large. */
 const AT_ONCE = 50
 
 export interface Piece {
   readonly stored: StoredReplay
-  readonly replayed: readonly PreparedReplay[]
+  readonly replayed: readonly PieceReplay[]
 }
 
 export async function replayPiece(

@@ -42,8 +42,8 @@ export interface EventFilter {
   readonly unmatched?: boolean
 }
 
-/** `failed`: those that are dead. `missing`: those that were never sent. */
-export const RECOVERED = ['failed', 'missing', 'all'] as const
+/** `failed`: those that are dead. `missing`: those that were never sent. `all`: both. `retrying`: those that wait for another try, which are due now. */
+export const RECOVERED = ['failed', 'missing', 'all', 'retrying'] as const
 
 /** Which deliveries of a subscription: of the events that it wants, as it is now. */
 export interface DeliveriesFilter {

@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest'
 import { accept, answered, SOURCE } from '../world.fixture.ts'
 import type { DeliveriesFilter } from './index.ts'
-import { findReplay, HOOK, heard, keepEvents, makeScene, type Scene, T } from './recovery.fixture.ts'
+import { findReplay, HOOK, heard, keepEvents, makeScene, PATIENT, type Scene, T } from './recovery.fixture.ts'
 
 /** From its beginning to its end. */
 async function recover(scene: Scene, filter: DeliveriesFilter = ALL, more: { perSecond?: number } = {}) {
@@ -317,4 +317,34 @@ test('[RP2] dead letters of a subscription are replayed by consumer, class, reas
   await world.pass(60_000)
   expect(await findReplay(node, id)).toMatchObject({ state: 'done', replayed: 1, refused: 0 })
   expect([await states(early), await states(late)]).toEqual([['dead'], ['dead', 'done']])
+})
+
+test('[RV18] what waits for another try is due now, and nothing else is touched', async () => {
+  const scene = await makeScene([PATIENT])
+  const { world, node, answer, sent, states } = scene
+  const good = await accept(world, node, { kind: 'paid', id: 'd1', order: 'o1' })
+  answer(answered(503, { 'retry-after': '86400' }))
+  const waiting = [
+    await accept(world, node, { kind: 'paid', id: 'd2', order: 'o2' }),
+    await accept(world, node, { kind: 'paid', id: 'd3', order: 'o3' }),
+  ]
+  const [never] = await keepEvents(world, 1)
+  await world.pass(5_000)
+  answer(answered(204))
+  const before = world.calls.length
+  const filter = { ...ALL, what: 'retrying' } as const
+  const preview = await heard(world, node.engine.replays.previewDeliveries(T, filter))
+  expect(preview).toMatchObject({ totals: { missing: 1, delivered: 1, 'under-way': 2 }, recovered: 1 })
+  expect(preview.items).toMatchObject([{ eventId: waiting[0], verdict: 'under-way' }])
+  expect(world.calls).toHaveLength(before)
+  expect(await recover(scene, filter)).toMatchObject({ state: 'done', replayed: 1, refused: 0, total: 1 })
+  // The second waited behind the pause of the endpoint, untried, and goes too.
+  expect(sent().slice(before).toSorted()).toEqual(waiting.toSorted())
+  expect(await Promise.all([good, ...waiting].map((id) => states(id)))).toEqual([
+    ['done'],
+    ['done'],
+    ['done'],
+  ])
+  expect(await states(never!)).toEqual([])
+  expect(node.log.controls.filter(({ action }) => action === 'RETRIED')).toHaveLength(1)
 })

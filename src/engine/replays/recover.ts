@@ -5,18 +5,22 @@
 // retries meanwhile doubles nothing and loses nothing.
 
 import { AppError } from '../../core/errors/index.ts'
+import type { EventSummary } from '../../core/event/index.ts'
 import type { Ids, TenantId } from '../../core/ids/index.ts'
 import type { Route, Vars } from '../../core/route/index.ts'
 import type { Subscription } from '../../core/subscription/index.ts'
 import type { Instant } from '../../core/time/index.ts'
+import type { WorkRow } from '../../core/work/index.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Store, TenantReads } from '../../ports/store.ts'
 import type { Commits } from '../commits.ts'
+import { decidedText } from '../decided.ts'
 import { addDelivery, newDelivery, readTurn } from '../deliveries/index.ts'
+import { lineOf } from '../lines.ts'
 import { newWork } from '../plan.ts'
 import type { Registry } from '../registry.ts'
 import type { Replayer } from '../replay.ts'
-import type { Piece, Prepared, Refusal } from './piece.ts'
+import type { Piece, PieceReplay, Prepared, Refusal } from './piece.ts'
 import {
   type BulkReplay,
   type DeliveriesFilter,
@@ -41,6 +45,8 @@ export interface RecoverDeps {
   readonly vars: Vars
   readonly log: Log
   readonly replayer: Pick<Replayer, 'prepare'>
+  /** What is known of the endpoint’s failures holds up nothing any more. */
+  hurry(tenant: TenantId, consumer: string): void
 }
 
 /** What was asked for, with both its ends: what comes in from now on is matched as it comes. */
@@ -98,7 +104,7 @@ export async function recoverPiece(
       after: step.last?.id ?? walk.after,
       at: step.last?.receivedAt ?? walk.at,
       walked: walk.walked + step.walked,
-      left: walk.left + step.found.filter(isLeft).length,
+      left: walk.left + step.found.filter((found) => isLeft(found, filter)).length,
     },
     ...(step.isLast && { state: 'done', finishedAt: then.finishedAt }),
   }
@@ -130,7 +136,9 @@ export async function recoverPiece(
 }
 
 /** What was asked for is replayed or refused; of the rest, what needs nothing is told. */
-function isLeft({ verdict }: Found): boolean {
+function isLeft(found: Found, filter: DeliveriesFilter): boolean {
+  const { verdict } = found
+  if (filter.what === 'retrying') return !isRecovered(found, filter)
   return verdict !== 'failed' && verdict !== 'missing'
 }
 
@@ -138,8 +146,9 @@ async function prepareFound(
   deps: RecoverDeps,
   { force }: Recovery,
   route: Route,
-  { summary, letter, event }: Found,
+  { summary, letter, event, waiting }: Found,
 ): Promise<Prepared> {
+  if (waiting !== null) return { id: summary.id, replay: hurryUp(deps, summary, waiting) }
   if (letter === null) {
     const work =
       event === null
@@ -152,5 +161,38 @@ async function prepareFound(
   } catch (error) {
     if (error instanceof AppError) return { id: letter.id, code: error.code } satisfies Refusal
     throw error
+  }
+}
+
+/** It is due now, as if a person had said so of it alone. */
+function hurryUp(
+  { log, hurry }: Pick<RecoverDeps, 'log' | 'hurry'>,
+  event: EventSummary,
+  work: WorkRow,
+): PieceReplay {
+  const { id, tenant, state, epoch, consumer, definition, attempts, waits, losses } = work
+  const { key, class: failureClass, lastError, effectRef, httpStatus, durationMs } = work
+  const about = { ...event, sensitive: [], data: '', headers: '' }
+  const line = lineOf('replay', 'RETRIED', about, {
+    route: consumer.slice(consumer.indexOf(':') + 1),
+    work: id,
+    definition,
+  })
+  return {
+    guards: [{ g: 'work', work: id, state, epoch }],
+    writes: [
+      {
+        w: 'work.again',
+        work: id,
+        delayMs: 0,
+        counters: { attempts, waits, losses },
+        note: { key, class: failureClass, lastError, effectRef, httpStatus, durationMs },
+      },
+    ],
+    work,
+    told(decided) {
+      hurry(tenant, consumer)
+      log.control({ ...line, message: decidedText(decided) })
+    },
   }
 }

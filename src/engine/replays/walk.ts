@@ -14,7 +14,7 @@ import { parsePayload } from '../../core/sensitive/index.ts'
 import { makeTrie } from '../../core/subject/index.ts'
 import { isTestEvent, type Subscription } from '../../core/subscription/index.ts'
 import type { Instant } from '../../core/time/index.ts'
-import type { WorkRow } from '../../core/work/index.ts'
+import { isUntried, type WorkRow } from '../../core/work/index.ts'
 import type { TenantReads } from '../../ports/store.ts'
 import { isWanted } from '../plan.ts'
 import type { Registry } from '../registry.ts'
@@ -30,6 +30,8 @@ export interface Found {
   readonly letter: DeadLetter | null
   /** Of one that is missing, where its payload had to be read. */
   readonly event: StoredEvent | null
+  /** Of one that is under way: its item, where it waits for another try. */
+  readonly waiting: WorkRow | null
 }
 
 export interface WalkBounds {
@@ -62,7 +64,11 @@ export interface WalkDeps {
 }
 
 /** Whether a recovery has something to do about it. */
-export function isRecovered({ verdict }: Pick<Found, 'verdict'>, { what }: DeliveriesFilter): boolean {
+export function isRecovered(
+  { verdict, waiting }: Pick<Found, 'verdict' | 'waiting'>,
+  { what }: DeliveriesFilter,
+): boolean {
+  if (what === 'retrying') return waiting !== null
   return (verdict === 'failed' && what !== 'missing') || (verdict === 'missing' && what !== 'failed')
 }
 
@@ -159,12 +165,14 @@ async function look(deps: WalkDeps, summary: EventSummary, work: readonly WorkRo
     verdict,
     letter,
     event: null,
+    waiting: verdict === 'under-way' ? findWaiting(work, consumer) : null,
   })
   // A copy that somebody made to mend a letter is the same occurrence as its original: only the letter says what is to be done.
   const letter = isCopy(summary) ? await letterOfCopy(reads, summary) : null
   if (isCopy(summary) && (letter === null || letter.consumer !== consumer)) return NOT_WANTED
   const verdict = letter !== null && work.length === 0 ? 'failed' : judgeWork(work, consumer)
-  if (!isRecovered({ verdict }, filter)) return { found: seen(verdict), isRead: false }
+  if (verdict === 'under-way' || !isRecovered({ verdict, waiting: null }, filter))
+    return { found: seen(verdict), isRead: false }
   const open = verdict === 'failed' ? await openLetter(reads, summary, consumer, letter) : null
   if (verdict === 'failed' && open === null) return { found: seen('given-up'), isRead: false }
   // What this system tells may be about the subscription itself, and is then not for it.
@@ -174,6 +182,13 @@ async function look(deps: WalkDeps, summary: EventSummary, work: readonly WorkRo
   if (event === null || (isAsked && !wants(deps, event))) return { ...NOT_WANTED, isRead: true }
   const isKept = verdict === 'missing' && route.lane !== null
   return { found: { ...seen(verdict, open), event: isKept ? event : null }, isRead: true }
+}
+
+/** What a crash left is due at once, and stays alone; what waits for its turn is not held up by its own failures. */
+function findWaiting(work: readonly WorkRow[], consumer: string): WorkRow | null {
+  const isWaiting = (one: WorkRow) =>
+    one.consumer === consumer && one.state === 'ready' && !one.alone && !isUntried(one)
+  return work.find(isWaiting) ?? null
 }
 
 const NOT_WANTED: Seen = { found: null, isRead: false }

@@ -2882,8 +2882,8 @@ export interface Operations {
       readonly since: string
       /** Received before this instant; left out: now. */
       readonly until?: string | undefined
-      /** `failed`: what is dead. `missing`: what was never sent. */
-      readonly what?: 'failed' | 'missing' | 'all' | undefined
+      /** `failed`: what is dead. `missing`: what was never sent. `all`: both. `retrying`: what waits for another try is due now. */
+      readonly what?: 'failed' | 'missing' | 'all' | 'retrying' | undefined
       /** Only say what would happen. */
       readonly dryRun?: boolean | undefined
       /** Also what was replayed in vain three times. */
