@@ -241,7 +241,10 @@ export async function startApp(options: AppOptions): Promise<App> {
     const server = makeHttpServer(
       makeApi(gate, engine, code, store, {
         access,
-        secrets,
+        secrets: {
+          ...secrets,
+          onPending: (tenant, name, by) => engine.integrations.supplied(tenant, name, by),
+        },
         about,
         outbound: makeOutboundPolicy(config.outboundAllow),
         demo,

@@ -1,7 +1,8 @@
 // The engine: intake, leases, claims and the runner around one store. It starts by fencing and recovering what a crash
 // left, and stops by finishing what runs.
 
-import type { DefinitionDocument } from '../core/definition/index.ts'
+import { type DefinitionDocument, definitionId } from '../core/definition/index.ts'
+import { messageOf } from '../core/errors/index.ts'
 import { shareOf } from '../core/fairness/index.ts'
 import { makeIds, type TenantId } from '../core/ids/index.ts'
 import type { Route } from '../core/route/index.ts'
@@ -13,7 +14,8 @@ import { type AgentProgress, makeAgents } from './agents/index.ts'
 import { endBatches, makeBatches, makeFreeze, makeGathering } from './batches/index.ts'
 import { type Claims, makeClaims } from './claims.ts'
 import { makeCommits } from './commits.ts'
-import { type ConnectionPeople, type Credentials, makeConnections } from './connections/index.ts'
+import { type Integrations, makeConnections, makeHealthWorker, type Watched } from './connections/index.ts'
+import { type CredentialKeeping, makeCredentials } from './credentials/index.ts'
 import type { Decision } from './decision.ts'
 import { DECISIONS, type Decisions } from './decisions.ts'
 import { type Definitions, followDefinitions, makeDefinitions } from './definitions/index.ts'
@@ -102,8 +104,8 @@ export interface Engine extends DeadLetterActions, WorkActions {
   readonly deliveries: DeliveryViews & DeliveryActions
   /** When the work of routes may run. */
   readonly pace: PaceActions
-  /** Somebody else's systems: providers, connections and runs. */
-  readonly integrations: ConnectionPeople
+  /** Somebody else's systems: providers, connections, credentials and runs. */
+  readonly integrations: Integrations & Pick<CredentialKeeping['people'], 'supplied'>
   /** Workflows and their instances, as people see and change them. */
   readonly workflows: WorkflowPeople
   /** What would happen, and why something did. */
@@ -136,18 +138,6 @@ export interface Engine extends DeadLetterActions, WorkActions {
 
 const NOBODY: ReadonlySet<string> = new Set()
 
-/** Of a node that has nothing to open accounts with. */
-const NO_CREDENTIALS: Credentials = {
-  authorize: async ({ credential }) => ({
-    ok: false,
-    class: 'config',
-    code: 'credential_missing_value',
-    error: `the credential ${credential.name} has no value on this node`,
-  }),
-  refused: async () => ({ is: 'dead', why: 'nobody here can renew the credential' }),
-  gate: () => null,
-}
-
 export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: Decisions = DECISIONS): Engine {
   const { store, clock, random, http, vault, secrets, log, code, seal } = deps
   const ids = makeIds({ now: () => clock.now(), bytes: (length) => random.bytes(length) })
@@ -179,7 +169,7 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
       ids,
       time,
       decisions,
-      credentials: () => deps.credentials ?? NO_CREDENTIALS,
+      credentials: () => deps.credentials ?? keys.credentials,
       plan: (...args) => plan(...args),
       settleBirths,
       owners: (tenant) => definitions.owners(tenant),
@@ -271,6 +261,7 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
     intakeItems: () => intakeItems,
     workflowItems: () => workflowItems,
     deliveries: () => deliveries,
+    rotations: () => keys.rotations,
     turns: () => turns,
     spread: () => spread,
   })
@@ -338,6 +329,58 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
   const { planEnd } = plainSettler
   const instances = makeInstances({ store, commits, seal, time, planning, plan, planEnd, settleBirths })
   const witness = makeWitness({ store, commits, settler, wake })
+  const keys = makeCredentials(
+    {
+      store,
+      clock,
+      random,
+      http,
+      vault,
+      secrets,
+      seal,
+      log,
+      time,
+      ids,
+      commits,
+      registry,
+      // A rotation is no step, no batch and no upsert, and writes its own run.
+      settler: waking(plainSettler),
+      decisions,
+      lease,
+      vars: config.vars,
+      plan,
+      door: () => connections.door,
+      settleBirths,
+      wake,
+      managedBy: (tenant, name) =>
+        definitions.owners(tenant).get(definitionId({ kind: 'Credential', name })) ?? 'folder',
+    },
+    config,
+  )
+  const health = makeHealthWorker(
+    {
+      store,
+      clock,
+      log,
+      time,
+      ids,
+      commits,
+      decisions,
+      vars: config.vars,
+      door: connections.door,
+      watched: findWatched,
+      begin: connections.door.mayTry,
+      probed: connections.door.probed,
+      refused({ tenant, connection }, version, error) {
+        if (connection.credential === null) return
+        const about = { version, correlationId: ids.uuid(), error }
+        keys.credentials
+          .refused(tenant, connection.credential, about)
+          .catch((thrown: unknown) => log.warn('connection.not-probed', { error: messageOf(thrown) }))
+      },
+    },
+    config,
+  )
   const effects = makeEffects(
     {
       store,
@@ -680,6 +723,17 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
     }
   }
 
+  /** Connections that are tested and not retired: the others run nothing, and nobody waits for them. */
+  function findWatched(): readonly Watched[] {
+    return registry.tenants().flatMap((tenant) =>
+      registry.connections(tenant).flatMap(({ document }) => {
+        const provider = document.probe === null ? null : registry.provider(tenant, document.provider)
+        if (provider === null || connections.door.gate(tenant, document.name).is === 'refused') return []
+        return [{ tenant, connection: document, provider: provider.document }]
+      }),
+    )
+  }
+
   /** While work is due that waits for a slot, births leave half of them to it. */
   function shareAtBirth(tenant: TenantId): number {
     const crowd = {
@@ -749,7 +803,7 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
     definitions,
     pace: makePaceActions({ store, log, registry, pace }),
     workflows,
-    integrations: connections.people,
+    integrations: { ...connections.people, ...keys.people },
     inspect,
     apply: (tenant, documents) =>
       definitions.apply(tenant, {
@@ -763,6 +817,7 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
       await lease.start()
       await keeping.start()
       for (const tenant of registry.tenants()) await pace.learn(tenant)
+      for (const tenant of registry.tenants()) await keys.learn(tenant)
       await connections.start()
       claims = makeClaims(
         {
@@ -790,6 +845,8 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
       orphans.start()
       retention.start()
       sweep.start()
+      keys.start()
+      health.start()
       unfollowPace = followPace({ pace, log, clock, tenants: () => registry.tenants() })
       unfollow = followDefinitions({
         definitions,
@@ -821,6 +878,8 @@ export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: De
         await bulk.stop()
         await keeping.stop()
         await orphans.stop()
+        await keys.stop()
+        await health.stop()
         await claims?.stop()
         await pool.idle()
         await rejections.flush()

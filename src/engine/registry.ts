@@ -138,6 +138,7 @@ const PINNED_MAX = 10_000
 const SOURCE_PREFIX = 'source:'
 const WORKFLOW_PREFIX = 'workflow:'
 const LOCK_PREFIX = 'lock:'
+const CREDENTIAL_PREFIX = 'credential:'
 const ACTIVE = { status: 'active' } as const
 
 export function makeRegistry(deps: {
@@ -237,6 +238,8 @@ export function makeRegistry(deps: {
     const bundle = bundles.get(tenant)
     if (consumer.startsWith(LOCK_PREFIX)) return bundle?.locks.has(consumer) === true ? ACTIVE : undefined
     if (consumer.startsWith(WORKFLOW_PREFIX)) return bundle?.workflows.get(consumer)
+    if (consumer.startsWith(CREDENTIAL_PREFIX))
+      return bundle?.credentials.has(consumer.slice(CREDENTIAL_PREFIX.length)) === true ? ACTIVE : undefined
     if (!consumer.startsWith(SOURCE_PREFIX)) return bundle?.routes.get(consumer)
     return bundle?.sources.get(consumer.slice(SOURCE_PREFIX.length))
   }
@@ -251,7 +254,7 @@ export function makeRegistry(deps: {
       for (const workflow of bundle.workflows.values()) rememberWorkflow(tenant, workflow)
       consumers = null
       others = { at: -1, count: 0 }
-      defined = [...bundles].flatMap(([name, { routes, sources, locks, workflows: nets }]) => {
+      defined = [...bundles].flatMap(([name, { routes, sources, locks, workflows: nets, credentials }]) => {
         const tenant = name as TenantId
         // What is disabled keeps what is queued, as what is paused does; it differs in what arrives.
         return [
@@ -266,6 +269,11 @@ export function makeRegistry(deps: {
             paused: status !== 'active',
           })),
           ...[...locks].map((consumer) => ({ tenant, consumer, paused: false })),
+          ...[...credentials.keys()].map((credential) => ({
+            tenant,
+            consumer: `${CREDENTIAL_PREFIX}${credential}`,
+            paused: false,
+          })),
         ]
       })
       drained = defined.filter(

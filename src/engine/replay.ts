@@ -18,6 +18,7 @@ import type { Route, Vars } from '../core/route/index.ts'
 import type { NewWork, WorkRow } from '../core/work/index.ts'
 import type { CommitResult, Guard, Write } from '../ports/store.ts'
 import type { Commits } from './commits.ts'
+import { credentialOf, newRotation } from './credentials/index.ts'
 import { type Decided, decidedText } from './decided.ts'
 import { newDelivery } from './deliveries/index.ts'
 import type { EngineDeps } from './deps.ts'
@@ -145,6 +146,13 @@ export function makeReplayer(
     return newDelivery(deps, route, event, { replayOf: letter.id, isAgain: again })
   }
 
+  /** It takes the rotation up again, where no other is under way and the prior version is still in use. */
+  const rotationWork = (letter: DeadLetter, event: StoredEvent, died: WorkRow | null): NewWork => {
+    const name = credentialOf(letter.consumer) ?? ''
+    const work = newRotation(ids.work(), { name, hash: died?.definition ?? '' }, event.id, letter.id)
+    return died?.step == null ? work : { ...work, step: died.step }
+  }
+
   const workOf = async (
     letter: DeadLetter,
     event: StoredEvent,
@@ -153,12 +161,15 @@ export function makeReplayer(
   ): Promise<NewWork> => {
     if (isIntake(letter)) return intakeOf(letter, event, died)
     if (isOfDelivery(letter)) return deliveryWork(letter, event, again)
+    if (isOfCredential(letter)) return rotationWork(letter, event, died)
     return isOfRoute(letter) ? routeWork(letter, event, died) : replayedItem(deps, letter, event, died)
   }
 
   /** A step sees the data of its instance, and the event that began it: neither is the letter's to change. */
   const refuseStep = async (letter: DeadLetter): Promise<void> => {
     if (isOfRoute(letter) || isOfDelivery(letter)) return
+    if (isOfCredential(letter))
+      throw new AppError('conflict', 'a rotation has nothing to edit: mend what it failed on, and replay it')
     const died = await store.forTenant(letter.tenant).work(letter.workId)
     if (died?.kind === 'trigger') return
     const why =
@@ -281,6 +292,10 @@ function isIntake({ consumer }: DeadLetter): boolean {
 
 function isOfRoute({ consumer }: DeadLetter): boolean {
   return consumer.startsWith('route:')
+}
+
+function isOfCredential({ consumer }: DeadLetter): boolean {
+  return credentialOf(consumer) !== null
 }
 
 function isOfDelivery({ consumer }: DeadLetter): boolean {

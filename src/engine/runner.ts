@@ -8,6 +8,7 @@ import { itemScope, type Route, routeScope, type Vars } from '../core/route/inde
 import { EMPTY_NOTE, isUntried, letterOf, type WorkRow } from '../core/work/index.ts'
 import { StoreError } from '../ports/store.ts'
 import type { Actions, BuryRoute } from './actions.ts'
+import type { Rotations } from './credentials/index.ts'
 import type { Decisions } from './decisions.ts'
 import type { DeliveryRunner } from './deliveries/index.ts'
 import type { EngineDeps } from './deps.ts'
@@ -55,6 +56,7 @@ export function makeRunner(
     intakeItems(): IntakeItems
     workflowItems(): WorkflowItems
     deliveries(): DeliveryRunner
+    rotations(): Rotations
     turns(): Turns
     spread(): Spread
   },
@@ -66,6 +68,7 @@ export function makeRunner(
       const { kind } = item.work
       if (kind === 'delivery') return await deps.deliveries().run(item)
       if (kind === 'intake') return await deps.intakeItems().run(item)
+      if (kind === 'rotation') return await deps.rotations().run(item)
       if (kind !== 'route' && kind !== 'batch') return await deps.workflowItems().run(item)
       const route = item.route ?? (await registry.pinned(item.work.tenant, item.work.definition))
       if (route === null) {

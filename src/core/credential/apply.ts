@@ -23,8 +23,8 @@ export interface Applied {
   readonly secrets: readonly string[]
 }
 
-export const NOTHING_APPLIED: Applied = { headers: {}, query: {}, secrets: [] }
-export const TIMESTAMP_HEADER = 'x-timestamp'
+const NOTHING_APPLIED: Applied = { headers: {}, query: {}, secrets: [] }
+const TIMESTAMP_HEADER = 'x-timestamp'
 const SIGNATURE_HEADER = 'x-signature'
 const API_KEY_HEADER = 'x-api-key'
 
@@ -85,7 +85,7 @@ export function applyHmac(
   }
 }
 
-export function textToSign({ method, url, body }: RequestToSign, timestamp: string): string {
+function textToSign({ method, url, body }: RequestToSign, timestamp: string): string {
   const digest = createHash('sha256')
     .update(body ?? '')
     .digest('hex')

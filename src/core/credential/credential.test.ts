@@ -195,6 +195,8 @@ describe('a refusal', () => {
     expect(question({ version: null })).toEqual({ do: 'rotate' })
     expect(question({ state: following(FOUND, BEGUN) })).toEqual({ do: 'wait' })
     expect(question({ state: following(FOUND, BEGUN, SUPPLIED, PROMOTED) })).toEqual({ do: 'again' })
+    // One that was set meanwhile: the rotation looks at it, and nobody calls without end.
+    expect(question({ state: following(FOUND, BEGUN), version: 2 })).toEqual({ do: 'wait' })
     expect(question({ canRotate: false })).toEqual({ do: 'dead', code: 'credential_refused' })
   })
 

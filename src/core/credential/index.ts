@@ -3,10 +3,7 @@ export {
   applyHmac,
   applyValue,
   bearer,
-  NOTHING_APPLIED,
   type RequestToSign,
-  TIMESTAMP_HEADER,
-  textToSign,
 } from './apply.ts'
 export {
   causeOfRefusal,
@@ -17,7 +14,6 @@ export {
   type RefusalStep,
   rotationToken,
   saysScopeMissing,
-  TOKEN_PROVED_MS,
 } from './refusal.ts'
 export {
   CREDENTIAL_STATUSES,

@@ -37,7 +37,7 @@ export type RefusalStep =
 export type RefusalCode = 'credential_scope_missing' | 'credential_refused' | 'rotation_cool_down'
 
 /** A token that is refused so soon after it was given out says something about the account. */
-export const TOKEN_PROVED_MS = MINUTE
+const TOKEN_PROVED_MS = MINUTE
 const AFTER_FAILURE_MS = DAY
 
 export function decideRefusal(question: RefusalQuestion): RefusalStep {
@@ -45,10 +45,10 @@ export function decideRefusal(question: RefusalQuestion): RefusalStep {
   if (lacksScope) return { do: 'dead', code: 'credential_scope_missing' }
   if (isDerived && version !== null) {
     const { token } = state
-    if (token !== null && token.version !== version) return { do: 'again' }
+    if (token !== null && version < token.version) return { do: 'again' }
     const isOld = token !== null && now - (token.since ?? 0) >= TOKEN_PROVED_MS
     if (isOld && state.rotation === null) return { do: 'refresh' }
-  } else if (version !== null && state.current !== null && state.current.version !== version) {
+  } else if (version !== null && state.current !== null && version < state.current.version) {
     return { do: 'again' }
   }
   if (state.rotation !== null) return { do: 'wait' }

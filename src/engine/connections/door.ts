@@ -40,6 +40,7 @@ export function makeExchange(
       credential,
       request: { method: request.method, url, body: request.body },
       config: configOf(addresses.config),
+      base: addresses.base,
       secret: request.secret ?? 'current',
     })
   }

@@ -7,7 +7,7 @@ import { applyHmac, applyValue, bearer } from '../../core/credential/index.ts'
 import type { CredentialDocument, ProviderDocument } from '../../core/definition/index.ts'
 import { messageOf } from '../../core/errors/index.ts'
 import type { TenantId } from '../../core/ids/index.ts'
-import type { Authorized, ToAuthorize } from '../connections/types.ts'
+import type { Authorized, ToAuthorize } from '../connections/index.ts'
 import type { EngineDeps } from '../deps.ts'
 import type { StoreTime } from '../store-time.ts'
 import type { CredentialBook } from './book.ts'
@@ -38,12 +38,15 @@ export function makeAuthorize(
     { readonly of: Value; readonly provider: ProviderDocument; readonly authorized: Good }
   >()
 
+  const noting = new Set<string>()
+
   /** What the vault has in use by now, for those who look at it. */
   const note = (tenant: TenantId, name: string, value: Value) => {
     const { current, rotation } = book.find(tenant, name)
     if (current?.version === value.version && current.fingerprint === value.fingerprint) return
     // A rotation tells of its own end.
-    if (rotation !== null) return
+    if (rotation !== null || noting.has(`${tenant}/${name}`)) return
+    noting.add(`${tenant}/${name}`)
     const { version, fingerprint } = value
     book
       .change(tenant, name, (state) =>
@@ -54,6 +57,7 @@ export function makeAuthorize(
       .catch((error: unknown) =>
         log.warn('credential.not-noted', { credential: name, error: messageOf(error) }),
       )
+      .finally(() => noting.delete(`${tenant}/${name}`))
   }
 
   const derive = async (request: ToAuthorize, value: Value): Promise<Authorized> => {

@@ -9,6 +9,7 @@ import {
   type RotationReason,
   rotationToken,
 } from '../../core/credential/index.ts'
+import type { CredentialDocument } from '../../core/definition/index.ts'
 import { AppError } from '../../core/errors/index.ts'
 import type { TenantId, WorkId } from '../../core/ids/index.ts'
 import { DAY } from '../../core/time/index.ts'
@@ -17,6 +18,7 @@ import type { CommitResult, Write } from '../../ports/store.ts'
 import { canonicalEvent, canonicalKey } from '../failures/index.ts'
 import type { CredentialBook } from './book.ts'
 import type { CredentialDeps } from './deps.ts'
+import type { Values } from './values.ts'
 
 export interface ToBegin {
   readonly reason: RotationReason
@@ -68,15 +70,32 @@ export function newRotation(
   }
 }
 
-export function makeBegin(deps: CredentialDeps & { readonly book: CredentialBook }): BeginRotation {
-  const { ids, time, commits, registry, book, log } = deps
+export function makeBegin(
+  deps: CredentialDeps & { readonly book: CredentialBook; readonly values: Values },
+): BeginRotation {
+  const { ids, time, commits, registry, book, values, log } = deps
+
+  /** What the vault has in use and nobody has told of yet: the rotation is from that. */
+  const findCurrent = async (
+    tenant: TenantId,
+    document: CredentialDocument,
+    state: CredentialState,
+  ): Promise<readonly CredentialEvent[]> => {
+    const value = await values.read(tenant, document, 'current', state)
+    if (!value.ok) return []
+    const { version, fingerprint } = value
+    return [{ type: 'found', at: time.now(), current: { version, fingerprint }, by: 'vault' }]
+  }
 
   return async (tenant, name, asked) => {
     const found = registry.credential(tenant, name)
     if (found === null) throw new AppError('not_found', `there is no credential ${name}`)
     for (let race = 0; race < RACES_MAX; race += 1) {
       const kept = await book.read(tenant, name)
-      const { current, rotation } = kept.state
+      const { rotation } = kept.state
+      const seen = rotation === null ? await findCurrent(tenant, found.document, kept.state) : []
+      const { state: before } = book.plan(tenant, name, kept, seen)?.next ?? kept
+      const { current } = before
       const at = time.now()
       const refused: readonly CredentialEvent[] = asked.isRefused
         ? [{ type: 'refused', at, version: current?.version ?? 0 }]
@@ -87,7 +106,7 @@ export function makeBegin(deps: CredentialDeps & { readonly book: CredentialBook
       }
       const { reason, note, by } = asked
       const from = current?.version ?? null
-      const token = rotationToken(name, from, asked.cause(kept.state))
+      const token = rotationToken(name, from, asked.cause(before))
       const workId = ids.work()
       const plan = canonicalEvent(deps, {
         tenant,
@@ -109,7 +128,11 @@ export function makeBegin(deps: CredentialDeps & { readonly book: CredentialBook
         ...(asked.correlationId === undefined ? {} : { correlationId: asked.correlationId }),
       })
       const begun = { token, reason, note, by, begunAt: at, workId, from }
-      const change = book.plan(tenant, name, kept, [...refused, { type: 'begun', at, rotation: begun }])
+      const change = book.plan(tenant, name, kept, [
+        ...seen,
+        ...refused,
+        { type: 'begun', at, rotation: begun },
+      ])
       const work = newRotation(workId, { name, hash: found.hash }, plan.event.id)
       const add: Write = { w: 'work.add', work, lease: null, delayMs: 0 }
       let result: CommitResult | null = null

@@ -15,7 +15,7 @@ import {
   verifierOf,
 } from '../../core/oauth/index.ts'
 import { type Instant, MINUTE } from '../../core/time/index.ts'
-import type { Integrations } from '../connections/types.ts'
+import type { Integrations } from '../connections/index.ts'
 import { AUTHORIZATION_PREFIX, type CredentialBook } from './book.ts'
 import type { CredentialDeps } from './deps.ts'
 import { renderAddress, type Tokens } from './tokens.ts'

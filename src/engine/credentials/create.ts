@@ -5,13 +5,14 @@
 // CD12 the new value goes from the answer into the vault, and nowhere else.
 
 import { type CompiledOperation, compileOperation, must, parseResponse } from '../../core/action/index.ts'
+import { operationOf } from '../../core/definition/index.ts'
 import { compileExpression, ExpressionError } from '../../core/expression/index.ts'
 import type { FailureClass } from '../../core/failure/index.ts'
 import type { JsonValue } from '../../core/json/index.ts'
 import { keyOfGeneration, type LedgerEntry } from '../../core/ledger/index.ts'
 import { makeRedact } from '../../core/secret/index.ts'
 import type { Write } from '../../ports/store.ts'
-import type { DoorAnswer } from '../connections/types.ts'
+import type { DoorAnswer } from '../connections/index.ts'
 import { SETTLE_MARGIN_MS } from '../decisions.ts'
 import type { EngineConfig } from '../deps.ts'
 import type { Item } from '../item.ts'
@@ -148,8 +149,8 @@ export function makeAtVendor(
       answer: Extract<DoorAnswer['outcome'], { kind: 'response' }>,
     ) => Promise<Made>,
   ): Promise<Made> => {
-    const document = account.provider.operations[name]
-    if (document === undefined || account.connection === null)
+    const document = operationOf(account.provider, name)
+    if (document === null || account.connection === null)
       return hopeless(
         `the provider ${account.provider.name} has no operation ${name} that a connection could call`,
       )

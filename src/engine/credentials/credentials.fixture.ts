@@ -14,7 +14,7 @@ import { DEFAULT_TENANT, makeIds, type NodeId, type TenantId } from '../../core/
 import type { HttpOutcome, HttpRequest } from '../../ports/http-client.ts'
 import type { Commit, Store } from '../../ports/store.ts'
 import { makeCommits } from '../commits.ts'
-import type { DoorAnswer, DoorRequest } from '../connections/types.ts'
+import type { DoorAnswer, DoorRequest } from '../connections/index.ts'
 import { DECISIONS } from '../decisions.ts'
 import { ENGINE_DEFAULTS } from '../deps.ts'
 import type { EventPlan, PlanEvent } from '../event-plan.ts'
@@ -27,9 +27,9 @@ import { makeManualTime, makeRandom } from '../world.fixture.ts'
 import { type CredentialKeeping, makeCredentials } from './credentials.ts'
 
 export const TENANT = DEFAULT_TENANT
-export const CONSUMER = 'credential:crm'
+const CONSUMER = 'credential:crm'
 
-export const CREATE_KEY: OperationDocument = {
+const CREATE_KEY: OperationDocument = {
   name: 'createKey',
   description: null,
   method: 'POST',

@@ -2,7 +2,7 @@
 
 import type { ManagedBy } from '../../core/definition/index.ts'
 import type { TenantId } from '../../core/ids/index.ts'
-import type { Credentials } from '../connections/types.ts'
+import type { Authorized, Credentials, ToAuthorize } from '../connections/index.ts'
 import type { EngineConfig } from '../deps.ts'
 import { makeAuthorize } from './authorize.ts'
 import { makeBegin } from './begin.ts'
@@ -37,7 +37,7 @@ export function makeCredentials(
   const values = makeValues(deps)
   const tokens = makeTokens({ ...deps, book, newLock: () => `${config.node}/${deps.ids.uuid()}` })
   const authorize = makeAuthorize({ ...deps, book, values, tokens })
-  const begin = makeBegin({ ...deps, book })
+  const begin = makeBegin({ ...deps, book, values })
   const rotations = makeRotations({
     ...deps,
     book,
@@ -47,8 +47,28 @@ export function makeCredentials(
   })
   const consent = makeConsent({ ...deps, book, values, tokens, allowed: () => deps.wake() })
   const waiting = makeWaiting({ ...deps, book, values, begin, tidy: consent.tidy })
+  const refusals = makeRefusals({ ...deps, book, values, begin })
+
+  /** A client whose secret the token address refuses is rotated as one that a call is refused for; whoever asked comes again. */
+  const authorizeOrRotate = async (request: ToAuthorize): Promise<Authorized> => {
+    const allowed = await authorize(request)
+    if (
+      allowed.ok ||
+      request.secret === 'pending' ||
+      allowed.code !== 'oauth_refused' ||
+      allowed.class !== 'auth'
+    )
+      return allowed
+    const { tenant, credential } = request
+    const about = { version: null, correlationId: deps.ids.uuid(), error: allowed.error }
+    const next = await refusals.refused(tenant, credential.name, about)
+    return next.is === 'dead'
+      ? { ...allowed, error: `${allowed.error}; ${next.why}` }
+      : { ...allowed, class: 'transient' }
+  }
+
   return {
-    credentials: { authorize, ...makeRefusals({ ...deps, book, values, begin }) },
+    credentials: { authorize: authorizeOrRotate, ...refusals },
     rotations,
     people: {
       ...makeCredentialPeople({ ...deps, book, values, begin, waiting }),

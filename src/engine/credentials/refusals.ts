@@ -8,7 +8,7 @@ import {
 } from '../../core/credential/index.ts'
 import type { CredentialDocument } from '../../core/definition/index.ts'
 import { SECOND } from '../../core/time/index.ts'
-import type { AfterRefusal, Credentials } from '../connections/types.ts'
+import type { AfterRefusal, Credentials } from '../connections/index.ts'
 import type { BeginRotation } from './begin.ts'
 import { type CredentialBook, isClosed } from './book.ts'
 import type { CredentialDeps } from './deps.ts'

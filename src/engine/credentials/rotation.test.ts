@@ -151,6 +151,21 @@ describe('a rotation', () => {
     expect((await rotationWork(world))[0]).toMatchObject({ state: 'done', id: parked?.id })
   })
 
+  test('[CD16] a refused secret that cannot make the next one waits for a person too', async () => {
+    const { vendor, world, node } = await start({ provider: MAKES_KEYS })
+    await call(world, node)
+    vendor.good.delete('key-1')
+    await refuse(world, node)
+    await world.pass(node, 1_000)
+    expect(await world.state()).toMatchObject({ status: 'waiting' })
+    vendor.good.add('key-9')
+    await world.run(world.vault.set(TENANT, 'crm-key', 'key-9', { isPending: true, by: 'ada' }))
+    await world.run(node.keeping.people.supplied(TENANT, 'crm-key', 'ada'))
+    await world.pass(node, 1_000)
+    expect(await world.state()).toMatchObject({ status: 'active', current: { version: 2 } })
+    expect(vendor.made()).toBe(1)
+  })
+
   test('[CD16] a value that nobody told this node of is found, and so is one that was set outright', async () => {
     for (const isPending of [true, false]) {
       const { vendor, world, node } = await start()

@@ -21,7 +21,7 @@ import { lineOf } from '../lines.ts'
 import { countersOf } from '../outcome.ts'
 import type { Decision, Settlement } from '../settle.ts'
 import { CREDENTIAL_PREFIX, credentialOf, newRotation } from './begin.ts'
-import type { Change, CredentialBook, Kept } from './book.ts'
+import { type Change, type CredentialBook, isClosed, type Kept } from './book.ts'
 import type { AtVendor } from './create.ts'
 import type { CredentialDeps } from './deps.ts'
 import { unreadable, type Values, vaultNameOf } from './values.ts'
@@ -33,7 +33,7 @@ export interface Rotations {
 }
 
 /** What ends the former secret at the vendor. */
-export const REVOKE_STEP = 'revoke'
+const REVOKE_STEP = 'revoke'
 const ASIDE_MS = SECOND
 const RACES_MAX = 8
 const BY = 'millrace'
@@ -156,6 +156,9 @@ export function makeRotations(
         )
       }
       case 'failed':
+        // What was refused cannot make the next one: work waits for it, so that a person is asked at once.
+        if (made.class === 'auth' && isClosed(kept.state))
+          return waitForPerson(about, kept, 'the secret that was refused could not make the next one')
         return failed(about, { ...made, verified: null, pending: null })
       case 'lost':
         return waitForPerson(about, kept, made.why)

@@ -103,10 +103,12 @@ describe('a token', () => {
     world.script = () => answered(401, { error: 'invalid_client', error_description: `bad ${SECRET}` })
     const node = await world.node()
     const { problem } = await world.run(node.call())
+    // A rotation is on its way: whoever asked comes again.
     expect(problem).toMatchObject({
-      class: 'auth',
+      class: 'transient',
       error: expect.stringMatching(/^oauth_refused: .*look whether/),
     })
+    expect(node.keeping.credentials.gate(TENANT, 'crm')).toMatchObject({ is: 'closed' })
     expect(JSON.stringify([problem, node.log.messages])).not.toContain(SECRET)
     world.script = () => answered(503)
     expect((await world.run(node.call())).problem).toMatchObject({ class: 'transient' })
@@ -228,6 +230,20 @@ describe('consent', () => {
       is: 'dead',
     })
     expect((await world.state()).rotation).toBeNull()
+  })
+
+  test('[CD1] another secret of the client is verified by a refresh, however good the token is', async () => {
+    const { world, node, state } = await startConsent()
+    await world.run(node.keeping.people.authorized({ state, code: 'code-1', error: null }))
+    await world.run(world.vault.set(TENANT, 'crm-key', 'the-next-secret', { isPending: true, by: 'ada' }))
+    await world.run(node.keeping.people.supplied(TENANT, 'crm-key', 'ada'))
+    await world.pass(node, 5_000)
+    const refreshes = world.sent.filter(({ body }) => (body ?? '').includes('grant_type=refresh_token'))
+    expect(refreshes.map(({ body }) => new URLSearchParams(body ?? '').get('client_secret'))).toEqual([
+      'the-next-secret',
+    ])
+    expect((await world.state()).current?.version).toBe(2)
+    expect(statusOf(await world.run(node.call()))).toBe(200)
   })
 
   test('[CD12] nothing of it is in the store or the log', async () => {

@@ -68,7 +68,7 @@ export interface Tokens {
 }
 
 /** The name of its tokens in the vault. */
-export function tokenSecretOf(credential: string): string {
+function tokenSecretOf(credential: string): string {
   return `credentials.${credential}`
 }
 
@@ -128,14 +128,15 @@ export function makeTokens(
     const place = placeOf(question.tenant, question.credential.name)
     const known = flights.get(place)
     if (known !== undefined) return known
-    const flight = refreshInTurn(question)
+    const flight = refreshInTurn(question, false)
       .catch((error: unknown) => unreadable(error))
       .finally(() => flights.delete(place))
     flights.set(place, flight)
     return flight
   }
 
-  const refreshInTurn = async (question: TokenQuestion): Promise<HeldToken | NoValue> => {
+  /** `isForced`: by this very secret, however good the token is. */
+  const refreshInTurn = async (question: TokenQuestion, isForced: boolean): Promise<HeldToken | NoValue> => {
     const { tenant, credential } = question
     const { name } = credential
     const by = deps.newLock()
@@ -144,7 +145,8 @@ export function makeTokens(
       const { state } = await book.read(tenant, name)
       const kept = await readKept(tenant, name, state)
       const age = judge(question, kept, state)
-      if (kept !== null && (age === 'fresh' || (age === 'aging' && isLocked(state, by)))) return kept
+      const isGood = age === 'fresh' || (age === 'aging' && isLocked(state, by))
+      if (kept !== null && isGood && !isForced) return kept
       const after = isLocked(state, by) ? state : await book.change(tenant, name, () => lockedBy(by))
       if (after.refresh?.by !== by) {
         if (clock.monotonic() >= giveUpAt) return WAITED_TOO_LONG
@@ -273,7 +275,7 @@ export function makeTokens(
     async tryOut(question) {
       const isConsented = question.credential.oauth2?.grant === 'authorizationCode'
       // A refresh token is often good once alone: what came of it is kept.
-      if (isConsented) return refresh(question)
+      if (isConsented) return refreshInTurn(question, true).catch((error: unknown) => unreadable(error))
       try {
         const asked = await askFor(question, null)
         if (!asked.ok) return asked

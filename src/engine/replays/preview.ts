@@ -7,6 +7,7 @@ import { JsonError, parseJson } from '../../core/json/index.ts'
 import { parsePayload } from '../../core/sensitive/index.ts'
 import type { WorkRow } from '../../core/work/index.ts'
 import type { TenantReads } from '../../ports/store.ts'
+import { credentialOf } from '../credentials/index.ts'
 import { receiverOf } from '../intake-work.ts'
 import { matchEvent } from '../matching.ts'
 import type { ReplayOptions } from '../replay.ts'
@@ -103,6 +104,8 @@ async function look(
   const [event, work] = await Promise.all([reads.event(letter.eventId), reads.work(letter.workId)])
   if (event === null) return judgedToFail('its event is gone')
   if (letter.consumer.startsWith('source:')) return lookAtIntake(deps, event)
+  if (credentialOf(letter.consumer) !== null)
+    return { verdict: 'would-call', reason: 'the rotation is tried again', call: null }
   const subscription = subscriptionOf(letter.consumer)
   if (subscription !== null) {
     const items = await reads.workOfEvent(event.id)
