@@ -130,7 +130,7 @@ export function outboundConformance(provider: ProviderDocument, samples: Connect
         const [call] = stage.vendor.calls
         expect(`${call?.method} ${call?.target}`).toBe(sample.lookup.target)
         expect(await ask(sample.lookup.absent)).toEqual({ isThere: false, ref: null })
-        for (const unclear of sample.lookup.unclear ?? [])
+        for (const unclear of [...USUAL_DOUBTS, ...(sample.lookup.unclear ?? [])])
           await expect(ask(unclear)).rejects.toThrow(ExpressionError)
       },
     )
@@ -175,6 +175,13 @@ const USUAL_ANSWERS: readonly AnswerSample[] = [
   { status: 503, body: {}, as: 'transient' },
   { status: 400, body: {}, as: 'validation' },
   { status: 422, body: {}, as: 'validation' },
+]
+
+/** What says nothing of an effect, whoever says it. */
+const USUAL_DOUBTS: readonly VendorReply[] = [
+  { status: 200, body: '<!doctype html><p>Sign in</p>' },
+  { status: 200, body: { message: 'Sign in' } },
+  { status: 200, body: null },
 ]
 
 interface Stage {

@@ -5,6 +5,7 @@
 // ago is on it.
 
 import type { JsonValue } from '../../core/json/index.ts'
+import { foundBy, foundIn } from '../lookup.ts'
 import { type Manifest, makeProvider, type OperationManifest } from '../manifest.ts'
 import { anyText, fields, flag, id, input, list, oneOf, orNull, output, text, whole } from '../schema.ts'
 
@@ -26,14 +27,6 @@ function create(
 
 function read(part: Omit<OperationManifest, 'method' | 'buckets' | 'idempotency'>): OperationManifest {
   return { ...part, method: 'GET', idempotency: 'idempotent', buckets: ['core'] }
-}
-
-/** In a list of answers: whether one is ours, and what it is called. */
-function foundIn(where: string, called = 'id') {
-  return {
-    found: `result.status == 200 && result.body.exists(one, ${where})`,
-    id: `result.body.filter(one, ${where})[0].${called}`,
-  }
 }
 
 const HOOK_CONFIG: JsonValue = {
@@ -124,7 +117,7 @@ const manifest: Manifest = {
         method: 'GET',
         path: `${IN_REPOSITORY}/hooks`,
         query: { per_page: '100' },
-        ...foundIn('one.config.url == input.url'),
+        ...foundIn('result.body', 'one.config.url == input.url'),
       },
       ref: 'result.body.id',
       scopes: ['admin:repo_hook'],
@@ -159,7 +152,7 @@ const manifest: Manifest = {
         method: 'GET',
         path: `${IN_REPOSITORY}/issues`,
         query: { ...PAGE, state: 'all' },
-        ...foundIn(HAS_MARK, 'number'),
+        ...foundIn('result.body', HAS_MARK, 'number'),
       },
       ref: 'result.body.number',
       scopes: ['repo'],
@@ -205,7 +198,12 @@ const manifest: Manifest = {
       ),
       output: CREATED,
       // Comments of one issue come eldest first, and those of the repository newest first.
-      lookup: { method: 'GET', path: `${IN_REPOSITORY}/issues/comments`, query: PAGE, ...foundIn(HAS_MARK) },
+      lookup: {
+        method: 'GET',
+        path: `${IN_REPOSITORY}/issues/comments`,
+        query: PAGE,
+        ...foundIn('result.body', HAS_MARK),
+      },
       ref: 'result.body.id',
       scopes: ['repo'],
     }),
@@ -246,6 +244,7 @@ const manifest: Manifest = {
         path: `${IN_REPOSITORY}/pulls`,
         query: { ...PAGE, state: 'all', base: '{{ input.base }}' },
         ...foundIn(
+          'result.body',
           "one.state == 'open' && (one.head.ref == input.head || one.head.label == input.head)",
           'number',
         ),
@@ -278,7 +277,7 @@ const manifest: Manifest = {
       lookup: {
         method: 'GET',
         path: `${IN_REPOSITORY}/pulls/{{ input.number }}`,
-        found: 'result.body.merged == true',
+        found: 'result.body.merged',
         id: 'result.body.merge_commit_sha',
       },
       // 405: it cannot be merged as it is, which is a matter of the pull request.
@@ -316,7 +315,7 @@ const manifest: Manifest = {
         method: 'GET',
         path: `${IN_REPOSITORY}/releases`,
         query: { per_page: '100' },
-        ...foundIn('one.tag_name == input.tag'),
+        ...foundIn('result.body', 'one.tag_name == input.tag'),
       },
       ref: 'result.body.id',
       scopes: ['repo'],
@@ -343,8 +342,7 @@ const manifest: Manifest = {
         method: 'GET',
         path: `${IN_REPOSITORY}/contents/{{ input.path }}`,
         query: { ref: '{{ input.branch }}' },
-        found:
-          "result.status == 200 && replace(coalesce(result.body.content, ''), '\\n', '') == input.content",
+        found: foundBy('result.body.content', "replace(result.body.content, '\\n', '') == input.content"),
         id: 'result.body.sha',
       },
       ref: 'result.body.commit.sha',

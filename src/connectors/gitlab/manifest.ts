@@ -3,6 +3,7 @@
 // No new secret is made by API: `POST /personal_access_tokens/self/rotate` ends the former token at once, so that calls under way with
 // it would be refused, and a token whose verification fails would have nothing to go back to. A person brings the new one.
 
+import { foundBy, foundIn } from '../lookup.ts'
 import { type Manifest, makeProvider, type OperationManifest } from '../manifest.ts'
 import { anyText, flag, id, input, list, map, oneOf, output, text, whole } from '../schema.ts'
 
@@ -16,13 +17,6 @@ const NOTE = output({ id: whole() })
 
 function read(part: Omit<OperationManifest, 'method' | 'idempotency'>): OperationManifest {
   return { ...part, method: 'GET', idempotency: 'idempotent' }
-}
-
-function foundIn(where: string, called = 'id') {
-  return {
-    found: `result.status == 200 && result.body.exists(one, ${where})`,
-    id: `result.body.filter(one, ${where})[0].${called}`,
-  }
 }
 
 function noteOn(kind: 'issues' | 'merge_requests', description: string): OperationManifest {
@@ -43,7 +37,7 @@ function noteOn(kind: 'issues' | 'merge_requests', description: string): Operati
       method: 'GET',
       path,
       query: NEWEST,
-      ...foundIn("coalesce(one.body, '').contains(hash(key))"),
+      ...foundIn('result.body', "coalesce(one.body, '').contains(hash(key))"),
     },
     ref: 'result.body.id',
     buckets: ['default', 'notes'],
@@ -128,7 +122,7 @@ const manifest: Manifest = {
         method: 'GET',
         path: `${IN_PROJECT}/issues`,
         query: { ...NEWEST, scope: 'all' },
-        ...foundIn("coalesce(one.description, '').contains(hash(key))", 'iid'),
+        ...foundIn('result.body', "coalesce(one.description, '').contains(hash(key))", 'iid'),
       },
       ref: 'result.body.iid',
       scopes: ['api'],
@@ -178,7 +172,7 @@ const manifest: Manifest = {
           source_branch: '{{ input.source }}',
           target_branch: '{{ input.target }}',
         },
-        ...foundIn('one.source_branch == input.source', 'iid'),
+        ...foundIn('result.body', 'one.source_branch == input.source', 'iid'),
       },
       ref: 'result.body.iid',
       scopes: ['api'],
@@ -202,7 +196,7 @@ const manifest: Manifest = {
       lookup: {
         method: 'GET',
         path: `${IN_PROJECT}/merge_requests/{{ input.iid }}`,
-        found: "result.body.state == 'merged'",
+        found: foundBy('result.body.state', "result.body.state == 'merged'"),
         id: 'result.body.merge_commit_sha',
       },
       // 405: it cannot be merged as it is, which is a matter of the merge request.
@@ -246,7 +240,7 @@ const manifest: Manifest = {
         method: 'GET',
         path: `${IN_PROJECT}/hooks`,
         query: { per_page: '100' },
-        ...foundIn('one.url == input.url'),
+        ...foundIn('result.body', 'one.url == input.url'),
       },
       ref: 'result.body.id',
       scopes: ['api'],
@@ -296,7 +290,7 @@ const manifest: Manifest = {
         method: 'GET',
         path: `${IN_PROJECT}/repository/files/{{ input.path }}`,
         query: { ref: '{{ input.branch }}' },
-        found: 'result.status == 200 && result.body.content == input.content',
+        found: foundBy('result.body.content', 'result.body.content == input.content'),
         id: 'result.body.last_commit_id',
       },
       ref: 'result.body.file_path',

@@ -3,6 +3,7 @@
 // A message carries its key as metadata, which people do not see: after a doubtful call the channel's history is asked for it. That
 // needs the scope `channels:history` (or `groups:history`); without it nobody can tell, and a person decides.
 
+import { foundIn } from '../lookup.ts'
 import { type Manifest, makeProvider, type OperationManifest } from '../manifest.ts'
 import { anyText, anything, fields, flag, input, list, output, text } from '../schema.ts'
 
@@ -131,9 +132,7 @@ const manifest: Manifest = {
           limit: '100',
           include_all_metadata: 'true',
         },
-        // Where Slack does not say, nothing is known.
-        found: `result.body.ok == true ? result.body.messages.exists(one, one.metadata.event_payload.ref == ${MARK}) : null`,
-        id: `result.body.messages.filter(one, one.metadata.event_payload.ref == ${MARK})[0].ts`,
+        ...foundIn('result.body.messages', `one.metadata.event_payload.ref == ${MARK}`, 'ts'),
       },
       ref: 'result.body.ts',
       buckets: ['messages'],

@@ -4,6 +4,7 @@
 // removed. It needs `teamId` in the connection's configuration, and a token that may manage the team's. The older
 // `/teams/:id/authentication-token` (without s) ends the former one at once, and is not used.
 
+import { foundBy, foundIn } from '../lookup.ts'
 import { type Manifest, makeProvider, type OperationManifest } from '../manifest.ts'
 import { anyText, flag, input, list, oneOf, output, text } from '../schema.ts'
 
@@ -12,6 +13,8 @@ const WORKSPACE = '/workspaces/{{ input.workspaceId }}'
 const RUN = '/runs/{{ input.runId }}'
 const EXAMPLE = { workspaceId: 'ws-abc123' }
 const RUN_EXAMPLE = { runId: 'run-abc123' }
+const DATA = 'result.body.data'
+const STATUS = 'result.body.data.attributes.status'
 /** At the end of a message, where people see it and it disturbs nobody. */
 const MARK = 'substring(hash(key), 0, 16)'
 
@@ -31,7 +34,7 @@ function act(action: string, description: string, statuses: readonly string[]): 
     lookup: {
       method: 'GET',
       path: RUN,
-      found: `result.status == 200 && result.body.data.attributes.status in [${statuses.map((one) => `'${one}'`).join(', ')}]`,
+      found: foundBy(STATUS, `${STATUS} in [${statuses.map((one) => `'${one}'`).join(', ')}]`),
       id: 'result.body.data.id',
     },
   }
@@ -112,7 +115,7 @@ const manifest: Manifest = {
       lookup: {
         method: 'GET',
         path: `${ORGANIZATION}/workspaces/{{ input.name }}`,
-        found: 'result.status == 200 && result.body.data.attributes.name == input.name',
+        found: foundBy('result.body.data.attributes.name', 'result.body.data.attributes.name == input.name'),
         id: 'result.body.data.id',
       },
       result: 'result.body.data',
@@ -159,8 +162,7 @@ const manifest: Manifest = {
         method: 'GET',
         path: `${WORKSPACE}/runs`,
         query: { 'page[size]': '100' },
-        found: `result.status == 200 && result.body.data.exists(run, coalesce(run.attributes.message, '').contains(${MARK}))`,
-        id: `result.body.data.filter(run, coalesce(run.attributes.message, '').contains(${MARK}))[0].id`,
+        ...foundIn(DATA, `coalesce(one.attributes.message, '').contains(${MARK})`),
       },
       result: 'result.body.data',
       ref: 'result.body.data.id',
@@ -206,9 +208,10 @@ const manifest: Manifest = {
       lookup: {
         method: 'GET',
         path: `${WORKSPACE}/vars`,
-        found:
-          "result.status == 200 && result.body.data.exists(one, one.attributes.key == input.key && one.attributes.category == coalesce(input.category, 'terraform'))",
-        id: 'result.body.data.filter(one, one.attributes.key == input.key)[0].id',
+        ...foundIn(
+          DATA,
+          "one.attributes.key == input.key && one.attributes.category == coalesce(input.category, 'terraform')",
+        ),
       },
       result: 'result.body.data',
       ref: 'result.body.data.id',
@@ -272,9 +275,7 @@ const manifest: Manifest = {
         method: 'GET',
         path: `${WORKSPACE}/notification-configurations`,
         query: { 'page[size]': '100' },
-        found:
-          'result.status == 200 && result.body.data.exists(one, one.attributes.url == input.url && one.attributes.name == input.name)',
-        id: 'result.body.data.filter(one, one.attributes.url == input.url && one.attributes.name == input.name)[0].id',
+        ...foundIn(DATA, 'one.attributes.url == input.url && one.attributes.name == input.name'),
       },
       result: 'result.body.data',
       ref: 'result.body.data.id',
