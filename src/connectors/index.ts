@@ -2,6 +2,7 @@
 // always in force, and their names are taken.
 
 import type { ProviderDocument } from '../core/definition/index.ts'
+import { email } from './email/manifest.ts'
 import { github } from './github/manifest.ts'
 import { gitlab } from './gitlab/manifest.ts'
 import { http } from './http/manifest.ts'
@@ -13,6 +14,7 @@ import { terraformCloud } from './terraform-cloud/manifest.ts'
 
 /** By name. */
 export const BUILT_IN_PROVIDERS: readonly ProviderDocument[] = [
+  email,
   github,
   gitlab,
   http,

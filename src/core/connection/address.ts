@@ -29,7 +29,7 @@ export function resolveAddresses(
   const endpoints = new Map<string, string>()
   for (const [name, text] of Object.entries({ ...provider.endpoints, ...own }))
     endpoints.set(name, render(text, scope, `endpoints.${name}`))
-  const origins = new Set([base, ...endpoints.values()].map((address) => new URL(address).origin))
+  const origins = new Set([base, ...endpoints.values()].map(originOf))
   return { config, base, endpoints, origins }
 }
 
@@ -50,8 +50,8 @@ export function locate(
   const address = (endpoint === null ? undefined : endpoints.get(endpoint)) ?? base
   const url = isWhole ? target : `${address}${target}`
   if (!URL.canParse(url)) return { ok: false, why: 'this is no address' }
-  const { origin, username, password } = new URL(url)
-  if (!origins.has(origin) || username !== '' || password !== '')
+  const { username, password } = new URL(url)
+  if (!origins.has(originOf(url)) || username !== '' || password !== '')
     return { ok: false, why: 'the address is not one of the connection: its credential is sent nowhere else' }
   return { ok: true, url }
 }
@@ -61,7 +61,13 @@ function render(text: string, scope: Scope, path: string): string {
   const value = compiled.ok ? compiled.template.render(scope) : undefined
   if (typeof value !== 'string') throw new ExpressionError('missing', 'the address is no text', path)
   const address = value.replace(/\/+$/, '')
-  if (!/^https?:\/\/[^/?#]+/i.test(address) || !URL.canParse(address))
+  if (!/^(?:https?|smtps?):\/\/[^/?#]+/i.test(address) || !URL.canParse(address))
     throw new ExpressionError('url', 'this is no http address', path)
   return address
+}
+
+/** Of mail servers, too, whose addresses have none by themselves. */
+function originOf(address: string): string {
+  const { protocol, host } = new URL(address)
+  return `${protocol}//${host}`
 }

@@ -16,6 +16,7 @@ export {
   type OutboundRule,
   type OutboundTarget,
   type OutboundVerdict,
+  readMailTarget,
   readTarget,
 } from './outbound.ts'
 export { makeOutboundPolicy, type OutboundPolicy, parseOutboundEntry } from './outbound-policy.ts'

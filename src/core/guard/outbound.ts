@@ -60,6 +60,25 @@ export function readTarget(text: string): OutboundTarget | OutboundRefusal {
   return { ok: true, url, host, isLiteral: url.hostname.startsWith('[') || FOUR_PARTS.test(host) }
 }
 
+/**
+ * The same for a mail server. No port is refused: a server speaks first there, and whoever does not greet as one is told nothing. The
+ * address is read as if it were http, so that its host has the one spelling that is judged.
+ */
+export function readMailTarget(text: string): OutboundTarget | OutboundRefusal {
+  const scheme = /^smtps?(?=:\/\/)/i.exec(text)?.[0].toLowerCase()
+  if (scheme === undefined) return refusal('scheme', 'only smtp and smtps addresses lead to a mail server')
+  const usual = scheme === 'smtps' ? 465 : 587
+  const rest = text.slice(scheme.length)
+  const isPortNamed = /^:\/\/(?:\[[^\]]*\]|[^/?#:]*):\d+(?=[/?#]|$)/.exec(rest)
+  const read = readTarget(`http${rest.replace(/^(:\/\/(?:\[[^\]]*\]|[^/?#:]*)):\d+/, '$1')}`)
+  if (!read.ok) return read
+  const port = isPortNamed === null ? usual : Number(/:(\d+)$/.exec(isPortNamed[0])?.[1])
+  if (port < 1 || port > 65_535) return refusal('url', 'the address names no port that can be called')
+  const url = new URL(read.url)
+  url.port = String(port)
+  return { ...read, url }
+}
+
 /** What can be said without resolving a name. */
 export function judgeUrl(text: string, policy: OutboundPolicy): OutboundVerdict {
   const target = readTarget(text)

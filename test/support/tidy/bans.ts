@@ -128,7 +128,7 @@ function dialsOut(node: ts.Node): boolean {
 }
 
 /** The guard itself, what talks to a node on the other side of its door, and to the vault that its operator named. */
-const mayDial = /^src\/(adapters\/(http-undici|vault-hashicorp)|cli|demo|sdk\/client)\//
+const mayDial = /^src\/(adapters\/(http-undici|mail-smtp|vault-hashicorp)|cli|demo|sdk\/client)\//
 
 const clockFix = 'take the time from the event in core, from the Clock port in engine.'
 const chanceFix = 'take chance from the event in core, from the Random port in engine.'

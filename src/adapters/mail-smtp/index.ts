@@ -1,0 +1,1 @@
+export { type MailClientOptions, makeMailClient } from './mail-smtp.ts'
