@@ -11,6 +11,7 @@ import { type BundleCode, makeBundleCode } from './adapters/code-bundle/index.ts
 import { makeStaticCode, type StaticFunction } from './adapters/code-static/index.ts'
 import { makeHttpClient } from './adapters/http-undici/index.ts'
 import { makeLog } from './adapters/log-pino/index.ts'
+import { makeMailClient } from './adapters/mail-smtp/index.ts'
 import { makeSystemRandom } from './adapters/random-system/index.ts'
 import { makeLocalSeal } from './adapters/seal-local/index.ts'
 import { openSqliteStore } from './adapters/store-sqlite/index.ts'
@@ -26,8 +27,10 @@ import {
   goneLines,
   putBackLines,
 } from './app/folder.ts'
+import { combineClients } from './app/outbound.ts'
 import { noteQueueAges } from './app/queue-ages.ts'
 import type { Config } from './config/index.ts'
+import { BUILT_IN_PROVIDERS } from './connectors/index.ts'
 import type { SubscriptionDocument } from './core/definition/index.ts'
 import { messageOf } from './core/errors/index.ts'
 import { EMPTY_CODE_FOLDER } from './core/function/index.ts'
@@ -169,13 +172,14 @@ export async function startApp(options: AppOptions): Promise<App> {
     )
     parts.push(log)
     await warnOfOpenDoors(config, options, log)
-    const http = makeHttpClient({
+    const web = makeHttpClient({
       allow: config.outboundAllow,
       // As many as may be under way, those that lent their slot too: a call that queued for a connection would spend its time there,
       // and end in doubt. Many subscriptions may have one host, and some of their endpoints hang.
       connectionsPerOrigin: config.concurrency + LENT_MAX,
     })
-    parts.push(http)
+    parts.push(web)
+    const http = combineClients(web, makeMailClient({ allow: config.outboundAllow }))
     const random = makeSystemRandom()
     const ids = makeIds({ now: () => clock.now(), bytes: (length) => random.bytes(length) })
     let url = ''
@@ -215,6 +219,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       { store, clock, random, http, vault, secrets, seal, log, code },
       {
         ...ENGINE_DEFAULTS,
+        providers: BUILT_IN_PROVIDERS,
         version: packageVersion(),
         vars,
         node: nodeName(config, options.env) as NodeId,
@@ -249,7 +254,7 @@ export async function startApp(options: AppOptions): Promise<App> {
         outbound: makeOutboundPolicy(config.outboundAllow),
         demo,
         idempotency,
-        vetSubscription: (document) => vetSubscription(http, vars, document),
+        vetSubscription: (document) => vetSubscription(web, vars, document),
         now: () => clock.now(),
       }),
       {
@@ -282,7 +287,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       load,
       keepCode: (loaded) => code.keep(loaded),
       heldByApi: (names) => heldByApi(store.forTenant(DEFAULT_TENANT), names),
-      vet: (document) => vetSubscription(http, vars, document),
+      vet: (document) => vetSubscription(web, vars, document),
     }
     const objections = await findObjections(folder, definitions)
     refuseErrors({ ...definitions, findings: objections })
@@ -330,7 +335,7 @@ export async function startApp(options: AppOptions): Promise<App> {
           async () => {
             drained = await engine.drain(config.shutdownMs)
           },
-          () => http[Symbol.asyncDispose](),
+          () => web[Symbol.asyncDispose](),
           () => hashicorp?.[Symbol.asyncDispose](),
           () => demo?.[Symbol.asyncDispose](),
           () => store[Symbol.asyncDispose](),
