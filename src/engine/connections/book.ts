@@ -42,8 +42,8 @@ export interface Book {
   gate(tenant: TenantId, name: string): BookGate
   /** By the document in force. */
   state(tenant: TenantId, name: string): ConnectionState
-  /** Writes a try down; false: another was first, or it is not its time. */
-  mayTry(tenant: TenantId, name: string): Promise<boolean>
+  /** Writes a try down; false: another was first, or it is not its time. `by`: who makes it; left out: the next that enters. */
+  mayTry(tenant: TenantId, name: string, by?: string): Promise<boolean>
   /** Lets a hold of an item in: through a circuit that is not closed only the one that tries. */
   enter(tenant: TenantId, name: string, hold: string): boolean
   isTry(tenant: TenantId, name: string, hold: string): boolean
@@ -294,7 +294,7 @@ export function makeBook(
       const found = registry.connection(tenant, name)
       return found === null ? state : { ...state, status: connectionStatus(state, termsOf(found)) }
     },
-    async mayTry(tenant, name) {
+    async mayTry(tenant, name, by) {
       const known = find(tenant, name)
       await known.writing
       const stepped = step(known, { type: 'tried', at: time.now() })
@@ -303,6 +303,7 @@ export function makeBook(
       const until = circuit.state === 'half-open' ? circuit.tryAt : null
       if (!(await writeNext(known, stepped))) return false
       known.mineUntil = until
+      known.tried = by ?? null
       log.info('circuit.trying', { tenant, connection: name })
       return true
     },

@@ -41,6 +41,9 @@ export interface Connections {
   stop(): void
 }
 
+/** Who tries a circuit that is no work. */
+const PROBE = 'probe'
+
 export function makeConnections(
   deps: Pick<EngineDeps, 'store' | 'clock' | 'random' | 'http' | 'log'> & {
     readonly registry: Registry
@@ -78,7 +81,7 @@ export function makeConnections(
     send: exchange.send,
     told: (tenant, connection, failureClass, isTry = false) =>
       book.told(tenant, connection, failureClass, isTry),
-    mayTry: book.mayTry,
+    mayTry: (tenant, connection) => book.mayTry(tenant, connection, PROBE),
     probed: (tenant, connection, result, isTry) =>
       book.note(tenant, connection, { type: 'probed', at: time.now(), result, isTry }),
   }

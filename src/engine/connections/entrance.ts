@@ -94,7 +94,7 @@ export function makeEntrance(deps: {
       if (gate.is === 'tryable') return { is: 'ask' }
       return { is: 'open', max: gate.is === 'mine' ? 1 : max }
     },
-    mayTry: book.mayTry,
+    mayTry: (tenant, connection) => book.mayTry(tenant, connection),
     bears(tenant, where) {
       const gate = book.gate(tenant, where.connection)
       if (gate.is === 'refused') return true
