@@ -1,0 +1,182 @@
+// Functions that call operations of a connection.
+import { describe, expect, test } from 'vitest'
+import type { StaticFunction } from '../../adapters/code-static/index.ts'
+import type { ConnectionDocument, RouteDocument } from '../../core/definition/index.ts'
+import type { HttpOutcome } from '../../ports/http-client.ts'
+import { accept, answered, CREATED, LOST, ROUTE, SOURCE, workOf } from '../world.fixture.ts'
+import {
+  CONNECTION,
+  CREDENTIAL,
+  makeHandCredentials,
+  makeShop,
+  PROVIDER,
+  SECRET,
+} from './connections.fixture.ts'
+
+const FUNCTION: RouteDocument = {
+  ...ROUTE,
+  do: { type: 'function', name: 'book', codeHash: '', with: null, timeoutMs: 30_000 },
+}
+
+async function start(
+  world: ReturnType<typeof makeShop>,
+  book: StaticFunction,
+  connection: Partial<ConnectionDocument> = {},
+) {
+  const credentials = makeHandCredentials()
+  const documents = [SOURCE, PROVIDER, { ...CONNECTION, ...connection }, CREDENTIAL, FUNCTION]
+  const node = await world.node({ documents, credentials, functions: { book } })
+  await world.pass()
+  return { node, credentials }
+}
+
+const runsOf = async (world: ReturnType<typeof makeShop>) =>
+  (await world.reads.runs({ cursor: null, limit: 50, purpose: 'work' })).items
+
+/** As a user writes it. */
+const booking: StaticFunction = (_input, ctx) =>
+  ctx.effect('post', (key) => ctx.connection!('shop').call('book', { order: 'o1' }, { key }))
+
+const found = (body: string): HttpOutcome => ({
+  kind: 'response',
+  status: 200,
+  headers: {},
+  body,
+  durationMs: 1,
+})
+
+describe('a function on a connection', () => {
+  test('[DR9] calls within an effect with its key, gets what the operation gives, and each call is a run', async () => {
+    const world = makeShop((request) => (request.method === 'GET' ? found('{"total":3}') : CREATED))
+    const results: unknown[] = []
+    const { node } = await start(world, async (_input, ctx) => {
+      results.push(await ctx.connection!('shop').call('read', { order: 'o1' }))
+      results.push(await booking(_input, ctx))
+    })
+    const eventId = await accept(world, node)
+    await world.pass(100)
+    expect(await workOf(world, eventId)).toMatchObject({ state: 'done', attempts: 1 })
+    expect(results).toEqual([{ total: 3 }, { number: 'v1' }])
+    expect(world.sent).toMatchObject([
+      {
+        method: 'GET',
+        url: 'https://api.eu.shop.example/v1/orders/o1',
+        headers: { authorization: `Bearer ${SECRET}` },
+      },
+      { method: 'POST', headers: { 'idempotency-key': 'BOOK:o1#post' } },
+    ])
+    expect(await world.reads.ledger('BOOK:o1#post')).toMatchObject({
+      state: 'done',
+      result: '{"number":"v1"}',
+    })
+    const runs = await runsOf(world)
+    expect(runs.map(({ operation, state, eventId: of }) => [operation, state, of])).toEqual(
+      expect.arrayContaining([
+        ['shopware.read', 'completed', eventId],
+        ['shopware.book', 'completed', eventId],
+      ]),
+    )
+    expect(new Set(runs.map(({ id }) => id)).size).toBe(2)
+  })
+
+  test('[DR9] what may not be repeated is refused outside of an effect, and with a key that is none', async () => {
+    const world = makeShop(() => CREATED)
+    const errors: string[] = []
+    const { node } = await start(world, async (_input, ctx) => {
+      const shop = ctx.connection!('shop')
+      await shop.call('book', { order: 'o1' }).catch((error: Error) => errors.push(error.message))
+      await shop
+        .call('book', { order: 'o1' }, { key: 'mine' })
+        .catch((error: Error) => errors.push(error.message))
+      await shop.call('nothing', {}).catch((error: Error) => errors.push(error.message))
+      await shop.call('read', {}).catch((error: Error) => errors.push(error.message))
+      await ctx.connection!('other').call('read', {})
+    })
+    const eventId = await accept(world, node)
+    expect(world.sent).toEqual([])
+    expect(errors[0]).toContain("ctx.effect('book', (key) =>")
+    expect(errors[1]).toBe(errors[0])
+    expect(errors[2]).toBe('operation_unknown: shopware has no operation nothing; it has book, read')
+    expect(errors[3]).toContain('does not fit read')
+    expect(await workOf(world, eventId)).toMatchObject({
+      state: 'dead',
+      class: 'validation',
+      lastError: expect.stringContaining('connection_unknown: there is no connection other'),
+    })
+  })
+
+  test('[DR10] a failure that had no effect is tried again, one that is final is dead, a doubt is a doubt', async () => {
+    const outcomes = [answered(503), CREATED]
+    const world = makeShop((_request, call) => outcomes[call - 1] ?? CREATED)
+    const { node } = await start(world, booking)
+    const eventId = await accept(world, node)
+    expect(await workOf(world, eventId)).toMatchObject({ state: 'ready', class: 'transient', attempts: 1 })
+    expect(await world.reads.ledger('BOOK:o1#post')).toMatchObject({ state: 'released' })
+    await world.pass(5_000)
+    expect(await workOf(world, eventId)).toMatchObject({ state: 'done', attempts: 2 })
+    const [run, ...others] = await runsOf(world)
+    expect(others).toEqual([])
+    expect(run).toMatchObject({ state: 'completed', attemptCount: 2 })
+
+    const final = makeShop(() => answered(422))
+    const second = await start(final, booking)
+    expect(await workOf(final, await accept(final, second.node))).toMatchObject({
+      state: 'dead',
+      class: 'validation',
+    })
+    expect(await runsOf(final)).toMatchObject([{ state: 'dead-lettered', class: 'validation' }])
+
+    const doubtful = makeShop(() => LOST)
+    const third = await start(doubtful, booking)
+    const parked = await accept(doubtful, third.node)
+    await doubtful.pass(60_000)
+    expect(await workOf(doubtful, parked)).toMatchObject({ state: 'parked', class: 'unknown' })
+    expect(doubtful.sent).toHaveLength(1)
+    expect(await doubtful.reads.ledger('BOOK:o1#post')).toMatchObject({ state: 'unknown' })
+  })
+
+  test('[CX6] a closed gate puts the whole item back without using up an attempt', async () => {
+    const world = makeShop(() => CREATED)
+    const { node, credentials } = await start(world, booking)
+    credentials.closed = { is: 'closed', untilAt: null, why: 'it is being rotated' }
+    const eventId = await accept(world, node)
+    await world.pass(5_000)
+    expect(world.sent).toEqual([])
+    const waiting = await workOf(world, eventId)
+    expect(waiting).toMatchObject({ state: 'ready', attempts: 0, lastError: 'it is being rotated' })
+    expect(waiting.waits).toBeGreaterThan(1)
+    expect(await world.reads.ledger('BOOK:o1#post')).toMatchObject({ state: 'released' })
+    credentials.closed = null
+    await world.pass(5_000)
+    expect(await workOf(world, eventId)).toMatchObject({ state: 'done', attempts: 1 })
+  })
+
+  test('[DR6] a refused credential is tried anew at once, or waited for', async () => {
+    const world = makeShop((request) =>
+      request.headers.authorization === `Bearer ${SECRET}` ? answered(401) : CREATED,
+    )
+    const { node, credentials } = await start(world, booking)
+    // biome-ignore lint/suspicious/noThenProperty: a word, which nothing takes for a promise
+    credentials.next = { then: 'wait', delayMs: 3_000, why: 'it is being rotated' }
+    const eventId = await accept(world, node)
+    expect(await workOf(world, eventId)).toMatchObject({ state: 'ready', attempts: 0, waits: 1 })
+    expect(await world.reads.ledger('BOOK:o1#post')).toMatchObject({ state: 'released' })
+    credentials.secret = 'sk-the-next-one'
+    await world.pass(5_000)
+    expect(await workOf(world, eventId)).toMatchObject({ state: 'done', attempts: 1 })
+    expect(world.sent).toHaveLength(2)
+  })
+
+  test('[CX6] a limit is waited for', async () => {
+    const world = makeShop((_request, call) =>
+      call === 1 ? answered(429, { 'retry-after': '10' }) : CREATED,
+    )
+    const { node } = await start(world, booking)
+    const eventId = await accept(world, node)
+    await world.pass(9_000)
+    expect(await workOf(world, eventId)).toMatchObject({ state: 'ready', attempts: 0 })
+    expect(world.sent).toHaveLength(1)
+    await world.pass(10_000)
+    expect(await workOf(world, eventId)).toMatchObject({ state: 'done', attempts: 1 })
+  })
+})
