@@ -12,7 +12,7 @@ import type { Random } from '../ports/random.ts'
 import type { Seal } from '../ports/seal.ts'
 import type { Store } from '../ports/store.ts'
 import type { SecretVault, Vault } from '../ports/vault.ts'
-import type { Credentials } from './connections/index.ts'
+import type { Credentials } from './connections/types.ts'
 
 export interface EngineDeps {
   readonly store: Store
