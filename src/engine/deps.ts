@@ -12,7 +12,6 @@ import type { Random } from '../ports/random.ts'
 import type { Seal } from '../ports/seal.ts'
 import type { Store } from '../ports/store.ts'
 import type { SecretVault, Vault } from '../ports/vault.ts'
-import type { Credentials } from './connections/types.ts'
 
 export interface EngineDeps {
   readonly store: Store
@@ -26,8 +25,6 @@ export interface EngineDeps {
   readonly seal: Seal
   readonly log: Log
   readonly code: Code
-  /** How accounts of others are opened; left out: by nothing. */
-  readonly credentials?: Credentials
 }
 
 export type EngineSecrets = Pick<

@@ -14,7 +14,13 @@ import { type AgentProgress, makeAgents } from './agents/index.ts'
 import { endBatches, makeBatches, makeFreeze, makeGathering } from './batches/index.ts'
 import { type Claims, makeClaims } from './claims.ts'
 import { makeCommits } from './commits.ts'
-import { type Integrations, makeConnections, makeHealthWorker, type Watched } from './connections/index.ts'
+import {
+  type Credentials,
+  type Integrations,
+  makeConnections,
+  makeHealthWorker,
+  type Watched,
+} from './connections/index.ts'
 import { type CredentialKeeping, makeCredentials } from './credentials/index.ts'
 import type { Decision } from './decision.ts'
 import { DECISIONS, type Decisions } from './decisions.ts'
@@ -138,7 +144,16 @@ export interface Engine extends DeadLetterActions, WorkActions {
 
 const NOBODY: ReadonlySet<string> = new Set()
 
-export function makeEngine(deps: EngineDeps, config: EngineConfig, decisions: Decisions = DECISIONS): Engine {
+/** What tests put in place of what is made here. */
+export interface EngineParts {
+  readonly credentials?: Credentials
+}
+
+export function makeEngine(
+  deps: EngineDeps & EngineParts,
+  config: EngineConfig,
+  decisions: Decisions = DECISIONS,
+): Engine {
   const { store, clock, random, http, vault, secrets, log, code, seal } = deps
   const ids = makeIds({ now: () => clock.now(), bytes: (length) => random.bytes(length) })
   const time = makeStoreTime(clock)

@@ -150,7 +150,10 @@ export function makeConnectionCalls(
     })
     switch (next.is) {
       case 'again':
-        return { ...performed, wait: { delayMs: 0, why: `${error}; another credential is in use by now` } }
+        return {
+          ...performed,
+          wait: { delayMs: againMs(item.work.waits), why: `${error}; another credential is in use by now` },
+        }
       case 'wait':
         return { ...performed, wait: { delayMs: Math.max(SHORT_WAIT_MS, next.delayMs), why: next.why } }
       case 'dead':
@@ -192,6 +195,7 @@ export function makeConnectionCalls(
             state.startedAt = clock.monotonic()
             state.isCounted = true
           }
+          runs.begun(item)
           const performed = await perform()
           const { verdict } = performed
           const answer = state?.answer ?? null
@@ -208,6 +212,12 @@ export function makeConnectionCalls(
   }
 }
 
+/** At once, the first time: a vendor that goes on refusing must not be asked without end. */
+function againMs(waits: number): number {
+  return waits === 0 ? 0 : Math.min(AGAIN_MS_MAX, 100 * 2 ** Math.min(waits, 20))
+}
+
+const AGAIN_MS_MAX = 60_000
 /** Whatever goes through the door is judged there. */
 const NOT_JUDGED = { as: 'failed', class: 'config', effect: 'none', retryAfterMs: null } as const
 const NOTHING_BESIDE: Beside = { ok: true, guards: [], writes: [] }

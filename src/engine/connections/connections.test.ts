@@ -425,3 +425,53 @@ describe('limits', () => {
     expect(await workOf(world, eventId)).toMatchObject({ state: 'done', attempts: 1 })
   })
 })
+
+describe('what is not the other side’s fault', () => {
+  test('[CX8] [DR6] refusals that a rotation sees to do not open the circuit', async () => {
+    let isRotated = false
+    const world = makeShop(() => (isRotated ? CREATED : answered(401)))
+    const { node, credentials } = await start(world)
+    credentials.next = { is: 'wait', delayMs: 2_000, why: 'its credential is being rotated' }
+    const ids = []
+    for (let index = 0; index < 8; index += 1)
+      ids.push(await accept(world, node, { ...PAID, id: `d${index}`, order: `o${index}` }))
+    expect(world.sent).toHaveLength(8)
+    const { state } = await node.engine.integrations.connection(DEFAULT_TENANT, 'shop')
+    expect(state).toMatchObject({ status: 'active', circuit: { state: 'closed' } })
+    isRotated = true
+    await world.pass(5_000)
+    for (const id of ids) expect(await workOf(world, id)).toMatchObject({ state: 'done', attempts: 1 })
+  })
+
+  test('[DR11] an item that waits for another’s key has no run of its own', async () => {
+    const world = makeShop(() => null)
+    const { node } = await start(world)
+    await accept(world, node)
+    const second = await accept(world, node, { ...PAID, id: 'd2' })
+    expect(await workOf(world, second)).toMatchObject({ state: 'ready', attempts: 0, waits: 1 })
+    expect(await runsOf(world)).toMatchObject([{ state: 'running', attemptCount: 1 }])
+    world.calls.at(-1)?.answer(CREATED)
+    await world.pass(5_000)
+    expect(await runsOf(world)).toMatchObject([{ state: 'completed', attemptCount: 1 }])
+  })
+
+  test('[DR11] a run whose node died is gone on with by whoever takes its item over', async () => {
+    const world = makeShop(() => null)
+    const { node, credentials } = await start(world, { operation: { idempotency: 'idempotent' } })
+    const eventId = await accept(world, node)
+    expect(await runsOf(world)).toMatchObject([{ state: 'running', attemptCount: 1, attempts: [] }])
+    node.crash()
+    await world.node({
+      name: 'two',
+      documents: documents({ operation: { idempotency: 'idempotent' } }),
+      credentials,
+    })
+    await world.pass(60_000)
+    world.calls.at(-1)?.answer(CREATED)
+    await world.pass(1_000)
+    expect(await workOf(world, eventId)).toMatchObject({ state: 'done' })
+    const [run, ...others] = await runsOf(world)
+    expect(others).toEqual([])
+    expect(run).toMatchObject({ state: 'completed', httpStatus: 201, attemptCount: 2 })
+  })
+})

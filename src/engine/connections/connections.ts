@@ -99,7 +99,13 @@ export function makeConnections(
 
   return {
     door,
-    entrance,
+    entrance: {
+      ...entrance,
+      finished(hold) {
+        entrance.finished(hold)
+        runs.forget(hold)
+      },
+    },
     runs,
     tester,
     calls: makeConnectionCalls({ ...deps, lookups, door, credentials, runs, judge }, config),

@@ -37,6 +37,8 @@ export interface Entrance {
   ): { readonly untilAt: Instant | null; readonly why: string } | null
   /** No call was made after all. */
   leave(hold: string): void
+  /** A call was made, and says nothing of the other side's health. */
+  used(hold: string): void
   told(tenant: TenantId, connection: string, hold: string, failureClass: FailureClass | null): void
   /** It is out of our hands. */
   finished(hold: string): void
@@ -127,6 +129,7 @@ export function makeEntrance(deps: {
       return null
     },
     leave,
+    used: (hold) => void inside.delete(hold),
     told(tenant, connection, hold, failureClass) {
       inside.delete(hold)
       book.told(tenant, connection, failureClass, book.isTry(tenant, connection, hold))

@@ -156,8 +156,7 @@ describe('a function on a connection', () => {
       request.headers.authorization === `Bearer ${SECRET}` ? answered(401) : CREATED,
     )
     const { node, credentials } = await start(world, booking)
-    // biome-ignore lint/suspicious/noThenProperty: a word, which nothing takes for a promise
-    credentials.next = { then: 'wait', delayMs: 3_000, why: 'it is being rotated' }
+    credentials.next = { is: 'wait', delayMs: 3_000, why: 'it is being rotated' }
     const eventId = await accept(world, node)
     expect(await workOf(world, eventId)).toMatchObject({ state: 'ready', attempts: 0, waits: 1 })
     expect(await world.reads.ledger('BOOK:o1#post')).toMatchObject({ state: 'released' })

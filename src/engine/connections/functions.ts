@@ -229,24 +229,37 @@ export function makeFunctionConnections(
       const response = outcome.kind === 'response' ? parseResponse(outcome) : null
       const judged = judge(answer, account.provider, operation.policy)
       const verdict = response === null ? judged : operation.refine(response, judged)
-      entrance.told(tenant, connection, hold, verdict.as === 'done' ? null : verdict.class)
       const gives = verdict.as === 'done' && response !== null ? givenBy(operation, response) : null
       const error = verdict.as === 'done' ? null : (answer.problem?.error ?? errorTextInFull(outcome))
       keepRun(run, row, { startedAt, answer }, verdict, { effectRef: gives?.effectRef ?? null, error })
+      const isRefused =
+        verdict.as === 'failed' &&
+        verdict.class === 'auth' &&
+        verdict.effect === 'none' &&
+        response !== null &&
+        account.credential !== null
+      const next = isRefused ? await refused(run, account, answer, error ?? '') : null
+      // What a rotation sees to says nothing of the other side.
+      if (next === null || next.is === 'dead')
+        entrance.told(tenant, connection, hold, verdict.as === 'done' ? null : verdict.class)
+      else entrance.used(hold)
       entrance.finished(hold)
       if (verdict.as === 'done') return gives?.value ?? null
       const why = `${connection}.${name}: ${error}`
-      const isRefused = verdict.class === 'auth' && verdict.effect === 'none' && response !== null
-      if (!isRefused || account.credential === null) return fail(run, effect, verdict, why)
-      const next = await credentials.refused(tenant, account.credential.name, {
-        version: answer.credentialVersion,
-        correlationId: item.event.correlationId,
-        error: error ?? '',
-      })
+      if (next === null) return fail(run, effect, verdict, why)
       if (next.is === 'dead') throw terminal(`${why}; ${next.why}`)
       if (next.is === 'wait') return holdBack(run, effect, Math.max(SHORT_WAIT_MS, next.delayMs), next.why)
       if (tries >= TRIES_MAX) return holdBack(run, effect, SHORT_WAIT_MS, why)
     }
+  }
+
+  const refused = (run: FunctionRun, { credential }: Account, answer: DoorAnswer, error: string) => {
+    const { work, event } = run.call.item
+    return credentials.refused(work.tenant, credential?.name ?? '', {
+      version: answer.credentialVersion,
+      correlationId: event.correlationId,
+      error,
+    })
   }
 
   const renderOrStop = (account: Account, operation: CompiledOperation, input: JsonValue, key: string) => {

@@ -37,6 +37,10 @@ export interface Exchanged {
 export interface Runs {
   /** The run begins, or begins anew: its row for the commit of the reserve. */
   begin(item: Item, key: string, subject: RunSubject): Promise<Write>
+  /** The reserve is there: what is called now is the run's. */
+  begun(item: Item): void
+  /** The item is out of our hands. */
+  forget(hold: string): void
   /** The latest exchange of the attempt that runs. */
   exchanged(item: Item, exchanged: Exchanged): void
   /** The run that the item's letter died with, if there was one. */
@@ -50,6 +54,8 @@ export interface Runs {
 interface Open {
   /** Of the item's own call; null: it makes none. */
   run: NewRun | null
+  /** The reserve is there, and the run with it. */
+  isBegun: boolean
   last: Exchanged | null
   /** Of the calls of its function. */
   readonly others: Map<RunId, NewRun>
@@ -72,7 +78,7 @@ export function makeRuns(deps: {
     const hold = holdOf(item)
     let found = open.get(hold)
     if (found === undefined) {
-      found = { run: null, last: null, others: new Map() }
+      found = { run: null, isBegun: false, last: null, others: new Map() }
       open.set(hold, found)
     }
     return found
@@ -84,6 +90,12 @@ export function makeRuns(deps: {
   const leftOf = async ({ work }: Held): Promise<NewRun | null> => {
     const isNew = work.attempts === 0 && work.waits === 0 && work.key === null && !work.alone
     return isNew ? null : readRun(work.tenant, runIdOf(work.id))
+  }
+
+  const runOf = async (held: Held, known: Open | undefined): Promise<NewRun | null> => {
+    if (known === undefined || known.run === null) return leftOf(held)
+    // A reserve that was refused wrote nothing; one that came too late did.
+    return known.isBegun ? known.run : readRun(held.work.tenant, known.run.id)
   }
 
   const replayedBy: Runs['replayedBy'] = async ({ work, letter }, idOf) => {
@@ -99,7 +111,7 @@ export function makeRuns(deps: {
   const writesOf = async (held: Held, isCalling: boolean, decision: Decision): Promise<readonly Write[]> => {
     const hold = holdOf(held)
     const known = open.get(hold)
-    const before = known?.run ?? (isCalling ? await leftOf(held) : null)
+    const before = isCalling ? await runOf(held, known) : null
     const rows = [...(known?.others.values() ?? [])].map((row) => otherAfter(row, decision))
     if (before !== null) {
       const row = runAfter(held, before, known?.last ?? null, decision)
@@ -181,9 +193,15 @@ export function makeRuns(deps: {
       const row = stepRun(before, { type: 'begun' }, scrubNothing) ?? before
       const found = find(item)
       found.run = row
+      found.isBegun = false
       found.last = null
       return { w: 'run.put', row }
     },
+    begun(item) {
+      const found = open.get(holdOf(item))
+      if (found !== undefined) found.isBegun = true
+    },
+    forget: (hold) => void open.delete(hold),
     exchanged(item, exchanged) {
       const found = open.get(holdOf(item))
       if (found !== undefined) found.last = exchanged

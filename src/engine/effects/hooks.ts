@@ -12,6 +12,8 @@ export interface Told {
   readonly host: string | null
   readonly class: FailureClass | 'done'
   readonly retryAfterMs: number | null
+  /** Something is being done about it: it says nothing of the other side's health. */
+  readonly isSeenTo?: boolean
 }
 
 /** The pace of routes and hosts. Both are asked in memory: a call must not wait for an answer. */

@@ -78,7 +78,7 @@ export function makeSend(
       isMade = true
       const startedAt = time.now()
       const performed = await (call.perform?.() ?? sendOne(call, action.abilities.timeoutMs))
-      tell(call, host, performed.verdict)
+      tell(call, host, performed)
       await settleCall(call, performed, startedAt, over)
       return 'finished'
     } finally {
@@ -140,10 +140,11 @@ export function makeSend(
     return { outcome: sent.outcome, verdict, ...(sent.error === null ? {} : { error: sent.error }) }
   }
 
-  const tell = ({ item, route }: Call, host: string | null, verdict: CallVerdict) => {
+  const tell = ({ item, route }: Call, host: string | null, { verdict, wait }: Performed) => {
     const isDone = verdict.as === 'done'
     const retryAfterMs = isDone ? null : verdict.retryAfterMs
-    pace.told({ item, route, host, class: isDone ? 'done' : verdict.class, retryAfterMs })
+    const told = { item, route, host, class: isDone ? ('done' as const) : verdict.class, retryAfterMs }
+    pace.told(wait === undefined ? told : { ...told, isSeenTo: true })
   }
 
   /** Too late to send: proof that nothing was sent now. */

@@ -330,7 +330,7 @@ export function makePace(
       leaveHost(item)
       entrance.leave(holdOf(item))
     },
-    told({ item, route, host, class: told, retryAfterMs }) {
+    told({ item, route, host, class: told, retryAfterMs, isSeenTo }) {
       const ticket = tickets.size === 0 ? undefined : tickets.get(holdOf(item))
       if (ticket !== undefined) ticket.isCalled = true
       if (host !== null) {
@@ -339,6 +339,7 @@ export function makePace(
         if (told === 'rate_limited') hosts.limited(item, name, retryAfterMs)
         else hosts.answered(item, name)
       }
+      if (isSeenTo === true) return entrance.used(holdOf(item))
       const failureClass = told === 'done' ? null : told
       const named = connectionOf(route.document.do)
       if (named !== null) entrance.told(item.work.tenant, named.connection, holdOf(item), failureClass)
