@@ -197,7 +197,7 @@ export function reference() {
 }
 
 /** The name of an entry of the vault; whether it is set is for the moment of applying. */
-export function vaultEntry() {
+function vaultEntry() {
   const check = (text: string, context: Refinement) => {
     if (refuseTemplate(text, context) || isSecretName(text)) return
     const message =
@@ -208,7 +208,7 @@ export function vaultEntry() {
 }
 
 /** A secret of the node's folder of secrets: one file, nowhere else. */
-export function secretFile() {
+function secretFile() {
   const check = (text: string, context: Refinement) => {
     if (refuseTemplate(text, context) || isSecretName(text)) return
     const message =
@@ -231,7 +231,7 @@ export function secretPlace() {
 
 const ENVIRONMENT_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/
 
-export function environmentName() {
+function environmentName() {
   const check = (text: string, context: Refinement) => {
     if (refuseTemplate(text, context) || ENVIRONMENT_NAME.test(text)) return
     tell(

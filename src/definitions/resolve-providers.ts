@@ -22,7 +22,7 @@ import type { OperationInput } from './schema-providers.ts'
 const OPERATION_TIMEOUT_MS = 30 * SECOND
 const PROBE_TIMEOUT_MS = 10 * SECOND
 const KEY_HEADER = 'idempotency-key'
-export const USUAL_CATEGORY = 'other'
+const USUAL_CATEGORY = 'other'
 
 export function resolveProvider(input: ProviderInput): ProviderDocument {
   const { oauth2, rotation, inbound, probe, operations = {} } = input
@@ -66,7 +66,7 @@ export function resolveProvider(input: ProviderInput): ProviderDocument {
 }
 
 /** What a provider has that says nothing of it is open to everybody. */
-export function authOf(auth: ProviderInput['auth']): readonly AuthModel[] {
+function authOf(auth: ProviderInput['auth']): readonly AuthModel[] {
   if (auth === undefined) return ['none']
   return typeof auth === 'string' ? [auth] : auth
 }
@@ -136,7 +136,7 @@ function resolveOperation(name: string, input: OperationInput): OperationDocumen
 }
 
 /** What is written beside it tells it, and after that the method. */
-export function idempotencyOf(
+function idempotencyOf(
   input: Pick<OperationInput, 'idempotency' | 'keyTtl' | 'lookup' | 'method'>,
 ): Idempotency {
   if (input.idempotency !== undefined) return input.idempotency

@@ -7,7 +7,7 @@ import { duration, literal, oneOf, partName, reference, secretPlace, sends, url,
 import { circuitPolicy, ratePolicy } from './schema-buffers.ts'
 import { authModel } from './schema-providers.ts'
 
-export const ENVIRONMENTS = ['DEV', 'QA', 'PROD'] as const
+const ENVIRONMENTS = ['DEV', 'QA', 'PROD'] as const
 export type EnvironmentName = (typeof ENVIRONMENTS)[number]
 
 const environment = () => oneOf(...ENVIRONMENTS).optional()

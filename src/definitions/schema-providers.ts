@@ -32,7 +32,7 @@ import {
 import { ratePolicy } from './schema-buffers.ts'
 
 /** What the requests of an operation see, and what its provider sees of a connection. */
-export const OPERATION_ROOTS = ['input', 'config', 'key', 'extRef', 'vars'] as const
+const OPERATION_ROOTS = ['input', 'config', 'key', 'extRef', 'vars'] as const
 const CONFIG_ROOTS = ['config'] as const
 const PROBE_ROOTS = ['config', 'vars'] as const
 const ANSWER_ROOTS = ['result'] as const
