@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { AppError } from '../../core/errors/index.ts'
 import type { TenantId } from '../../core/ids/index.ts'
 import type { HttpRequest } from '../../ports/http-client.ts'
 import { answered, CLIENT, makeKeepingWorld, TENANT } from './credentials.fixture.ts'
@@ -134,6 +135,21 @@ describe('what is missing', () => {
     expect(other).toMatchObject({ code: 'not_found' })
   })
 })
+
+test.each(['vault_sealed', 'vault_unavailable', 'vault_denied'] as const)(
+  '[CD12] a vault that says %s is waited for, and says what to do',
+  async (code) => {
+    const { world } = await start()
+    world.vault.current = async () => {
+      throw new AppError(code, 'what to do next')
+    }
+    const node = await world.node()
+    expect((await world.run(node.call())).problem).toEqual({
+      class: 'transient',
+      error: `${code}: what to do next`,
+    })
+  },
+)
 
 describe('consent', () => {
   const CONSENTED = {

@@ -91,7 +91,7 @@ function missing(document: CredentialDocument, which: 'current' | 'pending'): No
   }
 }
 
-/** A vault that is sealed or away is waited for; one that refuses us needs a person. */
+/** A vault that is sealed, away or refuses us is waited for: whoever keeps it mends that. */
 export function unreadable(error: unknown): NoValue {
   if (error instanceof AppError) {
     const isAway = ERRORS[error.code].kind === 'unavailable'
