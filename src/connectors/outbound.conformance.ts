@@ -14,7 +14,7 @@ import {
   type PathRequest,
 } from '../core/action/operation.ts'
 import { applyValue } from '../core/credential/index.ts'
-import type { OperationDocument, ProviderDocument } from '../core/definition/index.ts'
+import { type OperationDocument, operationOf, type ProviderDocument } from '../core/definition/index.ts'
 import { compileTemplate, ExpressionError } from '../core/expression/index.ts'
 import { classifyCall, type FailureClass, parseRetryAfter } from '../core/failure/index.ts'
 import { canonicalJson, type JsonValue, parseJson, stringifyJson } from '../core/json/index.ts'
@@ -68,7 +68,7 @@ export function outboundConformance(provider: ProviderDocument, samples: Connect
       '[VN10] %s is what the vendor expects, and its answer what it gives',
       async (name) => {
         const stage = await begin()
-        const operation = operationOf(provider, name)
+        const operation = compiled(provider, name)
         const sample = samples.operations[name] as OperationSample
         const scope = scopeOf(operation, sample, stage.config)
         stage.vendor.answer('*', sample.answer)
@@ -93,7 +93,7 @@ export function outboundConformance(provider: ProviderDocument, samples: Connect
 
     test('[VN11] its credential travels as the vendor expects, and is nowhere else', async () => {
       for (const name of Object.keys(provider.operations)) {
-        const operation = operationOf(provider, name)
+        const operation = compiled(provider, name)
         const sample = samples.operations[name] as OperationSample
         const rendered = operation.render(
           scopeOf(operation, sample, samples.config('https://api.example.com')),
@@ -105,7 +105,7 @@ export function outboundConformance(provider: ProviderDocument, samples: Connect
     const table: readonly AnswerSample[] = [...USUAL_ANSWERS, ...samples.answers]
     test.each(table.map((one) => [one.as, one] as const))('[VN12] an answer is %s: %j', (_as, answer) => {
       const [first = ''] = Object.keys(provider.operations)
-      const operation = operationOf(provider, answer.operation ?? samples.effect ?? first)
+      const operation = compiled(provider, answer.operation ?? samples.effect ?? first)
       expect(wordOf(operation, outcomeOf(answer))).toBe(answer.as)
     })
 
@@ -114,7 +114,7 @@ export function outboundConformance(provider: ProviderDocument, samples: Connect
       '[VN13] %s is found when it is there, and not when it is not',
       async (name) => {
         const stage = await begin()
-        const operation = operationOf(provider, name)
+        const operation = compiled(provider, name)
         const sample = samples.operations[name] as OperationSample
         const scope = scopeOf(operation, sample, stage.config)
         const { lookup } = operation
@@ -159,7 +159,7 @@ export function outboundConformance(provider: ProviderDocument, samples: Connect
     test('[VN15] what is over the vendor’s limit waits', async () => {
       const stage = await begin()
       const [name = ''] = Object.keys(provider.operations)
-      const operation = operationOf(provider, name)
+      const operation = compiled(provider, name)
       const sample = samples.operations[name] as OperationSample
       const request = operation.render(scopeOf(operation, sample, stage.config))
       stage.vendor.answer('*', sample.answer)
@@ -194,15 +194,10 @@ interface Stage {
 }
 
 /** With what its provider says of every answer. */
-function operationOf(provider: ProviderDocument, name: string): CompiledOperation {
-  const own = provider.operations[name]
-  if (own === undefined) throw new Error(`${provider.name} has no operation ${name}`)
-  const { classify, refine } = provider
-  return compileOperation({
-    ...own,
-    classify: { ...classify, ...own.classify },
-    refine: [...own.refine, ...refine],
-  })
+function compiled(provider: ProviderDocument, name: string): CompiledOperation {
+  const operation = operationOf(provider, name)
+  if (operation === null) throw new Error(`${provider.name} has no operation ${name}`)
+  return compileOperation(operation)
 }
 
 function asOperation(
