@@ -1,10 +1,17 @@
 // What else goes through the door: http calls, upserts, agents and steps of workflows; and what is kept of an exchange.
 import { describe, expect, test } from 'vitest'
-import type { ActionDocument, DefinitionDocument, RouteDocument } from '../../core/definition/index.ts'
+import type {
+  ActionDocument,
+  DefinitionDocument,
+  RouteDocument,
+  WorkflowDocument,
+} from '../../core/definition/index.ts'
 import { DEFAULT_TENANT } from '../../core/ids/index.ts'
 import type { HttpOutcome } from '../../ports/http-client.ts'
+import { CASE, CREATE, place, transition } from '../workflows/case.fixture.ts'
 import { accept, answered, CREATED, HTTP, LOST, PAID, ROUTE, SOURCE, workOf } from '../world.fixture.ts'
 import {
+  ACTION,
   CONNECTION,
   CREDENTIAL,
   documents,
@@ -284,5 +291,36 @@ describe('what is kept of an exchange', () => {
     ).rejects.toMatchObject({
       code: 'invalid_request',
     })
+  })
+})
+
+describe('steps of workflows', () => {
+  test('[CX6] [DR11] a step on a connection waits at its gate without using up an attempt, and is a run', async () => {
+    const world = makeShop(() => CREATED)
+    const workflow: WorkflowDocument = {
+      ...CASE,
+      places: [place('open'), place('closed', 'final')],
+      transitions: [
+        transition('book', 'open', 'closed', { do: { ...ACTION, with: { order: '{{ data.order }}' } } }),
+      ],
+      triggers: [CREATE],
+    }
+    const { node, credentials } = await start(world, [
+      ...documents({ route: { on: ['nothing.comes'] } }),
+      workflow,
+    ])
+    credentials.closed = { is: 'closed', untilAt: null, why: 'it is being rotated' }
+    const eventId = await accept(world, node, { kind: 'ordered', id: 'd1', order: 'o1' })
+    await world.pass(20_000)
+    expect(world.sent).toEqual([])
+    const stepsOf = async () => (await world.reads.workOfEvent(eventId)).filter(({ kind }) => kind === 'step')
+    expect(await stepsOf()).toMatchObject([{ state: 'ready', attempts: 0, lastError: 'it is being rotated' }])
+    credentials.closed = null
+    await world.pass(10_000)
+    const [step] = await stepsOf()
+    expect(step).toMatchObject({ state: 'done', attempts: 1 })
+    expect(await runsOf(world)).toMatchObject([
+      { state: 'completed', workId: step?.id, operation: 'shopware.book' },
+    ])
   })
 })

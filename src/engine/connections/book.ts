@@ -385,6 +385,6 @@ function isOpener(before: ConnectionState, after: ConnectionState): boolean {
   )
 }
 
-export function termsOf({ document, hash }: InForce<ConnectionDocument>): ConnectionTerms {
+function termsOf({ document, hash }: InForce<ConnectionDocument>): ConnectionTerms {
   return { hash, isRetired: document.status === 'retired', circuit: document.circuit }
 }

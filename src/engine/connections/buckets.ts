@@ -46,7 +46,7 @@ export interface Buckets {
 }
 
 /** Of calls that name none; of a provider without any it has no rate of its own, and closes when the other side refuses. */
-export const DEFAULT_BUCKET = 'default'
+const DEFAULT_BUCKET = 'default'
 
 export function makeBuckets(
   deps: Pick<EngineDeps, 'log' | 'random'> & { readonly time: StoreTime; wake(delayMs?: number): void },

@@ -41,7 +41,7 @@ export const OPERATION: OperationDocument = {
   deprecated: null,
 }
 
-export const READING: OperationDocument = {
+const READING: OperationDocument = {
   ...OPERATION,
   name: 'read',
   method: 'GET',
@@ -113,7 +113,7 @@ export const ACTION: OperationActionDocument = {
   classify: {},
 }
 
-export const ON_CONNECTION: RouteDocument = { ...ROUTE, do: ACTION }
+const ON_CONNECTION: RouteDocument = { ...ROUTE, do: ACTION }
 
 export function documents(
   known: {
@@ -177,7 +177,7 @@ export function makeHandCredentials(): HandCredentials {
   return hand
 }
 
-export const WELL: HttpOutcome = { kind: 'response', status: 200, headers: {}, body: '{}', durationMs: 2 }
+const WELL: HttpOutcome = { kind: 'response', status: 200, headers: {}, body: '{}', durationMs: 2 }
 
 /** Probes go well; everything else is answered as said. */
 export function makeShop(

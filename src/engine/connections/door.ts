@@ -18,7 +18,7 @@ import type { Authorized, Credentials, DoorAnswer, DoorRequest } from './types.t
 export interface Exchange {
   send(request: DoorRequest): Promise<DoorAnswer>
   /** Whether the credential can be had, where nothing can be called to see it. */
-  authorize(request: Pick<DoorRequest, 'tenant' | 'connection' | 'secret'>): Promise<Authorized>
+  authorize(request: Pick<DoorRequest, 'tenant' | 'connection'>): Promise<Authorized>
 }
 
 export function makeExchange(
@@ -46,15 +46,11 @@ export function makeExchange(
   }
 
   return {
-    async authorize({ tenant, connection, secret }) {
+    async authorize({ tenant, connection }) {
       const found = lookups.find(tenant, connection)
       if (!found.ok) return { ok: false, class: 'config', code: found.code, error: found.why }
       const { base } = found.account.addresses
-      return authorize(
-        found.account,
-        { ...EMPTY_REQUEST, tenant, connection, ...(secret === undefined ? {} : { secret }) },
-        base,
-      )
+      return authorize(found.account, { ...EMPTY_REQUEST, tenant, connection }, base)
     },
     async send(request) {
       const { tenant, method, target, endpoint, by = '' } = request

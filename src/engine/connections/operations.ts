@@ -127,7 +127,7 @@ export function givenBy(
   }
 }
 
-export function requestOf({ target, ...rest }: PathRequest): RenderedRequest {
+function requestOf({ target, ...rest }: PathRequest): RenderedRequest {
   return { ...rest, url: target }
 }
 

@@ -22,7 +22,7 @@ const SUBJECTS: Readonly<Record<Exclude<ConnectionTell, 'outage' | 'healed'>, Ca
 /** Why its escalation was raised. */
 const CIRCUIT_OPEN = 'circuit_open'
 
-export const CONNECTION_PREFIX = 'connection:'
+const CONNECTION_PREFIX = 'connection:'
 
 export function tellConnection(
   deps: { readonly ids: Ids; readonly plan: PlanEvent; readonly registry: Pick<Registry, 'candidates'> },

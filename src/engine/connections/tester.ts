@@ -8,7 +8,7 @@ import { ExpressionError } from '../../core/expression/index.ts'
 import type { FailureClass } from '../../core/failure/index.ts'
 import type { Ids, RunId, TenantId } from '../../core/ids/index.ts'
 import type { Vars } from '../../core/route/index.ts'
-import { makeRun, type NewRun, type RunPurpose, stepRun } from '../../core/run/index.ts'
+import { makeRun, type NewRun, stepRun } from '../../core/run/index.ts'
 import { scrubNothing } from '../../core/sensitive/index.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { EngineConfig, EngineDeps } from '../deps.ts'
@@ -28,12 +28,6 @@ export interface Probed {
 }
 
 export interface Tester {
-  /** One look, without telling anybody. Throws `not_found`. */
-  look(
-    tenant: TenantId,
-    connection: string,
-    how: { readonly purpose: RunPurpose; readonly secret?: 'pending'; readonly correlationId?: string },
-  ): Promise<Probed>
   /** Looks, and tells the book. Throws `not_found`. */
   test(tenant: TenantId, connection: string): Promise<Probed>
   /** Definitions of the tenant may have changed: what was never tested is. */
@@ -75,16 +69,14 @@ export function makeTester(
     tenant: TenantId,
     account: Account,
     traceId: string,
-    secret: 'pending' | undefined,
   ): Promise<{
     readonly answer: DoorAnswer
     readonly class: FailureClass | null
     readonly error: string | null
   }> => {
     const { provider, addresses, connection } = account
-    const withSecret = secret === undefined ? {} : { secret }
     if (provider.probe === null) {
-      const allowed = await exchange.authorize({ tenant, connection: account.name, ...withSecret })
+      const allowed = await exchange.authorize({ tenant, connection: account.name })
       const answer = allowed.ok
         ? { ...notSent('config', '', 'nothing can be called to see whether it works'), problem: null }
         : notSent(allowed.class, `${allowed.code}: ${allowed.error}`, 'nothing was sent')
@@ -95,7 +87,6 @@ export function makeTester(
     const { target, ...request } = compilePath(probe, null, 'json')(scope)
     const answer = await door.send({
       ...request,
-      ...withSecret,
       tenant,
       connection: account.name,
       endpoint: null,
@@ -110,7 +101,7 @@ export function makeTester(
     return { answer, class: verdict.class, error: answer.problem?.error ?? errorText(answer.outcome) }
   }
 
-  const look: Tester['look'] = async (tenant, connection, { purpose, secret, correlationId }) => {
+  const look = async (tenant: TenantId, connection: string): Promise<Probed> => {
     const document = registry.connection(tenant, connection)?.document
     if (document === undefined)
       throw new AppError('not_found', `there is no connection ${connection} in force`)
@@ -119,9 +110,7 @@ export function makeTester(
     const traceId = ids.uuid().replaceAll('-', '')
     let seen: Awaited<ReturnType<typeof ask>>
     try {
-      seen = found.ok
-        ? await ask(tenant, found.account, traceId, secret)
-        : failing(`${found.code}: ${found.why}`)
+      seen = found.ok ? await ask(tenant, found.account, traceId) : failing(`${found.code}: ${found.why}`)
     } catch (error) {
       if (!(error instanceof ExpressionError)) throw error
       seen = failing(`the probe cannot be made: ${describe(error)}; mend the connection's config`)
@@ -132,13 +121,13 @@ export function makeTester(
     const begun = stepRun(
       makeRun({
         id: `run_${ids.uuid()}` as RunId,
-        purpose,
+        purpose: 'test',
         connection,
         provider: document.provider,
         operation: `${document.provider} probe`,
         workId: null,
         eventId: null,
-        correlationId: correlationId ?? ids.uuid(),
+        correlationId: ids.uuid(),
         traceId,
         key: null,
         replayOf: null,
@@ -161,7 +150,7 @@ export function makeTester(
   }
 
   const test: Tester['test'] = async (tenant, connection) => {
-    const probed = await look(tenant, connection, { purpose: 'test' })
+    const probed = await look(tenant, connection)
     const { result, run } = probed
     book.tried(tenant, connection, result.class)
     await book.change(tenant, connection, { type: 'tested', at: time.now(), result }, [
@@ -212,7 +201,6 @@ export function makeTester(
   }
 
   return {
-    look,
     test,
     wake,
     start() {
