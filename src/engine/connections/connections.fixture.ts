@@ -177,7 +177,7 @@ export function makeHandCredentials(): HandCredentials {
   return hand
 }
 
-const WELL: HttpOutcome = { kind: 'response', status: 200, headers: {}, body: '{}', durationMs: 2 }
+export const WELL: HttpOutcome = { kind: 'response', status: 200, headers: {}, body: '{}', durationMs: 2 }
 
 /** Probes go well; everything else is answered as said. */
 export function makeShop(
