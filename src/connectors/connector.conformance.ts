@@ -10,7 +10,7 @@ import { type ConnectorSamples, inboundConformance } from './inbound.conformance
 import { outboundConformance } from './outbound.conformance.ts'
 
 export type { ConnectorSamples } from './inbound.conformance.ts'
-export { KEY, markOf } from './outbound.conformance.ts'
+export { markOf } from './outbound.conformance.ts'
 
 const CONFIG = ['config']
 const PROBE = ['config', 'vars']

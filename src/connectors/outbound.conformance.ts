@@ -22,7 +22,7 @@ import type { HttpClient, HttpOutcome } from '../ports/http-client.ts'
 import type { AnswerSample, ConnectorSamples, OperationSample } from './samples.fixture.ts'
 
 /** Of every call of the suite. */
-export const KEY = 'CONNECTOR:TEST:1'
+const KEY = 'CONNECTOR:TEST:1'
 const SECRET = 'planted-secret-0001'
 
 /** What `hash(key)` gives. */
