@@ -609,6 +609,12 @@ function peopleBehind(gate: Gate, people: Engine['workflows']): Engine['workflow
   }
 }
 
+/** Providers are known from the beginning. */
+function integrationsBehind(gate: Gate, integrations: Engine['integrations']): HttpApi['integrations'] {
+  const { providers, provider, ...asked } = integrations
+  return { providers, provider, ...behind(gate, asked) }
+}
+
 function pick<From, Name extends keyof From>(from: From, names: readonly Name[]): Pick<From, Name> {
   return Object.fromEntries(names.map((name) => [name, from[name]])) as Pick<From, Name>
 }
@@ -650,6 +656,7 @@ function makeApi(
     workflows: peopleBehind(gate, engine.workflows),
     orphans: behind(gate, pick(engine.orphans, ['correlate', 'discard', 'retry'])),
     subscriptions: behind(gate, engine.subscriptions),
+    integrations: integrationsBehind(gate, engine.integrations),
     deliveries: {
       ...behind(gate, pick(engine.deliveries, ['find', 'list', 'retry', 'cancel', 'request'])),
       window: (tenant, name) => engine.deliveries.window(tenant, name),

@@ -24,6 +24,7 @@ interface Rows {
   readonly instance: string
   readonly orphan: string
   readonly delivery: string
+  readonly run: string
   readonly version: number
 }
 
@@ -64,6 +65,15 @@ transitions:
   close: { from: open, to: closed, on: manual }
 `
 
+const provider = (name: string, vendor: string) => ({
+  name: `${name}_api`,
+  description: `of ${name}`,
+  baseUrl: vendor,
+  auth: ['bearer'],
+  probe: { path: '/200' },
+  operations: { book: { method: 'POST', path: '/201' } },
+})
+
 const send = (tenant: string, name: string, id: string, kind: string, status: number) =>
   node.call('POST', '/in/{tenant}/{source}', {
     params: { tenant, source: `${name}_shop` },
@@ -103,6 +113,19 @@ beforeAll(async () => {
   await ask('POST', '/v1/webhooks/subscriptions', owner, {
     body: { ...subscription, url: `${vendorUrl}/200`, metadata: { of: MARK } },
   })
+  await ask('POST', '/v1/integrations/providers', owner, { body: provider(MARK, vendorUrl) })
+  await ask('POST', '/v1/integrations/credentials', owner, {
+    body: { name: `${MARK}_key`, provider: `${MARK}_api`, auth: 'bearer', secret: { ref: 'TOKEN' } },
+  })
+  await ask('POST', '/v1/integrations/connections', owner, {
+    // By hand alone: what the clock writes is nobody's doing.
+    body: { name: `${MARK}_account`, provider: `${MARK}_api`, credential: `${MARK}_key`, probe: 'none' },
+  })
+  const tested = await ask('POST', '/v1/integrations/connections/{id}/test', owner, {
+    params: { id: `${MARK}_account` },
+    body: {},
+  })
+  expect(tested.ok).toBe(true)
   await send(VICTIM, MARK, 'hooked', 'hooked', 200)
   const delivered = (await seen(
     (one) => one.type === 'work' && one.consumer === `subscription:${MARK}_hook` && one.state === 'done',
@@ -152,6 +175,7 @@ beforeAll(async () => {
   await seen((one, tenant) => tenant === VICTIM && one.type === 'orphan')
   rows = {
     delivery: delivered.id,
+    run: tested.run.id,
     instance: instanceId,
     orphan: (await orphans())[0].id,
     event: done.event,
@@ -186,6 +210,9 @@ const ofInstance = () => ({ id: rows.instance })
 const ofOrphan = () => ({ id: rows.orphan })
 const hook = () => ({ name: `${MARK}_hook` })
 const ofDelivery = () => ({ id: rows.delivery })
+const vendorOf = () => ({ id: `${MARK}_api` })
+const account = () => ({ id: `${MARK}_account` })
+const keyOf = () => ({ id: `${MARK}_key` })
 const since = '2026-01-01T00:00:00Z'
 const reason = 'because'
 
@@ -317,6 +344,30 @@ const RECIPES: Readonly<Record<string, () => Recipe | readonly Recipe[]>> = {
     { status: 404, body: { filter: { subscription: `${MARK}_hook` }, dryRun: true } },
     { status: 404, body: { filter: { subscription: `${MARK}_hook` } } },
   ],
+  listProviders: () => ({ status: 200 }),
+  getProvider: () => ({ status: 404, params: vendorOf() }),
+  putProvider: () => ({ status: 201, body: provider('mine', node.vendorUrl) }),
+  listConnections: () => ({ status: 200 }),
+  getConnection: () => ({ status: 404, params: account() }),
+  listConnectionHealth: () => ({ status: 404, params: account() }),
+  putConnection: () => [
+    { status: 422, body: { name: 'mine_account', provider: `${MARK}_api` } },
+    { status: 422, body: { name: 'mine_account', provider: 'stripe', credential: `${MARK}_key` } },
+  ],
+  testConnection: () => ({ status: 404, params: account(), body: {} }),
+  retireConnection: () => ({ status: 404, params: account(), body: { reason } }),
+  switchConnectionCircuit: () => ({ status: 404, params: account(), body: { is: 'open', reason } }),
+  listCredentials: () => ({ status: 200 }),
+  getCredential: () => ({ status: 404, params: keyOf() }),
+  putCredential: () => ({
+    status: 201,
+    body: { name: 'mine_key', provider: 'stripe', auth: 'bearer', secret: { ref: 'TOKEN' } },
+  }),
+  rotateCredential: () => ({ status: 404, body: { credentialId: `${MARK}_key` } }),
+  authorizeCredential: () => ({ status: 404, params: keyOf(), body: {} }),
+  finishAuthorization: () => ({ status: 400, query: '?state=none&code=none' }),
+  listRuns: () => [{ status: 200 }, { status: 200, query: `?connection=${MARK}_account` }],
+  getRun: () => ({ status: 404, params: { id: rows.run } }),
   listReplays: () => ({ status: 200 }),
   getReplay: () => ({ status: 404, params: { id: rows.replay } }),
   cancelReplay: () => ({ status: 404, params: { id: rows.replay }, body: {} }),

@@ -44,6 +44,14 @@ const Subscriptions = lazy(() => import('./screens/subscriptions.tsx'))
 const SubscriptionScreen = lazy(() => import('./screens/subscription.tsx'))
 const Deliveries = lazy(() => import('./screens/deliveries.tsx'))
 const DeliveryScreen = lazy(() => import('./screens/delivery.tsx'))
+const Connections = lazy(() => import('./screens/connections.tsx'))
+const ConnectionScreen = lazy(() => import('./screens/connection.tsx'))
+const Credentials = lazy(() => import('./screens/credentials.tsx'))
+const CredentialScreen = lazy(() => import('./screens/credential.tsx'))
+const Runs = lazy(() => import('./screens/runs.tsx'))
+const RunScreen = lazy(() => import('./screens/run.tsx'))
+const Providers = lazy(() => import('./screens/providers.tsx'))
+const ProviderScreen = lazy(() => import('./screens/provider.tsx'))
 const Settings = lazy(() => import('./screens/settings.tsx'))
 
 export function App() {
@@ -111,6 +119,14 @@ function Gate() {
           </Route>
           <Route path="/deliveries" component={Deliveries} />
           <Route path="/deliveries/:id">{({ id }) => <DeliveryScreen key={id} id={id} />}</Route>
+          <Route path="/connections" component={Connections} />
+          <Route path="/connections/:name">{({ name }) => <ConnectionScreen key={name} name={name} />}</Route>
+          <Route path="/credentials" component={Credentials} />
+          <Route path="/credentials/:name">{({ name }) => <CredentialScreen key={name} name={name} />}</Route>
+          <Route path="/runs" component={Runs} />
+          <Route path="/runs/:id">{({ id }) => <RunScreen key={id} id={id} />}</Route>
+          <Route path="/providers" component={Providers} />
+          <Route path="/providers/:name">{({ name }) => <ProviderScreen key={name} name={name} />}</Route>
           <Route path="/definitions/edit" component={DefinitionEditor} />
           <Route path="/definitions/versions" component={Versions} />
           <Route path="/try" component={Try} />

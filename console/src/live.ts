@@ -96,6 +96,12 @@ const STALE: Readonly<Record<Change['type'], readonly string[]>> = {
     'catalog-subject',
     'workflows',
     'workflow',
+    'providers',
+    'provider',
+    'connections',
+    'connection',
+    'credentials',
+    'credential',
   ],
   instance: ['workflows', 'workflow', 'instances', 'instance', 'instance-why', 'instance-work', 'overview'],
   // Shown as it comes, not read again.

@@ -12,6 +12,7 @@ import './styles/code.css'
 import './styles/screens.css'
 import './styles/workflows.css'
 import './styles/webhooks.css'
+import './styles/connections.css'
 
 const root = document.getElementById('root')
 if (root !== null) {

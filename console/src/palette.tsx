@@ -12,6 +12,7 @@ import {
   Monitor,
   Moon,
   Play,
+  PlugZap,
   Search,
   Send,
   Sun,
@@ -42,6 +43,7 @@ const IDS: readonly (readonly [RegExp, string, string])[] = [
   [/^wrk_[\w-]+$/, 'Open work item', '/work/'],
   [/^(dlq|dl)_[\w-]+$/, 'Open dead letter', '/dead-letters/'],
   [/^ins_[\w-]+$/, 'Open instance', '/instances/'],
+  [/^run_[\w-]+$/, 'Open run', '/runs/'],
 ]
 const SHOWN_MAX = 9
 
@@ -86,6 +88,7 @@ function useEntries(me: Me, onHelp: () => void): (text: string) => readonly Entr
     }
     if (me.role === 'admin') {
       action('edit', 'Apply definitions', FilePlus2, () => go('/definitions/edit'))
+      action('connect', 'New connection', PlugZap, () => go('/connections?new=true'))
       action('subscribe', 'New subscription', Webhook, () => go('/subscriptions?new=true'))
     }
     action('versions', 'Show versions of the definitions', History, () => go('/definitions/versions'))

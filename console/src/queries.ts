@@ -304,3 +304,60 @@ export const useWebhookKeys = (tenant: string | undefined, name: string, isOn: b
     queryFn: () => api.listWebhookKeys({ tenant: tenant ?? '', name }),
     enabled: isOn && tenant !== undefined,
   })
+
+export const useProviders = () =>
+  useQuery({ queryKey: ['providers'], queryFn: () => api.listProviders(), staleTime: 30_000 })
+
+export const useProvider = (id: string, isOn = true) =>
+  useQuery({
+    queryKey: ['provider', id],
+    queryFn: () => api.getProvider({ id }),
+    staleTime: 30_000,
+    enabled: isOn,
+  })
+
+export const useConnections = () =>
+  useQuery({
+    queryKey: ['connections'],
+    queryFn: () => api.listConnections(),
+    refetchInterval: HEALTH_MS,
+  })
+
+export const useConnection = (id: string) =>
+  useQuery({
+    queryKey: ['connection', id],
+    queryFn: () => api.getConnection({ id }),
+    refetchInterval: HEALTH_MS,
+  })
+
+export const useCredentials = () =>
+  useQuery({
+    queryKey: ['credentials'],
+    queryFn: () => api.listCredentials(),
+    refetchInterval: HEALTH_MS,
+  })
+
+export const useCredential = (id: string) =>
+  useQuery({
+    queryKey: ['credential', id],
+    queryFn: () => api.getCredential({ id }),
+    refetchInterval: HEALTH_MS,
+  })
+
+export const useRuns = (filter: Args<'listRuns'>) =>
+  useQuery({
+    queryKey: ['runs', filter],
+    queryFn: () => api.listRuns(filter),
+    refetchInterval: HEALTH_MS,
+    placeholderData: (before) => before,
+  })
+
+export const useRun = (id: string) =>
+  useQuery({
+    queryKey: ['run', id],
+    queryFn: () => api.getRun({ id }),
+    refetchInterval: (query) =>
+      query.state.data?.state === 'completed' || query.state.data?.state === 'dead-lettered'
+        ? false
+        : HEALTH_MS,
+  })

@@ -4,6 +4,9 @@ import type { DeadLetter, InstanceDetail, Operations, WorkflowDetail } from '../
 
 export type {
   Attempt,
+  Connection,
+  ConnectionDetail,
+  Credential,
   DeadLetter,
   DeadLetterDetail,
   Delivery,
@@ -18,7 +21,11 @@ export type {
   InstanceHistory as HistoryEntry,
   LedgerEntry,
   Orphan,
+  Probe,
   Problem,
+  Provider,
+  ProviderDetail,
+  Run,
   Subscription,
   SubscriptionDetail,
   Work,
@@ -72,4 +79,5 @@ export type Migration = Answer<'migrateInstance'>
 export type Replay = Answer<'getReplay'>
 export type SubscriptionMade = Answer<'createSubscription'>
 export type SubscriptionTest = Answer<'testSubscription'>
+export type ConnectionTest = Answer<'testConnection'>
 export type RecoveryPreview = Extract<Answer<'recoverSubscription'>, { readonly totals: unknown }>

@@ -125,6 +125,7 @@ const GOOD = new Set([
   'completed',
   'create',
   'delivered',
+  'healthy',
 ])
 const BAD = new Set([
   'would-fail',
@@ -137,6 +138,8 @@ const BAD = new Set([
   'remove',
   'refused',
   'disabled',
+  'unhealthy',
+  'missing',
 ])
 const WARNING = new Set([
   'parked',
@@ -151,6 +154,9 @@ const WARNING = new Set([
   'gave-way',
   'update',
   'retrying',
+  'degraded',
+  'pending',
+  'rotating',
 ])
 
 function paintOf(state: string, colors: Colors): (text: string) => string {

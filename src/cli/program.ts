@@ -10,6 +10,7 @@ import { addDemoCommand } from './commands/demo.ts'
 import { addEventCommands } from './commands/events.ts'
 import { addFailureCommands } from './commands/failures.ts'
 import { addInstanceCommands } from './commands/instances.ts'
+import { addIntegrationCommands } from './commands/integrations.ts'
 import { addLedgerCommands } from './commands/ledger.ts'
 import { addListenCommand } from './commands/listen.ts'
 import { addLogCommand } from './commands/logs.ts'
@@ -67,6 +68,8 @@ export function makeProgram(cli: Cli): Command {
   addSubscriptionCommands(program, cli)
   addDeliveryCommands(program, cli)
   addVerifyCommand(program, cli)
+  program.commandsGroup('Other systems:')
+  addIntegrationCommands(program, cli)
   program.commandsGroup('What failed:')
   addDeadLetterCommands(program, cli)
   addFailureCommands(program, cli)

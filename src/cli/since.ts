@@ -32,3 +32,10 @@ export function parseMoment(text: string, now: number): number {
 export function momentText(text: string | undefined): string | undefined {
   return text === undefined ? undefined : new Date(parseMoment(text, Date.now())).toISOString()
 }
+
+/** `30m`, `2h`: so much after now. */
+export function parseAhead(text: string, now: number): number {
+  const ahead = /^(\d{1,6})([smhd])$/.exec(text)
+  if (ahead === null) throw usageError(`‘${text}’ is not a duration`, 'Write it as 30m, 2h or 1d.')
+  return now + Number(ahead[1]) * (UNITS[ahead[2] as string] as number)
+}

@@ -5,6 +5,7 @@ import type { OutboundPolicy } from '../core/guard/index.ts'
 import type { TenantId } from '../core/ids/index.ts'
 import type { Instant } from '../core/time/index.ts'
 import type { Access } from '../engine/access/index.ts'
+import type { Integrations } from '../engine/connections/index.ts'
 import type { Definitions } from '../engine/definitions/index.ts'
 import type { DeliveryActions, DeliveryViews } from '../engine/deliveries/index.ts'
 import type { Idempotency } from '../engine/idempotency.ts'
@@ -93,6 +94,8 @@ export interface HttpApi {
     /** A pending value is there: a credential that uses it may be rotated to it. */
     onPending?(tenant: TenantId, name: string, by: string): Promise<void>
   }
+  /** Other systems: providers, connections, credentials and runs. */
+  readonly integrations: Integrations
   readonly demo: DemoApi
   /** What changes on this node, as it happens. */
   watch: Feed['watch']

@@ -38,8 +38,28 @@ import {
 import { iso, isoOrNull } from './shapes.ts'
 import { hideTokens, seesTokens } from './shapes-webhooks.ts'
 
-const ACTION_TYPES = ['http', 'function', 'emit', 'upsert', 'start', 'schedule', 'unschedule', 'agent']
-const kind = oneOf(['Source', 'Route', 'Workflow', 'Agent', 'Subscription', 'Profile'])
+const ACTION_TYPES = [
+  'http',
+  'function',
+  'emit',
+  'upsert',
+  'start',
+  'schedule',
+  'unschedule',
+  'agent',
+  'operation',
+]
+const kind = oneOf([
+  'Source',
+  'Route',
+  'Workflow',
+  'Agent',
+  'Subscription',
+  'Profile',
+  'Provider',
+  'Connection',
+  'Credential',
+])
 const files = {
   type: 'array',
   maxItems: SENT_FILES_MAX,

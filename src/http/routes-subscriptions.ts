@@ -17,6 +17,7 @@ import {
 } from '../definitions/index.ts'
 import type { HttpApi } from './api.ts'
 import { BODY_BYTES_MAX } from './body-limits.ts'
+import { refuseFindings } from './field-findings.ts'
 import { mustSayWhy } from './reasons.ts'
 import { fields, oneOf, type PageQuery, page, reason, splitQuery } from './schemas.ts'
 import { answer, integer, pageOf, ref, shape, string } from './schemas-answers.ts'
@@ -290,7 +291,7 @@ const DOINGS: Readonly<Record<(typeof VERBS)[number], string>> = {
 async function check(api: Api, tenant: TenantId, written: WrittenSubscription, vetted: string | null = null) {
   const namesSecret = isNamed(written.secret)
   const checked = checkSubscription(written, await readSurroundings(api, tenant, namesSecret))
-  if (!checked.ok) throw refuseFindings(checked.findings)
+  if (!checked.ok) throw refuseFindings('subscription_invalid', checked.findings)
   const { document, written: whole } = checked
   const warning = document.url === vetted ? null : await vet(api, document)
   const warnings: readonly Warning[] = warning === null ? checked.warnings : [...checked.warnings, warning]
@@ -311,24 +312,6 @@ async function vet(api: Api, document: SubscriptionDocument): Promise<Warning | 
   return vetted.warning === undefined
     ? null
     : { severity: 'warning', rule: 'OG', message: vetted.warning, field: 'url' }
-}
-
-function refuseFindings(findings: readonly FieldFinding[]): AppError {
-  const errors = findings.filter(({ severity }) => severity === 'error')
-  const [first] = errors
-  const others = errors.length > 1 ? `, and ${errors.length - 1} more` : ''
-  const where = first?.field ? `${first.field}: ` : ''
-  return new AppError('subscription_invalid', `${where}${first?.message}${others}`, {
-    details: {
-      findings,
-      fields: errors.map(({ field, message }) => ({ path: pointerOf(field), message })),
-    },
-  })
-}
-
-/** `on[1].a` as `/on/1/a`. */
-function pointerOf(field: string): string {
-  return field === '' ? '' : `/${field.replaceAll(/\[(\d+)\]/g, '.$1').replaceAll('.', '/')}`
 }
 
 function refuseRenaming(name: string, body: WrittenSubscription): void {

@@ -23,6 +23,7 @@ import {
   string,
 } from './schema-parts.ts'
 import { oneOf } from './schemas.ts'
+import { INTEGRATION_SHAPES } from './schemas-integrations.ts'
 import { WEBHOOK_SHAPES } from './schemas-webhooks.ts'
 import { WORKFLOW_SHAPES } from './schemas-workflows.ts'
 
@@ -227,6 +228,7 @@ const published = shape({
 export const SHARED: Readonly<Record<string, Schema>> = {
   ...WORKFLOW_SHAPES,
   ...WEBHOOK_SHAPES,
+  ...INTEGRATION_SHAPES,
   CloudEvent: cloudEvent,
   Published: { anyOf: [published, shape({ items: listOf(published) })] },
   Problem: {

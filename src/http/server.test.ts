@@ -87,6 +87,7 @@ function makeWorld(over: Partial<HttpApi> = {}, closeMs = 1_000) {
       counts: async () => ({ active: 1, failing: 2, paused: 0, disabled: 0 }),
     } as unknown as HttpApi['subscriptions'],
     deliveries: {} as HttpApi['deliveries'],
+    integrations: {} as HttpApi['integrations'],
     vetSubscription: async () => ({ ok: true }),
     access: makeAccess({ store, clock, random, log, adminKey: KEY }),
     secrets: makeLocalVault({ store, clock, random, log, keys: makeMasterKeys(new Uint8Array(32)) }),

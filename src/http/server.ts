@@ -33,6 +33,7 @@ import { addEventRoutes } from './routes-events.ts'
 import { addFailureRoutes } from './routes-failures.ts'
 import { addHealthRoutes } from './routes-health.ts'
 import { addInstanceRoutes } from './routes-instances.ts'
+import { addAuthorizationCallback, addIntegrationRoutes } from './routes-integrations.ts'
 import { addKeyRoutes, addTenantRoutes } from './routes-keys.ts'
 import { addLaneRoutes } from './routes-lanes.ts'
 import { addLedgerRoutes } from './routes-ledger.ts'
@@ -158,6 +159,7 @@ export function makeHttpServer(api: HttpApi, options: HttpServerOptions): HttpSe
   addOpenApi(app)
   app.register(async (scope) => addHealthRoutes(scope, api))
   app.register(async (scope) => addWebhookKeyRoutes(scope, api))
+  app.register(async (scope) => addAuthorizationCallback(scope, api))
   app.register(
     async (scope) => {
       addAuthentication(scope, () => api.access)
@@ -188,6 +190,7 @@ export function makeHttpServer(api: HttpApi, options: HttpServerOptions): HttpSe
       addDemoRoutes(scope, api)
       const compileFiles = makeFileCompiler(api)
       addDefinitionRoutes(scope, api, compileFiles)
+      addIntegrationRoutes(scope, api)
       addTryRoutes(scope, api, limits, compileFiles)
     },
     { prefix: '/v1' },

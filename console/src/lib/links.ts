@@ -20,6 +20,9 @@ const FOLDERS: Readonly<Record<string, string>> = {
   source: 'sources',
   workflow: 'workflows',
   subscription: 'subscriptions',
+  provider: 'providers',
+  connection: 'connections',
+  credential: 'credentials',
 }
 
 /** Who a failure, a dead letter or an item is of: a route, a workflow, a subscription, or the source that matches its events. */
@@ -37,6 +40,7 @@ const CONSUMERS: Readonly<Record<string, string>> = {
   route: 'route',
   batch: 'route',
   delivery: 'subscription',
+  rotation: 'credential',
 }
 
 /** Of an item, which does not tell the kind of its consumer but its own. */

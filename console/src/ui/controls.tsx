@@ -140,6 +140,14 @@ const STATES: Readonly<Record<string, readonly [Tone, string]>> = {
   retrying: ['violet', 'retrying'],
   delivered: ['green', 'delivered'],
   'dead-lettered': ['red', 'dead'],
+  degraded: ['amber', 'degraded'],
+  retired: ['grey', 'retired'],
+  rotating: ['accent', 'rotating'],
+  missing: ['red', 'no value'],
+  healthy: ['green', 'healthy'],
+  unhealthy: ['red', 'unhealthy'],
+  former: ['grey', 'former'],
+  refused: ['red', 'refused'],
 }
 
 /** A state of anything, in its colour. An item that was tried before and is ready again says so. */

@@ -256,7 +256,13 @@ export function AttemptSteps({ attempts, done = 'Done' }: AttemptStepsProps) {
           {attempt.class !== undefined && <span className="tag">{classInWords(attempt.class)}</span>}
         </span>
         {attempt.error !== undefined && <span className="attempt__error mono">{attempt.error}</span>}
-        {attempt.response !== undefined && <AnswerHead number={attempt.number} text={attempt.response} />}
+        {attempt.response !== undefined && (
+          <Head
+            label={`Answer to attempt ${attempt.number}`}
+            text={attempt.response}
+            more="What it answered"
+          />
+        )}
       </Step>
     )
   })
@@ -265,17 +271,24 @@ export function AttemptSteps({ attempts, done = 'Done' }: AttemptStepsProps) {
 /** Short ones are shown as they are: most answers are a line or two. */
 const ANSWER_LENGTH_SHOWN = 320
 
-function AnswerHead({ number, text }: { readonly number: number; readonly text: string }) {
+interface HeadProps {
+  readonly label: string
+  readonly text: string
+  readonly more: string
+}
+
+/** The beginning of what was sent or answered. */
+export function Head({ label, text, more }: HeadProps) {
   const answer = (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard.
-    <pre className="answer mono" role="region" tabIndex={0} aria-label={`Answer to attempt ${number}`}>
+    <pre className="answer mono" role="region" tabIndex={0} aria-label={label}>
       {text}
     </pre>
   )
   if (text.length <= ANSWER_LENGTH_SHOWN) return answer
   return (
     <details className="answer__more">
-      <summary>What it answered</summary>
+      <summary>{more}</summary>
       {answer}
     </details>
   )

@@ -370,6 +370,24 @@ export const ERRORS = {
     title: 'The secret was shown already',
     next: 'Use the one that was shown; if it is lost, rotate it: the new one is shown in that answer.',
   },
+  provider_unknown: {
+    kind: 'invalid',
+    status: 422,
+    title: 'There is no such provider',
+    next: 'Name one that `millrace providers` lists, or describe it first in a definition of the kind Provider.',
+  },
+  credential_unknown: {
+    kind: 'invalid',
+    status: 422,
+    title: 'There is no such credential',
+    next: 'Name one that `millrace credentials` lists, or make it first: credentials of other tenants are not for this one.',
+  },
+  integration_invalid: {
+    kind: 'invalid',
+    status: 422,
+    title: 'The provider, connection or credential is not valid',
+    next: 'Mend what `details` names; the fields are those of the definition.',
+  },
   credential_missing_value: {
     kind: 'conflict',
     status: 409,

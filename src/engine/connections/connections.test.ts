@@ -475,31 +475,3 @@ describe('what is not the other side’s fault', () => {
     expect(run).toMatchObject({ state: 'completed', httpStatus: 201, attemptCount: 2 })
   })
 })
-
-test('[DR2] a credential that cannot be asked for sent nothing: the call is tried again, and not in doubt', async () => {
-  const world = makeShop(() => CREATED)
-  const { node, credentials } = await start(world)
-  const { authorize } = credentials
-  credentials.authorize = () => Promise.reject(new Error('the store is away'))
-  const eventId = await accept(world, node)
-  expect(await workOf(world, eventId)).toMatchObject({
-    state: 'ready',
-    class: 'transient',
-    attempts: 1,
-    lastError: 'credential_unavailable: the store is away',
-  })
-  expect(await world.reads.ledger('BOOK:o1')).toMatchObject({ state: 'released', proof: 'never-sent' })
-  credentials.authorize = authorize
-  await world.pass(5_000)
-  expect(await workOf(world, eventId)).toMatchObject({ state: 'done', attempts: 2 })
-})
-
-test('[DR6] a refusal that nobody can see to yet waits, and is not in doubt', async () => {
-  const world = makeShop((_request, call) => (call === 1 ? answered(401) : CREATED))
-  const { node, credentials } = await start(world)
-  credentials.refused = () => Promise.reject(new Error('the store is away'))
-  const eventId = await accept(world, node)
-  expect(await workOf(world, eventId)).toMatchObject({ state: 'ready', attempts: 0, waits: 1 })
-  await world.pass(5_000)
-  expect(await workOf(world, eventId)).toMatchObject({ state: 'done', attempts: 1 })
-})

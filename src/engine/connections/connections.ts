@@ -1,11 +1,10 @@
 // Connections, put together: the door and what stands around it. src/engine/engine.ts wires it to the queue.
 
 import type { ManagedBy } from '../../core/definition/index.ts'
-import { messageOf } from '../../core/errors/index.ts'
 import type { Ids, TenantId } from '../../core/ids/index.ts'
 import type { CommitResult } from '../../ports/store.ts'
 import type { Commits } from '../commits.ts'
-import { type Decisions, SHORT_WAIT_MS } from '../decisions.ts'
+import type { Decisions } from '../decisions.ts'
 import type { EngineConfig, EngineDeps } from '../deps.ts'
 import type { EventPlan, PlanEvent } from '../event-plan.ts'
 import type { Registry } from '../registry.ts'
@@ -65,18 +64,7 @@ export function makeConnections(
   const { vars } = config
   const credentials: Credentials = {
     authorize: (request) => deps.credentials().authorize(request),
-    async refused(...about) {
-      try {
-        return await deps.credentials().refused(...about)
-      } catch (error) {
-        // The call had no effect: thrown on, it would be taken for one that may have had.
-        return {
-          is: 'wait',
-          delayMs: SHORT_WAIT_MS,
-          why: `what becomes of its credential is not known yet: ${messageOf(error)}`,
-        }
-      }
-    },
+    refused: (...about) => deps.credentials().refused(...about),
     gate: (tenant, credential) => deps.credentials().gate(tenant, credential),
   }
   const lookups = makeLookups({ registry, vars })

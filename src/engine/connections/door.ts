@@ -5,7 +5,6 @@
 // nowhere. DR3 what is given on holds none of it. DR5 everything that is sent was counted by its buckets.
 
 import { locate } from '../../core/connection/index.ts'
-import { messageOf } from '../../core/errors/index.ts'
 import type { FailureClass } from '../../core/failure/index.ts'
 import { readLimits } from '../../core/rate/index.ts'
 import { makeRedact } from '../../core/secret/index.ts'
@@ -35,20 +34,15 @@ export function makeExchange(
   const authorize = async (account: Account, request: DoorRequest, url: string): Promise<Authorized> => {
     const { credential, provider, addresses } = account
     if (credential === null) return NOTHING
-    try {
-      return await credentials.authorize({
-        tenant: request.tenant,
-        provider,
-        credential,
-        request: { method: request.method, url, body: request.body },
-        config: configOf(addresses.config),
-        base: addresses.base,
-        secret: request.secret ?? 'current',
-      })
-    } catch (error) {
-      // Nothing was sent: thrown on, it would be taken for a call that may have been made.
-      return { ok: false, class: 'transient', code: 'credential_unavailable', error: messageOf(error) }
-    }
+    return credentials.authorize({
+      tenant: request.tenant,
+      provider,
+      credential,
+      request: { method: request.method, url, body: request.body },
+      config: configOf(addresses.config),
+      base: addresses.base,
+      secret: request.secret ?? 'current',
+    })
   }
 
   return {

@@ -93,6 +93,100 @@ export type CloudEvent = {
   readonly data_base64?: string | null
 }
 
+/** An account at another system. */
+export type Connection = {
+  /** Its name. */
+  readonly id: string
+  readonly name: string
+  readonly description: string | null
+  readonly provider: string
+  readonly credential: string | null
+  readonly config: unknown
+  readonly endpoints: Readonly<Record<string, string>>
+  /** null: it is not probed by itself. */
+  readonly probeEveryMs: number | null
+  readonly managedBy: 'folder' | 'api' | 'demo'
+  /** `pending`: it has not passed a test, and runs nothing. */
+  readonly status: 'pending' | 'active' | 'degraded' | 'retired'
+  readonly health: 'unknown' | 'healthy' | 'degraded' | 'unhealthy'
+  readonly lastTest: Probe | null
+  readonly circuit: {
+    readonly state: 'closed' | 'open' | 'half-open'
+    readonly since: string | null
+    readonly tryAt: string | null
+    readonly class: 'transient' | 'rate_limited' | 'auth' | 'config' | 'validation' | 'poison' | 'unknown' | null
+    /** What a person says of it. */
+    readonly override: {
+      readonly is: 'open' | 'closed'
+      readonly reason: string
+      readonly by: string
+      readonly since: string
+      readonly until: string | null
+    } | null
+  }
+  readonly retired: {
+    readonly by: string
+    readonly reason: string
+    readonly at: string
+  } | null
+  readonly buckets: readonly ({
+    readonly name: string
+    readonly perMinute: number
+    readonly burst: number
+    readonly left: number
+    readonly closedUntil: string | null
+  })[]
+  readonly updatedAt: string
+}
+
+/** A connection with its health. */
+export type ConnectionDetail = {
+  /** Its name. */
+  readonly id: string
+  readonly name: string
+  readonly description: string | null
+  readonly provider: string
+  readonly credential: string | null
+  readonly config: unknown
+  readonly endpoints: Readonly<Record<string, string>>
+  /** null: it is not probed by itself. */
+  readonly probeEveryMs: number | null
+  readonly managedBy: 'folder' | 'api' | 'demo'
+  /** `pending`: it has not passed a test, and runs nothing. */
+  readonly status: 'pending' | 'active' | 'degraded' | 'retired'
+  readonly health: 'unknown' | 'healthy' | 'degraded' | 'unhealthy'
+  readonly lastTest: Probe | null
+  readonly circuit: {
+    readonly state: 'closed' | 'open' | 'half-open'
+    readonly since: string | null
+    readonly tryAt: string | null
+    readonly class: 'transient' | 'rate_limited' | 'auth' | 'config' | 'validation' | 'poison' | 'unknown' | null
+    /** What a person says of it. */
+    readonly override: {
+      readonly is: 'open' | 'closed'
+      readonly reason: string
+      readonly by: string
+      readonly since: string
+      readonly until: string | null
+    } | null
+  }
+  readonly retired: {
+    readonly by: string
+    readonly reason: string
+    readonly at: string
+  } | null
+  readonly buckets: readonly ({
+    readonly name: string
+    readonly perMinute: number
+    readonly burst: number
+    readonly left: number
+    readonly closedUntil: string | null
+  })[]
+  readonly updatedAt: string
+  /** The latest looks at the other side, the last one first. */
+  readonly history: readonly Probe[]
+}
+
 /** Who wanted an event, and how far it got. */
 export type Consumer = {
   readonly kind: string
@@ -103,12 +197,59 @@ export type Consumer = {
   readonly class?: 'transient' | 'rate_limited' | 'auth' | 'config' | 'validation' | 'poison' | 'unknown'
 }
 
+/** What opens accounts; never its value. */
+export type Credential = {
+  /** Its name. */
+  readonly id: string
+  readonly name: string
+  readonly description: string | null
+  readonly provider: string
+  readonly auth: 'none' | 'apiKey' | 'basic' | 'bearer' | 'oauth2' | 'githubApp' | 'serviceAccount' | 'hmac'
+  /** Of `oauth2`. */
+  readonly grant: string | null
+  /** Where the value lies; never the value. */
+  readonly secret: Readonly<Record<string, string>>
+  readonly managedBy: 'folder' | 'api' | 'demo'
+  readonly status: 'active' | 'rotating' | 'waiting' | 'missing'
+  readonly version: number | null
+  readonly fingerprint: string | null
+  readonly versions: readonly ({
+    readonly version: number
+    readonly fingerprint: string
+    readonly since: string
+    readonly by: string
+    readonly state: 'active' | 'pending' | 'former' | 'refused'
+  })[]
+  readonly connections: readonly string[]
+  readonly rotation: {
+    readonly everyMs: number | null
+    readonly coolDownMs: number
+    readonly overlapMs: number
+    readonly nextAt: string | null
+    readonly lastAt: string | null
+    readonly underWay: {
+      readonly reason: 'policy' | 'request' | 'auth-failure' | 'supplied'
+      readonly note: string | null
+      readonly by: string
+      readonly begunAt: string
+      readonly workId: string
+    } | null
+    readonly lastFailure: {
+      readonly at: string
+      readonly error: string
+      readonly version: number | null
+    } | null
+  }
+  readonly tokenExpiresAt: string | null
+  readonly updatedAt: string
+}
+
 /** Work that is not retried by itself. */
 export type DeadLetter = {
   readonly id: string
   readonly state: 'open' | 'ready_to_replay' | 'replaying' | 'resolved' | 'discarded'
   readonly class: 'transient' | 'rate_limited' | 'auth' | 'config' | 'validation' | 'poison' | 'unknown'
-  readonly reason: 'cap_reached' | 'expired' | 'crash_loop' | 'unparseable' | 'rejected' | 'definition_missing' | 'config_missing' | 'ambiguous_routes' | 'too_many_elements'
+  readonly reason: 'cap_reached' | 'expired' | 'crash_loop' | 'unparseable' | 'rejected' | 'definition_missing' | 'config_missing' | 'ambiguous_routes' | 'too_many_elements' | 'rotation_failed'
   readonly reportedAs: 'TRANSIENT' | 'PERMANENT' | 'DATA_QUALITY'
   readonly severity: string
   readonly consumer: {
@@ -137,7 +278,7 @@ export type DeadLetterDetail = {
   readonly id: string
   readonly state: 'open' | 'ready_to_replay' | 'replaying' | 'resolved' | 'discarded'
   readonly class: 'transient' | 'rate_limited' | 'auth' | 'config' | 'validation' | 'poison' | 'unknown'
-  readonly reason: 'cap_reached' | 'expired' | 'crash_loop' | 'unparseable' | 'rejected' | 'definition_missing' | 'config_missing' | 'ambiguous_routes' | 'too_many_elements'
+  readonly reason: 'cap_reached' | 'expired' | 'crash_loop' | 'unparseable' | 'rejected' | 'definition_missing' | 'config_missing' | 'ambiguous_routes' | 'too_many_elements' | 'rotation_failed'
   readonly reportedAs: 'TRANSIENT' | 'PERMANENT' | 'DATA_QUALITY'
   readonly severity: string
   readonly consumer: {
@@ -166,7 +307,7 @@ export type DeadLetterDetail = {
 /** Dead letters of one consumer that failed alike. */
 export type DeadLetterGroup = {
   readonly class: 'transient' | 'rate_limited' | 'auth' | 'config' | 'validation' | 'poison' | 'unknown'
-  readonly reason: 'cap_reached' | 'expired' | 'crash_loop' | 'unparseable' | 'rejected' | 'definition_missing' | 'config_missing' | 'ambiguous_routes' | 'too_many_elements'
+  readonly reason: 'cap_reached' | 'expired' | 'crash_loop' | 'unparseable' | 'rejected' | 'definition_missing' | 'config_missing' | 'ambiguous_routes' | 'too_many_elements' | 'rotation_failed'
   readonly reportedAs: 'TRANSIENT' | 'PERMANENT' | 'DATA_QUALITY'
   readonly consumer: {
     readonly kind: string
@@ -713,6 +854,17 @@ export type Orphan = {
   readonly updatedAt: string
 }
 
+/** One look at the other side. */
+export type Probe = {
+  readonly at: string
+  readonly window: string
+  readonly ok: boolean
+  readonly durationMs: number
+  readonly httpStatus: number | null
+  readonly class: 'transient' | 'rate_limited' | 'auth' | 'config' | 'validation' | 'poison' | 'unknown' | null
+  readonly error: string | null
+}
+
 /** A refusal (RFC 9457). */
 export type Problem = {
   /** Explained at this address of the server. */
@@ -721,7 +873,7 @@ export type Problem = {
   readonly status: number
   /** What was wrong in this case. */
   readonly detail: string
-  readonly code: 'unknown_source' | 'source_disabled' | 'address_refused' | 'handshake_refused' | 'rate_limited' | 'signature_missing' | 'signature_wrong' | 'signature_expired' | 'secret_missing' | 'not_json' | 'duplicate_key' | 'body_unreadable' | 'too_deep' | 'unnamed_event' | 'event_invalid' | 'body_too_large' | 'headers_too_large' | 'request_timeout' | 'wrong_type' | 'not_authenticated' | 'not_allowed' | 'permission_needed' | 'wrong_origin' | 'limited' | 'secret_unreadable' | 'vault_sealed' | 'vault_denied' | 'vault_unavailable' | 'not_found' | 'method_not_allowed' | 'invalid_request' | 'invalid_cursor' | 'conflict' | 'replays_exhausted' | 'reason_required' | 'definition_missing' | 'instance_ended' | 'unknown_transition' | 'unknown_place' | 'cannot_fire' | 'shut_out' | 'invalid_input' | 'mapping_failed' | 'firing_gone' | 'in_doubt' | 'cannot_migrate' | 'endless_loop' | 'versions_unsupported' | 'definitions_invalid' | 'managed_by_folder' | 'unknown_subscription' | 'subscription_invalid' | 'name_taken' | 'endpoint_refused' | 'overlap_invalid' | 'signing_secret_invalid' | 'secret_in_environment' | 'secret_shown' | 'subscription_disabled' | 'nothing_to_recover' | 'demo_unavailable' | 'idempotency_mismatch' | 'idempotency_running' | 'shutting_down' | 'store_unavailable' | 'overloaded' | 'internal'
+  readonly code: 'unknown_source' | 'source_disabled' | 'address_refused' | 'handshake_refused' | 'rate_limited' | 'signature_missing' | 'signature_wrong' | 'signature_expired' | 'secret_missing' | 'not_json' | 'duplicate_key' | 'body_unreadable' | 'too_deep' | 'unnamed_event' | 'event_invalid' | 'body_too_large' | 'headers_too_large' | 'request_timeout' | 'wrong_type' | 'not_authenticated' | 'not_allowed' | 'permission_needed' | 'wrong_origin' | 'limited' | 'secret_unreadable' | 'vault_sealed' | 'vault_denied' | 'vault_unavailable' | 'not_found' | 'method_not_allowed' | 'invalid_request' | 'invalid_cursor' | 'conflict' | 'replays_exhausted' | 'reason_required' | 'definition_missing' | 'instance_ended' | 'unknown_transition' | 'unknown_place' | 'cannot_fire' | 'shut_out' | 'invalid_input' | 'mapping_failed' | 'firing_gone' | 'in_doubt' | 'cannot_migrate' | 'endless_loop' | 'versions_unsupported' | 'definitions_invalid' | 'managed_by_folder' | 'unknown_subscription' | 'subscription_invalid' | 'name_taken' | 'endpoint_refused' | 'overlap_invalid' | 'signing_secret_invalid' | 'secret_in_environment' | 'secret_shown' | 'provider_unknown' | 'credential_unknown' | 'integration_invalid' | 'credential_missing_value' | 'credential_scope_missing' | 'credential_refused' | 'refresh_token_expired' | 'oauth_refused' | 'oauth_state_invalid' | 'oauth_unavailable' | 'rotation_cool_down' | 'subscription_disabled' | 'nothing_to_recover' | 'demo_unavailable' | 'idempotency_mismatch' | 'idempotency_running' | 'shutting_down' | 'store_unavailable' | 'overloaded' | 'internal'
   /** What to do. */
   readonly next: string
   /** Names this answer in the log. */
@@ -734,6 +886,89 @@ export type Problem = {
     })[]
     readonly [name: string]: unknown
   }
+}
+
+/** A kind of system that connections lead to. */
+export type Provider = {
+  readonly name: string
+  readonly title: string
+  readonly description: string | null
+  readonly category: string
+  /** What a credential may be; the first is the usual one. */
+  readonly auth: readonly ('none' | 'apiKey' | 'basic' | 'bearer' | 'oauth2' | 'githubApp' | 'serviceAccount' | 'hmac')[]
+  readonly capabilities: readonly string[]
+  /** What to use in its place; null: it is current. */
+  readonly deprecated: string | null
+  /** How what it sends is verified and named. */
+  readonly inbound: {
+    readonly scheme: string
+    readonly subjects: string | null
+  } | null
+  readonly managedBy: 'folder' | 'api' | 'demo' | 'built-in'
+  /** How many of the tenant’s name it. */
+  readonly connections: number
+  /** Whether a connection to it can be tested by a call. */
+  readonly canProbe: boolean
+  /** Whether it makes new secrets by its own API. */
+  readonly canRotate: boolean
+  readonly operations: readonly string[]
+}
+
+/** A provider with its operations. */
+export type ProviderDetail = {
+  readonly name: string
+  readonly title: string
+  readonly description: string | null
+  readonly category: string
+  /** What a credential may be; the first is the usual one. */
+  readonly auth: readonly ('none' | 'apiKey' | 'basic' | 'bearer' | 'oauth2' | 'githubApp' | 'serviceAccount' | 'hmac')[]
+  readonly capabilities: readonly string[]
+  /** What to use in its place; null: it is current. */
+  readonly deprecated: string | null
+  /** How what it sends is verified and named. */
+  readonly inbound: {
+    readonly scheme: string
+    readonly subjects: string | null
+  } | null
+  readonly managedBy: 'folder' | 'api' | 'demo' | 'built-in'
+  /** How many of the tenant’s name it. */
+  readonly connections: number
+  /** Whether a connection to it can be tested by a call. */
+  readonly canProbe: boolean
+  /** Whether it makes new secrets by its own API. */
+  readonly canRotate: boolean
+  readonly baseUrl: string
+  readonly endpoints: Readonly<Record<string, string>>
+  /** JSON Schema of a connection’s `config`; null: anything. */
+  readonly config: unknown
+  readonly buckets: Readonly<Record<string, {
+    readonly perMinute: number
+    readonly burst: number
+  }>>
+  readonly authentication: {
+    readonly header: string | null
+    readonly prefix: string
+    readonly query: string | null
+  }
+  readonly oauth2: {
+    readonly scopes: readonly string[]
+    readonly hasAuthorizationCode: boolean
+  } | null
+  readonly operations: readonly ({
+    readonly name: string
+    readonly description: string | null
+    readonly method: string
+    readonly path: string
+    /** JSON Schema; null: anything. */
+    readonly input: unknown
+    /** JSON Schema; null: anything. */
+    readonly output: unknown
+    readonly idempotency: 'native' | 'lookup' | 'idempotent' | 'none'
+    readonly keyTtlMs: number | null
+    readonly scopes: readonly string[]
+    readonly deprecated: string | null
+    readonly timeoutMs: number
+  })[]
 }
 
 export type Published = {
@@ -796,7 +1031,7 @@ export type Replay = {
   /** The last of those that could not be replayed, and why. */
   readonly refusals: readonly ({
     readonly id: string
-    readonly code: 'unknown_source' | 'source_disabled' | 'address_refused' | 'handshake_refused' | 'rate_limited' | 'signature_missing' | 'signature_wrong' | 'signature_expired' | 'secret_missing' | 'not_json' | 'duplicate_key' | 'body_unreadable' | 'too_deep' | 'unnamed_event' | 'event_invalid' | 'body_too_large' | 'headers_too_large' | 'request_timeout' | 'wrong_type' | 'not_authenticated' | 'not_allowed' | 'permission_needed' | 'wrong_origin' | 'limited' | 'secret_unreadable' | 'vault_sealed' | 'vault_denied' | 'vault_unavailable' | 'not_found' | 'method_not_allowed' | 'invalid_request' | 'invalid_cursor' | 'conflict' | 'replays_exhausted' | 'reason_required' | 'definition_missing' | 'instance_ended' | 'unknown_transition' | 'unknown_place' | 'cannot_fire' | 'shut_out' | 'invalid_input' | 'mapping_failed' | 'firing_gone' | 'in_doubt' | 'cannot_migrate' | 'endless_loop' | 'versions_unsupported' | 'definitions_invalid' | 'managed_by_folder' | 'unknown_subscription' | 'subscription_invalid' | 'name_taken' | 'endpoint_refused' | 'overlap_invalid' | 'signing_secret_invalid' | 'secret_in_environment' | 'secret_shown' | 'subscription_disabled' | 'nothing_to_recover' | 'demo_unavailable' | 'idempotency_mismatch' | 'idempotency_running' | 'shutting_down' | 'store_unavailable' | 'overloaded' | 'internal'
+    readonly code: 'unknown_source' | 'source_disabled' | 'address_refused' | 'handshake_refused' | 'rate_limited' | 'signature_missing' | 'signature_wrong' | 'signature_expired' | 'secret_missing' | 'not_json' | 'duplicate_key' | 'body_unreadable' | 'too_deep' | 'unnamed_event' | 'event_invalid' | 'body_too_large' | 'headers_too_large' | 'request_timeout' | 'wrong_type' | 'not_authenticated' | 'not_allowed' | 'permission_needed' | 'wrong_origin' | 'limited' | 'secret_unreadable' | 'vault_sealed' | 'vault_denied' | 'vault_unavailable' | 'not_found' | 'method_not_allowed' | 'invalid_request' | 'invalid_cursor' | 'conflict' | 'replays_exhausted' | 'reason_required' | 'definition_missing' | 'instance_ended' | 'unknown_transition' | 'unknown_place' | 'cannot_fire' | 'shut_out' | 'invalid_input' | 'mapping_failed' | 'firing_gone' | 'in_doubt' | 'cannot_migrate' | 'endless_loop' | 'versions_unsupported' | 'definitions_invalid' | 'managed_by_folder' | 'unknown_subscription' | 'subscription_invalid' | 'name_taken' | 'endpoint_refused' | 'overlap_invalid' | 'signing_secret_invalid' | 'secret_in_environment' | 'secret_shown' | 'provider_unknown' | 'credential_unknown' | 'integration_invalid' | 'credential_missing_value' | 'credential_scope_missing' | 'credential_refused' | 'refresh_token_expired' | 'oauth_refused' | 'oauth_state_invalid' | 'oauth_unavailable' | 'rotation_cool_down' | 'subscription_disabled' | 'nothing_to_recover' | 'demo_unavailable' | 'idempotency_mismatch' | 'idempotency_running' | 'shutting_down' | 'store_unavailable' | 'overloaded' | 'internal'
   })[]
   readonly filter: Readonly<Record<string, unknown>>
   readonly force: boolean
@@ -879,6 +1114,43 @@ export type RotatedSecret = {
   readonly version: number
   /** Until then the former secret signs too; null: it does not. */
   readonly oldUntil: string | null
+}
+
+/** One execution of an operation, with its attempts. */
+export type Run = {
+  readonly id: string
+  readonly state: 'pending' | 'running' | 'completed' | 'failed' | 'dead-lettered'
+  readonly purpose: 'work' | 'test' | 'verification'
+  readonly connection: string
+  readonly provider: string
+  readonly operation: string
+  readonly workId: string | null
+  readonly eventId: string | null
+  readonly correlationId: string
+  readonly traceId: string
+  readonly key: string | null
+  readonly attemptCount: number
+  readonly attempts: readonly ({
+    readonly number: number
+    readonly startedAt: string
+    readonly durationMs: number
+    readonly class: 'transient' | 'rate_limited' | 'auth' | 'config' | 'validation' | 'poison' | 'unknown' | null
+    readonly httpStatus: number | null
+    readonly error: string | null
+    readonly credentialVersion: number | null
+    /** Hidden from viewers. */
+    readonly request: string | null
+    /** Hidden from viewers. */
+    readonly response: string | null
+  })[]
+  readonly class: 'transient' | 'rate_limited' | 'auth' | 'config' | 'validation' | 'poison' | 'unknown' | null
+  readonly httpStatus: number | null
+  readonly durationMs: number | null
+  readonly error: string | null
+  readonly externalRef: string | null
+  readonly replayOf: string | null
+  readonly createdAt: string
+  readonly updatedAt: string
 }
 
 /** Somebody’s endpoint for our events. */
@@ -1306,7 +1578,7 @@ export interface Operations {
       readonly version: number
       readonly hash: string
       readonly changes: readonly ({
-        readonly kind: 'Source' | 'Route' | 'Workflow' | 'Agent' | 'Subscription' | 'Profile'
+        readonly kind: 'Source' | 'Route' | 'Workflow' | 'Agent' | 'Subscription' | 'Profile' | 'Provider' | 'Connection' | 'Credential'
         readonly name: string
         readonly change: 'create' | 'update' | 'remove' | 'unchanged'
       })[]
@@ -1328,6 +1600,16 @@ export interface Operations {
         /** What follows this step of the trace happens again and again. */
         readonly repeatsAfter?: number
       })[]
+    }
+  }
+  /** Where a person goes to allow this tenant in, for credentials of the authorization code */
+  authorizeCredential: {
+    args: {
+      readonly id: string
+    }
+    answer: {
+      readonly url: string
+      readonly expiresAt: string
     }
   }
   /** End a delivery that is not over; it is not sent any more */
@@ -1552,13 +1834,13 @@ export interface Operations {
   /** Skip what arrives for a route, or refuse what comes to a source */
   disableDefinition: {
     args: ({
-      readonly kind: 'Source' | 'Route' | 'Workflow' | 'Agent' | 'Subscription' | 'Profile'
+      readonly kind: 'Source' | 'Route' | 'Workflow' | 'Agent' | 'Subscription' | 'Profile' | 'Provider' | 'Connection' | 'Credential'
       readonly name: string
     }) & ({
       readonly reason?: string | undefined
     })
     answer: {
-      readonly kind: 'Source' | 'Route' | 'Workflow' | 'Agent' | 'Subscription' | 'Profile'
+      readonly kind: 'Source' | 'Route' | 'Workflow' | 'Agent' | 'Subscription' | 'Profile' | 'Provider' | 'Connection' | 'Credential'
       readonly name: string
       readonly description: string | null
       /** In force; null for what has none. */
@@ -1581,7 +1863,7 @@ export interface Operations {
       /** Of sources. */
       readonly subject?: string
       /** Of routes. */
-      readonly action?: 'http' | 'function' | 'emit' | 'upsert' | 'start' | 'schedule' | 'unschedule' | 'agent'
+      readonly action?: 'http' | 'function' | 'emit' | 'upsert' | 'start' | 'schedule' | 'unschedule' | 'agent' | 'operation'
       /** Of schedules; null while it does not fire. */
       readonly nextFireAt?: string | null
       /** Of schedules: the newest slot that became an event. */
@@ -1705,6 +1987,14 @@ export interface Operations {
       })[]
     }
   }
+  /** Where a vendor sends people back whom it asked whether we may come in */
+  finishAuthorization: {
+    args: {
+      readonly type?: unknown | undefined
+      readonly additionalProperties?: unknown | undefined
+    }
+    answer: undefined
+  }
   /** Fire a transition by hand */
   fireTransition: {
     args: ({
@@ -1718,6 +2008,20 @@ export interface Operations {
     })
     answer: InstanceDetail
   }
+  /** A connection: its status, health, circuit and limits */
+  getConnection: {
+    args: {
+      readonly id: string
+    }
+    answer: ConnectionDetail
+  }
+  /** A credential with its versions and rotations; never a value */
+  getCredential: {
+    args: {
+      readonly id: string
+    }
+    answer: Credential
+  }
   /** A dead letter with its event and its tries */
   getDeadLetter: {
     args: {
@@ -1728,11 +2032,11 @@ export interface Operations {
   /** A definition as it is in force, as it was written, and its history */
   getDefinition: {
     args: {
-      readonly kind: 'Source' | 'Route' | 'Workflow' | 'Agent' | 'Subscription' | 'Profile'
+      readonly kind: 'Source' | 'Route' | 'Workflow' | 'Agent' | 'Subscription' | 'Profile' | 'Provider' | 'Connection' | 'Credential'
       readonly name: string
     }
     answer: {
-      readonly kind: 'Source' | 'Route' | 'Workflow' | 'Agent' | 'Subscription' | 'Profile'
+      readonly kind: 'Source' | 'Route' | 'Workflow' | 'Agent' | 'Subscription' | 'Profile' | 'Provider' | 'Connection' | 'Credential'
       readonly name: string
       readonly description: string | null
       /** In force; null for what has none. */
@@ -1755,7 +2059,7 @@ export interface Operations {
       /** Of sources. */
       readonly subject?: string
       /** Of routes. */
-      readonly action?: 'http' | 'function' | 'emit' | 'upsert' | 'start' | 'schedule' | 'unschedule' | 'agent'
+      readonly action?: 'http' | 'function' | 'emit' | 'upsert' | 'start' | 'schedule' | 'unschedule' | 'agent' | 'operation'
       /** Of schedules; null while it does not fire. */
       readonly nextFireAt?: string | null
       /** Of schedules: the newest slot that became an event. */
@@ -1976,6 +2280,13 @@ export interface Operations {
       }
     }
   }
+  /** A provider with its operations and what they take and give */
+  getProvider: {
+    args: {
+      readonly id: string
+    }
+    answer: ProviderDetail
+  }
   /** Whether the node can take and do work now */
   getReadiness: {
     args: Readonly<Record<never, never>>
@@ -1990,6 +2301,13 @@ export interface Operations {
       readonly id: string
     }
     answer: Replay
+  }
+  /** A run with its attempts: what was sent and answered, redacted */
+  getRun: {
+    args: {
+      readonly id: string
+    }
+    answer: Run
   }
   /** What this node did over the last minutes: by 2 seconds up to 15 minutes, by the minute beyond */
   getStats: {
@@ -2100,6 +2418,35 @@ export interface Operations {
       readonly nextCursor: string | null
     }
   }
+  /** The latest looks at the other side, the last one first */
+  listConnectionHealth: {
+    args: {
+      readonly id: string
+    }
+    answer: {
+      readonly items: readonly Probe[]
+      /** Give it back as `cursor` to get the next page; null at the end. */
+      readonly nextCursor: string | null
+    }
+  }
+  /** The tenant’s accounts at other systems, with their health */
+  listConnections: {
+    args: Readonly<Record<never, never>>
+    answer: {
+      readonly items: readonly Connection[]
+      /** Give it back as `cursor` to get the next page; null at the end. */
+      readonly nextCursor: string | null
+    }
+  }
+  /** What opens the tenant’s accounts: which secret, in which version; never a value */
+  listCredentials: {
+    args: Readonly<Record<never, never>>
+    answer: {
+      readonly items: readonly Credential[]
+      /** Give it back as `cursor` to get the next page; null at the end. */
+      readonly nextCursor: string | null
+    }
+  }
   /** Dead letters of one state grouped by what killed them, the largest group first */
   listDeadLetterGroups: {
     args: {
@@ -2120,7 +2467,7 @@ export interface Operations {
       readonly state?: 'open' | 'ready_to_replay' | 'replaying' | 'resolved' | 'discarded' | undefined
       readonly consumer?: string | undefined
       readonly class?: 'transient' | 'rate_limited' | 'auth' | 'config' | 'validation' | 'poison' | 'unknown' | undefined
-      readonly reason?: 'cap_reached' | 'expired' | 'crash_loop' | 'unparseable' | 'rejected' | 'definition_missing' | 'config_missing' | 'ambiguous_routes' | 'too_many_elements' | undefined
+      readonly reason?: 'cap_reached' | 'expired' | 'crash_loop' | 'unparseable' | 'rejected' | 'definition_missing' | 'config_missing' | 'ambiguous_routes' | 'too_many_elements' | 'rotation_failed' | undefined
       /** As the groups tell it. A page by this or what follows may hold fewer items than asked while `nextCursor` is not null. */
       readonly cause?: string | undefined
       /** Under this idempotency key. */
@@ -2162,11 +2509,11 @@ export interface Operations {
   /** The definitions in force */
   listDefinitions: {
     args: {
-      readonly kind?: 'Source' | 'Route' | 'Workflow' | 'Agent' | 'Subscription' | 'Profile' | undefined
+      readonly kind?: 'Source' | 'Route' | 'Workflow' | 'Agent' | 'Subscription' | 'Profile' | 'Provider' | 'Connection' | 'Credential' | undefined
     }
     answer: {
       readonly items: readonly ({
-        readonly kind: 'Source' | 'Route' | 'Workflow' | 'Agent' | 'Subscription' | 'Profile'
+        readonly kind: 'Source' | 'Route' | 'Workflow' | 'Agent' | 'Subscription' | 'Profile' | 'Provider' | 'Connection' | 'Credential'
         readonly name: string
         readonly description: string | null
         /** In force; null for what has none. */
@@ -2189,7 +2536,7 @@ export interface Operations {
         /** Of sources. */
         readonly subject?: string
         /** Of routes. */
-        readonly action?: 'http' | 'function' | 'emit' | 'upsert' | 'start' | 'schedule' | 'unschedule' | 'agent'
+        readonly action?: 'http' | 'function' | 'emit' | 'upsert' | 'start' | 'schedule' | 'unschedule' | 'agent' | 'operation'
         /** Of schedules; null while it does not fire. */
         readonly nextFireAt?: string | null
         /** Of schedules: the newest slot that became an event. */
@@ -2443,13 +2790,22 @@ export interface Operations {
       })[]
     }
   }
+  /** The systems that connections may lead to: built in, or described by definitions */
+  listProviders: {
+    args: Readonly<Record<never, never>>
+    answer: {
+      readonly items: readonly Provider[]
+      /** Give it back as `cursor` to get the next page; null at the end. */
+      readonly nextCursor: string | null
+    }
+  }
   /** Requests that were refused on the way in, newest first, and how many of each reason */
   listRejections: {
     args: {
       readonly cursor?: string | undefined
       readonly limit?: number | undefined
       readonly source?: string | undefined
-      readonly reason?: 'unknown_source' | 'source_disabled' | 'address_refused' | 'handshake_refused' | 'rate_limited' | 'signature_missing' | 'signature_wrong' | 'signature_expired' | 'secret_missing' | 'not_json' | 'duplicate_key' | 'body_unreadable' | 'too_deep' | 'unnamed_event' | 'event_invalid' | 'body_too_large' | 'headers_too_large' | 'request_timeout' | 'wrong_type' | 'not_authenticated' | 'not_allowed' | 'permission_needed' | 'wrong_origin' | 'limited' | 'secret_unreadable' | 'vault_sealed' | 'vault_denied' | 'vault_unavailable' | 'not_found' | 'method_not_allowed' | 'invalid_request' | 'invalid_cursor' | 'conflict' | 'replays_exhausted' | 'reason_required' | 'definition_missing' | 'instance_ended' | 'unknown_transition' | 'unknown_place' | 'cannot_fire' | 'shut_out' | 'invalid_input' | 'mapping_failed' | 'firing_gone' | 'in_doubt' | 'cannot_migrate' | 'endless_loop' | 'versions_unsupported' | 'definitions_invalid' | 'managed_by_folder' | 'unknown_subscription' | 'subscription_invalid' | 'name_taken' | 'endpoint_refused' | 'overlap_invalid' | 'signing_secret_invalid' | 'secret_in_environment' | 'secret_shown' | 'subscription_disabled' | 'nothing_to_recover' | 'demo_unavailable' | 'idempotency_mismatch' | 'idempotency_running' | 'shutting_down' | 'store_unavailable' | 'overloaded' | 'internal' | undefined
+      readonly reason?: 'unknown_source' | 'source_disabled' | 'address_refused' | 'handshake_refused' | 'rate_limited' | 'signature_missing' | 'signature_wrong' | 'signature_expired' | 'secret_missing' | 'not_json' | 'duplicate_key' | 'body_unreadable' | 'too_deep' | 'unnamed_event' | 'event_invalid' | 'body_too_large' | 'headers_too_large' | 'request_timeout' | 'wrong_type' | 'not_authenticated' | 'not_allowed' | 'permission_needed' | 'wrong_origin' | 'limited' | 'secret_unreadable' | 'vault_sealed' | 'vault_denied' | 'vault_unavailable' | 'not_found' | 'method_not_allowed' | 'invalid_request' | 'invalid_cursor' | 'conflict' | 'replays_exhausted' | 'reason_required' | 'definition_missing' | 'instance_ended' | 'unknown_transition' | 'unknown_place' | 'cannot_fire' | 'shut_out' | 'invalid_input' | 'mapping_failed' | 'firing_gone' | 'in_doubt' | 'cannot_migrate' | 'endless_loop' | 'versions_unsupported' | 'definitions_invalid' | 'managed_by_folder' | 'unknown_subscription' | 'subscription_invalid' | 'name_taken' | 'endpoint_refused' | 'overlap_invalid' | 'signing_secret_invalid' | 'secret_in_environment' | 'secret_shown' | 'provider_unknown' | 'credential_unknown' | 'integration_invalid' | 'credential_missing_value' | 'credential_scope_missing' | 'credential_refused' | 'refresh_token_expired' | 'oauth_refused' | 'oauth_state_invalid' | 'oauth_unavailable' | 'rotation_cool_down' | 'subscription_disabled' | 'nothing_to_recover' | 'demo_unavailable' | 'idempotency_mismatch' | 'idempotency_running' | 'shutting_down' | 'store_unavailable' | 'overloaded' | 'internal' | undefined
     }
     answer: {
       readonly items: readonly ({
@@ -2482,6 +2838,22 @@ export interface Operations {
     }
     answer: {
       readonly items: readonly Replay[]
+      /** Give it back as `cursor` to get the next page; null at the end. */
+      readonly nextCursor: string | null
+    }
+  }
+  /** Calls of operations with their attempts, newest first */
+  listRuns: {
+    args: {
+      readonly cursor?: string | undefined
+      readonly limit?: number | undefined
+      readonly connection?: string | undefined
+      readonly state?: 'pending' | 'running' | 'completed' | 'failed' | 'dead-lettered' | undefined
+      readonly purpose?: 'work' | 'test' | 'verification' | undefined
+      readonly workId?: string | undefined
+    }
+    answer: {
+      readonly items: readonly Run[]
       /** Give it back as `cursor` to get the next page; null at the end. */
       readonly nextCursor: string | null
     }
@@ -2746,13 +3118,13 @@ export interface Operations {
   /** Keep a route’s work until it is resumed */
   pauseDefinition: {
     args: ({
-      readonly kind: 'Source' | 'Route' | 'Workflow' | 'Agent' | 'Subscription' | 'Profile'
+      readonly kind: 'Source' | 'Route' | 'Workflow' | 'Agent' | 'Subscription' | 'Profile' | 'Provider' | 'Connection' | 'Credential'
       readonly name: string
     }) & ({
       readonly reason?: string | undefined
     })
     answer: {
-      readonly kind: 'Source' | 'Route' | 'Workflow' | 'Agent' | 'Subscription' | 'Profile'
+      readonly kind: 'Source' | 'Route' | 'Workflow' | 'Agent' | 'Subscription' | 'Profile' | 'Provider' | 'Connection' | 'Credential'
       readonly name: string
       readonly description: string | null
       /** In force; null for what has none. */
@@ -2775,7 +3147,7 @@ export interface Operations {
       /** Of sources. */
       readonly subject?: string
       /** Of routes. */
-      readonly action?: 'http' | 'function' | 'emit' | 'upsert' | 'start' | 'schedule' | 'unschedule' | 'agent'
+      readonly action?: 'http' | 'function' | 'emit' | 'upsert' | 'start' | 'schedule' | 'unschedule' | 'agent' | 'operation'
       /** Of schedules; null while it does not fire. */
       readonly nextFireAt?: string | null
       /** Of schedules: the newest slot that became an event. */
@@ -2826,7 +3198,7 @@ export interface Operations {
       })[]
       readonly base: number
       readonly changes: readonly ({
-        readonly kind: 'Source' | 'Route' | 'Workflow' | 'Agent' | 'Subscription' | 'Profile'
+        readonly kind: 'Source' | 'Route' | 'Workflow' | 'Agent' | 'Subscription' | 'Profile' | 'Provider' | 'Connection' | 'Credential'
         readonly name: string
         readonly change: 'create' | 'update' | 'remove' | 'unchanged'
         readonly diff?: readonly ({
@@ -2863,6 +3235,60 @@ export interface Operations {
   publishEvents: {
     args: Readonly<Record<never, never>>
     answer: Published
+  }
+  /** Make a connection, or change it: a definition of the kind Connection as JSON. It is pending until it passes a test */
+  putConnection: {
+    args: {
+      readonly name: string
+      readonly [name: string]: unknown
+    }
+    answer: {
+      readonly item: Connection
+      readonly warnings: readonly ({
+        readonly severity: string
+        readonly rule: string
+        readonly message: string
+        readonly field: string
+        readonly suggestion?: string
+      })[]
+      readonly version: number
+    }
+  }
+  /** Make a credential, or change it: a definition of the kind Credential as JSON; the value is set as a secret */
+  putCredential: {
+    args: {
+      readonly name: string
+      readonly [name: string]: unknown
+    }
+    answer: {
+      readonly item: Credential
+      readonly warnings: readonly ({
+        readonly severity: string
+        readonly rule: string
+        readonly message: string
+        readonly field: string
+        readonly suggestion?: string
+      })[]
+      readonly version: number
+    }
+  }
+  /** Describe a provider, or describe it anew: a definition of the kind Provider as JSON */
+  putProvider: {
+    args: {
+      readonly name: string
+      readonly [name: string]: unknown
+    }
+    answer: {
+      readonly item: ProviderDetail
+      readonly warnings: readonly ({
+        readonly severity: string
+        readonly rule: string
+        readonly message: string
+        readonly field: string
+        readonly suggestion?: string
+      })[]
+      readonly version: number
+    }
   }
   /** Say that what was wrong is mended: it may be replayed */
   readyDeadLetter: {
@@ -2933,7 +3359,7 @@ export interface Operations {
         readonly state?: 'open' | 'ready_to_replay' | undefined
         readonly consumer?: string | undefined
         readonly class?: 'transient' | 'rate_limited' | 'auth' | 'config' | 'validation' | 'poison' | 'unknown' | undefined
-        readonly reason?: 'cap_reached' | 'expired' | 'crash_loop' | 'unparseable' | 'rejected' | 'definition_missing' | 'config_missing' | 'ambiguous_routes' | 'too_many_elements' | undefined
+        readonly reason?: 'cap_reached' | 'expired' | 'crash_loop' | 'unparseable' | 'rejected' | 'definition_missing' | 'config_missing' | 'ambiguous_routes' | 'too_many_elements' | 'rotation_failed' | undefined
         /** As the groups of dead letters tell it. */
         readonly cause?: string | undefined
         /** Under this idempotency key. */
@@ -3004,13 +3430,13 @@ export interface Operations {
   /** Let a route or source go on */
   resumeDefinition: {
     args: ({
-      readonly kind: 'Source' | 'Route' | 'Workflow' | 'Agent' | 'Subscription' | 'Profile'
+      readonly kind: 'Source' | 'Route' | 'Workflow' | 'Agent' | 'Subscription' | 'Profile' | 'Provider' | 'Connection' | 'Credential'
       readonly name: string
     }) & ({
       readonly reason?: string | undefined
     })
     answer: {
-      readonly kind: 'Source' | 'Route' | 'Workflow' | 'Agent' | 'Subscription' | 'Profile'
+      readonly kind: 'Source' | 'Route' | 'Workflow' | 'Agent' | 'Subscription' | 'Profile' | 'Provider' | 'Connection' | 'Credential'
       readonly name: string
       readonly description: string | null
       /** In force; null for what has none. */
@@ -3033,12 +3459,21 @@ export interface Operations {
       /** Of sources. */
       readonly subject?: string
       /** Of routes. */
-      readonly action?: 'http' | 'function' | 'emit' | 'upsert' | 'start' | 'schedule' | 'unschedule' | 'agent'
+      readonly action?: 'http' | 'function' | 'emit' | 'upsert' | 'start' | 'schedule' | 'unschedule' | 'agent' | 'operation'
       /** Of schedules; null while it does not fire. */
       readonly nextFireAt?: string | null
       /** Of schedules: the newest slot that became an event. */
       readonly lastFiredAt?: string | null
     }
+  }
+  /** Let nothing run on a connection any more; work that names it becomes dead letters */
+  retireConnection: {
+    args: ({
+      readonly id: string
+    }) & ({
+      readonly reason: string
+    })
+    answer: Connection
   }
   /** Replay the dead deliveries of a subscription that a filter finds, or say what that would do */
   retryDeliveries: {
@@ -3155,7 +3590,7 @@ export interface Operations {
       readonly version: number
       readonly hash: string
       readonly changes: readonly ({
-        readonly kind: 'Source' | 'Route' | 'Workflow' | 'Agent' | 'Subscription' | 'Profile'
+        readonly kind: 'Source' | 'Route' | 'Workflow' | 'Agent' | 'Subscription' | 'Profile' | 'Provider' | 'Connection' | 'Credential'
         readonly name: string
         readonly change: 'create' | 'update' | 'remove' | 'unchanged'
       })[]
@@ -3177,6 +3612,21 @@ export interface Operations {
         /** What follows this step of the trace happens again and again. */
         readonly repeatsAfter?: number
       })[]
+    }
+  }
+  /** Begin a rotation: the new value is verified before it takes the place of the one in use */
+  rotateCredential: {
+    args: {
+      readonly credentialId: string
+      /** Why; it is kept. Needed in the environment PROD. */
+      readonly reason?: string | undefined
+    }
+    answer: {
+      /** The work item; null: there is nothing to do. */
+      readonly rotationId: string | null
+      /** Whether this request began it. */
+      readonly isNew: boolean
+      readonly credential: Credential
     }
   }
   /** Sign with a new secret, and with the former one too for a while */
@@ -3260,6 +3710,29 @@ export interface Operations {
       readonly isSending: boolean
       readonly sent: number
       readonly total: number
+    }
+  }
+  /** Hold all calls of a connection back (`open`), let them go whatever fails (`closed`), or leave it to the circuit (`auto`) */
+  switchConnectionCircuit: {
+    args: ({
+      readonly id: string
+    }) & ({
+      readonly is: 'open' | 'closed' | 'auto'
+      readonly reason: string
+      /** Left out: until it is taken back. */
+      readonly until?: string | undefined
+    })
+    answer: Connection
+  }
+  /** Call the other side once, now; a test that passes makes the connection active */
+  testConnection: {
+    args: {
+      readonly id: string
+    }
+    answer: {
+      readonly ok: boolean
+      readonly run: Run
+      readonly connection: Connection
     }
   }
   /** Make one signed call with a test event now, whatever the status, and say what came back */
@@ -3402,6 +3875,7 @@ export interface Operations {
 export const OPERATIONS = {
   acknowledgeEscalation: ['POST', '/v1/escalations/{id}/acknowledge', []],
   applyDefinitions: ['POST', '/v1/definitions/apply', []],
+  authorizeCredential: ['POST', '/v1/integrations/credentials/{id}/authorize', []],
   cancelDelivery: ['POST', '/v1/webhooks/deliveries/{id}/cancel', []],
   cancelInstance: ['POST', '/v1/instances/{id}/cancel', []],
   cancelReplay: ['POST', '/v1/replays/{id}/cancel', []],
@@ -3422,7 +3896,10 @@ export const OPERATIONS = {
   enableSubscription: ['POST', '/v1/webhooks/subscriptions/{name}/enable', []],
   explainEvent: ['GET', '/v1/events/{id}/explain', []],
   explainInstance: ['GET', '/v1/instances/{id}/why', ['transition']],
+  finishAuthorization: ['GET', '/v1/integrations/oauth/callback', ['type', 'additionalProperties']],
   fireTransition: ['POST', '/v1/instances/{id}/fire', []],
+  getConnection: ['GET', '/v1/integrations/connections/{id}', []],
+  getCredential: ['GET', '/v1/integrations/credentials/{id}', []],
   getDeadLetter: ['GET', '/v1/dead-letters/{id}', []],
   getDefinition: ['GET', '/v1/definitions/{kind}/{name}', []],
   getDelivery: ['GET', '/v1/webhooks/deliveries/{id}', []],
@@ -3439,8 +3916,10 @@ export const OPERATIONS = {
   getOrphan: ['GET', '/v1/orphans/{id}', []],
   getOverview: ['GET', '/v1/overview', []],
   getPace: ['GET', '/v1/pace/{route}', []],
+  getProvider: ['GET', '/v1/integrations/providers/{id}', []],
   getReadiness: ['GET', '/readyz', []],
   getReplay: ['GET', '/v1/replays/{id}', []],
+  getRun: ['GET', '/v1/integrations/runs/{id}', []],
   getStats: ['GET', '/v1/stats', ['minutes']],
   getSubject: ['GET', '/v1/catalog/{subject}', []],
   getSubscription: ['GET', '/v1/webhooks/subscriptions/{name}', []],
@@ -3448,6 +3927,9 @@ export const OPERATIONS = {
   getWorkflow: ['GET', '/v1/workflows/{name}', []],
   leaveLane: ['POST', '/v1/work/{id}/leave-lane', []],
   listCatalog: ['GET', '/v1/catalog', ['cursor', 'limit', 'source', 'q', 'wanted']],
+  listConnectionHealth: ['GET', '/v1/integrations/connections/{id}/health', []],
+  listConnections: ['GET', '/v1/integrations/connections', []],
+  listCredentials: ['GET', '/v1/integrations/credentials', []],
   listDeadLetterGroups: ['GET', '/v1/dead-letters/groups', ['state']],
   listDeadLetters: ['GET', '/v1/dead-letters', ['cursor', 'limit', 'state', 'consumer', 'class', 'reason', 'cause', 'key', 'correlationId', 'severity', 'from', 'to']],
   listDefinitionVersions: ['GET', '/v1/definitions/versions', ['cursor', 'limit']],
@@ -3465,8 +3947,10 @@ export const OPERATIONS = {
   listLedgerHistory: ['GET', '/v1/ledger/history', ['key']],
   listOrphans: ['GET', '/v1/orphans', ['cursor', 'limit', 'state', 'workflow']],
   listPace: ['GET', '/v1/pace', []],
+  listProviders: ['GET', '/v1/integrations/providers', []],
   listRejections: ['GET', '/v1/rejections', ['cursor', 'limit', 'source', 'reason']],
   listReplays: ['GET', '/v1/replays', ['cursor', 'limit']],
+  listRuns: ['GET', '/v1/integrations/runs', ['cursor', 'limit', 'connection', 'state', 'purpose', 'workId']],
   listSecrets: ['GET', '/v1/secrets', ['cursor', 'limit']],
   listSubscriptions: ['GET', '/v1/webhooks/subscriptions', ['cursor', 'limit', 'status', 'q']],
   listTenants: ['GET', '/v1/tenants', ['cursor', 'limit']],
@@ -3485,6 +3969,9 @@ export const OPERATIONS = {
   probeWork: ['POST', '/v1/work/{id}/probe', []],
   promoteSecret: ['POST', '/v1/secrets/{name}/promote', []],
   publishEvents: ['POST', '/v1/events', []],
+  putConnection: ['POST', '/v1/integrations/connections', []],
+  putCredential: ['POST', '/v1/integrations/credentials', []],
+  putProvider: ['POST', '/v1/integrations/providers', []],
   readyDeadLetter: ['POST', '/v1/dead-letters/{id}/ready', []],
   recoverSubscription: ['POST', '/v1/webhooks/subscriptions/{name}/recover', []],
   removeSecret: ['DELETE', '/v1/secrets/{name}', []],
@@ -3493,6 +3980,7 @@ export const OPERATIONS = {
   replayEvents: ['POST', '/v1/events/replay', []],
   resolveWork: ['POST', '/v1/work/{id}/resolve', []],
   resumeDefinition: ['POST', '/v1/definitions/{kind}/{name}/resume', []],
+  retireConnection: ['POST', '/v1/integrations/connections/{id}/retire', []],
   retryDeliveries: ['POST', '/v1/webhooks/deliveries/retry', []],
   retryDelivery: ['POST', '/v1/webhooks/deliveries/{id}/retry', []],
   retryInstance: ['POST', '/v1/instances/{id}/retry', []],
@@ -3502,6 +3990,7 @@ export const OPERATIONS = {
   revokeKey: ['DELETE', '/v1/keys/{id}', []],
   rewrapSecrets: ['POST', '/v1/secrets/rewrap', []],
   rollbackDefinitions: ['POST', '/v1/definitions/rollback', []],
+  rotateCredential: ['POST', '/v1/integrations/credentials/rotate', []],
   rotateSubscriptionSecret: ['POST', '/v1/webhooks/subscriptions/{name}/rotate-secret', []],
   sendDemo: ['POST', '/v1/demo', []],
   setSecret: ['POST', '/v1/secrets', []],
@@ -3509,6 +3998,8 @@ export const OPERATIONS = {
   signOut: ['DELETE', '/v1/session', []],
   startInstance: ['POST', '/v1/workflows/{name}/instances', []],
   stopDemo: ['POST', '/v1/demo/stop', []],
+  switchConnectionCircuit: ['POST', '/v1/integrations/connections/{id}/circuit', []],
+  testConnection: ['POST', '/v1/integrations/connections/{id}/test', []],
   testSubscription: ['POST', '/v1/webhooks/subscriptions/{name}/test', []],
   tryExpression: ['POST', '/v1/try/expression', []],
   tryRoute: ['POST', '/v1/try', []],
