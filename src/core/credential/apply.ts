@@ -81,7 +81,8 @@ export function applyHmac(
       [TIMESTAMP_HEADER]: timestamp,
     },
     query: {},
-    secrets: [key],
+    // The signature too: who has it may send the same again while its time is good.
+    secrets: [key, signature],
   }
 }
 
