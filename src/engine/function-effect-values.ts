@@ -62,6 +62,7 @@ export function checkEffect(
         timeoutMs: run.action.timeoutMs,
       },
       phase: 'ledger',
+      acts: 0,
       over: null,
       until: null,
     },

@@ -241,24 +241,34 @@ export function makeFunctionEffects(
   /**
    * `RetryableError` and `TerminalError` are the author's word that nothing happened; anything else says nothing. So does an
    * error that came from the engine or from another effect of the run, and was let pass: the call may have been made before it.
+   * What a call on a connection came to is the engine's word for that one call.
    */
   const settleThrown = async (run: FunctionRun, effect: OpenEffect, error: unknown): Promise<void> => {
-    if (run.wasHeldBack(error)) {
-      await settleHeld(run, effect, settleNothing(effect, 'not-applied'))
-      report(run, effect, 'RELEASED', null)
+    const isPartly = effect.acts > 0 && run.isOfCall(error)
+    const isDoubted = isPartly && !effect.abilities.idempotent
+    if (run.wasHeldBack(error) && !isDoubted) {
+      await settleCalled(run, effect, isPartly)
       return
     }
     const outcome = outcomeOfError(error)
     if (outcome.kind !== 'failed') return
-    const isNothing = outcome.how !== 'threw' && !run.wasTold(error) && !repeatsDoubt(effect)
+    const isNothing = outcome.how !== 'threw' && !run.wasTold(error) && !repeatsDoubt(effect) && !isDoubted
     if (!isNothing) {
       run.stop(obstacles.doubt(run, effect, outcome.message, outcome.afterMs))
       report(run, effect, 'UNKNOWN', null)
       return
     }
     run.callsInVain += 1
-    await settleHeld(run, effect, settleNothing(effect, 'not-applied'))
-    report(run, effect, 'RELEASED', null)
+    await settleCalled(run, effect, isPartly)
+  }
+
+  /** What made the call fail had no effect. `isPartly`: something before it had one. */
+  const settleCalled = async (run: FunctionRun, effect: OpenEffect, isPartly: boolean): Promise<void> => {
+    const write = isPartly
+      ? settleLedger(effect.key, 'unknown', 'no-answer', null, null)
+      : settleNothing(effect, 'not-applied')
+    await settleHeld(run, effect, write)
+    report(run, effect, isPartly ? 'UNKNOWN' : 'RELEASED', null)
   }
 
   const declareDoubt = (run: FunctionRun, effect: OpenEffect, entry: LedgerEntry): never => {

@@ -36,6 +36,8 @@ export interface OpenEffect {
   over: LedgerEntry | null
   /** When the key that a repeat relies on is forgotten. */
   until: Instant | null
+  /** Calls on connections within it that had an effect, may have had one, or are under way: with one of them it is no longer untouched. */
+  acts: number
 }
 
 /** What a run needs of the engine; one object for all runs. */
@@ -59,6 +61,7 @@ export class FunctionRun implements FunctionContext {
   #isEnded = false
   #told: WeakSet<object> | null = null
   #heldBack: WeakSet<object> | null = null
+  #ofCalls: WeakSet<object> | null = null
   /** By name. */
   effects: Map<string, OpenEffect> | null = null
   obstacles: Obstacle[] | null = null
@@ -148,6 +151,17 @@ export class FunctionRun implements FunctionContext {
 
   wasHeldBack(error: unknown): boolean {
     return typeof error === 'object' && error !== null && this.#heldBack?.has(error) === true
+  }
+
+  /** What a call on a connection came to: it speaks of that call, and not of those before it. */
+  callFailed(error: unknown): void {
+    if (typeof error !== 'object' || error === null) return
+    this.#ofCalls ??= new WeakSet()
+    this.#ofCalls.add(error)
+  }
+
+  isOfCall(error: unknown): boolean {
+    return typeof error === 'object' && error !== null && this.#ofCalls?.has(error) === true
   }
 
   #tell(error: unknown): void {

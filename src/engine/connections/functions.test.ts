@@ -179,3 +179,112 @@ describe('a function on a connection', () => {
     expect(await workOf(world, eventId)).toMatchObject({ state: 'done', attempts: 1 })
   })
 })
+
+describe('an effect of several calls', () => {
+  /** A mistake, and one that is easily made. */
+  const twice = (options: object = {}): StaticFunction => {
+    return (_input, ctx) =>
+      ctx.effect(
+        'post',
+        async (key) => {
+          await ctx.connection!('shop').call('book', { order: 'o1' }, { key })
+          return ctx.connection!('shop').call('book', { order: 'o2' }, { key })
+        },
+        options,
+      )
+  }
+  const orders = (world: ReturnType<typeof makeShop>) =>
+    world.sent.map(({ body }) => (JSON.parse(body ?? '{}') as { order?: string }).order)
+
+  test.each([
+    ['refused', answered(401)],
+    ['limited', answered(429, { 'retry-after': '10' })],
+    ['not now', answered(503)],
+    ['wrong', answered(422)],
+  ])('[FE24] one of them done, another %s: in doubt, and not doubled', async (_what, outcome) => {
+    const world = makeShop((_request, call) => (call === 2 ? outcome : CREATED))
+    const { node, credentials } = await start(world, twice())
+    credentials.next = { is: 'wait', delayMs: 1_000, why: 'it is being rotated' }
+    const eventId = await accept(world, node)
+    await world.pass(60_000)
+    expect(orders(world)).toEqual(['o1', 'o2'])
+    expect(await workOf(world, eventId)).toMatchObject({
+      state: 'parked',
+      class: 'unknown',
+      key: 'BOOK:o1#post',
+    })
+    expect(await world.reads.ledger('BOOK:o1#post')).toMatchObject({ state: 'unknown' })
+  })
+
+  test('[FE24] a gate that closes between them, also for a call without the key', async () => {
+    for (const operation of ['book', 'read']) {
+      const world = makeShop(() => CREATED)
+      const { node, credentials } = await start(world, (_input, ctx) =>
+        ctx.effect('post', async (key) => {
+          await ctx.connection!('shop').call('book', { order: 'o1' }, { key })
+          credentials.closed = { is: 'closed', untilAt: null, why: 'it is being rotated' }
+          const options = operation === 'book' ? { key } : {}
+          return ctx.connection!('shop').call(operation, { order: 'o2' }, options)
+        }),
+      )
+      const eventId = await accept(world, node)
+      credentials.closed = null
+      await world.pass(60_000)
+      expect(orders(world)).toEqual(['o1'])
+      expect(await workOf(world, eventId)).toMatchObject({ state: 'parked', class: 'unknown' })
+    }
+  })
+
+  test('[FE24] one that is lost, and let pass, is no less in doubt', async () => {
+    const world = makeShop((_request, call) => (call === 1 ? LOST : answered(503)))
+    const { node } = await start(world, (_input, ctx) =>
+      ctx.effect('post', async (key) => {
+        const shop = ctx.connection!('shop')
+        await shop.call('book', { order: 'o1' }, { key }).catch(() => {})
+        return shop.call('book', { order: 'o2' }, { key })
+      }),
+    )
+    const eventId = await accept(world, node)
+    await world.pass(60_000)
+    expect(orders(world)).toEqual(['o1', 'o2'])
+    expect(await workOf(world, eventId)).toMatchObject({ state: 'parked', class: 'unknown' })
+  })
+
+  test('[FE24] one that is under way while another fails is in doubt', async () => {
+    const world = makeShop((_request, call) => (call === 1 ? null : answered(503)))
+    const { node } = await start(world, (_input, ctx) =>
+      ctx.effect('post', (key) =>
+        Promise.all(['o1', 'o2'].map((order) => ctx.connection!('shop').call('book', { order }, { key }))),
+      ),
+    )
+    const eventId = await accept(world, node)
+    expect(await workOf(world, eventId)).toMatchObject({ state: 'parked', class: 'unknown' })
+    expect(world.sent).toHaveLength(2)
+  })
+
+  test('[FE24] what may be repeated is: an effect that says so, and a call that only reads', async () => {
+    const idempotent = makeShop((_request, call) => (call === 2 ? answered(401) : CREATED))
+    const first = await start(idempotent, twice({ idempotent: true }))
+    first.credentials.next = { is: 'wait', delayMs: 1_000, why: 'it is being rotated' }
+    const repeated = await accept(idempotent, first.node)
+    expect(await workOf(idempotent, repeated)).toMatchObject({ state: 'ready', attempts: 0, waits: 1 })
+    expect(await idempotent.reads.ledger('BOOK:o1#post')).toMatchObject({ state: 'unknown' })
+    await idempotent.pass(5_000)
+    expect(orders(idempotent)).toEqual(['o1', 'o2', 'o1', 'o2'])
+    expect(await workOf(idempotent, repeated)).toMatchObject({ state: 'done', attempts: 1 })
+
+    const reading = makeShop((request, call) =>
+      request.method === 'GET' ? found('{}') : call === 2 ? answered(503) : CREATED,
+    )
+    const second = await start(reading, (_input, ctx) =>
+      ctx.effect('post', async (key) => {
+        await ctx.connection!('shop').call('read', { order: 'o1' }, { key })
+        return ctx.connection!('shop').call('book', { order: 'o1' }, { key })
+      }),
+    )
+    const eventId = await accept(reading, second.node)
+    expect(await reading.reads.ledger('BOOK:o1#post')).toMatchObject({ state: 'released' })
+    await reading.pass(5_000)
+    expect(await workOf(reading, eventId)).toMatchObject({ state: 'done', attempts: 2 })
+  })
+})

@@ -76,6 +76,8 @@ export function makeFunctionConnections(
 
   /** The whole item waits; it throws what the function has to let pass. */
   const holdBack = (run: FunctionRun, effect: OpenEffect | null, delayMs: number, why: string): never => {
+    // A part of the effect is there, and a repeat would double it: its own abilities decide.
+    if (effect !== null && effect.acts > 0 && !effect.abilities.idempotent) throw new Error(why)
     const { work } = run.call.item
     const isLate = time.now() + delayMs >= work.expiresAt
     const inDoubt = effect?.over?.state === 'unknown' && !effect.abilities.idempotent
@@ -201,6 +203,7 @@ export function makeFunctionConnections(
     const key = given ?? keyForHeader(keyOfGeneration(`${run.key}#${callName}`, item.work.generation))
     const request = renderOrStop(account, operation, input, key)
     const hold = `${id} ${epoch} ${callName}`
+    const isAct = effect !== null && operation.document.idempotency !== 'idempotent'
     const where = { connection, buckets: operation.document.buckets }
     for (let tries = 1; ; tries += 1) {
       const closed = entrance.enter(tenant, where, hold)
@@ -208,6 +211,7 @@ export function makeFunctionConnections(
         const delayMs = Math.max(SHORT_WAIT_MS, (closed.untilAt ?? 0) - time.now())
         return holdBack(run, effect, delayMs, closed.why)
       }
+      if (isAct) effect.acts += 1
       const startedAt = time.now()
       const row = await beginRun(run, account, name, callName, key)
       const answer = await door.send({
@@ -229,6 +233,7 @@ export function makeFunctionConnections(
       const response = outcome.kind === 'response' ? parseResponse(outcome) : null
       const judged = judge(answer, account.provider, operation.policy)
       const verdict = response === null ? judged : operation.refine(response, judged)
+      if (isAct && verdict.as === 'failed' && verdict.effect === 'none') effect.acts -= 1
       const gives = verdict.as === 'done' && response !== null ? givenBy(operation, response) : null
       const error = verdict.as === 'done' ? null : (answer.problem?.error ?? errorTextInFull(outcome))
       keepRun(run, row, { startedAt, answer }, verdict, { effectRef: gives?.effectRef ?? null, error })
@@ -302,7 +307,7 @@ export function makeFunctionConnections(
       call(operation, input, options = {}) {
         const made = call(run, String(connection), String(operation), input ?? null, options.key)
         // The engine knows what became of it, also where the function does not wait for it.
-        made.catch(() => {})
+        made.catch((error) => run.callFailed(error))
         return made
       },
     }),
