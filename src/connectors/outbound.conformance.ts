@@ -137,6 +137,19 @@ export function outboundConformance(provider: ProviderDocument, samples: Connect
       },
     )
 
+    const listed = looked.filter(([, { lookup }]) => lookup?.found.includes('.exists('))
+    test.each(listed.map(([name]) => name))('[VN23] %s is not denied by one page of several', (name) => {
+      const operation = compiled(provider, name)
+      const sample = samples.operations[name] as OperationSample
+      const { pages = [] } = sample.lookup ?? {}
+      if (pages.length === 0) throw new Error(`${name} has no sample of a page that others follow`)
+      const scope = scopeOf(operation, sample, samples.config('https://api.example.com'))
+      for (const { status, headers = {}, body } of pages) {
+        const page = parseResponse({ status, headers, body: stringifyJson(body as JsonValue) })
+        expect(() => operation.lookup?.found(scope, page)).toThrow(ExpressionError)
+      }
+    })
+
     test('[VN14] its probe tells a good credential from a bad one', async () => {
       const { probe } = provider
       if (probe === null) {

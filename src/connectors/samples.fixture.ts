@@ -24,6 +24,8 @@ export interface OperationSample {
     /** Left out: that of the call. */
     readonly ref?: string
     readonly absent: VendorReply
+    /** Of lookups in a list: pages without it that others follow, or may follow. */
+    readonly pages?: readonly VendorReply[]
     /** Answers that are neither yes nor no. */
     readonly unclear?: readonly VendorReply[]
   }

@@ -53,7 +53,8 @@ const manifest: Manifest = {
         method: 'GET',
         path: '/workspaces/{{ config.workspace }}/things',
         query: { reference: '{{ hash(key) }}' },
-        ...foundIn('result.body.items', 'one.reference == hash(key)'),
+        // The third says when an answer is not the whole list: what is not on this page may be on the next.
+        ...foundIn('result.body.items', 'one.reference == hash(key)', 'result.body.next != null'),
       },
       ref: 'result.body.id',
       scopes: ['things:write'],

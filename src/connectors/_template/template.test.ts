@@ -27,6 +27,7 @@ connectorConformance(acme, {
         target: `GET ${THINGS}?reference=${markOf()}`,
         there: { status: 200, body: { items: [{ id: 7, reference: markOf() }] } },
         absent: { status: 200, body: { items: [] } },
+        pages: [{ status: 200, body: { items: [], next: 'c2' } }],
       },
     },
     updateThing: {

@@ -10,6 +10,10 @@ const HEADERS = {
   authorization: 'Bearer planted-secret-0001',
 }
 const NOBODY = { status: 200, body: [] }
+const PAGES = [
+  { status: 200, body: Array.from({ length: 100 }, (_, id) => ({ id })) },
+  { status: 200, headers: { link: '<https://api.example.com/x?page=2>; rel="next"' }, body: [{ id: 1 }] },
+]
 
 connectorConformance(github, {
   config: (url) => ({ baseUrl: url }),
@@ -58,6 +62,7 @@ connectorConformance(github, {
           ],
         },
         absent: { status: 200, body: [{ id: 1, config: { url: 'https://else.example.com' } }] },
+        pages: PAGES,
       },
     },
     deleteWebhook: { target: `DELETE ${REPOSITORY}/hooks/7`, answer: { status: 204 } },
@@ -76,6 +81,7 @@ connectorConformance(github, {
           ],
         },
         absent: NOBODY,
+        pages: PAGES,
       },
     },
     updateIssue: {
@@ -93,6 +99,7 @@ connectorConformance(github, {
         target: `GET ${REPOSITORY}/issues/comments?${NEWEST}`,
         there: { status: 200, body: [{ id: 99, body: `x${MARK}` }] },
         absent: NOBODY,
+        pages: PAGES,
       },
     },
     addLabels: {
@@ -107,9 +114,10 @@ connectorConformance(github, {
       answer: { status: 201, body: { id: 1, number: 77 } },
       ref: '77',
       lookup: {
-        target: `GET ${REPOSITORY}/pulls?${NEWEST}&state=all&base=main`,
+        target: `GET ${REPOSITORY}/pulls?${NEWEST}&state=open&base=main`,
         there: { status: 200, body: [{ number: 77, state: 'open', head: { ref: 'fix-leak' } }] },
         absent: { status: 200, body: [{ number: 70, state: 'closed', head: { ref: 'fix-leak' } }] },
+        pages: PAGES,
       },
     },
     mergePullRequest: {
@@ -132,6 +140,7 @@ connectorConformance(github, {
         target: `GET ${REPOSITORY}/releases?per_page=100`,
         there: { status: 200, body: [{ id: 3, tag_name: 'v1.2.0' }] },
         absent: { status: 200, body: [{ id: 2, tag_name: 'v1.1.0' }] },
+        pages: PAGES,
       },
     },
     createOrUpdateFile: {

@@ -2,10 +2,10 @@
 //
 // Only hooks are refused a second time by GitHub itself. What else is made is looked up afterwards: by its name where it has one, by a mark
 // in its text where it has none (a comment that readers do not see). Lists are read from the newest on, one page: what was made a moment
-// ago is on it.
+// ago is on it. Where it is not, and there are more pages, nobody can tell.
 
 import type { JsonValue } from '../../core/json/index.ts'
-import { foundBy, foundIn } from '../lookup.ts'
+import { foundBy, foundIn, MORE_BY_LINK } from '../lookup.ts'
 import { type Manifest, makeProvider, type OperationManifest } from '../manifest.ts'
 import { anyText, fields, flag, id, input, list, oneOf, orNull, output, text, whole } from '../schema.ts'
 
@@ -117,7 +117,7 @@ const manifest: Manifest = {
         method: 'GET',
         path: `${IN_REPOSITORY}/hooks`,
         query: { per_page: '100' },
-        ...foundIn('result.body', 'one.config.url == input.url'),
+        ...foundIn('result.body', 'one.config.url == input.url', MORE_BY_LINK),
       },
       ref: 'result.body.id',
       scopes: ['admin:repo_hook'],
@@ -152,7 +152,7 @@ const manifest: Manifest = {
         method: 'GET',
         path: `${IN_REPOSITORY}/issues`,
         query: { ...PAGE, state: 'all' },
-        ...foundIn('result.body', HAS_MARK, 'number'),
+        ...foundIn('result.body', HAS_MARK, MORE_BY_LINK, 'number'),
       },
       ref: 'result.body.number',
       scopes: ['repo'],
@@ -202,7 +202,7 @@ const manifest: Manifest = {
         method: 'GET',
         path: `${IN_REPOSITORY}/issues/comments`,
         query: PAGE,
-        ...foundIn('result.body', HAS_MARK),
+        ...foundIn('result.body', HAS_MARK, MORE_BY_LINK),
       },
       ref: 'result.body.id',
       scopes: ['repo'],
@@ -242,10 +242,11 @@ const manifest: Manifest = {
       lookup: {
         method: 'GET',
         path: `${IN_REPOSITORY}/pulls`,
-        query: { ...PAGE, state: 'all', base: '{{ input.base }}' },
+        query: { ...PAGE, state: 'open', base: '{{ input.base }}' },
         ...foundIn(
           'result.body',
           "one.state == 'open' && (one.head.ref == input.head || one.head.label == input.head)",
+          MORE_BY_LINK,
           'number',
         ),
       },
@@ -315,7 +316,7 @@ const manifest: Manifest = {
         method: 'GET',
         path: `${IN_REPOSITORY}/releases`,
         query: { per_page: '100' },
-        ...foundIn('result.body', 'one.tag_name == input.tag'),
+        ...foundIn('result.body', 'one.tag_name == input.tag', MORE_BY_LINK),
       },
       ref: 'result.body.id',
       scopes: ['repo'],

@@ -5,6 +5,10 @@ const PROJECT = '/api/v4/projects/group%2Fapp'
 const MARK = `\n\n<!-- ${markOf()} -->`
 const NEWEST = 'order_by=created_at&sort=desc&per_page=100'
 const NOBODY = { status: 200, body: [] }
+const PAGES = [
+  { status: 200, body: Array.from({ length: 100 }, (_, id) => ({ id })) },
+  { status: 200, headers: { link: '<https://api.example.com/x?page=2>; rel="next"' }, body: [{ id: 1 }] },
+]
 
 const noteOn = (kind: string) => ({
   target: `POST ${PROJECT}/${kind}/12/notes`,
@@ -21,6 +25,7 @@ const noteOn = (kind: string) => ({
       ],
     },
     absent: NOBODY,
+    pages: PAGES,
   },
 })
 
@@ -57,6 +62,7 @@ connectorConformance(gitlab, {
           ],
         },
         absent: NOBODY,
+        pages: PAGES,
       },
     },
     updateIssue: {
@@ -76,6 +82,7 @@ connectorConformance(gitlab, {
         target: `GET ${PROJECT}/merge_requests?${NEWEST}&state=opened&source_branch=fix-leak&target_branch=main`,
         there: { status: 200, body: [{ iid: 9, source_branch: 'fix-leak' }] },
         absent: NOBODY,
+        pages: PAGES,
       },
     },
     acceptMergeRequest: {
@@ -104,6 +111,7 @@ connectorConformance(gitlab, {
         target: `GET ${PROJECT}/hooks?per_page=100`,
         there: { status: 200, body: [{ id: 7, url: 'https://hooks.example.com/in/default/gitlab' }] },
         absent: { status: 200, body: [{ id: 6, url: 'https://else.example.com' }] },
+        pages: PAGES,
       },
     },
     deleteHook: { target: `DELETE ${PROJECT}/hooks/7`, answer: { status: 204 } },

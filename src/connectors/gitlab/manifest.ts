@@ -3,7 +3,7 @@
 // No new secret is made by API: `POST /personal_access_tokens/self/rotate` ends the former token at once, so that calls under way with
 // it would be refused, and a token whose verification fails would have nothing to go back to. A person brings the new one.
 
-import { foundBy, foundIn } from '../lookup.ts'
+import { foundBy, foundIn, MORE_BY_LINK } from '../lookup.ts'
 import { type Manifest, makeProvider, type OperationManifest } from '../manifest.ts'
 import { anyText, flag, id, input, list, map, oneOf, output, text, whole } from '../schema.ts'
 
@@ -37,7 +37,7 @@ function noteOn(kind: 'issues' | 'merge_requests', description: string): Operati
       method: 'GET',
       path,
       query: NEWEST,
-      ...foundIn('result.body', "coalesce(one.body, '').contains(hash(key))"),
+      ...foundIn('result.body', "coalesce(one.body, '').contains(hash(key))", MORE_BY_LINK),
     },
     ref: 'result.body.id',
     buckets: ['default', 'notes'],
@@ -122,7 +122,7 @@ const manifest: Manifest = {
         method: 'GET',
         path: `${IN_PROJECT}/issues`,
         query: { ...NEWEST, scope: 'all' },
-        ...foundIn('result.body', "coalesce(one.description, '').contains(hash(key))", 'iid'),
+        ...foundIn('result.body', "coalesce(one.description, '').contains(hash(key))", MORE_BY_LINK, 'iid'),
       },
       ref: 'result.body.iid',
       scopes: ['api'],
@@ -172,7 +172,7 @@ const manifest: Manifest = {
           source_branch: '{{ input.source }}',
           target_branch: '{{ input.target }}',
         },
-        ...foundIn('result.body', 'one.source_branch == input.source', 'iid'),
+        ...foundIn('result.body', 'one.source_branch == input.source', MORE_BY_LINK, 'iid'),
       },
       ref: 'result.body.iid',
       scopes: ['api'],
@@ -240,7 +240,7 @@ const manifest: Manifest = {
         method: 'GET',
         path: `${IN_PROJECT}/hooks`,
         query: { per_page: '100' },
-        ...foundIn('result.body', 'one.url == input.url'),
+        ...foundIn('result.body', 'one.url == input.url', MORE_BY_LINK),
       },
       ref: 'result.body.id',
       scopes: ['api'],

@@ -1,9 +1,10 @@
 // Slack's Web API. It answers 200 to almost everything: what became of a call is in `ok` and `error`.
 //
 // A message carries its key as metadata, which people do not see: after a doubtful call the channel's history is asked for it. That
-// needs the scope `channels:history` (or `groups:history`); without it nobody can tell, and a person decides.
+// needs the scope `channels:history` (or `groups:history`); without it nobody can tell, and a person decides. So it is where the message is
+// not on the first page and others follow: threads are read from the eldest on, and some apps get 15 messages at a time.
 
-import { foundIn } from '../lookup.ts'
+import { foundIn, isFull } from '../lookup.ts'
 import { type Manifest, makeProvider, type OperationManifest } from '../manifest.ts'
 import { anyText, anything, fields, flag, input, list, output, text } from '../schema.ts'
 
@@ -11,6 +12,7 @@ const OK = output({ ok: flag() })
 const CHANNEL = { channel: text('Its id, such as C024BE91L.') }
 const EXAMPLE = { channel: 'C024BE91L' }
 const MARK = 'hash(key)'
+const HAS_CURSOR = "coalesce(result.body.response_metadata.next_cursor, '') != ''"
 const METADATA = { event_type: 'millrace_call', event_payload: { ref: `{{ ${MARK} }}` } }
 
 const BLOCKS = {
@@ -132,7 +134,12 @@ const manifest: Manifest = {
           limit: '100',
           include_all_metadata: 'true',
         },
-        ...foundIn('result.body.messages', `one.metadata.event_payload.ref == ${MARK}`, 'ts'),
+        ...foundIn(
+          'result.body.messages',
+          `one.metadata.event_payload.ref == ${MARK}`,
+          `result.body.has_more == true || ${HAS_CURSOR} || ${isFull('result.body.messages', 100)}`,
+          'ts',
+        ),
       },
       ref: 'result.body.ts',
       buckets: ['messages'],
@@ -199,10 +206,8 @@ const manifest: Manifest = {
         method: 'GET',
         path: '/conversations.list',
         query: { types: 'public_channel,private_channel', exclude_archived: 'false', limit: '1000' },
-        // More pages than one: what is not on this one may be on another.
-        found:
-          "result.body.ok != true ? null : result.body.channels.exists(one, one.name == input.name) ? true : coalesce(result.body.response_metadata.next_cursor, '') == '' ? false : null",
-        id: 'result.body.channels.filter(one, one.name == input.name)[0].id',
+        // Its pages may be short, and even empty, before the last.
+        ...foundIn('result.body.channels', 'one.name == input.name', HAS_CURSOR),
       },
       result: 'result.body.channel',
       ref: 'result.body.channel.id',

@@ -24,7 +24,12 @@ connectorConformance(slack, {
       lookup: {
         target: `GET /conversations.history?channel=${CHANNEL}&limit=100&include_all_metadata=true`,
         there: { status: 200, body: { ok: true, messages: [{ ts: '1.0' }, { ts: TS, metadata: METADATA }] } },
-        absent: { status: 200, body: { ok: true, messages: [{ ts: '1.0' }] } },
+        absent: { status: 200, body: { ok: true, messages: [{ ts: '1.0' }], has_more: false } },
+        pages: [
+          { status: 200, body: { ok: true, messages: [{ ts: '1.0' }], has_more: true } },
+          { status: 200, body: { ok: true, messages: [], response_metadata: { next_cursor: 'bmV4dA==' } } },
+          { status: 200, body: { ok: true, messages: Array.from({ length: 100 }, () => ({ ts: '1.0' })) } },
+        ],
         unclear: [{ status: 200, body: error('missing_scope') }],
       },
     },
@@ -58,10 +63,10 @@ connectorConformance(slack, {
           },
         },
         absent: { status: 200, body: { ok: true, channels: [], response_metadata: { next_cursor: '' } } },
-        unclear: [
+        pages: [
           { status: 200, body: { ok: true, channels: [], response_metadata: { next_cursor: 'dGVhbTo=' } } },
-          { status: 200, body: error('missing_scope') },
         ],
+        unclear: [{ status: 200, body: error('missing_scope') }],
       },
     },
     inviteToChannel: {

@@ -4,7 +4,7 @@
 // removed. It needs `teamId` in the connection's configuration, and a token that may manage the team's. The older
 // `/teams/:id/authentication-token` (without s) ends the former one at once, and is not used.
 
-import { foundBy, foundIn } from '../lookup.ts'
+import { foundBy, foundIn, isFull } from '../lookup.ts'
 import { type Manifest, makeProvider, type OperationManifest } from '../manifest.ts'
 import { anyText, flag, input, list, oneOf, output, text } from '../schema.ts'
 
@@ -14,6 +14,8 @@ const RUN = '/runs/{{ input.runId }}'
 const EXAMPLE = { workspaceId: 'ws-abc123' }
 const RUN_EXAMPLE = { runId: 'run-abc123' }
 const DATA = 'result.body.data'
+const NEXT_PAGE = "result.body.meta.pagination['next-page'] != null"
+const MORE = `${NEXT_PAGE} || ${isFull(DATA, 100)}`
 const STATUS = 'result.body.data.attributes.status'
 /** At the end of a message, where people see it and it disturbs nobody. */
 const MARK = 'substring(hash(key), 0, 16)'
@@ -162,7 +164,7 @@ const manifest: Manifest = {
         method: 'GET',
         path: `${WORKSPACE}/runs`,
         query: { 'page[size]': '100' },
-        ...foundIn(DATA, `coalesce(one.attributes.message, '').contains(${MARK})`),
+        ...foundIn(DATA, `coalesce(one.attributes.message, '').contains(${MARK})`, MORE),
       },
       result: 'result.body.data',
       ref: 'result.body.data.id',
@@ -211,6 +213,8 @@ const manifest: Manifest = {
         ...foundIn(
           DATA,
           "one.attributes.key == input.key && one.attributes.category == coalesce(input.category, 'terraform')",
+          // Variables come all at once, however many there are.
+          NEXT_PAGE,
         ),
       },
       result: 'result.body.data',
@@ -275,7 +279,7 @@ const manifest: Manifest = {
         method: 'GET',
         path: `${WORKSPACE}/notification-configurations`,
         query: { 'page[size]': '100' },
-        ...foundIn(DATA, 'one.attributes.url == input.url && one.attributes.name == input.name'),
+        ...foundIn(DATA, 'one.attributes.url == input.url && one.attributes.name == input.name', MORE),
       },
       result: 'result.body.data',
       ref: 'result.body.data.id',

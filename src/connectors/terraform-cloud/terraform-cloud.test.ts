@@ -6,6 +6,8 @@ const JSON_API = { 'content-type': 'application/vnd.api+json' }
 const of = (id: string, attributes: object = {}) => ({ data: { id, attributes } })
 const lists = (...items: readonly object[]) => ({ status: 200, body: { data: items } })
 const NOBODY = lists()
+const FOLLOWED = { status: 200, body: { data: [{ id: 'x-1' }], meta: { pagination: { 'next-page': 2 } } } }
+const PAGES = [FOLLOWED, lists(...Array.from({ length: 100 }, (_, at) => ({ id: `x-${at}` })))]
 
 const act = (action: string, status: string) => ({
   target: `POST /api/v2/runs/run-abc123/actions/${action}`,
@@ -72,6 +74,7 @@ connectorConformance(terraformCloud, {
           { id: 'run-1', attributes: { message: `A new region [${MARK}]` } },
         ),
         absent: lists({ id: 'run-2', attributes: { message: null } }),
+        pages: PAGES,
       },
     },
     getRun: {
@@ -105,6 +108,7 @@ connectorConformance(terraformCloud, {
           { id: 'var-1', attributes: { key: 'region', category: 'terraform' } },
         ),
         absent: lists({ id: 'var-0', attributes: { key: 'region', category: 'env' } }),
+        pages: [FOLLOWED],
       },
     },
     updateVariable: {
@@ -136,6 +140,7 @@ connectorConformance(terraformCloud, {
           attributes: { name: 'millrace', url: 'https://hooks.example.com/in/default/terraform' },
         }),
         absent: NOBODY,
+        pages: PAGES,
       },
     },
     deleteNotification: {
