@@ -393,6 +393,38 @@ describe('limits', () => {
     expect(view).toMatchObject([{ name: 'default', perMinute: 60, burst: 2 }])
   })
 
+  test('[DR5] [RB2] a try that was not sent lets the next one try, and its token is given back', async () => {
+    const world = makeShop((_request, call) =>
+      call === 1 ? answered(429, { 'retry-after': '10' }) : CREATED,
+    )
+    const buckets = { default: { perMinute: 1, burst: 2 } }
+    const retry = { profile: null, attempts: 9, delaysMs: Array(8).fill(5_000) }
+    const { node, credentials } = await start(world, { connection: { buckets }, route: { retry } })
+    const left = async () =>
+      (await node.engine.integrations.connection(DEFAULT_TENANT, 'shop')).buckets[0]?.left
+    await world.pass(180_000)
+    expect(await left()).toBe(2)
+    const eventId = await accept(world, node)
+    const { authorize } = credentials
+    credentials.authorize = async () => ({
+      ok: false,
+      class: 'transient',
+      code: 'vault_unavailable',
+      error: 'away',
+    })
+    await world.pass(14_000)
+    expect(await workOf(world, eventId)).toMatchObject({
+      state: 'ready',
+      attempts: 1,
+      lastError: 'vault_unavailable: away',
+    })
+    expect(await left()).toBe(1)
+    credentials.authorize = authorize
+    await world.pass(60_000)
+    expect(await workOf(world, eventId)).toMatchObject({ state: 'done', attempts: 2 })
+    expect(world.sent).toHaveLength(2)
+  })
+
   test('[RB1] [RB3] what the other side says is left is believed until its window ends', async () => {
     const world = makeShop((_request, call) =>
       call === 1

@@ -74,8 +74,8 @@ export function makeConnections(
     tell: (tenant, document, step) => tellConnection(deps, tenant, document, step),
     settleBirths: (plan, result) => deps.settleBirths(plan, { ok: result?.ok === true }, result),
   })
-  const exchange = makeExchange({ ...deps, lookups, buckets, credentials }, config)
   const entrance = makeEntrance({ time, lookups, book, buckets, credentials })
+  const exchange = makeExchange({ ...deps, lookups, buckets, entrance, credentials }, config)
   const door: Door = {
     gate: entrance.gate,
     send: exchange.send,

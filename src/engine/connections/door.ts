@@ -11,6 +11,7 @@ import { makeRedact } from '../../core/secret/index.ts'
 import type { HttpOutcome } from '../../ports/http-client.ts'
 import type { EngineConfig, EngineDeps } from '../deps.ts'
 import type { Buckets } from './buckets.ts'
+import type { Entrance } from './entrance.ts'
 import { redactOutcome, requestHead, responseHead } from './heads.ts'
 import type { Account, Lookups } from './lookups.ts'
 import type { Authorized, Credentials, DoorAnswer, DoorRequest } from './types.ts'
@@ -25,11 +26,12 @@ export function makeExchange(
   deps: Pick<EngineDeps, 'clock' | 'http'> & {
     readonly lookups: Lookups
     readonly buckets: Buckets
+    readonly entrance: Pick<Entrance, 'spend'>
     readonly credentials: Pick<Credentials, 'authorize'>
   },
   config: Pick<EngineConfig, 'version'>,
 ): Exchange {
-  const { clock, http, lookups, buckets, credentials } = deps
+  const { clock, http, lookups, buckets, entrance, credentials } = deps
 
   const authorize = async (account: Account, request: DoorRequest, url: string): Promise<Authorized> => {
     const { credential, provider, addresses } = account
@@ -73,7 +75,8 @@ export function makeExchange(
         'user-agent': `millrace/${config.version}`,
         ...request.headers,
       }
-      if (request.isCounted !== true) buckets.enter(tenant, account, request.buckets, by)
+      const isPaid = request.isCounted === true && entrance.spend(by)
+      if (!isPaid) buckets.enter(tenant, account, request.buckets, by)
       const { onChunk } = request
       const raw = await http.send({
         method,

@@ -37,7 +37,9 @@ export interface Entrance {
   ): { readonly untilAt: Instant | null; readonly why: string } | null
   /** No call was made after all. */
   leave(hold: string): void
-  /** A call was made, and says nothing of the other side's health. */
+  /** Its call goes out: what was taken is spent. False: nothing was. */
+  spend(hold: string): boolean
+  /** A call is over, and says nothing of the other side's health. */
   used(hold: string): void
   told(tenant: TenantId, connection: string, hold: string, failureClass: FailureClass | null): void
   /** It is out of our hands. */
@@ -129,9 +131,11 @@ export function makeEntrance(deps: {
       return null
     },
     leave,
-    used: (hold) => void inside.delete(hold),
+    spend: (hold) => inside.delete(hold),
+    used: leave,
     told(tenant, connection, hold, failureClass) {
-      inside.delete(hold)
+      // Of what was never sent there is something to give back.
+      leave(hold)
       book.told(tenant, connection, failureClass, book.isTry(tenant, connection, hold))
     },
     finished(hold) {

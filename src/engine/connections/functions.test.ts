@@ -178,6 +178,24 @@ describe('a function on a connection', () => {
     await world.pass(10_000)
     expect(await workOf(world, eventId)).toMatchObject({ state: 'done', attempts: 1 })
   })
+
+  test('[DR5] a call that ends before it was sent, however it ends, gives its token back', async () => {
+    const world = makeShop(() => CREATED)
+    const reading: StaticFunction = (_input, ctx) => ctx.connection!('shop').call('read', { order: 'o1' })
+    const buckets = { default: { perMinute: 1, burst: 1 } }
+    const { node, credentials } = await start(world, reading, { buckets })
+    await world.pass(120_000)
+    const { authorize } = credentials
+    credentials.authorize = async () => {
+      credentials.authorize = authorize
+      throw new Error('nobody reckoned with this')
+    }
+    const eventId = await accept(world, node)
+    expect(await workOf(world, eventId)).toMatchObject({ state: 'ready', attempts: 1 })
+    await world.pass(5_000)
+    expect(await workOf(world, eventId)).toMatchObject({ state: 'done', attempts: 2 })
+    expect(world.sent).toHaveLength(1)
+  })
 })
 
 describe('an effect of several calls', () => {

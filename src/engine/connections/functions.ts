@@ -181,6 +181,7 @@ export function makeFunctionConnections(
     name: string,
     input: JsonValue,
     given: string | undefined,
+    held: (hold: string) => void,
   ): Promise<JsonValue> => {
     const refusal = run.refusal()
     if (refusal !== null) {
@@ -204,6 +205,7 @@ export function makeFunctionConnections(
     const request = renderOrStop(account, operation, input, key)
     const hold = `${id} ${epoch} ${callName}`
     const isAct = effect !== null && operation.document.idempotency !== 'idempotent'
+    held(hold)
     const where = { connection, buckets: operation.document.buckets }
     for (let tries = 1; ; tries += 1) {
       const closed = entrance.enter(tenant, where, hold)
@@ -305,7 +307,19 @@ export function makeFunctionConnections(
   return {
     caller: (run, connection) => ({
       call(operation, input, options = {}) {
-        const made = call(run, String(connection), String(operation), input ?? null, options.key)
+        let hold = ''
+        const held = (own: string) => {
+          hold = own
+        }
+        // Whatever it ends by, nothing of it stays within.
+        const made = call(
+          run,
+          String(connection),
+          String(operation),
+          input ?? null,
+          options.key,
+          held,
+        ).finally(() => entrance.finished(hold))
         // The engine knows what became of it, also where the function does not wait for it.
         made.catch((error) => run.callFailed(error))
         return made

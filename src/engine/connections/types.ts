@@ -51,7 +51,7 @@ export interface DoorRequest {
   readonly by?: string
   /** By the monotonic clock: what cannot be sent by then is not. Left out: there is no hurry. */
   readonly sendBy?: number
-  /** Its tokens were taken when it was let in. */
+  /** Its tokens were taken when it was let in: they are spent when it is sent, and otherwise given back. */
   readonly isCounted?: true
   readonly onChunk?: (text: string) => void
 }
