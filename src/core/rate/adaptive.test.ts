@@ -128,6 +128,16 @@ describe('a bucket', () => {
     expect(bucketAllows(leaveBucket(tried, null, NOW + 7_100, 'b'), null, NOW + 7_100)).toBe(1)
   })
 
+  test('[RB2] what passes before its time without asking, as a probe does, opens nothing', () => {
+    const asked = { ...limits(0, NOW), remaining: null, resetAt: null, retryAfterMs: 3_600_000 }
+    const closed = tellBucket(OPEN_BUCKET, null, answer({ isLimited: true, limits: asked }))
+    const passing = enterBucket(closed, null, NOW + 1_000, '')
+    const passed = tellBucket(passing, null, answer({ at: NOW + 1_100, by: '' }))
+    expect(bucketAllows(passed, null, NOW + 1_200)).toBe(0)
+    expect(bucketOpensAt(passed, null, NOW + 1_200)).toBe(NOW + 3_600_000)
+    expect(bucketAllows(passed, null, NOW + 3_600_000)).toBe(1)
+  })
+
   test('[RB1] [RB2] over any calls: never more than the policy, none while it is closed', () => {
     const step = fc.record({
       gap: fc.nat(3_000),

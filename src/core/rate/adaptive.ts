@@ -63,7 +63,8 @@ export function enterBucket(
   return {
     tokens: tokens === null ? null : take(tokens, 1),
     window: window === null ? null : { ...window, left: window.left - 1 },
-    closed: closed !== null && closed.triedBy === null ? stepHost(closed, { type: 'tried', by }) : closed,
+    // Before its time nothing is a try: a probe that passes by says nothing of the quota of the others.
+    closed: hostAllows(closed, now) === 'one' ? stepHost(closed, { type: 'tried', by }) : closed,
   }
 }
 
