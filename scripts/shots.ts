@@ -10,7 +10,9 @@ import { applyCases, openClaim, orphan, setUp } from '../test/support/cases.ts'
 import { type Endpoint, startEndpoint } from '../test/support/endpoint.ts'
 import { buildDist, eventually, type NodeProcess, startNode } from '../test/support/node-process.ts'
 import { gatherBatch, holdLane, openCircuit, stockFlows } from '../test/support/stock.ts'
+import type { VendorApi } from '../test/support/vendor-api/index.ts'
 import { makeWorkspace } from '../test/support/workspace.ts'
+import { fillAccounts, startDepot } from './lib/accounts.ts'
 import { fillHooks } from './lib/hooks.ts'
 
 const folder = resolve(import.meta.dirname, '../docs/console')
@@ -207,6 +209,26 @@ async function webhookScreens(node: NodeProcess, endpoint: Endpoint): Promise<Sc
   ]
 }
 
+async function connectionScreens(node: NodeProcess, depot: VendorApi): Promise<Screens> {
+  const { run } = await fillAccounts(node, depot)
+  return [
+    ['connections', '/connections'],
+    ['connection', '/connections/depot-north'],
+    ['connection-pending', '/connections/depot-east'],
+    ['connection-circuit', '/connections/depot-south'],
+    ['connection-new', '/connections?new=true'],
+    ['connection-new-credential', '/connections?new=true&provider=depot'],
+    ['connection-test', '/connections/depot-north'],
+    ['credentials', '/credentials'],
+    ['credential', '/credentials/depot-north'],
+    ['credential-waiting', '/credentials/depot-south'],
+    ['runs', '/runs'],
+    ['run', `/runs/${run}`],
+    ['providers', '/providers'],
+    ['provider', '/providers/depot'],
+  ]
+}
+
 /** What only shows after a press. */
 const PRESSES: Readonly<Record<string, (page: Page) => Promise<unknown>>> = {
   'dead-letters': (page) => page.locator('.group__toggle').first().click(),
@@ -218,6 +240,8 @@ const PRESSES: Readonly<Record<string, (page: Page) => Promise<unknown>>> = {
   fire: (page) => page.getByRole('button', { name: 'Fire', exact: true }).click(),
   send: (page) => page.getByRole('button', { name: 'Send a test event' }).click(),
   apply: (page) => page.getByRole('button', { name: 'Check and plan' }).click(),
+  'connection-circuit': (page) => page.getByRole('button', { name: 'Circuit' }).click(),
+  'connection-test': (page) => page.getByRole('button', { name: 'Test', exact: true }).click(),
   'subscription-new': async (page) => {
     await page.getByLabel('Endpoint').fill('https://hooks.customer.example/millrace')
     await page.getByLabel('Subjects', { exact: true }).last().fill('shop.order.*')
@@ -250,6 +274,9 @@ const PHONE = [
   'subscriptions',
   'subscription-failing',
   'delivery',
+  'connections',
+  'connection',
+  'run',
 ]
 
 /** What is worth seeing goes on below the window's edge. */
@@ -290,10 +317,12 @@ async function main(): Promise<void> {
   await using billing = await startBilling()
   await using endpoint = await startEndpoint()
   const node = await startNode({ workspace })
-  const webhooks = (await webhookScreens(node, endpoint)).filter(([name]) => isWanted(name))
-  const isPart = named.length > 0 && named.every((name) => webhooks.some(([one]) => one === name))
+  await using depot = await startDepot()
+  const apart = [...(await webhookScreens(node, endpoint)), ...(await connectionScreens(node, depot))]
+  const own = apart.filter(([name]) => isWanted(name))
+  const isPart = named.length > 0 && named.every((name) => own.some(([one]) => one === name))
   const others = isPart ? [] : await screensOf(node, await fill(node, billing.url))
-  const screens = [...others.filter(([name]) => isWanted(name)), ...webhooks]
+  const screens = [...others.filter(([name]) => isWanted(name)), ...own]
   if (named.length === 0)
     for (const file of await readdir(folder)) if (file.endsWith('.png')) await rm(join(folder, file))
   const browser = await launchBrowser()

@@ -170,7 +170,7 @@ function Standing({ connection }: { readonly connection: ConnectionDetail }) {
 }
 
 function Health({ connection }: { readonly connection: ConnectionDetail }) {
-  const { provider, credential, circuit, buckets, history, probeEveryMs, endpoints } = connection
+  const { provider, credential, buckets, history, probeEveryMs, endpoints } = connection
   const failed = history.filter(({ ok }) => !ok).slice(0, 5)
   return (
     <div className="event event--even">
@@ -185,7 +185,9 @@ function Health({ connection }: { readonly connection: ConnectionDetail }) {
             </span>
           </div>
           <div className="card card--pad">
-            <ProbeStrip probes={history} />
+            <ProbeStrip
+              probes={history.length === 0 && connection.lastTest !== null ? [connection.lastTest] : history}
+            />
           </div>
         </section>
         {failed.length > 0 && (
@@ -237,7 +239,7 @@ function Health({ connection }: { readonly connection: ConnectionDetail }) {
           </dd>
           <dt>Circuit</dt>
           <dd>
-            <CircuitChip circuit={circuit} />
+            <CircuitChip connection={connection} />
           </dd>
           {Object.entries(endpoints).map(([name, address]) => (
             <div key={name} className="facts__pair">

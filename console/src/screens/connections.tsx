@@ -92,7 +92,7 @@ export default function Connections() {
 }
 
 function Line({ connection }: { readonly connection: Connection }) {
-  const { name, description, provider, status, circuit, lastTest, managedBy } = connection
+  const { name, description, provider, status, lastTest, managedBy } = connection
   return (
     <li>
       <Link href={`/connections/${name}`} className="row connections__grid" data-row>
@@ -108,7 +108,7 @@ function Line({ connection }: { readonly connection: Connection }) {
           <StateChip state={status} />
         </span>
         <span className="chips">
-          <CircuitChip circuit={circuit} />
+          <CircuitChip connection={connection} />
         </span>
         <span className="chips">
           <HealthChip connection={connection} />

@@ -50,26 +50,24 @@ export default function ProviderScreen({ name }: { readonly name: string }) {
           </Note>
         </div>
       )}
-      <div className="event">
-        <section aria-labelledby="operations">
-          <div className="section__head">
-            <h2 id="operations">Operations</h2>
-          </div>
-          <div className="list">
-            {data.operations.length === 0 && (
-              <Empty icon={null} title="It has no operations of its own">
-                Routes call its addresses by actions of the type http, with its connection.
-              </Empty>
-            )}
-            <ul aria-label="Operations">
-              {data.operations.map((operation) => (
-                <Operation key={operation.name} operation={operation} />
-              ))}
-            </ul>
-          </div>
-        </section>
-        <Facts provider={data} />
-      </div>
+      <Facts provider={data} />
+      <section className="section" aria-labelledby="operations">
+        <div className="section__head">
+          <h2 id="operations">Operations</h2>
+        </div>
+        <div className="list">
+          {data.operations.length === 0 && (
+            <Empty icon={null} title="It has no operations of its own">
+              Routes call its addresses by actions of the type http, with its connection.
+            </Empty>
+          )}
+          <ul aria-label="Operations">
+            {data.operations.map((operation) => (
+              <Operation key={operation.name} operation={operation} />
+            ))}
+          </ul>
+        </div>
+      </section>
     </PageFrame>
   )
 }
@@ -85,7 +83,7 @@ function Operation({ operation }: { readonly operation: ProviderDetail['operatio
         {deprecated !== null && <span className="row__sub">Deprecated: {deprecated}</span>}
       </span>
       <span>
-        <span className="mono muted request__line">
+        <span className="mono muted request__line operations__path">
           {method} {path}
         </span>
         {scopes.length > 0 && <span className="row__sub">needs {scopes.join(', ')}</span>}

@@ -11,8 +11,10 @@ import { Chip, StateChip, Time } from './controls.tsx'
 import { classInWords } from './filters.tsx'
 import { ErrorState, LoadMore, SkeletonRows } from './surfaces.tsx'
 
-export function CircuitChip({ circuit }: { readonly circuit: Connection['circuit'] }) {
-  const { override, state } = circuit
+export function CircuitChip({ connection }: { readonly connection: Connection }) {
+  const { override, state } = connection.circuit
+  if (connection.status === 'pending' || connection.status === 'retired')
+    return <span className="faint">nothing runs</span>
   if (override !== null)
     return (
       <Chip tone={override.is === 'open' ? 'amber' : 'violet'} title={override.reason}>
