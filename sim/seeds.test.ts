@@ -7,7 +7,8 @@ import type { StoreKind } from './data.ts'
 import { simulate } from './world.ts'
 
 const STORES: readonly StoreKind[] = ['memory', 'sqlite']
-const PINNED = Array.from({ length: 15 }, (_, index) => index + 20)
+/** In the first a member of a batch is refused. */
+const PINNED = [15, ...Array.from({ length: 15 }, (_, index) => index + 20)]
 /** With workflows. */
 const CASES = Array.from({ length: 8 }, (_, index) => index + 20)
 /** With subscriptions. */
