@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { OperationDocument } from '../definition/index.ts'
 import { ExpressionError } from '../expression/index.ts'
+import { classifyCall } from '../failure/index.ts'
 import type { JsonValue } from '../json/index.ts'
 import { compileOperation } from './operation.ts'
 
@@ -109,4 +110,37 @@ describe('a request whose path, query and headers are the caller’s to say', ()
       expect(() => render(any, { path: '/', headers })).toThrow(ExpressionError)
     },
   )
+})
+
+describe('what an answer means beyond its status', () => {
+  const judge = (status: number, as: OperationDocument['refine'][number]['as'], classify = {}) => {
+    const { refine, policy } = compileOperation({
+      ...PLAIN,
+      classify,
+      refine: [{ when: "result.body.code == 'x'", as }],
+    })
+    const facts = { kind: 'response', status, retryAfterMs: null } as const
+    return refine({ status, headers: {}, body: { code: 'x' } }, classifyCall(facts, policy))
+  }
+
+  test.each(['auth', 'config', 'rate_limited', 'transient', 'validation', 'unknown'] as const)(
+    '[VN24] %s does not end the doubt of a 5xx',
+    (as) => {
+      expect(judge(502, as)).toMatchObject({ as: 'failed', class: as, effect: 'maybe' })
+    },
+  )
+
+  test('[VN24] done ends a doubt, and so does a refusal that is no 5xx', () => {
+    expect(judge(502, 'done')).toEqual({ as: 'done' })
+    const doubt = { 409: 'unknown' }
+    expect(judge(409, 'validation', doubt)).toMatchObject({ class: 'validation', effect: 'none' })
+    expect(judge(409, 'transient', doubt)).toMatchObject({ class: 'transient', effect: 'maybe' })
+  })
+
+  test('[VN24] where there was no doubt, only unknown makes one', () => {
+    for (const status of [200, 400, 503]) {
+      expect(judge(status, 'transient')).toMatchObject({ class: 'transient', effect: 'none' })
+      expect(judge(status, 'unknown')).toMatchObject({ class: 'unknown', effect: 'maybe' })
+    }
+  })
 })

@@ -107,7 +107,10 @@ export function compileOperation(document: OperationDocument): CompiledOperation
   }
 }
 
-/** What an answer means beyond its status: the first that holds counts. */
+/**
+ * What an answer means beyond its status: the first that holds counts. A doubt about the effect is ended only by `done`, or by a refusal that
+ * is no 5xx: a server that failed on the way may have done its work, whatever it says of it.
+ */
 export function compileRefine(
   refine: OperationDocument['refine'],
 ): (response: ParsedResponse, verdict: CallVerdict) => CallVerdict {
@@ -120,11 +123,17 @@ export function compileRefine(
       if (!isTrue(holds, response)) continue
       if (as === 'done') return { as: 'done' }
       const retryAfterMs = verdict.as === 'failed' ? verdict.retryAfterMs : null
-      return { as: 'failed', class: as, effect: as === 'unknown' ? 'maybe' : 'none', retryAfterMs }
+      const wasDoubt = verdict.as === 'failed' && verdict.effect === 'maybe'
+      const isRefusal = REFUSALS.has(as) && response.status < 500
+      const isDoubt = as === 'unknown' || (wasDoubt && !isRefusal)
+      return { as: 'failed', class: as, effect: isDoubt ? 'maybe' : 'none', retryAfterMs }
     }
     return verdict
   }
 }
+
+/** Classes that say that the call was looked at and not taken. */
+const REFUSALS: ReadonlySet<string> = new Set(['auth', 'config', 'rate_limited', 'validation'])
 
 /** The answer is there: a formula that cannot be worked out on it says nothing. */
 function isTrue(holds: { evaluate(scope: Scope): unknown }, response: ParsedResponse): boolean {
