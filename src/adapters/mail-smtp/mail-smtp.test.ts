@@ -112,6 +112,24 @@ describe('a submission', () => {
     expect(got[0]?.text).toContain(bodyOf(first).messageId)
   })
 
+  test('[VN25] that was taken for some and refused for others says who is who, and is no success', async () => {
+    const { got, port } = await mailServer({
+      ...plain,
+      onRcptTo({ address }, _session, done) {
+        if (address === 'ada@example.com') done()
+        else done(Object.assign(new Error('no such user'), { responseCode: 550 }))
+      },
+    })
+    const outcome = await make().send(post(`smtp://127.0.0.1:${port}`))
+    expect(outcome).toMatchObject({ kind: 'response', status: 207 })
+    expect(bodyOf(outcome)).toMatchObject({
+      message: 'taken for 1, refused for bob@example.com',
+      accepted: ['ada@example.com'],
+      rejected: ['bob@example.com'],
+    })
+    expect(got).toHaveLength(1)
+  })
+
   test('[VN19] a credential is tried, and a probe sends nothing', async () => {
     const { got, port } = await mailServer({ ...plain, allowInsecureAuth: true })
     const url = `smtp://127.0.0.1:${port}`

@@ -178,10 +178,20 @@ async function submit(
         connection.send({ from, to: [...to], size: message.bytes.length }, body, (refused, info) => {
           if (refused) return fail(refused)
           const { accepted = [], rejected = [], response = '' } = info ?? {}
+          // Some have it and some do not: neither a success nor a call to repeat for all.
+          const isPartly = rejected.length > 0
           end({
             is: 'reply',
-            status: 200,
-            body: { messageId: message.messageId, accepted, rejected, response: response.slice(0, 200) },
+            status: isPartly ? 207 : 200,
+            body: {
+              ...(isPartly && {
+                message: `taken for ${accepted.length}, refused for ${rejected.join(', ')}`,
+              }),
+              messageId: message.messageId,
+              accepted,
+              rejected,
+              response: response.slice(0, 200),
+            },
           })
         })
       }

@@ -31,5 +31,8 @@ connectorConformance(email, {
       ref: '<1@example.com>',
     },
   },
-  answers: [{ status: 500, body: {}, as: 'unknown' }],
+  answers: [
+    { status: 500, body: {}, as: 'unknown' },
+    { status: 207, body: { accepted: ['ada@example.com'], rejected: ['bob@example.com'] }, as: 'unknown' },
+  ],
 })
