@@ -26,30 +26,18 @@ export interface ConnectionCalls {
   around(call: Call): Call
 }
 
-/** What an answer through the door means. */
+/** What an answer through the door means by its status. What its body says is read by whoever knows what was called. */
 export type Judge = (answer: DoorAnswer, provider: ProviderDocument | null, policy: CallPolicy) => CallVerdict
 
 export function makeJudge(deps: Pick<EngineDeps, 'clock'> & { readonly decisions: Decisions }): Judge {
   const { clock, decisions } = deps
-  const refinements = new WeakMap<ProviderDocument, ReturnType<typeof compileRefine>>()
-
-  const refine = (provider: ProviderDocument) => {
-    let known = refinements.get(provider)
-    if (known === undefined) {
-      known = compileRefine(provider.refine)
-      refinements.set(provider, known)
-    }
-    return known
-  }
-
   return ({ outcome, problem, isLimited, retryAfterMs }, provider, policy) => {
     if (problem !== null) return { as: 'failed', class: problem.class, effect: 'none', retryAfterMs: null }
     const classify = provider === null ? policy.classify : { ...provider.classify, ...policy.classify }
     const verdict = decisions.classifyCall(factsOf(outcome, clock.now()), { ...policy, classify })
     if (isLimited && verdict.as === 'failed')
       return { as: 'failed', class: 'rate_limited', effect: 'none', retryAfterMs }
-    if (outcome.kind === 'failed' || provider === null || provider.refine.length === 0) return verdict
-    return refine(provider)(parseResponse(outcome), verdict)
+    return verdict
   }
 }
 
@@ -67,6 +55,18 @@ export function makeConnectionCalls(
   const { clock, time, lookups, door, credentials, runs, judge } = deps
   /** What the last exchange of a call said, for what comes after it. */
   const answers = new WeakMap<Through, { answer: DoorAnswer | null; startedAt: number; isCounted: boolean }>()
+
+  const refinements = new WeakMap<ProviderDocument, ReturnType<typeof compileRefine>>()
+
+  /** What a provider says of the answers to requests that are no operations of it. */
+  const refined = (provider: ProviderDocument, answer: DoorAnswer, verdict: CallVerdict): CallVerdict => {
+    const { outcome, isLimited } = answer
+    if (outcome.kind === 'failed' || provider.refine.length === 0) return verdict
+    if (isLimited && verdict.as === 'failed') return verdict
+    const known = refinements.get(provider) ?? compileRefine(provider.refine)
+    refinements.set(provider, known)
+    return known(parseResponse(outcome), verdict)
+  }
 
   const providerOf = (call: InternalCall, connection: string): ProviderDocument | null => {
     const found = lookups.find(call.item.work.tenant, connection)
@@ -124,7 +124,11 @@ export function makeConnectionCalls(
         return {
           outcome: answer.outcome,
           error: answer.problem?.error ?? null,
-          judge: (policy) => judge(answer, provider, policy),
+          judge: (policy) =>
+            // An operation carries what its provider said of answers when it was pinned, and its own words come first.
+            named.provider !== null || provider === null
+              ? judge(answer, null, policy)
+              : refined(provider, answer, judge(answer, provider, policy)),
         }
       },
     }

@@ -9,7 +9,7 @@ import type {
   ProviderDocument,
   RouteDocument,
 } from '../../core/definition/index.ts'
-import { USUAL_CIRCUIT } from '../../core/definition/index.ts'
+import { operationOf, USUAL_CIRCUIT } from '../../core/definition/index.ts'
 import { compileRoute } from '../../core/route/index.ts'
 import type { HttpOutcome, HttpRequest } from '../../ports/http-client.ts'
 import { makeWorld, ROUTE, SOURCE, type World } from '../world.fixture.ts'
@@ -124,7 +124,10 @@ export function documents(
     readonly operation?: Partial<OperationDocument>
   } = {},
 ): readonly DefinitionDocument[] {
-  const operation = { ...OPERATION, ...known.operation }
+  const own = { ...OPERATION, ...known.operation }
+  const provider = { ...PROVIDER, ...known.provider }
+  // As definitions pin it: with what its provider says of every answer.
+  const operation = operationOf({ ...provider, operations: { [own.name]: own } }, own.name) ?? own
   const route: RouteDocument = {
     ...ON_CONNECTION,
     do: { ...ACTION, operation, ...known.action },
@@ -132,13 +135,7 @@ export function documents(
   }
   // What does not compile would stop the node: a mistake of the test.
   compileRoute(route)
-  return [
-    SOURCE,
-    { ...PROVIDER, ...known.provider },
-    { ...CONNECTION, ...known.connection },
-    CREDENTIAL,
-    route,
-  ]
+  return [SOURCE, provider, { ...CONNECTION, ...known.connection }, CREDENTIAL, route]
 }
 
 export const SECRET = 'sk-very/secret+value-1'

@@ -1,7 +1,7 @@
 // Calls of routes on a connection, with a memory store and calls that the test answers.
 import { describe, expect, test } from 'vitest'
 import { DEFAULT_TENANT } from '../../core/ids/index.ts'
-import { accept, answered, CREATED, LOST, makeWorld, PAID, workOf } from '../world.fixture.ts'
+import { accept, answered, CREATED, HTTP, LOST, makeWorld, PAID, workOf } from '../world.fixture.ts'
 import { documents, makeHandCredentials, makeShop, SECRET } from './connections.fixture.ts'
 
 const runsOf = async (world: ReturnType<typeof makeShop>) =>
@@ -140,6 +140,36 @@ describe('an operation', () => {
     expect(await workOf(world, eventId)).toMatchObject({ state: 'ready', class: 'transient', attempts: 1 })
     await world.pass(5_000)
     expect(await workOf(world, eventId)).toMatchObject({ state: 'done', attempts: 2 })
+  })
+
+  test('[VN26] what an operation says of an answer is not weighed against what its provider says', async () => {
+    const world = makeShop(() => ({
+      kind: 'response',
+      status: 502,
+      headers: {},
+      body: '{"code":"late"}',
+      durationMs: 1,
+    }))
+    const when = "result.body.code == 'late'"
+    const { node } = await start(world, {
+      provider: { refine: [{ when, as: 'done' }] },
+      operation: { refine: [{ when, as: 'transient' }] },
+    })
+    const eventId = await accept(world, node)
+    await world.pass(60_000)
+    expect(await workOf(world, eventId)).toMatchObject({ state: 'parked' })
+    expect(world.sent).toHaveLength(1)
+  })
+
+  test('[VN26] an http call on a connection is judged by what the provider says', async () => {
+    const body = '{"ok":false}'
+    const world = makeShop(() => ({ kind: 'response', status: 200, headers: {}, body, durationMs: 1 }))
+    const { node } = await start(world, {
+      provider: { refine: [{ when: 'result.body.ok == false', as: 'validation' }] },
+      route: { do: { ...HTTP, connection: 'shop', url: '/orders' } },
+    })
+    const eventId = await accept(world, node)
+    expect(await workOf(world, eventId)).toMatchObject({ state: 'dead', class: 'validation' })
   })
 })
 
