@@ -306,3 +306,63 @@ describe('an effect of several calls', () => {
     expect(await workOf(reading, eventId)).toMatchObject({ state: 'done', attempts: 2 })
   })
 })
+
+describe('a credential that takes its time', () => {
+  /** Until it is let go, each time. */
+  async function startSlow(world: ReturnType<typeof makeShop>, book: StaticFunction) {
+    const { node, credentials } = await start(world, book)
+    const { authorize } = credentials
+    const waiting: (() => void)[] = []
+    credentials.authorize = async (request) => {
+      await new Promise<void>((resolve) => waiting.push(resolve))
+      return authorize(request)
+    }
+    return { node, waiting }
+  }
+
+  test('[FE25] longer than the function has: nothing is sent, and nothing is doubled', async () => {
+    const world = makeShop(() => CREATED)
+    const { node, waiting } = await startSlow(world, (_input, ctx) =>
+      ctx.effect('post', (key) => ctx.connection!('shop').call('book', { order: 'o1' }, { key }), {
+        probe: async () => undefined,
+        probeAfter: 1_000,
+      }),
+    )
+    const eventId = await accept(world, node)
+    await world.pass(31_000)
+    expect(await world.reads.ledger('BOOK:o1#post')).toMatchObject({ state: 'unknown' })
+    await world.pass(15_000)
+    expect(waiting).toHaveLength(2)
+    for (const letGo of waiting.splice(0)) letGo()
+    await world.pass(100)
+    expect(world.sent).toHaveLength(1)
+    expect(await workOf(world, eventId)).toMatchObject({ state: 'done', attempts: 2 })
+  })
+
+  test('[FE25] the call ends with the function', async () => {
+    const world = makeShop(() => CREATED)
+    const { node, waiting } = await startSlow(world, booking)
+    const eventId = await accept(world, node)
+    await world.pass(25_000)
+    waiting[0]?.()
+    await world.pass(100)
+    expect(world.sent).toHaveLength(1)
+    expect(world.sent[0]?.timeoutMs).toBeLessThanOrEqual(5_000)
+    expect(await workOf(world, eventId)).toMatchObject({ state: 'done' })
+  })
+
+  test('[FE25] a run that was stopped meanwhile sends nothing, and the effect is free', async () => {
+    const world = makeShop(() => LOST)
+    const { node, waiting } = await startSlow(world, async (_input, ctx) => {
+      const other = ctx.effect('other', () => Promise.reject(new Error('who knows')))
+      await Promise.allSettled([booking(_input, ctx), other])
+    })
+    const eventId = await accept(world, node)
+    await world.pass(100)
+    waiting[0]?.()
+    await world.pass(100)
+    expect(world.sent).toEqual([])
+    expect(await workOf(world, eventId)).toMatchObject({ state: 'parked', key: 'BOOK:o1#other' })
+    expect(await world.reads.ledger('BOOK:o1#post')).toMatchObject({ state: 'released' })
+  })
+})

@@ -224,13 +224,27 @@ export function makeFunctionConnections(
         target: request.target,
         headers: request.headers,
         body: request.body,
-        timeoutMs: Math.min(operation.document.timeoutMs, leftMs(run)),
+        // Asked when it goes out: its credential may take its time, and by then the function's may be over.
+        get timeoutMs() {
+          return Math.min(operation.document.timeoutMs, leftMs(run))
+        },
+        get sendBy() {
+          if (isTooLate(run, effect)) return Number.NEGATIVE_INFINITY
+          return run.deadline === 0 ? Number.POSITIVE_INFINITY : run.deadline
+        },
         maxResponseBytes: config.responseBytesMax,
         buckets: where.buckets,
         traceparent: traceparentOf(item),
         by: hold,
         isCounted: true,
       })
+      if (answer.problem !== null && isTooLate(run, effect)) {
+        if (isAct) effect.acts -= 1
+        entrance.finished(hold)
+        const error = new Error(`${connection}.${name}: nothing was sent, for the run is stopped`)
+        run.holdBack(error)
+        throw error
+      }
       const { outcome } = answer
       const response = outcome.kind === 'response' ? parseResponse(outcome) : null
       const judged = judge(answer, account.provider, operation.policy)
@@ -335,6 +349,11 @@ function effectOf(run: FunctionRun, key: string): OpenEffect | null {
     if (effect.phase === 'called' && sent === key) return effect
   }
   return null
+}
+
+/** Nobody waits for it any more, and what was in doubt is settled by what else is known: a call that went out now would be nobody's. */
+function isTooLate(run: FunctionRun, effect: OpenEffect | null): boolean {
+  return run.refusal() !== null || (effect !== null && effect.phase !== 'called')
 }
 
 /** Known by its mark, as the errors of src/sdk are. */
