@@ -128,6 +128,22 @@ describe('a bucket', () => {
     expect(bucketAllows(leaveBucket(tried, null, NOW + 7_100, 'b'), null, NOW + 7_100)).toBe(1)
   })
 
+  test('[RB3] windows of different length are kept apart, and each ends by itself', () => {
+    const hour = tellBucket(OPEN_BUCKET, null, answer({ limits: limits(4_000, NOW + 3_600_000) }))
+    const both = tellBucket(hour, null, answer({ at: NOW + 1, limits: limits(0, NOW + 60_000) }))
+    expect(bucketAllows(both, null, NOW + 2)).toBe(0)
+    expect(bucketOpensAt(both, null, NOW + 2)).toBe(NOW + 60_000)
+    expect(bucketAllows(both, null, NOW + 60_000)).toBe(4_000)
+    const spent = enterBucket(both, null, NOW + 60_000, 'a')
+    expect(bucketAllows(spent, null, NOW + 60_000)).toBe(3_999)
+    // One that slides takes its own place, and the hour stays.
+    let sliding = tellBucket(OPEN_BUCKET, null, answer({ limits: limits(2, NOW + 3_600_000) }))
+    for (let at = NOW; at < NOW + 30_000; at += 3_000)
+      sliding = tellBucket(sliding, null, answer({ at, limits: limits(50, at + 60_000) }))
+    expect(sliding.windows).toHaveLength(2)
+    expect(bucketAllows(sliding, null, NOW + 30_000)).toBe(2)
+  })
+
   test('[RB2] what passes before its time without asking, as a probe does, opens nothing', () => {
     const asked = { ...limits(0, NOW), remaining: null, resetAt: null, retryAfterMs: 3_600_000 }
     const closed = tellBucket(OPEN_BUCKET, null, answer({ isLimited: true, limits: asked }))

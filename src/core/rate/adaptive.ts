@@ -13,12 +13,18 @@ import { giveBack, nextTokensAt, refill, type Tokens, take, whole } from './toke
 export interface AdaptiveBucket {
   /** null: no document says how many. */
   readonly tokens: Tokens | null
-  /** What the other side said of its own window; null: nothing, or it is over. */
-  readonly window: { readonly left: number; readonly resetAt: Instant } | null
+  /** What the other side said of its own windows that are not over, the one that ends first before the others. */
+  readonly windows: readonly Window[]
   readonly closed: HostBucket
 }
 
-export const OPEN_BUCKET: AdaptiveBucket = { tokens: null, window: null, closed: null }
+/** Of an hour and of a minute there may be one each: what is left of one says nothing of the other. */
+interface Window {
+  readonly left: number
+  readonly resetAt: Instant
+}
+
+export const OPEN_BUCKET: AdaptiveBucket = { tokens: null, windows: [], closed: null }
 
 /** A node that starts again and again must not have a whole burst each time. */
 const FIRST_TOKENS = 1
@@ -26,15 +32,17 @@ const FIRST_TOKENS = 1
 const SLACK_MS = 2_000
 /** What is said of a longer time is not believed: a clock is off. */
 const WINDOW_MS_MAX = 24 * 60 * 60 * 1_000
+/** A side whose clock runs backwards must not fill the memory. */
+const WINDOWS_MAX = 4
 
 /** How many calls may begin now. */
 export function bucketAllows(bucket: AdaptiveBucket, policy: Bucket | null, now: Instant): number {
   const allows = hostAllows(bucket.closed, now)
   if (allows === 'none') return 0
-  const { tokens, window } = at(bucket, policy, now)
+  const { tokens, windows } = at(bucket, policy, now)
   const most = Math.min(
     tokens === null ? Number.POSITIVE_INFINITY : whole(tokens),
-    window?.left ?? Number.POSITIVE_INFINITY,
+    ...windows.map(({ left }) => Math.max(0, left)),
   )
   return allows === 'one' ? Math.min(1, most) : most
 }
@@ -44,8 +52,8 @@ export function bucketOpensAt(bucket: AdaptiveBucket, policy: Bucket | null, now
   const { closed } = bucket
   if (closed !== null && hostAllows(closed, now) === 'none')
     return closed.triedBy === null ? closed.closedUntil : null
-  const { tokens, window } = at(bucket, policy, now)
-  const windowAt = window !== null && window.left <= 0 ? window.resetAt : null
+  const { tokens, windows } = at(bucket, policy, now)
+  const windowAt = windows.findLast(({ left }) => left <= 0)?.resetAt ?? null
   const tokensAt =
     tokens !== null && policy !== null && whole(tokens) === 0 ? nextTokensAt(tokens, ruled(policy)) : null
   if (windowAt === null) return tokensAt
@@ -59,10 +67,10 @@ export function enterBucket(
   now: Instant,
   by: string,
 ): AdaptiveBucket {
-  const { tokens, window, closed } = at(bucket, policy, now)
+  const { tokens, windows, closed } = at(bucket, policy, now)
   return {
     tokens: tokens === null ? null : take(tokens, 1),
-    window: window === null ? null : { ...window, left: window.left - 1 },
+    windows: windows.map((window) => ({ ...window, left: window.left - 1 })),
     // Before its time nothing is a try: a probe that passes by says nothing of the quota of the others.
     closed: hostAllows(closed, now) === 'one' ? stepHost(closed, { type: 'tried', by }) : closed,
   }
@@ -75,10 +83,10 @@ export function leaveBucket(
   now: Instant,
   by: string,
 ): AdaptiveBucket {
-  const { tokens, window, closed } = at(bucket, policy, now)
+  const { tokens, windows, closed } = at(bucket, policy, now)
   return {
     tokens: tokens === null || policy === null ? tokens : giveBack(tokens, 1, ruled(policy)),
-    window: window === null ? null : { ...window, left: window.left + 1 },
+    windows: windows.map((window) => ({ ...window, left: window.left + 1 })),
     closed: stepHost(closed, { type: 'let-go', by }),
   }
 }
@@ -99,41 +107,49 @@ export function tellBucket(
   policy: Bucket | null,
   { at: now, by, isLimited, limits, jitter }: BucketAnswer,
 ): AdaptiveBucket {
-  const { tokens, window, closed } = at(bucket, policy, now)
+  const { tokens, windows, closed } = at(bucket, policy, now)
   if (isLimited) {
     const resetMs = limits?.resetAt == null ? null : Math.max(0, limits.resetAt - now)
     const retryAfterMs = limits?.retryAfterMs ?? resetMs
-    return { tokens, window, closed: stepHost(closed, { type: 'limited', at: now, retryAfterMs, jitter }) }
+    return { tokens, windows, closed: stepHost(closed, { type: 'limited', at: now, retryAfterMs, jitter }) }
   }
   return {
     tokens,
-    window: learn(window, limits, now),
+    windows: learn(windows, limits, now),
     closed: stepHost(closed, { type: 'answered', at: now, by }),
   }
 }
 
 function learn(
-  window: AdaptiveBucket['window'],
+  windows: AdaptiveBucket['windows'],
   limits: Limits | null,
   now: Instant,
-): AdaptiveBucket['window'] {
-  if (limits === null || limits.remaining === null || limits.resetAt === null) return window
+): AdaptiveBucket['windows'] {
+  if (limits === null || limits.remaining === null || limits.resetAt === null) return windows
   const { remaining, resetAt } = limits
-  if (resetAt <= now || resetAt > now + WINDOW_MS_MAX) return window
+  if (resetAt <= now || resetAt > now + WINDOW_MS_MAX) return windows
   // Of the same window only what is less counts: answers come in any order, and others are on their way.
-  if (window === null || resetAt > window.resetAt + SLACK_MS) return { left: remaining, resetAt }
-  return { left: Math.min(window.left, remaining), resetAt: window.resetAt }
+  const same = windows.findIndex((window) => Math.abs(resetAt - window.resetAt) <= SLACK_MS)
+  if (same >= 0)
+    return windows.map((window, index) =>
+      index === same ? { ...window, left: Math.min(window.left, remaining) } : window,
+    )
+  // One that ends later takes the place of those before it: windows that slide move their end with every answer.
+  const longer = windows.filter((window) => window.resetAt > resetAt)
+  return [{ left: remaining, resetAt }, ...longer].slice(0, WINDOWS_MAX)
 }
 
 function at(bucket: AdaptiveBucket, policy: Bucket | null, now: Instant): AdaptiveBucket {
-  const window = bucket.window !== null && now >= bucket.window.resetAt ? null : bucket.window
-  if (policy === null) return { ...bucket, tokens: null, window }
+  const windows = bucket.windows.some(({ resetAt }) => now >= resetAt)
+    ? bucket.windows.filter(({ resetAt }) => now < resetAt)
+    : bucket.windows
+  if (policy === null) return { ...bucket, tokens: null, windows }
   const tokens = refill(
     bucket.tokens ?? { count: Math.min(FIRST_TOKENS, policy.burst), at: now },
     now,
     ruled(policy),
   )
-  return { ...bucket, tokens, window }
+  return { ...bucket, tokens, windows }
 }
 
 function ruled({ perMinute, burst }: Bucket) {
