@@ -100,6 +100,29 @@ describe('a connection', () => {
     })
   })
 
+  test.each(['config', 'auth', 'validation'] as const)(
+    '[CX9] what one call is refused for (%s) does not open it for the others, and shows as a try that it answers',
+    (failed) => {
+      const refused = Array.from({ length: 50 }, (_, index) => told(10 + index, failed))
+      expect(walk(refused, ACTIVE).circuit).toEqual(CLOSED)
+      const looks = Array.from({ length: 50 }, (_, index) => probed(10 + index, failed))
+      expect(walk(looks, ACTIVE)).toMatchObject({ circuit: CLOSED, health: 'unhealthy', status: 'degraded' })
+      const half = walk([{ type: 'tried', at: 30_014 }], OUT)
+      expect(walk([told(30_015, failed, true)], half)).toMatchObject({ circuit: CLOSED, status: 'active' })
+      expect(walk([probed(30_015, failed, true)], half)).toMatchObject({
+        circuit: CLOSED,
+        status: 'degraded',
+      })
+    },
+  )
+
+  test('[CX9] a look that was not sent does not close it', () => {
+    const half = walk([{ type: 'tried', at: 30_014 }], OUT)
+    const result = { ...seen(30_015, 'config'), httpStatus: null }
+    const next = walk([{ type: 'probed', at: 30_015, result, isTry: true }], half)
+    expect(next.circuit).toMatchObject({ state: 'open', tryAt: 60_015 })
+  })
+
   test('what a closed circuit counts is not written down', () => {
     expect(stepConnection(ACTIVE, told(10, 'transient'), TERMS)).toMatchObject({ isKept: false, tells: [] })
     expect(stepConnection(ACTIVE, told(10, null), TERMS).state).toBe(ACTIVE)

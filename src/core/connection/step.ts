@@ -3,9 +3,10 @@
 // Not its job: who tests, probes or tries, and what is written down of it.
 //
 // Invariants: CX1 active only after a passed test of this very document. CX2 a retired document runs nothing, whatever is told of it. CX3 a
-// person's word on the circuit stands before what the circuit says, until its end.
+// person's word on the circuit stands before what the circuit says, until its end. CX9 what one call is refused for does not open the circuit
+// for the others.
 
-import { CLOSED, stepCircuit } from '../circuit/index.ts'
+import { type CircuitEvent, CLOSED, stepCircuit } from '../circuit/index.ts'
 import { type CircuitPolicy, USUAL_CIRCUIT } from '../definition/index.ts'
 import { unreachable } from '../errors/index.ts'
 import type { FailureClass } from '../failure/index.ts'
@@ -100,9 +101,14 @@ function change(
       const known = state.health === 'degraded' || state.health === 'unhealthy'
       const health = ok ? 'healthy' : known ? 'unhealthy' : 'degraded'
       const seen = state.health === health ? state : { ...state, health: health as ConnectionState['health'] }
-      return turn(seen, { type: 'told', at: event.at, class: event.result.class, isTry: event.isTry }, terms)
+      const { class: failed, httpStatus } = event.result
+      const told = { type: 'told', at: event.at, class: countedAs(failed, httpStatus !== null) } as const
+      const { next, circuit } = turn(seen, { ...told, isTry: event.isTry }, terms)
+      // It answers, and is not well for that.
+      return { next: ok || circuit !== 'closed' ? next : { ...next, health: seen.health }, circuit }
     }
     case 'told':
+      return turn(state, { ...event, class: countedAs(event.class, true) }, terms)
     case 'tried':
       return turn(state, event, terms)
     case 'overridden':
@@ -136,9 +142,15 @@ function test(state: ConnectionState, result: ProbeResult, terms: ConnectionTerm
   }
 }
 
+/** A missing thing, a refused credential: of one route or account, said by a side that works. Of what was not sent nobody said anything. */
+function countedAs(failed: FailureClass | null, isAnswered: boolean): FailureClass | null {
+  if (failed !== 'config' && failed !== 'auth') return failed
+  return isAnswered ? 'validation' : 'poison'
+}
+
 function turn(
   state: ConnectionState,
-  event: Parameters<typeof stepCircuit>[1],
+  event: CircuitEvent,
   terms: ConnectionTerms,
 ): { readonly next: ConnectionState; readonly circuit: ConnectionStep['circuit'] } {
   // A document may have taken the circuit away while it was open: then it closes with the next word.

@@ -489,6 +489,19 @@ describe('limits', () => {
 })
 
 describe('what is not the other side’s fault', () => {
+  test('[CX9] what one route asks for in vain does not hold back the others', async () => {
+    const world = makeShop((request) => ((request.body ?? '').includes('gone') ? answered(404) : CREATED))
+    const { node } = await start(world)
+    for (let index = 0; index < 12; index += 1)
+      await accept(world, node, { ...PAID, id: `g${index}`, order: `gone${index}` })
+    const eventId = await accept(world, node, { ...PAID, id: 'd2', order: 'o2' })
+    await world.pass(1_000)
+    expect(await workOf(world, eventId)).toMatchObject({ state: 'done', attempts: 1 })
+    expect(world.sent).toHaveLength(13)
+    const { state } = await node.engine.integrations.connection(DEFAULT_TENANT, 'shop')
+    expect(state).toMatchObject({ status: 'active', circuit: { state: 'closed' } })
+  })
+
   test('[CX8] [DR6] refusals that a rotation sees to do not open the circuit', async () => {
     let isRotated = false
     const world = makeShop(() => (isRotated ? CREATED : answered(401)))

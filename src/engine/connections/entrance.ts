@@ -134,8 +134,10 @@ export function makeEntrance(deps: {
     spend: (hold) => inside.delete(hold),
     used: leave,
     told(tenant, connection, hold, failureClass) {
-      // Of what was never sent there is something to give back.
+      const isUnsent = inside.has(hold)
       leave(hold)
+      // Of what was never sent for a reason of its own the other side knows nothing.
+      if (isUnsent && (failureClass === 'config' || failureClass === 'auth')) return book.finished(hold)
       book.told(tenant, connection, failureClass, book.isTry(tenant, connection, hold))
     },
     finished(hold) {
