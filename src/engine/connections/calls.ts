@@ -13,6 +13,7 @@ import { type Decisions, SHORT_WAIT_MS } from '../decisions.ts'
 import type { EngineConfig, EngineDeps } from '../deps.ts'
 import { errorTextInFull, factsOf, traceparentOf } from '../outcome.ts'
 import type { StoreTime } from '../store-time.ts'
+import type { Book } from './book.ts'
 import { notSent } from './door.ts'
 import type { Lookups } from './lookups.ts'
 import { connectionOf, type Named } from './named.ts'
@@ -45,14 +46,15 @@ export function makeConnectionCalls(
   deps: Pick<EngineDeps, 'clock'> & {
     readonly time: StoreTime
     readonly lookups: Lookups
-    readonly door: Door
+    readonly book: Pick<Book, 'gate'>
+    readonly door: Pick<Door, 'send'>
     readonly credentials: Pick<Credentials, 'refused'>
     readonly runs: Runs
     readonly judge: Judge
   },
   config: Pick<EngineConfig, 'sendWithinMs' | 'responseBytesMax'>,
 ): ConnectionCalls {
-  const { clock, time, lookups, door, credentials, runs, judge } = deps
+  const { clock, time, lookups, book, door, credentials, runs, judge } = deps
   /** What the last exchange of a call said, for what comes after it. */
   const answers = new WeakMap<Through, { answer: DoorAnswer | null; startedAt: number; isCounted: boolean }>()
 
@@ -76,7 +78,7 @@ export function makeConnectionCalls(
   /** Why nothing is sent; null: it may be. */
   const refusalOf = (call: InternalCall, { connection, provider }: Named): string | null => {
     const { tenant } = call.item.work
-    const gate = door.gate(tenant, connection)
+    const gate = book.gate(tenant, connection)
     if (gate.is === 'refused') return `${gate.code}: ${gate.why}`
     const found = lookups.find(tenant, connection)
     if (!found.ok) return `${found.code}: ${found.why}`

@@ -108,7 +108,7 @@ export function makeConnections(
     },
     runs,
     tester,
-    calls: makeConnectionCalls({ ...deps, lookups, door, credentials, runs, judge }, config),
+    calls: makeConnectionCalls({ ...deps, lookups, book, door, credentials, runs, judge }, config),
     operations: makeOperations({ lookups, vars }, config),
     functions: makeFunctionConnections(
       { ...deps, lookups, entrance, door, credentials, runs, judge, vars },
