@@ -68,6 +68,7 @@ export function CredentialStep({ head, provider, onNext, onBack, onClose }: Cred
     save.mutate()
   }
   const words = authInWords(draft.auth)
+  const isThere = secrets?.items.some(({ name }) => name === draft.secret.trim()) === true
   const shownErrors = ['name', 'secret', 'value', ...MODEL_FIELDS[draft.auth].map(({ path }) => path)]
   const isTold =
     fieldErrors(save.error).length > 0 &&
@@ -145,7 +146,11 @@ export function CredentialStep({ head, provider, onNext, onBack, onClose }: Cred
                 </Field>
                 <Field
                   label="Secret of the vault"
-                  hint="Its name. One that is there, or a new one."
+                  hint={
+                    isThere
+                      ? 'It is there already: a value that you type takes its place at once, for all that name it.'
+                      : 'Its name. One that is there, or a new one.'
+                  }
                   error={fieldErrorWithin(save.error, 'secret')}
                 >
                   {(field) => (
