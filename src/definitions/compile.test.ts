@@ -207,6 +207,7 @@ const RELATIONS: readonly Row[] = [
   ['[F28]', route('do: { emit: x, ¦function: export_hours }'), 'does one thing'],
   ['[F28]', route('¦do: {}'), 'say what to do'],
   ['[F16]', source(`${subject}verify: { scheme: github, secret: { ref: ¦"a b" } }`), 'a secret’s name has'],
+  ['[F16]', source(`${subject}verify: { scheme: github, secret: { ref: ¦credentials.a } }`), 'keeps tokens'],
   [
     '[VA9]',
     source(`${subject}verify: { scheme: github, secret: [{ env: A }, { ref: ¦not-set }] }`),

@@ -16,7 +16,7 @@ import {
 } from '../core/expression/index.ts'
 import { readTarget } from '../core/guard/index.ts'
 import type { JsonValue } from '../core/json/index.ts'
-import { isSecretName, SECRET_NAME } from '../core/secret/index.ts'
+import { isSecretName, OWN_SECRETS, SECRET_NAME } from '../core/secret/index.ts'
 import { parsePattern, parseSubject } from '../core/subject/index.ts'
 import type { FieldPath, Remark, RuleName } from './finding.ts'
 import { ELEMENT_NAME, isReserved } from './roots.ts'
@@ -199,9 +199,12 @@ export function reference() {
 /** The name of an entry of the vault; whether it is set is for the moment of applying. */
 function vaultEntry() {
   const check = (text: string, context: Refinement) => {
-    if (refuseTemplate(text, context) || isSecretName(text)) return
-    const message =
-      'a secret’s name has letters, digits, dots, `_` and `-`, at most 128; the value itself does not belong here'
+    if (refuseTemplate(text, context)) return
+    const isOwn = text.startsWith(OWN_SECRETS)
+    if (isSecretName(text) && !isOwn) return
+    const message = isOwn
+      ? `what begins with \`${OWN_SECRETS}\` keeps tokens of credentials: give the secret another name`
+      : 'a secret’s name has letters, digits, dots, `_` and `-`, at most 128; the value itself does not belong here'
     tell(context, message, { rule: 'value' })
   }
   return stringOf('name', check, { pattern: SECRET_NAME })

@@ -440,6 +440,14 @@ describe('secrets', () => {
     expect(pendings).toEqual([[DEFAULT_TENANT, 'crm', 'admin']])
   })
 
+  test('[CD22] none is set by people where tokens of credentials are kept', async () => {
+    const { ask } = makeWorld()
+    const refused = { code: 'invalid_request', details: { fields: [{ path: '/name' }] } }
+    const body = { name: 'credentials.crm', value: SECRET }
+    expect((await ask('POST', '/v1/secrets', { body })).body).toMatchObject(refused)
+    expect((await ask('POST', '/v1/secrets/credentials.crm/promote')).body).toMatchObject(refused)
+  })
+
   test('[OV6] may overlap with the former value for up to seven days', async () => {
     const { ask } = makeWorld()
     const put = (value: string, more = {}) =>

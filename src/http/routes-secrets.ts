@@ -3,7 +3,7 @@
 import type { FastifyInstance } from 'fastify'
 import { AppError } from '../core/errors/index.ts'
 import { parseDuration } from '../core/expression/index.ts'
-import { SECRET_NAME } from '../core/secret/index.ts'
+import { OWN_SECRETS, SECRET_NAME } from '../core/secret/index.ts'
 import { DAY } from '../core/time/index.ts'
 import type { SecretRow } from '../ports/vault.ts'
 import type { HttpApi } from './api.ts'
@@ -99,6 +99,7 @@ export function addSecretRoutes(app: FastifyInstance, api: Pick<HttpApi, 'secret
     async (request, reply) => {
       const { tenant, actor } = request.caller
       const { name, value, pending } = request.body
+      refuseOwn(name)
       if (pending && request.body.overlap !== undefined) {
         throw refusedOverlap('a pending value replaces none yet: give the overlap when it is promoted')
       }
@@ -128,6 +129,7 @@ export function addSecretRoutes(app: FastifyInstance, api: Pick<HttpApi, 'secret
     async (request) => {
       const { tenant, actor } = request.caller
       const { name } = request.params
+      refuseOwn(name)
       const overlapMs = readOverlap(request.body.overlap)
       const { version } = await api.secrets.promote(tenant, name, actor, overlapMs)
       return { name, version }
@@ -182,6 +184,15 @@ function readOverlap(text: string | undefined): number {
     throw refusedOverlap('write a duration from 0s to 7d, such as 24h')
   }
   return overlapMs
+}
+
+/** Removing one is allowed: its token is got anew. */
+function refuseOwn(name: string): void {
+  if (!name.startsWith(OWN_SECRETS)) return
+  const message = `what begins with \`${OWN_SECRETS}\` keeps tokens of credentials: give the secret another name`
+  throw new AppError('invalid_request', `name: ${message}`, {
+    details: { fields: [{ path: '/name', message }] },
+  })
 }
 
 function refusedOverlap(message: string): AppError {

@@ -447,3 +447,12 @@ describe('another master key', () => {
     expect((await makeNode(keyOf(2), keyOf(1)).rewrap([DEFAULT_TENANT])).rewrapped).toBe(201)
   })
 })
+
+test('[VA6] a secret that is looked for in vain hides no other one that is new', async () => {
+  const { vault, makeNode } = makeWorld()
+  const other = makeNode()
+  await vault.current(DEFAULT_TENANT, 'gone', { atLeast: 7 })
+  expect(await vault.current(DEFAULT_TENANT, 'crm')).toBeNull()
+  await other.set(DEFAULT_TENANT, 'crm', VALUE, set)
+  expect(await vault.current(DEFAULT_TENANT, 'crm', { atLeast: 1 })).toMatchObject({ value: VALUE })
+})

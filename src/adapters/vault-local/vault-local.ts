@@ -61,8 +61,6 @@ interface Opened {
   readonly former: readonly { readonly value: string; readonly until: Instant }[]
 }
 
-const NOTHING: Opened = { current: null, former: [] }
-
 export function makeLocalVault(deps: LocalVaultDeps): SecretVault {
   const { store, clock, random, log, keys } = deps
   /** Also that one is not set, so that a source without its secret does not ask the store for every request. */
@@ -77,7 +75,9 @@ export function makeLocalVault(deps: LocalVaultDeps): SecretVault {
   const load = async (tenant: TenantId, name: string): Promise<Opened> => {
     const keep = values.reading()
     const row = await read(tenant, name)
-    const opened = row === null ? NOTHING : openAll(parse(row.body), tenant, name)
+    // One of its own for each: `vain` tells them apart.
+    const opened: Opened =
+      row === null ? { current: null, former: [] } : openAll(parse(row.body), tenant, name)
     keep(placeOf(tenant, name), opened, clock.monotonic())
     return opened
   }

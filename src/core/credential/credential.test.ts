@@ -42,6 +42,20 @@ const PROMOTED: CredentialEvent = { type: 'promoted', at: AT + 3, token: 't1', c
 const FAILED: CredentialEvent = { type: 'failed', at: AT + 3, token: 't1', error: 'answered 401', pending: 2 }
 
 describe('what is known of a credential', () => {
+  test('[CD19] who has the lock says which token is there, and nobody else goes back', () => {
+    const locked = following(
+      { type: 'tokened', at: AT, version: 5, expiresAt: null },
+      { type: 'locked', at: AT, by: 'one', until: AT + SECOND },
+    )
+    const tokened = { type: 'tokened', at: AT, version: 1, expiresAt: null } as const
+    expect(stepCredential(locked, { ...tokened, by: 'one' })).toMatchObject({
+      token: { version: 1 },
+      refresh: null,
+    })
+    expect(stepCredential(locked, { ...tokened, by: 'two' })).toBeNull()
+    expect(stepCredential(locked, { ...tokened, version: 6, by: 'two' })?.refresh?.by).toBe('one')
+  })
+
   test('[CD1] a rotation puts the new version in use, and the prior one stays until then', () => {
     expect(NEW_CREDENTIAL.status).toBe('missing')
     expect(following(FOUND)).toMatchObject({ status: 'active', current: { version: 1, state: 'active' } })

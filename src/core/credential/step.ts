@@ -63,6 +63,8 @@ export type CredentialEvent =
       readonly at: Instant
       readonly version: number
       readonly expiresAt: Instant | null
+      /** Whose lock it was got under. */
+      readonly by?: string
     }
 
 export const VERSIONS_MAX = 10
@@ -146,9 +148,13 @@ export function stepCredential(state: CredentialState, event: CredentialEvent): 
       if (state.refresh?.by !== event.by) return null
       return changed(state, at, { refresh: null })
     case 'tokened': {
-      const { version, expiresAt } = event
-      if (state.token !== null && state.token.version > version) return null
-      return changed(state, at, { token: { version, expiresAt, since: at }, refresh: null })
+      const { version, expiresAt, by } = event
+      const { refresh } = state
+      // Who has the lock says what is there, also that the vault counts anew; anybody else may be late.
+      const isHolder = by !== undefined && refresh?.by === by
+      if (!isHolder && state.token !== null && state.token.version > version) return null
+      const lock = by === undefined || isHolder ? null : refresh
+      return changed(state, at, { token: { version, expiresAt, since: at }, refresh: lock })
     }
     default:
       return unreachable(event)

@@ -1,7 +1,7 @@
 export { fingerprintOf } from './fingerprint.ts'
 export { isSimpleMasterKey, parseMasterKey } from './master-key.ts'
 export { type MasterKey, type MasterKeys, makeMasterKeys } from './master-keys.ts'
-export { isSecretName, SECRET_NAME } from './name.ts'
+export { isSecretName, OWN_SECRETS, SECRET_NAME } from './name.ts'
 export { makeRedact, REDACTED, type Redact } from './redact.ts'
 export {
   expectPending,

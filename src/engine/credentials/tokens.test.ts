@@ -117,6 +117,51 @@ describe('a token', () => {
   })
 })
 
+describe('a token and the vault', () => {
+  test('[CD19] that the record knows and the vault lost is got anew, and used from then on', async () => {
+    const { world, other } = await start()
+    await world.run((await world.node('one')).call())
+    await world.run(world.vault.remove(TENANT, 'credentials.crm', 'ada'))
+    const node = await world.node('two')
+    const before = world.now()
+    expect(statusOf(await world.run(node.call()))).toBe(200)
+    expect(world.now() - before).toBeLessThan(5_000)
+    expect(statusOf(await world.run(node.call()))).toBe(200)
+    expect(other.given()).toBe(2)
+    expect((await world.state()).token?.version).toBe(1)
+  })
+
+  test('[CD22] a secret of a person where tokens are kept is told without a word of it', async () => {
+    const { world } = await start()
+    await world.run(world.vault.set(TENANT, 'credentials.crm', 'sk-12345', { isPending: false, by: 'ada' }))
+    const node = await world.node()
+    const { problem } = await world.run(node.call())
+    expect(problem?.error).toMatch(/^secret_unreadable: .*millrace secrets remove credentials\.crm/)
+    world.vault.current = async () => {
+      throw new SyntaxError('Unexpected token, "sk-12345" is no JSON')
+    }
+    const failed = await world.run((await world.node('later')).call())
+    expect(failed.problem?.error).toBe('vault_unavailable: the vault failed')
+    expect(JSON.stringify([problem, node.log.messages])).not.toContain('sk-1')
+  })
+
+  test('[CD23] an address that is away is asked less and less, and another secret at once', async () => {
+    const { world } = await start()
+    const node = await world.node()
+    world.script = () => answered(503)
+    for (let turn = 0; turn < 240; turn += 1) {
+      expect((await world.run(node.call())).problem?.class).toBe('transient')
+      await world.pass(node, 250)
+    }
+    const asked = world.sent.filter(isTokenRequest).length
+    expect(asked).toBeGreaterThan(3)
+    expect(asked).toBeLessThan(15)
+    await world.run(world.vault.set(TENANT, 'crm-key', 'another', { isPending: false, by: 'ada' }))
+    await world.run(node.call())
+    expect(world.sent.filter(isTokenRequest)).toHaveLength(asked + 1)
+  })
+})
+
 describe('what is missing', () => {
   test('[CD12] a value, or a vault that does not answer: each says what to do', async () => {
     const { world } = await start()
@@ -260,6 +305,75 @@ describe('consent', () => {
     ])
     expect((await world.state()).current?.version).toBe(2)
     expect(statusOf(await world.run(node.call()))).toBe(200)
+  })
+
+  const allowIn = async ({ world, node, state }: Awaited<ReturnType<typeof startConsent>>) => {
+    await world.run(node.keeping.people.authorized({ state, code: 'code-1', error: null }))
+    await world.pass(node, 601_000)
+  }
+  const refreshesOf = ({ world }: Awaited<ReturnType<typeof startConsent>>) =>
+    world.sent.filter(({ body }) => (body ?? '').includes('grant_type=refresh_token')).length
+
+  test('[CD20] a refresh token that the vault failed to keep is kept when it can, and not asked for again', async () => {
+    const started = await startConsent()
+    const { world, node } = started
+    await allowIn(started)
+    let isAway = true
+    const { set } = world.vault
+    world.vault.set = async (...args) => {
+      if (isAway) throw new AppError('vault_unavailable', 'it is away')
+      return set(...args)
+    }
+    const during = await world.run(node.call())
+    expect(during.problem).toMatchObject({ class: 'transient', error: 'vault_unavailable: it is away' })
+    expect(refreshesOf(started)).toBe(1)
+    isAway = false
+    expect(statusOf(await world.run(node.call()))).toBe(200)
+    expect(refreshesOf(started)).toBe(1)
+    await world.pass(node, 601_000)
+    expect(statusOf(await world.run(node.call()))).toBe(200)
+  })
+
+  test('[CD21] a vault that is slow does not let a second node use up the refresh token', async () => {
+    const started = await startConsent()
+    const { world, node } = started
+    await allowIn(started)
+    const other = await world.node('two')
+    let letGo = () => {}
+    const slow = new Promise<void>((resolve) => {
+      letGo = resolve
+    })
+    const { set } = world.vault
+    world.vault.set = async (...args) => {
+      await slow
+      return set(...args)
+    }
+    const first = node.call()
+    await world.pass(node, 21_000)
+    const second = other.call()
+    await world.pass(node, 15_000)
+    letGo()
+    expect(statusOf(await world.run(first))).toBe(200)
+    expect(statusOf(await world.run(second))).toBe(200)
+    expect(refreshesOf(started)).toBe(1)
+  })
+
+  test('[CD21] a refresh token that a node used up before it stopped is doubted once, then believed to be over', async () => {
+    const started = await startConsent()
+    const { world, node, lose } = started
+    await allowIn(started)
+    const other = await world.node('two')
+    const { script } = world
+    world.script = (request) => {
+      if (isTokenRequest(request)) node.stopAt(1, true)
+      return script(request)
+    }
+    node.call().catch(() => {})
+    await world.pass(other, 500)
+    expect(node.isStopped()).toBe(true)
+    lose()
+    expect((await world.run(other.call())).problem?.class).toBe('transient')
+    expect((await world.run(other.call())).problem?.error).toMatch(/^refresh_token_expired: /)
   })
 
   test('[CD12] nothing of it is in the store or the log', async () => {

@@ -5,35 +5,21 @@
 // with it meanwhile. CD8 nothing of a token or a secret is in an error.
 
 import type { CredentialState } from '../../core/credential/index.ts'
-import type { CredentialDocument, ProviderDocument } from '../../core/definition/index.ts'
+import type { CredentialDocument } from '../../core/definition/index.ts'
 import { AppError, messageOf } from '../../core/errors/index.ts'
-import { compileTemplate, ExpressionError } from '../../core/expression/index.ts'
+import { ExpressionError } from '../../core/expression/index.ts'
 import type { TenantId } from '../../core/ids/index.ts'
-import type { JsonValue } from '../../core/json/index.ts'
-import {
-  ageOf,
-  assertionRequest,
-  githubAppJwt,
-  installationRequest,
-  KeyError,
-  parseServiceAccountKey,
-  readTokenAnswer,
-  serviceAccountAssertion,
-  type Token,
-  type TokenRequest,
-  tokenRequest,
-} from '../../core/oauth/index.ts'
-import { makeRedact } from '../../core/secret/index.ts'
+import { ageOf, KeyError, readTokenAnswer, type Token, type TokenRequest } from '../../core/oauth/index.ts'
+import { makeRedact, OWN_SECRETS } from '../../core/secret/index.ts'
 import type { Instant } from '../../core/time/index.ts'
 import type { EngineDeps } from '../deps.ts'
 import type { StoreTime } from '../store-time.ts'
 import type { CredentialBook } from './book.ts'
+import { renderRequest, type TokenQuestion } from './token-requests.ts'
 import { type NoValue, unreadable, type Value } from './values.ts'
 
-export interface HeldToken {
-  readonly ok: true
-  /** Of its entry in the vault: grows with every refresh. */
-  readonly version: number
+/** As it is in the vault. */
+interface KeptToken {
   readonly accessToken: string
   readonly refreshToken: string | null
   readonly expiresAt: Instant | null
@@ -42,15 +28,10 @@ export interface HeldToken {
   readonly of: number
 }
 
-export interface TokenQuestion {
-  readonly tenant: TenantId
-  readonly provider: ProviderDocument
-  readonly credential: CredentialDocument
-  readonly config: Readonly<Record<string, unknown>>
-  /** The connection's own address; null: as the provider says. */
-  readonly base: string | null
-  /** Of the secret. */
-  readonly value: Value
+export interface HeldToken extends KeptToken {
+  readonly ok: true
+  /** Of its entry in the vault: grows with every refresh. */
+  readonly version: number
 }
 
 export interface Tokens {
@@ -69,7 +50,7 @@ export interface Tokens {
 
 /** The name of its tokens in the vault. */
 function tokenSecretOf(credential: string): string {
-  return `credentials.${credential}`
+  return `${OWN_SECRETS}${credential}`
 }
 
 export function isDerived({ auth }: Pick<CredentialDocument, 'auth'>): boolean {
@@ -82,6 +63,12 @@ const LOCK_MS = 20_000
 const LOOK_AGAIN_MS = 200
 /** Nobody waits for longer than two locks. */
 const WAIT_MS_MAX = 2 * LOCK_MS
+/** Of a lock, while the vault is slow. */
+const RENEWALS_MAX = 6
+/** After an answer of the token address that is none. */
+const PAUSE_MS_MIN = 500
+const PAUSE_MS_MAX = 30_000
+const PAUSE_GROWTH = 2
 const ANSWER_BYTES_MAX = 65_536
 const BY = 'millrace'
 
@@ -96,18 +83,18 @@ export function makeTokens(
   const { clock, http, log, secrets, time, book } = deps
   const held = new Map<string, HeldToken>()
   const flights = new Map<string, Promise<HeldToken | NoValue>>()
+  /** Given out, and not in the vault yet. Nobody is asked again while there is one: a refresh token is often good once alone. */
+  const unstored = new Map<string, { readonly token: KeptToken; readonly before: number | null }>()
+  const pauses = new Map<
+    string,
+    { readonly of: number; readonly answer: NoValue; readonly pauseMs: number; readonly until: number }
+  >()
   const placeOf = (tenant: TenantId, name: string) => `${tenant}/${name}`
 
-  const readKept = async (
-    tenant: TenantId,
-    name: string,
-    state: CredentialState,
-  ): Promise<HeldToken | null> => {
-    const atLeast = state.token?.version
-    const found = await secrets.current(tenant, tokenSecretOf(name), atLeast === undefined ? {} : { atLeast })
+  const readKept = async (tenant: TenantId, name: string, atLeast: number): Promise<HeldToken | null> => {
+    const found = await secrets.current(tenant, tokenSecretOf(name), { atLeast })
     if (found === null) return null
-    const kept = JSON.parse(found.value) as Omit<HeldToken, 'ok' | 'version'>
-    const token: HeldToken = { ...kept, ok: true, version: found.version }
+    const token: HeldToken = { ...parseKept(found.value, name), ok: true, version: found.version }
     held.set(placeOf(tenant, name), token)
     return token
   }
@@ -128,6 +115,9 @@ export function makeTokens(
     const place = placeOf(question.tenant, question.credential.name)
     const known = flights.get(place)
     if (known !== undefined) return known
+    const pausing = pauses.get(place)
+    if (pausing !== undefined && pausing.of === question.value.version && clock.monotonic() < pausing.until)
+      return Promise.resolve(pausing.answer)
     const flight = refreshInTurn(question, false)
       .catch((error: unknown) => unreadable(error))
       .finally(() => flights.delete(place))
@@ -135,38 +125,83 @@ export function makeTokens(
     return flight
   }
 
+  /** An address that is away is left alone for a while, longer each time; another secret is tried at once. */
+  const notePause = (place: string, of: number, answer: NoValue | null) => {
+    if (answer === null || (answer.class !== 'transient' && answer.class !== 'rate_limited')) {
+      pauses.delete(place)
+      return
+    }
+    const before = pauses.get(place)
+    const pauseMs = before?.of === of ? Math.min(PAUSE_MS_MAX, before.pauseMs * PAUSE_GROWTH) : PAUSE_MS_MIN
+    pauses.set(place, { of, answer, pauseMs, until: clock.monotonic() + pauseMs })
+  }
+
   /** `isForced`: by this very secret, however good the token is. */
   const refreshInTurn = async (question: TokenQuestion, isForced: boolean): Promise<HeldToken | NoValue> => {
-    const { tenant, credential } = question
+    const { tenant, credential, value } = question
     const { name } = credential
+    const place = placeOf(tenant, name)
     const by = deps.newLock()
     const giveUpAt = clock.monotonic() + WAIT_MS_MAX
+    let atLeast = 0
+    let isLate: NoValue = WAITED_TOO_LONG
     for (;;) {
       const { state } = await book.read(tenant, name)
-      const kept = await readKept(tenant, name, state)
+      const kept = await readKept(tenant, name, Math.max(atLeast, state.token?.version ?? 0))
       const age = judge(question, kept, state)
       const isGood = age === 'fresh' || (age === 'aging' && isLocked(state, by))
-      if (kept !== null && isGood && !isForced) return kept
+      if (kept !== null && isGood && !isForced) {
+        unstored.delete(place)
+        if (state.refresh?.by === by) await unlock(tenant, name, by)
+        return kept
+      }
       const after = isLocked(state, by) ? state : await book.change(tenant, name, () => lockedBy(by))
+      if (clock.monotonic() >= giveUpAt) {
+        // What is here alone keeps the others away for as long as the lock lasts: they would use what is used up.
+        if (!unstored.has(place)) await unlock(tenant, name, by)
+        return isLate
+      }
       if (after.refresh?.by !== by) {
-        if (clock.monotonic() >= giveUpAt) return WAITED_TOO_LONG
         await pause(LOOK_AGAIN_MS)
         continue
       }
       // Somebody was quicker between our look and our lock.
-      if ((after.token?.version ?? 0) > (kept?.version ?? 0)) {
+      if (after.token?.version !== state.token?.version) {
         await unlock(tenant, name, by)
         continue
       }
       try {
-        const asked = await askFor(question, kept)
-        if (!asked.ok) return asked
-        return await store(question, asked.token, kept)
+        const known = unstored.get(place)
+        if (known !== undefined && kept !== null && kept.version !== known.before) unstored.delete(place)
+        if (!unstored.has(place)) {
+          const asked = await askFor(question, kept)
+          if (!isForced) notePause(place, value.version, asked.ok ? null : asked)
+          if (!asked.ok && asked.code === 'refresh_token_expired') {
+            // Used up by somebody whose lock ran out: what came of it may be in the vault by now, or on its way.
+            atLeast = (kept?.version ?? 0) + 1
+            const now = await readKept(tenant, name, atLeast)
+            if (now !== null && now.version !== kept?.version) continue
+            return state.refresh === null ? asked : IN_DOUBT
+          }
+          if (!asked.ok) return asked
+          unstored.set(place, { token: keptOf(asked.token, kept, value), before: kept?.version ?? null })
+        }
+        const mine = await book.change(tenant, name, (now) => (isLocked(now, by) ? null : lockedBy(by)))
+        const next = unstored.get(place)
+        if (mine.refresh?.by !== by || next === undefined) continue
+        const stored = await whileLocked(tenant, name, by, () =>
+          store(tenant, name, next.token, kept?.version ?? null, by),
+        )
+        unstored.delete(place)
+        if (!isForced || next.token.of === value.version) return stored
       } catch (error) {
-        if (error instanceof AppError && error.code === 'conflict') continue
-        throw error
+        const isConflict = error instanceof AppError && error.code === 'conflict'
+        if (!isConflict && !unstored.has(place)) throw error
+        if (isConflict) atLeast = (kept?.version ?? 0) + 1
+        else isLate = unreadable(error)
+        await pause(LOOK_AGAIN_MS)
       } finally {
-        await unlock(tenant, name, by)
+        if (!unstored.has(place)) await unlock(tenant, name, by)
       }
     }
   }
@@ -184,35 +219,61 @@ export function makeTokens(
       state.refresh?.by === by ? { type: 'unlocked', at: time.now(), by } : null,
     )
 
+  /** A vault that is slow must not let the lock run out under whoever waits for it; one that hangs must not hold it for ever. */
+  const whileLocked = async <Result>(
+    tenant: TenantId,
+    name: string,
+    by: string,
+    doing: () => Promise<Result>,
+  ): Promise<Result> => {
+    let cancel = () => {}
+    const renewLater = (left: number) => {
+      if (left === 0) return
+      cancel = clock.after(LOCK_MS / 2, () => {
+        renewLater(left - 1)
+        book
+          .change(tenant, name, (state) => (state.refresh?.by === by ? lockedBy(by) : null))
+          .catch((error: unknown) =>
+            log.warn('credential.not-locked', { tenant, credential: name, error: messageOf(error) }),
+          )
+      })
+    }
+    renewLater(RENEWALS_MAX)
+    try {
+      return await doing()
+    } finally {
+      cancel()
+    }
+  }
+
   const pause = (delayMs: number) => new Promise<void>((resolve) => clock.after(delayMs, resolve))
 
+  const keptOf = (token: Token, before: HeldToken | null, value: Value): KeptToken => ({
+    accessToken: token.accessToken,
+    // A server that gives no new one means that the old one stays.
+    refreshToken: token.refreshToken ?? before?.refreshToken ?? null,
+    expiresAt: token.expiresAt,
+    since: time.now(),
+    of: value.version,
+  })
+
   const store = async (
-    { tenant, credential, value }: Pick<TokenQuestion, 'tenant' | 'credential' | 'value'>,
-    token: Token,
-    before: HeldToken | null,
+    tenant: TenantId,
+    name: string,
+    token: KeptToken,
+    expectedVersion: number | null,
+    by: string,
   ): Promise<HeldToken> => {
-    const kept = {
-      accessToken: token.accessToken,
-      // A server that gives no new one means that the old one stays.
-      refreshToken: token.refreshToken ?? before?.refreshToken ?? null,
-      expiresAt: token.expiresAt,
-      since: time.now(),
-      of: value.version,
-    }
-    const { version } = await secrets.set(tenant, tokenSecretOf(credential.name), JSON.stringify(kept), {
+    const { version } = await secrets.set(tenant, tokenSecretOf(name), JSON.stringify(token), {
       isPending: false,
       by: BY,
-      expectedVersion: before?.version ?? null,
+      expectedVersion,
     })
-    const next: HeldToken = { ...kept, ok: true, version }
-    held.set(placeOf(tenant, credential.name), next)
-    await book.change(tenant, credential.name, () => ({
-      type: 'tokened',
-      at: time.now(),
-      version,
-      expiresAt: next.expiresAt,
-    }))
-    log.info('credential.refreshed', { tenant, credential: credential.name, token: version })
+    const next: HeldToken = { ...token, ok: true, version }
+    held.set(placeOf(tenant, name), next)
+    const { expiresAt } = next
+    await book.change(tenant, name, () => ({ type: 'tokened', at: time.now(), version, expiresAt, by }))
+    log.info('credential.refreshed', { tenant, credential: name, token: version })
     return next
   }
 
@@ -283,13 +344,29 @@ export function makeTokens(
         const of = question.value.version
         return { ok: true, version: 0, accessToken, refreshToken: null, expiresAt, since: time.now(), of }
       } catch (error) {
-        return { ok: false, class: 'transient', code: 'oauth_unavailable', error: messageOf(error) }
+        return unreadable(error)
       }
     },
-    async keep(tenant, credential, token, value) {
-      const { state } = await book.read(tenant, credential.name)
-      const before = await readKept(tenant, credential.name, state)
-      return store({ tenant, credential, value }, token, before)
+    async keep(tenant, { name }, token, value) {
+      const by = deps.newLock()
+      const giveUpAt = clock.monotonic() + WAIT_MS_MAX
+      for (;;) {
+        // The code is used up: who has the lock for too long is not waited for.
+        const state = await book.change(tenant, name, (now) => (isLocked(now, by) ? null : lockedBy(by)))
+        const isLate = clock.monotonic() >= giveUpAt
+        if (state.refresh?.by !== by && !isLate) {
+          await pause(LOOK_AGAIN_MS)
+          continue
+        }
+        try {
+          const before = await readKept(tenant, name, state.token?.version ?? 0)
+          return await store(tenant, name, keptOf(token, before, value), before?.version ?? null, by)
+        } catch (error) {
+          if (isLate || !(error instanceof AppError) || error.code !== 'conflict') throw error
+        } finally {
+          await unlock(tenant, name, by)
+        }
+      }
     },
   }
 }
@@ -301,63 +378,24 @@ const WAITED_TOO_LONG: NoValue = {
   error: 'another node has been getting the next token for too long',
 }
 
-function renderRequest(
-  question: TokenQuestion,
-  kept: HeldToken | null,
-  now: Instant,
-): TokenRequest | NoValue {
-  const { provider, credential, config, value } = question
-  const { oauth2, githubApp, serviceAccount } = credential
-  if (githubApp !== null) {
-    const base = question.base ?? renderAddress(provider.baseUrl, config)
-    return installationRequest(
-      base,
-      githubApp.installationId,
-      githubAppJwt(value.value, githubApp.appId, now),
-    )
-  }
-  if (serviceAccount !== null) {
-    const key = parseServiceAccountKey(value.value)
-    const tokenUrl = provider.oauth2 === null ? key.tokenUrl : renderAddress(provider.oauth2.tokenUrl, config)
-    const { scopes, subject } = serviceAccount
-    return assertionRequest(
-      tokenUrl,
-      serviceAccountAssertion(key, { scopes, subject, audience: key.tokenUrl }, now),
-    )
-  }
-  if (oauth2 === null || provider.oauth2 === null)
-    throw new ExpressionError('missing', `the provider ${provider.name} has no token address`, 'oauth2')
-  const client = {
-    tokenUrl: renderAddress(provider.oauth2.tokenUrl, config),
-    clientAuth: provider.oauth2.clientAuth,
-    clientId: oauth2.clientId,
-    clientSecret: value.value,
-  }
-  if (oauth2.grant === 'clientCredentials') {
-    const scopes = oauth2.scopes ?? provider.oauth2.scopes
-    return tokenRequest(client, { grant: 'clientCredentials', scopes, audience: oauth2.audience })
-  }
-  if (kept === null)
-    return notAuthorized(credential.name, 'credential_missing_value', 'nobody has allowed it in yet')
-  if (kept.refreshToken === null)
-    return notAuthorized(
-      credential.name,
-      'refresh_token_expired',
-      'its token is over and the vendor gave no refresh token',
-    )
-  return tokenRequest(client, { grant: 'refresh', refreshToken: kept.refreshToken })
+const IN_DOUBT: NoValue = {
+  ok: false,
+  class: 'transient',
+  code: 'oauth_unavailable',
+  error: 'another node may have got the next token, and has not kept it yet',
 }
 
-function notAuthorized(name: string, code: string, why: string): NoValue {
-  const error = `${why}: \`millrace credentials authorize ${name}\``
-  return { ok: false, class: 'auth', code, error }
-}
-
-/** Throws ExpressionError. */
-export function renderAddress(text: string, config: Readonly<Record<string, unknown>>): string {
-  const compiled = compileTemplate(text)
-  const value = compiled.ok ? compiled.template.render({ config: config as JsonValue }) : undefined
-  if (typeof value !== 'string' || !/^https?:\/\/[^/?#]+/i.test(value) || !URL.canParse(value))
-    throw new ExpressionError('url', 'this is no http address', 'tokenUrl')
-  return value
+/** The text is of the vault, and may be somebody's secret: nothing of it is said. */
+function parseKept(text: string, name: string): KeptToken {
+  try {
+    const kept = JSON.parse(text) as Partial<KeptToken> | null
+    if (typeof kept?.accessToken === 'string' && typeof kept.of === 'number') return kept as KeptToken
+  } catch {
+    // Told below, in words of our own.
+  }
+  const secret = tokenSecretOf(name)
+  throw new AppError(
+    'secret_unreadable',
+    `the secret ${secret} is where the tokens of the credential ${name} are kept, and is none: \`millrace secrets remove ${secret}\``,
+  )
 }

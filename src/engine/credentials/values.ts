@@ -2,7 +2,7 @@
 
 import type { CredentialState } from '../../core/credential/index.ts'
 import type { CredentialDocument } from '../../core/definition/index.ts'
-import { AppError, ERRORS, messageOf } from '../../core/errors/index.ts'
+import { AppError, ERRORS } from '../../core/errors/index.ts'
 import type { FailureClass } from '../../core/failure/index.ts'
 import type { TenantId } from '../../core/ids/index.ts'
 import { fingerprintOf } from '../../core/secret/index.ts'
@@ -100,10 +100,5 @@ export function unreadable(error: unknown): NoValue {
   if (error instanceof StoreError)
     return { ok: false, class: 'transient', code: 'vault_unavailable', error: 'the vault does not answer' }
   // What it says of itself may hold more than people may see.
-  return {
-    ok: false,
-    class: 'transient',
-    code: 'vault_unavailable',
-    error: `the vault failed: ${messageOf(error)}`,
-  }
+  return { ok: false, class: 'transient', code: 'vault_unavailable', error: 'the vault failed' }
 }
