@@ -38,16 +38,17 @@ export function makeCredentials(
   const tokens = makeTokens({ ...deps, book, newLock: () => `${config.node}/${deps.ids.uuid()}` })
   const authorize = makeAuthorize({ ...deps, book, values, tokens })
   const begin = makeBegin({ ...deps, book, values })
+  const verify = makeVerify({ ...deps, authorize })
   const rotations = makeRotations({
     ...deps,
     book,
     values,
-    verify: makeVerify({ ...deps, authorize }),
+    verify,
     vendor: makeAtVendor(deps, config),
   })
   const consent = makeConsent({ ...deps, book, values, tokens, allowed: () => deps.wake() })
   const waiting = makeWaiting({ ...deps, book, values, begin, tidy: consent.tidy })
-  const refusals = makeRefusals({ ...deps, book, values, begin })
+  const refusals = makeRefusals({ ...deps, book, values, begin, verify })
 
   /** A client whose secret the token address refuses is rotated as one that a call is refused for; whoever asked comes again. */
   const authorizeOrRotate = async (request: ToAuthorize): Promise<Authorized> => {

@@ -7,6 +7,8 @@ import {
   saysScopeMissing,
 } from '../../core/credential/index.ts'
 import type { CredentialDocument } from '../../core/definition/index.ts'
+import type { FailureClass } from '../../core/failure/index.ts'
+import type { TenantId, WorkId } from '../../core/ids/index.ts'
 import { SECOND } from '../../core/time/index.ts'
 import type { AfterRefusal, Credentials } from '../connections/index.ts'
 import type { BeginRotation } from './begin.ts'
@@ -14,10 +16,14 @@ import { type CredentialBook, isClosed } from './book.ts'
 import type { CredentialDeps } from './deps.ts'
 import { isDerived } from './tokens.ts'
 import { type Values, vaultNameOf } from './values.ts'
+import type { Verify } from './verify.ts'
 
 /** The end of a rotation wakes whoever waits for it; this is for an end of which nobody hears. */
 const WAIT_MS = 5 * SECOND
 const BY = 'millrace'
+/** It may be about one thing only; a 401 is about the credential. */
+const FORBIDDEN = /^answered 403\b/
+const PASSING: readonly FailureClass[] = ['transient', 'rate_limited', 'unknown']
 /** Only a person's consent mends these. */
 const HOPELESS = /^(refresh_token_expired|credential_missing_value)\b/
 
@@ -26,9 +32,29 @@ export function makeRefusals(
     readonly book: CredentialBook
     readonly values: Values
     readonly begin: BeginRotation
+    readonly verify: Verify
   },
 ): Pick<Credentials, 'refused' | 'gate'> {
-  const { time, registry, book, values, begin, log } = deps
+  const { time, ids, registry, book, values, begin, verify, log } = deps
+
+  /** Whether the account opens with the value in use: a 403 may be about one thing only. */
+  const look = async (
+    tenant: TenantId,
+    credential: CredentialDocument,
+  ): Promise<'opens' | 'refused' | 'unclear'> => {
+    const provider = registry.provider(tenant, credential.provider)
+    const connection = registry
+      .connections(tenant)
+      .map(({ document }) => document)
+      .find((one) => one.credential === credential.name && one.status !== 'retired')
+    if (provider === null || connection === undefined || provider.document.probe === null) return 'refused'
+    const account = { tenant, provider: provider.document, credential, hash: '', connection }
+    const id = `wrk_${ids.uuid()}` as WorkId
+    const traced = { work: { id }, event: { traceId: ids.uuid().replaceAll('-', '') } }
+    const { failure } = await verify(traced, account, 'current')
+    if (failure === null) return 'opens'
+    return PASSING.includes(failure.class) ? 'unclear' : 'refused'
+  }
 
   return {
     gate(tenant, name) {
@@ -78,6 +104,12 @@ export function makeRefusals(
           return { is: 'dead', why: deadWords(step.code, document) }
         case 'wait':
         case 'rotate': {
+          const seen = FORBIDDEN.test(error) && !isClosed(known) ? await look(tenant, document) : 'refused'
+          if (seen === 'opens') return { is: 'dead', why: deadWords('credential_scope_missing', document) }
+          if (seen === 'unclear') {
+            const why = `${document.provider} answered 403, and whether it still knows the credential ${name} cannot be seen now`
+            return { is: 'wait', delayMs: WAIT_MS, why }
+          }
           const begun = await begin(tenant, name, {
             reason: 'auth-failure',
             cause: causeOfRefusal,

@@ -276,6 +276,29 @@ describe('a refusal', () => {
     expect(vendor.made()).toBe(2)
   })
 
+  test('[CD19] for one thing that is forbidden: the account opens, and the others go on', async () => {
+    const { vendor, world, node } = await start()
+    await call(world, node)
+    expect(await refuse(world, node, 1, 'answered 403, saying: Forbidden')).toMatchObject({
+      is: 'dead',
+      why: expect.stringMatching(/^credential_scope_missing/),
+    })
+    expect(world.sent.at(-1)?.url).toBe('https://crm.example/me')
+    expect(node.keeping.credentials.gate(TENANT, 'crm')).toBeNull()
+    expect(await rotationWork(world)).toEqual([])
+
+    world.script = () => answered(503)
+    expect(await refuse(world, node, 1, 'answered 403')).toMatchObject({ is: 'wait' })
+    expect(node.keeping.credentials.gate(TENANT, 'crm')).toBeNull()
+    expect(await rotationWork(world)).toEqual([])
+
+    world.script = vendor.script
+    vendor.good.clear()
+    expect(await refuse(world, node, 1, 'answered 403')).toMatchObject({ is: 'wait' })
+    expect(node.keeping.credentials.gate(TENANT, 'crm')).not.toBeNull()
+    expect(await rotationWork(world)).toHaveLength(1)
+  })
+
   test('[CD3] for want of a scope, and of a value that is not in the vault', async () => {
     const { world, node } = await start()
     await call(world, node)

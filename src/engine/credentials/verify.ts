@@ -38,7 +38,13 @@ export interface Verified {
   readonly answer: DoorAnswer | null
 }
 
-export type Verify = (item: Item, account: Account, which: 'current' | 'pending') => Promise<Verified>
+/** Whose trace the call belongs to. */
+export interface Traced {
+  readonly work: Pick<Item['work'], 'id'>
+  readonly event: Pick<Item['event'], 'traceId'>
+}
+
+export type Verify = (item: Traced, account: Account, which: 'current' | 'pending') => Promise<Verified>
 
 const ANSWER_BYTES_MAX = 65_536
 
@@ -52,7 +58,7 @@ export function configOf(
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {}
 }
 
-export function traceOf({ work, event }: Item): string {
+export function traceOf({ work, event }: Traced): string {
   return `00-${event.traceId}-${work.id.replaceAll('-', '').slice(-16)}-01`
 }
 
@@ -81,7 +87,7 @@ export function makeVerify(
   }
 
   const byProbe = async (
-    item: Item,
+    item: Traced,
     { tenant, provider }: Account,
     connection: ConnectionDocument,
     which: 'current' | 'pending',
