@@ -276,7 +276,7 @@ describe('a refusal', () => {
     expect(vendor.made()).toBe(2)
   })
 
-  test('[CD19] for one thing that is forbidden: the account opens, and the others go on', async () => {
+  test('[DR13] for one thing that is forbidden: the account opens, and the others go on', async () => {
     const { vendor, world, node } = await start()
     await call(world, node)
     expect(await refuse(world, node, 1, 'answered 403, saying: Forbidden')).toMatchObject({
