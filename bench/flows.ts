@@ -28,6 +28,46 @@ export async function effectFlows(folder: string, vendor: string, key?: string):
   return folder
 }
 
+/** The same call as an operation on a connection: with a credential, a bucket and an idempotency key. */
+export async function connectionFlows(folder: string, vendor: string): Promise<string> {
+  await startFrom('ingest', folder)
+  await writeFile(
+    join(folder, 'connection.yaml'),
+    `kind: Provider
+name: books
+baseUrl: ${vendor}
+auth: bearer
+probe: { path: /me }
+rate: { perMinute: 1000000, burst: 1000000 }
+operations:
+  book:
+    path: /book
+    input: { type: object, required: [issue], properties: { issue: { type: integer } } }
+    idempotency: native
+    keyTtl: 24h
+    ref: result.body.id
+---
+kind: Credential
+name: books
+provider: books
+secret: { env: BENCH_SECRET }
+---
+kind: Connection
+name: books
+provider: books
+credential: books
+probe: none
+---
+kind: Route
+name: book
+on: [github.events.issues.*]
+key: "'BOOK:' + header.x-github-delivery"
+do: { operation: books.book, connection: books, with: { issue: "{{ payload.issue.number }}" } }
+`,
+  )
+  return folder
+}
+
 /** End to end, beside a thousand routes that want other things. */
 export async function crowdedFlows(folder: string): Promise<string> {
   await startFrom('end-to-end', folder)

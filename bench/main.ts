@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { ANALYSIS, measureAnalysis, renderAnalysis } from './analysis.ts'
 import { AT_ONCE, type Endpoints, measureDraining, subscriptionFlows } from './deliveries.ts'
+import { DOOR, measureDoor, renderDoor } from './door.ts'
 import { BARE, LONG_PLANS, PLANS, type Plan } from './plans.ts'
 import { copyPast, dataFile, PAST } from './preload.ts'
 import { measureReplay } from './replay.ts'
@@ -30,13 +31,14 @@ const BARE_SECONDS = 4
 
 const all = [...PLANS, ...LONG_PLANS]
 const only = values.only?.split(',')
-const names = [...all.map(({ name }) => name), ANALYSIS]
+const names = [...all.map(({ name }) => name), ANALYSIS, DOOR]
 const unknown = only?.filter((name) => !names.includes(name)) ?? []
 if (unknown.length > 0) {
   process.stderr.write(`No scenario ${unknown.join(', ')}. There are: ${names.join(', ')}.\n`)
   process.exit(2)
 }
 const analysis = only === undefined || only.includes(ANALYSIS) ? measureAnalysis(rounds) : null
+const door = only === undefined || only.includes(DOOR) ? await measureDoor(rounds, values.quick) : null
 const plans = only ? all.filter(({ name }) => only.includes(name)) : values.quick ? PLANS : all
 
 const root = fileURLToPath(new URL('../.cache/bench', import.meta.url))
@@ -101,9 +103,14 @@ try {
     ],
     seconds,
   )
-  const output = analysis === null ? report : { ...report, analysis }
+  const output = {
+    ...report,
+    ...(analysis === null ? {} : { analysis }),
+    ...(door === null ? {} : { door }),
+  }
   process.stdout.write(values.json ? `${JSON.stringify(output, null, 2)}\n` : `\n${renderReport(report)}`)
   if (analysis !== null && !values.json) process.stdout.write(`\n${renderAnalysis(analysis)}`)
+  if (door !== null && !values.json) process.stdout.write(`\n${renderDoor(door)}`)
 } finally {
   await rm(scratch, { recursive: true, force: true })
 }
