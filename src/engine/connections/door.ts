@@ -7,7 +7,7 @@
 import { locate } from '../../core/connection/index.ts'
 import type { FailureClass } from '../../core/failure/index.ts'
 import { readLimits } from '../../core/rate/index.ts'
-import { makeRedact } from '../../core/secret/index.ts'
+import { makeRedact, type Redact } from '../../core/secret/index.ts'
 import type { HttpOutcome } from '../../ports/http-client.ts'
 import type { EngineConfig, EngineDeps } from '../deps.ts'
 import type { Buckets } from './buckets.ts'
@@ -32,6 +32,17 @@ export function makeExchange(
   config: Pick<EngineConfig, 'version'>,
 ): Exchange {
   const { clock, http, lookups, buckets, entrance, credentials } = deps
+  /** Of the very list that a credential gives again: what hides it is dear to make, and the same for every call. */
+  const redacts = new WeakMap<readonly string[], Redact>()
+
+  const redactOf = (secrets: readonly string[]): Redact => {
+    let known = redacts.get(secrets)
+    if (known === undefined) {
+      known = makeRedact(secrets)
+      redacts.set(secrets, known)
+    }
+    return known
+  }
 
   const authorize = async (account: Account, request: DoorRequest, url: string): Promise<Authorized> => {
     const { credential, provider, addresses } = account
@@ -68,7 +79,7 @@ export function makeExchange(
       }
       if (request.sendBy !== undefined && clock.monotonic() > request.sendBy)
         return notSent('transient', 'the credential took too long; nothing was sent', method)
-      const redact = makeRedact(allowed.secrets)
+      const redact = redactOf(allowed.secrets)
       const url = withQuery(place.url, allowed.query)
       const own = {
         traceparent: request.traceparent,

@@ -11,7 +11,7 @@ import type { Authorized, ToAuthorize } from '../connections/index.ts'
 import type { EngineDeps } from '../deps.ts'
 import type { StoreTime } from '../store-time.ts'
 import type { CredentialBook } from './book.ts'
-import { isDerived, type Tokens } from './tokens.ts'
+import { type HeldToken, isDerived, type Tokens } from './tokens.ts'
 import type { Value, Values } from './values.ts'
 
 type Good = Extract<Authorized, { ok: true }>
@@ -38,6 +38,8 @@ export function makeAuthorize(
     { readonly of: Value; readonly provider: ProviderDocument; readonly authorized: Good }
   >()
 
+  /** The same of tokens, while they are held. */
+  const borne = new WeakMap<HeldToken, { readonly of: string; readonly authorized: Good }>()
   const noting = new Set<string>()
 
   /** What the vault has in use by now, for those who look at it. */
@@ -68,8 +70,18 @@ export function makeAuthorize(
       const next = NEXT_BY_CODE[token.code]
       return next === undefined ? token : { ...token, error: `${token.error}; ${next}` }
     }
+    const known = borne.get(token)
+    if (known?.of === value.value) return known.authorized
     const { headers, query, secrets } = bearer(token.accessToken)
-    return { ok: true, version: token.version, headers, query, secrets: [...secrets, value.value] }
+    const authorized: Good = {
+      ok: true,
+      version: token.version,
+      headers,
+      query,
+      secrets: [...secrets, value.value],
+    }
+    borne.set(token, { of: value.value, authorized })
+    return authorized
   }
 
   return async (request) => {
