@@ -17,7 +17,7 @@ import { makeWorkspace } from '../support/workspace.ts'
 
 beforeAll(buildDist)
 
-test('[CD13] [CD14] twice kill -9 during a rotation: one secret is made, one version promoted, no call is lost or doubled', {
+test('[CD13] [CD14] edge case: the node dies in the middle of a rotation, twice', {
   timeout: 60_000,
 }, async () => {
   await using workspace = makeWorkspace()

@@ -119,7 +119,7 @@ const ANSWERS = {
   'POST /quarrel': quote(422),
 }
 
-test('[N11] [DR3] [CD12] a secret of every kind of credential is found nowhere', {
+test('[N11] [DR3] [CD12] edge case: a vendor quotes the secret in what it says', {
   timeout: 90_000,
 }, async () => {
   await using workspace = makeWorkspace()

@@ -28,7 +28,7 @@ const STORY = [
 ]
 const ROTATE = '/v1/integrations/credentials/rotate'
 
-test('[CD17] three rotations under 200 calls a second: no call is refused, each is made once, and former tokens are ended', {
+test('[CD17] edge case: a secret is replaced while 200 calls a second are made with it', {
   timeout: TIME_MS_MAX,
 }, async () => {
   await using workspace = makeWorkspace()
@@ -75,7 +75,7 @@ test('[CD17] three rotations under 200 calls a second: no call is refused, each 
   expect(await shop.told('integration.credential.rotated')).toHaveLength(3)
 })
 
-test('[CD1] a value that the vendor refuses is tried three times and told of, and the one in use goes on working', {
+test('[CD1] edge case: the next value of a secret is wrong', {
   timeout: TIME_MS_MAX,
 }, async () => {
   await using workspace = makeWorkspace()
@@ -107,7 +107,7 @@ test('[CD1] a value that the vendor refuses is tried three times and told of, an
   expect(letters.map(({ consumer }) => consumer.name)).toEqual(['depot-token'])
 })
 
-test('[CD3] [DR6] an expired token: one rotation, the work that waited for it is done, and it is one story', {
+test('[CD3] [DR6] edge case: a token expires, and the vendor makes the next one', {
   timeout: TIME_MS_MAX,
 }, async () => {
   await using workspace = makeWorkspace()
@@ -135,7 +135,7 @@ test('[CD3] [DR6] an expired token: one rotation, the work that waited for it is
   expect(ofStory.sort()).toEqual(['verification', 'work'])
 })
 
-test('[CD16] [CX6] an expired token that a person replaces: work waits without an attempt, and goes on by itself', {
+test('[CD16] [CX6] edge case: a token expires, and a person brings the next one', {
   timeout: TIME_MS_MAX,
 }, async () => {
   await using workspace = makeWorkspace()
@@ -168,7 +168,7 @@ test('[CD16] [CX6] an expired token that a person replaces: work waits without a
   expect(await storyOf(shop.list, told[0]?.correlationId ?? '')).toEqual(STORY)
 })
 
-test('[CX3] [CX6] an outage opens the circuit: nothing is lost, no attempt is used up, and the backlog drains when it heals', {
+test('[CX3] [CX6] edge case: a vendor is away for a while, or somebody says so', {
   timeout: TIME_MS_MAX,
 }, async () => {
   await using workspace = makeWorkspace()
@@ -213,7 +213,7 @@ const OAUTH = (grant: string) => ({
   credential: `auth: oauth2\noauth2: { grant: ${grant}, clientId: shop }`,
 })
 
-test('[CD4] [CD9] tokens that end every five seconds under 200 calls a second: few are asked for, and no call is refused', {
+test('[CD4] [CD9] edge case: tokens end every few seconds, and hundreds of calls want the next one', {
   timeout: TIME_MS_MAX,
 }, async () => {
   await using workspace = makeWorkspace()
@@ -237,7 +237,7 @@ test('[CD4] [CD9] tokens that end every five seconds under 200 calls a second: f
   expect(await shop.list('/v1/dead-letters')).toEqual([])
 })
 
-test('[CD7] [CD15] a person allows us in: state and PKCE through the callback, once, and the token is refreshed from then on', {
+test('[CD7] [CD15] edge case: an account is a person’s, who has to allow us in', {
   timeout: TIME_MS_MAX,
 }, async () => {
   await using workspace = makeWorkspace()
