@@ -137,7 +137,7 @@ const manifest: Manifest = {
         ...foundIn(
           'result.body.messages',
           `one.metadata.event_payload.ref == ${MARK}`,
-          `result.body.has_more == true || ${HAS_CURSOR} || ${isFull('result.body.messages', 100)}`,
+          `coalesce(result.body.has_more, false) || ${HAS_CURSOR} || ${isFull('result.body.messages', 100)}`,
           'ts',
         ),
       },

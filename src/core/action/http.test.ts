@@ -238,6 +238,37 @@ describe('a probe', () => {
     expect(() => asked?.found(SCOPE, response)).toThrow(ExpressionError)
   })
 
+  test.each([
+    ['result.body.count > 0', '{"message":"sign in"}'],
+    ['result.body.items.size() > 0', '{"ok":false}'],
+    ['result.body.ok == true && result.body.items.size() > 0', '{"ok":true}'],
+    ['result.body.count > 0', '<html>'],
+    ['result.body.id != null', '<html>'],
+    ["result.body[0].id == 'a'", '{"message":"sign in"}'],
+    ["result.body.id == 'a'", ''],
+  ])('[VN27] %s is not denied by %j', (found, body) => {
+    const asked = compile({ probe: { ...PROBE, found } }).probe
+    const response = parseResponse({ status: 200, headers: {}, body })
+    expect(() => asked?.found(SCOPE, response)).toThrow(ExpressionError)
+  })
+
+  test.each([
+    ['result.body.count > 0', 200, '{"count":0}'],
+    ['result.body.count > 0', 404, '<html>'],
+    ['result.status == 200 && result.body.count > 0', 204, ''],
+    ['result.body.id != null', 200, '{}'],
+    ['has(result.body.id) && result.body.id > 0', 200, '{}'],
+    ['coalesce(result.body.count, 0) > 0', 200, '{}'],
+    ['result.body.meta.page.next != null', 200, '{}'],
+    ["result.body.kind == 'a' ? result.body.a > 0 : result.body.b > 0", 200, '{"kind":"a","a":0}'],
+    ["result.body[0].id == 'a'", 200, '[]'],
+    ["result.body.items.exists(one, one.ref == 'a')", 200, '{"items":[{}]}'],
+    ['result.body.size() > 0', 200, '[]'],
+  ])('[VN27] %s is denied by %i %j', (found, status, body) => {
+    const asked = compile({ probe: { ...PROBE, found } }).probe
+    expect(asked?.found(SCOPE, parseResponse({ status, headers: {}, body }))).toBe(false)
+  })
+
   test('is among the abilities, as are harmlessness and the life of the key', () => {
     expect(compile({}).abilities).toEqual({
       idempotent: false,

@@ -1,16 +1,11 @@
 // An http action, compiled: from a definition and a scope to a request, and from a response to facts.
 
 import { type HttpActionDocument, hashText } from '../definition/index.ts'
-import {
-  compileExpression,
-  compileShape,
-  compileTemplate,
-  ExpressionError,
-  type Scope,
-} from '../expression/index.ts'
+import { compileShape, compileTemplate, ExpressionError, type Scope } from '../expression/index.ts'
 import type { CallPolicy } from '../failure/index.ts'
 import { isStorable, type JsonValue, parseJson, stringifyJson } from '../json/index.ts'
 import type { EffectAbilities } from '../ledger/index.ts'
+import { compileFound } from './found.ts'
 
 export interface RenderedRequest {
   readonly method: string
@@ -68,17 +63,9 @@ export function keyForHeader(key: string): string {
 
 function compileProbe(probe: NonNullable<HttpActionDocument['probe']>): NonNullable<HttpAction['probe']> {
   const request = compileRequest(probe.method, probe.url, probe.headers, null)
-  const found = must(compileExpression(probe.found)).expression
   return {
     render: request,
-    found(scope, response) {
-      const answer = found.evaluate({ ...scope, result: response })
-      // `absent` allows another call: what is not said outright must not be taken for it.
-      if (typeof answer !== 'boolean') {
-        throw new ExpressionError('type', 'the answer is neither true nor false', 'probe.found')
-      }
-      return answer
-    },
+    found: compileFound(probe.found, 'probe.found'),
   }
 }
 

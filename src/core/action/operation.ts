@@ -13,6 +13,7 @@ import {
 import type { CallPolicy, CallVerdict } from '../failure/index.ts'
 import { isStorable, type JsonValue, stringifyJson } from '../json/index.ts'
 import type { EffectAbilities } from '../ledger/index.ts'
+import { compileFound } from './found.ts'
 import { compileRequest, effectRefOf, headerText, keyForHeader, must, type ParsedResponse } from './http.ts'
 
 /** What the templates of a provider see. */
@@ -149,16 +150,13 @@ function compileLookup(
   lookup: NonNullable<OperationDocument['lookup']>,
 ): NonNullable<CompiledOperation['lookup']> {
   const request = compilePath(lookup, null, 'json')
-  const found = must(compileExpression(lookup.found)).expression
+  const found = compileFound(lookup.found, 'lookup.found')
   const id = lookup.id === null ? null : must(compileExpression(lookup.id)).expression
   return {
     render: (scope) => request(scopeOf(scope)),
     found(scope, response) {
       const seen = { ...scopeOf(scope), result: response }
-      const isThere = found.evaluate(seen)
-      // «No» allows another call: what is not said outright must not be taken for it.
-      if (typeof isThere !== 'boolean')
-        throw new ExpressionError('type', 'the answer is neither true nor false', 'lookup.found')
+      const isThere = found(scopeOf(scope), response)
       return { isThere, ref: isThere && id !== null ? referenceOf(id.evaluate(seen)) : null }
     },
   }

@@ -1,3 +1,4 @@
+export { type AskedFields, askedFields } from './asked-fields.ts'
 export { clearPaths } from './clear-paths.ts'
 export { type Condition, compileCondition } from './condition.ts'
 export {
