@@ -6,7 +6,7 @@ import { effectRefOf, parseResponse } from '../../core/action/index.ts'
 import type { CallVerdict, FailureClass } from '../../core/failure/index.ts'
 import type { LedgerEntry } from '../../core/ledger/index.ts'
 import type { Instant } from '../../core/time/index.ts'
-import type { Counters } from '../../core/work/index.ts'
+import { type Counters, isUntried } from '../../core/work/index.ts'
 import type { Guard, Write } from '../../ports/store.ts'
 import type { Performed, Round } from '../call.ts'
 import type { Commits } from '../commits.ts'
@@ -254,12 +254,15 @@ export function makeSend(
     startedAt: Instant,
   ): Promise<boolean> => {
     const { item, key } = call
-    if (time.now() + delayMs >= item.work.expiresAt) return false
+    const now = time.now()
+    const expiresAt = waitsUntil(call, now)
+    if (now + delayMs >= expiresAt) return false
     const proof = neverSent(outcome) ? 'never-sent' : 'not-applied'
     const counters = { ...countersOf(item), waits: item.work.waits + 1 }
     await ends.finish(call, 'WAIT', {
       to: 'again',
       delayMs,
+      ...(expiresAt > item.work.expiresAt && { expiresInMs: expiresAt - now }),
       counters,
       note: noteOf(call, { class: failureClass, lastError: why, ...measured(outcome) }),
       guards: [reserveGuard(item, key)],
@@ -270,4 +273,15 @@ export function makeSend(
   }
 
   return reserveAndSend
+}
+
+/**
+ * Until when it may wait for what is being done about its failure: a credential that a person has to bring takes longer than a rate or a
+ * circuit. Once over all its waits: each of them adding to it would be no end.
+ */
+function waitsUntil({ item: { work }, route }: Call, now: Instant): Instant {
+  const { maxWaitMs } = route.document
+  const begunAt = isUntried(work) ? now : work.createdAt
+  const latest = begunAt + route.expiresInMs + maxWaitMs
+  return Math.max(work.expiresAt, Math.min(work.expiresAt + maxWaitMs, latest))
 }
