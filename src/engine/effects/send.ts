@@ -214,8 +214,8 @@ export function makeSend(
   ) => {
     const { item, route, action, key } = call
     const isDoubted = repeatsDoubt(call, over)
-    if (wait !== undefined && verdict.effect === 'none' && !isDoubted) {
-      if (await putBack(call, wait, verdict.class, outcome, startedAt)) return
+    if (wait !== undefined && verdict.effect === 'none') {
+      if (await putBack(call, wait, verdict.class, outcome, startedAt, over)) return
     }
     const step = decisions.decideFailure({
       class: verdict.class,
@@ -252,6 +252,7 @@ export function makeSend(
     failureClass: FailureClass,
     outcome: Performed['outcome'],
     startedAt: Instant,
+    over: LedgerEntry | null,
   ): Promise<boolean> => {
     const { item, key } = call
     const now = time.now()
@@ -266,7 +267,7 @@ export function makeSend(
       counters,
       note: noteOf(call, { class: failureClass, lastError: why, ...measured(outcome) }),
       guards: [reserveGuard(item, key)],
-      writes: [settleLedger(key, 'released', proof, null, null)],
+      writes: [settleNothing(call, over, proof)],
       attempt: attemptOf(item.work.attempts + 1, startedAt, outcome, 'waited', failureClass, why),
     })
     return true
