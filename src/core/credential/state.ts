@@ -36,6 +36,8 @@ export interface Rotation {
   readonly workId: WorkId
   /** The version that is to be replaced; null: there was none. */
   readonly from: number | null
+  /** What the vendor calls the secret that it made for this, written down before the value is kept. */
+  readonly made?: { readonly fingerprint: string; readonly ref: string }
 }
 
 export interface CredentialState {

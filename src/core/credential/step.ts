@@ -31,6 +31,14 @@ export type CredentialEvent =
       readonly ref?: string
     }
   | { readonly type: 'begun'; readonly at: Instant; readonly rotation: Rotation }
+  /** The vendor made a secret for it, which is about to be kept. */
+  | {
+      readonly type: 'made'
+      readonly at: Instant
+      readonly token: string
+      readonly fingerprint: string
+      readonly ref: string
+    }
   /** The rotation needs a person to bring the new value. */
   | { readonly type: 'waited'; readonly at: Instant; readonly token: string }
   /** It goes on. */
@@ -106,6 +114,11 @@ export function stepCredential(state: CredentialState, event: CredentialEvent): 
     case 'begun':
       if (state.rotation !== null) return null
       return changed(state, at, { status: 'rotating', rotation: event.rotation })
+    case 'made': {
+      if (state.rotation?.token !== event.token) return null
+      const { fingerprint, ref } = event
+      return changed(state, at, { rotation: { ...state.rotation, made: { fingerprint, ref } } })
+    }
     case 'waited':
       if (state.rotation?.token !== event.token || state.status === 'waiting') return null
       return changed(state, at, { status: 'waiting' })

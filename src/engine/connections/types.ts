@@ -97,7 +97,14 @@ export type Authorized =
       /** What must be seen nowhere: replaced in everything that is kept of the exchange. */
       readonly secrets: readonly string[]
     }
-  | { readonly ok: false; readonly class: FailureClass; readonly code: string; readonly error: string }
+  | {
+      readonly ok: false
+      readonly class: FailureClass
+      readonly code: string
+      readonly error: string
+      /** Of the secret that no token was given out for. */
+      readonly version?: number
+    }
 
 export interface ToAuthorize {
   readonly tenant: TenantId

@@ -3,7 +3,7 @@
 // Invariants: CD5 as the provider says. CD12 values are read when a call is about to be made, and leave by the request alone: whoever keeps
 // something of the exchange is told what must not be in it.
 
-import { applyHmac, applyValue, bearer } from '../../core/credential/index.ts'
+import { applyHmac, applyValue, bearer, type CredentialState } from '../../core/credential/index.ts'
 import type { CredentialDocument, ProviderDocument } from '../../core/definition/index.ts'
 import { messageOf } from '../../core/errors/index.ts'
 import type { TenantId } from '../../core/ids/index.ts'
@@ -52,7 +52,7 @@ export function makeAuthorize(
     const { version, fingerprint } = value
     book
       .change(tenant, name, (state) =>
-        state.rotation !== null || (state.current?.version ?? 0) > version
+        state.rotation !== null || isFormer(state, value)
           ? null
           : { type: 'found', at: time.now(), current: { version, fingerprint }, by: 'vault' },
       )
@@ -68,7 +68,8 @@ export function makeAuthorize(
     const token = request.secret === 'pending' ? await tokens.tryOut(question) : await tokens.get(question)
     if (!token.ok) {
       const next = NEXT_BY_CODE[token.code]
-      return next === undefined ? token : { ...token, error: `${token.error}; ${next}` }
+      const { version } = value
+      return next === undefined ? token : { ...token, error: `${token.error}; ${next}`, version }
     }
     const known = borne.get(token)
     if (known?.of === value.value) return known.authorized
@@ -108,4 +109,10 @@ export function makeAuthorize(
     if (request.secret === 'current') made.set(credential, { of: value, provider, authorized })
     return authorized
   }
+}
+
+/** An earlier one that a vault may still remember. A secret that was removed and set again counts anew: what nobody knows is no former one. */
+function isFormer({ current, versions }: CredentialState, { version, fingerprint }: Value): boolean {
+  if ((current?.version ?? 0) <= version) return false
+  return versions.some((one) => one.version === version && one.fingerprint === fingerprint)
 }

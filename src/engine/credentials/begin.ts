@@ -43,7 +43,7 @@ export type BeginRotation = (tenant: TenantId, name: string, asked: ToBegin) => 
 
 export const CREDENTIAL_PREFIX = 'credential:'
 /** A person may need days to bring the new secret. */
-const EXPIRES_MS = 30 * DAY
+export const ROTATION_EXPIRES_MS = 30 * DAY
 const DEDUP_MS = DAY
 const RACES_MAX = 10
 const ROTATING = 'integration.credential.rotating'
@@ -65,7 +65,7 @@ export function newRotation(
     definition: hash,
     codeHash: null,
     eventId,
-    expiresInMs: EXPIRES_MS,
+    expiresInMs: ROTATION_EXPIRES_MS,
     replayOf,
   }
 }

@@ -6,11 +6,14 @@
 
 import { type CompiledOperation, compileOperation, must, parseResponse } from '../../core/action/index.ts'
 import { operationOf } from '../../core/definition/index.ts'
+import { AppError, messageOf } from '../../core/errors/index.ts'
 import { compileExpression, ExpressionError } from '../../core/expression/index.ts'
 import type { FailureClass } from '../../core/failure/index.ts'
+import type { TenantId } from '../../core/ids/index.ts'
 import type { JsonValue } from '../../core/json/index.ts'
 import { keyOfGeneration, type LedgerEntry } from '../../core/ledger/index.ts'
-import { makeRedact } from '../../core/secret/index.ts'
+import { fingerprintOf, makeRedact } from '../../core/secret/index.ts'
+import { MINUTE, SECOND } from '../../core/time/index.ts'
 import type { Write } from '../../ports/store.ts'
 import type { DoorAnswer } from '../connections/index.ts'
 import { SETTLE_MARGIN_MS } from '../decisions.ts'
@@ -27,8 +30,9 @@ import {
   settleLedger,
   unreservedGuard,
 } from '../outcome.ts'
+import type { CredentialBook } from './book.ts'
 import type { CredentialDeps } from './deps.ts'
-import { vaultNameOf } from './values.ts'
+import { unreadable, vaultNameOf } from './values.ts'
 import { type Account, configOf, traceOf } from './verify.ts'
 
 export type Made =
@@ -55,12 +59,15 @@ export interface AtVendor {
 
 const LOST = 'a new secret may have been made at the vendor, and its value got lost'
 const BY = 'millrace'
+/** For so long a value that nobody else has is held in hand while the vault does not take it. */
+const KEEP_MS_MAX = 10 * MINUTE
+const KEEP_PAUSE_MS_MAX = 15 * SECOND
 
 export function makeAtVendor(
-  deps: CredentialDeps,
+  deps: CredentialDeps & { readonly book: CredentialBook },
   config: Pick<EngineConfig, 'sendWithinMs' | 'responseBytesMax'>,
 ): AtVendor {
-  const { store, clock, commits, decisions, lease, secrets, vars } = deps
+  const { store, clock, time, commits, decisions, lease, secrets, vars, book, log } = deps
 
   /** null: the reserve is ours. */
   const reserve = async (
@@ -184,6 +191,36 @@ export function makeAtVendor(
     return isKept ? made : { is: 'stale' }
   }
 
+  /** `before`: of the value that waited before the call; null: none did. false: a person gave another one meanwhile, which stays. */
+  const keepValue = async (
+    item: Item,
+    tenant: TenantId,
+    name: string,
+    value: string,
+    before: string | null,
+  ): Promise<boolean> => {
+    const giveUpAt = clock.monotonic() + KEEP_MS_MAX
+    for (let pauseMs = SECOND; ; pauseMs = Math.min(KEEP_PAUSE_MS_MAX, pauseMs * 2)) {
+      try {
+        const pending = await secrets.pending(tenant, name)
+        // By a try whose answer was lost.
+        if (pending?.value === value) return true
+        if (pending !== null && pending.fingerprint !== before) return false
+        await secrets.set(tenant, name, value, { isPending: true, by: BY })
+        return true
+      } catch (error) {
+        log.warn('credential.not-kept', {
+          tenant,
+          secret: name,
+          error: makeRedact([value])(messageOf(error)),
+        })
+        const isOurs = await lease.covers(item.owner, pauseMs + SETTLE_MARGIN_MS)
+        if (!isOurs || clock.monotonic() >= giveUpAt) throw error
+        await new Promise<void>((resolve) => clock.after(pauseMs, resolve))
+      }
+    }
+  }
+
   return {
     async create(item, account, token) {
       const { provider, credential, tenant } = account
@@ -192,6 +229,8 @@ export function makeAtVendor(
       if (rotation === null || name === null) return hopeless('the provider makes no secrets')
       const input = { credential: credential.name, rotation: token }
       try {
+        // A vault that is away must be known before there is something to keep.
+        const before = (await secrets.pending(tenant, name))?.fingerprint ?? null
         return await once(
           item,
           account,
@@ -203,13 +242,25 @@ export function makeAtVendor(
             const value = must(compileExpression(rotation.secret)).expression.evaluate({ result: response })
             if (typeof value !== 'string' || value === '')
               return { is: 'lost', why: `${LOST}: the answer of ${rotation.create} has none` }
-            await secrets.set(tenant, name, value, { isPending: true, by: BY })
-            const ref = refOf(operation, response)
-            return { is: 'made', ref: ref === null ? null : makeRedact([value])(ref) }
+            const called = refOf(operation, response)
+            const ref = called === null ? null : makeRedact([value])(called)
+            const fingerprint = fingerprintOf(tenant, name, value)
+            if (ref !== null)
+              await book.change(tenant, credential.name, () => ({
+                type: 'made',
+                at: time.now(),
+                token,
+                fingerprint,
+                ref,
+              }))
+            if (await keepValue(item, tenant, name, value, before)) return { is: 'made', ref }
+            log.warn('credential.made-unused', { tenant, credential: credential.name, ref })
+            return { is: 'made', ref: null }
           },
         )
       } catch (error) {
         if (error instanceof ExpressionError) return hopeless(describe(error))
+        if (error instanceof AppError) return { is: 'failed', ...unreadable(error), retryAfterMs: null }
         throw error
       }
     },

@@ -44,14 +44,14 @@ export function makeCredentials(
     book,
     values,
     verify,
-    vendor: makeAtVendor(deps, config),
+    vendor: makeAtVendor({ ...deps, book }, config),
   })
   const consent = makeConsent({ ...deps, book, values, tokens, allowed: () => deps.wake() })
   const waiting = makeWaiting({ ...deps, book, values, begin, tidy: consent.tidy })
   const refusals = makeRefusals({ ...deps, book, values, begin, verify })
 
   /** A client whose secret the token address refuses is rotated as one that a call is refused for; whoever asked comes again. */
-  const authorizeOrRotate = async (request: ToAuthorize): Promise<Authorized> => {
+  const authorizeOrRotate = async (request: ToAuthorize, isAgain = false): Promise<Authorized> => {
     const allowed = await authorize(request)
     if (
       allowed.ok ||
@@ -61,6 +61,10 @@ export function makeCredentials(
     )
       return allowed
     const { tenant, credential } = request
+    const { state } = await book.read(tenant, credential.name)
+    const value = await values.read(tenant, credential, 'current', state)
+    // A rotation was quicker: what was refused is not in use any more.
+    if (!isAgain && value.ok && value.version !== allowed.version) return authorizeOrRotate(request, true)
     const about = { version: null, correlationId: deps.ids.uuid(), error: allowed.error }
     const next = await refusals.refused(tenant, credential.name, about)
     return next.is === 'dead'
@@ -69,7 +73,7 @@ export function makeCredentials(
   }
 
   return {
-    credentials: { authorize: authorizeOrRotate, ...refusals },
+    credentials: { authorize: (request) => authorizeOrRotate(request), ...refusals },
     rotations,
     people: {
       ...makeCredentialPeople({ ...deps, book, values, begin, waiting }),

@@ -4,7 +4,20 @@ import { generateKeyPairSync } from 'node:crypto'
 import { expect, test } from 'vitest'
 import type { CredentialDocument } from '../../core/definition/index.ts'
 import type { HttpRequest } from '../../ports/http-client.ts'
-import { answered, CLIENT, CREDENTIAL, makeKeepingWorld, TENANT } from './credentials.fixture.ts'
+import type { ToAuthorize } from '../connections/index.ts'
+import { DECISIONS } from '../decisions.ts'
+import type { Item } from '../item.ts'
+import { makeStoreTime } from '../store-time.ts'
+import {
+  answered,
+  CLIENT,
+  CONNECTION,
+  CREDENTIAL,
+  makeKeepingWorld,
+  PROVIDER,
+  TENANT,
+} from './credentials.fixture.ts'
+import { makeVerify } from './verify.ts'
 
 const PLAIN = 'planted-where-nobody-may-see-it'
 const PEM = generateKeyPairSync('rsa', { modulusLength: 2_048 }).privateKey.export({
@@ -64,4 +77,28 @@ test.each(KINDS)('[CD5] [CD6] [CD12] %s', async (_kind, credential, value, shown
   const everywhere = JSON.stringify([dump, node.log.messages, node.log.controls, view])
   const secrets = [PLAIN, TOKEN, Buffer.from(PLAIN).toString('base64').slice(0, 20), PEM.slice(60, 100)]
   for (const secret of secrets) expect(everywhere).not.toContain(secret)
+})
+
+test('[CD6] an app on a server of its own is verified there, where no probe can be called', async () => {
+  const asked: ToAuthorize[] = []
+  const verify = makeVerify({
+    clock: { now: () => 0, monotonic: () => 0, after: () => () => {}, defer: queueMicrotask },
+    time: makeStoreTime({ now: () => 0, monotonic: () => 0 }),
+    decisions: DECISIONS,
+    vars: {},
+    door: () => ({ send: () => Promise.reject(new Error('there is nothing to call')) }),
+    async authorize(request) {
+      asked.push(request)
+      return { ok: true, version: 1, headers: {}, query: {}, secrets: [] }
+    },
+  })
+  const account = {
+    tenant: TENANT,
+    provider: { ...PROVIDER, probe: null },
+    credential: CREDENTIAL,
+    hash: 'sha256:0',
+    connection: { ...CONNECTION, endpoints: { default: 'https://git.own.example/api/v3' } },
+  }
+  expect((await verify({} as Item, account, 'pending')).failure).toBeNull()
+  expect(asked).toMatchObject([{ base: 'https://git.own.example/api/v3', secret: 'pending' }])
 })

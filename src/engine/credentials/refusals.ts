@@ -5,6 +5,7 @@ import {
   decideRefusal,
   type RefusalCode,
   saysScopeMissing,
+  type VaultVersion,
 } from '../../core/credential/index.ts'
 import type { CredentialDocument } from '../../core/definition/index.ts'
 import type { FailureClass } from '../../core/failure/index.ts'
@@ -75,9 +76,9 @@ export function makeRefusals(
       const found = await values.read(tenant, document, 'current', state)
       // The vault has another one by now, of which nobody has told yet.
       const known =
-        found.ok && state.rotation === null && found.version !== state.current?.version
+        found.ok && state.rotation === null && !isSame(found, state.current)
           ? await book.change(tenant, name, (now) =>
-              now.rotation !== null || (now.current?.version ?? 0) > found.version
+              now.rotation !== null || !isSame(now.current, state.current)
                 ? null
                 : { type: 'found', at: time.now(), current: found, by: 'vault' },
             )
@@ -145,4 +146,9 @@ function deadWords(code: RefusalCode, { name, secret, oauth2, provider }: Creden
     case 'rotation_cool_down':
       return `${code}: ${provider} refused the credential ${name} though a rotation was made or tried a short while ago; look at what its account may do, then replay`
   }
+}
+
+/** Versions alone do not tell: a secret that was removed and set again counts anew. */
+function isSame(one: VaultVersion | null, other: VaultVersion | null): boolean {
+  return one?.version === other?.version && one?.fingerprint === other?.fingerprint
 }

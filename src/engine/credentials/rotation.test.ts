@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { AppError } from '../../core/errors/index.ts'
 import type { HttpRequest } from '../../ports/http-client.ts'
 import {
   answered,
@@ -66,6 +67,122 @@ const subjects = async (world: KeepingWorld) => {
   const { events } = await world.run(world.store.system('verification').dump())
   return events.map(({ subject }) => subject)
 }
+
+describe('a secret that is in nobody else’s hands', () => {
+  test('[CD24] is held until the vault takes it, and made once', async () => {
+    const { vendor, world, node } = await start({ provider: MAKES_KEYS })
+    await rotate(world, node)
+    const real = world.vault.set
+    let isAway = true
+    world.vault.set = async (...args) => {
+      if (isAway) throw new AppError('vault_unavailable', 'it is away')
+      return real(...args)
+    }
+    await world.pass(node, 30_000)
+    expect(await world.state()).toMatchObject({ status: 'rotating' })
+    isAway = false
+    await world.pass(node, 30_000)
+    expect(await world.state()).toMatchObject({ status: 'active', current: { version: 2, ref: 'id-2' } })
+    expect(vendor.made()).toBe(2)
+  })
+
+  test('[CD24] is not made while the vault is away', async () => {
+    const { vendor, world } = await start({ provider: MAKES_KEYS })
+    world.vault.pending = async () => {
+      throw new AppError('vault_unavailable', 'it is away')
+    }
+    const node = await world.node('two')
+    await rotate(world, node)
+    await world.pass(node, 1_000)
+    expect(vendor.made()).toBe(1)
+    expect((await rotationWork(world))[0]).toMatchObject({ class: 'transient', lastError: 'it is away' })
+  })
+
+  test('[CD24] takes no other value’s place', async () => {
+    const { vendor, world, node } = await start({ provider: MAKES_KEYS })
+    await rotate(world, node)
+    const { script } = world
+    world.script = async (request) => {
+      const answer = await script(request)
+      if (request.method === 'POST')
+        await world.vault.set(TENANT, 'crm-key', 'key-of-ada', { isPending: true, by: 'ada' })
+      return answer
+    }
+    vendor.good.add('key-of-ada')
+    await world.pass(node, 2_000)
+    const current = await world.run(world.vault.current(TENANT, 'crm-key'))
+    expect(current?.value).toBe('key-of-ada')
+    expect((await world.state()).current).not.toHaveProperty('ref')
+  })
+
+  test('[CD25] keeps its name at the vendor, wherever the node stops', async () => {
+    let seen = 0
+    for (let stop = 1; stop < 9; stop += 1) {
+      const { vendor, world, node } = await start({ provider: MAKES_KEYS })
+      await rotate(world, node)
+      node.stopAt(stop, true)
+      await world.pass(node, 3_000)
+      const pending = await world.run(world.vault.pending(TENANT, 'crm-key'))
+      if (pending === null) continue
+      seen += 1
+      const { rotation } = await world.state()
+      expect(rotation?.made).toEqual({ fingerprint: pending.fingerprint, ref: 'id-2' })
+      expect(vendor.made()).toBe(2)
+    }
+    expect(seen).toBeGreaterThan(1)
+  })
+
+  test('[CD26] is not ended at the vendor where it is in use again', async () => {
+    const { vendor, world, node } = await start({ provider: MAKES_KEYS })
+    for (let turn = 0; turn < 2; turn += 1) {
+      await rotate(world, node)
+      await world.pass(node, 2_000)
+    }
+    await world.run(world.vault.set(TENANT, 'crm-key', 'key-2', set))
+    await world.pass(node, 70_000)
+    expect(vendor.good.has('key-2')).toBe(true)
+    expect((await rotationWork(world)).at(-1)).toMatchObject({ state: 'done' })
+    expect(await call(world, node)).toBe(200)
+  })
+
+  test('[CD27] that was removed and set again is the one in use, whatever its number', async () => {
+    const { vendor, world, node } = await start()
+    for (const value of ['key-2', 'key-3']) await world.run(world.vault.set(TENANT, 'crm-key', value, set))
+    await call(world, node)
+    await world.pass(node, 1_000)
+    expect((await world.state()).current?.version).toBe(3)
+    await world.run(world.vault.remove(TENANT, 'crm-key', 'ada'))
+    await world.run(world.vault.set(TENANT, 'crm-key', 'fresh', set))
+    expect(vendor.good.has('fresh')).toBe(false)
+    expect(await refuse(world, node, 1)).toMatchObject({ is: 'wait' })
+    expect((await world.state()).current?.version).toBe(1)
+  })
+
+  test('[CD28] that was given, and whose rotation nobody began, is found', async () => {
+    const { vendor, world, node } = await start()
+    vendor.good.add('key-2')
+    await world.run(world.vault.set(TENANT, 'crm-key', 'key-2', { isPending: true, by: 'ada' }))
+    node.keeping.start()
+    await world.pass(node, 70_000)
+    expect((await world.state()).current?.version).toBe(2)
+    const stopping = node.keeping.stop()
+    await world.run(stopping)
+  })
+
+  test('[CD28] that a person brings after a month is verified all the same', async () => {
+    const { vendor, world, node } = await start()
+    vendor.good.add('key-2')
+    await rotate(world, node)
+    await world.pass(node, 1_000)
+    expect((await world.state()).status).toBe('waiting')
+    await world.run(Promise.resolve(), 31 * 24 * 3_600_000)
+    const later = await world.node('later')
+    await world.run(world.vault.set(TENANT, 'crm-key', 'key-2', { isPending: true, by: 'ada' }))
+    await world.run(later.keeping.people.supplied(TENANT, 'crm-key', 'ada'))
+    await world.pass(later, 2_000)
+    expect(await world.state()).toMatchObject({ status: 'active', current: { version: 2 } })
+  })
+})
 
 describe('a rotation', () => {
   test('[CD1] makes a secret at the vendor, verifies it, puts it in use, and ends the former one after the overlap', async () => {

@@ -184,20 +184,22 @@ export function makeRotations(
     const { item, account, rotation } = about
     const { tenant, credential } = account
     const pending = { version: value.version, fingerprint: value.fingerprint }
+    const made = rotation.made?.fingerprint === value.fingerprint ? rotation.made.ref : null
+    const name = ref ?? made
     await book.change(tenant, credential.name, () => ({
       type: 'supplied',
       at: time.now(),
       pending,
       by: rotation.by,
-      ...(ref === null ? {} : { ref }),
+      ...(name === null ? {} : { ref: name }),
     }))
     const verified = await deps.verify(item, account, 'pending')
     if (verified.failure !== null)
       return failed(about, { ...verified.failure, verified, pending: value.version })
-    const name = vaultNameOf(credential)
-    assert(name !== null, 'what is pending is in the vault')
+    const secret = vaultNameOf(credential)
+    assert(secret !== null, 'what is pending is in the vault')
     try {
-      const { version } = await secrets.promote(tenant, name, rotation.by, credential.rotation.overlapMs, {
+      const { version } = await secrets.promote(tenant, secret, rotation.by, credential.rotation.overlapMs, {
         expectedPendingFingerprint: value.fingerprint,
       })
       await finish(about, { version, fingerprint: value.fingerprint }, verified)
@@ -476,6 +478,9 @@ export function makeRotations(
     const former = state.versions.find(({ version }) => version === from)
     if (account === null || former?.ref === undefined || former.state === 'active')
       return over(item, 'there is nothing to end at the vendor')
+    const current = await values.read(item.work.tenant, account.credential, 'current', state)
+    const inUse = current.ok ? current.fingerprint : state.current?.fingerprint
+    if (inUse === former.fingerprint) return over(item, 'the former secret is in use again, and stays')
     const made = await vendor.revoke(item, account, token, former.ref)
     switch (made.is) {
       case 'made':

@@ -162,6 +162,30 @@ describe('a token and the vault', () => {
   })
 })
 
+test('[CD29] a secret of the client that a rotation has replaced is read again, and no rotation begins', async () => {
+  const { world, other } = await start()
+  const one = await world.node('one')
+  await world.run(one.call())
+  const old = await world.run(world.vault.current(TENANT, 'crm-key'))
+  const script = world.script
+  world.script = (request) =>
+    isTokenRequest(request) && (request.body ?? '').includes(SECRET)
+      ? answered(401, { error: 'invalid_client' })
+      : script({ ...request, body: (request.body ?? '').replace('next-secret', SECRET) })
+  await world.run(world.vault.set(TENANT, 'crm-key', 'next-secret', { isPending: true, by: 'ada' }))
+  await world.run(one.keeping.people.supplied(TENANT, 'crm-key', 'ada'))
+  await world.pass(one, 5_000)
+  expect((await world.state()).current?.version).toBe(2)
+  const { current } = world.vault
+  // As a vault that remembers for a while.
+  world.vault.current = async (tenant, name, options = {}) =>
+    name === 'crm-key' && (options.atLeast ?? 0) < 2 ? old : current(tenant, name, options)
+  const two = await world.node('two')
+  expect(statusOf(await world.run(two.call()))).toBe(200)
+  expect(other.given()).toBeGreaterThan(1)
+  expect((await world.state()).rotation).toBeNull()
+})
+
 describe('what is missing', () => {
   test('[CD12] a value, or a vault that does not answer: each says what to do', async () => {
     const { world } = await start()

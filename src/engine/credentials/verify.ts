@@ -2,7 +2,7 @@
 // be seen without a call must do: that the value is there, and that a token can be had by it.
 
 import { parseResponse } from '../../core/action/index.ts'
-import { probeOf } from '../../core/connection/index.ts'
+import { probeOf, resolveAddresses } from '../../core/connection/index.ts'
 import type { ConnectionDocument, CredentialDocument, ProviderDocument } from '../../core/definition/index.ts'
 import { compileShape, ExpressionError } from '../../core/expression/index.ts'
 import type { CallVerdict, FailureClass } from '../../core/failure/index.ts'
@@ -79,6 +79,9 @@ export function makeVerify(
       credential,
       request: { method: 'GET', url: 'https://localhost/', body: null },
       config: configOf(connection, vars),
+      ...(connection === null
+        ? {}
+        : { base: resolveAddresses(provider, connection, vars as JsonValue).base }),
       secret: which,
     })
     return allowed.ok

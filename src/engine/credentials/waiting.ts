@@ -6,10 +6,10 @@ import { messageOf } from '../../core/errors/index.ts'
 import type { TenantId } from '../../core/ids/index.ts'
 import { SECOND } from '../../core/time/index.ts'
 import { EMPTY_NOTE } from '../../core/work/index.ts'
-import type { BeginRotation } from './begin.ts'
+import { type BeginRotation, ROTATION_EXPIRES_MS } from './begin.ts'
 import type { CredentialBook } from './book.ts'
 import type { CredentialDeps } from './deps.ts'
-import type { Values } from './values.ts'
+import { type Values, vaultNameOf } from './values.ts'
 
 export interface Waiting {
   /** Somebody may have brought the value that a rotation waits for, or one that nobody asked for. */
@@ -19,6 +19,8 @@ export interface Waiting {
 }
 
 const LOOK_MS = 5 * SECOND
+/** A value that was given, and whose rotation nobody began: the node stopped in between. */
+const LOOK_FOR_VALUES_EVERY = 12
 const BY = 'millrace'
 const AFRESH = { attempts: 0, waits: 0, losses: 0 }
 const OVER: readonly string[] = ['done', 'dead', 'cancelled', 'skipped', 'merged']
@@ -35,6 +37,7 @@ export function makeWaiting(
   const { store, clock, log, time, registry, settler, book, values, begin } = deps
   let isStopped = true
   let cancel = () => {}
+  let turns = 0
   let active: Promise<void> = Promise.resolve()
 
   /** Puts the parked item back to work, with what is known of the credential, in one commit. */
@@ -55,6 +58,8 @@ export function makeWaiting(
         delayMs: 0,
         counters: AFRESH,
         note: { ...EMPTY_NOTE, class: work.class, lastError: 'its next secret is there' },
+        // A person may have needed all of its time.
+        expiresInMs: ROTATION_EXPIRES_MS,
         guards: change === null ? [] : [change.guard],
         writes: change === null ? [] : [change.write],
         attempt: null,
@@ -116,15 +121,17 @@ export function makeWaiting(
       if (isStopped) return
       const { name, rotation: policy } = document
       const state = book.find(tenant, name)
-      if (state.rotation !== null) await look(tenant, name, BY)
+      const isTurn = turns % LOOK_FOR_VALUES_EVERY === 1 && vaultNameOf(document) !== null
+      if (state.rotation !== null || isTurn) await look(tenant, name, BY)
       const dueAt = nextRotationAt(state, policy)
-      if (state.rotation !== null || dueAt === null || dueAt > time.now()) continue
+      if (book.find(tenant, name).rotation !== null || dueAt === null || dueAt > time.now()) continue
       await begin(tenant, name, { reason: 'policy', cause: () => `policy:${dueAt}`, note: null, by: BY })
     }
     await deps.tidy(tenant)
   }
 
   const turn = async (): Promise<void> => {
+    turns += 1
     for (const tenant of registry.tenants()) {
       if (isStopped) return
       try {
