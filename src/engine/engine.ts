@@ -743,7 +743,8 @@ export function makeEngine(
     return registry.tenants().flatMap((tenant) =>
       registry.connections(tenant).flatMap(({ document }) => {
         const provider = document.probe === null ? null : registry.provider(tenant, document.provider)
-        if (provider === null || connections.door.gate(tenant, document.name).is === 'refused') return []
+        const status = connections.status(tenant, document.name)
+        if (provider === null || status === 'pending' || status === 'retired') return []
         return [{ tenant, connection: document, provider: provider.document }]
       }),
     )

@@ -15,6 +15,7 @@ import { errorTextInFull, factsOf, traceparentOf } from '../outcome.ts'
 import type { StoreTime } from '../store-time.ts'
 import type { Book } from './book.ts'
 import { notSent } from './door.ts'
+import type { Entrance } from './entrance.ts'
 import type { Lookups } from './lookups.ts'
 import { connectionOf, type Named } from './named.ts'
 import type { Runs } from './runs.ts'
@@ -48,6 +49,7 @@ export function makeConnectionCalls(
     readonly lookups: Lookups
     readonly book: Pick<Book, 'gate'>
     readonly door: Pick<Door, 'send'>
+    readonly entrance: Pick<Entrance, 'leave'>
     readonly credentials: Pick<Credentials, 'refused'>
     readonly runs: Runs
     readonly judge: Judge
@@ -120,6 +122,8 @@ export function makeConnectionCalls(
         }
         state.isCounted = false
         const answer = refusal === null ? await door.send(asked) : notSent('config', refusal, request.method)
+        // Its tokens are for others; and a bucket that it was let into to try may be tried by another.
+        if (answer.problem !== null) deps.entrance.leave(`${item.work.id} ${item.work.epoch}`)
         state.answer = answer
         runs.exchanged(item, { startedAt, answer })
         const provider = providerOf(call, connection)

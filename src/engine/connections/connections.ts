@@ -1,5 +1,6 @@
 // Connections, put together: the door and what stands around it. src/engine/engine.ts wires it to the queue.
 
+import type { ConnectionStatus } from '../../core/connection/index.ts'
 import type { ManagedBy } from '../../core/definition/index.ts'
 import type { Ids, TenantId } from '../../core/ids/index.ts'
 import type { CommitResult } from '../../ports/store.ts'
@@ -35,6 +36,8 @@ export interface Connections {
   /** Verifies credentials, and tests. */
   readonly tester: Tester
   readonly people: ConnectionPeople
+  /** As this node knows it. */
+  status(tenant: TenantId, connection: string): ConnectionStatus
   /** Learns what is written down of a tenant, and tests what was never tested. */
   learn(tenant: TenantId): Promise<void>
   start(): Promise<void>
@@ -108,13 +111,14 @@ export function makeConnections(
     },
     runs,
     tester,
-    calls: makeConnectionCalls({ ...deps, lookups, book, door, credentials, runs, judge }, config),
+    calls: makeConnectionCalls({ ...deps, lookups, book, door, entrance, credentials, runs, judge }, config),
     operations: makeOperations({ lookups, vars }, config),
     functions: makeFunctionConnections(
       { ...deps, lookups, entrance, door, credentials, runs, judge, vars },
       config,
     ),
     people: makeConnectionPeople({ ...deps, store, lookups, buckets, book, tester }),
+    status: (tenant, connection) => book.state(tenant, connection).status,
     learn,
     async start() {
       for (const tenant of registry.tenants()) await book.learn(tenant)

@@ -109,16 +109,15 @@ export function makeEntrance(deps: {
       const gate = book.gate(tenant, connection)
       // It ends as soon as it runs.
       if (gate.is === 'refused') return null
+      // Closed by the circuit, by a person's word, or by a test that is still to come: only a try that is under way is let in again.
+      if (gate.is === 'closed' && !book.isTry(tenant, connection, hold)) return gate
       const isIn = book.enter(tenant, connection, hold)
       if (!isIn) {
-        if (gate.is === 'closed') return gate
         // Nobody who claims asks for it: the next one that comes is let in.
         if (gate.is === 'tryable') void book.mayTry(tenant, connection).catch(() => {})
         const why = `the circuit of the connection ${connection} is open`
         return { untilAt: time.now() + SHORT_WAIT_MS, why }
       }
-      // A person's word, or a test that is still to come.
-      if (gate.is === 'closed' && !book.isTry(tenant, connection, hold)) return gate
       const { closed, account } = roomOf(tenant, where)
       if (closed !== null) {
         book.finished(hold)

@@ -246,6 +246,7 @@ export function makeFunctionConnections(
         throw error
       }
       const { outcome } = answer
+      if (answer.problem !== null) entrance.leave(hold)
       const response = outcome.kind === 'response' ? parseResponse(outcome) : null
       const judged = judge(answer, account.provider, operation.policy)
       const verdict = response === null ? judged : operation.refine(response, judged)

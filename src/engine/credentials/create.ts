@@ -111,6 +111,17 @@ export function makeAtVendor(
     return ok
   }
 
+  /** Whoever reserved it stopped before it was settled: nobody will, and the item may end without it. */
+  const doubt = async (item: Item, key: string, entry: LedgerEntry): Promise<Made> => {
+    if (entry.state !== 'reserved') return { is: 'lost', why: LOST }
+    const { ok } = await commits.firmly(
+      item.work.tenant,
+      [leaseGuard(item), ledgerGuard(entry)],
+      [settleLedger(key, 'unknown', 'no-answer', null, null)],
+    )
+    return ok ? { is: 'lost', why: LOST } : { is: 'stale' }
+  }
+
   const mayRepeat = ({ abilities, document }: CompiledOperation, entry: LedgerEntry): boolean => {
     if (document.idempotency === 'idempotent') return true
     const { keyTtlMs, timeoutMs } = abilities
@@ -165,7 +176,7 @@ export function makeAtVendor(
     const entry = await store.forTenant(item.work.tenant).ledger(key)
     if (entry?.state === 'done') return { is: 'made', ref: entry.effectRef }
     if (entry !== null && entry.state !== 'released' && !mayRepeat(operation, entry))
-      return { is: 'lost', why: LOST }
+      return doubt(item, key, entry)
     const refused = await reserve(item, key, operation, entry)
     if (refused !== null) return refused
     const answer = await send(item, account, operation, keyOfGeneration(key, 1), input)
