@@ -47,6 +47,19 @@ export type Rule =
   | 'SU15'
   | 'RV1'
   | 'RV2'
+  | 'CX1'
+  | 'CX2'
+  | 'CX4'
+  | 'CX6'
+  | 'CD1'
+  | 'CD2'
+  | 'CD3'
+  | 'CD4'
+  | 'CD17'
+  | 'DR6'
+  | 'DR11'
+  | 'RN1'
+  | 'RN2'
   | 'BROKEN'
 
 export interface Violation {
@@ -137,6 +150,17 @@ export const COUNTED = [
   'recoveredHooks',
   'disabledHooks',
   'hooksGone',
+  'connectionCalls',
+  'refusedCalls',
+  'runs',
+  'verifications',
+  'rotations',
+  'rotated',
+  'rotationsFailed',
+  'refreshes',
+  'outages',
+  'outagesOver',
+  'retired',
 ] as const
 export type Counted = (typeof COUNTED)[number]
 export type Counts = Record<Counted, number>

@@ -31,6 +31,8 @@ export interface Bug {
   readonly hasCases?: true
   /** The same of subscriptions. */
   readonly hasHooks?: true
+  /** The same of connections. */
+  readonly hasConnections?: true
   readonly vault?: (vault: SimVault) => SimVault
   /** What functions are given. */
   readonly context?: (context: FunctionContext) => FunctionContext

@@ -8,7 +8,16 @@ import { huntBug, violationsWithout } from './hunt.ts'
 test('there are planted bugs for every rule', () => {
   const rules = new Set(BUGS.flatMap(({ breaks }) => breaks))
   expect([...rules].sort()).toEqual([
+    'CD1',
+    'CD17',
+    'CD2',
+    'CD4',
+    'CX2',
+    'CX4',
+    'CX6',
     'DL5',
+    'DR11',
+    'DR6',
     'DV13',
     'DV9',
     'DY14',

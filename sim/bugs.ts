@@ -13,6 +13,7 @@ import type { Commit, CommitResult, Store, Write } from '../src/ports/store.ts'
 import { RetryableError } from '../src/sdk/errors.ts'
 import type { Bug } from './bug.ts'
 import { CASE_BUGS } from './case-bugs.ts'
+import { CONNECTION_BUGS } from './connection-bugs.ts'
 import type { Data } from './data.ts'
 import type { Profile } from './faults.ts'
 import { HOOK_BUGS } from './hook-bugs.ts'
@@ -999,6 +1000,7 @@ export const BUGS: readonly Bug[] = [
   },
   ...CASE_BUGS,
   ...HOOK_BUGS,
+  ...CONNECTION_BUGS,
 ]
 
 export function findBug(name: string): Bug {

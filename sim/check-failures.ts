@@ -60,7 +60,8 @@ function checkTold(book: Book, dump: StoreDump): void {
     if (seen.has(name)) book.violate('ES4', `${event.dedupKey} was told twice`)
     seen.add(name)
     const cause = event.causationId === null ? undefined : events.get(event.causationId)
-    if (cause !== undefined && isCanonical(cause))
+    // A rotation begins with an event of its own, and tells how it ended.
+    if (cause !== undefined && isCanonical(cause) && cause.subject !== 'integration.credential.rotating')
       book.violate('FL9', `event ${short(event.id)} tells of work that tells`)
     const { failureId: id } = JSON.parse(event.data) as { failureId?: string }
     if (id !== undefined) about.set(id, [...(about.get(id) ?? []), event.subject])

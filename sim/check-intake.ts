@@ -146,7 +146,7 @@ export function makeIntakeChecks({ book, data }: { readonly book: Book; readonly
     keyed(entry) {
       const item = book.works.get(entry.work)
       // A letter has its own word about the key, which an edit of the payload does not change.
-      if (isLockKey(entry.key) || item?.kind === 'batch') return
+      if (isLockKey(entry.key) || item?.kind === 'batch' || item?.kind === 'rotation') return
       if (isEffectKey(entry.key) || item === undefined || item.replayOf?.startsWith('dlq_')) return
       // A step is of its firing, an event may begin many.
       const whose = item.instance === null ? (item.element ?? '') : `${item.instance} ${item.step}`

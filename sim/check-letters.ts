@@ -71,6 +71,7 @@ export function makeLetterChecks({ book, data }: { readonly book: Book; readonly
     const key = replayOf === null ? null : (letters.get(replayOf)?.key ?? null)
     if (key === null || isLockKey(entry.key)) return
     const isStep = entry.consumer.startsWith('workflow:')
+    if (item?.kind === 'rotation') return
     if (!isStep && routeOf(entry.consumer).document.do.type !== 'http') return
     if (entry.key !== key) book.violate('DL5', `the replay of ${key} reserves ${entry.key}`)
   }

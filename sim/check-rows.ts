@@ -133,6 +133,9 @@ export function makeRowChecks(deps: {
     // A function may make something else of a refusal.
     if (last === undefined || isEffectKey(last.key)) return
     if (last.outcome?.kind !== 'response') return
+    // Another credential may do; and a rotation is tried again whatever it was told.
+    const isAuth = last.outcome.status === 401 || last.outcome.status === 403
+    if (last.operation.isRotation || (last.operation.connection !== undefined && isAuth)) return
     const entry = entries.get(last.key)
     // Only what this very hold of the item was told: after a crash nobody knows it any more.
     if (entry?.work !== before.id || entry.epoch !== before.epoch) return

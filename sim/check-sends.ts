@@ -8,7 +8,7 @@ import type { VirtualTime } from './clock.ts'
 import type { Data } from './data.ts'
 import { type Life, short } from './node.ts'
 import { attemptsOf, isEffectKey, keyOfSent, variantOf } from './scenario.ts'
-import type { Effect, Send, Vendor } from './vendor.ts'
+import type { Answer, Effect, Send, Vendor } from './vendor.ts'
 
 export interface SendChecks {
   sent(send: Send): void
@@ -20,6 +20,11 @@ function provesNothing({ outcome }: Send): boolean {
   if (outcome === null) return false
   if (outcome.kind === 'failed') return outcome.sent === 'no'
   return (outcome.status >= 300 && outcome.status < 500) || outcome.status === 501 || outcome.status === 503
+}
+
+/** Too many, or not with this credential: neither is the fault of the work. */
+function isUncounted({ send, status }: Answer): boolean {
+  return status === 429 || (send.operation.connection !== undefined && (status === 401 || status === 403))
 }
 
 export function makeSendChecks(deps: {
@@ -40,7 +45,7 @@ export function makeSendChecks(deps: {
   const checkReserve = (send: Send): WorkId | null => {
     const name = `send ${send.id} (${send.operation.name}, key ${send.key})`
     // A call for several names no single event.
-    const isShared = send.operation.isBatch === true
+    const isShared = send.operation.isBatch === true || send.operation.isRotation === true
     const reserve = book.reserves
       .get(send.key)
       ?.findLast(({ life, eventId }) => life === send.life && (isShared || eventId === send.eventId))
@@ -63,7 +68,7 @@ export function makeSendChecks(deps: {
       )
     }
     checkHeld(send, reserve, name)
-    if (isShared) checkMembers(send, reserve.work, name)
+    if (send.operation.isBatch) checkMembers(send, reserve.work, name)
     return reserve.work
   }
 
@@ -178,7 +183,7 @@ export function makeSendChecks(deps: {
   const checkCap = (send: Send, work: WorkId) => {
     addTo(book.calls, work, send)
     const limited = new Set(
-      deps.vendor().answers.flatMap((answer) => (answer.status === 429 ? [answer.send.id] : [])),
+      deps.vendor().answers.flatMap((answer) => (isUncounted(answer) ? [answer.send.id] : [])),
     )
     const isEffect = isEffectKey(send.key)
     const calls = book.calls
@@ -215,6 +220,7 @@ export function makeSendChecks(deps: {
         book.counts.probes += 1
         return
       }
+      if (send.operation.isUnreserved) return
       const work = checkReserve(send)
       if (work !== null) deps.lanes.started(work, !book.calls.has(work))
       if (send.operation.name.endsWith('fresh')) book.counts.updated += 1

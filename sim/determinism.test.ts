@@ -7,10 +7,14 @@ import { makeRng } from './random.ts'
 import { simulate } from './world.ts'
 
 const STORES: readonly StoreKind[] = ['memory', 'sqlite']
+const PLAIN = { hasHooks: false, hasConnections: false }
 
-async function traceOf(seed: number, store: StoreKind, hasHooks?: boolean): Promise<string> {
+async function traceOf(
+  seed: number,
+  store: StoreKind,
+  drawn: { readonly hasHooks?: boolean; readonly hasConnections?: boolean } = {},
+): Promise<string> {
   const lines: string[] = []
-  const drawn = hasHooks === undefined ? {} : { hasHooks }
   await simulate({ seed, store, ...drawn, onLine: (line) => lines.push(line) })
   return lines.join('\n')
 }
@@ -20,6 +24,11 @@ describe.each(STORES)('on %s', (store) => {
     const first = await traceOf(seed, store)
     expect(first.split('\n').length).toBeGreaterThan(100)
     expect(await traceOf(seed, store)).toBe(first)
+  })
+
+  test('with connections too', async () => {
+    const about = { hasHooks: false, hasConnections: true }
+    expect(await traceOf(20, store, about)).toBe(await traceOf(20, store, about))
   })
 
   test('two runs at once do not disturb each other', async () => {
@@ -33,7 +42,7 @@ test('both stores give the same trace where no fault is special to one of them',
   const seeds = [1, 2, 3, 4, 5]
   const equal = await Promise.all(
     seeds.map(
-      async (seed) => (await traceOf(seed, 'memory', false)) === (await traceOf(seed, 'sqlite', false)),
+      async (seed) => (await traceOf(seed, 'memory', PLAIN)) === (await traceOf(seed, 'sqlite', PLAIN)),
     ),
   )
   expect(equal.filter((isEqual) => isEqual).length).toBeGreaterThan(1)

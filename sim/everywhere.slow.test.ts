@@ -32,4 +32,11 @@ describe.each(MISHAPS)('[N1] [N2] [N3] [N4] [N5] [N6] [N12] every point of a run
     expect(failures).toEqual([])
     expect(runs).toBeGreaterThan(RUNS_MIN)
   })
+
+  test('on memory, of connections', async () => {
+    const share = { every: 9, from: MISHAPS.indexOf(mishap) }
+    const { runs, failures } = await tryEverywhere('memory', mishap, false, share, 'connections')
+    expect(failures).toEqual([])
+    expect(runs).toBeGreaterThan(RUNS_MIN)
+  })
 })

@@ -32,6 +32,25 @@ test('[N2] [N3] [N8] [N12] workflows survive a crash at every eighth point', {
   expect(runs).toBeGreaterThan(20)
 })
 
+// And of connections whose secrets are replaced meanwhile.
+test('[N2] [N3] [N12] [CD1] [CD14] rotations survive a crash at every ninth point', {
+  timeout: 120_000,
+}, async () => {
+  const share = { every: 9, from: 4 }
+  const { runs, failures } = await tryEverywhere('memory', 'crash-after', false, share, 'connections')
+  expect(failures).toEqual([])
+  expect(runs).toBeGreaterThan(20)
+})
+
+test('the scenario of connections meets what a mishap can spoil', async () => {
+  const { report } = await runScript('memory', new Map(), 'connections')
+  const { connectionCalls, runs, rotations, rotated, verifications, refreshes } = report.counts
+  expect(report.violations).toEqual([])
+  for (const count of [connectionCalls, runs, rotations, rotated, verifications, refreshes]) {
+    expect(count).toBeGreaterThan(0)
+  }
+})
+
 test('the scenario of workflows meets what a mishap can spoil', async () => {
   const { report } = await runScript('memory', new Map(), 'cases')
   const { instances, firings, rolledBack, undone, buffered, admitted, children } = report.counts

@@ -4,7 +4,7 @@
 
 import type { Violation } from './book.ts'
 import type { StoreKind } from './data.ts'
-import { CALM, type Mishap, makeScript, type VendorFate } from './faults.ts'
+import { CALM, type ConnectionPlan, type Mishap, makeScript, type VendorFate } from './faults.ts'
 import type { Message } from './people.ts'
 import { type RunReport, simulate } from './world.ts'
 
@@ -28,8 +28,21 @@ const CASE_MESSAGES: readonly Message[] = [
   { ...order, id: 'm6', kind: 'netted', order: 'o3', amount: 20 },
 ]
 
+/** Calls on connections while secrets end: rotations are made by a vendor and by people, verified, promoted and ended. */
+const CONNECTION_MESSAGES: readonly Message[] = [
+  { ...order, id: 'm1', kind: 'linked', amount: 5 },
+  { ...order, id: 'm2', kind: 'linked', order: 'o2', amount: 8 },
+  { ...order, id: 'm3', kind: 'linked', order: 'o3', amount: 30 },
+]
+const CONNECTION_PLAN: ConnectionPlan = {
+  outageEveryMs: 0,
+  expireEveryMs: 3_000,
+  personEveryMs: 1_500,
+  canRetire: false,
+}
+
 /** What a small run is about. */
-type About = 'routes' | 'cases'
+type About = 'routes' | 'cases' | 'connections'
 
 /** What becomes of the first calls: some end in doubt, so that a mishap meets every state of the ledger. */
 const FATES: readonly VendorFate[] = [
@@ -74,10 +87,23 @@ export async function runScript(
   about: About = 'routes',
 ): Promise<{ readonly report: RunReport; readonly points: number }> {
   const hasCases = about === 'cases'
-  const script = makeScript(mishaps, hasCases ? CASE_FATES : FATES)
-  const profile = { ...CALM, personEveryMs: 4_000 }
-  const messages = hasCases ? CASE_MESSAGES : MESSAGES
-  const report = await simulate({ seed: 'everywhere', store, profile, faults: script, messages, hasCases })
+  const hasConnections = about === 'connections'
+  const script = makeScript(mishaps, hasCases ? CASE_FATES : hasConnections ? [] : FATES)
+  const profile = {
+    ...CALM,
+    personEveryMs: 4_000,
+    ...(hasConnections && { connections: CONNECTION_PLAN }),
+  }
+  const messages = hasCases ? CASE_MESSAGES : hasConnections ? CONNECTION_MESSAGES : MESSAGES
+  const report = await simulate({
+    seed: 'everywhere',
+    store,
+    profile,
+    faults: script,
+    messages,
+    hasCases,
+    hasConnections,
+  })
   return { report, points: script.points() }
 }
 

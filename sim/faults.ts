@@ -5,6 +5,7 @@
 // which a node could die, and lets it die at one of them.
 
 import { CASE_KINDS } from './cases.ts'
+import { CONNECTION_KINDS } from './connections.ts'
 import { HOOK_KINDS } from './hooks.ts'
 import { makeRng, type Rng } from './random.ts'
 import { LANE_KINDS, PACED_KINDS, STOCK_KINDS } from './scenario.ts'
@@ -78,6 +79,23 @@ export function withHooks(profile: Profile, hasHooks: boolean): Profile {
   return kinds === undefined || kinds === HOOK_KINDS ? rest : { ...rest, kinds }
 }
 
+/** The same with connections, or without. */
+export function withConnections(profile: Profile, hasConnections: boolean): Profile {
+  const { hasConnections: _, kinds, ...rest } = profile
+  if (hasConnections)
+    return { ...rest, hasConnections: true, kinds: profile.hasCases ? CASE_KINDS : CONNECTION_KINDS }
+  return kinds === undefined || kinds === CONNECTION_KINDS ? rest : { ...rest, kinds }
+}
+
+/** What goes wrong with connections; mean times, 0: never. */
+export interface ConnectionPlan {
+  readonly outageEveryMs: number
+  /** A secret ends at the vendor. */
+  readonly expireEveryMs: number
+  readonly personEveryMs: number
+  readonly canRetire: boolean
+}
+
 export type WorkAct = 'retry' | 'probe' | 'cancel'
 
 /** One seed's mixture. */
@@ -121,6 +139,10 @@ export interface Profile {
   readonly hasCases?: true
   /** Subscriptions are there, with endpoints and people who keep them, and a second tenant. */
   readonly hasHooks?: true
+  /** Connections are there, with vendors, credentials and people who keep them, and a second tenant. */
+  readonly hasConnections?: true
+  /** Left out: drawn. */
+  readonly connections?: ConnectionPlan
 }
 
 export function drawProfile(rng: Rng): Profile {
@@ -174,6 +196,7 @@ export function drawProfile(rng: Rng): Profile {
     ...(rng.fork('stock').chance(250) && { kinds: STOCK_KINDS }),
     ...(rng.fork('cases').chance(300) && { hasCases: true, kinds: CASE_KINDS }),
     ...(rng.fork('hooks').chance(350) && { hasHooks: true }),
+    ...(rng.fork('connections').chance(300) && { hasConnections: true }),
   }
 }
 

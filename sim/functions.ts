@@ -5,7 +5,7 @@
 
 import type { StaticFunction } from '../src/adapters/code-static/index.ts'
 import type { JsonValue } from '../src/core/json/index.ts'
-import type { EffectOptions, FunctionContext } from '../src/ports/code.ts'
+import type { ConnectionCaller, EffectOptions, FunctionContext } from '../src/ports/code.ts'
 import type { HttpClient } from '../src/ports/http-client.ts'
 import { RetryableError, TerminalError } from '../src/sdk/errors.ts'
 import type { CodeFate } from './faults.ts'
@@ -133,6 +133,16 @@ export function makeFunctions(deps: {
         if (deps.fate() !== 'ok') context.emit('order..shouted', null)
       }),
     }),
+    // One call within an effect, and one outside that may be repeated.
+    linkfn: async (input, context) => {
+      const { order } = input as unknown as Order
+      const given = { order, event: context.event.id }
+      const made = await context.effect('post', (key) =>
+        connectionOf(context, 'depot').call('fnmail', given, { key }),
+      )
+      await stumble()
+      return { made, put: await connectionOf(context, 'mint').call('fnput', given) }
+    },
     sly: async (_input, context) => {
       const heard: JsonValue[] = []
       for (const [name, operation] of [
@@ -148,4 +158,9 @@ export function makeFunctions(deps: {
       return { heard }
     },
   }
+}
+
+function connectionOf({ connection }: FunctionContext, name: string): ConnectionCaller {
+  if (connection === undefined) throw new Error('assertion failed: functions are given connections')
+  return connection(name)
 }

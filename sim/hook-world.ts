@@ -16,7 +16,7 @@ import type { Life, SimVault } from './node.ts'
 import type { Outside } from './outside.ts'
 import type { Message } from './people.ts'
 import type { Rng } from './random.ts'
-import { makeSecrets, PLAIN_VAULT } from './vault.ts'
+import { makeSecrets, PLAIN_VAULT, type Secrets } from './vault.ts'
 
 export interface HookWorld {
   /** How often people do something; 0: there are none. */
@@ -25,6 +25,8 @@ export interface HookWorld {
   beside(bundle: 0 | 1): readonly DefinitionDocument[]
   client(life: Life, others: HttpClient): HttpClient
   vault(life: Life): SimVault
+  /** null: this run has none that are made here. */
+  readonly secrets: Secrets | null
   applied(life: Life, commits: readonly Commit[], outcomes: readonly Outcome[]): void
   claimed(work: readonly WorkRow[]): void
   started(life: Life): void
@@ -44,6 +46,7 @@ const NOTHING: HookWorld = {
   beside: () => [],
   client: (_life, others) => others,
   vault: () => PLAIN_VAULT,
+  secrets: null,
   applied() {},
   claimed() {},
   started() {},
@@ -103,6 +106,7 @@ export function makeHookWorld(
     beside: hooksBeside,
     client: endpoints.client,
     vault: secrets.vault,
+    secrets,
     applied: checks.applied,
     claimed: checks.claimed,
     started: checks.started,

@@ -28,11 +28,16 @@ const clean = new Map<string, Promise<readonly Violation[]>>()
 export function violationsWithout(
   seed: number,
   store: StoreKind,
-  { hasCases = false, hasHooks = false }: { readonly hasCases?: boolean; readonly hasHooks?: boolean },
+  {
+    hasCases = false,
+    hasHooks = false,
+    hasConnections = false,
+  }: { readonly hasCases?: boolean; readonly hasHooks?: boolean; readonly hasConnections?: boolean },
 ): Promise<readonly Violation[]> {
-  const name = `${seed} ${store} ${hasCases} ${hasHooks}`
+  const name = `${seed} ${store} ${hasCases} ${hasHooks} ${hasConnections}`
   const known =
-    clean.get(name) ?? simulate({ seed, store, hasCases, hasHooks }).then(({ violations }) => violations)
+    clean.get(name) ??
+    simulate({ seed, store, hasCases, hasHooks, hasConnections }).then(({ violations }) => violations)
   clean.set(name, known)
   return known
 }

@@ -158,7 +158,7 @@ async function runEverywhere(stores: readonly StoreKind[]): Promise<boolean> {
   let isFine = true
   for (const store of stores) {
     const all = MISHAPS.flatMap((mishap) => [false, true].map((twice) => ({ mishap, twice })))
-    for (const about of ['routes', 'cases'] as const) {
+    for (const about of ['routes', 'cases', 'connections'] as const) {
       for (const { mishap, twice } of all) {
         const { runs, failures } = await tryEverywhere(store, mishap, twice, { every: 1, from: 0 }, about)
         const name = `${store}, ${about}: ${mishap}${twice ? ' twice' : ''}`

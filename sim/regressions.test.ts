@@ -22,25 +22,43 @@ const FOUND_WITH_HOOKS: readonly (readonly [rule: string, what: string, seed: nu
   ['N3', 'what a repeated commit bore was sent with another time than the next attempt of it had', 32],
 ]
 
+/** And of runs with connections. */
+const FOUND_WITH_CONNECTIONS: readonly (readonly [rule: string, what: string, seed: number])[] = [
+  ['N2', 'a rotation that was cut off while its secret was made left its reserve behind', 13],
+  ['CX1', 'a function was let in to try a circuit, on a connection that had passed no test', 29],
+  ['DR5', 'a call that got no token of its credential kept the try of its bucket for good', 38],
+]
+
 test('a commit that is repeated while the store fails is no broken one (seed 981772593)', async () => {
   const { violations } = await simulate({
     seed: 981_772_593,
     store: 'sqlite',
     hasCases: true,
     hasHooks: false,
+    hasConnections: false,
   })
   expect(violations).toEqual([])
 })
 
 describe.each(['memory', 'sqlite'] as const)('on %s', (store) => {
   test.each(FOUND)('[%s] never again: %s (seed %i)', async (_rule, _what, seed) => {
-    expect((await simulate({ seed, store, hasCases: false, hasHooks: false })).violations).toEqual([])
+    const plain = { hasCases: false, hasHooks: false, hasConnections: false }
+    expect((await simulate({ seed, store, ...plain })).violations).toEqual([])
   })
 
   test.each(FOUND_WITH_HOOKS)(
     '[%s] never again with subscriptions: %s (seed %i)',
     async (_rule, _what, seed) => {
-      expect((await simulate({ seed, store, hasCases: false, hasHooks: true })).violations).toEqual([])
+      const about = { hasCases: false, hasHooks: true, hasConnections: false }
+      expect((await simulate({ seed, store, ...about })).violations).toEqual([])
+    },
+  )
+
+  test.each(FOUND_WITH_CONNECTIONS)(
+    '[%s] never again with connections: %s (seed %i)',
+    async (_rule, _what, seed) => {
+      const about = { hasCases: false, hasHooks: false, hasConnections: true }
+      expect((await simulate({ seed, store, ...about })).violations).toEqual([])
     },
   )
 })

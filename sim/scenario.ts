@@ -16,6 +16,7 @@ import { hashDocument } from '../src/core/definition/index.ts'
 import type { JsonValue } from '../src/core/json/index.ts'
 import { MINUTE, SECOND } from '../src/core/time/index.ts'
 import { CASE_DELAYS_MS, CASE_OPERATIONS } from './case-vendor.ts'
+import { CONNECTION_OPERATIONS, CONNECTION_ROUTES, ROTATION_ATTEMPTS } from './connections.ts'
 import type { VendorOperation } from './vendor-operation.ts'
 
 export const CODE_HASH = 'sha256:simulated'
@@ -452,6 +453,11 @@ export const HEALED: readonly ScenarioRoute[] = ROUTES.map((one) =>
   one.document.status === 'paused' ? { ...one, document: { ...one.document, status: 'active' } } : one,
 )
 
+/** Each bundle with what calls on connections. */
+export function withConnectionRoutes(routes: readonly ScenarioRoute[]): readonly ScenarioRoute[] {
+  return [...routes, ...CONNECTION_ROUTES]
+}
+
 /** For seeds in which pace matters. */
 export const PACED_KINDS: Readonly<Record<string, number>> = { created: 10, paid: 10, paced: 60 }
 
@@ -513,7 +519,7 @@ export function keyOfSent(sent: string): { readonly key: string; readonly genera
 }
 
 export function vendorOperation(name: string): VendorOperation {
-  const effectOf = EFFECTS[name] ?? CASE_OPERATIONS[name]
+  const effectOf = EFFECTS[name] ?? CASE_OPERATIONS[name] ?? CONNECTION_OPERATIONS[name]
   if (effectOf !== undefined) return { name, ...effectOf }
   const { do: action, batch } = ROUTES.find(({ document }) => document.name === name)?.document ?? {}
   if (action?.type === 'upsert') return upsertOperation(name, action, {})
@@ -553,13 +559,16 @@ function upsertOperation(
 }
 
 export function routeOf(consumer: string): ScenarioRoute {
-  const found = ROUTES.find(({ document }) => `route:${document.name}` === consumer)
+  const found = [...ROUTES, ...CONNECTION_ROUTES].find(
+    ({ document }) => `route:${document.name}` === consumer,
+  )
   if (found === undefined) throw new Error(`assertion failed: no route ${consumer}`)
   return found
 }
 
 /** How often whoever it is may call. */
 export function attemptsOf(consumer: string): number {
+  if (consumer.startsWith('credential:')) return ROTATION_ATTEMPTS
   return consumer.startsWith('workflow:')
     ? CASE_DELAYS_MS.length + 1
     : routeOf(consumer).document.retry.attempts

@@ -13,10 +13,13 @@ const PINNED = [15, ...Array.from({ length: 15 }, (_, index) => index + 20)]
 const CASES = Array.from({ length: 8 }, (_, index) => index + 20)
 /** With subscriptions. */
 const HOOKS = [1, 2, 3, 4]
+/** With connections. */
+const CONNECTIONS = [1, 18, 20, 23]
 /** Of each store its own: what one store shows of a seed, the other nearly always shows too. */
 const FRESH = 15
 const FRESH_CASES = 5
 const FRESH_HOOKS = 2
+const FRESH_CONNECTIONS = 2
 
 /**
  * Too rare for so few seeds: a process that wakes up with a reserve in its hands after it was replaced, a batch that is cut in two or
@@ -45,12 +48,18 @@ const total = makeCounts()
 async function runAll(
   seeds: readonly number[],
   store: StoreKind,
-  about: { readonly hasCases: boolean; readonly hasHooks?: boolean },
+  about: { readonly hasCases: boolean; readonly hasHooks?: boolean; readonly hasConnections?: boolean },
   onCounts: (counts: Counts) => void = () => {},
 ): Promise<readonly Failure[]> {
   const failures: Failure[] = []
   for (const seed of seeds) {
-    const { violations, counts } = await simulate({ seed, store, hasHooks: false, ...about })
+    const { violations, counts } = await simulate({
+      seed,
+      store,
+      hasHooks: false,
+      hasConnections: false,
+      ...about,
+    })
     onCounts(counts)
     const [violation] = violations
     if (violation !== undefined) failures.push({ seed, store, ...violation })
@@ -66,6 +75,7 @@ describe('[N1] [N2] [N3] [N4] [N5] [N6] [N7] [N8] [N10] [N11] [N12] every invari
     expect(await runAll(PINNED, store, { hasCases: false }, count)).toEqual([])
     expect(await runAll(CASES, store, { hasCases: true }, count)).toEqual([])
     expect(await runAll(HOOKS, store, { hasCases: false, hasHooks: true }, count)).toEqual([])
+    expect(await runAll(CONNECTIONS, store, { hasCases: false, hasConnections: true }, count)).toEqual([])
   })
 
   test.each(STORES)('for fresh seeds on %s', { timeout: 120_000 }, async (store) => {
@@ -74,6 +84,9 @@ describe('[N1] [N2] [N3] [N4] [N5] [N6] [N7] [N8] [N10] [N11] [N12] every invari
     expect(await runAll(fresh(FRESH), store, { hasCases: false })).toEqual([])
     expect(await runAll(fresh(FRESH_CASES), store, { hasCases: true })).toEqual([])
     expect(await runAll(fresh(FRESH_HOOKS), store, { hasCases: false, hasHooks: true })).toEqual([])
+    expect(await runAll(fresh(FRESH_CONNECTIONS), store, { hasCases: false, hasConnections: true })).toEqual(
+      [],
+    )
   })
 
   // Runs in which nothing happened would hold every invariant.

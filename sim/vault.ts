@@ -22,6 +22,12 @@ export interface Secrets {
   ever(tenant: TenantId, name: string, from: number, to: number): readonly string[]
   /** Good during the whole of it, the current one first. */
   throughout(tenant: TenantId, name: string, from: number, to: number): readonly string[]
+  /** The one in use; null: none is. */
+  current(tenant: TenantId, name: string): string | null
+  /** By a person, at the vault itself. */
+  give(tenant: TenantId, name: string, value: string, isPending: boolean): void
+  /** Who is told when a value that waited takes its place. */
+  onPromoted(told: (tenant: TenantId, name: string, value: string) => void): void
   /** All values that were ever set. */
   all(): readonly string[]
   heal(): void
@@ -37,6 +43,7 @@ export function makeSecrets(deps: {
   const kept = makeMemoryVault(() => time.now())
   const spans = new Map<string, Span[]>()
   let isHealed = false
+  let told: Parameters<Secrets['onPromoted']>[0] = () => {}
 
   const placeOf = (tenant: TenantId, name: string) => `${tenant}/${name}`
 
@@ -80,14 +87,20 @@ export function makeSecrets(deps: {
       set: (tenant, name, value, options) =>
         reach(life, async () => {
           const set = await kept.set(tenant, name, value, options)
-          if (!options.isPending) noteSet(placeOf(tenant, name), value, options.overlapMs ?? 0)
+          if (!options.isPending) {
+            noteSet(placeOf(tenant, name), value, options.overlapMs ?? 0)
+            told(tenant, name, value)
+          }
           return set
         }),
       promote: (tenant, name, by, overlapMs, options) =>
         reach(life, async () => {
           const pending = await kept.pending(tenant, name)
           const promoted = await kept.promote(tenant, name, by, overlapMs, options)
-          if (pending !== null) noteSet(placeOf(tenant, name), pending.value, overlapMs ?? 0)
+          if (pending !== null) {
+            noteSet(placeOf(tenant, name), pending.value, overlapMs ?? 0)
+            told(tenant, name, pending.value)
+          }
           return promoted
         }),
       remove: (tenant, name, by) =>
@@ -105,6 +118,16 @@ export function makeSecrets(deps: {
       (spans.get(placeOf(tenant, name)) ?? [])
         .filter((one) => one.from < from && one.until > to)
         .map(valueIn),
+    current: (tenant, name) =>
+      (spans.get(placeOf(tenant, name)) ?? []).find(({ until }) => until === Number.POSITIVE_INFINITY)
+        ?.value ?? null,
+    give(tenant, name, value, isPending) {
+      void kept.set(tenant, name, value, { isPending, by: 'person' })
+      if (!isPending) noteSet(placeOf(tenant, name), value, 0)
+    },
+    onPromoted(next) {
+      told = next
+    },
     all: () => [...spans.values()].flat().map(valueIn),
     heal() {
       isHealed = true

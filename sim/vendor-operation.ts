@@ -13,4 +13,10 @@ export interface VendorOperation {
   readonly isUpsert?: true
   /** Its calls bring several, each of which has its own effect. */
   readonly isBatch?: true
+  /** It is called on this connection, with what lets one in. */
+  readonly connection?: string
+  /** Called by a function outside of any effect: nothing is reserved for it. */
+  readonly isUnreserved?: true
+  /** It makes or ends the secret of a credential: its request names no event. */
+  readonly isRotation?: true
 }

@@ -63,6 +63,17 @@ export interface VendorWatch {
   trace(who: string, what: () => string): void
 }
 
+/** What stands before an operation that is called on a connection; null: it goes on to it. */
+export type Front =
+  | {
+      readonly status: number
+      readonly headers: Readonly<Record<string, string>>
+      readonly body: string
+    }
+  | 'refused'
+  | 'timeout'
+  | null
+
 export interface Vendor {
   client(life: Life): HttpClient
   readonly effects: readonly Effect[]
@@ -88,6 +99,7 @@ export function makeVendor(deps: {
   readonly rng: Rng
   readonly faults: Faults
   readonly watch: VendorWatch
+  front(operation: VendorOperation, request: HttpRequest): Front
 }): Vendor {
   const { time, rng, faults, watch } = deps
   const effects: Effect[] = []
@@ -156,7 +168,9 @@ export function makeVendor(deps: {
   }
 
   const record = (life: Life, request: HttpRequest): Send => {
-    const match = /^https:\/\/vendor\.test\/([a-z]+)\/([^?]+)(?:\?ref=(.+))?$/.exec(request.url)
+    const match = /^https:\/\/(?:vendor|depot|mint)\.test\/([a-z]+)\/([^?]+)(?:\?ref=(.+))?$/.exec(
+      request.url,
+    )
     if (match === null) throw new Error(`assertion failed: the vendor is not asked for ${request.url}`)
     sends += 1
     const sentKey = decodeURIComponent(match[2]!)
@@ -192,7 +206,8 @@ export function makeVendor(deps: {
         life.name,
         () => `${send.isProbe ? 'probe' : 'send'} ${send.id} ${send.operation.name} key ${send.key}`,
       )
-      const fate = send.isProbe ? null : faults.vendor()
+      const front = send.operation.connection === undefined ? null : deps.front(send.operation, request)
+      const fate = send.isProbe || front !== null ? null : faults.vendor()
       const crash = send.isProbe ? null : faults.send()
       if (crash === 'before') {
         life.crash('between reserve and send')
@@ -214,11 +229,25 @@ export function makeVendor(deps: {
       const cancel = time.after(request.timeoutMs, () =>
         life.pass(() => give(failed('maybe', 'timeout', request.timeoutMs))),
       )
-      if (fate === null) answerProbe(send, later)
+      if (front !== null) answerFront(send, front, later)
+      else if (fate === null) answerProbe(send, later)
       else answerSend(send, fate, crash === 'after', later)
     })
 
   type Later = (delayMs: number, outcome: () => HttpOutcome) => void
+
+  const answerFront = (send: Send, front: Exclude<Front, null>, later: Later) => {
+    const [there, back] = [rng.between(1, 40), rng.between(1, 40)]
+    if (front === 'timeout') return
+    if (front === 'refused') {
+      later(there, () => failed('no', 'refused', there))
+      return
+    }
+    time.after(there, () => {
+      answers.push({ send, at: time.now(), status: front.status })
+      later(back, () => ({ kind: 'response', ...front, durationMs: there + back }))
+    })
+  }
 
   const answerProbe = (send: Send, later: Later) => {
     const [there, back] = [rng.between(1, 40), rng.between(1, 40)]

@@ -17,16 +17,25 @@ import { makeScheduleChecks } from './check-schedules.ts'
 import { makeSendChecks } from './check-sends.ts'
 import { makeWorkflowChecks } from './check-workflows.ts'
 import { makeMachineClock, makeVirtualTime } from './clock.ts'
+import { makeConnectionWorld } from './connection-world.ts'
 import { makeCounting } from './counting.ts'
 import { makeData, type StoreKind } from './data.ts'
 import { makeDefiners } from './definers.ts'
-import { drawProfile, type Faults, makeRandomFaults, type Profile, withCases, withHooks } from './faults.ts'
+import {
+  drawProfile,
+  type Faults,
+  makeRandomFaults,
+  type Profile,
+  withCases,
+  withConnections,
+  withHooks,
+} from './faults.ts'
 import { makeHookWorld } from './hook-world.ts'
 import { type Life, type NodeDeps, short, startLife } from './node.ts'
 import { type Outside, pickLife } from './outside.ts'
 import { actAsPerson, decideAll, drawMessage, type Message, startSender } from './people.ts'
 import { makeRng, type Rng } from './random.ts'
-import { BUNDLES, HEALED, type ScenarioRoute } from './scenario.ts'
+import { BUNDLES, HEALED, type ScenarioRoute, withConnectionRoutes } from './scenario.ts'
 import { makeNodeStore, type StoreWatch } from './store.ts'
 import { makeVendor, type Vendor, type VendorWatch } from './vendor.ts'
 
@@ -44,6 +53,8 @@ export interface RunOptions {
   readonly hasCases?: boolean
   /** The same of subscriptions. */
   readonly hasHooks?: boolean
+  /** And of connections. */
+  readonly hasConnections?: boolean
 }
 
 export interface RunReport {
@@ -84,8 +95,12 @@ function makeWorld(options: RunOptions): World {
   const drawn = options.profile ?? drawProfile(rng.fork('profile'))
   const hasCases = options.hasCases ?? (bug === undefined ? drawn.hasCases === true : bug.hasCases === true)
   const hasHooks = options.hasHooks ?? (bug === undefined ? drawn.hasHooks === true : bug.hasHooks === true)
-  const chosen = withHooks(withCases(drawn, hasCases), hasHooks)
+  const hasConnections =
+    options.hasConnections ??
+    (bug === undefined ? drawn.hasConnections === true : bug.hasConnections === true)
+  const chosen = withConnections(withHooks(withCases(drawn, hasCases), hasHooks), hasConnections)
   const profile = bug?.profile?.(chosen) ?? chosen
+  const bundles = hasConnections ? BUNDLES.map(withConnectionRoutes) : BUNDLES
   const faults = options.faults ?? makeRandomFaults(profile, rng.fork('faults'))
   const time = makeVirtualTime(START_AT)
   const trace = (who: string, what: () => string) =>
@@ -137,6 +152,7 @@ function makeWorld(options: RunOptions): World {
       }
       traced.applied?.(life, commits, outcomes)
       hooks.applied(life, commits, outcomes)
+      links.applied(life, commits, outcomes)
       workflows.applied(commits, outcomes)
       schedules.applied(commits, outcomes)
       pace.applied(life, commits, outcomes)
@@ -159,17 +175,25 @@ function makeWorld(options: RunOptions): World {
     sent(send) {
       sends.sent(send)
       pace.sent(send)
+      links.sent(send)
     },
     took(effect) {
       sends.took(effect)
       workflows.took(effect)
+      links.took(effect)
     },
   }
-  const vendor = makeVendor({ time, rng: rng.fork('vendor'), faults, watch: vendorWatch })
+  const vendor = makeVendor({
+    time,
+    rng: rng.fork('vendor'),
+    faults,
+    watch: vendorWatch,
+    front: (operation, request) => links.front(operation, request),
+  })
   const lives: Life[] = []
   /** Lives that were not the only one of their node. */
   const doubled = new Set<Life>()
-  let routes: readonly ScenarioRoute[] = BUNDLES[0]!
+  let routes: readonly ScenarioRoute[] = bundles[0]!
   let isHealed = false
 
   const outside: Outside = {
@@ -185,6 +209,8 @@ function makeWorld(options: RunOptions): World {
   }
 
   const hooks = makeHookWorld(outside, rng.fork('hooks'), lanes, (life) => doubled.has(life))
+
+  const links = makeConnectionWorld(outside, rng.fork('links'), hooks.secrets)
 
   const addNode = (name: string): NodeHandle => {
     const node = name as NodeId
@@ -216,21 +242,24 @@ function makeWorld(options: RunOptions): World {
         return bug?.store?.(store) ?? store
       },
       http: (life) => {
-        const client = hooks.client(life, vendor.client(life))
+        const client = links.client(life, hooks.client(life, vendor.client(life)))
         return bug?.http?.(client) ?? client
       },
       context: (context) => bug?.context?.(context) ?? context,
       routes: () => routes,
       definedBeside(wanted) {
-        const bundle = wanted === BUNDLES[1] ? 1 : 0
-        return [...(cases?.documents(bundle) ?? []), ...hooks.beside(bundle)]
+        const bundle = wanted === bundles[1] ? 1 : 0
+        return [...(cases?.documents(bundle) ?? []), ...hooks.beside(bundle), ...links.beside(bundle)]
       },
-      others: hooks.others,
+      others: [...hooks.others, ...links.others],
       vault(life) {
-        const vault = hooks.vault(life)
+        const vault = links.vault(life) ?? hooks.vault(life)
         return bug?.vault?.(vault) ?? vault
       },
-      onLog: hooks.logged,
+      onLog(line) {
+        hooks.logged(line)
+        links.logged(line)
+      },
       onApply(life, wanted, applied) {
         book.bundles.push(wanted)
         definers.applying(life, applied)
@@ -260,6 +289,7 @@ function makeWorld(options: RunOptions): World {
       count += 1
       const life = startLife(deps, `${name}.${count}`)
       hooks.started(life)
+      links.started(life)
       // Two processes of one node fence each other, whichever of them asks.
       const others = lives.filter((other) => other.node === node)
       if (others.length > 0) for (const one of [...others, life]) doubled.add(one)
@@ -310,9 +340,13 @@ function makeWorld(options: RunOptions): World {
       if (life === undefined || life.isPaused()) return
       book.counts.pauses += 1
       life.pause()
+      links.paused(life)
       // From a hiccup to far past the lease.
       const pauseMs = chaos.pick([300, 4_000, profile.leaseMs, 3 * profile.leaseMs])
-      time.after(pauseMs, () => life.resume())
+      time.after(pauseMs, () => {
+        life.resume()
+        links.paused(life)
+      })
       // Somebody starts the node a second time and ends the first one only later.
       if (profile.isRemote && chaos.chance(300)) {
         time.after(chaos.between(100, pauseMs), () => {
@@ -329,11 +363,12 @@ function makeWorld(options: RunOptions): World {
     const chaos = rng.fork('chaos/people')
     repeat(chaos.fork('person'), profile.personEveryMs, () => actAsPerson(outside))
     repeat(chaos.fork('define'), profile.redefineEveryMs, () => {
-      routes = chaos.pick(BUNDLES)
+      routes = chaos.pick(bundles)
       redefine()
     })
     repeat(chaos.fork('control'), profile.controlEveryMs, () => definers.act())
     repeat(chaos.fork('keep'), hooks.everyMs, () => hooks.act())
+    repeat(chaos.fork('connect'), links.everyMs, () => links.act())
   }
 
   const redefine = () => {
@@ -356,7 +391,7 @@ function makeWorld(options: RunOptions): World {
     isHealed = true
     faults.heal()
     trace('world', () => 'heals')
-    routes = HEALED
+    routes = hasConnections ? withConnectionRoutes(HEALED) : HEALED
     for (const life of [...lives]) {
       const isLeftover = lives.findLast((other) => other.node === life.node) !== life
       if (isLeftover) life.crash('as a leftover')
@@ -365,6 +400,7 @@ function makeWorld(options: RunOptions): World {
     redefine()
     definers.resumeAll()
     hooks.heal()
+    links.heal()
   }
 
   const run = async (): Promise<RunReport> => {
@@ -393,7 +429,8 @@ function makeWorld(options: RunOptions): World {
       senders.every((sender) => sender.isOver()) &&
       unsettled(book, workflows.model).length === 0 &&
       book.replaying.size === 0 &&
-      hooks.isMended()
+      hooks.isMended() &&
+      links.isMended()
     const poisonous = messages.filter(({ kind }) => kind === 'exploded').length
     const ordered = messages.filter(({ kind }) => kind === 'moved' || isCaseKind(kind)).length
     const settle = async (isOver: () => boolean) => {
@@ -425,6 +462,7 @@ function makeWorld(options: RunOptions): World {
       checkEnd(book, plain, workflows.model)
       schedules.end()
       hooks.end()
+      links.end()
     }
     // A person can finish the rest: each word is taken, sooner or later, and what waited for it goes on.
     if (!isBroken() && waitingForPerson(book).length > 0) {
