@@ -109,10 +109,14 @@ describe('every route', async () => {
   )
   const closed = routes.filter(({ needed }) => needed !== 'open')
 
-  test('[AC13] of /v1 but signing in is closed', () => {
+  test('[AC13] of /v1 but signing in and where vendors send people back is closed', () => {
     expect(closed.length).toBeGreaterThan(15)
     const open = routes.filter(({ path, needed }) => path.startsWith('/v1/') && needed === 'open')
-    expect(open.map(({ method, path }) => `${method} ${path}`)).toEqual(['POST /v1/session'])
+    expect(open.map(({ method, path }) => `${method} ${path}`)).toEqual([
+      // A vendor sends people back to it, and the state in their link says whose they are, once.
+      'GET /v1/integrations/oauth/callback',
+      'POST /v1/session',
+    ])
   })
 
   test('[AC13] refuses everybody less than it is for, and says who it is for', async () => {

@@ -144,6 +144,42 @@ describe('through the same door', () => {
     })
   })
 
+  test('[DR14] what follows the first exchange of a call has the time of the call', async () => {
+    const call = { idempotent: false, keyTtlMs: null }
+    const world = makeShop((request) =>
+      request.url.includes('/things?') ? null : request.method === 'GET' ? body({}) : CREATED,
+    )
+    const { node } = await start(
+      world,
+      on({
+        type: 'upsert',
+        connection: 'shop',
+        baseUrl: '',
+        headers: {},
+        extRef: '{{ payload.order }}',
+        find: {
+          method: 'GET',
+          path: '/things?ref={{ extRef }}',
+          found: 'result.body.size() > 0',
+          id: null,
+          afterMs: 1_000,
+        },
+        create: { method: 'POST', path: '/things', body: { ref: '{{ extRef }}' }, ...call },
+        update: null,
+        lock: 'single',
+        timeoutMs: 20_000,
+        classify: {},
+      }),
+    )
+    const eventId = await accept(world, node)
+    // Longer than a call may wait for its beginning.
+    await world.pass(6_000)
+    const look = world.calls.find(({ request }) => request.url.includes('/things?'))
+    look?.answer(body([]))
+    await world.pass(500)
+    expect(await workOf(world, eventId)).toMatchObject({ state: 'done', attempts: 1 })
+  })
+
   test('[DR2] an agent on a connection is let in by its credential', async () => {
     const world = makeShop(() => body({ choices: [{ message: { content: '{"priority":"high"}' } }] }))
     const agent = {

@@ -43,6 +43,15 @@ export function makeJudge(deps: Pick<EngineDeps, 'clock'> & { readonly decisions
   }
 }
 
+interface State {
+  answer: DoorAnswer | null
+  /**
+   * Of the first exchange of a call: its tokens were taken at the entrance, and whoever takes the item over reckons with a call that began
+   * in time. What follows it, as the update behind an upsert's look, has the time of the call.
+   */
+  first: { readonly isCounted: true; readonly sendBy: number } | null
+}
+
 export function makeConnectionCalls(
   deps: Pick<EngineDeps, 'clock'> & {
     readonly time: StoreTime
@@ -58,7 +67,7 @@ export function makeConnectionCalls(
 ): ConnectionCalls {
   const { clock, time, lookups, book, door, credentials, runs, judge } = deps
   /** What the last exchange of a call said, for what comes after it. */
-  const answers = new WeakMap<Through, { answer: DoorAnswer | null; startedAt: number; isCounted: boolean }>()
+  const answers = new WeakMap<Through, State>()
 
   const refinements = new WeakMap<ProviderDocument, ReturnType<typeof compileRefine>>()
 
@@ -93,7 +102,7 @@ export function makeConnectionCalls(
     const { item } = call
     const { tenant } = item.work
     const { connection, endpoint, buckets } = named
-    const state = { answer: null as DoorAnswer | null, startedAt: 0, isCounted: false }
+    const state: State = { answer: null, first: null }
     const through: Through = {
       connection,
       locate(request) {
@@ -104,6 +113,7 @@ export function makeConnectionCalls(
       async send(request, options): Promise<Sent> {
         const refusal = refusalOf(call, named)
         const startedAt = time.now()
+        const first = state.first ?? {}
         const asked: DoorRequest = {
           tenant,
           connection,
@@ -116,11 +126,9 @@ export function makeConnectionCalls(
           traceparent: traceparentOf(item),
           by: `${item.work.id} ${item.work.epoch}`,
           ...options,
-          ...(state.isCounted ? { isCounted: true as const } : {}),
-          // Whoever takes the item over reckons with a call that began in time.
-          ...(state.startedAt === 0 ? {} : { sendBy: state.startedAt + config.sendWithinMs }),
+          ...first,
         }
-        state.isCounted = false
+        state.first = null
         const answer = refusal === null ? await door.send(asked) : notSent('config', refusal, request.method)
         // Its tokens are for others; and a bucket that it was let into to try may be tried by another.
         if (answer.problem !== null) deps.entrance.leave(`${item.work.id} ${item.work.epoch}`)
@@ -202,8 +210,7 @@ export function makeConnectionCalls(
         async perform() {
           const state = answers.get(through)
           if (state !== undefined) {
-            state.startedAt = clock.monotonic()
-            state.isCounted = true
+            state.first = { isCounted: true, sendBy: clock.monotonic() + config.sendWithinMs }
           }
           runs.begun(item)
           const performed = await perform()
