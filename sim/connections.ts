@@ -25,7 +25,7 @@ export const NEIGHBOUR = 'bolt' as TenantId
 export const COOL_DOWN_MS = 20 * SECOND
 export const OVERLAP_MS = 6 * SECOND
 /** How long an open circuit waits for its try. */
-export const OPEN_MS = 30 * SECOND
+const OPEN_MS = 30 * SECOND
 /** How long an access token of the mint is good. */
 export const TOKEN_S = 15
 export const ROTATION_ATTEMPTS = RETRY_PROFILES.ROTATION.attempts
