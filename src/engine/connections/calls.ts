@@ -216,6 +216,11 @@ export function makeConnectionCalls(
           const performed = await perform()
           const { verdict } = performed
           const answer = state?.answer ?? null
+          if (answer?.wait !== undefined && verdict.as === 'failed')
+            return {
+              ...performed,
+              wait: { ...answer.wait, delayMs: Math.max(SHORT_WAIT_MS, answer.wait.delayMs) },
+            }
           const isRefused =
             verdict.as === 'failed' &&
             verdict.class === 'auth' &&

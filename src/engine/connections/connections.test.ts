@@ -352,6 +352,30 @@ describe('the gate', () => {
 })
 
 describe('a refused credential', () => {
+  test('[DR6] a secret that gets no token waits for its rotation too: no attempt is used up, and the circuit stays closed', async () => {
+    const world = makeShop(() => CREATED)
+    const { node, credentials } = await start(world)
+    const { authorize } = credentials
+    credentials.authorize = async () => ({
+      ok: false,
+      class: 'transient',
+      code: 'oauth_refused',
+      error: 'no token is given out for it',
+      wait: { delayMs: 2_000, why: 'its credential is being rotated' },
+    })
+    const events = []
+    for (let index = 0; index < 8; index += 1)
+      events.push(await accept(world, node, { ...PAID, id: `d${index}`, order: `o${index}` }))
+    for (const eventId of events)
+      expect(await workOf(world, eventId)).toMatchObject({ state: 'ready', attempts: 0 })
+    const { state } = await node.engine.integrations.connection(DEFAULT_TENANT, 'shop')
+    expect(state.circuit.state).toBe('closed')
+    credentials.authorize = authorize
+    await world.pass(5_000)
+    for (const eventId of events)
+      expect(await workOf(world, eventId)).toMatchObject({ state: 'done', attempts: 1 })
+  })
+
   test('[DR6] the call waits for its rotation without using up an attempt, and is the same run', async () => {
     const world = makeShop((request) =>
       request.headers.authorization === `Bearer ${SECRET}` ? answered(401) : CREATED,

@@ -75,7 +75,8 @@ export function makeExchange(
       const allowed = await authorize(account, request, place.url)
       if (!allowed.ok) {
         const head = `${method} ${place.url.replace(/[?#].*$/s, '')}`
-        return notSent(allowed.class, `${allowed.code}: ${allowed.error}`, head)
+        const answer = notSent(allowed.class, `${allowed.code}: ${allowed.error}`, head)
+        return allowed.wait === undefined ? answer : { ...answer, wait: allowed.wait }
       }
       if (request.sendBy !== undefined && clock.monotonic() > request.sendBy)
         return notSent('transient', 'the credential took too long; nothing was sent', method)

@@ -260,7 +260,11 @@ export function makeFunctionConnections(
         verdict.effect === 'none' &&
         response !== null &&
         account.credential !== null
-      const next = isRefused ? await refused(run, account, answer, error ?? '') : null
+      const next = isRefused
+        ? await refused(run, account, answer, error ?? '')
+        : answer.wait === undefined
+          ? null
+          : ({ is: 'wait', ...answer.wait } as const)
       // What a rotation sees to says nothing of the other side.
       if (next === null || next.is === 'dead')
         entrance.told(tenant, connection, hold, verdict.as === 'done' ? null : verdict.class)

@@ -61,6 +61,8 @@ export interface DoorAnswer {
   readonly outcome: HttpOutcome
   /** In place of what the outcome says: nothing was sent, for this reason. */
   readonly problem: { readonly class: FailureClass; readonly error: string } | null
+  /** Nothing was sent, for the credential has to be seen to first. */
+  readonly wait?: Waiting
   /** It was refused for too many calls, by its status or by what its headers say. */
   readonly isLimited: boolean
   readonly retryAfterMs: number | null
@@ -104,7 +106,14 @@ export type Authorized =
       readonly error: string
       /** Of the secret that no token was given out for. */
       readonly version?: number
+      /** A rotation sees to it: work waits for its end without using up an attempt. */
+      readonly wait?: Waiting
     }
+
+export interface Waiting {
+  readonly delayMs: number
+  readonly why: string
+}
 
 export interface ToAuthorize {
   readonly tenant: TenantId

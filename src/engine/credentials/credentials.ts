@@ -3,6 +3,7 @@
 import type { ManagedBy } from '../../core/definition/index.ts'
 import type { TenantId } from '../../core/ids/index.ts'
 import type { Authorized, Credentials, ToAuthorize } from '../connections/index.ts'
+import { SHORT_WAIT_MS } from '../decisions.ts'
 import type { EngineConfig } from '../deps.ts'
 import { makeAuthorize } from './authorize.ts'
 import { makeBegin } from './begin.ts'
@@ -28,6 +29,8 @@ export interface CredentialKeeping {
   start(): void
   stop(): Promise<void>
 }
+
+const ANOTHER_IN_USE = 'another secret is in use by now'
 
 export function makeCredentials(
   deps: CredentialDeps & { managedBy(tenant: TenantId, credential: string): ManagedBy },
@@ -67,9 +70,9 @@ export function makeCredentials(
     if (!isAgain && value.ok && value.version !== allowed.version) return authorizeOrRotate(request, true)
     const about = { version: null, correlationId: deps.ids.uuid(), error: allowed.error }
     const next = await refusals.refused(tenant, credential.name, about)
-    return next.is === 'dead'
-      ? { ...allowed, error: `${allowed.error}; ${next.why}` }
-      : { ...allowed, class: 'transient' }
+    if (next.is === 'dead') return { ...allowed, error: `${allowed.error}; ${next.why}` }
+    const wait = next.is === 'wait' ? next : { delayMs: SHORT_WAIT_MS, why: ANOTHER_IN_USE }
+    return { ...allowed, class: 'transient', wait: { delayMs: wait.delayMs, why: wait.why } }
   }
 
   return {
