@@ -393,6 +393,12 @@ export function makeEngine(
           .refused(tenant, connection.credential, about)
           .catch((thrown: unknown) => log.warn('connection.not-probed', { error: messageOf(thrown) }))
       },
+      accepted({ tenant, connection }, version, since) {
+        if (connection.credential === null) return
+        keys.credentials
+          .accepted(tenant, connection.credential, version, since)
+          .catch((thrown: unknown) => log.warn('connection.not-probed', { error: messageOf(thrown) }))
+      },
     },
     config,
   )

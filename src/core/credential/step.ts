@@ -61,6 +61,8 @@ export type CredentialEvent =
     }
   /** The vendor refused this version of the secret. */
   | { readonly type: 'refused'; readonly at: Instant; readonly version: number }
+  /** The vendor took this version of the secret, in a call that began at `since`. */
+  | { readonly type: 'accepted'; readonly at: Instant; readonly version: number; readonly since: Instant }
   /** The vendor refused this token before its time. */
   | { readonly type: 'tokenRefused'; readonly at: Instant; readonly version: number }
   | { readonly type: 'locked'; readonly at: Instant; readonly by: string; readonly until: Instant }
@@ -147,6 +149,12 @@ export function stepCredential(state: CredentialState, event: CredentialEvent): 
     case 'refused':
       if (state.refused?.version === event.version) return null
       return changed(state, at, { refused: { version: event.version, at } })
+    case 'accepted': {
+      const { refused } = state
+      // What began before the refusal says nothing of it.
+      if (refused == null || refused.version !== event.version || event.since <= refused.at) return null
+      return changed(state, at, { refused: null })
+    }
     case 'tokenRefused': {
       const { token } = state
       if (token === null || token.version !== event.version || isOver(token.expiresAt, at)) return null

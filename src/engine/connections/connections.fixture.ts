@@ -169,6 +169,7 @@ export function makeHandCredentials(): HandCredentials {
       hand.refusals.push({ version, error })
       return hand.next
     },
+    async accepted() {},
     gate: () => hand.closed,
   }
   return hand

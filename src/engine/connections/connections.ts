@@ -68,6 +68,7 @@ export function makeConnections(
   const credentials: Credentials = {
     authorize: (request) => deps.credentials().authorize(request),
     refused: (...about) => deps.credentials().refused(...about),
+    accepted: (...about) => deps.credentials().accepted(...about),
     gate: (tenant, credential) => deps.credentials().gate(tenant, credential),
   }
   const lookups = makeLookups({ registry, vars })

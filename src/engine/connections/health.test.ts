@@ -29,6 +29,7 @@ function makeHealthWorld(
   const sent: { readonly node: string; readonly at: number; readonly request: DoorRequest }[] = []
   const told: { readonly node: string; readonly result: ProbeResult; readonly isTry: boolean }[] = []
   const refused: (number | null)[] = []
+  const accepted: (number | null)[] = []
   let watched: readonly Watched[] = [WATCHED]
   let isTry = false
   const node = (name: string) => {
@@ -63,6 +64,7 @@ function makeHealthWorld(
         begin: async () => isTry,
         probed: (_tenant, _name, result, tried) => told.push({ node: name, result, isTry: tried }),
         refused: (_watched, version) => refused.push(version),
+        accepted: (_watched, version) => accepted.push(version),
       },
       { node: name },
     )
@@ -79,6 +81,7 @@ function makeHealthWorld(
     sent,
     told,
     refused,
+    accepted,
     history,
     pass: time.pass,
     setTry(value: boolean) {
@@ -164,6 +167,13 @@ describe('a connection', () => {
     expect(world.sent).toHaveLength(1)
     expect(world.told).toMatchObject([{ result: { ok: false, class: 'auth', httpStatus: 401 } }])
     expect(world.refused).toEqual([7])
+  })
+
+  test('[HE6] what passes is told of with its secret', async () => {
+    const world = makeHealthWorld(() => answered(200))
+    world.node('one')
+    await world.pass(20_000)
+    expect([world.accepted, world.refused]).toEqual([[7], []])
   })
 
   test('[HE4] the sixty latest are kept, and a look may be the try of an open circuit', async () => {

@@ -50,6 +50,8 @@ export interface HealthDeps extends Pick<EngineDeps, 'store' | 'clock' | 'log'> 
   probed(tenant: TenantId, connection: string, result: ProbeResult, isTry: boolean): void
   /** The credential was refused: nobody has to fail first. */
   refused(watched: Watched, version: number | null, error: string): void
+  /** It was taken, in a call that began at `since`. */
+  accepted(watched: Watched, version: number | null, since: Instant): void
 }
 
 /** As it is kept under the connection's name. */
@@ -154,7 +156,10 @@ export function makeHealthWorker(deps: HealthDeps, config: { readonly node: stri
       const httpStatus = outcome.kind === 'response' ? outcome.status : null
       const failureClass = judge(watched.provider, answer)
       const result = { ...base, durationMs, httpStatus, ok: failureClass === null, class: failureClass }
-      if (failureClass === null) return { ...result, error: null }
+      if (failureClass === null) {
+        deps.accepted(watched, answer.credentialVersion, at)
+        return { ...result, error: null }
+      }
       const error = errorTextInFull(outcome)
       if (httpStatus === 401) deps.refused(watched, answer.credentialVersion, error)
       return { ...result, error }

@@ -143,6 +143,11 @@ export interface Credentials {
     credential: string,
     about: { readonly version: number | null; readonly correlationId: string; readonly error: string },
   ): Promise<AfterRefusal>
+  /**
+   * The vendor took it after all, in a call that began at `since`: whoever waited because it was refused goes on. A rotation that is under way
+   * goes on, too.
+   */
+  accepted(tenant: TenantId, credential: string, version: number | null, since: Instant): Promise<void>
   /** null: calls may use it. Asked in memory. */
   gate(tenant: TenantId, credential: string): Extract<Gate, { is: 'closed' }> | null
 }

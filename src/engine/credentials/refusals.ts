@@ -35,7 +35,7 @@ export function makeRefusals(
     readonly begin: BeginRotation
     readonly verify: Verify
   },
-): Pick<Credentials, 'refused' | 'gate'> {
+): Pick<Credentials, 'accepted' | 'refused' | 'gate'> {
   const { time, ids, registry, book, values, begin, verify, log } = deps
 
   /** Whether the account opens with the value in use: a 403 may be about one thing only. */
@@ -66,6 +66,21 @@ export function makeRefusals(
           ? `the credential ${name} was refused and waits for a person to bring its next secret`
           : `the credential ${name} was refused and gets another secret`
       return { is: 'closed', untilAt: null, why }
+    },
+
+    async accepted(tenant, name, version, since) {
+      const document = registry.credential(tenant, name)?.document
+      // Of a token it says nothing about the secret.
+      if (
+        document === undefined ||
+        version === null ||
+        isDerived(document) ||
+        !isClosed(book.find(tenant, name))
+      )
+        return
+      await book.change(tenant, name, () => ({ type: 'accepted', at: time.now(), version, since }))
+      log.info('credential.accepted', { tenant, credential: name, version })
+      deps.wake()
     },
 
     async refused(tenant, name, { version, correlationId, error }): Promise<AfterRefusal> {

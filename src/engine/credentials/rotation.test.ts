@@ -268,6 +268,23 @@ describe('a rotation', () => {
     expect((await rotationWork(world))[0]).toMatchObject({ state: 'done', id: parked?.id })
   })
 
+  test('[HE6] a look that passes with the refused secret lets calls go on, and one that began before says nothing', async () => {
+    const { world, node } = await start()
+    await call(world, node)
+    const before = (await world.state()).updatedAt
+    await refuse(world, node)
+    const accepted = (since: number) => world.run(node.keeping.credentials.accepted(TENANT, 'crm', 1, since))
+    await accepted(before)
+    expect(node.keeping.credentials.gate(TENANT, 'crm')).toMatchObject({ is: 'closed' })
+    await world.pass(node, 1_000)
+    await accepted((await world.state()).updatedAt + 1)
+    expect(node.keeping.credentials.gate(TENANT, 'crm')).toBeNull()
+    expect(await world.state()).toMatchObject({ status: 'waiting', current: { version: 1 } })
+    // Refused once more, it is closed again.
+    expect(await refuse(world, node)).toMatchObject({ is: 'wait' })
+    expect(node.keeping.credentials.gate(TENANT, 'crm')).toMatchObject({ is: 'closed' })
+  })
+
   test('[CD16] a refused secret that cannot make the next one waits for a person too', async () => {
     const { vendor, world, node } = await start({ provider: MAKES_KEYS })
     await call(world, node)
