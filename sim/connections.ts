@@ -17,7 +17,7 @@ import type {
 import { DEFAULT_TENANT, type TenantId } from '../src/core/ids/index.ts'
 import { RETRY_PROFILES } from '../src/core/retry/index.ts'
 import { MINUTE, SECOND } from '../src/core/time/index.ts'
-import type { ScenarioRoute } from './scenario.ts'
+import type { ScenarioRoute } from './scenario-route.ts'
 import type { VendorOperation } from './vendor-operation.ts'
 
 /** Who has an account of the same name, and must never be seen in place of the shop. */

@@ -17,24 +17,16 @@ import type { JsonValue } from '../src/core/json/index.ts'
 import { MINUTE, SECOND } from '../src/core/time/index.ts'
 import { CASE_DELAYS_MS, CASE_OPERATIONS } from './case-vendor.ts'
 import { CONNECTION_OPERATIONS, CONNECTION_ROUTES, ROTATION_ATTEMPTS } from './connections.ts'
+import type { OrderPayload, ScenarioRoute } from './scenario-route.ts'
 import type { VendorOperation } from './vendor-operation.ts'
+
+export type { OrderPayload, ScenarioRoute }
 
 export const CODE_HASH = 'sha256:simulated'
 export const SECRET = 'simulated-secret'
 /** How late a request may still arrive after the client gave up, where no probe says otherwise. */
 export const LATE_MS_MAX = 45 * SECOND
 export const RETRY_AFTER_S_MAX = 40
-
-export interface OrderPayload {
-  readonly order: string
-  readonly amount: number
-  readonly vat: string | null
-}
-
-export interface ScenarioRoute {
-  readonly document: RouteDocument
-  wants(subject: string, payload: OrderPayload): boolean
-}
 
 const BROKEN_AMOUNT = 7
 export const DRAIN_EVERY_MS = 10 * SECOND

@@ -4,7 +4,7 @@
 
 import { askedFields, compileExpression, ExpressionError, type Scope } from '../expression/index.ts'
 import type { JsonValue } from '../json/index.ts'
-import { must, type ParsedResponse } from './http.ts'
+import { must, type ParsedResponse } from './parts.ts'
 
 /** Gives a function that throws ExpressionError where there is no clear answer. `at` names the formula. */
 export function compileFound(text: string, at: string): (scope: Scope, response: ParsedResponse) => boolean {

@@ -6,6 +6,9 @@ import type { CallPolicy } from '../failure/index.ts'
 import { isStorable, type JsonValue, parseJson, stringifyJson } from '../json/index.ts'
 import type { EffectAbilities } from '../ledger/index.ts'
 import { compileFound } from './found.ts'
+import { must, type ParsedResponse } from './parts.ts'
+
+export { must, type ParsedResponse }
 
 export interface RenderedRequest {
   readonly method: string
@@ -27,12 +30,6 @@ export interface HttpAction {
     /** Throws ExpressionError when the formula gives no clear answer. */
     found(scope: Scope, response: ParsedResponse): boolean
   } | null
-}
-
-export interface ParsedResponse {
-  readonly status: number
-  readonly headers: Readonly<Record<string, string>>
-  readonly body: JsonValue
 }
 
 /** What a header can carry of a key, whatever the key is: vendors cut or refuse the rest. */
@@ -133,10 +130,4 @@ export function effectRefOf(response: ParsedResponse): string | null {
   // The effect is there already: a reference that cannot be kept must not stand in the way of saying so.
   const text = String(id)
   return text !== '' && isStorable(text) ? text : null
-}
-
-/** Definitions were checked before they were stored: a text that does not compile now is our bug. */
-export function must<T extends { readonly ok: boolean }>(compiled: T): Extract<T, { ok: true }> {
-  if (!compiled.ok) throw new Error(`assertion failed: unchecked definition: ${JSON.stringify(compiled)}`)
-  return compiled as Extract<T, { ok: true }>
 }

@@ -1,0 +1,14 @@
+// A route of the simulation, and what the simulator has to know of it.
+
+import type { RouteDocument } from '../src/core/definition/index.ts'
+
+export interface OrderPayload {
+  readonly order: string
+  readonly amount: number
+  readonly vat: string | null
+}
+
+export interface ScenarioRoute {
+  readonly document: RouteDocument
+  wants(subject: string, payload: OrderPayload): boolean
+}
