@@ -26,6 +26,12 @@ export function makeIntakeChecks({ book, data }: { readonly book: Book; readonly
   /** Who gets work of the event by this commit, and whether that is what one of the bundles in force says. */
   const isMatched = (commit: Commit, event: Pick<Appended, 'id' | 'subject' | 'data'>): number | null => {
     const given = consumersOf(commit, event.id)
+    // One that is disabled takes no part in the choice between them: it is skipped, and the other runs whatever it wants (FO2).
+    const isOpen = FIRST.some((consumer) => isSkipped(commit, event.id, consumer))
+    const choiceOf = (consumers: readonly string[]) =>
+      [...new Set(consumers.map((one) => (isOpen && FIRST.includes(one) ? FIRST.join('|') : one)))]
+        .sort()
+        .join()
     const payload = parsePayload(event.data)
     // Other tenants have no routes.
     const bundles = commit.tenant === DEFAULT_TENANT ? book.bundles : [[]]
@@ -33,7 +39,7 @@ export function makeIntakeChecks({ book, data }: { readonly book: Book; readonly
       const wanted = routes
         .filter((route) => route.wants(event.subject, payload))
         .map(({ document }) => `route:${document.name}`)
-      return wanted.sort().join() === given.join()
+      return choiceOf(wanted) === choiceOf(given)
     })
     checkTriggers(commit, event)
     return isRight ? given.length : null
@@ -157,6 +163,21 @@ export function makeIntakeChecks({ book, data }: { readonly book: Book; readonly
       book.keys.set(name, entry.key)
     },
   }
+}
+
+/** Of these the first that wants an event runs. */
+const FIRST = ['route:north', 'route:south']
+
+/** It is disabled: what arrives for it ends at its birth. */
+function isSkipped({ writes }: Commit, id: EventId, consumer: string): boolean {
+  const born = writes.flatMap((write) =>
+    write.w === 'work.add' && write.work.eventId === id && write.work.consumer === consumer
+      ? [write.work.id]
+      : [],
+  )
+  return writes.some(
+    (write) => write.w === 'work.settle' && write.to === 'skipped' && born.includes(write.work),
+  )
 }
 
 /** Each once, however many items it has. */

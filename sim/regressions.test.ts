@@ -29,6 +29,17 @@ const FOUND_WITH_CONNECTIONS: readonly (readonly [rule: string, what: string, se
   ['DR5', 'a call that got no token of its credential kept the try of its bucket for good', 38],
 ]
 
+test('[FO2] a route that is disabled takes no part in the choice of the first (seed 660820887)', async () => {
+  const { violations } = await simulate({
+    seed: 660_820_887,
+    store: 'memory',
+    hasCases: false,
+    hasHooks: false,
+    hasConnections: false,
+  })
+  expect(violations).toEqual([])
+})
+
 test('a commit that is repeated while the store fails is no broken one (seed 981772593)', async () => {
   const { violations } = await simulate({
     seed: 981_772_593,
