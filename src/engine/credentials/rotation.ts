@@ -13,12 +13,12 @@ import { RETRY_PROFILES } from '../../core/retry/index.ts'
 import { type NewRun, RUN_ATTEMPTS_MAX, runIdOf } from '../../core/run/index.ts'
 import { SECOND } from '../../core/time/index.ts'
 import { type Attempt, EMPTY_NOTE, LOSSES_MAX } from '../../core/work/index.ts'
-import type { Write } from '../../ports/store.ts'
+import type { Guard, Write } from '../../ports/store.ts'
 import type { EventPlan } from '../event-plan.ts'
 import { canonicalEvent } from '../failures/index.ts'
 import type { Item } from '../item.ts'
 import { lineOf } from '../lines.ts'
-import { countersOf } from '../outcome.ts'
+import { countersOf, ledgerGuard, settleLedger } from '../outcome.ts'
 import type { Decision, Settlement } from '../settle.ts'
 import { CREDENTIAL_PREFIX, credentialOf, newRotation } from './begin.ts'
 import { type Change, type CredentialBook, isClosed, type Kept } from './book.ts'
@@ -227,6 +227,7 @@ export function makeRotations(
     const at = time.now()
     const counters = { ...countersOf(item), attempts: item.work.attempts + 1 }
     const run = await runRow(item, account, verified, 'completed', counters.attempts)
+    const left = await endReserve(item, rotation, current)
     const settlement = await settleWith(
       item,
       name,
@@ -236,8 +237,8 @@ export function makeRotations(
           to: 'done',
           counters,
           note: { ...EMPTY_NOTE, httpStatus: verified.httpStatus, durationMs: verified.durationMs },
-          guards: [],
-          writes: [...run, ...revokeWrites(item, account, state)],
+          guards: left.guards,
+          writes: [...run, ...left.writes, ...revokeWrites(item, account, state)],
           attempt:
             counters.attempts === 1 ? null : attemptOf(verified, counters.attempts, 'done', null, null),
         },
@@ -263,6 +264,25 @@ export function makeRotations(
     if (settlement?.ok !== true) return
     tell(item, name, 'ROTATED', { class: null, error: '', attempts: counters.attempts })
     deps.wake()
+  }
+
+  /**
+   * A node that went after the vendor's answer left the reserve of its making. What is in use now is that very secret, or another one: then
+   * nobody knows what became of the call.
+   */
+  const endReserve = async (
+    { work }: Item,
+    { token, made }: Rotation,
+    { fingerprint }: Candidate,
+  ): Promise<{ readonly guards: readonly Guard[]; readonly writes: readonly Write[] }> => {
+    const key = `rotation:${token}`
+    const entry = await store.forTenant(work.tenant).ledger(key)
+    if (entry?.state !== 'reserved' || entry.work !== work.id) return { guards: [], writes: [] }
+    const write =
+      made?.fingerprint === fingerprint
+        ? settleLedger(key, 'done', 'acknowledged', made.ref, null)
+        : settleLedger(key, 'unknown', 'crash', null, null)
+    return { guards: [ledgerGuard(entry)], writes: [write] }
   }
 
   /** Where the vendor can end the former one, and knows what it is called. */
