@@ -39,6 +39,8 @@ export interface ConnectionChecks {
   paused(life: Life): void
   healed(): void
   shown(text: string): void
+  /** Whether no rotation is under way. */
+  isCalm(): boolean
   end(): void
 }
 
@@ -359,6 +361,7 @@ export function makeConnectionChecks(deps: {
       healedAt = time.now()
     },
     shown: (text) => checkShown(text, 'shown to somebody'),
+    isCalm: () => [...credentials.values()].every((history) => history.at(-1)?.state.rotation === null),
     end() {
       checkShown(JSON.stringify(data.dump()), 'in the store')
       for (const [place, history] of credentials) {

@@ -128,7 +128,8 @@ export function makeConnectionWorld(outside: Outside, rng: Rng, shared: Secrets 
       checks.healed()
       mend()
     },
-    isMended: () => isMended,
+    // People look every few seconds; what began since then is theirs too.
+    isMended: () => isMended && checks.isCalm(),
     end: checks.end,
   }
 }
