@@ -30,6 +30,32 @@ const on = (action: ActionDocument, route: Partial<RouteDocument> = {}): readonl
   { ...ROUTE, do: action, ...route },
 ]
 
+const UPSERT = {
+  type: 'upsert',
+  connection: 'shop',
+  baseUrl: '',
+  headers: {},
+  extRef: '{{ payload.order }}',
+  find: {
+    method: 'GET',
+    path: '/things?ref={{ extRef }}',
+    found: 'result.body.size() > 0',
+    id: null,
+    afterMs: 1_000,
+  },
+  create: {
+    method: 'POST',
+    path: '/things',
+    body: { ref: '{{ extRef }}' },
+    idempotent: false,
+    keyTtlMs: null,
+  },
+  update: null,
+  lock: 'single',
+  timeoutMs: 5_000,
+  classify: {},
+} as const satisfies ActionDocument
+
 async function start(world: ReturnType<typeof makeShop>, all: readonly DefinitionDocument[]) {
   const credentials = makeHandCredentials()
   const node = await world.node({ documents: all, credentials })
@@ -101,30 +127,8 @@ describe('through the same door', () => {
   })
 
   test('[DR11] an upsert is one run of two exchanges, and locks its reference by the connection', async () => {
-    const call = { idempotent: false, keyTtlMs: null }
     const world = makeShop((request) => (request.method === 'GET' ? body([]) : CREATED))
-    const { node } = await start(
-      world,
-      on({
-        type: 'upsert',
-        connection: 'shop',
-        baseUrl: '',
-        headers: {},
-        extRef: '{{ payload.order }}',
-        find: {
-          method: 'GET',
-          path: '/things?ref={{ extRef }}',
-          found: 'result.body.size() > 0',
-          id: null,
-          afterMs: 1_000,
-        },
-        create: { method: 'POST', path: '/things', body: { ref: '{{ extRef }}' }, ...call },
-        update: null,
-        lock: 'single',
-        timeoutMs: 5_000,
-        classify: {},
-      }),
-    )
+    const { node } = await start(world, on({ ...UPSERT, timeoutMs: 5_000 }))
     const eventId = await accept(world, node)
     expect(await workOf(world, eventId)).toMatchObject({ state: 'done', effectRef: 'v1' })
     expect(world.sent.map(({ method, url }) => `${method} ${url}`)).toEqual([
@@ -145,32 +149,10 @@ describe('through the same door', () => {
   })
 
   test('[DR14] what follows the first exchange of a call has the time of the call', async () => {
-    const call = { idempotent: false, keyTtlMs: null }
     const world = makeShop((request) =>
       request.url.includes('/things?') ? null : request.method === 'GET' ? body({}) : CREATED,
     )
-    const { node } = await start(
-      world,
-      on({
-        type: 'upsert',
-        connection: 'shop',
-        baseUrl: '',
-        headers: {},
-        extRef: '{{ payload.order }}',
-        find: {
-          method: 'GET',
-          path: '/things?ref={{ extRef }}',
-          found: 'result.body.size() > 0',
-          id: null,
-          afterMs: 1_000,
-        },
-        create: { method: 'POST', path: '/things', body: { ref: '{{ extRef }}' }, ...call },
-        update: null,
-        lock: 'single',
-        timeoutMs: 20_000,
-        classify: {},
-      }),
-    )
+    const { node } = await start(world, on({ ...UPSERT, timeoutMs: 20_000 }))
     const eventId = await accept(world, node)
     // Longer than a call may wait for its beginning.
     await world.pass(6_000)
