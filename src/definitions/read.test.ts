@@ -78,6 +78,14 @@ describe('bounds', () => {
   })
 })
 
+test('[F3] a lone `!` is a tag too', () => {
+  const text = SAMPLE.replace("'a.*'", "! 'a.*'")
+  const { documents, findings } = compileDefinitions([{ path: 'a.yaml', text }], { functions: () => null })
+  expect(documents).toHaveLength(1)
+  const errors = findings.filter(({ severity }) => severity === 'error')
+  expect(errors.map(({ rule, line }) => [rule, line])).toEqual([['F3', 10]])
+})
+
 describe('never crashes, and points into the file', () => {
   const check = (text: string, path: string) => {
     const { findings } = compileDefinitions([{ path, text }], { functions: () => null })

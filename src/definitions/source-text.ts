@@ -101,6 +101,9 @@ export function reportWarning(source: SourceText, warning: YAMLError): void {
     report(source, 'syntax', `YAML cannot read this: ${warning.message}`, warning.pos[0])
     return
   }
-  const suggestion = quotedAt(source, warning.pos[0])
-  report(source, 'tag', 'YAML reads `!` as a tag: text needs quotes', warning.pos[0], suggestion)
+  reportTag(source, warning.pos[0])
+}
+
+export function reportTag(source: SourceText, offset: number): void {
+  report(source, 'tag', 'YAML reads `!` as a tag: text needs quotes', offset, quotedAt(source, offset))
 }

@@ -14,7 +14,7 @@ import {
 import type { JsonValue } from '../core/json/index.ts'
 import type { FieldPath } from './finding.ts'
 import { keyText, type Node, startOf } from './places.ts'
-import { DEPTH_MAX, quotedAt, report, type SourceText } from './source-text.ts'
+import { DEPTH_MAX, quotedAt, report, reportTag, type SourceText } from './source-text.ts'
 
 const NODES_MAX = 50_000
 /** Looking up an anchor walks the document. */
@@ -56,8 +56,11 @@ function spoil(path: FieldPath, work: Work): null {
 
 function convert(node: Node, path: FieldPath, work: Work): JsonValue {
   if (node === null || node === undefined || work.isOver) return null
-  // Reported as a warning of the parser.
-  if (node.tag !== undefined && !node.tag.startsWith('tag:yaml.org,2002:')) return spoil(path, work)
+  if (node.tag !== undefined && !node.tag.startsWith('tag:yaml.org,2002:')) {
+    // The parser warns of every other tag by itself.
+    if (node.tag === '!') reportTag(work.source, startOf(node))
+    return spoil(path, work)
+  }
   if (isAlias(node)) work.aliases++
   const isOver = ++work.nodes > NODES_MAX || work.aliases > ALIASES_MAX || path.length > DEPTH_MAX
   if (isOver) return giveUp(node, path, work)
