@@ -1,0 +1,29 @@
+// Wake-ups between nodes that share a store: hints, outside of any commit. One may be lost, come twice, late or out of order;
+// whoever depends on what it tells of also looks by itself from time to time.
+
+import type { TenantId } from '../core/ids/index.ts'
+
+export type Wake =
+  /** Work may be due that no node has in its hands. */
+  | { readonly wake: 'work' }
+  /** Definitions, controls or subscriptions of the tenant may have changed. */
+  | { readonly wake: 'definitions'; readonly tenant: TenantId }
+  /** Something is in the outbox. */
+  | { readonly wake: 'outbox' }
+  /** Somebody watches changes at this node for a while: others tell of theirs. */
+  | { readonly wake: 'watching'; readonly forMs: number }
+  /** What others may show to people; `body` is JSON of at most `WAKE_BYTES_MAX`. null: more than can be told. */
+  | { readonly wake: 'changes'; readonly tenant: TenantId; readonly body: string | null }
+
+/** Of the body of one wake-up: PostgreSQL carries less than 8,000 bytes. */
+export const WAKE_BYTES_MAX = 7_000
+
+export interface Wakes {
+  /** Never throws, never waits; several of the same kind within a few milliseconds may become one. */
+  tell(wake: Wake): void
+  /** Hears what other nodes tell, not what this one does. Answers how to stop. */
+  listen(listener: (wake: Wake) => void): () => void
+}
+
+/** For a node without others. */
+export const NO_WAKES: Wakes = { tell: () => {}, listen: () => () => {} }
