@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 
 const everywhere = ['src', 'sim', 'bench', 'test', 'console']
@@ -5,6 +6,9 @@ const pure = ['src/core/**/*.test.ts', 'src/definitions/**/*.test.ts', 'console/
 /** In a browser. */
 const pages = ['test/console/**/*.slow.test.ts']
 const slow = everywhere.map((folder) => `${folder}/**/*.slow.test.ts`)
+
+/** The usual one less than there are cores would leave half of a small machine idle. */
+const maxWorkers = Math.max(2, availableParallelism() - 1)
 
 // Bundles of users' functions are loaded by Node itself, as in production: nothing is put between.
 const asUsersRunIt = { deps: { external: [/[\\/][0-9a-f]{64}\.mjs/] } }
@@ -24,6 +28,7 @@ export default defineConfig({
           exclude: slow,
           pool: 'threads',
           isolate: false,
+          maxWorkers,
           testTimeout: 30_000,
         },
       },
@@ -34,6 +39,7 @@ export default defineConfig({
           include: everywhere.map((folder) => `${folder}/**/*.test.ts`),
           exclude: [...pure, ...slow],
           pool: 'threads',
+          maxWorkers,
           testTimeout: 30_000,
           hookTimeout: 60_000,
         },
