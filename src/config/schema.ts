@@ -326,7 +326,7 @@ export const SETTINGS = {
     defaultText: 'as requests and trusted proxies say',
     default: () => null,
     description:
-      'Where senders reach this node, such as https://hooks.example.com. Twilio, HubSpot and Square sign the address that they call: set it where a proxy changes that.',
+      'Where senders reach this node, such as https://hooks.example.com. Twilio, HubSpot and Square sign the address that they call: set it where a proxy changes that. Vendors that ask people for consent send them back to it.',
     parse: parsePublicUrl,
   }),
   outboundAllow: setting<readonly string[]>({

@@ -16,7 +16,7 @@ const CALLER = {
 }
 
 /** A server whose parts note what they are asked for. */
-function makeWorld(parts: Record<string, unknown> = {}) {
+function makeWorld(parts: Record<string, unknown> = {}, publicUrl: string | null = null) {
   const calls: unknown[][] = []
   const note =
     (name: string, answer: unknown = {}) =>
@@ -33,6 +33,7 @@ function makeWorld(parts: Record<string, unknown> = {}) {
   }
   const server = makeHttpServer(api as unknown as HttpApi, {
     bodyBytesMax: 100_000,
+    publicUrl,
     closeMs: 0,
     requestId: () => 'r',
     log: makeMemoryLog(),
@@ -301,4 +302,25 @@ test('[FD11] figures that were asked for just now are given again', async () => 
   now += 2_000
   await look(15)
   expect(asked).toEqual([1_440, 15, 15])
+})
+
+test('[IA8] the address that a vendor sends people back to is the public one, not what a request calls it', async () => {
+  const callbacks: unknown[] = []
+  const integrations = {
+    authorizeUrl: async (_tenant: string, _id: string, callback: string) => {
+      callbacks.push(callback)
+      return { url: 'https://vendor.example/consent', expiresAt: 0 }
+    },
+  }
+  for (const publicUrl of ['https://hooks.example.com/m', null]) {
+    const { server, post } = makeWorld({ integrations }, publicUrl)
+    const host = { host: 'elsewhere.example' }
+    const answer = await post('/v1/integrations/credentials/depot-key/authorize', {}, host)
+    expect(answer.status).toBe(200)
+    await server.close()
+  }
+  expect(callbacks).toEqual([
+    'https://hooks.example.com/m/v1/integrations/oauth/callback',
+    'http://elsewhere.example/v1/integrations/oauth/callback',
+  ])
 })

@@ -51,7 +51,8 @@ const written = {
   additionalProperties: true,
 } as const
 
-export function addIntegrationRoutes(app: FastifyInstance, api: Api): void {
+/** `publicUrl`: where people reach the node; null: as each of them says. */
+export function addIntegrationRoutes(app: FastifyInstance, api: Api, publicUrl: string | null): void {
   const { integrations } = api
 
   const put = async (tenant: TenantId, by: string, kind: IntegrationKind, body: Written) => {
@@ -368,7 +369,7 @@ export function addIntegrationRoutes(app: FastifyInstance, api: Api): void {
     },
     async (request) => {
       const { caller, params } = request
-      const callback = `${request.protocol}://${request.host}${CALLBACK_PATH}`
+      const callback = `${publicUrl ?? `${request.protocol}://${request.host}`}${CALLBACK_PATH}`
       const asked = { by: caller.actor, reason: null }
       const { url, expiresAt } = await integrations.authorizeUrl(caller.tenant, params.id, callback, asked)
       return { url, expiresAt: new Date(expiresAt).toISOString() }

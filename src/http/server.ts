@@ -190,7 +190,7 @@ export function makeHttpServer(api: HttpApi, options: HttpServerOptions): HttpSe
       addDemoRoutes(scope, api)
       const compileFiles = makeFileCompiler(api)
       addDefinitionRoutes(scope, api, compileFiles)
-      addIntegrationRoutes(scope, api)
+      addIntegrationRoutes(scope, api, options.publicUrl ?? null)
       addTryRoutes(scope, api, limits, compileFiles)
     },
     { prefix: '/v1' },
