@@ -22,6 +22,7 @@ import type { HttpClient } from '../src/ports/http-client.ts'
 import type { Log } from '../src/ports/log.ts'
 import type { Store } from '../src/ports/store.ts'
 import type { Vault } from '../src/ports/vault.ts'
+import { NO_WAKES } from '../src/ports/wakes.ts'
 import { RetryableError, TerminalError } from '../src/sdk/errors.ts'
 import type { Gate, MachineClock, VirtualTime } from './clock.ts'
 import type { Faults, Profile } from './faults.ts'
@@ -166,6 +167,8 @@ export function startLife(deps: NodeDeps, name: string): Life {
       secrets: vault,
       log: makeLog(life, deps),
       code: makeCode(life, http, time, faults, deps),
+      wakes: NO_WAKES,
+      bus: null,
     },
     { ...ENGINE_DEFAULTS, ...retention, leaseMs, concurrency, pollMs, node: deps.node },
     deps.decisions,

@@ -59,6 +59,7 @@ import type { HttpClient, Vetted } from './ports/http-client.ts'
 import type { Log } from './ports/log.ts'
 import { type Store, StoreError } from './ports/store.ts'
 import type { SecretVault } from './ports/vault.ts'
+import { NO_WAKES } from './ports/wakes.ts'
 import * as sdk from './sdk/index.ts'
 
 export interface AppOptions {
@@ -216,13 +217,15 @@ export async function startApp(options: AppOptions): Promise<App> {
       ref: secrets,
     })
     const engine = makeEngine(
-      { store, clock, random, http, vault, secrets, seal, log, code },
+      { store, clock, random, http, vault, secrets, seal, log, code, wakes: NO_WAKES, bus: null },
       {
         ...ENGINE_DEFAULTS,
         providers: BUILT_IN_PROVIDERS,
         version: packageVersion(),
         vars,
         node: nodeName(config, options.env) as NodeId,
+        roles: new Set(config.roles),
+        isShared: config.store.kind === 'postgres',
         leaseMs: config.leaseMs,
         concurrency: config.concurrency,
         escalateAfterMs: config.escalateAfterMs,

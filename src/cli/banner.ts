@@ -3,6 +3,7 @@
 import { resolve } from 'node:path'
 import type { App } from '../app.ts'
 import type { Config } from '../config/index.ts'
+import { ROLES } from '../core/node/index.ts'
 
 export interface BannerOptions {
   /** Signs the first visitor in; null: there is no console to show. */
@@ -15,6 +16,8 @@ export function renderBanner(app: App, config: Config, { link, command }: Banner
   const { folder, count, demo } = app.definitions
   const lines = ['', `Millrace is up at ${app.url}`, '']
   if (link !== null) lines.push(`  sign in      ${link}`, '')
+  // All is what everybody expects.
+  if (config.roles.length < ROLES.length) lines.push(`  roles        ${config.roles.join(', ')}`)
   lines.push(
     `  data         ${resolve(config.dataFolder)}`,
     `  admin key    ${app.adminKey.file === null ? 'MILLRACE_ADMIN_KEY' : resolve(app.adminKey.file)}`,

@@ -45,9 +45,15 @@ export function makeProgram(cli: Cli): Command {
   program
     .command('start')
     .description('run a node: ingest, API and console; settings come from the environment')
-    .action(async () => {
+    .option(
+      '--role <roles>',
+      'what the node does, with commas between; may be repeated (MILLRACE_ROLES)',
+      (text: string, before: readonly string[]) => [...before, text],
+      [],
+    )
+    .action(async (options: { readonly role: readonly string[] }) => {
       const { start } = await import('./start.ts')
-      cli.exitCode = await start()
+      cli.exitCode = await start({ roles: options.role })
     })
   program.commandsGroup('Definitions:')
   addDefinitionCommands(program, cli)

@@ -2,16 +2,23 @@
 
 import { DefinitionsError, SettingError, startApp } from '../app.ts'
 import { environment } from '../config/environment.ts'
-import { resolveConfig } from '../config/index.ts'
+import { type ConfigFinding, resolveConfig } from '../config/index.ts'
 import { AppError, ERRORS } from '../core/errors/index.ts'
 import { formatFindings } from '../definitions/index.ts'
 import { StoreError } from '../ports/store.ts'
 import { renderBanner } from './banner.ts'
 
-export async function start(): Promise<number> {
+export interface StartOptions {
+  /** As they were written behind `--role`; none: as MILLRACE_ROLES says. */
+  readonly roles: readonly string[]
+}
+
+export async function start({ roles }: StartOptions): Promise<number> {
   const env = environment()
-  const resolved = resolveConfig(env)
-  if (!resolved.ok) return fail(refusedSettings(resolved.findings))
+  const isTold = roles.length > 0
+  const resolved = resolveConfig(isTold ? { ...env, MILLRACE_ROLES: roles.join(',') } : env)
+  if (!resolved.ok)
+    return fail(refusedSettings(isTold ? resolved.findings.map(toldByFlag) : resolved.findings))
   const { config } = resolved
   for (const { setting, message } of resolved.warnings)
     process.stderr.write(`millrace: ${setting}: ${message}\n`)
@@ -57,9 +64,12 @@ function commandName(env: Readonly<Record<string, string | undefined>>): string 
   return process.platform === 'win32' ? 'npm run millrace --' : 'npx millrace'
 }
 
-function refusedSettings(
-  findings: readonly { readonly setting: string; readonly message: string }[],
-): string {
+/** Whoever wrote the flag looks for the flag. */
+function toldByFlag(finding: ConfigFinding): ConfigFinding {
+  return finding.setting === 'MILLRACE_ROLES' ? { ...finding, setting: '--role' } : finding
+}
+
+function refusedSettings(findings: readonly ConfigFinding[]): string {
   const lines = findings.map(({ setting, message }) => `  ${setting}: ${message}`)
   return `the settings cannot be used:\n${lines.join('\n')}\n`
 }

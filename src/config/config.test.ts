@@ -21,6 +21,8 @@ describe('an empty environment', () => {
       host: '127.0.0.1',
       store: { kind: 'sqlite', file: 'data/millrace.db' },
       node: 'node-1',
+      roles: ['ingest', 'api', 'work', 'schedule', 'deliver'],
+      nats: null,
       adminKey: null,
       masterKey: null,
       masterKeysOld: [],
@@ -40,6 +42,7 @@ describe('an empty environment', () => {
       publicUrl: null,
       outboundAllow: ['127.0.0.0/8', '::1/128'],
       shutdownMs: 10_000,
+      drainDelayMs: 0,
     })
   })
 
@@ -242,6 +245,52 @@ describe('problems', () => {
     })
     expect(resolved.ok && resolved.warnings.map(({ setting }) => setting)).toEqual(['MILLRACE_PROT'])
   })
+})
+
+test('[ND1] a node has all roles unless it is told, and no unknown one', () => {
+  const shared = { MILLRACE_STORE: 'postgres://u:p@db/x' }
+  expect(resolve(shared).roles).toEqual(['ingest', 'api', 'work', 'schedule', 'deliver'])
+  expect(resolve({ ...shared, MILLRACE_ROLES: 'deliver, api' }).roles).toEqual(['api', 'deliver'])
+  const [found] = findings({ ...shared, MILLRACE_ROLES: 'api,worker' })
+  expect(found?.setting).toBe('MILLRACE_ROLES')
+  expect(found?.message).toContain(
+    '‘worker’ is not a role; write some of ingest, api, work, schedule, deliver.',
+  )
+  expect(findings({ ...shared, MILLRACE_ROLES: ',' })).toHaveLength(1)
+})
+
+test('[ND2] a node with SQLite has all roles', () => {
+  const [found, ...others] = findings({ MILLRACE_ROLES: 'ingest,work,deliver' })
+  expect(others).toEqual([])
+  expect(found).toMatchObject({
+    setting: 'MILLRACE_ROLES',
+    message: expect.stringContaining('api, schedule'),
+  })
+  expect(resolve({ MILLRACE_ROLES: 'deliver,schedule,work,api,ingest' }).roles).toHaveLength(5)
+})
+
+test('the bus is servers of one cluster, with or without credentials', () => {
+  const nats = (env: Record<string, string>) => resolve(env).nats
+  expect(nats({ MILLRACE_NATS_URL: 'nats://a:4222,tls://u:p@b' })).toEqual({
+    servers: ['nats://a:4222', 'tls://u:p@b'],
+    credentialsFile: null,
+    prefix: 'millrace',
+  })
+  const all = {
+    MILLRACE_NATS_URL: 'nats://a',
+    MILLRACE_NATS_CREDS: '/run/a.creds',
+    MILLRACE_NATS_PREFIX: 'acme.eu',
+  }
+  expect(nats(all)).toEqual({ servers: ['nats://a'], credentialsFile: '/run/a.creds', prefix: 'acme.eu' })
+  for (const MILLRACE_NATS_URL of ['a:4222', 'http://a', 'nats://a/path', 'nats://a,b', 'nats://']) {
+    const found = findings({ MILLRACE_NATS_URL })
+    expect(
+      found.map(({ setting }) => setting),
+      MILLRACE_NATS_URL,
+    ).toEqual(['MILLRACE_NATS_URL'])
+  }
+  expect(findings({ MILLRACE_NATS_PREFIX: 'a..b' })).toHaveLength(1)
+  expect(findings({ MILLRACE_NATS_CREDS: '/run/a.creds' })).toMatchObject([{ setting: 'MILLRACE_NATS_URL' }])
 })
 
 test('[AC20] a short admin key is refused where others can reach it', () => {

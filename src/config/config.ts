@@ -1,9 +1,11 @@
 // The environment, checked once. Every problem is found in one go, and each says what to write instead; values of
 // settings that may hold secrets are never repeated.
 
+import { ROLES, type Role } from '../core/node/index.ts'
 import {
   CLIENT_SETTINGS,
   type Context,
+  type NatsConfig,
   Problem,
   SETTINGS,
   type StoreConfig,
@@ -23,6 +25,10 @@ export interface Config {
   readonly host: string
   readonly store: StoreConfig
   readonly node: string
+  /** What this node does, each once; never empty. */
+  readonly roles: readonly Role[]
+  /** null: there is no bus. */
+  readonly nats: NatsConfig | null
   /** null: made at the first start. */
   readonly adminKey: string | null
   /** null: made at the first start. */
@@ -53,6 +59,8 @@ export interface Config {
   /** Networks in CIDR notation, hosts, `*.` and a domain. */
   readonly outboundAllow: readonly string[]
   readonly shutdownMs: number
+  /** From «not ready» to the end of taking requests. */
+  readonly drainDelayMs: number
 }
 
 const VAULT_LOGINS =
@@ -82,6 +90,8 @@ export function resolveConfig(env: Readonly<Record<string, string | undefined>>)
     findings.push({ setting: setting.env, message: `${shown} cannot be used. ${value.text}` })
     return null
   }
+
+  const isGiven = (name: keyof typeof SETTINGS) => (env[SETTINGS[name].env]?.trim() ?? '') !== ''
 
   const refuse = (name: keyof typeof SETTINGS, message: string) => {
     findings.push({ setting: SETTINGS[name].env, message })
@@ -124,13 +134,39 @@ export function resolveConfig(env: Readonly<Record<string, string | undefined>>)
     return Object.freeze({ url, login, ...rest })
   }
 
+  const resolveNats = (): NatsConfig | null => {
+    const servers = read('natsServers', context)
+    const credentialsFile = read('natsCredentialsFile', context)
+    const prefix = read('natsPrefix', context) as string
+    if (servers !== null)
+      return Object.freeze({ servers: Object.freeze([...servers]), credentialsFile, prefix })
+    if (credentialsFile !== null && !isGiven('natsServers'))
+      refuse('natsServers', 'Set it too, or take MILLRACE_NATS_CREDS away.')
+    return null
+  }
+
+  /** Nobody else reads the file: what this node does not do would never be done. */
+  const resolveRoles = (store: StoreConfig | null): readonly Role[] => {
+    const roles = read('roles', context) ?? []
+    const missing = ROLES.filter((role) => !roles.includes(role))
+    if (store?.kind === 'sqlite' && roles.length > 0 && missing.length > 0)
+      refuse(
+        'roles',
+        `A node with SQLite is alone, and nobody would do ${missing.join(', ')}. Leave this out, or set MILLRACE_STORE to a postgres:// URL that nodes with the other roles share.`,
+      )
+    return Object.freeze([...roles])
+  }
+
+  const store = read('store', context)
   const config = {
     environment,
     dataFolder,
     port: read('port', context) as number,
     host: read('host', context) as string,
-    store: read('store', context) as StoreConfig,
+    store: store as StoreConfig,
     node: read('node', context) as string,
+    roles: resolveRoles(store),
+    nats: resolveNats(),
     adminKey: read('adminKey', context),
     masterKey: read('masterKey', context),
     masterKeysOld: Object.freeze(read('masterKeysOld', context) ?? []),
@@ -150,6 +186,7 @@ export function resolveConfig(env: Readonly<Record<string, string | undefined>>)
     publicUrl: read('publicUrl', context),
     outboundAllow: Object.freeze(read('outboundAllow', context) ?? []),
     shutdownMs: read('shutdownMs', context) as number,
+    drainDelayMs: read('drainDelayMs', context) as number,
   } satisfies Config
   if (findings.length > 0) return { ok: false, findings }
   Object.freeze(config.store)

@@ -6,6 +6,7 @@
 import { join } from 'node:path'
 import ipaddr from 'ipaddr.js'
 import { parseOutboundEntry } from '../core/guard/index.ts'
+import { parseRoles, ROLES, type Role } from '../core/node/index.ts'
 import { isSimpleMasterKey, parseMasterKey } from '../core/secret/index.ts'
 import { parseDuration, parseSize } from './units.ts'
 
@@ -31,6 +32,16 @@ export interface VaultConfig {
   readonly prefix: string
   readonly namespace: string | null
   readonly staleMs: number
+}
+
+/** The bus between nodes and with other systems. */
+export interface NatsConfig {
+  /** `nats://` or `tls://`, each with a host. */
+  readonly servers: readonly string[]
+  /** The file with credentials; null: what the addresses say. */
+  readonly credentialsFile: string | null
+  /** What every subject of ours begins with. */
+  readonly prefix: string
 }
 
 export class Problem {
@@ -116,6 +127,44 @@ export const SETTINGS = {
       'The name of this node. It must stay over restarts, and differ between nodes that share a store. With PostgreSQL the default is the name of the machine.',
     parse: (text) =>
       /^[\w.-]{1,64}$/.test(text) ? text : new Problem('Use up to 64 letters, digits, dots and hyphens.'),
+  }),
+  roles: setting<readonly Role[]>({
+    env: 'MILLRACE_ROLES',
+    type: 'of ingest, api, work, schedule and deliver, separated by commas',
+    defaultText: 'all',
+    default: () => ROLES.join(','),
+    description:
+      'What this node does. Nodes that share a PostgreSQL database may divide it; together they need all. `--role` of `millrace start` says the same. [Nodes](nodes.md) has what each role is.',
+    parse: parseRoleList,
+  }),
+  natsServers: setting<readonly string[]>({
+    env: 'MILLRACE_NATS_URL',
+    type: 'one or more nats:// or tls:// addresses, separated by commas',
+    defaultText: 'none: there is no bus',
+    default: () => null,
+    description:
+      'The NATS servers of one cluster, with JetStream. Sources read from them, events and tokens are told there, and nodes wake each other by them.',
+    secret: true,
+    parse: parseNatsServers,
+  }),
+  natsCredentialsFile: setting<string>({
+    env: 'MILLRACE_NATS_CREDS',
+    type: 'a file',
+    defaultText: 'none',
+    default: () => null,
+    description: 'Lets the node into NATS: a `.creds` file, as `nsc` writes it.',
+    parse: (text) => text,
+  }),
+  natsPrefix: setting<string>({
+    env: 'MILLRACE_NATS_PREFIX',
+    type: 'one or more words with dots between them',
+    defaultText: 'millrace',
+    description:
+      'What the subjects begin with by which this node tells of events and tokens, and wakes others. Nodes that share a store have the same.',
+    parse: (text) =>
+      /^[\w-]+(\.[\w-]+)*$/.test(text) && text.length <= 64
+        ? text
+        : new Problem('Use letters, digits, `_` and `-`, with dots between words, 64 characters at most.'),
   }),
   adminKey: setting<string>({
     env: 'MILLRACE_ADMIN_KEY',
@@ -346,7 +395,37 @@ export const SETTINGS = {
       'How long work in hand may take to end when the node is stopped; the rest is taken up after the restart.',
     parse: (text) => parseBounded(text, parseDuration, '0s', '10m', 'a duration such as 10s'),
   }),
+  drainDelayMs: setting<number>({
+    env: 'MILLRACE_DRAIN_DELAY',
+    type: 'a duration of 0s to 10m',
+    defaultText: '0s',
+    description:
+      'How long a node that is stopped goes on taking requests after `/readyz` says that it is not ready: as long as whoever sends it requests needs to hear of that.',
+    parse: (text) => parseBounded(text, parseDuration, '0s', '10m', 'a duration such as 5s'),
+  }),
 } as const
+
+function parseRoleList(text: string): readonly Role[] | Problem {
+  const parsed = parseRoles(text)
+  if ('unknown' in parsed)
+    return new Problem(`‘${parsed.unknown}’ is not a role; write some of ${ROLES.join(', ')}.`)
+  return parsed.roles.length > 0 ? parsed.roles : new Problem(`Write some of ${ROLES.join(', ')}.`)
+}
+
+function parseNatsServers(text: string): readonly string[] | Problem {
+  const servers = wordsOf(text)
+  const isServer = (word: string) => {
+    const url = URL.canParse(word) ? new URL(word) : null
+    return (
+      url !== null && /^(nats|tls):$/.test(url.protocol) && url.hostname !== '' && /^\/?$/.test(url.pathname)
+    )
+  }
+  return servers.length > 0 && servers.every(isServer)
+    ? servers
+    : new Problem(
+        'Write nats://host:4222, or tls://host:4222; several of one cluster with commas between them.',
+      )
+}
 
 function parsePublicUrl(text: string): string | Problem {
   const url = URL.canParse(text) ? new URL(text) : null

@@ -2,8 +2,10 @@
 
 import { type ProviderDocument, RETENTION_MS } from '../core/definition/index.ts'
 import type { NodeId } from '../core/ids/index.ts'
+import { ALL_ROLES, type Role } from '../core/node/index.ts'
 import type { Vars } from '../core/route/index.ts'
 import { DAY, MINUTE } from '../core/time/index.ts'
+import type { Bus } from '../ports/bus.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Code } from '../ports/code.ts'
 import type { HttpClient } from '../ports/http-client.ts'
@@ -12,6 +14,7 @@ import type { Random } from '../ports/random.ts'
 import type { Seal } from '../ports/seal.ts'
 import type { Store } from '../ports/store.ts'
 import type { SecretVault, Vault } from '../ports/vault.ts'
+import type { Wakes } from '../ports/wakes.ts'
 
 export interface EngineDeps {
   readonly store: Store
@@ -25,6 +28,10 @@ export interface EngineDeps {
   readonly seal: Seal
   readonly log: Log
   readonly code: Code
+  /** Between nodes that share the store. */
+  readonly wakes: Wakes
+  /** null: there is none. */
+  readonly bus: Bus | null
 }
 
 export type EngineSecrets = Pick<
@@ -34,6 +41,12 @@ export type EngineSecrets = Pick<
 
 export interface EngineConfig {
   readonly node: NodeId
+  /** What this node does; the others that share its store do the rest. */
+  readonly roles: ReadonlySet<Role>
+  /** Other nodes may share the store. */
+  readonly isShared: boolean
+  /** What happens is told to the bus: the outbox is filled. */
+  readonly isMirrored: boolean
   /** How long an incarnation lives without a heartbeat. */
   readonly leaseMs: number
   /** Items that run at once on this node. */
@@ -70,6 +83,9 @@ export interface EngineConfig {
 }
 
 export const ENGINE_DEFAULTS = {
+  roles: ALL_ROLES,
+  isShared: false,
+  isMirrored: false,
   leaseMs: 30_000,
   concurrency: 256,
   pollMs: 1_000,

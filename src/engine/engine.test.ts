@@ -15,6 +15,7 @@ import {
   type WorkId,
 } from '../core/ids/index.ts'
 import type { HttpOutcome, HttpRequest } from '../ports/http-client.ts'
+import { NO_WAKES } from '../ports/wakes.ts'
 import { ENGINE_DEFAULTS, type Engine, makeEngine } from './index.ts'
 import { makeMemoryVault } from './vault.fixture.ts'
 
@@ -109,6 +110,8 @@ async function makeWorld(
       secrets: makeMemoryVault(() => 0),
       log,
       code,
+      wakes: NO_WAKES,
+      bus: null,
     },
     { ...ENGINE_DEFAULTS, node: 'test' as NodeId, pollMs: 20, sendWithinMs: 50 },
   )

@@ -13,12 +13,14 @@ import type {
 } from '../core/definition/index.ts'
 import { DEFAULT_TENANT, type EventId, type NodeId, type TenantId } from '../core/ids/index.ts'
 import type { WorkRow } from '../core/work/index.ts'
+import type { Bus } from '../ports/bus.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { HttpOutcome, HttpRequest } from '../ports/http-client.ts'
 import type { Random } from '../ports/random.ts'
 import type { Seal } from '../ports/seal.ts'
 import type { Commit, Store, TenantReads } from '../ports/store.ts'
 import type { SecretVault } from '../ports/vault.ts'
+import { NO_WAKES, type Wakes } from '../ports/wakes.ts'
 import type { Credentials } from './connections/index.ts'
 import { type Accepted, ENGINE_DEFAULTS, type Engine, type EngineConfig, makeEngine } from './index.ts'
 import { makeSealStore } from './seal-store.ts'
@@ -133,6 +135,9 @@ export interface NodeOptions {
   readonly faults?: Partial<StoreFaults>
   /** Another than the world's own: a node that was given other keys. */
   readonly seal?: Seal
+  /** To nodes that share the world's store; left out: none are told of anything. */
+  readonly wakes?: Wakes
+  readonly bus?: Bus
   /** How accounts of others are opened. */
   readonly credentials?: Credentials
 }
@@ -211,6 +216,8 @@ export function makeWorld(
         secrets: vault,
         log,
         code,
+        wakes: options.wakes ?? NO_WAKES,
+        bus: options.bus ?? null,
         ...(options.credentials === undefined ? {} : { credentials: options.credentials }),
       },
       { ...ENGINE_DEFAULTS, retentionEveryMs: 0, sweepEveryMs: 0, node: name as NodeId, ...options.config },

@@ -13,6 +13,7 @@ import { type Change, ENGINE_DEFAULTS, makeEngine } from '../engine/index.ts'
 import { makeMemoryVault } from '../engine/vault.fixture.ts'
 import { HTTP, LOST, ROUTE, SOURCE } from '../engine/world.fixture.ts'
 import type { HttpOutcome } from '../ports/http-client.ts'
+import { NO_WAKES } from '../ports/wakes.ts'
 import { checkAnswers } from './answers.fixture.ts'
 import type { HttpApi } from './api.ts'
 import { makeHttpServer } from './server.ts'
@@ -53,6 +54,8 @@ async function makeWorld(environment = 'DEV') {
       vault: { resolve: async () => [] },
       secrets: makeMemoryVault(() => 0),
       code: makeStaticCode({}),
+      wakes: NO_WAKES,
+      bus: null,
     },
     { ...ENGINE_DEFAULTS, node: 'one' as NodeId },
   )

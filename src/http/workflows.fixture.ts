@@ -15,6 +15,7 @@ import { makeMemoryVault } from '../engine/vault.fixture.ts'
 import { SECRET, TRIAGE } from '../engine/workflows/hands.fixture.ts'
 import { SOURCE } from '../engine/world.fixture.ts'
 import type { HttpOutcome } from '../ports/http-client.ts'
+import { NO_WAKES } from '../ports/wakes.ts'
 import { checkAnswers } from './answers.fixture.ts'
 import type { HttpApi } from './api.ts'
 import { makeHttpServer } from './server.ts'
@@ -48,6 +49,8 @@ export async function makeWorkflowServer({
       vault: { resolve: async () => [] },
       secrets: makeMemoryVault(() => 0),
       code: makeStaticCode({}),
+      wakes: NO_WAKES,
+      bus: null,
     },
     { ...ENGINE_DEFAULTS, node: 'one' as NodeId },
   )

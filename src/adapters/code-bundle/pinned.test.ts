@@ -7,6 +7,7 @@ import { DEFAULT_TENANT, type EventId, type NodeId, type TenantId } from '../../
 import { compileDefinitions } from '../../definitions/index.ts'
 import { ENGINE_DEFAULTS, makeEngine } from '../../engine/index.ts'
 import { makeMemoryVault } from '../../engine/vault.fixture.ts'
+import { NO_WAKES } from '../../ports/wakes.ts'
 import { RetryableError, TerminalError } from '../../sdk/index.ts'
 import { makeSystemClock } from '../clock-system/index.ts'
 import { makeMemoryLog } from '../log-memory/index.ts'
@@ -94,6 +95,8 @@ async function start() {
       secrets: makeMemoryVault(() => 0),
       log: makeMemoryLog(),
       code,
+      wakes: NO_WAKES,
+      bus: null,
     },
     { ...ENGINE_DEFAULTS, node: `node-${process}` as NodeId, pollMs: 50 },
   )
