@@ -572,6 +572,7 @@ describe('rules', () => {
       AN: 'analysis',
       SL: 'subscription-language',
       PV: 'provider-language',
+      BU: 'bus',
     }
     const others = Object.entries(pages).flatMap(([prefix, name]) => {
       const page = readFileSync(new URL(`../../docs/spec/${name}.md`, import.meta.url), 'utf8')

@@ -17,6 +17,7 @@ import { importSpelling } from './import.ts'
 import { importSubscription } from './import-subscriptions.ts'
 import { knownIntegrations, USUAL_ENVIRONMENT } from './integrations.ts'
 import { checkShape, missing } from './issues.ts'
+import { tellDurables } from './nats.ts'
 import { type Proof, tellNets } from './nets.ts'
 import { knownProfiles } from './profiles.ts'
 import { type ReadDocument, readDocuments } from './read.ts'
@@ -200,6 +201,14 @@ function subscriptionsOf(resolved: readonly Resolved[], findings: Finding[]) {
   })
 }
 
+function inletsOf(resolved: readonly Resolved[], findings: Finding[]) {
+  return resolved.flatMap(({ document, read }) =>
+    document.kind === 'Source' && document.nats !== undefined
+      ? [{ document, tell: tellerOf(read, findings) }]
+      : [],
+  )
+}
+
 function workflowsOf(resolved: readonly Resolved[], findings: Finding[]) {
   return resolved.flatMap(({ document, read }) =>
     document.kind === 'Workflow' ? [{ document, read, tell: tellerOf(read, findings) }] : [],
@@ -236,6 +245,7 @@ function tellTogether(
     tellAction(document.do, ['do'], documents, tell)
   }
   tellWorkflows(workflows, documents)
+  tellDurables(inletsOf(resolved, findings), documents)
   const subscriptions = subscriptionsOf(resolved, findings)
   tellSubscriptions(subscriptions)
   if (deps.isHeld !== undefined) tellHeld(subscriptions, deps.isHeld)

@@ -179,6 +179,25 @@ export function formula() {
   return stringOf('name', () => {}, { minLength: 1 })
 }
 
+const NATS_NAME_LENGTH_MAX = 200
+const NATS_NAME = /^[^\s.*>/\\\p{Cc}]+$/u
+
+/** What NATS calls a stream or a consumer. */
+export function natsName() {
+  const check = (text: string, context: Refinement) => {
+    if (refuseTemplate(text, context)) return
+    if (text.length > NATS_NAME_LENGTH_MAX) {
+      const message = `a name has at most ${NATS_NAME_LENGTH_MAX} characters`
+      tell(context, message, { rule: 'natsName', offset: NATS_NAME_LENGTH_MAX })
+    } else if (!NATS_NAME.test(text)) {
+      const like = text.replaceAll(/[\s.*>/\\\p{Cc}]+/gu, '-').replaceAll(/^-|-$/g, '')
+      const message = 'NATS has no such name: it holds neither spaces nor dots, slashes, `*` or `>`'
+      tell(context, message, { rule: 'natsName', ...(like === '' ? {} : { suggestedText: like }) })
+    }
+  }
+  return stringOf('name', check, { minLength: 1, maxLength: NATS_NAME_LENGTH_MAX })
+}
+
 const PART_NAME = /^[A-Za-z][A-Za-z0-9]*(?:[._-][A-Za-z0-9]+)*$/
 
 /** What a part of a provider is called: an operation, a bucket, an address. */

@@ -144,6 +144,10 @@ export const RULES = {
   elsewhere: 'PV15',
   probe: 'PV16',
   needsCredential: 'PV17',
+  natsName: 'BU51',
+  natsLoop: 'BU52',
+  natsOverlap: 'BU53',
+  natsDurable: 'BU54',
 } as const
 
 export type RuleName = keyof typeof RULES

@@ -12,7 +12,7 @@ export const MEANINGS: Readonly<Record<string, FieldMeaning>> = {
   '*.description': { meaning: 'For people; it changes nothing.', otherwise: 'none' },
   'Source.verify': {
     meaning: 'How senders prove who they are. Taking everything in must be written out.',
-    otherwise: 'only a schedule needs none',
+    otherwise: 'only a schedule and `nats` need none',
   },
   'Source.verify.scheme': {
     meaning: 'A vendor’s way, any HMAC, a password, a key, or nothing at all.',
@@ -42,7 +42,10 @@ export const MEANINGS: Readonly<Record<string, FieldMeaning>> = {
     meaning: 'A ready mapping of a vendor’s events to subjects, instead of `subject`.',
     otherwise: '`subject` is needed',
   },
-  'Source.subject': { meaning: 'The event’s subject.', otherwise: '`subjects` is needed' },
+  'Source.subject': {
+    meaning: 'The event’s subject.',
+    otherwise: '`subjects` is needed; of `nats`, the message’s own',
+  },
   'Source.event': { meaning: 'What the event says about itself.', otherwise: 'what `subjects` brings' },
   'Source.event.id': { meaning: 'Tells repeated events from new ones.', otherwise: 'none' },
   'Source.event.objectType': { meaning: 'The kind of object that the event is about.', otherwise: 'none' },
@@ -104,6 +107,13 @@ export const MEANINGS: Readonly<Record<string, FieldMeaning>> = {
     default: 'once',
   },
   'Source.schedule.data': { meaning: 'What the payload says beside the time.', otherwise: 'nothing' },
+  'Source.nats': { meaning: 'Takes messages of a stream of NATS; nobody sends to it.', otherwise: 'none' },
+  'Source.nats.stream': { meaning: 'The stream.', otherwise: 'the one that has the subjects' },
+  'Source.nats.subjects': { meaning: 'Which of its messages: one pattern or several, as NATS has them.' },
+  'Source.nats.durable': {
+    meaning: 'The consumer that all nodes share, and that remembers how far they came.',
+    otherwise: '`millrace_<tenant>_<source>`',
+  },
   'Source.catalog': { meaning: 'The subjects that it can publish.', otherwise: 'what `subjects` brings' },
   'Source.catalog.mismatch': {
     meaning: 'What becomes of a payload that does not fit its schema: nothing, a mark, or a dead letter.',

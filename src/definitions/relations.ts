@@ -11,6 +11,7 @@ import { checkConnection, checkCredential } from './connections.ts'
 import type { Remark } from './finding.ts'
 import { checkGuards } from './guards.ts'
 import { checkKey } from './keys.ts'
+import { checkBesideNats, checkNats } from './nats.ts'
 import { checkProfileName, checkProfileSort } from './profiles.ts'
 import { checkProvider } from './providers.ts'
 import { checkRetry } from './retries.ts'
@@ -34,6 +35,7 @@ export function checkRelations(kind: Kind, value: Fields, around: Surroundings):
         ...checkVerify(value, around),
         ...checkGuards(value),
         ...checkSchedule(value),
+        ...checkNats(value),
         ...checkCatalog(value),
         ...checkSensitiveSource(value),
       ]
@@ -77,7 +79,7 @@ function checkSubject(source: Fields): readonly Remark[] {
     const message = '`subject` and `subjects` exclude each other: keep one'
     return [{ rule: 'oneOf', message, path: ['subjects'], onKey: true }]
   }
-  if (has('subject') || has('subjects') || has('schedule')) return []
+  if (has('subject') || has('subjects') || has('schedule') || has('nats')) return []
   const suggestion = `subject: "${typeof source.name === 'string' ? source.name : 'my'}.events.{{ payload.type }}"`
   const message = 'a source names its events: write `subject`, a template, or `subjects`, a ready mapping'
   return [{ rule: 'oneOf', message, path: ['subject'], suggestion }]
@@ -96,6 +98,7 @@ const OF_SENDERS = ['verify', 'subjects', 'dispatch', 'allow', 'rateLimit', 'res
 
 function checkPresence(source: Fields): readonly Remark[] {
   const has = (name: string) => Object.hasOwn(source, name)
+  if (has('nats')) return checkBesideNats(source)
   if (!has('schedule')) return has('verify') ? [] : [UNVERIFIED]
   return OF_SENDERS.filter(has).map((name) => ({
     rule: 'together',

@@ -16,6 +16,7 @@ type WaysIn = Pick<
   | 'retentionMs'
   | 'unmatched'
   | 'schedule'
+  | 'nats'
   | 'catalog'
   | 'respond'
   | 'handshake'
@@ -33,6 +34,7 @@ export function resolveWaysIn(input: SourceInput): WaysIn {
     ...resolveRetention(input.retention),
     ...(input.unmatched === 'deadLetter' ? { unmatched: 'deadLetter' as const } : {}),
     ...(input.schedule === undefined ? {} : { schedule: resolveSchedule(input.schedule) }),
+    ...(input.nats === undefined ? {} : { nats: resolveNats(input.nats) }),
     ...(input.catalog === undefined ? {} : { catalog: resolveCatalog(input.catalog) }),
     ...(input.respond === undefined ? {} : { respond: resolveRespond(input.respond) }),
     ...(input.handshake === undefined ? {} : { handshake: resolveHandshake(input.handshake) }),
@@ -70,6 +72,15 @@ function resolveSchedule(
 ): NonNullable<SourceDocument['schedule']> {
   const { cron, zone = 'UTC', missed = 'once', data = null } = input
   return { cron, zone, missed, data: data as JsonValue }
+}
+
+function resolveNats(input: NonNullable<SourceInput['nats']>): NonNullable<SourceDocument['nats']> {
+  const { stream, subjects, durable } = input
+  return {
+    ...(stream === undefined ? {} : { stream }),
+    subjects: typeof subjects === 'string' ? [subjects] : subjects,
+    ...(durable === undefined ? {} : { durable }),
+  }
 }
 
 function resolveCatalog(input: NonNullable<SourceInput['catalog']>): NonNullable<SourceDocument['catalog']> {

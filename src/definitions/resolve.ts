@@ -9,6 +9,7 @@ import type {
   SourceDocument,
   VerifyDocument,
 } from '../core/definition/index.ts'
+import { MESSAGE_SUBJECT } from '../core/definition/index.ts'
 import { assert } from '../core/errors/index.ts'
 import { parseDuration, parseSize } from '../core/expression/index.ts'
 import type { JsonValue } from '../core/json/index.ts'
@@ -34,16 +35,16 @@ const NO_MAPPING = {
 
 export function resolveSource(input: SourceInput): SourceDocument {
   const mapping = input.subjects === undefined ? NO_MAPPING : MAPPINGS[input.subjects]
-  const subject = input.subject ?? mapping.subject
-  assert(subject !== null || input.schedule !== undefined, 'a source has a subject or a mapping')
+  const subject = input.subject ?? mapping.subject ?? ownSubjectOf(input)
+  assert(subject !== null, 'a source has a subject or a mapping')
   const id = input.event?.id ?? mapping.event.id
   return {
     kind: 'Source',
     name: input.name,
     description: input.description ?? null,
-    // Nobody sends to a schedule.
+    // Nobody sends to a schedule, nor to what is taken from NATS.
     verify: input.verify === undefined ? { scheme: 'closed' } : resolveVerify(input.verify),
-    subject: subject ?? `schedule.${input.name}`,
+    subject,
     event: {
       id,
       objectType: input.event?.objectType ?? mapping.event.objectType,
@@ -61,6 +62,12 @@ export function resolveSource(input: SourceInput): SourceDocument {
     status: input.status ?? 'active',
     ...resolveWaysIn(input),
   }
+}
+
+/** What its events are called where it does not say. */
+function ownSubjectOf({ name, schedule, nats }: SourceInput): string | null {
+  if (schedule !== undefined) return `schedule.${name}`
+  return nats === undefined ? null : MESSAGE_SUBJECT
 }
 
 function resolveVerify(input: NonNullable<SourceInput['verify']>): VerifyDocument {

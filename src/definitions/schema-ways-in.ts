@@ -3,7 +3,19 @@
 
 import { z } from 'zod'
 import { DAY, HOUR } from '../core/time/index.ts'
-import { condition, duration, json, literal, oneOf, path, send, sends, subjectSend } from './fields.ts'
+import {
+  condition,
+  duration,
+  json,
+  literal,
+  natsName,
+  oneOf,
+  path,
+  pattern,
+  send,
+  sends,
+  subjectSend,
+} from './fields.ts'
 import { EVENT_ROOTS, REQUEST_ROOTS } from './roots.ts'
 import { ratePolicy } from './schema-buffers.ts'
 
@@ -12,6 +24,8 @@ const HANDSHAKE_ROOTS = [...REQUEST_ROOTS, 'query'] as const
 const RULES_MAX = 100
 const SUBJECTS_MAX = 2_000
 const PATHS_MAX = 100
+/** Each is a consumer of its own at the server. */
+const PATTERNS_MAX = 20
 
 const status = () => z.number().int().min(200).max(299)
 
@@ -35,6 +49,12 @@ const schedule = z.strictObject({
   zone: literal({ minLength: 1 }).optional(),
   missed: oneOf('once', 'skip', 'all').optional(),
   data: json().optional(),
+})
+
+const nats = z.strictObject({
+  stream: natsName().optional(),
+  subjects: z.union([pattern(), z.array(pattern()).min(1).max(PATTERNS_MAX)]),
+  durable: natsName().optional(),
 })
 
 const catalog = z.strictObject({
@@ -82,6 +102,7 @@ export const waysIn = {
   retention: duration(HOUR, 3_650 * DAY).optional(),
   unmatched: oneOf('keep', 'deadLetter').optional(),
   schedule: schedule.optional(),
+  nats: nats.optional(),
   catalog: catalog.optional(),
   respond: respond.optional(),
   handshake: handshake.optional(),

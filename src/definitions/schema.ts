@@ -116,6 +116,7 @@ const sourceSchema = z
       { required: ['verify', 'subject'] },
       { required: ['verify', 'subjects'] },
       { required: ['schedule'] },
+      { required: ['nats'] },
     ],
   })
 

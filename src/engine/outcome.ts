@@ -1,7 +1,7 @@
 // The small pure parts of a call: what the ledger, the note and the attempt say of it.
 
 import type { ParsedResponse, RenderedRequest } from '../core/action/index.ts'
-import type { ExpressionError } from '../core/expression/index.ts'
+import { describeError } from '../core/expression/index.ts'
 import { type CallFacts, parseRetryAfter, refusalWords } from '../core/failure/index.ts'
 import { type JsonValue, stringifyJson } from '../core/json/index.ts'
 import type { LedgerEntry } from '../core/ledger/index.ts'
@@ -152,12 +152,7 @@ export function hostOf(url: string): string | null {
   return match?.[1] ?? null
 }
 
-/** A failed formula, without any value: the path and the type say enough to mend it. */
-export function describe(error: ExpressionError): string {
-  const where = error.path === undefined ? '' : ` at ${error.path}`
-  const what = error.valueType === undefined ? '' : ` (found ${error.valueType})`
-  return `${error.message}${where}${what}`
-}
+export { describeError as describe }
 
 /** W3C trace context: the event's trace goes on at the other side, with the work item as its parent span. */
 export function traceparentOf({ work, event }: Pick<Item, 'work' | 'event'>): string {

@@ -131,7 +131,7 @@ export type Verification =
 
 /** A way in, with its verification. */
 export interface SourceDefinition extends Described {
-  /** Only a schedule goes without. */
+  /** Only a schedule and `nats` go without. */
   readonly verify?: Verification
   /** A ready mapping; or write `subject`. */
   readonly subjects?: 'github' | 'gitlab' | 'stripe' | 'terraform-cloud' | 'slack' | 'shopify' | 'workfront'
@@ -187,6 +187,15 @@ export interface SourceDefinition extends Described {
     /** `once` when left out. */
     readonly missed?: 'once' | 'skip' | 'all'
     readonly data?: unknown
+  }
+  /** Takes messages of a stream of NATS; nobody sends to it. */
+  readonly nats?: {
+    /** The stream that has the subjects when left out. */
+    readonly stream?: string
+    /** Patterns, as NATS has them. */
+    readonly subjects: string | readonly string[]
+    /** `millrace_<tenant>_<source>` when left out. */
+    readonly durable?: string
   }
   /** The subjects that it can publish. */
   readonly catalog?: {

@@ -6,6 +6,7 @@ import {
   type ActionDocument,
   actionsOf,
   type DefinitionDocument,
+  MESSAGE_SUBJECT,
   type SourceDocument,
   type WorkflowDocument,
 } from '../definition/index.ts'
@@ -62,12 +63,23 @@ function publishedBySource(document: SourceDocument): readonly Published[] {
     mapping: mapping ?? null,
   }))
   const others = [
-    ...derived(own, document.subject, 'The subject of its events.', [...written, ...ready]),
+    ...namedBy(own, document, [...written, ...ready]),
     ...(document.dispatch?.rules ?? []).flatMap(({ emit }) =>
       derived(own, emit, 'Dispatched by a rule.', written),
     ),
   ]
   return firstOfEach([...written, ...ready, ...others])
+}
+
+/** What is taken from NATS and named as it is there can be whatever its patterns let in. */
+function namedBy(
+  own: Pick<Published, 'source' | 'mapping'>,
+  { subject, nats }: SourceDocument,
+  listed: readonly Published[],
+): readonly Published[] {
+  const description = 'The subject of its events.'
+  if (nats === undefined || subject !== MESSAGE_SUBJECT) return derived(own, subject, description, listed)
+  return nats.subjects.flatMap((pattern) => published(own, pattern, description, listed))
 }
 
 function emittedBy(action: ActionDocument, source: string, who: string): readonly Published[] {
@@ -95,7 +107,16 @@ function derived(
   listed: readonly Published[],
 ): readonly Published[] {
   const pattern = patternOfTemplate(template)
-  if (pattern === null || listed.some(({ subject }) => patternsMeet(pattern, subject))) return []
+  return pattern === null ? [] : published(own, pattern, description, listed)
+}
+
+function published(
+  own: Pick<Published, 'source' | 'mapping'>,
+  pattern: string,
+  description: string,
+  listed: readonly Published[],
+): readonly Published[] {
+  if (listed.some(({ subject }) => patternsMeet(pattern, subject))) return []
   return [{ ...own, subject: pattern, description, schema: null }]
 }
 

@@ -50,6 +50,7 @@ export interface SourceDocument {
   /** Left out: kept, and shown as unmatched. */
   readonly unmatched?: 'deadLetter'
   readonly schedule?: ScheduleDocument
+  readonly nats?: NatsDocument
   readonly catalog?: CatalogDocument
   readonly respond?: AnswerDocument
   readonly handshake?: HandshakeDocument
@@ -76,6 +77,21 @@ export interface ScheduleDocument {
   readonly missed: 'once' | 'skip' | 'all'
   /** Beside what the payload says of the instant itself. */
   readonly data: JsonValue
+}
+
+/** What the headers of a message call its subject. */
+export const MESSAGE_SUBJECT_HEADER = 'nats-subject'
+/** The template of a source that names its events as the messages are named. */
+export const MESSAGE_SUBJECT = `{{ header.${MESSAGE_SUBJECT_HEADER} }}`
+
+/** Messages of a stream of NATS instead of requests. */
+export interface NatsDocument {
+  /** Left out: the stream that has the subjects. */
+  readonly stream?: string
+  /** Patterns. */
+  readonly subjects: readonly string[]
+  /** Left out: named after tenant and source. */
+  readonly durable?: string
 }
 
 export interface CatalogDocument {

@@ -18,6 +18,7 @@ export type {
   FunctionActionDocument,
   HandshakeDocument,
   HttpActionDocument,
+  NatsDocument,
   OperationActionDocument,
   ProfileDocument,
   RatePolicy,
@@ -31,7 +32,7 @@ export type {
   UpsertActionDocument,
   UpsertCallDocument,
 } from './documents.ts'
-export { RETENTION_MS } from './documents.ts'
+export { MESSAGE_SUBJECT, MESSAGE_SUBJECT_HEADER, RETENTION_MS } from './documents.ts'
 export { hashDocument, hashText } from './hash.ts'
 export {
   type Authored,

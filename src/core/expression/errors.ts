@@ -31,6 +31,13 @@ export class ExpressionError extends Error {
   }
 }
 
+/** A failed formula, without any value: the path and the type say enough to mend it. */
+export function describeError(error: ExpressionError): string {
+  const where = error.path === undefined ? '' : ` at ${error.path}`
+  const what = error.valueType === undefined ? '' : ` (found ${error.valueType})`
+  return `${error.message}${where}${what}`
+}
+
 /** Carries a problem out of the parser and compiler; never leaves this folder. */
 export class Fault extends Error {
   readonly problem: ExpressionProblem

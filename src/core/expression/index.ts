@@ -2,6 +2,7 @@ export { type AskedFields, askedFields } from './asked-fields.ts'
 export { clearPaths } from './clear-paths.ts'
 export { type Condition, compileCondition } from './condition.ts'
 export {
+  describeError,
   ExpressionError,
   type ExpressionErrorCode,
   type ExpressionProblem,

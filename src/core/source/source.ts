@@ -43,6 +43,8 @@ export interface Source {
     readonly payload: JsonValue
     readonly tenant: string
     readonly payloadHash: string
+    /** Tells one from another where no formula does; left out: what was sent and what it is about. */
+    readonly usualKey?: string
   }): { readonly ok: true; readonly names: EventNames } | { readonly ok: false; readonly problem: string }
 }
 
@@ -69,7 +71,7 @@ export function compileSource(document: SourceDocument): Source {
     guards: compileGuards(document),
     dispatch: document.dispatch === undefined ? null : compileDispatch(document.dispatch),
     ...(mismatch === null ? {} : { mismatch }),
-    name({ header, payload, tenant, payloadHash }) {
+    name({ header, payload, tenant, payloadHash, usualKey }) {
       const scope: Scope = { header, payload, source: document.name, tenant, vars: {} }
       const named = subject.render(scope)
       const problem = subjectProblem(typeof named === 'string' ? named : '')
@@ -90,7 +92,7 @@ export function compileSource(document: SourceDocument): Source {
           objectId: object,
           occurredAt: event.occurredAt,
           // Without an id, what was sent and what it is about tell one event from another.
-          dedupKey: identityOf(by) ?? `${payloadHash}:${object ?? ''}`,
+          dedupKey: identityOf(by) ?? usualKey ?? `${payloadHash}:${object ?? ''}`,
         },
       }
     },

@@ -1,0 +1,11 @@
+export { againAfterMs } from './again.ts'
+export { durableOf } from './durable.ts'
+export {
+  BODY_HEADER,
+  bytesOf,
+  type Message,
+  type MessageVerdict,
+  readMessage,
+  UNREAD_HEADER,
+} from './message.ts'
+export { type AgainVerdict, readAgain } from './read-again.ts'

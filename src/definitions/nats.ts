@@ -1,0 +1,78 @@
+// What a source takes from NATS, as far as a schema of single fields cannot say it.
+
+import type { DefinitionDocument, SourceDocument } from '../core/definition/index.ts'
+import type { JsonValue } from '../core/json/index.ts'
+import { parsePattern, patternsMeet } from '../core/subject/index.ts'
+import type { FieldPath, Remark } from './finding.ts'
+
+type Fields = { readonly [key: string]: JsonValue }
+
+/** There is no request: nobody is verified, and nobody is answered. */
+const OF_REQUESTS = ['verify', 'allow', 'respond', 'handshake']
+
+export function checkBesideNats(source: Fields): readonly Remark[] {
+  const has = (name: string) => Object.hasOwn(source, name)
+  const requests = OF_REQUESTS.filter(has).map((name) => ({
+    rule: 'together' as const,
+    message: `\`${name}\` belongs to requests; messages of NATS come without: leave it out`,
+    path: [name],
+    onKey: true,
+  }))
+  if (!has('schedule')) return requests
+  const message = '`nats` and `schedule` exclude each other: make two sources'
+  return [...requests, { rule: 'together', message, path: ['schedule'], onKey: true }]
+}
+
+/** Where events and tokens are published. */
+const OWN = 'millrace.>'
+
+export function checkNats({ nats }: Fields): readonly Remark[] {
+  if (typeof nats !== 'object' || nats === null || Array.isArray(nats)) return []
+  const patterns = patternsOf((nats as Fields).subjects)
+  return patterns.flatMap(({ pattern, path }, index): readonly Remark[] => {
+    if (patternsMeet(pattern, OWN)) {
+      const message = `\`${pattern}\` takes in what Millrace itself publishes under \`${OWN}\`, and would go round for ever: name the subjects of others`
+      return [{ rule: 'natsLoop', message, path }]
+    }
+    const other = patterns.slice(0, index).find((one) => patternsMeet(one.pattern, pattern))
+    if (other === undefined) return []
+    const message = `\`${other.pattern}\` and \`${pattern}\` take in the same messages, which would come twice: keep the wider one, or make them differ`
+    return [{ rule: 'natsOverlap', message, path }]
+  })
+}
+
+/** Those that are patterns; of the others the field itself tells. */
+function patternsOf(
+  subjects: JsonValue | undefined,
+): readonly { readonly pattern: string; readonly path: FieldPath }[] {
+  const list = Array.isArray(subjects) ? subjects : [subjects]
+  return list.flatMap((pattern: JsonValue | undefined, index) => {
+    if (typeof pattern !== 'string' || !parsePattern(pattern).ok) return []
+    const at: FieldPath = ['nats', 'subjects']
+    return [{ pattern, path: Array.isArray(subjects) ? [...at, index] : at }]
+  })
+}
+
+/** A source of the files that takes from NATS, and how to tell of it. */
+export interface BundleInlet {
+  readonly document: SourceDocument
+  tell(remark: Remark): void
+}
+
+/** `documents`: all that will be in force, those of the files first. */
+export function tellDurables(inlets: readonly BundleInlet[], documents: readonly DefinitionDocument[]): void {
+  const own = new Set(inlets.map(({ document }) => document.name))
+  const all = documents.flatMap((one) => (one.kind === 'Source' && one.nats !== undefined ? [one] : []))
+  for (const { document, tell } of inlets) {
+    const { name, nats } = document
+    const durable = nats?.durable
+    if (durable === undefined) continue
+    const before = all.findIndex((one) => one.name === name)
+    const other = all.find(
+      (one, index) => one.nats?.durable === durable && (index < before || !own.has(one.name)),
+    )
+    if (other === undefined) continue
+    const message = `the source \`${other.name}\` has the durable \`${durable}\` already, and each message would come to one of both: give this one another name, or leave it out`
+    tell({ rule: 'natsDurable', message, path: ['nats', 'durable'] })
+  }
+}
