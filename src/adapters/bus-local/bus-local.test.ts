@@ -1,0 +1,194 @@
+import { describe, expect, test } from 'vitest'
+import { makeMachineClock, makeVirtualTime } from '../../../sim/clock.ts'
+import { type BusHarness, busConformance } from '../../ports/bus.conformance.ts'
+import type { IncomingMessage } from '../../ports/bus.ts'
+import type { Wake } from '../../ports/wakes.ts'
+import { makeSystemClock } from '../clock-system/index.ts'
+import { type Fate, type LocalBus, type LocalHubOptions, type Moment, makeLocalHub } from './index.ts'
+
+const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes)
+const encode = (text: string) => new TextEncoder().encode(text)
+
+async function makeHarness(): Promise<BusHarness> {
+  const hub = makeLocalHub({ clock: makeSystemClock(), ackWaitMs: 300, answerMs: 500, maxBytes: 65_536 })
+  let made = 0
+  const nodes = new Set<LocalBus>()
+  return {
+    ackWaitMs: 300,
+    maxBytes: 65_536,
+    connect: async () => {
+      made += 1
+      const bus = hub.connect(`node-${made}`)
+      nodes.add(bus)
+      return bus
+    },
+    cut: async (bus) => {
+      for (const one of nodes) if (one === bus) one.cut()
+    },
+    makeStream: async (stream) => hub.addStream(stream),
+    removeStream: async (name) => hub.removeStream(name),
+    send: async ({ subject, id = null, headers = {}, body = '' }) => {
+      hub.send({ subject, id, headers, body: encode(body) })
+    },
+    stored: async (subject) => hub.stored(subject).map(({ id, body }) => ({ id, body: decode(body) })),
+    setReachable: async (isReachable) => hub.setReachable(isReachable),
+    [Symbol.asyncDispose]: async () => {},
+  }
+}
+
+busConformance('local', makeHarness)
+
+describe('with a clock and faults that are given', () => {
+  const SUBJECT = 'millrace.acme.events.x'
+
+  function makeWorld(fate: (moment: Moment, nth: number) => Fate, options: Partial<LocalHubOptions> = {}) {
+    const time = makeVirtualTime(1_000_000)
+    const clock = makeMachineClock(time, 0).clockFor({ pass: (callback) => callback() })
+    const counts = new Map<string, number>()
+    const hub = makeLocalHub({
+      clock,
+      ...options,
+      fate: (moment) => {
+        const nth = (counts.get(moment.what) ?? 0) + 1
+        counts.set(moment.what, nth)
+        return fate(moment, nth)
+      },
+    })
+    const bus = hub.connect('a')
+    const got: IncomingMessage[] = []
+    const consume = (handle: (message: IncomingMessage) => void = () => {}) =>
+      bus.consume({
+        stream: null,
+        subjects: [SUBJECT],
+        durable: 'd',
+        maxInFlight: 2,
+        onState: () => {},
+        handle: async (message) => {
+          got.push(message)
+          handle(message)
+          return { is: 'kept' }
+        },
+      })
+    const run = (ms: number) => time.run(time.now() + ms, () => false)
+    return { hub, bus, got, consume, run, time }
+  }
+  const one = (id: string) => ({ id, subject: SUBJECT, headers: {}, body: encode(id) })
+
+  test('[BU19] a message that is lost, or whose answer is, is not known to be there', async () => {
+    const { hub, bus, run } = makeWorld(({ what }, nth) => ({ isLost: what === 'publish' && nth === 1 }))
+    const lost = expect(bus.publish([one('a')])).rejects.toMatchObject({ code: 'unavailable' })
+    await run(10_000)
+    await lost
+    expect(hub.stored(SUBJECT)).toEqual([])
+
+    const world = makeWorld(({ what }, nth) => ({ isLost: what === 'answer' && nth === 1 }))
+    const unanswered = expect(world.bus.publish([one('a')])).rejects.toMatchObject({ code: 'unavailable' })
+    await world.run(10_000)
+    await unanswered
+    const again = expect(world.bus.publish([one('a')])).resolves.toEqual([true])
+    await world.run(10_000)
+    await again
+    expect(world.hub.stored(SUBJECT)).toHaveLength(1)
+  })
+
+  test('[BU19] an id is remembered for its window', async () => {
+    const { hub, run, time } = makeWorld(() => ({}), { duplicateWindowMs: 60_000 })
+    hub.send(one('a'))
+    await run(59_999)
+    hub.send(one('a'))
+    expect(hub.stored(SUBJECT)).toHaveLength(1)
+    await run(1)
+    hub.send(one('a'))
+    expect(hub.stored(SUBJECT).map(({ at }) => at)).toEqual([1_000_000, time.now()])
+  })
+
+  test('[BU19] what is lost on its way to a consumer, or whose acknowledgement is, comes again', async () => {
+    for (const what of ['deliver', 'acknowledge'] as const) {
+      const world = makeWorld((moment, nth) => ({ isLost: moment.what === what && nth === 1 }))
+      world.consume()
+      world.hub.send(one('a'))
+      await world.run(29_000)
+      expect(world.got).toHaveLength(what === 'deliver' ? 0 : 1)
+      await world.run(2_000)
+      expect(world.got.at(-1)?.deliveries).toBe(2)
+      await world.run(100_000)
+      expect(world.got).toHaveLength(what === 'deliver' ? 1 : 2)
+    }
+  })
+
+  test('[BU19] what is brought twice or late is', async () => {
+    const world = makeWorld(({ what }) => (what === 'deliver' ? { isTwice: true, delayMs: 500 } : {}))
+    world.consume()
+    world.hub.send(one('a'))
+    await world.run(499)
+    expect(world.got).toHaveLength(0)
+    await world.run(1)
+    expect(world.got).toHaveLength(2)
+    await world.run(100_000)
+    expect(world.got).toHaveLength(2)
+  })
+
+  test('[BU19] state that is lost takes streams of others with it; ours are there again and empty', async () => {
+    const world = makeWorld(() => ({}))
+    world.hub.addStream({ name: 'CRM', subjects: ['crm.>'] })
+    world.consume()
+    world.hub.send(one('a'))
+    await world.run(1_000)
+    world.hub.loseState()
+    expect(world.hub.stored('>')).toEqual([])
+    expect(world.hub.send({ ...one('c'), subject: 'crm.a' })).toBe(false)
+    expect(world.hub.send(one('a'))).toBe(true)
+    await world.run(1_000)
+    expect(world.got.map(({ id }) => id)).toEqual(['a', 'a'])
+    expect(new Set(world.got.map(({ place }) => place)).size).toBe(2)
+  })
+
+  test('[BU19] a node that is paused handles nothing, and what it had is brought to another', async () => {
+    const time = makeVirtualTime(0)
+    const clock = makeMachineClock(time, 0).clockFor({ pass: (callback) => callback() })
+    const hub = makeLocalHub({ clock })
+    const held: (() => void)[] = []
+    let isPaused = true
+    const pass = (callback: () => void) => void (isPaused ? held.push(callback) : callback())
+    const seen: string[] = []
+    const consumeOn = (node: string, bus: LocalBus) =>
+      bus.consume({
+        stream: null,
+        subjects: [SUBJECT],
+        durable: 'd',
+        maxInFlight: 1,
+        onState: () => {},
+        handle: async ({ deliveries }) => {
+          seen.push(`${node} ${deliveries}`)
+          return { is: 'kept' }
+        },
+      })
+    consumeOn('paused', hub.connect('paused', makeMachineClock(time, 0).clockFor({ pass })))
+    hub.send(one('a'))
+    await time.run(10, () => false)
+    consumeOn('other', hub.connect('other'))
+    await time.run(29_000, () => false)
+    expect(seen).toEqual([])
+    await time.run(31_000, () => false)
+    expect(seen).toEqual(['other 2'])
+    isPaused = false
+    for (const callback of held.splice(0)) callback()
+    await time.run(100_000, () => false)
+    expect(seen).toEqual(['other 2', 'paused 1'])
+  })
+
+  test('[BU19] wake-ups reach the others: lost, twice or late as told', async () => {
+    const { hub, bus, run } = makeWorld(
+      (_, nth) => [{ isLost: true }, { isTwice: true }, { delayMs: 50 }][nth - 1] ?? {},
+    )
+    const heard: Wake[] = []
+    hub.connect('b').wakes.listen((wake) => heard.push(wake))
+    bus.wakes.listen(() => expect.unreachable('a node does not hear itself'))
+    const tell = async (ms: number) => {
+      bus.wakes.tell({ wake: 'work' })
+      await run(ms)
+      return heard.length
+    }
+    expect([await tell(10), await tell(10), await tell(49), await tell(2)]).toEqual([0, 2, 2, 4])
+  })
+})

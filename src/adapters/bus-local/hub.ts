@@ -1,0 +1,272 @@
+// A bus in this process: what NATS JetStream is between machines, for tests and for the simulator. Several nodes connect to one
+// hub. It has no time of its own and nothing goes wrong by itself: the clock and the faults are given.
+//
+// Everything that reaches a node goes through that node's clock, so that one that is paused hears nothing until it goes on.
+
+import { publishInOrder, type Sent } from '../../core/bus/index.ts'
+import { matchesPattern, patternsMeet } from '../../core/subject/index.ts'
+import { type Bus, BusError, type BusStatus, type OutgoingMessage } from '../../ports/bus.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { Wake } from '../../ports/wakes.ts'
+import { attachConsumer, type LocalConsumer } from './consumer.ts'
+import { makeQueues } from './queue.ts'
+import {
+  makeStream,
+  type SentMessage,
+  type StoredMessage,
+  type Stream,
+  type StreamSpec,
+  streamHas,
+} from './stream.ts'
+
+/** Where something can go wrong. */
+export interface Moment {
+  /** A message on its way in, the answer to it, a message on its way to a consumer, its acknowledgement, a wake-up. */
+  readonly what: 'publish' | 'answer' | 'deliver' | 'acknowledge' | 'wake'
+  readonly node: string
+  readonly subject: string
+}
+
+export interface Fate {
+  readonly isLost?: boolean
+  readonly isTwice?: boolean
+  readonly delayMs?: number
+}
+
+export interface LocalHubOptions {
+  readonly clock: Clock
+  /** First token of the subjects of our own streams. */
+  readonly prefix?: string
+  /** How long an id is remembered. */
+  readonly duplicateWindowMs?: number
+  /** A message that is neither acknowledged nor said to be under way for so long is brought again. */
+  readonly ackWaitMs?: number
+  /** How long a publisher waits for an answer. */
+  readonly answerMs?: number
+  readonly maxBytes?: number
+  readonly fate?: (moment: Moment) => Fate
+}
+
+export interface LocalBus extends Bus {
+  /** The node is gone without a word: what it had in hand is brought to others when its time is over. */
+  cut(): void
+}
+
+export interface LocalHub {
+  /** The clock is the node's own; without one that of the hub. */
+  connect(node: string, clock?: Clock): LocalBus
+  /** A stream that others made. */
+  addStream(spec: StreamSpec): void
+  removeStream(name: string): void
+  /** Puts a message as another system would; false: no stream has its subject. */
+  send(message: SentMessage): boolean
+  /** What is held of subjects that match, eldest first in each stream. */
+  stored(pattern: string): readonly StoredMessage[]
+  setReachable(isReachable: boolean): void
+  /** Streams of others are gone; our own are there again, empty, and remember nothing. */
+  loseState(): void
+}
+
+export function makeLocalHub(options: LocalHubOptions): LocalHub {
+  const { clock, prefix = 'millrace', answerMs = 5_000, maxBytes = 1_048_576 } = options
+  const fate = options.fate ?? ((): Fate => ({}))
+  const ackWaitMs = options.ackWaitMs ?? 30_000
+  const duplicateWindowMs = options.duplicateWindowMs ?? 120_000
+  const streams = new Map<string, Stream>()
+  const nodes = new Set<LocalNode>()
+  const queues = makeQueues({ clock, ackWaitMs })
+  let births = 0
+  let isReachable = true
+
+  const addStream = (spec: StreamSpec) => {
+    births += 1
+    streams.set(spec.name, makeStream(spec, births, duplicateWindowMs))
+  }
+  const addOwn = () => {
+    const name = prefix.toUpperCase().replaceAll('.', '_')
+    addStream({ name: `${name}_EVENTS`, subjects: [`${prefix}.*.events.>`] })
+    addStream({ name: `${name}_TOKENS`, subjects: [`${prefix}.*.workflows.>`], maxPerSubject: 1 })
+  }
+  addOwn()
+
+  const send = (message: SentMessage): boolean => {
+    const stream = [...streams.values()].find((one) => streamHas(one, message.subject))
+    if (stream === undefined) return false
+    if (stream.put(message, clock.now())) queues.pumpStream(stream)
+    return true
+  }
+  const refresh = () => {
+    for (const node of [...nodes]) node.refresh()
+  }
+
+  interface LocalNode {
+    hear(wake: Wake): void
+    refresh(): void
+  }
+
+  /** Calls back when what is sent arrives: after its delay, twice or never. */
+  const carry = (moment: Moment, arrive: () => void) => {
+    const { isLost = false, isTwice = false, delayMs = 0 } = fate(moment)
+    if (isLost) return
+    clock.after(delayMs, arrive)
+    if (isTwice) clock.after(delayMs, arrive)
+  }
+
+  const connect = (name: string, ownClock: Clock = clock): LocalBus => {
+    const consumers = new Set<LocalConsumer>()
+    const listeners = new Set<(wake: Wake) => void>()
+    const watchers = new Set<(status: BusStatus) => void>()
+    let isOpen = true
+
+    const status = (): BusStatus => ({
+      isConnected: isReachable && isOpen,
+      version: 'local',
+      isSynced: null,
+      warnings: [],
+    })
+
+    const publishOne = (message: OutgoingMessage) =>
+      new Promise<Sent>((resolve) => {
+        const answer = (isThere: boolean) => ownClock.defer(() => resolve(isThere ? 'taken' : 'unknown'))
+        const cancel = clock.after(answerMs, () => answer(false))
+        const about = { node: name, subject: message.subject }
+        carry({ what: 'publish', ...about }, () => {
+          if (!isReachable || !isOpen) return
+          const isThere = send(message)
+          carry({ what: 'answer', ...about }, () => {
+            cancel()
+            answer(isThere)
+          })
+        })
+      })
+
+    const publish: Bus['publish'] = async (messages) => {
+      if (!isOpen) throw new BusError('closed', 'the bus is closed')
+      if (!isReachable) throw new BusError('unavailable', 'the bus cannot be reached; it is tried again')
+      const answers = await publishInOrder(messages, async (message) =>
+        message.body.byteLength > maxBytes ? 'refused' : publishOne(message),
+      )
+      if (answers.length > 0 && answers.every((sent) => sent === 'refused')) {
+        throw new BusError('refused', `a message has at most ${maxBytes} bytes on this bus; send less`)
+      }
+      if (answers.length > 0 && !answers.includes('taken')) {
+        throw new BusError('unavailable', 'the bus did not answer for any message; publish them again')
+      }
+      return answers.map((sent) => sent === 'taken')
+    }
+
+    const node: LocalNode = {
+      hear: (wake) => {
+        ownClock.defer(() => {
+          if (isOpen) for (const listener of [...listeners]) listener(wake)
+        })
+      },
+      refresh: () => {
+        for (const consumer of consumers) consumer.bind()
+        const now = status()
+        ownClock.defer(() => {
+          if (isOpen) for (const watcher of [...watchers]) watcher(now)
+        })
+      },
+    }
+    nodes.add(node)
+
+    const leave = () => {
+      isOpen = false
+      nodes.delete(node)
+      for (const consumer of consumers) consumer.cut()
+    }
+
+    return {
+      publish,
+      consume(spec) {
+        const consumer = attachConsumer({
+          spec,
+          clock,
+          ownClock,
+          ackWaitMs,
+          queues,
+          find: (pattern) => (isReachable ? findStream(streams, spec.stream, pattern) : AWAY),
+          carry: (what, subject, arrive) =>
+            carry({ what, node: name, subject }, () => isReachable && arrive()),
+        })
+        consumers.add(consumer)
+        consumer.bind()
+        return {
+          close: async () => {
+            await consumer.close()
+            consumers.delete(consumer)
+          },
+        }
+      },
+      wakes: {
+        tell: (wake) => {
+          if (!isReachable || !isOpen) return
+          for (const other of nodes) {
+            if (other !== node)
+              carry({ what: 'wake', node: name, subject: wake.wake }, () => other.hear(wake))
+          }
+        },
+        listen: (listener) => {
+          listeners.add(listener)
+          return () => void listeners.delete(listener)
+        },
+      },
+      status,
+      watch: (listener) => {
+        watchers.add(listener)
+        return () => void watchers.delete(listener)
+      },
+      cut: leave,
+      async [Symbol.asyncDispose]() {
+        await Promise.all([...consumers].map((consumer) => consumer.close()))
+        leave()
+      },
+    }
+  }
+
+  return {
+    connect,
+    addStream(spec) {
+      addStream(spec)
+      refresh()
+    },
+    removeStream(name) {
+      streams.delete(name)
+      refresh()
+    },
+    send,
+    stored: (pattern) =>
+      [...streams.values()]
+        .flatMap((stream) => stream.list())
+        .filter(({ subject }) => matchesPattern(pattern, subject)),
+    setReachable(reachable) {
+      isReachable = reachable
+      refresh()
+    },
+    loseState() {
+      streams.clear()
+      addOwn()
+      refresh()
+    },
+  }
+}
+
+const AWAY = 'the bus cannot be reached; it is tried again'
+
+function findStream(
+  streams: ReadonlyMap<string, Stream>,
+  name: string | null,
+  pattern: string,
+): Stream | string {
+  if (name !== null) {
+    return streams.get(name) ?? `there is no stream ${name}; make it, or name another one`
+  }
+  const found = [...streams.values()].filter(({ subjects }) =>
+    subjects.some((one) => patternsMeet(one, pattern)),
+  )
+  const [first] = found
+  if (first === undefined) return `no stream has the subjects ${pattern}; make one that has them`
+  if (found.length === 1) return first
+  return `several streams have subjects of ${pattern}: ${found.map((one) => one.name).join(', ')}; name one of them`
+}

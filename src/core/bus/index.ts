@@ -1,0 +1,1 @@
+export { publishInOrder, type Sent } from './publish.ts'

@@ -1,0 +1,364 @@
+// What every bus must do (docs/spec/bus.md).
+
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { type Bus, BusError, type ConsumerSpec, type Handled, type IncomingMessage } from './bus.ts'
+
+export interface BusHarness extends AsyncDisposable {
+  /** A node on the bus, connected. */
+  connect(): Promise<Bus>
+  /** The node is gone without a word. */
+  cut(bus: Bus): Promise<void>
+  /** A stream that others made; made anew when it was there. */
+  makeStream(stream: { readonly name: string; readonly subjects: readonly string[] }): Promise<void>
+  removeStream(name: string): Promise<void>
+  /** As another system would send it. */
+  send(message: TestMessage): Promise<void>
+  /** What streams hold of the subject, eldest first. */
+  stored(subject: string): Promise<readonly { readonly id: string | null; readonly body: string }[]>
+  setReachable(isReachable: boolean): Promise<void>
+  /** After so long without a word a message is brought again. */
+  readonly ackWaitMs: number
+  readonly maxBytes: number
+}
+
+export interface TestMessage {
+  readonly subject: string
+  readonly id?: string | null
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string
+}
+
+const EVENTS = 'millrace.acme.events'
+const KEPT: Handled = { is: 'kept' }
+const encode = (text: string) => new TextEncoder().encode(text)
+const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes)
+
+function message(id: string, subject: string, body = id) {
+  return { id, subject, headers: {}, body: encode(body) }
+}
+
+/** Waits for a condition that others bring about. */
+const until = (check: () => void | Promise<void>) => vi.waitFor(check, { timeout: 20_000, interval: 10 })
+
+export function busConformance(name: string, makeHarness: () => Promise<BusHarness>): void {
+  const opened: AsyncDisposable[] = []
+  afterEach(async () => {
+    for (const one of opened.splice(0).reverse()) await one[Symbol.asyncDispose]()
+  })
+
+  const open = async () => {
+    const harness = await makeHarness()
+    opened.push(harness)
+    const connect = async () => {
+      const bus = await harness.connect()
+      opened.push(bus)
+      return bus
+    }
+    const bus = await connect()
+    return { harness, connect, bus }
+  }
+
+  /** A consumer that keeps what it gets, and what it was told of its state. */
+  const consume = (bus: Bus, over: Partial<ConsumerSpec> = {}) => {
+    const got: IncomingMessage[] = []
+    const states: string[] = []
+    const consumer = bus.consume({
+      stream: 'CRM',
+      subjects: ['crm.>'],
+      durable: 'reader',
+      maxInFlight: 16,
+      onState: (state) => states.push(state.is === 'waiting' ? state.why : state.is),
+      ...over,
+      handle: async (one) => {
+        got.push(one)
+        return over.handle?.(one) ?? KEPT
+      },
+    })
+    return { got, bodies: () => got.map(({ body }) => decode(body)), states, consumer }
+  }
+
+  const openWithStream = async () => {
+    const all = await open()
+    await all.harness.makeStream({ name: 'CRM', subjects: ['crm.>'] })
+    const send = async (count: number, from = 0) => {
+      for (let index = from; index < from + count; index += 1) {
+        await all.harness.send({ subject: `crm.contact.${index % 3}`, id: `m-${index}`, body: `${index}` })
+      }
+    }
+    return { ...all, send }
+  }
+  const numbers = (count: number) => Array.from({ length: count }, (_, index) => `${index}`)
+  const sorted = (bodies: readonly string[]) => [...bodies].sort((a, b) => Number(a) - Number(b))
+
+  describe(`bus: ${name}`, () => {
+    test('[BU1] messages of one subject are held in the order given', async () => {
+      const { bus, harness } = await open()
+      const messages = numbers(60).map((body) =>
+        message(`e-${body}`, `${EVENTS}.crm.${Number(body) % 2}`, body),
+      )
+      expect(await bus.publish(messages)).toEqual(messages.map(() => true))
+      for (const rest of [0, 1]) {
+        const held = (await harness.stored(`${EVENTS}.crm.${rest}`)).map(({ body }) => Number(body))
+        expect(held).toEqual(
+          numbers(60)
+            .map(Number)
+            .filter((one) => one % 2 === rest),
+        )
+      }
+    })
+
+    test('[BU2] a message whose id is remembered is there, once', async () => {
+      const { bus, harness } = await open()
+      const subject = `${EVENTS}.crm.created`
+      expect(await bus.publish([message('a', subject), message('b', subject)])).toEqual([true, true])
+      expect(await bus.publish([message('b', subject), message('c', subject)])).toEqual([true, true])
+      expect((await harness.stored(subject)).map(({ id }) => id)).toEqual(['a', 'b', 'c'])
+      expect(await bus.publish([])).toEqual([])
+    })
+
+    test('[BU2] of a token’s subject the last message is held, and an empty one is a message', async () => {
+      const { bus, harness } = await open()
+      const subject = 'millrace.acme.workflows.triage.places.open.tokens.t1'
+      expect(await bus.publish([message('in', subject), message('out', subject, '')])).toEqual([true, true])
+      expect(await harness.stored(subject)).toEqual([{ id: 'out', body: '' }])
+    })
+
+    test('[BU2] headers and every byte of the body arrive', async () => {
+      const { bus } = await open()
+      const body = Uint8Array.from({ length: 256 }, (_, index) => index)
+      const headers = { 'millrace-tenant': 'acme', traceparent: '00-ab-cd-01' }
+      await bus.publish([{ id: 'bytes', subject: `${EVENTS}.bytes`, headers, body }])
+      const { got } = consume(bus, { stream: null, subjects: [`${EVENTS}.bytes`] })
+      await until(() => expect(got).toHaveLength(1))
+      expect(got[0]).toMatchObject({ id: 'bytes', subject: `${EVENTS}.bytes`, headers })
+      expect(Buffer.from(got[0]?.body ?? []).equals(Buffer.from(body))).toBe(true)
+    })
+
+    test('[BU3] what no stream takes is not there, and holds back nothing else', async () => {
+      const { bus } = await open()
+      const [lost, there] = [message('a', 'nobody.has.this'), message('b', `${EVENTS}.x`)]
+      expect(await bus.publish([lost, there])).toEqual([false, true])
+      await expect(bus.publish([lost])).rejects.toMatchObject({ code: 'unavailable' })
+    })
+
+    test('[BU3] what is too large is refused, and holds back nothing, not even of its subject', async () => {
+      const { bus, harness } = await open()
+      const large = message('large', `${EVENTS}.x`, 'x'.repeat(harness.maxBytes + 1))
+      expect(await bus.publish([large, message('b', `${EVENTS}.x`)])).toEqual([false, true])
+      const refusal = await bus.publish([large]).catch((error: unknown) => error)
+      expect(refusal).toBeInstanceOf(BusError)
+      expect(refusal).toMatchObject({ code: 'refused', message: expect.stringContaining('bytes') })
+    })
+
+    test('[BU3] a bus that is away says so, and takes the messages when it is back', async () => {
+      const { bus, harness } = await open()
+      const told: boolean[] = []
+      bus.watch(({ isConnected }) => told.push(isConnected))
+      await harness.setReachable(false)
+      await until(() => expect(bus.status().isConnected).toBe(false))
+      const one = message('a', `${EVENTS}.x`)
+      await expect(bus.publish([one])).rejects.toMatchObject({ code: 'unavailable' })
+      await harness.setReachable(true)
+      await until(() => expect(bus.status().isConnected).toBe(true))
+      await until(async () => expect(await bus.publish([one])).toEqual([true]))
+      expect((await harness.stored(one.subject)).map(({ id }) => id)).toEqual(['a'])
+      await until(() => expect(told).toEqual(expect.arrayContaining([false, true])))
+    })
+
+    test('[BU3] a closed bus takes nothing', async () => {
+      const { bus } = await open()
+      await bus[Symbol.asyncDispose]()
+      await expect(bus.publish([message('a', `${EVENTS}.x`)])).rejects.toMatchObject({ code: 'closed' })
+      expect(bus.status().isConnected).toBe(false)
+    })
+
+    test('[BU4] a consumer brings what was there before it and what comes after, as it was sent', async () => {
+      const { bus, harness } = await openWithStream()
+      const before = Date.now()
+      await harness.send({ subject: 'crm.contact.a', body: '{"a":1}', headers: { 'X-Kind': 'made' } })
+      await harness.send({ subject: 'crm.other', id: 'm-1', body: '' })
+      const { got, states } = consume(bus, { subjects: ['crm.contact.*'] })
+      await until(() => expect(got).toHaveLength(1))
+      await harness.send({ subject: 'crm.contact.b', id: 'm-2', body: 'not JSON' })
+      await until(() => expect(got).toHaveLength(2))
+      expect(got[0]).toMatchObject({ subject: 'crm.contact.a', id: null, deliveries: 1 })
+      expect(Object.entries(got[0]?.headers ?? {}).map(([key, value]) => [key.toLowerCase(), value])).toEqual(
+        [['x-kind', 'made']],
+      )
+      expect(Math.abs((got[0]?.at ?? 0) - before)).toBeLessThan(30_000)
+      expect(got[1]).toMatchObject({ subject: 'crm.contact.b', id: 'm-2' })
+      expect(decode(got[1]?.body ?? new Uint8Array())).toBe('not JSON')
+      expect(states).toEqual(['consuming'])
+    })
+
+    test('[BU5] a message that is not kept comes again, not before its time, as often as it takes', async () => {
+      const { bus, send } = await openWithStream()
+      await send(1)
+      const times: number[] = []
+      const { got } = consume(bus, {
+        handle: async ({ deliveries }) => {
+          times.push(performance.now())
+          return deliveries < 12 ? { is: 'again', afterMs: deliveries === 1 ? 150 : 0 } : KEPT
+        },
+      })
+      await until(() => expect(got).toHaveLength(12))
+      expect(got.map(({ deliveries }) => deliveries)).toEqual(numbers(12).map((one) => Number(one) + 1))
+      expect((times[1] ?? 0) - (times[0] ?? 0)).toBeGreaterThanOrEqual(140)
+      expect(new Set(got.map(({ place }) => place)).size).toBe(1)
+    })
+
+    test('[BU6] nodes that name the same durable share its messages', async () => {
+      const { bus, connect, send } = await openWithStream()
+      const other = await connect()
+      // Neither gets on without the other: each has room for one, and waits until both have one.
+      const both: (() => void)[] = []
+      const handle = async (): Promise<Handled> => {
+        await new Promise<void>((resolve) => {
+          both.push(resolve)
+          if (both.length === 2) for (const go of both) go()
+          if (both.length > 2) resolve()
+        })
+        return KEPT
+      }
+      const [one, two] = [bus, other].map((node) => consume(node, { maxInFlight: 1, handle }))
+      await send(20)
+      const all = () => [...(one?.bodies() ?? []), ...(two?.bodies() ?? [])]
+      await until(() => expect(new Set(all()).size).toBe(20))
+      expect(sorted(all())).toEqual(numbers(20))
+      expect([one?.got.length, two?.got.length]).not.toContain(0)
+    })
+
+    test('[BU6] another durable has the messages too', async () => {
+      const { bus, send } = await openWithStream()
+      const [one, two] = ['reader', 'auditor'].map((durable) => consume(bus, { durable }))
+      await send(5)
+      await until(() => expect([one?.got.length, two?.got.length]).toEqual([5, 5]))
+    })
+
+    test('[BU7] what a node had in hand when it went is brought to another', async () => {
+      const { bus, connect, harness, send } = await openWithStream()
+      const gone = await connect()
+      const lost = consume(gone, { handle: () => new Promise(() => {}) })
+      await send(6)
+      await until(() => expect(lost.got).toHaveLength(6))
+      const { bodies, got } = consume(bus)
+      await harness.cut(gone)
+      await until(() => expect(sorted(bodies())).toEqual(numbers(6)))
+      expect(Math.min(...got.map(({ deliveries }) => deliveries))).toBeGreaterThan(1)
+    })
+
+    test('[BU8] no more than the bound are under way at once', async () => {
+      const { bus, send } = await openWithStream()
+      await send(30)
+      let underWay = 0
+      const seen: number[] = []
+      const { got } = consume(bus, {
+        maxInFlight: 3,
+        handle: async () => {
+          underWay += 1
+          seen.push(underWay)
+          await new Promise((resolve) => setImmediate(resolve))
+          underWay -= 1
+          return KEPT
+        },
+      })
+      await until(() => expect(got.length).toBeGreaterThanOrEqual(30))
+      expect(Math.max(...seen)).toBeLessThanOrEqual(3)
+    })
+
+    test('[BU9] a message that is worked on for long is not brought again', async () => {
+      const { bus, connect, harness, send } = await openWithStream()
+      let finish = (_: Handled) => {}
+      const slow = consume(bus, { handle: () => new Promise((resolve) => (finish = resolve)) })
+      await send(1)
+      await until(() => expect(slow.got).toHaveLength(1))
+      const other = consume(await connect())
+      // A message that comes by late is the sign that the time is over.
+      const sign = { subject: 'sign.late', id: 'late', body: 'late' }
+      await harness.makeStream({ name: 'SIGN', subjects: ['sign.>'] })
+      await harness.send(sign)
+      const delayed = consume(bus, {
+        stream: 'SIGN',
+        subjects: ['sign.>'],
+        durable: 'sign',
+        handle: async ({ deliveries }) =>
+          deliveries === 1 ? { is: 'again', afterMs: 2.5 * harness.ackWaitMs } : KEPT,
+      })
+      await until(() => expect(delayed.got).toHaveLength(2))
+      expect([slow.got.length, other.got.length]).toEqual([1, 0])
+      finish(KEPT)
+      await slow.consumer.close()
+    })
+
+    test('[BU10] closing waits for what is under way, and the next goes on from there', async () => {
+      const { bus, connect, send } = await openWithStream()
+      await send(5)
+      const finish: (() => void)[] = []
+      const first = consume(bus, {
+        maxInFlight: 2,
+        handle: () => new Promise((resolve) => finish.push(() => resolve(KEPT))),
+      })
+      await until(() => expect(first.got).toHaveLength(2))
+      let isClosed = false
+      const closing = first.consumer.close().then(() => {
+        isClosed = true
+      })
+      await send(5, 5)
+      expect(isClosed).toBe(false)
+      for (const one of finish.splice(0)) one()
+      await closing
+      expect(first.got).toHaveLength(2)
+      const next = consume(await connect())
+      await until(() => expect(next.got.length).toBeGreaterThanOrEqual(8))
+      expect(sorted([...first.bodies(), ...next.bodies()])).toEqual(numbers(10))
+    })
+
+    test('[BU11] a consumer without its stream says what to do, and begins when it is there', async () => {
+      const { bus, harness } = await open()
+      const named = consume(bus)
+      const found = consume(bus, { stream: null, durable: 'finder' })
+      await until(() => expect([named.states, found.states].map((one) => one.length)).toEqual([1, 1]))
+      expect(named.states[0]).toMatch(/no stream CRM.*make it/)
+      expect(found.states[0]).toMatch(/no stream has .*crm\.>.*make one/)
+      await harness.makeStream({ name: 'CRM', subjects: ['crm.>'] })
+      await harness.send({ subject: 'crm.a', body: '0' })
+      await until(() => expect([named.got.length, found.got.length]).toEqual([1, 1]))
+      expect([named.states[1], found.states[1]]).toEqual(['consuming', 'consuming'])
+    })
+
+    test('[BU12] several subjects may lie in several streams, and nodes share each', async () => {
+      const { bus, connect, harness } = await openWithStream()
+      await harness.makeStream({ name: 'ERP', subjects: ['erp.>'] })
+      const spec = { stream: null, subjects: ['crm.contact.*', 'crm.deal.*', 'erp.order.>'] }
+      const nodes = [consume(bus, spec), consume(await connect(), spec)]
+      const subjects = ['crm.contact.a', 'crm.deal.a', 'crm.other.a', 'erp.order.a.b', 'erp.bill.a']
+      for (const subject of subjects) await harness.send({ subject, body: subject })
+      const all = () => nodes.flatMap((node) => node.bodies()).sort()
+      await until(() => expect(all()).toEqual(['crm.contact.a', 'crm.deal.a', 'erp.order.a.b']))
+    })
+
+    test('[BU12] other subjects under the same durable go on from its place', async () => {
+      const { bus, harness } = await openWithStream()
+      await harness.send({ subject: 'crm.contact.a', body: 'first' })
+      const narrow = consume(bus, { subjects: ['crm.contact.*'] })
+      await until(() => expect(narrow.got).toHaveLength(1))
+      await narrow.consumer.close()
+      const wide = consume(bus, { subjects: ['crm.*.*'] })
+      await harness.send({ subject: 'crm.deal.a', body: 'second' })
+      await until(() => expect(wide.bodies()).toContain('second'))
+      expect(wide.bodies()).toEqual(['second'])
+    })
+
+    test('[BU13] a stream that is made anew has other places, and its consumer begins there by itself', async () => {
+      const { bus, harness, send } = await openWithStream()
+      await send(2)
+      const { got } = consume(bus)
+      await until(() => expect(got).toHaveLength(2))
+      await harness.removeStream('CRM')
+      await harness.makeStream({ name: 'CRM', subjects: ['crm.>'] })
+      await send(2)
+      await until(() => expect(got).toHaveLength(4))
+      expect(new Set(got.map(({ place }) => place)).size).toBe(4)
+    })
+  })
+}
