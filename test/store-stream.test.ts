@@ -8,7 +8,7 @@ import type { MakeStoreHarness } from '../src/ports/store.conformance.ts'
 import type { CommitResult } from '../src/ports/store.ts'
 import { runStream, type StreamRun } from './support/store-stream.ts'
 
-const SEED = 20_260_114
+const SEED = 20_260_117
 const LENGTH = 2_200
 
 /** A store joins by one line. */
@@ -53,6 +53,7 @@ describe('one stream of operations', () => {
       count(operation.op)
       if (operation.op === 'claim' && (result as { items: unknown[] }).items.length > 0) count('claimed')
       if (operation.op === 'renew') count(result === 'fenced' ? 'fenced' : 'renewed')
+      if (operation.op === 'relay') count('relayed', (result as { rows: unknown[] }).rows.length)
       if (operation.op === 'reclaim' && (result as unknown[]).length > 0) count('reclaimed')
       if (operation.op === 'prune') {
         const { next: _next, ...gone } = result as Pruned
@@ -91,6 +92,7 @@ describe('one stream of operations', () => {
       ],
       ...['ledger.settle', 'ledger.done', 'ledger.observe', 'deadLetter.put', 'record.put', 'record.delete'],
       ...['instance.put', 'history.append', 'correlation.put', 'correlation.delete', 'orphan.put', 'run.put'],
+      ...['outbox.add', 'relay', 'relayed'],
     ]
     const few = names.filter((name) => (seen.get(name) ?? 0) < 5)
     expect(few.map((name) => `${name}: ${seen.get(name) ?? 0}`)).toEqual([])
@@ -109,5 +111,6 @@ describe('one stream of operations', () => {
     expect(dump.work.some((row) => row.epoch > 2)).toBe(true)
     expect(dump.ledger.some((row) => row.evidence.length > 1)).toBe(true)
     expect(dump.records.length).toBeGreaterThan(5)
+    expect(dump.outbox.length).toBeGreaterThan(5)
   })
 })

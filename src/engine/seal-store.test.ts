@@ -63,6 +63,10 @@ function makeAllSensitive(store: Store): Store {
       const reads = sealed.system(reason)
       return {
         ...reads,
+        async outbox(limit) {
+          const { rows, events } = await reads.outbox(limit)
+          return { rows, events: events.map(plain) }
+        },
         async dump() {
           const dump = await reads.dump()
           return { ...dump, events: dump.events.map(plain) }

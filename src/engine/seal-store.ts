@@ -63,6 +63,10 @@ export function makeSealStore<Behind extends Store>(store: Behind, deps: SealSto
       const reads = store.system(reason)
       return {
         ...reads,
+        async outbox(limit) {
+          const { rows, events } = await reads.outbox(limit)
+          return { rows, events: openAll(events) }
+        },
         async dump() {
           const dump = await reads.dump()
           return { ...dump, events: openAll(dump.events) }

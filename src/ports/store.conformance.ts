@@ -18,6 +18,7 @@ import {
   perform,
   type Subject,
 } from './store-conformance/operations.conformance.ts'
+import { outboxRules } from './store-conformance/outbox.conformance.ts'
 import { outcomeRules } from './store-conformance/outcomes.conformance.ts'
 import { readRules } from './store-conformance/reads.conformance.ts'
 import { retentionRules } from './store-conformance/retention.conformance.ts'
@@ -69,6 +70,7 @@ export function storeConformance(
       instanceRules(kit)
       deliveryRules(kit)
       runRules(kit)
+      outboxRules(kit)
     })
 
     test('[ST70] random operations do what they do in memory', async () => {

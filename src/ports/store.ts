@@ -48,6 +48,7 @@ import type {
 } from '../core/instance/index.ts'
 import type { LedgerEntry, LedgerProof, LedgerState, NewLedgerEntry } from '../core/ledger/index.ts'
 import type { NewOrphan, Orphan, OrphanState } from '../core/orphan/index.ts'
+import type { NewOutboxRow, OutboxRow } from '../core/outbox/index.ts'
 import type { Pruned, PruneRequest } from '../core/retention/index.ts'
 import type { NewRun, Run, RunPurpose, RunState } from '../core/run/index.ts'
 import type { Instant } from '../core/time/index.ts'
@@ -232,6 +233,10 @@ export type Write =
     }
   /** Nothing happens if it is absent; who must not delete what another just wrote guards its version. */
   | { readonly w: 'record.delete'; readonly kind: RecordKind; readonly key: string }
+  /** Behind all that earlier commits told of the same rows. */
+  | { readonly w: 'outbox.add'; readonly rows: readonly NewOutboxRow[] }
+  /** Nothing happens to positions that are gone, or another tenant's. */
+  | { readonly w: 'outbox.delete'; readonly positions: readonly number[] }
 
 export interface Commit {
   readonly tenant: TenantId
@@ -553,7 +558,7 @@ export interface TenantReads {
 }
 
 /** Why a read may cross tenants. The list is short on purpose. */
-export type SystemReason = 'health' | 'recovery' | 'verification' | 'definitions'
+export type SystemReason = 'health' | 'recovery' | 'verification' | 'definitions' | 'relay'
 
 export interface StoreDump {
   readonly events: readonly StoredEvent[]
@@ -581,6 +586,8 @@ export interface StoreDump {
     readonly version: number
     readonly body: string
   }[]
+  /** Without their positions: each store has its own. */
+  readonly outbox: readonly Omit<OutboxRow, 'position'>[]
 }
 
 export interface SystemReads {
@@ -590,6 +597,16 @@ export interface SystemReads {
   tenants(): Promise<readonly TenantId[]>
   /** Items per state, over all tenants. */
   workCounts(): Promise<Readonly<Record<WorkState, number>>>
+  /**
+   * The eldest of the outbox, over all tenants, and the events that they tell of, but for those that are gone. What is answered
+   * comes in an order in which nothing that is committed later comes before it; so a row may be answered a little later than it
+   * was committed, while an older transaction is open.
+   */
+  outbox(
+    limit: number,
+  ): Promise<{ readonly rows: readonly OutboxRow[]; readonly events: readonly StoredEvent[] }>
+  /** How much is in the outbox; the count stops at `cap`. */
+  outboxCount(cap: number): Promise<number>
   /** Everything, in a fixed order (by tenant and id, key or number): to compare stores. */
   dump(): Promise<StoreDump>
 }

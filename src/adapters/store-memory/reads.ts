@@ -11,6 +11,7 @@ import type { StoreDump, StoreOverview, SystemReads, TenantReads } from '../../p
 import { GROUPED_LETTERS_MAX, GROUPS_MAX, OVERVIEW_COUNT_MAX } from '../../ports/store.ts'
 import { countInstances, findInstances, workOfInstance } from './instances.ts'
 import { waitingRows } from './lanes.ts'
+import { eventsOf, outboxRows } from './outbox.ts'
 import { byId, ownRows, page } from './pages.ts'
 import { searchEvents, searchWork, toSummary } from './search.ts'
 import { compareText, findWork, laneKey, type MemoryState } from './state.ts'
@@ -267,6 +268,15 @@ export function makeSystemReads(state: MemoryState, assertOpen: Open): SystemRea
       for (const row of state.work.values()) counts[row.state] += 1
       return counts
     },
+    async outbox(limit) {
+      assertOpen()
+      const rows = outboxRows(state).slice(0, limit)
+      return { rows, events: eventsOf(state, rows) }
+    },
+    async outboxCount(cap) {
+      assertOpen()
+      return Math.min(cap, state.outbox.size)
+    },
     async dump() {
       assertOpen()
       return dumpState(state)
@@ -294,6 +304,7 @@ export function dumpState(state: MemoryState): StoreDump {
     orphans: sortedBy([...state.orphans.values()], (row) => [row.tenant, row.id]),
     runs: sortedBy([...state.runs.values()], (row) => [row.tenant, row.id]),
     records: sortedBy([...state.records.values()], (row) => [row.tenant, row.kind, row.key]),
+    outbox: sortedBy(outboxRows(state), (row) => [row.tenant, row.id]).map(({ position: _, ...row }) => row),
   }
 }
 

@@ -11,6 +11,7 @@ import type { EventId, Incarnation, NodeId, TenantId, WorkId } from '../../core/
 import type { InstanceRow } from '../../core/instance/index.ts'
 import type { LedgerEntry } from '../../core/ledger/index.ts'
 import type { Orphan } from '../../core/orphan/index.ts'
+import type { OutboxRow } from '../../core/outbox/index.ts'
 import type { Run } from '../../core/run/index.ts'
 import { joinKey } from '../../core/text/index.ts'
 import type { Instant } from '../../core/time/index.ts'
@@ -61,6 +62,9 @@ export interface MemoryState {
   readonly runs: Map<string, Run>
   /** By `joinKey(tenant, kind, key)`. */
   readonly records: Map<string, RecordRow>
+  /** By position. */
+  readonly outbox: Map<number, OutboxRow>
+  lastPosition: number
   /** Index: ready items by `joinKey(tenant, consumer)`. */
   readonly ready: Map<string, Set<WorkId>>
   /** Index: leased items by owner. */
@@ -94,6 +98,8 @@ export function makeMemoryState(): MemoryState {
     orphans: new Map(),
     runs: new Map(),
     records: new Map(),
+    outbox: new Map(),
+    lastPosition: 0,
     ready: new Map(),
     leased: new Map(),
     leasedOf: new Map(),

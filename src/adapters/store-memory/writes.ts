@@ -29,6 +29,7 @@ import { joinKey } from '../../core/text/index.ts'
 import type { Attempt } from '../../core/work/index.ts'
 import type { Write } from '../../ports/store.ts'
 import { laneRows } from './lanes.ts'
+import { addOutboxRow, deleteOutboxRow } from './outbox.ts'
 import { ownRows } from './pages.ts'
 import { findWork, isAlive } from './state.ts'
 import { put, putWorkRow, remove, type Transaction } from './transaction.ts'
@@ -125,6 +126,12 @@ export function applyWrite(tx: Transaction, write: Write): void {
     }
     case 'record.delete':
       remove(tx, state.records, joinKey(tenant, write.kind, write.key))
+      break
+    case 'outbox.add':
+      for (const row of write.rows) addOutboxRow(tx, row)
+      break
+    case 'outbox.delete':
+      for (const position of write.positions) deleteOutboxRow(tx, position)
       break
     default:
       unreachable(write)

@@ -12,6 +12,7 @@ import type { EventId, Incarnation, TenantId, WorkId } from '../../core/ids/inde
 import type { InstanceRow } from '../../core/instance/index.ts'
 import type { LedgerEntry } from '../../core/ledger/index.ts'
 import type { Orphan } from '../../core/orphan/index.ts'
+import type { OutboxRow } from '../../core/outbox/index.ts'
 import type { Run } from '../../core/run/index.ts'
 import { joinKey } from '../../core/text/index.ts'
 import type { Instant } from '../../core/time/index.ts'
@@ -89,6 +90,8 @@ export interface Changes {
   readonly runs: Map<string, Run>
   /** `body` null: the record goes. */
   readonly records: Map<string, Omit<RecordRow, 'body'> & { readonly body: string | null }>
+  readonly outbox: Omit<OutboxRow, 'position'>[]
+  readonly told: Pick<OutboxRow, 'tenant' | 'position'>[]
 }
 
 /** What the group has found and done so far. */
@@ -123,6 +126,8 @@ export function makeView(loaded: Loaded): View {
       orphans: new Map(),
       runs: new Map(),
       records: new Map(),
+      outbox: [],
+      told: [],
     },
     waiting: new Map(),
   }

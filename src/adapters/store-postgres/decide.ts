@@ -193,6 +193,12 @@ function applyWrite(writing: Writing, write: Write): void {
       }
       break
     }
+    case 'outbox.add':
+      for (const row of write.rows) changes.outbox.push({ ...row, tenant, createdAt: now })
+      break
+    case 'outbox.delete':
+      for (const position of write.positions) changes.told.push({ tenant, position })
+      break
     default:
       unreachable(write)
   }

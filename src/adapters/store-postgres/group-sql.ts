@@ -1,5 +1,6 @@
 // The texts of a group's statements, made once for a schema: locks on the rows that it names, and the changes of them.
 
+import { deleteOutboxSql, insertOutboxSql } from './outbox.ts'
 import type { ColumnType } from './parameters.ts'
 import { putRunsSql } from './runs.ts'
 import {
@@ -118,6 +119,8 @@ export function makeGroupSql(schema: string) {
     insertRecords: insertSql(schema, RECORD),
     updateRecords: updateSql(schema, RECORD, RECORD_KEYS, RECORD_CHANGES),
     deleteRecords: deleteSql(schema, RECORD, RECORD_KEYS),
+    insertOutbox: insertOutboxSql(schema),
+    deleteOutbox: deleteOutboxSql(schema),
   }
 }
 

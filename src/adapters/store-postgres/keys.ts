@@ -237,6 +237,9 @@ function addWrite(keys: RowKeys, tenant: TenantId, write: Write): void {
     case 'record.delete':
       addRecord(keys, tenant, write.kind, write.key)
       break
+    case 'outbox.add':
+    case 'outbox.delete':
+      break
     default:
       unreachable(write)
   }

@@ -6,6 +6,7 @@
 
 import { INSTANCES } from './instances-migration.ts'
 import { LANES } from './lanes-migration.ts'
+import { OUTBOX_STEP } from './outbox.ts'
 import { RUNS } from './runs.ts'
 
 export interface Migration {
@@ -372,4 +373,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 6, name: 'instances of workflows, their keys, orphans', sql: INSTANCES },
   { number: 7, name: 'deliveries', sql: SEVENTH },
   { number: 8, name: 'runs', sql: RUNS },
+  { number: 9, name: 'outbox', sql: OUTBOX_STEP },
 ]

@@ -11,6 +11,7 @@ import { searchEvents } from './event-search.ts'
 import { countInstances, listInstances, readInstance, workOfInstanceSql } from './instances.ts'
 import { hashKey, laneKey } from './keys.ts'
 import { readLedgerEntry } from './load-rows.ts'
+import { makeOutboxReads } from './outbox.ts'
 import { type ColumnType, escapeText, makeArray } from './parameters.ts'
 import { listRecords } from './records.ts'
 import { readRun, runsWhere } from './runs.ts'
@@ -30,6 +31,7 @@ import {
   LEDGER_ALL,
   LISTED,
   ORPHAN,
+  OUTBOX,
   RECORD,
   RUN,
   readEvent,
@@ -328,6 +330,7 @@ export function makeSystemReads(query: Query, snapshot: Snapshot, schema: string
       for (const row of rows) counts[row.state as WorkState] = row.count
       return counts
     },
+    ...makeOutboxReads(query, snapshot, schema),
     async dump(): Promise<StoreDump> {
       const [events, work, attempts, ledger, deadLetters, failures, escalations, lanes, ...others] =
         await snapshot([
@@ -345,8 +348,9 @@ export function makeSystemReads(query: Query, snapshot: Snapshot, schema: string
           ordered(ORPHAN, 't.tenant, t.id'),
           ordered(RUN, 't.tenant, t.id'),
           ordered(RECORD, 't.tenant, t.kind, t.key'),
+          ordered(OUTBOX, 't.tenant, t.id, t.position'),
         ])
-      const [instances, history, correlations, orphans, runs, records] = others
+      const [instances, history, correlations, orphans, runs, records, outbox] = others
       return {
         events: events.map(readEvent),
         work,
@@ -362,6 +366,7 @@ export function makeSystemReads(query: Query, snapshot: Snapshot, schema: string
         orphans,
         runs: runs.map(readRun),
         records,
+        outbox,
       }
     },
   }

@@ -24,6 +24,7 @@ import {
   ROW_KEYS,
 } from './group-sql.ts'
 import { hashKey, laneKey } from './keys.ts'
+import { OUTBOX_KEYS } from './outbox.ts'
 import { shapeRun } from './runs.ts'
 import {
   ATTEMPT,
@@ -42,6 +43,7 @@ import {
   makeArrays,
   NEW_WORK,
   ORPHAN,
+  OUTBOX,
   RECORD,
   RUN,
   type Table,
@@ -141,6 +143,13 @@ export function storeStatements(
   add(sql.insertRecords, RECORD.columns, records.inserts)
   add(sql.updateRecords, pick(RECORD, [...RECORD_KEYS, ...RECORD_CHANGES]), records.updates.filter(isKept))
   add(sql.deleteRecords, pick(RECORD, RECORD_KEYS), records.updates.filter(isGone))
+
+  add(sql.insertOutbox, OUTBOX.columns, changes.outbox)
+  add(
+    sql.deleteOutbox,
+    OUTBOX_KEYS,
+    [...changes.told].sort((a, b) => a.position - b.position),
+  )
 
   statements.push(prepare('COMMIT'))
   return statements

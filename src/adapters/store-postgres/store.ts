@@ -20,6 +20,7 @@ import { classifyError, toStoreError } from './errors.ts'
 import { type BrokenCommit, makeGroupRunner } from './group.ts'
 import { touchesOf } from './keys.ts'
 import { migrate } from './migrate.ts'
+import { adoptOutboxSql } from './outbox.ts'
 import { pruneRows } from './prune.ts'
 import { makeSystemReads, makeTenantReads } from './reads.ts'
 
@@ -78,6 +79,7 @@ async function bringUpToDate(pool: Pool, schema: string): Promise<void> {
   const client = await pool.connect()
   try {
     await migrate(client, schema)
+    await client.query(adoptOutboxSql(schema))
   } finally {
     // Its planner settings and statements were for another kind of work.
     client.release(true)

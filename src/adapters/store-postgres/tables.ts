@@ -301,6 +301,17 @@ export const RECORD = makeTable('record', {
   body: 'text',
 })
 
+/** Its turn is the store's own, and given by the statement that adds it: see outbox.ts. */
+export const OUTBOX = makeTable('outbox', {
+  tenant: 'text',
+  id: 'text',
+  subject: 'text',
+  about: 'text',
+  event: 'text',
+  body: 'text',
+  createdAt: 'int8',
+})
+
 /** Always so. Whoever lists rows by state says it, and may use indexes that are not for looking up a row: see the sixth migration. */
 export const LISTED = "id <> ''"
 

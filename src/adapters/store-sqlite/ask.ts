@@ -57,6 +57,8 @@ export function makeSystemReads(ask: Ask): SystemReads {
     tenants: () => ask('tenants'),
     workCounts: () => ask('workCounts'),
     readyConsumers: () => ask('readyConsumers'),
+    outbox: (limit) => ask('outbox', limit),
+    outboxCount: (cap) => ask('outboxCount', cap),
     dump: () => ask('dump'),
   }
 }

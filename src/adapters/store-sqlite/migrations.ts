@@ -443,4 +443,21 @@ CREATE INDEX run_connection_held ON run (tenant, connection, state, id) WHERE st
 CREATE INDEX run_other ON run (tenant, id) WHERE purpose <> 'work';
 `,
   },
+  {
+    number: 9,
+    name: 'outbox',
+    sql: `
+-- AUTOINCREMENT: a position that was given once is never given again, so that a late delete takes nothing else.
+CREATE TABLE outbox (
+  position INTEGER PRIMARY KEY AUTOINCREMENT,
+  tenant INTEGER NOT NULL,
+  id TEXT NOT NULL,
+  subject TEXT NOT NULL,
+  about TEXT NOT NULL,
+  event_id TEXT,
+  body TEXT,
+  created_at INTEGER NOT NULL
+);
+`,
+  },
 ]

@@ -5,6 +5,7 @@
 
 import type { Incarnation, InstanceId } from '../../core/ids/index.ts'
 import type { NewHistory, NewInstance } from '../../core/instance/index.ts'
+import type { NewOutboxRow } from '../../core/outbox/index.ts'
 import type { NewRun, RunAttempt } from '../../core/run/index.ts'
 import type { Attempt, NewWork } from '../../core/work/index.ts'
 import type { ClaimedWork, ClaimResult, Commit, CommitResult, Guard, Write } from '../../ports/store.ts'
@@ -18,6 +19,7 @@ const GUARD = { other: 0, lease: 1, dedup: 2, unreserved: 3, version: 4 } as con
 const WRITE = {
   ...{ other: 0, event: 1, add: 2, settle: 3, done: 4, reserve: 5, ledgerSettle: 6 },
   ...{ addStep: 7, instance: 8, history: 9, correlation: 10, uncorrelate: 11, attempt: 12, run: 13 },
+  ...{ tell: 14, told: 15 },
 } as const
 
 export function encodeCommits(commits: readonly Commit[]): Flat {
@@ -130,6 +132,13 @@ function encodeWrite(flat: Flat, write: Write): void {
       break
     case 'run.put':
       encodeRun(flat, write.row)
+      break
+    case 'outbox.add':
+      flat.push(WRITE.tell, write.rows.length)
+      for (const row of write.rows) flat.push(row.id, row.subject, row.about, row.event, row.body)
+      break
+    case 'outbox.delete':
+      flat.push(WRITE.told, write.positions)
       break
     default:
       flat.push(WRITE.other, write)
@@ -259,6 +268,21 @@ function decodeWrite(reader: Reader): Write {
       return { w: 'correlation.delete', key: reader.next() }
     case WRITE.run:
       return { w: 'run.put', row: decodeRun(reader) }
+    case WRITE.tell: {
+      const rows: NewOutboxRow[] = []
+      for (let left = reader.next<number>(); left > 0; left -= 1) {
+        rows.push({
+          id: reader.next(),
+          subject: reader.next(),
+          about: reader.next(),
+          event: reader.next(),
+          body: reader.next(),
+        })
+      }
+      return { w: 'outbox.add', rows }
+    }
+    case WRITE.told:
+      return { w: 'outbox.delete', positions: reader.next() }
     case WRITE.settle:
       return {
         w: 'work.settle',

@@ -34,6 +34,7 @@ import { decodeCursor, encodeCursor } from './cursor.ts'
 import { searchEvents } from './event-search.ts'
 import { type InstanceReads, makeInstanceReads } from './instance-reads.ts'
 import { toHistory, toInstance, toOrphan } from './instance-rows.ts'
+import { makeOutboxReads, type OutboxReads, toOutboxRow } from './outbox.ts'
 import { byId, type List, makePager, type Where } from './pages.ts'
 import {
   type Row,
@@ -61,7 +62,7 @@ import { countOpen, inState, listWork } from './work-list.ts'
 
 type Query<Name extends keyof TenantReads> = Parameters<TenantReads[Name]>[0]
 
-export interface Reads extends InstanceReads, RunReads {
+export interface Reads extends InstanceReads, RunReads, OutboxReads {
   event(tenant: TenantId, id: EventId): StoredEvent | null
   events(tenant: TenantId, query: Query<'events'>): Page<EventSummary>
   eventsAfter(tenant: TenantId, query: Query<'eventsAfter'>): readonly EventSummary[]
@@ -164,6 +165,7 @@ export function makeReads(db: DatabaseSyncInstance): Omit<Reads, 'ledger' | 'led
   return {
     ...makeInstanceReads(access, page),
     ...makeRunReads(access, page),
+    ...makeOutboxReads(access, tenantNames),
     event(tenant, id) {
       const row = get(
         `SELECT ${EVENT_COLUMNS} FROM event WHERE id = ?2 AND tenant = ?1`,
@@ -421,6 +423,10 @@ export function makeReads(db: DatabaseSyncInstance): Omit<Reads, 'ledger' | 'led
           version: row.version as number,
           body: fromStored(row.body as Stored),
         })),
+        outbox: table('outbox.*', 'outbox', 'CAST(outbox.id AS BLOB), outbox.position').map((row) => {
+          const { position: _, ...kept } = toOutboxRow(row, nameOf(row))
+          return kept
+        }),
       }
     },
   }

@@ -20,6 +20,8 @@ const SCANS: ReadonlySet<ReadName> = new Set([
   'eventsAfter',
   'instanceCounts',
   'openCounts',
+  'outbox',
+  'outboxCount',
   'overview',
   'workCounts',
 ])

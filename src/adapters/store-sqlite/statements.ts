@@ -243,6 +243,10 @@ export function prepareStatements(db: DatabaseSyncInstance) {
         ' ON CONFLICT (tenant, kind, key) DO UPDATE SET version = excluded.version, body = excluded.body',
     ),
     deleteRecord: db.prepare('DELETE FROM record WHERE tenant = ? AND kind = ? AND key = ?'),
+    addOutboxRow: db.prepare(
+      'INSERT INTO outbox (tenant, id, subject, about, event_id, body, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)',
+    ),
+    deleteOutboxRow: db.prepare('DELETE FROM outbox WHERE position = ? AND tenant = ?'),
 
     oldEvents: db.prepare(
       'SELECT seq, id, source, causation_id, received_at, dedup_until, dedup_key FROM event' +

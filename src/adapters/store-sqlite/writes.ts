@@ -12,6 +12,7 @@ import { addHistory, deleteCorrelation, putCorrelation, putInstance, putOrphan }
 import { findLedger, isKnownAbsent, locateLedger, noteDedup, noteLedger } from './keys.ts'
 import { comeBack, comeIn, findLaned, goOut, noteVersion } from './lanes.ts'
 import { isOdd } from './odd-work.ts'
+import { addOutboxRow } from './outbox.ts'
 import { putRun } from './runs.ts'
 import { isAlive, knowLease, type Session, tenantNumber } from './session.ts'
 import { toStored, toStoredOrNull } from './text.ts'
@@ -190,6 +191,12 @@ export function applyWrite(
       return
     case 'record.delete':
       session.sql.deleteRecord.run(no, write.kind, toStored(write.key))
+      return
+    case 'outbox.add':
+      for (const row of write.rows) addOutboxRow(session, now, no, row)
+      return
+    case 'outbox.delete':
+      for (const position of write.positions) session.sql.deleteOutboxRow.run(position, no)
       return
     default:
       unreachable(write)

@@ -15,6 +15,7 @@ import {
   makeInstanceOptions,
   readInstances,
 } from './operations-instances.conformance.ts'
+import { makeEventTold, makeTelling, relaySome } from './operations-outbox.conformance.ts'
 import { makeRunPut, readRuns } from './operations-runs.conformance.ts'
 import { type Book, oneOf, type Pick, rarely, type Turn, tenantOf } from './turns.conformance.ts'
 
@@ -27,6 +28,8 @@ export type Operation =
   | { readonly op: 'reclaim'; readonly limit: number }
   | { readonly op: 'prune'; readonly request: PruneRequest }
   | { readonly op: 'advance'; readonly ms: number }
+  /** Reads the eldest of the outbox and deletes every `step`th of them. */
+  | { readonly op: 'relay'; readonly limit: number; readonly step: number }
   | { readonly op: 'read'; readonly tenant: TenantId; readonly event: EventId; readonly limit: number }
 
 export interface Subject {
@@ -50,7 +53,7 @@ const ledgerKeyOf = (pick: Pick): string => `key-${pick(12)}`
 
 export async function nextOperation(book: Book, pick: Pick, store: Store): Promise<Operation> {
   const turn: Turn = { book, pick, store }
-  switch (pick(13)) {
+  switch (pick(14)) {
     case 0:
     case 1:
       return { op: 'commits', commits: [makeAccept(turn)] }
@@ -71,6 +74,8 @@ export async function nextOperation(book: Book, pick: Pick, store: Store): Promi
       return { op: 'reclaim', limit: oneOf(pick, [100, 2, 1, 0]) }
     case 11:
       return { op: 'prune', request: makePrune(turn) }
+    case 12:
+      return { op: 'relay', limit: pick(12), step: 1 + pick(3) }
     default: {
       const event = oneOf(pick, book.events)
       return { op: 'read', tenant: tenantOf(pick), event: event?.id ?? book.ids.event(), limit: 1 + pick(9) }
@@ -198,6 +203,7 @@ function makeAccept(turn: Turn): Commit {
       delayMs: oneOf(pick, [0, 0, 50, 2_000]),
     })
   }
+  if (rarely(pick, 3)) writes.push(makeEventTold(event))
   const guards: Guard[] = [{ g: 'dedup', source: event.source, key: event.dedupKey }]
   return makeCommit(tenant, rarely(pick, 15) ? [] : guards, writes)
 }
@@ -228,10 +234,12 @@ function makeEvent({ book, pick }: Turn, tenant: TenantId): NewEvent {
 /** Something about a row that exists, mostly guarded so that it holds. */
 async function makeDecision(turn: Turn): Promise<Commit> {
   const { book, pick, store } = turn
-  switch (pick(18)) {
+  switch (pick(19)) {
     case 16:
     case 17:
       return makeRunPut(turn)
+    case 18:
+      return makeTelling(turn)
     case 12:
     case 13:
     case 14:
@@ -527,6 +535,8 @@ export async function perform(subject: Subject, operation: Operation): Promise<u
     case 'advance':
       await subject.advance(operation.ms)
       return null
+    case 'relay':
+      return relaySome(store, operation)
     case 'read':
       return readSome(store, operation)
   }

@@ -1,0 +1,83 @@
+// What is still to be told to the bus, in PostgreSQL.
+//
+// Positions come from a sequence, and a sequence is not the order of commits: a reader that went by it would pass over what an
+// open transaction is about to commit. So each row has a turn: the greater of its own transaction's id and of the latest id that
+// had ended when its statement began. The reader takes what is below the oldest open transaction, by turn and then position.
+//
+// - Whatever commits later has a turn that is not below the oldest open transaction: its own id is not.
+// - What tells of the same row goes in the order of its commits: whoever waited for the row's lock adds after the other has
+//   ended, so with a turn that is not below the other's, and with a later position. The transaction's id alone would not do: it
+//   may have been given before the wait.
+
+import type { SystemReads } from '../../ports/store.ts'
+import { prepare, type Query, type Statement } from './connection.ts'
+import type { ColumnType } from './parameters.ts'
+import { eventList, insertSql, OUTBOX, readEvent, selectList } from './tables.ts'
+
+export const OUTBOX_STEP = `
+CREATE TABLE {s}.outbox (
+  position bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  turn bigint NOT NULL DEFAULT greatest(
+    pg_current_xact_id()::text::bigint, pg_snapshot_xmax(pg_current_snapshot())::text::bigint - 1),
+  tenant text COLLATE "C" NOT NULL,
+  id text COLLATE "C" NOT NULL,
+  subject text NOT NULL,
+  about text NOT NULL,
+  event text COLLATE "C",
+  body text,
+  created_at bigint NOT NULL
+);
+CREATE INDEX outbox_turn ON {s}.outbox (turn, position);
+`
+
+export const OUTBOX_KEYS: Readonly<Record<string, ColumnType>> = { tenant: 'text', position: 'int8' }
+
+export function insertOutboxSql(schema: string): string {
+  return insertSql(schema, OUTBOX)
+}
+
+export function deleteOutboxSql(schema: string): string {
+  return (
+    `DELETE FROM ${schema}.outbox AS t USING unnest($1::text[], $2::int8[]) AS k(tenant, position) ` +
+    'WHERE t.position = k.position AND t.tenant = k.tenant'
+  )
+}
+
+/** Ids of transactions are a server's own: rows that were restored from another's backup are settled, and the eldest. */
+export function adoptOutboxSql(schema: string): string {
+  return `UPDATE ${schema}.outbox SET turn = 0 WHERE turn >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint`
+}
+
+type Snapshot = (statements: readonly Statement[]) => ReturnType<Query>
+
+export function makeOutboxReads(
+  query: Query,
+  snapshot: Snapshot,
+  schema: string,
+): Pick<SystemReads, 'outbox' | 'outboxCount'> {
+  const eldest =
+    `SELECT o.* FROM ${schema}.outbox AS o WHERE o.turn < pg_snapshot_xmin(pg_current_snapshot())::text::bigint ` +
+    'ORDER BY o.turn, o.position LIMIT $1::int8'
+  return {
+    async outbox(limit) {
+      const fields = [...Object.keys(OUTBOX.columns), 'position']
+      const [rows, events] = await snapshot([
+        prepare(`SELECT ${selectList('t', fields)} FROM (${eldest}) AS t ORDER BY t.turn, t.position`, [
+          limit,
+        ]),
+        prepare(
+          `WITH told AS (SELECT DISTINCT e.tenant, e.event FROM (${eldest}) AS e WHERE e.event IS NOT NULL) ` +
+            `SELECT ${eventList(schema, 't')} FROM told JOIN ${schema}.event AS t ` +
+            'ON t.tenant = told.tenant AND t.id = told.event ORDER BY t.id',
+          [limit],
+        ),
+      ])
+      return { rows, events: events.map(readEvent) }
+    },
+    async outboxCount(cap) {
+      const counted = `SELECT count(*) AS count FROM (SELECT FROM ${schema}.outbox LIMIT $1::int8) AS t`
+      const [row] = await query(prepare(counted, [cap]))
+      return row.count
+    },
+  }
+}

@@ -1,0 +1,1 @@
+export type { NewOutboxRow, OutboxRow } from './outbox.ts'
