@@ -29,6 +29,7 @@ import {
 } from './app/folder.ts'
 import { combineClients } from './app/outbound.ts'
 import { noteQueueAges } from './app/queue-ages.ts'
+import { makeReadiness } from './app/readiness.ts'
 import type { Config } from './config/index.ts'
 import { BUILT_IN_PROVIDERS } from './connectors/index.ts'
 import type { SubscriptionDocument } from './core/definition/index.ts'
@@ -57,7 +58,7 @@ import { type HttpApi, makeHttpServer, signInUrl } from './http/index.ts'
 import type { Code } from './ports/code.ts'
 import type { HttpClient, Vetted } from './ports/http-client.ts'
 import type { Log } from './ports/log.ts'
-import { type Store, StoreError } from './ports/store.ts'
+import type { Store } from './ports/store.ts'
 import type { SecretVault } from './ports/vault.ts'
 import { NO_WAKES } from './ports/wakes.ts'
 import * as sdk from './sdk/index.ts'
@@ -245,7 +246,16 @@ export async function startApp(options: AppOptions): Promise<App> {
       life: ids.uuid(),
       tenants: () => access.tenants.all(),
     })
-    const about = { environment: config.environment, version: packageVersion(), node }
+    const about = { environment: config.environment, version: packageVersion(), node, roles: config.roles }
+    const readiness = makeReadiness({
+      clock,
+      roles: config.roles,
+      isStarted: () => gate.isOpen,
+      engine: () => engine.health(),
+      // One small row: probes come every few seconds, whatever the size of the store.
+      look: () => store.forTenant(DEFAULT_TENANT).record('bundle', 'current'),
+      bus: null,
+    })
     const server = makeHttpServer(
       makeApi(gate, engine, code, store, {
         access,
@@ -259,8 +269,10 @@ export async function startApp(options: AppOptions): Promise<App> {
         idempotency,
         vetSubscription: (document) => vetSubscription(web, vars, document),
         now: () => clock.now(),
+        health: () => readiness.ask(),
       }),
       {
+        roles: new Set(config.roles),
         consoleFolder: consoleFolder(),
         bodyBytesMax: config.bodyBytesMax,
         trustedProxies: config.trustedProxies,
@@ -303,8 +315,10 @@ export async function startApp(options: AppOptions): Promise<App> {
     await warnOfUnsetSecrets({ tenants, definitions: engine.definitions, secrets, log })
     await engine.start()
     gate.open()
-    idempotency.start()
-    log.info('node.started', { url, node: config.node, definitions: definitions.definitions.length })
+    const isKeeper = config.roles.includes('schedule')
+    if (isKeeper) idempotency.start()
+    const { length: count } = definitions.definitions
+    log.info('node.started', { url, node, roles: config.roles.join(','), definitions: count })
 
     const say = options.onNotice
     const watch =
@@ -317,16 +331,25 @@ export async function startApp(options: AppOptions): Promise<App> {
           )
         : null
 
-    const queueAges = noteQueueAges({
-      store,
-      meter: engine.meter,
-      now: () => clock.now(),
-      tenants: () => store.system('definitions').tenants(),
-    })
+    // The charts that people see are of the node that shows them.
+    const queueAges =
+      isKeeper || config.roles.includes('api')
+        ? noteQueueAges({
+            store,
+            meter: engine.meter,
+            now: () => clock.now(),
+            tenants: () => store.system('definitions').tenants(),
+          })
+        : null
 
     let closing: Promise<{ left: number }> | null = null
     const close = async () => {
-      queueAges.close()
+      // Whoever sends us requests hears of it first; until then they are taken as ever.
+      readiness.leave()
+      log.info('node.draining', { delayMs: config.drainDelayMs })
+      if (config.drainDelayMs > 0)
+        await new Promise<void>((resolve) => clock.after(config.drainDelayMs, resolve))
+      queueAges?.close()
       let drained = { left: 0 }
       // A step that fails is told, and keeps none of the others from being done.
       await closeAll(
@@ -356,7 +379,7 @@ export async function startApp(options: AppOptions): Promise<App> {
         folder: definitions.folder,
         demo: isDemo(config),
         hash,
-        count: definitions.definitions.length,
+        count,
         gone: goneLines(folder),
         putBack: putBackLines({ putBack }),
       },
@@ -643,7 +666,7 @@ function makeApi(
     ...rest
   }: Pick<
     HttpApi,
-    'access' | 'secrets' | 'about' | 'idempotency' | 'now' | 'vetSubscription' | 'outbound'
+    'access' | 'secrets' | 'about' | 'health' | 'idempotency' | 'now' | 'vetSubscription' | 'outbound'
   > & {
     readonly demo: Demo | null
   },
@@ -680,20 +703,6 @@ function makeApi(
     work: behind(gate, pick(engine, ['resolve', 'probe', 'retry', 'cancel', 'allowed'])),
     replays: behind(gate, engine.replays),
     escalations: behind(gate, engine.escalations),
-    async health() {
-      if (!gate.isOpen) return { ready: false, reasons: ['the node is starting'] }
-      const reasons: string[] = []
-      const { open, alive } = engine.health()
-      if (!open) reasons.push('the node is shutting down')
-      if (!alive) reasons.push('the node has no lease in the store')
-      try {
-        // One small row: probes come every few seconds, whatever the size of the store.
-        await store.forTenant(DEFAULT_TENANT).record('bundle', 'current')
-      } catch (error) {
-        reasons.push(error instanceof StoreError ? error.message : 'the store does not answer')
-      }
-      return { ready: reasons.length === 0, reasons }
-    },
   }
 }
 

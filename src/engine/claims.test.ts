@@ -90,6 +90,7 @@ function makeLoop() {
       },
       time: { now: () => 1, heard: () => {} },
       strays: { collect: async () => [], suspect: () => {} },
+      runs: () => true,
       owner: () => 1,
       refresh: async () => {},
     } as never,

@@ -71,6 +71,8 @@ export function makeClaims(
     readonly time: StoreTime
     readonly strays: Strays
     owner(): Incarnation | null
+    /** Whether this node runs work of the consumer at all. */
+    runs(consumer: string): boolean
     /** Looks whether another node changed the definitions of a tenant. */
     refresh(tenant: TenantId): Promise<void>
   },
@@ -134,17 +136,22 @@ export function makeClaims(
 
   const isUnknown = ({ tenant, consumer }: Consumer) => !registry.knows(tenant, consumer)
 
+  const isOurs = ({ consumer }: Consumer) => deps.runs(consumer)
+
+  const findReady = async () => (await store.system('recovery').readyConsumers()).filter(isOurs)
+
   /**
    * Where many are defined, most have nothing to do: the store says who has, and the others are not asked. A drain is asked
    * all the same, for its cycle ends by that.
    */
   const findBusy = async (): Promise<readonly Consumer[]> => {
-    const ready = await store.system('recovery').readyConsumers()
+    const ready = await findReady()
     leftovers = ready.filter(isUnknown)
     leftoversAt = clock.monotonic()
     const names = new Set(ready.map(({ tenant, consumer }) => nameOf(tenant, consumer)))
     const isBusy = ({ tenant, consumer }: Consumer) => names.has(nameOf(tenant, consumer))
-    busy = [...ready.filter((one) => !isUnknown(one)), ...registry.drained().filter((one) => !isBusy(one))]
+    const drained = registry.drained().filter((one) => isOurs(one) && !isBusy(one))
+    busy = [...ready.filter((one) => !isUnknown(one)), ...drained]
     busyAt = leftoversAt
     return busy
   }
@@ -192,14 +199,14 @@ export function makeClaims(
     const busy = isMany() ? await findBusy() : null
     if (clock.monotonic() - leftoversAt >= LEFTOVERS_EVERY_MS) {
       leftoversAt = clock.monotonic()
-      leftovers = (await store.system('recovery').readyConsumers()).filter(isUnknown)
+      leftovers = (await findReady()).filter(isUnknown)
     }
     // One that another node defined meanwhile is no leftover: it may be paused.
     const tenants = new Set(leftovers.filter(isUnknown).map(({ tenant }) => tenant))
     for (const tenant of tenants) await deps.refresh(tenant)
     const active =
       busy?.filter(({ tenant, consumer }) => !registry.isHeld(tenant, consumer)) ??
-      registry.consumers().filter(({ paused }) => !paused)
+      registry.consumers().filter((one) => !one.paused && isOurs(one))
     return [...active, ...leftovers.filter(isUnknown)]
   }
 
@@ -386,7 +393,7 @@ export function makeClaims(
     expect(tenant, consumer) {
       const expected = { tenant, consumer }
       const isListed = leftovers.some((one) => one.tenant === tenant && one.consumer === consumer)
-      if (!isListed && isUnknown(expected)) leftovers = [...leftovers, expected]
+      if (!isListed && isOurs(expected) && isUnknown(expected)) leftovers = [...leftovers, expected]
       schedule(0)
     },
     freed(item) {

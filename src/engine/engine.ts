@@ -5,6 +5,7 @@ import { type DefinitionDocument, definitionId } from '../core/definition/index.
 import { messageOf } from '../core/errors/index.ts'
 import { shareOf } from '../core/fairness/index.ts'
 import { makeIds, type TenantId } from '../core/ids/index.ts'
+import { type Role, roleOfConsumer } from '../core/node/index.ts'
 import type { Route } from '../core/route/index.ts'
 import type { CommitResult } from '../ports/store.ts'
 import { makeAcceptor } from './acceptor.ts'
@@ -155,6 +156,8 @@ export function makeEngine(
   decisions: Decisions = DECISIONS,
 ): Engine {
   const { store, clock, random, http, vault, secrets, log, code, seal } = deps
+  const has = (role: Role) => config.roles.has(role)
+  const runs = (consumer: string) => has(roleOfConsumer(consumer))
   const ids = makeIds({ now: () => clock.now(), bytes: (length) => random.bytes(length) })
   const time = makeStoreTime(clock)
   const feed = makeFeed()
@@ -336,6 +339,7 @@ export function makeEngine(
     code,
     ids,
     vars: config.vars,
+    runs,
     owner: () => (open ? lease.owner() : null),
   }
   const plan = (
@@ -853,6 +857,7 @@ export function makeEngine(
           pace,
           strays,
           owner: () => lease.owner(),
+          runs,
           refresh: async (tenant) => {
             await definitions.refresh(tenant)
             await keeping.people.refresh(tenant)
@@ -861,14 +866,16 @@ export function makeEngine(
         config,
       )
       open = true
-      claims.start()
-      bulk.start()
-      schedules.start()
-      orphans.start()
-      retention.start()
-      sweep.start()
+      if (has('work') || has('deliver')) claims.start()
+      if (has('work')) bulk.start()
+      if (has('schedule')) {
+        schedules.start()
+        orphans.start()
+        retention.start()
+        sweep.start()
+        health.start()
+      }
       keys.start()
-      health.start()
       unfollowPace = followPace({ pace, log, clock, tenants: () => registry.tenants() })
       unfollow = followDefinitions({
         definitions,

@@ -36,6 +36,8 @@ export interface PlanDeps {
   /** It is about to be born in our hands. */
   born(tenant: TenantId, route: Route): void
   readonly code: Pick<Code, 'has'>
+  /** Whether this node runs work of the consumer at all. */
+  runs(consumer: string): boolean
   readonly ids: Ids
   readonly vars: Vars
   owner(): Incarnation | null
@@ -214,7 +216,8 @@ function isBorn(
 ): boolean {
   // What this node cannot run is left to one that can.
   const isHere = codeHash === null || deps.code.has(codeHash)
-  const canRun = owner !== null && isHere && route.status === 'active' && route.isImmediate
+  const isOurs = isHere && deps.runs(route.consumer)
+  const canRun = owner !== null && isOurs && route.status === 'active' && route.isImmediate
   const isBorn = canRun && deps.bears(tenant, route) && deps.pool.take(id, tenant)
   if (isBorn && route.of !== undefined) deps.born(tenant, route)
   return isBorn

@@ -40,7 +40,7 @@ function makeWorld() {
   const own: Partial<HttpApi> = {
     access: world.access,
     secrets,
-    about: { environment: 'QA', version: '1.2.3', node: 'node-7' },
+    about: { environment: 'QA', version: '1.2.3', node: 'node-7', roles: ['api'] },
     reads: (tenant) => world.store.forTenant(tenant),
   }
   const api = new Proxy(own as HttpApi, {
@@ -157,7 +157,7 @@ test('[AC4] the answer to a bad key is the same, whatever is bad about it', asyn
 
 test('GET /v1/me says who and where', async () => {
   const { ask, makeKey } = makeWorld()
-  const about = { environment: 'QA', version: '1.2.3', node: 'node-7' }
+  const about = { environment: 'QA', version: '1.2.3', node: 'node-7', nodeRoles: ['api'] }
   expect((await ask('GET', '/v1/me')).body).toEqual({
     tenant: 'default',
     role: 'admin',

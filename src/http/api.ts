@@ -3,6 +3,7 @@
 import type { SubscriptionDocument } from '../core/definition/index.ts'
 import type { OutboundPolicy } from '../core/guard/index.ts'
 import type { TenantId } from '../core/ids/index.ts'
+import type { Role } from '../core/node/index.ts'
 import type { Instant } from '../core/time/index.ts'
 import type { Access } from '../engine/access/index.ts'
 import type { Integrations } from '../engine/connections/index.ts'
@@ -105,7 +106,25 @@ export interface HttpApi {
   readonly idempotency: Pick<Idempotency, 'begin'>
   /** Where the node may call; left out: nobody has said. */
   readonly outbound?: OutboundPolicy
-  readonly about: { readonly environment: string; readonly version: string; readonly node: string }
+  readonly about: {
+    readonly environment: string
+    readonly version: string
+    readonly node: string
+    readonly roles: readonly Role[]
+  }
   /** Whether the node can take and do work now, and if not, why. */
-  health(): Promise<{ readonly ready: boolean; readonly reasons: readonly string[] }>
+  health(): Promise<Readiness>
+}
+
+export interface Readiness {
+  readonly ready: boolean
+  /** Why not, in words. */
+  readonly reasons: readonly string[]
+  readonly checks: {
+    readonly store: 'ok' | 'away'
+    /** `none`: the node has nothing that needs one. */
+    readonly lease: 'held' | 'lost' | 'none'
+    /** Away, it delays and loses nothing: the node is ready all the same. */
+    readonly bus: 'ok' | 'away' | 'none'
+  }
 }

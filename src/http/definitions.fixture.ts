@@ -49,7 +49,7 @@ export function makeDefinitionWorld(over: Partial<HttpApi> = {}) {
       functionEmits: () => [],
     },
     inspect: makeInspect({ store, registry, definitions, vars: {}, log, now: () => NOW }),
-    about: { environment: 'DEV', version: '0.0.0', node: 'node-1' },
+    about: { environment: 'DEV', version: '0.0.0', node: 'node-1', roles: [] },
     ...over,
   }
   let requests = 0

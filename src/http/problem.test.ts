@@ -63,7 +63,7 @@ describe('the table of errors', () => {
       conflict: [409],
       unauthorized: [401, 403],
       limited: [413, 429, 431],
-      unavailable: [500, 503],
+      unavailable: [421, 500, 503],
       timeout: [408, 504],
       cancelled: [499],
     }

@@ -2,6 +2,7 @@
 
 import type { FastifyInstance } from 'fastify'
 import { ROLES } from '../core/access/index.ts'
+import { ROLES as NODE_ROLES } from '../core/node/index.ts'
 import type { Caller } from '../engine/access/index.ts'
 import type { HttpApi } from './api.ts'
 import { addressGroup, assertOwnOrigin, baseUrl, sessionCookie } from './auth.ts'
@@ -25,18 +26,26 @@ export function addAccessRoutes(app: FastifyInstance, api: Pick<HttpApi, 'access
     response: {
       200: answer(
         'The caller',
-        shape({ ...callerShape, isNodeAdmin: boolean, environment: string, version: string, node: string }),
+        shape({
+          ...callerShape,
+          isNodeAdmin: boolean,
+          environment: string,
+          version: string,
+          node: string,
+          nodeRoles: listOf(oneOf(NODE_ROLES)),
+        }),
       ),
     },
   }
   app.get('/me', { config: { role: 'viewer' }, schema: me }, async (request) => {
-    const { environment, version, node } = api.about
+    const { environment, version, node, roles } = api.about
     return {
       ...showCaller(request.caller),
       isNodeAdmin: request.caller.isNodeAdmin,
       environment,
       version,
       node,
+      nodeRoles: roles,
     }
   })
 

@@ -2,11 +2,24 @@
 
 import type { FastifyInstance } from 'fastify'
 import { AppError, ERRORS, type ErrorCode } from '../core/errors/index.ts'
-import type { HttpApi } from './api.ts'
-import { fields, text } from './schemas.ts'
+import type { HttpApi, Readiness } from './api.ts'
+import { fields, oneOf, text } from './schemas.ts'
 import { answer, integer, listOf, shape, string } from './schemas-answers.ts'
 
-const readiness = shape({ status: string, reasons: listOf(string) })
+const STORE = ['ok', 'away'] as const
+const LEASE = ['held', 'lost', 'none'] as const
+const BUS = ['ok', 'away', 'none'] as const
+const readiness = shape({
+  status: string,
+  reasons: listOf(string),
+  checks: shape({ store: oneOf(STORE), lease: oneOf(LEASE), bus: oneOf(BUS) }),
+})
+
+const UNKNOWN: Readiness = {
+  ready: false,
+  reasons: ['the node cannot say how it is'],
+  checks: { store: 'away', lease: 'lost', bus: 'away' },
+}
 
 export function addHealthRoutes(app: FastifyInstance, api: Pick<HttpApi, 'health'>): void {
   app.get(
@@ -29,11 +42,9 @@ export function addHealthRoutes(app: FastifyInstance, api: Pick<HttpApi, 'health
     response: { 200: answer('It can', readiness), 503: answer('It cannot, and why', readiness) },
   }
   app.get('/readyz', { schema: ready }, async (_request, reply) => {
-    const health = await api
-      .health()
-      .catch(() => ({ ready: false, reasons: ['the node cannot say how it is'] }))
-    if (!health.ready) reply.code(503)
-    return { status: health.ready ? 'ready' : 'not ready', reasons: health.reasons }
+    const { ready, reasons, checks } = await api.health().catch(() => UNKNOWN)
+    if (!ready) reply.code(503)
+    return { status: ready ? 'ready' : 'not ready', reasons, checks }
   })
 
   const explained = {

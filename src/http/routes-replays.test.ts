@@ -78,7 +78,7 @@ async function makeWorld(environment = 'DEV') {
     work: engine,
     definitions: { versionOf: async () => null } as unknown as HttpApi['definitions'],
     replays: engine.replays,
-    about: { environment, version: '0', node: 'one' },
+    about: { environment, version: '0', node: 'one', roles: [] },
   }
   let requests = 0
   const server = makeHttpServer(api as HttpApi, {

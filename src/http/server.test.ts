@@ -18,6 +18,7 @@ import {
   type WorkId,
 } from '../core/ids/index.ts'
 import type { NewLedgerEntry } from '../core/ledger/index.ts'
+import { ROLES } from '../core/node/index.ts'
 import { makeMasterKeys } from '../core/secret/index.ts'
 import { EMPTY_NOTE, type NewWork } from '../core/work/index.ts'
 import { makeDemoApi } from '../demo/index.ts'
@@ -27,11 +28,12 @@ import { makeIdempotency } from '../engine/idempotency.ts'
 import { makeMeter } from '../engine/meter.ts'
 import { type Store, StoreError, type TenantReads, type Write } from '../ports/store.ts'
 import { checkAnswers } from './answers.fixture.ts'
-import type { HttpApi } from './api.ts'
+import type { HttpApi, Readiness } from './api.ts'
 import { type HttpServer, makeHttpServer } from './server.ts'
 
 const KEY = 'test-key'
 const NOW = Date.UTC(2026, 10, 15, 12)
+const WELL: Readiness = { ready: true, reasons: [], checks: { store: 'ok', lease: 'held', bus: 'none' } }
 
 const servers: HttpServer[] = []
 const answers: { readonly faults: readonly string[] }[] = []
@@ -99,8 +101,8 @@ function makeWorld(over: Partial<HttpApi> = {}, closeMs = 1_000) {
     meter: makeMeter({ clock: { now: () => NOW } }),
     now: () => NOW,
     idempotency: makeIdempotency({ store, clock, log, life: 'life', tenants: async () => [] }),
-    about: { environment: 'DEV', version: '0.0.0', node: 'node-1' },
-    health: async () => ({ ready: true, reasons: [] }),
+    about: { environment: 'DEV', version: '0.0.0', node: 'node-1', roles: [...ROLES] },
+    health: async () => WELL,
     ...over,
   }
   let requests = 0
@@ -292,7 +294,9 @@ describe('without a key', () => {
     const { get } = makeWorld()
     expect(await get('/healthz', null)).toMatchObject({ status: 200, body: { status: 'ok' } })
     expect(await get('/readyz', null)).toMatchObject({ status: 200, body: { status: 'ready' } })
-    const sick = makeWorld({ health: async () => ({ ready: false, reasons: ['the lease is lost'] }) })
+    const sick = makeWorld({
+      health: async () => ({ ...WELL, ready: false, reasons: ['the lease is lost'] }),
+    })
     expect(await sick.get('/readyz', null)).toMatchObject({
       status: 503,
       body: { status: 'not ready', reasons: ['the lease is lost'] },
@@ -715,8 +719,8 @@ describe('on one port', () => {
       entered = resolve
     })
     const health = () =>
-      new Promise<{ ready: boolean; reasons: string[] }>((resolve) => {
-        release = () => resolve({ ready: true, reasons: [] })
+      new Promise<Readiness>((resolve) => {
+        release = () => resolve(WELL)
         entered()
       })
     const { server } = makeWorld({ health }, 600_000)

@@ -5,6 +5,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import { AppError } from '../core/errors/index.ts'
 import { JsonError, parseJson } from '../core/json/index.ts'
+import { ALL_ROLES, type Role } from '../core/node/index.ts'
 import type { Log } from '../ports/log.ts'
 import type { HttpApi } from './api.ts'
 import { addAuthentication } from './auth.ts'
@@ -22,6 +23,7 @@ import { addIdempotency } from './idempotency.ts'
 import { isIngest, makeIngest } from './ingest.ts'
 import { addOpenApi } from './openapi.ts'
 import { isOurFailure, PROBLEM_TYPE, type Problem, problemHeaders, toProblem } from './problem.ts'
+import { assertRole } from './role-gate.ts'
 import { addAccessRoutes } from './routes-access.ts'
 import { addCatalogRoutes } from './routes-catalog.ts'
 import { addDeadLetterRoutes } from './routes-dead-letters.ts'
@@ -56,6 +58,8 @@ export interface HttpServerOptions {
   /** Where the built console is; without one, only the API is served. */
   readonly consoleFolder?: string | null
   readonly bodyBytesMax: number
+  /** What the node does; left out: everything. */
+  readonly roles?: ReadonlySet<Role>
   /** Networks of proxies whose word about the caller's address is taken. */
   readonly trustedProxies?: readonly string[]
   /** Where senders reach this node, without a slash at the end; left out: as their requests say. */
@@ -86,7 +90,7 @@ const CLOSE_STEP_MS = 25
 const PATH_SHOWN_MAX = 200
 
 export function makeHttpServer(api: HttpApi, options: HttpServerOptions): HttpServer {
-  const { log } = options
+  const { log, roles = ALL_ROLES } = options
   let closing = false
   let server: Server | null = null
   const sockets = new Set<Socket>()
@@ -122,7 +126,9 @@ export function makeHttpServer(api: HttpApi, options: HttpServerOptions): HttpSe
       server = createServer(
         { headersTimeout: HEADERS_MS_MAX, requestTimeout: REQUEST_MS_MAX, keepAliveTimeout: KEEP_ALIVE_MS },
         (request, response) =>
-          isIngest(request.url) ? ingest(request, response) : handler(request, response),
+          isIngest(request.url) && roles.has('ingest')
+            ? ingest(request, response)
+            : handler(request, response),
       )
       server.on('connection', (socket) => {
         sockets.add(socket)
@@ -140,8 +146,9 @@ export function makeHttpServer(api: HttpApi, options: HttpServerOptions): HttpSe
     }
     return sendProblem(reply, toProblem(error, request.id))
   })
-  app.addHook('onRequest', async (_request, reply) => {
+  app.addHook('onRequest', async (request, reply) => {
     reply.headers(NOSNIFF)
+    assertRole(roles, pathOf(request))
   })
   const methodsOf = makeMethodTable(app)
   const pages = addConsolePages(app, options.consoleFolder ?? null)

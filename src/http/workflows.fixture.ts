@@ -74,7 +74,7 @@ export async function makeWorkflowServer({
     workflows: engine.workflows,
     orphans: engine.orphans,
     definitions: engine.definitions as unknown as HttpApi['definitions'],
-    about: { environment, version: '0', node: 'one' },
+    about: { environment, version: '0', node: 'one', roles: [] },
   }
   let requests = 0
   const server = makeHttpServer(api as HttpApi, {

@@ -466,6 +466,12 @@ export const ERRORS = {
     title: 'A request with this idempotency key is still running',
     next: 'Wait for as long as `retry-after` says and send the same again: you then get its answer.',
   },
+  role_missing: {
+    kind: 'unavailable',
+    status: 421,
+    title: 'This node does not do that',
+    next: 'Send it to a node that has the role which the detail names, or give it to this one: `millrace start --role`, MILLRACE_ROLES.',
+  },
   shutting_down: {
     kind: 'unavailable',
     status: 503,

@@ -1,1 +1,1 @@
-export { ALL_ROLES, parseRoles, ROLES, type Role } from './role.ts'
+export { ALL_ROLES, parseRoles, ROLES, type Role, roleOfConsumer } from './role.ts'

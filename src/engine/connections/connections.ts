@@ -61,7 +61,7 @@ export function makeConnections(
     owners(tenant: TenantId): ReadonlyMap<string, ManagedBy>
     wake(delayMs?: number): void
   },
-  config: Pick<EngineConfig, 'vars' | 'version' | 'responseBytesMax' | 'sendWithinMs'>,
+  config: Pick<EngineConfig, 'vars' | 'version' | 'responseBytesMax' | 'sendWithinMs' | 'roles'>,
 ): Connections {
   const { store, registry, time } = deps
   const { vars } = config
@@ -123,7 +123,7 @@ export function makeConnections(
     learn,
     async start() {
       for (const tenant of registry.tenants()) await book.learn(tenant)
-      tester.start()
+      if (config.roles.has('schedule')) tester.start()
       for (const tenant of registry.tenants()) tester.wake(tenant)
     },
     stop: tester.stop,

@@ -34,7 +34,7 @@ const ANOTHER_IN_USE = 'another secret is in use by now'
 
 export function makeCredentials(
   deps: CredentialDeps & { managedBy(tenant: TenantId, credential: string): ManagedBy },
-  config: Pick<EngineConfig, 'node' | 'sendWithinMs' | 'responseBytesMax'>,
+  config: Pick<EngineConfig, 'node' | 'sendWithinMs' | 'responseBytesMax' | 'roles'>,
 ): CredentialKeeping {
   const book = makeCredentialBook({ ...deps, opened: () => deps.wake() })
   const values = makeValues(deps)
@@ -50,7 +50,14 @@ export function makeCredentials(
     vendor: makeAtVendor({ ...deps, book }, config),
   })
   const consent = makeConsent({ ...deps, book, values, tokens, allowed: () => deps.wake() })
-  const waiting = makeWaiting({ ...deps, book, values, begin, tidy: consent.tidy })
+  const waiting = makeWaiting({
+    ...deps,
+    book,
+    values,
+    begin,
+    tidy: consent.tidy,
+    isKeeper: config.roles.has('schedule'),
+  })
   const refusals = makeRefusals({ ...deps, book, values, begin, verify })
 
   /** A client whose secret the token address refuses is rotated as one that a call is refused for; whoever asked comes again. */

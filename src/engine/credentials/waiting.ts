@@ -1,5 +1,5 @@
 // What goes on by itself: a rotation that waited for a person and has its value by now, one whose item somebody ended, and credentials that
-// are due by their policy. Every node looks; the record of the credential decides who acts.
+// are due by their policy. Every node looks, to know what others did; of those that have the role, the record of the credential decides who acts.
 
 import { nextRotationAt } from '../../core/credential/index.ts'
 import { messageOf } from '../../core/errors/index.ts'
@@ -30,6 +30,8 @@ export function makeWaiting(
     readonly book: CredentialBook
     readonly values: Values
     readonly begin: BeginRotation
+    /** Whether this node acts on what it sees. */
+    readonly isKeeper: boolean
     /** What else is done now and then for a tenant. */
     tidy(tenant: TenantId): Promise<void>
   },
@@ -117,6 +119,7 @@ export function makeWaiting(
     const all = registry.credentials(tenant)
     if (all.length === 0) return
     await book.learn(tenant)
+    if (!deps.isKeeper) return
     for (const { document } of all) {
       if (isStopped) return
       const { name, rotation: policy } = document

@@ -55,7 +55,7 @@ export function makeSubscriptionKeeping(
       settleBirths(plan: EventPlan, outcome: { readonly ok: boolean }, result: CommitResult | null): void
       wake(): void
     },
-  config: Pick<EngineConfig, 'vars' | 'version'>,
+  config: Pick<EngineConfig, 'vars' | 'version' | 'roles'>,
 ): SubscriptionKeeping {
   const { store, clock, log, http, vault, registry, ids } = deps
   const now = () => deps.time.now()
@@ -91,6 +91,8 @@ export function makeSubscriptionKeeping(
     test: (tenant, subscription) =>
       testSubscription({ http, vault, ids, now, ...config }, tenant, subscription),
   })
+  /** Whether this node ends what others left half done. */
+  const isKeeper = config.roles.has('schedule')
   let isStopped = false
   let cancel = () => {}
 
@@ -99,7 +101,7 @@ export function makeSubscriptionKeeping(
       for (const tenant of await tenants()) {
         if (isStopped) return
         await book.refresh(tenant)
-        await mend(tenant)
+        if (isKeeper) await mend(tenant)
       }
     } catch (error) {
       log.warn('subscription.not-followed', { error: messageOf(error) })
@@ -134,9 +136,10 @@ export function makeSubscriptionKeeping(
     async start() {
       for (const tenant of await tenants()) {
         await book.prepare(tenant)
-        await mend(tenant)
+        if (isKeeper) await mend(tenant)
       }
-      removals.start()
+      // Whoever removes one sees to it; what is left of those that went is for the keepers.
+      removals.start(isKeeper)
       next()
     },
     async stop() {

@@ -54,7 +54,7 @@ test('[SU7] a page that holds nothing is not the end of what is open, and what i
     left: () => [],
   })
   const settle = () => new Promise((resolve) => setImmediate(resolve))
-  removals.start()
+  removals.start(true)
   removals.begin(DEFAULT_TENANT, 'crm', true)
   await settle()
   expect([open, reads, ended]).toEqual([0, 3, []])

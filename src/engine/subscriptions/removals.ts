@@ -22,8 +22,8 @@ import { endRemoval, type RemovalMark, readRemoval, readRemovals } from './recor
 import type { SigningSecrets } from './secrets.ts'
 
 export interface Removals {
-  /** Goes on with what others left. */
-  start(): void
+  /** `isKeeper`: goes on with what others left. */
+  start(isKeeper: boolean): void
   /** `isMarked`: the API removed it, and its generated secret goes too. */
   begin(tenant: TenantId, name: string, isMarked: boolean): void
   /** Settles when the piece under way is done. */
@@ -177,8 +177,9 @@ export function makeRemovals(
   }
 
   return {
-    start() {
+    start(isKeeper) {
       isStarted = true
+      if (!isKeeper) return go()
       void (async () => {
         for (const tenant of await deps.tenants().catch(() => []))
           for (const name of deps.left(tenant)) add(tenant, name, false)

@@ -347,7 +347,8 @@ function addWork(
     const part = effect.part === null ? null : (workflow.parts.get(effect.part) ?? null)
     const work = newItem(workflow, instance, effect, part)
     const isHere = work.codeHash === null || planning.code.has(work.codeHash)
-    const canRun = owner !== null && isHere && !isHeld && effect.delayMs === 0
+    const isOurs = isHere && planning.runs(work.consumer)
+    const canRun = owner !== null && isOurs && !isHeld && effect.delayMs === 0
     const isBorne = part === null || (part.isImmediate && planning.bears(tenant, part))
     const born = canRun && isBorne && planning.pool.take(work.id, tenant)
     writes.push({ w: 'work.add', work, lease: born ? owner : null, delayMs: effect.delayMs })

@@ -1,0 +1,88 @@
+import { expect, test } from 'vitest'
+import { ROLES } from '../core/node/index.ts'
+import { makeManualTime } from '../engine/world.fixture.ts'
+import { StoreError } from '../ports/store.ts'
+import { makeReadiness, type ReadinessDeps } from './readiness.ts'
+
+function make(over: Partial<ReadinessDeps> = {}) {
+  const time = makeManualTime()
+  const world = { isStarted: true, health: { open: true, alive: true, running: 0 }, looks: 0 }
+  const readiness = makeReadiness({
+    clock: time.clockFor(() => true),
+    roles: ROLES,
+    isStarted: () => world.isStarted,
+    engine: () => world.health,
+    look: async () => {
+      world.looks += 1
+    },
+    bus: null,
+    ...over,
+  })
+  return { time, world, readiness }
+}
+
+test('[ND10] a node is ready from the end of its start until it is told to stop', async () => {
+  const { readiness, world } = make()
+  world.isStarted = false
+  world.health = { open: false, alive: false, running: 0 }
+  expect(await readiness.ask()).toMatchObject({ ready: false, reasons: ['the node is starting'] })
+  world.isStarted = true
+  world.health = { open: true, alive: true, running: 0 }
+  expect(await readiness.ask()).toEqual({
+    ready: true,
+    reasons: [],
+    checks: { store: 'ok', lease: 'held', bus: 'none' },
+  })
+  readiness.leave()
+  expect(await readiness.ask()).toMatchObject({ ready: false, reasons: ['the node is shutting down'] })
+})
+
+test('[ND10] a store that fails or does not answer in time makes it not ready, and is looked at once a second', async () => {
+  let answer: () => Promise<unknown> = () => Promise.reject(new StoreError('unavailable', 'nobody listens'))
+  let looks = 0
+  const { readiness, time } = make({
+    roles: ['ingest'],
+    look: () => {
+      looks += 1
+      return answer()
+    },
+  })
+  const away = { ready: false, checks: { store: 'away' } }
+  expect(await readiness.ask()).toMatchObject({ ...away, reasons: ['nobody listens'] })
+  await readiness.ask()
+  expect(looks).toBe(1)
+  await time.pass(1_000)
+  answer = () => new Promise(() => {})
+  const asked = [readiness.ask(), readiness.ask()]
+  await time.pass(2_000)
+  for (const one of await Promise.all(asked)) {
+    expect(one).toMatchObject({ ...away, reasons: ['the store has not answered within 2 s'] })
+  }
+  expect(looks).toBe(2)
+  await time.pass(1_000)
+  answer = async () => null
+  expect(await readiness.ask()).toMatchObject({ ready: true, checks: { store: 'ok' } })
+})
+
+test('[ND11] a node that runs work is not ready without its lease; others need none', async () => {
+  const health = { open: true, alive: false, running: 0 }
+  for (const roles of [ROLES, ['work'], ['deliver', 'ingest']] as const) {
+    const { readiness, world } = make({ roles })
+    world.health = health
+    expect(await readiness.ask()).toMatchObject({ ready: false, checks: { lease: 'lost' } })
+  }
+  const { readiness, world } = make({ roles: ['ingest', 'api'] })
+  world.health = health
+  expect(await readiness.ask()).toMatchObject({ ready: true, checks: { lease: 'none' } })
+})
+
+test('[ND12] a bus that is away is told, and the node is ready', async () => {
+  const status = (isConnected: boolean) => ({ isConnected, version: null, isSynced: null, warnings: [] })
+  for (const [isConnected, bus] of [
+    [true, 'ok'],
+    [false, 'away'],
+  ] as const) {
+    const { readiness } = make({ bus: { status: () => status(isConnected) } })
+    expect(await readiness.ask()).toMatchObject({ ready: true, checks: { bus } })
+  }
+})

@@ -1,0 +1,95 @@
+// What /readyz says: whether the node can do now what its roles are. The store is looked at, in a bounded time and not more than once
+// a second, whoever asks how often.
+//
+// Invariants: ND10 not ready before the start is over, from the moment that the node is told to stop, and while the store does not
+// answer in time. ND11 a node that runs work is not ready without its lease. ND12 the bus is told of and decides nothing.
+
+import type { Role } from '../core/node/index.ts'
+import type { EngineHealth } from '../engine/index.ts'
+import type { Readiness } from '../http/index.ts'
+import type { Bus } from '../ports/bus.ts'
+import type { Clock } from '../ports/clock.ts'
+import { StoreError } from '../ports/store.ts'
+
+export interface ReadinessDeps {
+  readonly clock: Pick<Clock, 'monotonic' | 'after'>
+  readonly roles: readonly Role[]
+  /** Whether the start is over. */
+  isStarted(): boolean
+  engine(): EngineHealth
+  /** A small read. */
+  look(): Promise<unknown>
+  readonly bus: Pick<Bus, 'status'> | null
+}
+
+export interface NodeReadiness {
+  ask(): Promise<Readiness>
+  /** The node was told to stop: it is not ready from now on. */
+  leave(): void
+}
+
+const FRESH_MS = 1_000
+const LOOK_MS_MAX = 2_000
+const NO_ANSWER = `the store has not answered within ${LOOK_MS_MAX / 1_000} s`
+
+export function makeReadiness(deps: ReadinessDeps): NodeReadiness {
+  const { clock, roles } = deps
+  let isLeaving = false
+  let looked: { readonly at: number; readonly problem: string | null } | null = null
+  let looking: Promise<string | null> | null = null
+
+  /** null: it answers. */
+  const lookOnce = async (): Promise<string | null> => {
+    let cancel: () => void = () => {}
+    const late = new Promise<string>((resolve) => {
+      cancel = clock.after(LOOK_MS_MAX, () => resolve(NO_ANSWER))
+    })
+    const seen = deps.look().then(
+      () => null,
+      (error: unknown) => (error instanceof StoreError ? error.message : 'the store does not answer'),
+    )
+    try {
+      return await Promise.race([seen, late])
+    } finally {
+      cancel()
+    }
+  }
+
+  const findProblem = async (): Promise<string | null> => {
+    if (looked !== null && clock.monotonic() - looked.at < FRESH_MS) return looked.problem
+    looking ??= lookOnce().then((problem) => {
+      looked = { at: clock.monotonic(), problem }
+      looking = null
+      return problem
+    })
+    return looking
+  }
+
+  const leaseOf = (alive: boolean): Readiness['checks']['lease'] => {
+    if (!roles.includes('work') && !roles.includes('deliver')) return 'none'
+    return alive ? 'held' : 'lost'
+  }
+
+  const busOf = (): Readiness['checks']['bus'] => {
+    if (deps.bus === null) return 'none'
+    return deps.bus.status().isConnected ? 'ok' : 'away'
+  }
+
+  return {
+    async ask() {
+      const problem = await findProblem()
+      const { open, alive } = deps.engine()
+      const lease = leaseOf(alive)
+      const reasons: string[] = []
+      if (isLeaving || (deps.isStarted() && !open)) reasons.push('the node is shutting down')
+      else if (!deps.isStarted()) reasons.push('the node is starting')
+      else if (lease === 'lost') reasons.push('the node has no lease in the store')
+      if (problem !== null) reasons.push(problem)
+      const checks = { store: problem === null ? ('ok' as const) : ('away' as const), lease, bus: busOf() }
+      return { ready: reasons.length === 0, reasons, checks }
+    },
+    leave() {
+      isLeaving = true
+    },
+  }
+}

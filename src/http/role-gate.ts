@@ -1,0 +1,22 @@
+// Which role each path needs. A node that lacks it says so instead of doing half of it: a request that came to the wrong node is told
+// from one that asks for something that nobody has.
+
+import { AppError } from '../core/errors/index.ts'
+import type { Role } from '../core/node/index.ts'
+import { isIngest } from './ingest.ts'
+
+/** Every node answers these: they are about the node itself, or need nothing of it. */
+const OF_EVERY_NODE = /^\/(healthz|readyz|metrics|errors|openapi\.json)(\/|$)/
+
+export function roleOfPath(path: string): 'ingest' | 'api' | null {
+  if (isIngest(path)) return 'ingest'
+  return OF_EVERY_NODE.test(path) ? null : 'api'
+}
+
+export function assertRole(roles: ReadonlySet<Role>, path: string): void {
+  const role = roleOfPath(path)
+  if (role === null || roles.has(role)) return
+  throw new AppError('role_missing', `this node does not have the role ${role}`, {
+    details: { role, roles: [...roles] },
+  })
+}
