@@ -1,1 +1,2 @@
 export { openPostgresStore, type PostgresStoreOptions } from './store.ts'
+export { makePostgresWakes, type PostgresWakes, type PostgresWakesOptions } from './wakes.ts'

@@ -19,6 +19,10 @@ export interface BreakingProxy {
   cutAt(sql: string, cut: Cut): Promise<{ release(): void }>
   /** From now on every connection is refused, and those open are cut. */
   refuse(): void
+  /** Lets connections in again. */
+  accept(): void
+  /** Cuts those that are open now. */
+  cut(): void
   /** Delays so that everything sent without waiting travels together, and counts the round trips. */
   countTurns(): { turns(): number }
   close(): Promise<void>
@@ -105,6 +109,12 @@ export async function startProxy(serverPort: number): Promise<BreakingProxy> {
       }),
     refuse() {
       isRefusing = true
+      for (const socket of sockets) socket.destroy()
+    },
+    accept() {
+      isRefusing = false
+    },
+    cut() {
       for (const socket of sockets) socket.destroy()
     },
     countTurns() {

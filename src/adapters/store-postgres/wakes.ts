@@ -1,0 +1,209 @@
+// Wake-ups between nodes over LISTEN and NOTIFY, on one connection that does nothing else.
+//
+// They are hints outside of any commit: a commit that notified would wait for a lock of the whole database, and one that is lost
+// costs no more than the time until somebody looks by himself. So what is told while there is no connection is dropped, and when
+// the connection is there again, the listeners are told that they may have missed something.
+
+import { Buffer } from 'node:buffer'
+import { randomUUID } from 'node:crypto'
+import pg, { type ClientConfig } from 'pg'
+import type { TenantId } from '../../core/ids/index.ts'
+import { WAKE_BYTES_MAX, type Wake, type Wakes } from '../../ports/wakes.ts'
+
+export interface PostgresWakesOptions {
+  /** As the store has them. */
+  readonly connection: string | ClientConfig
+  readonly schema?: string
+  readonly connectTimeoutMs?: number
+  /** The longest wait between two tries to connect. */
+  readonly retryMsMax?: number
+  /** How often an idle connection is asked whether it still lives. */
+  readonly checkEveryMs?: number
+  /** The connection broke, or cannot be made; it is tried again. */
+  onTrouble?(error: Error): void
+  /** It is there again after trouble. */
+  onBack?(): void
+}
+
+export interface PostgresWakes extends Wakes, AsyncDisposable {
+  /** Settles when the first connection listens. */
+  readonly listening: Promise<void>
+}
+
+type Client = InstanceType<typeof pg.Client>
+
+interface Link {
+  readonly client: Client
+  isLost: boolean
+}
+
+const GATHER_MS = 5
+const RETRY_MS = 50
+/** Different ones that may wait to be sent together; of changes beyond it is told only that there are more. */
+const WAITING_MAX = 200
+/** What may have been missed while nobody listened. */
+const MISSED: readonly Wake[] = [{ wake: 'work' }, { wake: 'outbox' }]
+
+export function makePostgresWakes(options: PostgresWakesOptions): PostgresWakes {
+  const channel = `${options.schema ?? 'millrace'}_wakes`
+  const from = randomUUID()
+  const retryMsMax = options.retryMsMax ?? 5_000
+  const checkEveryMs = options.checkEveryMs ?? 15_000
+  const listeners = new Set<(wake: Wake) => void>()
+  const waiting = new Set<string>()
+  let current: Link | null = null
+  let gathering: NodeJS.Timeout | null = null
+  let next: NodeJS.Timeout | null = null
+  let retryMs = RETRY_MS
+  let isTroubled = false
+  let isClosed = false
+  let opening: Promise<void> = Promise.resolve()
+  let onListening = () => {}
+  const listening = new Promise<void>((resolve) => {
+    onListening = resolve
+  })
+
+  const call = (wake: Wake) => {
+    for (const listener of [...listeners]) listener(wake)
+  }
+  const later = (ms: number, callback: () => void) => {
+    if (next !== null) clearTimeout(next)
+    next = setTimeout(callback, ms)
+    next.unref()
+  }
+  const lose = (link: Link, error: Error) => {
+    if (link.isLost) return
+    link.isLost = true
+    if (current === link) current = null
+    void link.client.end().catch(() => undefined)
+    if (isClosed) return
+    if (!isTroubled) options.onTrouble?.(error)
+    isTroubled = true
+    later(retryMs, open)
+    retryMs = Math.min(retryMs * 2, retryMsMax)
+  }
+  const check = (link: Link) => {
+    link.client.query('SELECT 1').then(
+      () => current === link && later(checkEveryMs, () => check(link)),
+      (error: Error) => lose(link, error),
+    )
+  }
+  const connect = async () => {
+    const client = makeClient(options)
+    const link: Link = { client, isLost: false }
+    client.on('error', (error) => lose(link, error))
+    client.on('end', () => lose(link, new Error('the server ended the connection')))
+    client.on('notification', (message) => {
+      const wake = message.channel === channel ? readPayload(message.payload ?? '', from) : null
+      if (wake !== null) call(wake)
+    })
+    try {
+      await client.connect()
+      // Nobody depends on a wake-up that was told: no flush to disk for it.
+      await client.query('SET synchronous_commit = off')
+      await client.query(`LISTEN "${channel}"`)
+    } catch (error) {
+      lose(link, error as Error)
+      return
+    }
+    if (link.isLost) return
+    current = link
+    retryMs = RETRY_MS
+    later(checkEveryMs, () => check(link))
+    onListening()
+    if (!isTroubled) return
+    isTroubled = false
+    options.onBack?.()
+    for (const wake of MISSED) call(wake)
+  }
+  const open = () => {
+    opening = connect()
+  }
+  const send = () => {
+    gathering = null
+    const payloads = [...waiting]
+    waiting.clear()
+    const link = current
+    if (link === null) return
+    const notify = 'SELECT pg_notify($1::text, p) FROM unnest($2::text[]) AS u(p)'
+    link.client.query(notify, [channel, payloads]).catch((error: Error) => lose(link, error))
+  }
+
+  open()
+  return {
+    listening,
+    tell(wake) {
+      if (current === null) return
+      const isFull = waiting.size >= WAITING_MAX && wake.wake === 'changes'
+      waiting.add(makePayload(isFull ? { ...wake, body: null } : wake, from))
+      gathering ??= setTimeout(send, GATHER_MS).unref()
+    },
+    listen(listener) {
+      const own = (wake: Wake) => listener(wake)
+      listeners.add(own)
+      return () => void listeners.delete(own)
+    },
+    async [Symbol.asyncDispose]() {
+      isClosed = true
+      listeners.clear()
+      for (const timer of [gathering, next]) if (timer !== null) clearTimeout(timer)
+      await opening
+      const closing = current
+      current = null
+      if (closing === null) return
+      closing.isLost = true
+      if (next !== null) clearTimeout(next)
+      await closing.client.end().catch(() => undefined)
+    },
+  }
+}
+
+function makeClient({ connection, connectTimeoutMs }: PostgresWakesOptions): Client {
+  const given = typeof connection === 'string' ? { connectionString: connection } : connection
+  return new pg.Client({
+    application_name: 'millrace wakes',
+    keepAlive: true,
+    ...given,
+    connectionTimeoutMillis: connectTimeoutMs ?? 10_000,
+    query_timeout: 10_000,
+  })
+}
+
+/**
+ * A line of JSON, and behind it the body as it is: inside JSON its quotes would be escaped, and PostgreSQL carries less than 8,000
+ * bytes and no U+0000.
+ */
+function makePayload(wake: Wake, from: string): string {
+  if (wake.wake !== 'changes') return JSON.stringify({ from, ...wake })
+  const { body, ...head } = wake
+  const isFit = body !== null && Buffer.byteLength(body) <= WAKE_BYTES_MAX && !body.includes('\0')
+  return isFit ? `${JSON.stringify({ from, ...head })}\n${body}` : JSON.stringify({ from, ...head })
+}
+
+/** Null for one's own, and for what is no wake-up here: nodes of another version may tell of what this one does not know. */
+function readPayload(payload: string, own: string): Wake | null {
+  const end = payload.indexOf('\n')
+  let head: unknown
+  try {
+    head = JSON.parse(end < 0 ? payload : payload.slice(0, end))
+  } catch {
+    return null
+  }
+  if (typeof head !== 'object' || head === null) return null
+  const { from, wake, tenant, forMs } = head as Record<string, unknown>
+  if (from === own) return null
+  switch (wake) {
+    case 'work':
+    case 'outbox':
+      return { wake }
+    case 'definitions':
+      return typeof tenant === 'string' ? { wake, tenant: tenant as TenantId } : null
+    case 'watching':
+      return typeof forMs === 'number' ? { wake, forMs } : null
+    case 'changes':
+      if (typeof tenant !== 'string') return null
+      return { wake, tenant: tenant as TenantId, body: end < 0 ? null : payload.slice(end + 1) }
+    default:
+      return null
+  }
+}

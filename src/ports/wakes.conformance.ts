@@ -1,0 +1,107 @@
+// What every carrier of wake-ups must do (docs/spec/wakes.md).
+
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import type { TenantId } from '../core/ids/index.ts'
+import { WAKE_BYTES_MAX, type Wake, type Wakes } from './wakes.ts'
+
+export interface WakesHarness extends AsyncDisposable {
+  /** A node that hears the others from now on. */
+  connect(): Promise<Wakes>
+}
+
+const TENANT = 'acme' as TenantId
+
+/** Waits for what others bring about. */
+const until = (check: () => void) => vi.waitFor(check, { timeout: 20_000, interval: 5 })
+
+export function wakesConformance(name: string, makeHarness: () => Promise<WakesHarness>): void {
+  const opened: WakesHarness[] = []
+  afterEach(async () => {
+    for (const harness of opened.splice(0)) await harness[Symbol.asyncDispose]()
+  })
+  const open = async (): Promise<WakesHarness> => {
+    const harness = await makeHarness()
+    opened.push(harness)
+    return harness
+  }
+  const hear = (wakes: Wakes) => {
+    const heard: Wake[] = []
+    wakes.listen((wake) => heard.push(wake))
+    return heard
+  }
+
+  describe(`wake-ups: ${name}`, () => {
+    test('[WK1] every other node hears what one tells, as it was told', async () => {
+      const { connect } = await open()
+      const [one, two, three] = [await connect(), await connect(), await connect()]
+      const others = [hear(two), hear(three)]
+      const told: Wake[] = [
+        { wake: 'work' },
+        { wake: 'definitions', tenant: TENANT },
+        { wake: 'outbox' },
+        { wake: 'watching', forMs: 30_000 },
+        { wake: 'changes', tenant: TENANT, body: '{"text":"ü 😀 \\" \\u0000"}' },
+        { wake: 'changes', tenant: TENANT, body: null },
+      ]
+      for (const wake of told) one.tell(wake)
+      for (const heard of others) {
+        await until(() => expect(heard).toHaveLength(told.length))
+        expect(heard).toEqual(expect.arrayContaining(told))
+      }
+    })
+
+    test('[WK2] a node does not hear itself', async () => {
+      const { connect } = await open()
+      const [one, two] = [await connect(), await connect()]
+      const [own, heard] = [hear(one), hear(two)]
+      one.tell({ wake: 'work' })
+      await until(() => expect(heard).toEqual([{ wake: 'work' }]))
+      two.tell({ wake: 'outbox' })
+      await until(() => expect(own).toEqual([{ wake: 'outbox' }]))
+    })
+
+    test('[WK3] of many alike at once one or more are heard, and one that is told later is heard too', async () => {
+      const { connect } = await open()
+      const [one, two] = [await connect(), await connect()]
+      const heard = hear(two)
+      for (let count = 0; count < 200; count += 1) one.tell({ wake: 'work' })
+      await until(() => expect(heard.length).toBeGreaterThan(0))
+      one.tell({ wake: 'outbox' })
+      await until(() => expect(heard.at(-1)).toEqual({ wake: 'outbox' }))
+      const before = heard.length
+      one.tell({ wake: 'work' })
+      await until(() => expect(heard.length).toBeGreaterThan(before))
+    })
+
+    test('[WK4] a body of the greatest size arrives, whatever its characters', async () => {
+      const { connect } = await open()
+      const [one, two] = [await connect(), await connect()]
+      const heard = hear(two)
+      const quotes = JSON.stringify('"'.repeat((WAKE_BYTES_MAX - 2) / 2))
+      expect(Buffer.byteLength(quotes)).toBe(WAKE_BYTES_MAX)
+      one.tell({ wake: 'changes', tenant: TENANT, body: quotes })
+      await until(() => expect(heard).toEqual([{ wake: 'changes', tenant: TENANT, body: quotes }]))
+    })
+
+    test('[WK4] of a body that is too large it is told that there is more than can be told', async () => {
+      const { connect } = await open()
+      const [one, two] = [await connect(), await connect()]
+      const heard = hear(two)
+      one.tell({ wake: 'changes', tenant: TENANT, body: JSON.stringify('x'.repeat(WAKE_BYTES_MAX)) })
+      await until(() => expect(heard).toEqual([{ wake: 'changes', tenant: TENANT, body: null }]))
+    })
+
+    test('[WK5] who stopped listening hears nothing more, and the others do', async () => {
+      const { connect } = await open()
+      const [one, two] = [await connect(), await connect()]
+      const gone: Wake[] = []
+      const stop = two.listen((wake) => gone.push(wake))
+      const heard = hear(two)
+      stop()
+      stop()
+      one.tell({ wake: 'work' })
+      await until(() => expect(heard).toEqual([{ wake: 'work' }]))
+      expect(gone).toEqual([])
+    })
+  })
+}
