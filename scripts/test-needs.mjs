@@ -8,8 +8,9 @@ import { npmCommand, run } from './lib/run.mjs'
 const root = resolve(import.meta.dirname, '..')
 const needs = JSON.parse(readFileSync(join(root, 'scripts', 'test-needs.json'), 'utf8'))
 
-const isOnPath = (name) =>
-  (process.env.PATH ?? '').split(delimiter).some((folder) => existsSync(join(folder, name)))
+// Debian puts servers where only root looks for programs.
+const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin']
+const isOnPath = (name) => folders.some((folder) => existsSync(join(folder, name)))
 
 async function succeeds(command, args) {
   return (await run(command, args)).code === 0

@@ -8,8 +8,14 @@ afterEach(() => {
 
 test('the tools that suites need are there', () => {
   expect(requireTool('wrk')).toMatch(/wrk$/)
+  expect(requireTool('nats-server')).toMatch(/nats-server$/)
   expect(process.env.CHROMIUM ?? requireTool('chromium')).toMatch(/chrom/)
   expect(execFileSync(requireNode22(), ['--version'], { encoding: 'utf8' })).toMatch(/^v22\./)
+})
+
+test('a server is found where only root looks for programs', () => {
+  vi.stubEnv('PATH', '/usr/bin:/bin')
+  expect(requireTool('nats-server')).toMatch(/nats-server$/)
 })
 
 test('what is missing is an error that says what to install', () => {

@@ -22,7 +22,7 @@ export interface IncomingMessage {
   readonly subject: string
   /** As its publisher named it; null: not at all. */
   readonly id: string | null
-  /** Its own in the bus, also after a stream was made anew: stream, birth of the stream, number. */
+  /** Its own in the bus, the same each time it is brought, and another one after its stream was made anew. */
   readonly place: string
   /** Names as they were sent; of several values the last one. */
   readonly headers: Readonly<Record<string, string>>

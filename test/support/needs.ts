@@ -17,7 +17,10 @@ function isExecutable(path: string): boolean {
 
 /** The path of a program, or an Error that says how to get it. */
 export function requireTool(name: keyof typeof needs.tools): string {
-  const folders = (process.env.PATH ?? '').split(delimiter).filter((folder) => folder !== '')
+  // Debian puts servers where only root looks for programs.
+  const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin'].filter(
+    (folder) => folder !== '',
+  )
   const found = folders.map((folder) => join(folder, name)).find(isExecutable)
   if (found !== undefined) return found
   throw new Error(

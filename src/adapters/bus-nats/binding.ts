@@ -1,0 +1,119 @@
+// Which consumer on the server brings the messages of one subject pattern: it is found, or made.
+//
+// A server of version 2.9 has one filter per consumer. A single pattern has the durable's own name. Of several each has its name
+// with a hash of the pattern behind it, but one that the durable itself already filters keeps it: adding a second pattern must not
+// bring the messages of the first one anew.
+
+import { createHash } from 'node:crypto'
+import {
+  type ConsumerConfig,
+  type ConsumerInfo,
+  JetStreamApiCodes,
+  type JetStreamManager,
+} from '@nats-io/jetstream'
+import { isCode } from './streams.ts'
+
+const NANOS_PER_MS = 1_000_000
+/** Over all nodes: brought and not acknowledged, those that wait for their next time included. */
+const UNACKNOWLEDGED_MAX = 10_000
+
+export interface Binding {
+  readonly stream: string
+  readonly consumer: string
+  /** After so long without a word a message is brought again. */
+  readonly ackWaitMs: number
+}
+
+/** Why there is no consumer, in words that say what to do. */
+export class Unbound extends Error {
+  override readonly name = 'Unbound'
+}
+
+export interface Wish {
+  readonly stream: string | null
+  readonly durable: string
+  readonly pattern: string
+  /** Of several patterns of the durable. */
+  readonly isOneOfSeveral: boolean
+  readonly ackWaitMs: number
+}
+
+export async function bind(manager: JetStreamManager, wish: Wish): Promise<Binding> {
+  const stream = wish.stream ?? (await findStream(manager, wish.pattern))
+  const info = await findOrMake(manager, stream, wish)
+  const { config } = info
+  if (config.deliver_subject !== undefined || config.ack_policy !== 'explicit') {
+    throw new Unbound(
+      `the consumer ${info.name} of the stream ${stream} is not a pull consumer with explicit acknowledgement; name another durable, or remove it`,
+    )
+  }
+  return { stream, consumer: info.name, ackWaitMs: (config.ack_wait ?? 0) / NANOS_PER_MS || wish.ackWaitMs }
+}
+
+async function findStream(manager: JetStreamManager, pattern: string): Promise<string> {
+  const names = await manager.streams.names(pattern).next()
+  const [first] = names
+  if (first === undefined) throw new Unbound(`no stream has the subjects ${pattern}; make one that has them`)
+  if (names.length > 1) {
+    throw new Unbound(`several streams have subjects of ${pattern}: ${names.join(', ')}; name one of them`)
+  }
+  return first
+}
+
+export function consumerName(durable: string, pattern: string): string {
+  return `${durable}-${createHash('sha256').update(pattern).digest('hex').slice(0, 8)}`
+}
+
+async function findOrMake(manager: JetStreamManager, stream: string, wish: Wish): Promise<ConsumerInfo> {
+  const { durable, pattern } = wish
+  const plain = await find(manager, stream, durable)
+  if (plain !== null && plain.config.filter_subject === pattern)
+    return keepFor(manager, stream, plain, pattern)
+  const own = consumerName(durable, pattern)
+  const found = await find(manager, stream, own)
+  if (found !== null) return keepFor(manager, stream, found, pattern)
+  if (plain !== null && !wish.isOneOfSeveral) return keepFor(manager, stream, plain, pattern)
+  return make(manager, stream, wish, wish.isOneOfSeveral ? own : durable)
+}
+
+async function find(manager: JetStreamManager, stream: string, name: string): Promise<ConsumerInfo | null> {
+  try {
+    return await manager.consumers.info(stream, name)
+  } catch (error) {
+    if (isCode(error, JetStreamApiCodes.ConsumerNotFound)) return null
+    if (isCode(error, JetStreamApiCodes.StreamNotFound)) {
+      throw new Unbound(`there is no stream ${stream}; make it, or name another one`)
+    }
+    throw error
+  }
+}
+
+/** Other patterns go on from its place. Whoever limited the deliveries would lose messages that take longer. */
+async function keepFor(
+  manager: JetStreamManager,
+  stream: string,
+  info: ConsumerInfo,
+  pattern: string,
+): Promise<ConsumerInfo> {
+  const { filter_subject, max_deliver = -1 } = info.config
+  if (filter_subject === pattern && max_deliver <= 0) return info
+  if (info.config.deliver_subject !== undefined) return info
+  return manager.consumers.update(stream, info.name, {
+    ...info.config,
+    filter_subject: pattern,
+    max_deliver: -1,
+  })
+}
+
+function make(manager: JetStreamManager, stream: string, wish: Wish, name: string): Promise<ConsumerInfo> {
+  const config: Partial<ConsumerConfig> = {
+    durable_name: name,
+    ack_policy: 'explicit',
+    deliver_policy: 'all',
+    filter_subject: wish.pattern,
+    ack_wait: wish.ackWaitMs * NANOS_PER_MS,
+    max_deliver: -1,
+    max_ack_pending: UNACKNOWLEDGED_MAX,
+  }
+  return manager.consumers.add(stream, config)
+}

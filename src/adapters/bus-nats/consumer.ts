@@ -1,0 +1,155 @@
+// A consumer on this node: for each of its patterns one consumer of the server, found or made, pulled from, and found or made anew
+// when it is lost. Messages in hand are said to be under way until they are answered.
+
+import { jetstreamManager } from '@nats-io/jetstream'
+import type { Msg, NatsConnection } from '@nats-io/transport-node'
+import type { Consumer, ConsumerSpec, ConsumerState } from '../../ports/bus.ts'
+import type { Clock } from '../../ports/clock.ts'
+import { type Binding, bind, Unbound } from './binding.ts'
+import type { Connection } from './connection.ts'
+import { type Hands, makeHands } from './hands.ts'
+import { answer } from './message.ts'
+import { type Pull, startPull } from './pull.ts'
+
+const RETRY_MS = 1_000
+const AWAY = 'NATS cannot be reached; it is tried again'
+
+export interface ConsumerWorld {
+  readonly connection: Connection
+  readonly clock: Clock
+  readonly spec: ConsumerSpec
+  readonly ackWaitMs: number
+  /** How long to wait for the stream that is not there. */
+  readonly retryMs?: number
+}
+
+export function startConsumer(world: ConsumerWorld): Consumer {
+  const { spec } = world
+  const hands = makeHands(world)
+  const reasons = new Map<string, string | null>()
+  let told: string | null = null
+
+  /** One word for all patterns: why the first of them waits. */
+  const tell = (pattern: string, why: string | null) => {
+    reasons.set(pattern, why)
+    if (reasons.size < spec.subjects.length) return
+    const first = [...reasons.values()].find((one) => one !== null) ?? null
+    const state: ConsumerState = first === null ? { is: 'consuming' } : { is: 'waiting', why: first }
+    const text = first ?? ''
+    if (told === text) return
+    told = text
+    spec.onState(state)
+  }
+
+  const strands = spec.subjects.map((pattern) =>
+    startStrand({ ...world, pattern, hands, tell: (why) => tell(pattern, why) }),
+  )
+  return {
+    async close() {
+      await Promise.all(strands.map((strand) => strand.stop()))
+      await hands.empty()
+    },
+  }
+}
+
+interface Strand {
+  stop(): Promise<void>
+}
+
+function startStrand(
+  world: ConsumerWorld & {
+    readonly pattern: string
+    readonly hands: Hands
+    readonly tell: (why: string | null) => void
+  },
+): Strand {
+  const { connection, clock, spec, hands, pattern, tell } = world
+  const retryMs = world.retryMs ?? RETRY_MS
+  /** Each pattern has its part of the room, and at least one. */
+  const max = Math.max(1, Math.floor(spec.maxInFlight / spec.subjects.length))
+  let pull: Pull | null = null
+  let held = 0
+  let life = 0
+  let isOpen = true
+  let cancelRetry = () => {}
+
+  const take = (binding: Binding) => (message: Msg) => {
+    if (!isOpen) return answer(message, { is: 'again', afterMs: 0 })
+    held += 1
+    hands.take(message, binding.ackWaitMs, () => {
+      held -= 1
+      pull?.ask()
+    })
+  }
+
+  const retry = (own: number) => (why: string) => {
+    if (!isOpen || own !== life) return
+    pull = null
+    tell(why)
+    cancelRetry = clock.after(retryMs, () => {
+      const nats = connection.current()
+      if (nats !== null) void begin(nats)
+    })
+  }
+
+  const begin = async (nats: NatsConnection) => {
+    cancelRetry()
+    life += 1
+    const own = life
+    const before = pull
+    pull = null
+    await before?.stop()
+    const bound = await tryBind(nats, world, pattern)
+    if (!isOpen || own !== life) return
+    if (typeof bound === 'string') return retry(own)(bound)
+    tell(null)
+    pull = startPull({
+      nats,
+      binding: bound,
+      clock,
+      max,
+      held: () => held,
+      onMessage: take(bound),
+      onLost: retry(own),
+    })
+  }
+
+  if (connection.current() === null) tell(AWAY)
+  const stopListening = connection.onThere((nats) => void begin(nats))
+  const stopWatching = connection.onGone(() => {
+    life += 1
+    tell(AWAY)
+  })
+
+  return {
+    async stop() {
+      isOpen = false
+      stopListening()
+      stopWatching()
+      cancelRetry()
+      await pull?.stop()
+    },
+  }
+}
+
+async function tryBind(
+  nats: NatsConnection,
+  world: ConsumerWorld,
+  pattern: string,
+): Promise<Binding | string> {
+  const { spec, ackWaitMs } = world
+  try {
+    const manager = await jetstreamManager(nats, { checkAPI: false })
+    return await bind(manager, {
+      stream: spec.stream,
+      durable: spec.durable,
+      pattern,
+      isOneOfSeveral: spec.subjects.length > 1,
+      ackWaitMs,
+    })
+  } catch (error) {
+    if (error instanceof Unbound) return error.message
+    const said = error instanceof Error ? error.message : String(error)
+    return `NATS gives no consumer for ${pattern} (${said}); it is tried again`
+  }
+}

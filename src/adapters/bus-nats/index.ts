@@ -1,0 +1,1 @@
+export { makeNatsBus, type NatsBusOptions } from './bus-nats.ts'

@@ -1,0 +1,116 @@
+// Asks a consumer on the server for messages, never for more than there is room for, and hears when the server has it no more.
+//
+// The driver's own loop asks by what arrived, not by what was handled, and keeps what it got in a buffer where nobody says that it
+// is under way. So the few lines of the protocol are here.
+
+import { createInbox, type Msg, type NatsConnection } from '@nats-io/transport-node'
+import type { Clock } from '../../ports/clock.ts'
+import type { Binding } from './binding.ts'
+
+const NANOS_PER_MS = 1_000_000
+const ASK_MS = 30_000
+const HEARTBEAT_MS = 5_000
+const DRAIN_MS = 1_000
+
+/** Of the status with which the server answers instead of a message. */
+const HEARTBEAT = 100
+const NO_MESSAGES = 404
+const ASKED_TOO_LONG_AGO = 408
+
+export interface Pull {
+  /** There is room again. */
+  ask(): void
+  /** Takes no more; what is on its way still comes. Resolves when all of it did. */
+  stop(): Promise<void>
+}
+
+export function startPull(options: {
+  readonly nats: NatsConnection
+  readonly binding: Binding
+  readonly clock: Clock
+  /** How many messages may be here or on their way. */
+  readonly max: number
+  /** How many are here. */
+  readonly held: () => number
+  readonly onMessage: (message: Msg) => void
+  /** It brings no more: the server has lost it, or says nothing. */
+  readonly onLost: (why: string) => void
+}): Pull {
+  const { nats, binding, clock } = options
+  const inbox = createInbox()
+  let asked = 0
+  let isOver = false
+  let heardAt = clock.monotonic()
+  let cancelWatch = () => {}
+
+  const lose = (why: string) => {
+    if (isOver) return
+    isOver = true
+    cancelWatch()
+    subscription.unsubscribe()
+    options.onLost(why)
+  }
+
+  const hear = (message: Msg) => {
+    heardAt = clock.monotonic()
+    const code = message.headers?.code ?? 0
+    if (message.subject !== inbox || code === 0) {
+      asked = Math.max(0, asked - 1)
+      options.onMessage(message)
+      return
+    }
+    if (code === HEARTBEAT) return
+    if (code === NO_MESSAGES || code === ASKED_TOO_LONG_AGO) {
+      const left = Number(message.headers?.get('Nats-Pending-Messages') || asked)
+      asked = Math.max(0, asked - left)
+      ask()
+      return
+    }
+    lose(`the server says ${code} ${message.headers?.description ?? ''}`.trim())
+  }
+
+  const subscription = nats.subscribe(inbox, {
+    callback: (error, message) => (error === null ? hear(message) : lose(error.message)),
+  })
+
+  const ask = () => {
+    const more = options.max - options.held() - asked
+    // A quarter of the room at a time: one question for each message would cost more than the message.
+    if (isOver || more <= 0 || (asked > 0 && more * 4 < options.max)) return
+    if (asked === 0) heardAt = clock.monotonic()
+    asked += more
+    const question = {
+      batch: more,
+      expires: ASK_MS * NANOS_PER_MS,
+      idle_heartbeat: HEARTBEAT_MS * NANOS_PER_MS,
+    }
+    const subject = `$JS.API.CONSUMER.MSG.NEXT.${binding.stream}.${binding.consumer}`
+    if (!nats.isClosed()) nats.publish(subject, JSON.stringify(question), { reply: inbox })
+  }
+
+  const watch = () => {
+    cancelWatch = clock.after(HEARTBEAT_MS, () => {
+      if (asked > 0 && clock.monotonic() - heardAt > 3 * HEARTBEAT_MS)
+        lose('the server says nothing any more')
+      else if (!isOver) watch()
+    })
+  }
+  watch()
+  ask()
+
+  return {
+    ask,
+    async stop() {
+      if (isOver) return
+      isOver = true
+      cancelWatch()
+      // A server that is away does not say that nothing more comes.
+      let cancel = () => {}
+      const isLate = new Promise<void>((resolve) => {
+        cancel = clock.after(DRAIN_MS, resolve)
+      })
+      await Promise.race([subscription.drain().catch(() => {}), isLate])
+      cancel()
+    },
+  }
+}

@@ -1,0 +1,93 @@
+// The streams that hold what this system publishes. They are made when they are missing. One that is there is left as it is, and
+// every difference between what it is and what would be made is a warning: a server drops settings that it does not know, and
+// another configuration may be somebody's intent.
+
+import {
+  JetStreamApiCodes,
+  JetStreamApiError,
+  type JetStreamManager,
+  type StreamConfig,
+} from '@nats-io/jetstream'
+import { DAY } from '../../core/time/index.ts'
+
+const NANOS_PER_MS = 1_000_000
+const KEPT_MS = 7 * DAY
+const DUPLICATES_MS = 120_000
+
+export type Wanted = Partial<StreamConfig> & { readonly name: string }
+
+export function ownStreams(prefix: string): readonly Wanted[] {
+  const name = prefix.toUpperCase().replaceAll('.', '_')
+  const both = {
+    retention: 'limits',
+    storage: 'file',
+    discard: 'old',
+    duplicate_window: DUPLICATES_MS * NANOS_PER_MS,
+  } as const
+  return [
+    { ...both, name: `${name}_EVENTS`, subjects: [`${prefix}.*.events.>`], max_age: KEPT_MS * NANOS_PER_MS },
+    // The last message of a token's subject says where it is; one that is empty says that it left.
+    { ...both, name: `${name}_TOKENS`, subjects: [`${prefix}.*.workflows.>`], max_msgs_per_subject: 1 },
+  ]
+}
+
+/** Answers one sentence per difference, and whether the stream writes to a disk at all. */
+export async function ensureStream(
+  manager: JetStreamManager,
+  wanted: Wanted,
+): Promise<{ readonly warnings: readonly string[]; readonly isInMemory: boolean }> {
+  const { config, isNew } = await findOrMake(manager, wanted)
+  const warnings = compareStream(wanted, config).map(({ setting, asked, is }) =>
+    isNew
+      ? `the server did not take ${setting} of the stream ${wanted.name}: asked for ${asked}, it is ${is}; use a newer server, or mind the difference`
+      : `the stream ${wanted.name} was there before with ${setting} ${is}, Millrace would make it ${asked}; it is left as it is`,
+  )
+  return { warnings, isInMemory: config.storage === 'memory' }
+}
+
+async function findOrMake(
+  manager: JetStreamManager,
+  wanted: Wanted,
+): Promise<{ config: StreamConfig; isNew: boolean }> {
+  try {
+    return { config: (await manager.streams.info(wanted.name)).config, isNew: false }
+  } catch (error) {
+    if (!isCode(error, JetStreamApiCodes.StreamNotFound)) throw error
+  }
+  try {
+    return { config: (await manager.streams.add({ ...wanted })).config, isNew: true }
+  } catch (error) {
+    // Another node was quicker: the server says that the name is in use only when the settings differ.
+    if (isCode(error, NAME_IN_USE)) {
+      return { config: (await manager.streams.info(wanted.name)).config, isNew: false }
+    }
+    throw error
+  }
+}
+
+const NAME_IN_USE = 10_058
+
+export function isCode(error: unknown, code: number): boolean {
+  return error instanceof JetStreamApiError && error.code === code
+}
+
+export interface Difference {
+  readonly setting: string
+  readonly asked: string
+  readonly is: string
+}
+
+/** Only of what was asked for; that nothing was said of a setting asks for nothing. */
+export function compareStream(
+  asked: Partial<StreamConfig>,
+  is: Partial<StreamConfig>,
+): readonly Difference[] {
+  const got: Readonly<Record<string, unknown>> = { ...is }
+  return Object.entries(asked)
+    .map(([setting, value]) => ({ setting, asked: text(value), is: text(got[setting]) }))
+    .filter((one) => one.asked !== one.is)
+}
+
+function text(value: unknown): string {
+  return value === undefined ? 'not set' : typeof value === 'string' ? value : JSON.stringify(value)
+}

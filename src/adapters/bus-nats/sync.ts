@@ -1,0 +1,26 @@
+// Whether a server has a message on its disk when it says that it took it. No server tells that to its clients; of those before
+// version 2.10 it is known that they never do.
+
+const SAFE =
+  'Events that were accepted here are safe, the store has them; what others published and was not taken yet, and what was told to others, may be missing after a power failure'
+
+export function describeSync(
+  version: string | null,
+  isInMemory: boolean,
+): { readonly isSynced: boolean | null; readonly warning: string | null } {
+  if (version === null) return { isSynced: null, warning: null }
+  if (isInMemory) {
+    return { isSynced: false, warning: `NATS ${version} keeps a stream of Millrace in memory alone. ${SAFE}` }
+  }
+  const [major = 0, minor = 0] = version.split('.').map(Number)
+  if (major < 2 || (major === 2 && minor < 10)) {
+    return {
+      isSynced: false,
+      warning: `NATS ${version} acknowledges messages before they are on its disk, which it writes every two minutes. ${SAFE}`,
+    }
+  }
+  return {
+    isSynced: null,
+    warning: `NATS ${version} does not say whether messages are on its disk when it acknowledges them; by default they are not: set \`sync_interval: always\` in its \`jetstream\` block. ${SAFE}`,
+  }
+}

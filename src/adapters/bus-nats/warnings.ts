@@ -1,0 +1,22 @@
+// What people should know, one sentence per matter: a later one of the same matter takes its place, and null takes it away.
+
+const COUNT_MAX = 50
+
+export interface Warnings {
+  set(matter: string, sentence: string | null): void
+  list(): readonly string[]
+}
+
+export function makeWarnings(onChange: () => void): Warnings {
+  const byMatter = new Map<string, string>()
+  return {
+    set(matter, sentence) {
+      if ((byMatter.get(matter) ?? null) === sentence) return
+      if (sentence === null) byMatter.delete(matter)
+      else if (byMatter.has(matter) || byMatter.size < COUNT_MAX) byMatter.set(matter, sentence)
+      else return
+      onChange()
+    },
+    list: () => [...byMatter.values()],
+  }
+}

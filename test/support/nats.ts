@@ -1,0 +1,167 @@
+// A real NATS server with JetStream for a test file: on a free port of the loopback, in a folder of its own. It can be stopped,
+// killed, started again on its port, and lose what it kept.
+//
+// Nothing is left behind: `close` stops the server and removes its folder; if this process dies first, a watchdog that holds the
+// other end of a pipe does both; and what even that left is cleaned up by the next start, which ends a server only by the pid that
+// is recorded in a folder whose maker is dead.
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { requireTool } from './needs.ts'
+
+const PREFIX = 'millrace-nats-'
+const START_MS_MAX = 30_000
+
+export interface NatsServer {
+  readonly port: number
+  readonly url: string
+  /** Where it keeps its streams. */
+  readonly folder: string
+  /** As an administrator stops it. */
+  stop(): Promise<void>
+  /** As the machine dies: SIGKILL. */
+  kill(): Promise<void>
+  /** Again on the same port, with what it kept; `isEmpty`: with nothing of it. */
+  start(options?: { isEmpty?: boolean }): Promise<void>
+  close(): Promise<void>
+}
+
+/** `config` is added to the server's configuration file: accounts and permissions, for example. */
+export async function startNats(options: { config?: string } = {}): Promise<NatsServer> {
+  cleanUp()
+  const folder = mkdtempSync(join(tmpdir(), `${PREFIX}${process.pid}-`))
+  const watchdog = startWatchdog(folder)
+  let running: ChildProcess | null = null
+  let port = -1
+
+  const start = async (again: { isEmpty?: boolean } = {}) => {
+    if (again.isEmpty) rmSync(join(folder, 'data'), { recursive: true, force: true })
+    writeFileSync(join(folder, 'server.conf'), configText(folder, port, options.config ?? ''))
+    const begun = await startServer(folder)
+    running = begun.server
+    port = begun.port
+  }
+  const end = async (signal: 'SIGTERM' | 'SIGKILL') => {
+    const server = running
+    running = null
+    if (server === null || server.exitCode !== null || server.signalCode !== null) return
+    const isOver = once(server, 'exit')
+    server.kill(signal)
+    await isOver
+  }
+  const close = async () => {
+    await end('SIGKILL')
+    watchdog.stdin?.end()
+    await once(watchdog, 'exit')
+  }
+
+  try {
+    await start()
+  } catch (error) {
+    watchdog.stdin?.end()
+    throw error
+  }
+  return {
+    port,
+    url: `nats://127.0.0.1:${port}`,
+    folder: join(folder, 'data'),
+    stop: () => end('SIGTERM'),
+    kill: () => end('SIGKILL'),
+    start,
+    close,
+  }
+}
+
+function configText(folder: string, port: number, more: string): string {
+  return [
+    `listen: "127.0.0.1:${port}"`,
+    `pid_file: "${join(folder, 'pid')}"`,
+    `ports_file_dir: "${folder}"`,
+    `jetstream { store_dir: "${join(folder, 'data')}", max_mem: 64MB, max_file: 1GB }`,
+    more,
+    '',
+  ].join('\n')
+}
+
+/** Resolves when it takes connections. */
+async function startServer(folder: string): Promise<{ server: ChildProcess; port: number }> {
+  const binary = requireTool('nats-server')
+  const server = spawn(binary, ['-c', join(folder, 'server.conf')], { stdio: ['ignore', 'ignore', 'pipe'] })
+  let said = ''
+  const isReady = new Promise<void>((resolve, reject) => {
+    const fail = (why: string) =>
+      reject(new Error(`NATS for the tests cannot start: ${why}. It said: ${said}`))
+    const timer = setTimeout(() => fail(`it is not ready after ${START_MS_MAX} ms`), START_MS_MAX)
+    server.once('error', (error) => fail(String(error)))
+    server.once('exit', (code, signal) => fail(`it ended with ${signal ?? code}`))
+    server.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      said = (said + text).slice(-4_000)
+      if (!said.includes('Server is ready')) return
+      clearTimeout(timer)
+      resolve()
+    })
+  })
+  try {
+    await isReady
+  } catch (error) {
+    server.kill('SIGKILL')
+    throw error
+  }
+  // The child must not keep this process alive; the pipe is read on, or the server would wait for it.
+  server.unref()
+  const ports = readFileSync(join(folder, `nats-server_${server.pid}.ports`), 'utf8')
+  return { server, port: readPort(ports) }
+}
+
+function readPort(text: string): number {
+  const { nats }: { nats: readonly string[] } = JSON.parse(text)
+  return Number(new URL(nats[0] ?? '').port)
+}
+
+/** Lives in a session of its own, so that Ctrl-C does not reach it, and ends when the pipe from here does. */
+function startWatchdog(folder: string): ChildProcess {
+  const script = `
+    cat > /dev/null
+    pid=$(head -n 1 "$1/pid" 2> /dev/null)
+    [ -n "$pid" ] && tr '\\0' ' ' < "/proc/$pid/cmdline" 2> /dev/null | grep -qF "$1/" && kill -KILL "$pid" 2> /dev/null
+    rm -rf "$1" || { sleep 0.5; rm -rf "$1"; }`
+  const options = { detached: true, stdio: ['pipe', 'ignore', 'ignore'] as ['pipe', 'ignore', 'ignore'] }
+  const watchdog = spawn('sh', ['-c', script, 'millrace-nats-watchdog', folder], options)
+  watchdog.unref()
+  return watchdog
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+/** Folders of makers that are dead: their server, if it still runs, and the folder. */
+function cleanUp(): void {
+  for (const name of readdirSync(tmpdir())) {
+    const maker = new RegExp(`^${PREFIX}(\\d+)-`).exec(name)?.[1]
+    if (maker === undefined || isAlive(Number(maker))) continue
+    const folder = join(tmpdir(), name)
+    const pid = readServer(folder)
+    if (pid !== null) process.kill(pid, 'SIGKILL')
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 })
+  }
+}
+
+/** The pid that the folder names, if that process was started for this folder: pids are given anew. */
+function readServer(folder: string): number | null {
+  try {
+    const pid = Number(readFileSync(join(folder, 'pid'), 'utf8'))
+    const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8')
+    return Number.isInteger(pid) && pid > 1 && command.includes(join(folder, 'server.conf')) ? pid : null
+  } catch {
+    return null
+  }
+}
