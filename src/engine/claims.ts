@@ -248,6 +248,10 @@ export function makeClaims(
         pace.skip(one.tenant, one.consumer)
         if (found.nextDueAt !== null) next(found.nextDueAt)
       } else if (await pace.begin(one.tenant, one.consumer, owner)) begun.push(one)
+      else {
+        const offer = pace.offer(one.tenant, one.consumer)
+        if (offer.is === 'closed' && offer.untilAt !== null) next(offer.untilAt)
+      }
     }
     return begun
   }

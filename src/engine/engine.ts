@@ -54,6 +54,7 @@ import { bornRow, type EventPlan, type PlanDeps, planAlone, planEvent, receivedE
 import { tellPlan } from './plan-told.ts'
 import { makePool } from './pool.ts'
 import { makePublisher, type Publisher } from './publish.ts'
+import { makeDraws } from './rates/index.ts'
 import { makeRegistry } from './registry.ts'
 import { makeRejections, type Rejections } from './rejections.ts'
 import { type DeadLetterActions, makeReplayer } from './replay.ts'
@@ -175,8 +176,12 @@ export function makeEngine(
     },
   })
   const registry = makeRegistry({ store, providers: config.providers })
+  const draws = config.isShared
+    ? makeDraws({ store, log, random, time, commits, wake: (delayMs) => wake(delayMs) }, config)
+    : null
   const connections = makeConnections(
     {
+      draws,
       store,
       clock,
       random,
@@ -316,6 +321,7 @@ export function makeEngine(
     tenants: () => registry.tenants(),
   })
   const pace = makePace({
+    draws,
     store,
     decisions,
     log,
@@ -539,7 +545,7 @@ export function makeEngine(
       registry,
       settler: wakingSettler(),
       instances,
-      rates: makeTriggerRates({ time }),
+      rates: makeTriggerRates({ time, draws }),
       plan,
       settleBirths,
       wake,
@@ -648,7 +654,7 @@ export function makeEngine(
       clock,
       log,
       ids,
-      admission: makeAdmission({ clock, vault, log, registry }),
+      admission: makeAdmission({ clock, vault, log, registry, draws }),
       rejections,
       acceptor,
       isOpen: () => open,

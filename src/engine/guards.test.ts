@@ -219,6 +219,7 @@ describe('a stranger', () => {
     const source = compileSource({ ...SOURCE, verify: github })
     const admission = makeAdmission({
       clock: {} as never,
+      draws: null,
       vault: {
         resolve: () => Promise.reject(new AppError(code, 'the secret ‘crm’, by the key 0af3')),
       },

@@ -81,6 +81,7 @@ export type RecordKind =
   | 'schedule'
   | 'drain'
   | 'bucket'
+  | 'rate'
   | 'circuit'
   | 'timetable'
   | 'subscription'

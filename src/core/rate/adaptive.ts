@@ -139,7 +139,8 @@ function learn(
   return [{ left: remaining, resetAt }, ...longer].slice(0, WINDOWS_MAX)
 }
 
-function at(bucket: AdaptiveBucket, policy: Bucket | null, now: Instant): AdaptiveBucket {
+/** What of it still holds, and the tokens that came. */
+export function at(bucket: AdaptiveBucket, policy: Bucket | null, now: Instant): AdaptiveBucket {
   const windows = bucket.windows.some(({ resetAt }) => now >= resetAt)
     ? bucket.windows.filter(({ resetAt }) => now < resetAt)
     : bucket.windows

@@ -1,5 +1,6 @@
-// The rate buckets of connections, in this node's memory: shared by all that calls on one connection, as its provider's document or its
-// own says, and by what the other side's answers tell of its limits.
+// The rate buckets of connections: shared by all that calls on one connection, as its provider's document or its own says, and by what the
+// other side's answers tell of its limits. A node that is alone has them in its memory; where nodes share a store they are records that
+// all draw from (src/engine/connections/shared-buckets.ts).
 
 import type { Bucket } from '../../core/definition/index.ts'
 import type { TenantId } from '../../core/ids/index.ts'
@@ -32,7 +33,14 @@ export interface Buckets {
     tenant: TenantId,
     account: Account,
     names: readonly string[],
-  ): { readonly max: number; readonly opensAt: Instant | null }
+  ): {
+    readonly max: number
+    readonly opensAt: Instant | null
+    /** Nothing is there because nobody drew it yet: `draw`. */
+    readonly mustDraw?: boolean
+  }
+  /** null: there is nothing to draw. */
+  draw(tenant: TenantId, account: Account, names: readonly string[]): Promise<void> | null
   enter(tenant: TenantId, account: Account, names: readonly string[], by: string): void
   /** No call was made. */
   leave(tenant: TenantId, account: Account, names: readonly string[], by: string): void
@@ -56,14 +64,13 @@ export function makeBuckets(
   const nameOf = (tenant: TenantId, account: Account, bucket: string) => `${tenant}/${account.name}/${bucket}`
   const find = (name: string) => all.get(name) ?? OPEN_BUCKET
 
-  const each = (names: readonly string[]) => (names.length === 0 ? DEFAULT_ONLY : names)
-
   return {
+    draw: () => null,
     room(tenant, account, names) {
       const now = time.now()
       let max = Number.POSITIVE_INFINITY
       let opensAt: Instant | null = null
-      for (const one of each(names)) {
+      for (const one of bucketsOf(names)) {
         const policy = policyOf(account, one)
         const bucket = find(nameOf(tenant, account, one))
         if (bucket === OPEN_BUCKET && policy === null) continue
@@ -78,7 +85,7 @@ export function makeBuckets(
     },
     enter(tenant, account, names, by) {
       const now = time.now()
-      for (const one of each(names)) {
+      for (const one of bucketsOf(names)) {
         const name = nameOf(tenant, account, one)
         const policy = policyOf(account, one)
         if (policy === null && !all.has(name)) continue
@@ -87,7 +94,7 @@ export function makeBuckets(
     },
     leave(tenant, account, names, by) {
       const now = time.now()
-      for (const one of each(names)) {
+      for (const one of bucketsOf(names)) {
         const name = nameOf(tenant, account, one)
         const bucket = all.get(name)
         if (bucket !== undefined) all.set(name, leaveBucket(bucket, policyOf(account, one), now, by))
@@ -96,7 +103,7 @@ export function makeBuckets(
     },
     told(tenant, account, names, { by, isLimited, limits }) {
       const now = time.now()
-      for (const one of each(names)) {
+      for (const one of bucketsOf(names)) {
         const name = nameOf(tenant, account, one)
         if (!isLimited && limits === null && !all.has(name)) continue
         const policy = policyOf(account, one)
@@ -116,11 +123,7 @@ export function makeBuckets(
     },
     view(tenant, account) {
       const now = time.now()
-      const names = new Set([
-        ...Object.keys(account.provider.buckets),
-        ...Object.keys(account.connection.buckets),
-      ])
-      return [...names].sort().flatMap((name) => {
+      return namedBuckets(account).flatMap((name) => {
         const policy = policyOf(account, name)
         if (policy === null) return []
         const bucket = find(nameOf(tenant, account, name))
@@ -135,6 +138,15 @@ export function makeBuckets(
 const DEFAULT_ONLY = [DEFAULT_BUCKET]
 const TRIED_MS = 1_000
 
-function policyOf({ connection, provider }: Account, name: string): Bucket | null {
+export function bucketsOf(names: readonly string[]): readonly string[] {
+  return names.length === 0 ? DEFAULT_ONLY : names
+}
+
+export function policyOf({ connection, provider }: Account, name: string): Bucket | null {
   return connection.buckets[name] ?? provider.buckets[name] ?? null
+}
+
+/** By its documents, in order. */
+export function namedBuckets({ connection, provider }: Account): readonly string[] {
+  return [...new Set([...Object.keys(provider.buckets), ...Object.keys(connection.buckets)])].sort()
 }

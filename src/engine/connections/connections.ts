@@ -8,6 +8,7 @@ import type { Commits } from '../commits.ts'
 import type { Decisions } from '../decisions.ts'
 import type { EngineConfig, EngineDeps } from '../deps.ts'
 import type { EventPlan, PlanEvent } from '../event-plan.ts'
+import type { Draws } from '../rates/index.ts'
 import type { Registry } from '../registry.ts'
 import type { Settlement } from '../settle.ts'
 import type { StoreTime } from '../store-time.ts'
@@ -22,6 +23,7 @@ import { connectionOf } from './named.ts'
 import { makeOperations, type Operations } from './operations.ts'
 import { type ConnectionPeople, makeConnectionPeople } from './people.ts'
 import { makeRuns, type Runs } from './runs.ts'
+import { makeSharedBuckets } from './shared-buckets.ts'
 import { tellConnection } from './tells.ts'
 import { makeTester, type Tester } from './tester.ts'
 import type { Credentials, Door } from './types.ts'
@@ -54,6 +56,8 @@ export function makeConnections(
     readonly ids: Ids
     readonly time: StoreTime
     readonly decisions: Decisions
+    /** Tokens of all nodes; null: this one is alone. */
+    readonly draws: Draws | null
     /** Asked when it is needed: it calls through the door itself. */
     credentials(): Credentials
     plan: PlanEvent
@@ -72,7 +76,8 @@ export function makeConnections(
     gate: (tenant, credential) => deps.credentials().gate(tenant, credential),
   }
   const lookups = makeLookups({ registry, vars })
-  const buckets = makeBuckets(deps)
+  const { draws } = deps
+  const buckets = draws === null ? makeBuckets(deps) : makeSharedBuckets({ ...deps, draws })
   const book = makeBook({
     ...deps,
     tell: (tenant, document, step) => tellConnection(deps, tenant, document, step),

@@ -27,7 +27,10 @@ export interface Entrance {
     /** A try must be written down first. */
     | { readonly is: 'ask' }
     | { readonly is: 'closed'; readonly untilAt: Instant | null }
-  mayTry(tenant: TenantId, connection: string): Promise<boolean>
+  /** After `ask`: writes down what has to be, so that it may be open. */
+  begin(tenant: TenantId, where: Where): Promise<void>
+  /** Before `enter`; null: there is nothing to write down. */
+  prepare(tenant: TenantId, where: Where): Promise<void> | null
   bears(tenant: TenantId, where: Where): boolean
   /** Right before a call; null: it is in, and its tokens are taken. */
   enter(
@@ -59,14 +62,19 @@ export function makeEntrance(deps: {
   /** Beside the book: what the credential and the buckets say. `max` is 0 exactly if `closed` is there. */
   const roomOf = (tenant: TenantId, { connection, buckets: names }: Where) => {
     const found = lookups.find(tenant, connection)
-    if (!found.ok) return { max: Number.POSITIVE_INFINITY, closed: null, account: null }
+    if (!found.ok) return { max: Number.POSITIVE_INFINITY, closed: null, account: null, mustDraw: false }
     const { account } = found
     const rotating = account.credential === null ? null : credentials.gate(tenant, account.credential.name)
-    if (rotating !== null) return { max: 0, closed: rotating, account }
-    const { max, opensAt } = buckets.room(tenant, account, names)
-    if (max > 0) return { max, closed: null, account }
+    if (rotating !== null) return { max: 0, closed: rotating, account, mustDraw: false }
+    const { max, opensAt, mustDraw = false } = buckets.room(tenant, account, names)
+    if (max > 0) return { max, closed: null, account, mustDraw: false }
     const why = `the rate of the connection ${connection} is used up`
-    return { max, closed: { is: 'closed' as const, untilAt: opensAt, why }, account }
+    return { max, closed: { is: 'closed' as const, untilAt: opensAt, why }, account, mustDraw }
+  }
+
+  const prepare: Entrance['prepare'] = (tenant, where) => {
+    const { account, mustDraw } = roomOf(tenant, where)
+    return mustDraw && account !== null ? buckets.draw(tenant, account, where.buckets) : null
   }
 
   const leave: Entrance['leave'] = (hold) => {
@@ -80,8 +88,8 @@ export function makeEntrance(deps: {
     gate(tenant, connection, names = []) {
       const gate = book.gate(tenant, connection)
       if (gate.is === 'refused' || gate.is === 'closed') return gate
-      const { closed } = roomOf(tenant, { connection, buckets: names })
-      if (closed !== null) return closed
+      const { closed, mustDraw } = roomOf(tenant, { connection, buckets: names })
+      if (closed !== null && !mustDraw) return closed
       if (gate.is !== 'tryable') return { is: 'open' }
       return {
         is: 'closed',
@@ -93,16 +101,23 @@ export function makeEntrance(deps: {
       const gate = book.gate(tenant, where.connection)
       if (gate.is === 'refused') return { is: 'open', max: Number.POSITIVE_INFINITY }
       if (gate.is === 'closed') return { is: 'closed', untilAt: gate.untilAt }
-      const { max, closed } = roomOf(tenant, where)
-      if (closed !== null) return { is: 'closed', untilAt: closed.untilAt }
-      if (gate.is === 'tryable') return { is: 'ask' }
+      const { max, closed, mustDraw } = roomOf(tenant, where)
+      if (closed !== null && !mustDraw) return { is: 'closed', untilAt: closed.untilAt }
+      if (mustDraw || gate.is === 'tryable') return { is: 'ask' }
       return { is: 'open', max: gate.is === 'mine' ? 1 : max }
     },
-    mayTry: (tenant, connection) => book.mayTry(tenant, connection),
+    async begin(tenant, where) {
+      const drawing = prepare(tenant, where)
+      if (drawing !== null) await drawing
+      if (book.gate(tenant, where.connection).is === 'tryable') await book.mayTry(tenant, where.connection)
+    },
+    prepare,
     bears(tenant, where) {
       const gate = book.gate(tenant, where.connection)
       if (gate.is === 'refused') return true
-      return gate.is === 'open' && roomOf(tenant, where).closed === null
+      if (gate.is !== 'open') return false
+      const { closed, mustDraw } = roomOf(tenant, where)
+      return closed === null || mustDraw
     },
     enter(tenant, where, hold) {
       const { connection, buckets: names } = where

@@ -208,6 +208,8 @@ export function makeFunctionConnections(
     held(hold)
     const where = { connection, buckets: operation.document.buckets }
     for (let tries = 1; ; tries += 1) {
+      const preparing = entrance.prepare(tenant, where)
+      if (preparing !== null) await preparing
       const closed = entrance.enter(tenant, where, hold)
       if (closed !== null) {
         const delayMs = Math.max(SHORT_WAIT_MS, (closed.untilAt ?? 0) - time.now())

@@ -4,6 +4,7 @@ export type { FunctionConnections } from './functions.ts'
 export { makeHealthWorker, type Watched } from './health.ts'
 export { connectionOf, type Named } from './named.ts'
 export type { ConnectionPeople } from './people.ts'
+export { CONNECTION_BUCKETS } from './shared-buckets.ts'
 export type { Tester } from './tester.ts'
 export type {
   AfterRefusal,

@@ -23,7 +23,7 @@ export interface DeliveryDeps
   readonly lease: Lease
   readonly settler: Settler
   readonly decisions: Pick<Decisions, 'decideFailure'>
-  readonly pace: Pick<Pace, 'called' | 'mayCall' | 'told' | 'windows'>
+  readonly pace: Pick<Pace, 'called' | 'mayCall' | 'prepare' | 'told' | 'windows'>
   readonly lending: Lending
   readonly watch: DeliveryWatch
   readonly plan: PlanEvent

@@ -100,6 +100,8 @@ export function makeDeliveryRunner(
       })
     }
     if (mayGoOnWithOthers(item)) return ends.putBack(item, route)
+    const preparing = pace.prepare(item, route)
+    if (preparing !== null) await preparing
     const closed = pace.mayCall(item, route, null)
     if (closed !== null) return ends.wait(item, route, closed.delayMs, closed.why)
     const request = { url: rendered.url, headers: signed.headers, body: rendered.body }

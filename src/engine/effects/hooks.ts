@@ -16,8 +16,10 @@ export interface Told {
   readonly isSeenTo?: boolean
 }
 
-/** The pace of routes and hosts. Both are asked in memory: a call must not wait for an answer. */
+/** The pace of routes and hosts. */
 export interface Pace {
+  /** Before `mayCall`, which looks in memory alone: what all nodes share may have to be asked for. null: nothing has. */
+  prepare(item: Item, route: InternalCall['route']): Promise<void> | null
   /** Right before the reserve. A wait puts the item back without using up an attempt; null: go on. */
   mayCall(
     item: Item,

@@ -68,6 +68,8 @@ export function makeSend(
         ? joined
         : ends.waitAgain(call, over, joined.delayMs, joined.why)
     }
+    const preparing = pace.prepare(item, route)
+    if (preparing !== null) await preparing
     const closed = pace.mayCall(item, route, host)
     if (closed !== null) return ends.waitAgain(call, over, closed.delayMs, closed.why)
     let isMade = false

@@ -10,12 +10,13 @@ import type { Route } from '../../core/route/index.ts'
 import type { Instant } from '../../core/time/index.ts'
 import type { CommitResult, StoredRecord } from '../../ports/store.ts'
 import type { Commits } from '../commits.ts'
-import { connectionOf, type Entrance } from '../connections/index.ts'
+import { CONNECTION_BUCKETS, connectionOf, type Entrance } from '../connections/index.ts'
 import { type Decisions, SHORT_WAIT_MS } from '../decisions.ts'
 import type { EngineDeps } from '../deps.ts'
 import type { Pace as CallPace } from '../effects/index.ts'
 import type { EventPlan, PlanEvent } from '../event-plan.ts'
 import type { Item } from '../item.ts'
+import type { Draws, Token } from '../rates/index.ts'
 import type { Registry } from '../registry.ts'
 import type { StoreTime } from '../store-time.ts'
 import { makeCircuits } from './circuits.ts'
@@ -74,10 +75,11 @@ interface Ticket {
   readonly route: Route
   /** Claimed: it counts for the limit and the cycle of its route. */
   readonly isCounted: boolean
-  hasToken: boolean
+  token: Token | null
   isCalled: boolean
 }
 
+const NO_TICKET = { token: null, isCalled: false }
 const FREE: Offer = { is: 'open', max: Number.POSITIVE_INFINITY }
 const RECORDS_PAGE = 200
 /** Of a step whose connection is closed, where nobody says until when; and at most, for it may open before. */
@@ -93,6 +95,8 @@ export function makePace(
     readonly decisions: Decisions
     /** Of connections that routes and steps name. */
     readonly entrance: Entrance
+    /** Tokens of all nodes; null: this one is alone. */
+    readonly draws: Draws | null
     /** The same, as far as it is written down. */
     learnConnections(tenant: TenantId): Promise<void>
     plan: PlanEvent
@@ -139,9 +143,12 @@ export function makePace(
       if (allows === 'one') max = 1
     }
     const { rateLimit, drain, batch } = route.document
+    let mustDraw = false
     if (rateLimit !== undefined) {
       const room = rates.room(tenant, consumer, rateLimit)
-      if (room === 0) return { is: 'closed', untilAt: rates.nextAt(tenant, consumer, rateLimit) }
+      const untilAt = room > 0 ? null : rates.nextAt(tenant, consumer, rateLimit)
+      if (untilAt !== null) return { is: 'closed', untilAt }
+      if (room === 0) mustDraw = true
       max = Math.min(max, room * (batch?.size ?? 1))
     }
     const limit = limitOf(route)
@@ -156,7 +163,7 @@ export function makePace(
       if (step.do === 'begin') return { is: 'ask' }
       max = Math.min(max, step.max)
     }
-    if (gate.is === 'tryable' || door?.is === 'ask') return { is: 'ask' }
+    if (mustDraw || gate.is === 'tryable' || door?.is === 'ask') return { is: 'ask' }
     const fence = limit ?? drain?.events
     return fence === undefined ? { is: 'open', max } : { is: 'open', max, limit: fence }
   }
@@ -164,15 +171,26 @@ export function makePace(
   const takeToken = (item: Item, route: Route, ticket: Ticket) => {
     const { rateLimit } = route.document
     if (rateLimit === undefined) return
-    rates.take(item.work.tenant, item.work.consumer, rateLimit)
-    ticket.hasToken = true
+    ticket.token = rates.take(item.work.tenant, item.work.consumer, rateLimit)
   }
 
-  const readAll = async (tenant: TenantId, kind: 'circuit' | 'bucket'): Promise<readonly StoredRecord[]> => {
+  const drawFor = async (tenant: TenantId, route: Route) => {
+    const { rateLimit, batch } = route.document
+    if (rateLimit === undefined || rates.room(tenant, route.consumer, rateLimit) > 0) return
+    if (rates.nextAt(tenant, route.consumer, rateLimit) !== null) return
+    // A batch makes its call when it is full or its time is up.
+    await rates.draw(tenant, route.consumer, rateLimit, batch?.maxWaitMs ?? 0)
+  }
+
+  const readAll = async (
+    tenant: TenantId,
+    kind: 'circuit' | 'bucket' | 'rate',
+    prefix = '',
+  ): Promise<readonly StoredRecord[]> => {
     const found: StoredRecord[] = []
     let cursor: string | null = null
     do {
-      const page = await store.forTenant(tenant).records({ kind, cursor, limit: RECORDS_PAGE })
+      const page = await store.forTenant(tenant).records({ kind, prefix, cursor, limit: RECORDS_PAGE })
       found.push(...page.items)
       cursor = page.nextCursor
     } while (cursor !== null)
@@ -188,10 +206,10 @@ export function makePace(
     }
     const { rateLimit } = route.document
     const ticket = tickets.size === 0 ? undefined : tickets.get(holdOf(item))
-    const needsToken =
-      rateLimit !== undefined && (ticket === undefined || !ticket.hasToken || ticket.isCalled)
+    const needsToken = rateLimit !== undefined && lacksToken(ticket)
     if (needsToken && rates.room(tenant, consumer, rateLimit) === 0) {
-      const delayMs = Math.max(1, rates.nextAt(tenant, consumer, rateLimit) - time.now())
+      const nextAt = rates.nextAt(tenant, consumer, rateLimit)
+      const delayMs = nextAt === null ? SHORT_WAIT_MS : Math.max(1, nextAt - time.now())
       return { delayMs, why: 'the rate of its route is used up' }
     }
     if (host !== null && !hosts.isQuiet()) {
@@ -210,7 +228,7 @@ export function makePace(
       return closed
     }
     if (needsToken) {
-      const own: Ticket = ticket ?? { route, isCounted: false, hasToken: false, isCalled: false }
+      const own: Ticket = ticket ?? { ...NO_TICKET, route, isCounted: false }
       own.isCalled = false
       takeToken(item, route, own)
       tickets.set(holdOf(item), own)
@@ -250,8 +268,8 @@ export function makePace(
       }
       if (circuits.gate(tenant, consumer).is === 'tryable') await circuits.begin(tenant, route)
       const named = connectionOf(route.document.do)
-      if (named !== null && entrance.offer(tenant, named).is === 'ask')
-        await entrance.mayTry(tenant, named.connection)
+      if (named !== null && entrance.offer(tenant, named).is === 'ask') await entrance.begin(tenant, named)
+      if (deps.draws !== null) await drawFor(tenant, route)
       return offer(tenant, consumer).is === 'open'
     },
     skip(tenant, consumer) {
@@ -272,7 +290,7 @@ export function makePace(
       const { rateLimit, drain, batch } = route.document
       const limit = limitOf(route)
       if (rateLimit === undefined && drain === undefined && limit === null) return
-      const ticket: Ticket = { route, isCounted: true, hasToken: false, isCalled: false }
+      const ticket: Ticket = { ...NO_TICKET, route, isCounted: true }
       tickets.set(holdOf(item), ticket)
       // Of a batch the call itself takes one, and not each of its members.
       if (batch === undefined) takeToken(item, route, ticket)
@@ -290,8 +308,8 @@ export function makePace(
       tickets.delete(holdOf(item))
       const { rateLimit, drain } = ticket.route.document
       let isFreed = false
-      if (rateLimit !== undefined && ticket.hasToken && !ticket.isCalled) {
-        rates.giveBack(tenant, consumer, rateLimit)
+      if (rateLimit !== undefined && ticket.token !== null && !ticket.isCalled) {
+        rates.giveBack(tenant, consumer, rateLimit, ticket.token)
         isFreed = true
       }
       if (!ticket.isCounted) return isFreed
@@ -325,6 +343,16 @@ export function makePace(
       const host = fixedHostOf(route)
       return host === null || hosts.allows(tenant, host) === 'all'
     },
+    prepare(item, route) {
+      if (deps.draws === null) return null
+      const { tenant } = item.work
+      const named = connectionOf(route.document.do)
+      const entering = named === null ? null : entrance.prepare(tenant, named)
+      const { rateLimit } = route.document
+      const isRated = rateLimit !== undefined && lacksToken(tickets.get(holdOf(item)))
+      const drawing = isRated ? drawFor(tenant, route) : null
+      return entering === null && drawing === null ? null : prepared(entering, drawing)
+    },
     mayCall,
     unused(item) {
       leaveHost(item)
@@ -350,13 +378,14 @@ export function makePace(
       const mark = circuits.mark()
       circuits.adopt(tenant, await readAll(tenant, 'circuit'), mark)
       hosts.adopt(tenant, await readAll(tenant, 'bucket'))
+      if (deps.draws !== null) deps.draws.learn(tenant, await readAll(tenant, 'rate', CONNECTION_BUCKETS))
       await deps.learnConnections(tenant)
     },
     view(tenant, route) {
       const { rateLimit } = route.document
       const host = fixedHostOf(route)
       const limit = limitOf(route)
-      const tokens = rateLimit === undefined ? 0 : rates.room(tenant, route.consumer, rateLimit)
+      const tokens = rateLimit === undefined ? 0 : rates.left(tenant, route.consumer, rateLimit)
       return {
         circuit: circuits.view(tenant, route.consumer),
         rate:
@@ -368,6 +397,15 @@ export function makePace(
     },
     closeCircuit: (tenant, route) => circuits.reset(tenant, route),
   }
+}
+
+async function prepared(...parts: readonly (Promise<void> | null)[]): Promise<void> {
+  for (const part of parts) await part
+}
+
+/** Each call takes one. */
+function lacksToken(ticket: Ticket | undefined): boolean {
+  return ticket === undefined || ticket.token === null || ticket.isCalled
 }
 
 /** Of items that are leased at once; null: none, or one per value, which is a lane's affair. */

@@ -1,20 +1,31 @@
-// The rate limits of triggers, in this node's memory. Over it an event waits for a token that is booked for it: the tokens go
-// below nothing, and whoever comes later waits behind. Nothing is dropped, and nobody asks twice.
+// The rate limits of triggers. Over it an event waits for a token that is booked for it: the tokens go below nothing, and whoever comes
+// later waits behind. Nothing is dropped, and nobody asks twice. A node that is alone has the tokens in its memory; where nodes share a
+// store they are booked in a record that all of them share.
 
 import type { RatePolicy } from '../../core/definition/index.ts'
+import type { TenantId } from '../../core/ids/index.ts'
 import { refill, type Tokens, take, whole } from '../../core/rate/index.ts'
 import { MINUTE } from '../../core/time/index.ts'
+import type { Draws } from '../rates/index.ts'
 import type { StoreTime } from '../store-time.ts'
 
 export interface TriggerRates {
   /** Takes a token, or books one. 0: it is there; otherwise so long until it is. */
-  book(name: string, policy: RatePolicy): number
+  book(tenant: TenantId, trigger: string, policy: RatePolicy): number | Promise<number>
 }
 
-export function makeTriggerRates(deps: { readonly time: StoreTime }): TriggerRates {
+/** `draws`: of all nodes; null: this one is alone. */
+export function makeTriggerRates(deps: {
+  readonly time: StoreTime
+  readonly draws: Draws | null
+}): TriggerRates {
+  const { draws } = deps
+  if (draws !== null)
+    return { book: (tenant, trigger, policy) => draws.book({ tenant, key: `trigger/${trigger}` }, policy) }
   const all = new Map<string, Tokens>()
   return {
-    book(name, policy) {
+    book(tenant, trigger, policy) {
+      const name = `${tenant}/${trigger}`
       const now = deps.time.now()
       // A node that starts again and again must not have a whole burst each time.
       const tokens = refill(all.get(name) ?? { count: 1, at: now }, now, policy)

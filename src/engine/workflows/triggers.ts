@@ -132,8 +132,9 @@ export function makeTriggers(
     const { rateLimit } = trigger.document
     const isSuccessor = trigger.route?.lane != null && work.lane === null
     if (rateLimit === undefined || work.waits > 0 || work.instance !== null || isSuccessor) return false
-    const name = `${work.tenant}/${workflow.document.name}/${trigger.document.id}`
-    const delayMs = deps.rates.book(name, rateLimit)
+    const name = `${workflow.document.name}/${trigger.document.id}`
+    const booked = deps.rates.book(work.tenant, name, rateLimit)
+    const delayMs = typeof booked === 'number' ? booked : await booked
     if (delayMs === 0) return false
     await again(about, delayMs, 'the rate limit of its trigger is used up')
     return true

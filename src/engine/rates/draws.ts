@@ -1,0 +1,392 @@
+// Tokens of buckets that all nodes share: drawn out of the bucket's record by guarded commits, a few at a time, and kept in this node's
+// hands until they are used or lost. The rules are the core's (src/core/rate/shared.ts).
+//
+// Invariants: PA19 a token is used once, no sooner than it comes, and not after it was lost. PA21 while a bucket is known to be empty
+// nobody asks the store for it.
+
+import type { Bucket } from '../../core/definition/index.ts'
+import { messageOf } from '../../core/errors/index.ts'
+import type { TenantId } from '../../core/ids/index.ts'
+import {
+  type BucketAnswer,
+  chargeTokens,
+  drawMax,
+  drawTokens,
+  isLimiting,
+  NEW_SHARED,
+  type SharedBucket,
+  sharedLeft,
+  shyness,
+  tellShared,
+} from '../../core/rate/index.ts'
+import type { Instant } from '../../core/time/index.ts'
+import type { StoredRecord } from '../../ports/store.ts'
+import type { Commits } from '../commits.ts'
+import type { EngineConfig, EngineDeps } from '../deps.ts'
+import type { StoreTime } from '../store-time.ts'
+
+export interface BucketName {
+  readonly tenant: TenantId
+  readonly key: string
+}
+
+/** One token in our hands. */
+export interface Token {
+  readonly from: Instant
+  readonly until: Instant
+  /** Names the try of a bucket that was closed; null: it is none. */
+  readonly tries: string | null
+}
+
+export interface Draws {
+  /** How many may be used now; no end where nothing limits it. */
+  room(name: BucketName, policy: Bucket | null): number
+  /** When nothing is there: until when it is no use to ask; null: ask now. */
+  waitsUntil(name: BucketName, policy: Bucket | null): Instant | null
+  /** Asks the store; `room` and `waitsUntil` know more then. Never throws. */
+  draw(name: BucketName, policy: Bucket | null, options?: DrawOptions): Promise<void>
+  /** The last exchange with the store failed: what is not known may be there. */
+  isAway(name: BucketName): boolean
+  now(): Instant
+  /** null: none is there, or none is needed. */
+  use(name: BucketName, policy: Bucket | null): Token | null
+  giveBack(name: BucketName, token: Token): void
+  /** A call was made that could not ask: it is counted all the same. */
+  owe(name: BucketName, policy: Bucket | null): void
+  /** `by`: as the token that it was made with names the try; otherwise empty. */
+  told(name: BucketName, policy: Bucket | null, answer: BucketAnswer): void
+  /** A token that comes some time, however far ahead; answers how long that is. */
+  book(name: BucketName, policy: Bucket): Promise<number>
+  /** What is there, in our hands or not, as far as this node knows. */
+  left(name: BucketName, policy: Bucket): number
+  /** Until when the other side asked to be left alone; null: it does not. */
+  closedUntil(name: BucketName): Instant | null
+  /** What others wrote. */
+  learn(tenant: TenantId, records: readonly StoredRecord[]): void
+}
+
+export interface DrawOptions {
+  /** A bucket that nobody drew from begins full, and not with a single token. */
+  readonly isFull?: boolean
+  /** Tokens that come soon are of use too. */
+  readonly isAhead?: boolean
+  /** How much longer than usual a token may lie. */
+  readonly longerMs?: number
+}
+
+interface Known extends BucketName {
+  bucket: SharedBucket
+  /** Of its record; null: it has to be read. */
+  version: number | null
+  /** In the order in which they may be used. */
+  hand: readonly Token[]
+  /** How many the next draw takes. */
+  size: number
+  waitUntil: Instant
+  owed: number
+  tells: readonly BucketAnswer[]
+  drawnAt: Instant
+  /** Who waits to hear when its token comes. */
+  bookings: readonly ((delayMs: number) => void)[]
+  /** Who waits to draw. */
+  asking: number
+  isAway: boolean
+  /** The exchange with the store that is under way. */
+  active: Promise<void> | null
+}
+
+interface Exchange {
+  readonly policy: Bucket | null
+  readonly wanted: number
+  readonly aheadMs: number
+  readonly longerMs: number
+  readonly isFull: boolean
+}
+
+const PLAIN = { aheadMs: 0, longerMs: 0, isFull: false }
+
+/** What is not used by then is lost. */
+const HOLD_MS = 5_000
+/** Tokens are drawn so long before they come: the time that races cost is then nobody's loss. */
+const AHEAD_MS = 500
+/** Who drew lately leaves the next to others for so long, and all ask at different moments. Both together are less than `AHEAD_MS`. */
+const YIELD_MS = 250
+const SPREAD_MS = 100
+/** Tokens that come within so short a time are used together. */
+const GATHER_MS = 50
+/** How another's try went is looked for so often. */
+const TRIED_MS = 1_000
+const FAILED_MS = 1_000
+const SOON_MS = 1_000
+const RACES_MAX = 8
+/** What the other side has left beyond this is nobody's worry yet, and not written down. */
+const FAR = 1_000
+
+export function makeDraws(
+  deps: Pick<EngineDeps, 'store' | 'log' | 'random'> & {
+    readonly time: StoreTime
+    readonly commits: Commits
+    wake(delayMs?: number): void
+  },
+  config: Pick<EngineConfig, 'node'>,
+): Draws {
+  const { store, log, random, time, commits } = deps
+  const all = new Map<string, Known>()
+  let tries = 0
+
+  const find = ({ tenant, key }: BucketName): Known => {
+    const id = `${tenant}/${key}`
+    const known = all.get(id)
+    if (known !== undefined) return known
+    const made: Known = {
+      tenant,
+      key,
+      bucket: NEW_SHARED,
+      version: null,
+      hand: [],
+      size: 1,
+      waitUntil: 0,
+      owed: 0,
+      tells: [],
+      drawnAt: 0,
+      bookings: [],
+      asking: 0,
+      isAway: false,
+      active: null,
+    }
+    all.set(id, made)
+    return made
+  }
+
+  /** Drops what is lost; those that were drawn for nothing make the next draw smaller. */
+  const inHand = (known: Known): readonly Token[] => {
+    const now = time.now()
+    if (known.hand.some(({ until }) => until <= now)) {
+      known.hand = known.hand.filter(({ until }) => until > now)
+      known.size = Math.max(1, Math.floor(known.size / 2))
+    }
+    return known.hand
+  }
+
+  const adopt = (known: Known, version: number, body: string) => {
+    known.version = version
+    known.bucket = { ...NEW_SHARED, ...(JSON.parse(body) as Partial<SharedBucket>) }
+  }
+
+  const read = async (known: Known) => {
+    const found = await store.forTenant(known.tenant).record('rate', known.key)
+    if (found === null) {
+      known.version = 0
+      known.bucket = NEW_SHARED
+    } else adopt(known, found.version, found.body)
+  }
+
+  /** Writes what there is to write, and takes tokens out: none if there are none, or if others were quicker again and again. */
+  const exchange = async (
+    known: Known,
+    { policy, wanted, aheadMs, longerMs, isFull }: Exchange,
+  ): Promise<readonly Token[]> => {
+    let isRead = false
+    for (let race = 0; race < RACES_MAX; race += 1) {
+      if (known.version === null) {
+        await read(known)
+        isRead = true
+      }
+      const now = time.now()
+      const { tells, owed } = known
+      const isNew = known.version === 0 && isFull && policy !== null
+      const before = isNew ? { ...known.bucket, tokens: { count: policy.burst, at: now } } : known.bucket
+      let bucket = chargeTokens(before, policy, now, owed)
+      for (const answer of tells) bucket = tellShared(bucket, policy, answer)
+      tries += 1
+      const tryBy = `${config.node} ${tries}`
+      // Whose turn it is may ask first; what is there already is anybody's.
+      const ownMs = Math.max(0, aheadMs - shyMs(bucket))
+      const drawn =
+        wanted === 0
+          ? null
+          : drawTokens(bucket, policy, { now, wanted, aheadMs: ownMs, by: config.node, tryBy })
+      if (drawn?.is === 'tried' && !isRead) {
+        known.version = null
+        continue
+      }
+      if (drawn?.is === 'empty') known.waitUntil = drawn.nextAt
+      if (drawn?.is === 'tried') known.waitUntil = Math.min(drawn.until, now + TRIED_MS)
+      if (drawn?.is !== 'drawn' && owed === 0 && tells.length === 0) return []
+      const next = drawn?.is === 'drawn' ? drawn.bucket : bucket
+      const version: number = known.version ?? 0
+      // Until the answer is there nobody knows what is written.
+      known.version = null
+      const result = await commits.once(
+        known.tenant,
+        [{ g: 'version', of: 'rate', key: known.key, version }],
+        [
+          {
+            w: 'record.put',
+            kind: 'rate',
+            key: known.key,
+            version: version + 1,
+            body: JSON.stringify(next),
+          },
+        ],
+      )
+      time.heard(result.at)
+      if (!result.ok) continue
+      known.version = version + 1
+      known.bucket = next
+      known.owed -= owed
+      known.tells = known.tells.slice(tells.length)
+      if (drawn?.is !== 'drawn') return []
+      known.waitUntil = 0
+      const named = drawn.isTry ? tryBy : null
+      return drawn.from.map((from) => ({ from, until: from + HOLD_MS + longerMs, tries: named }))
+    }
+    known.waitUntil = time.now() + Math.round(SPREAD_MS * random.unit())
+    return []
+  }
+
+  const shyMs = (bucket: SharedBucket): number =>
+    Math.round(YIELD_MS * shyness(bucket, config.node) + SPREAD_MS * random.unit())
+
+  /** One at a time per bucket. */
+  const inTurn = async (known: Known, work: () => Promise<void>): Promise<void> => {
+    while (known.active !== null) await known.active
+    const mine = work()
+      .then(() => {
+        known.isAway = false
+      })
+      .catch((error: unknown) => {
+        known.version = null
+        known.isAway = true
+        known.waitUntil = time.now() + FAILED_MS
+        log.warn('rate.not-drawn', { tenant: known.tenant, bucket: known.key, error: messageOf(error) })
+      })
+      .finally(() => {
+        known.active = null
+      })
+    known.active = mine
+    return mine
+  }
+
+  /** Sooner or later: what could not be written now is written with the next draw. */
+  const flush = (known: Known, policy: Bucket | null) => {
+    void inTurn(known, async () => {
+      if (known.owed === 0 && known.tells.length === 0) return
+      await exchange(known, { ...PLAIN, policy, wanted: 0 })
+      const until = known.bucket.closed?.closedUntil ?? null
+      deps.wake(until === null ? 0 : Math.max(0, until - time.now()))
+    })
+  }
+
+  /** All that wait, in one commit where nobody else is quicker; an event must not be let go because the store was away. */
+  const keepBookings = async (known: Known, policy: Bucket) => {
+    while (known.bookings.length > 0) {
+      const wanted = known.bookings.length
+      const tokens = await commits.stubbornly(() =>
+        exchange(known, { ...PLAIN, policy, wanted, aheadMs: Number.POSITIVE_INFINITY }),
+      )
+      const ready = known.bookings.slice(0, tokens.length)
+      known.bookings = known.bookings.slice(tokens.length)
+      ready.forEach((resolve, index) => {
+        resolve(Math.max(0, (tokens[index]?.from ?? 0) - time.now()))
+      })
+    }
+  }
+
+  const usable = (known: Known): readonly Token[] => {
+    const now = time.now()
+    return inHand(known).filter(({ from }) => from <= now)
+  }
+
+  return {
+    room(name, policy) {
+      const known = find(name)
+      if (!isLimiting(known.bucket, policy, time.now())) return Number.POSITIVE_INFINITY
+      return usable(known).length
+    },
+    waitsUntil(name, policy) {
+      const known = find(name)
+      const now = time.now()
+      const [first] = inHand(known)
+      if (first !== undefined && first.from > now) {
+        const together = known.hand.findLast(({ from }) => from <= first.from + GATHER_MS)
+        return together?.from ?? first.from
+      }
+      const { closed } = known.bucket
+      if (closed !== null && now < closed.closedUntil) return closed.closedUntil
+      if (!isLimiting(known.bucket, policy, now)) return null
+      return now < known.waitUntil ? known.waitUntil : null
+    },
+    async draw(name, policy, { isFull = false, isAhead = false, longerMs = 0 } = {}) {
+      const known = find(name)
+      known.asking += 1
+      await inTurn(known, async () => {
+        if (inHand(known).length > 0) return
+        const most = drawMax(policy)
+        const now = time.now()
+        // Who comes back so soon can use more at once.
+        if (now - known.drawnAt < SOON_MS) known.size = Math.min(most, known.size * 2)
+        known.drawnAt = now
+        const wanted = Math.min(most, Math.max(known.asking, known.size))
+        const aheadMs = isAhead ? AHEAD_MS : 0
+        known.hand = await exchange(known, { policy, wanted, aheadMs, longerMs, isFull })
+      })
+      known.asking -= 1
+    },
+    isAway: (name) => find(name).isAway,
+    now: () => time.now(),
+    use(name, policy) {
+      const known = find(name)
+      if (!isLimiting(known.bucket, policy, time.now())) return null
+      const [token] = usable(known)
+      if (token === undefined) return null
+      known.hand = known.hand.filter((one) => one !== token)
+      return token
+    },
+    giveBack(name, token) {
+      const known = find(name)
+      known.hand = [token, ...known.hand]
+    },
+    owe(name, policy) {
+      const known = find(name)
+      if (!isLimiting(known.bucket, policy, time.now())) return
+      known.owed += 1
+      flush(known, policy)
+    },
+    told(name, policy, answer) {
+      const known = find(name)
+      const { isLimited, limits, by } = answer
+      const isTry = by !== ''
+      const isNear = limits !== null && limits.remaining !== null && limits.remaining <= FAR
+      if (!isLimited && !isTry && !isNear) return
+      known.tells = [...known.tells, answer]
+      // What was refused holds here at once, whatever the store says.
+      if (isLimited) {
+        known.bucket = tellShared(known.bucket, policy, answer)
+        known.hand = []
+      }
+      flush(known, policy)
+    },
+    book(name, policy) {
+      const known = find(name)
+      return new Promise((resolve) => {
+        known.bookings = [...known.bookings, resolve]
+        void inTurn(known, () => keepBookings(known, policy))
+      })
+    },
+    left(name, policy) {
+      const known = find(name)
+      return sharedLeft(known.bucket, policy, time.now()) + inHand(known).length
+    },
+    closedUntil(name) {
+      const { closed } = find(name).bucket
+      return closed !== null && time.now() < closed.closedUntil ? closed.closedUntil : null
+    },
+    learn(tenant, records) {
+      for (const { key, version, body } of records) {
+        const known = find({ tenant, key })
+        if (known.active === null && version > (known.version ?? -1)) adopt(known, version, body)
+      }
+    },
+  }
+}

@@ -1,0 +1,1 @@
+export { type BucketName, type Draws, makeDraws, type Token } from './draws.ts'
