@@ -161,6 +161,9 @@ export const COUNTED = [
   'outages',
   'outagesOver',
   'retired',
+  'guests',
+  'cuts',
+  'failOvers',
 ] as const
 export type Counted = (typeof COUNTED)[number]
 export type Counts = Record<Counted, number>

@@ -33,6 +33,8 @@ export interface Bug {
   readonly hasHooks?: true
   /** The same of connections. */
   readonly hasConnections?: true
+  /** The same of several nodes. */
+  readonly hasFleet?: true
   readonly vault?: (vault: SimVault) => SimVault
   /** What functions are given. */
   readonly context?: (context: FunctionContext) => FunctionContext

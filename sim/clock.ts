@@ -101,7 +101,9 @@ export interface MachineClock {
   clockFor(gate: Gate): Clock
 }
 
-export function makeMachineClock(time: VirtualTime, skewMs: number): MachineClock {
+/** `drift`: by how much its wall clock gains on every millisecond. */
+export function makeMachineClock(time: VirtualTime, skewMs: number, drift = 0): MachineClock {
+  const since = time.now()
   let skew = skewMs
   return {
     jump(ms) {
@@ -122,7 +124,7 @@ export function makeMachineClock(time: VirtualTime, skewMs: number): MachineCloc
         }
       }
       return {
-        now: () => time.now() + skew,
+        now: () => time.now() + skew + Math.round((time.now() - since) * drift),
         monotonic: () => time.now() - bootedAt,
         after,
         defer: (callback) => void after(0, callback),

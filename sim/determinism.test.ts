@@ -3,19 +3,16 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import type { StoreKind } from './data.ts'
+import { NO_PARTS, type Parts } from './parts.ts'
 import { makeRng } from './random.ts'
 import { simulate } from './world.ts'
 
 const STORES: readonly StoreKind[] = ['memory', 'sqlite']
-const PLAIN = { hasHooks: false, hasConnections: false }
+const PLAIN = { hasHooks: false, hasConnections: false, hasFleet: false }
 
-async function traceOf(
-  seed: number,
-  store: StoreKind,
-  drawn: { readonly hasHooks?: boolean; readonly hasConnections?: boolean } = {},
-): Promise<string> {
+async function traceOf(seed: number, store: StoreKind, parts: Partial<Parts> = {}): Promise<string> {
   const lines: string[] = []
-  await simulate({ seed, store, ...drawn, onLine: (line) => lines.push(line) })
+  await simulate({ seed, store, ...parts, onLine: (line) => lines.push(line) })
   return lines.join('\n')
 }
 
@@ -29,6 +26,11 @@ describe.each(STORES)('on %s', (store) => {
   test('with connections too', async () => {
     const about = { hasHooks: false, hasConnections: true }
     expect(await traceOf(20, store, about)).toBe(await traceOf(20, store, about))
+  })
+
+  test('with several nodes too', async () => {
+    const about = { ...NO_PARTS, hasFleet: true }
+    expect(await traceOf(2, store, about)).toBe(await traceOf(2, store, about))
   })
 
   test('two runs at once do not disturb each other', async () => {

@@ -6,6 +6,7 @@
 
 import { CASE_KINDS } from './cases.ts'
 import { CONNECTION_KINDS } from './connections.ts'
+import { drawFleet, type FleetPlan, NODES_MAX } from './fleet.ts'
 import { HOOK_KINDS } from './hooks.ts'
 import { makeRng, type Rng } from './random.ts'
 import { LANE_KINDS, PACED_KINDS, STOCK_KINDS } from './scenario.ts'
@@ -87,6 +88,19 @@ export function withConnections(profile: Profile, hasConnections: boolean): Prof
   return kinds === undefined || kinds === CONNECTION_KINDS ? rest : { ...rest, kinds }
 }
 
+/** The same with several nodes that share a store on another machine, or with as many as were drawn. */
+export function withFleet(profile: Profile, hasFleet: boolean, rng: Rng): Profile {
+  const { hasFleet: _, fleet, ...rest } = profile
+  if (!hasFleet) return rest
+  const nodes = rng.between(2, NODES_MAX)
+  return { ...rest, nodes, isRemote: true, hasFleet: true, fleet: fleet ?? drawFleet(rng, profile.leaseMs) }
+}
+
+/** Several share a store on another machine. */
+export function withNodes(profile: Profile, nodes: number): Profile {
+  return { ...profile, nodes, isRemote: profile.isRemote || nodes > 1 }
+}
+
 /** What goes wrong with connections; mean times, 0: never. */
 export interface ConnectionPlan {
   readonly outageEveryMs: number
@@ -100,7 +114,8 @@ export type WorkAct = 'retry' | 'probe' | 'cancel'
 
 /** One seed's mixture. */
 export interface Profile {
-  readonly nodes: 1 | 2
+  /** That come back whenever they end. */
+  readonly nodes: number
   /** The store is another machine: what is under way outlives the node, and groups pass each other. */
   readonly isRemote: boolean
   readonly faultsMs: number
@@ -143,6 +158,10 @@ export interface Profile {
   readonly hasConnections?: true
   /** Left out: drawn. */
   readonly connections?: ConnectionPlan
+  /** Several nodes, of which some come and go, and a store whose server is replaced. */
+  readonly hasFleet?: true
+  /** Left out: drawn. */
+  readonly fleet?: FleetPlan
 }
 
 export function drawProfile(rng: Rng): Profile {
@@ -197,6 +216,7 @@ export function drawProfile(rng: Rng): Profile {
     ...(rng.fork('cases').chance(300) && { hasCases: true, kinds: CASE_KINDS }),
     ...(rng.fork('hooks').chance(350) && { hasHooks: true }),
     ...(rng.fork('connections').chance(300) && { hasConnections: true }),
+    ...(rng.fork('fleet').chance(300) && { hasFleet: true }),
   }
 }
 

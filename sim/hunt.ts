@@ -3,6 +3,7 @@
 import type { Rule, Violation } from './book.ts'
 import type { Bug } from './bug.ts'
 import type { StoreKind } from './data.ts'
+import type { Parts } from './parts.ts'
 import { simulate } from './world.ts'
 
 const SEEDS_MAX = 40
@@ -28,16 +29,12 @@ const clean = new Map<string, Promise<readonly Violation[]>>()
 export function violationsWithout(
   seed: number,
   store: StoreKind,
-  {
-    hasCases = false,
-    hasHooks = false,
-    hasConnections = false,
-  }: { readonly hasCases?: boolean; readonly hasHooks?: boolean; readonly hasConnections?: boolean },
+  bug: Partial<Parts>,
 ): Promise<readonly Violation[]> {
-  const name = `${seed} ${store} ${hasCases} ${hasHooks} ${hasConnections}`
-  const known =
-    clean.get(name) ??
-    simulate({ seed, store, hasCases, hasHooks, hasConnections }).then(({ violations }) => violations)
+  const { hasCases = false, hasHooks = false, hasConnections = false, hasFleet = false } = bug
+  const parts: Parts = { hasCases, hasHooks, hasConnections, hasFleet }
+  const name = `${seed} ${store} ${Object.values(parts).join(' ')}`
+  const known = clean.get(name) ?? simulate({ seed, store, ...parts }).then(({ violations }) => violations)
   clean.set(name, known)
   return known
 }

@@ -1,6 +1,7 @@
 // Faults that the simulator found in the engine, each with a seed that shows it when the fix is taken out.
 
 import { describe, expect, test } from 'vitest'
+import { NO_PARTS } from './parts.ts'
 import { simulate } from './world.ts'
 
 const FOUND: readonly (readonly [rule: string, what: string, seed: number])[] = [
@@ -31,36 +32,32 @@ const FOUND_WITH_CONNECTIONS: readonly (readonly [rule: string, what: string, se
 
 test('[FO2] a route that is disabled takes no part in the choice of the first (seed 660820887)', async () => {
   const { violations } = await simulate({
+    ...NO_PARTS,
     seed: 660_820_887,
     store: 'memory',
-    hasCases: false,
-    hasHooks: false,
-    hasConnections: false,
   })
   expect(violations).toEqual([])
 })
 
 test('a commit that is repeated while the store fails is no broken one (seed 981772593)', async () => {
   const { violations } = await simulate({
+    ...NO_PARTS,
     seed: 981_772_593,
     store: 'sqlite',
     hasCases: true,
-    hasHooks: false,
-    hasConnections: false,
   })
   expect(violations).toEqual([])
 })
 
 describe.each(['memory', 'sqlite'] as const)('on %s', (store) => {
   test.each(FOUND)('[%s] never again: %s (seed %i)', async (_rule, _what, seed) => {
-    const plain = { hasCases: false, hasHooks: false, hasConnections: false }
-    expect((await simulate({ seed, store, ...plain })).violations).toEqual([])
+    expect((await simulate({ seed, store, ...NO_PARTS })).violations).toEqual([])
   })
 
   test.each(FOUND_WITH_HOOKS)(
     '[%s] never again with subscriptions: %s (seed %i)',
     async (_rule, _what, seed) => {
-      const about = { hasCases: false, hasHooks: true, hasConnections: false }
+      const about = { ...NO_PARTS, hasHooks: true }
       expect((await simulate({ seed, store, ...about })).violations).toEqual([])
     },
   )
@@ -68,7 +65,7 @@ describe.each(['memory', 'sqlite'] as const)('on %s', (store) => {
   test.each(FOUND_WITH_CONNECTIONS)(
     '[%s] never again with connections: %s (seed %i)',
     async (_rule, _what, seed) => {
-      const about = { hasCases: false, hasHooks: false, hasConnections: true }
+      const about = { ...NO_PARTS, hasConnections: true }
       expect((await simulate({ seed, store, ...about })).violations).toEqual([])
     },
   )

@@ -1,7 +1,7 @@
 // The store as one life of a node sees it: the real gatherer in front, latency and faults between, the data behind.
 //
-// A group is under way, is applied, and is answered; a node can die between any two of these. What was not applied when
-// it died is lost, unless it was on its way to another machine already.
+// A group is under way, is applied, and is answered; a node can die between any two of these, and its connection can break. What
+// was not applied when it died is lost, unless it was on its way to another machine already.
 
 import { makeGatherer } from '../src/core/commit/index.ts'
 import type { NodeId } from '../src/core/ids/index.ts'
@@ -19,6 +19,7 @@ import type { VirtualTime } from './clock.ts'
 import type { Data, Outcome } from './data.ts'
 import type { Faults, StoreFate, StoreOperation } from './faults.ts'
 import type { Life } from './node.ts'
+import type { Primary } from './primary.ts'
 
 export interface StoreWatch {
   applied(life: Life, commits: readonly Commit[], outcomes: readonly Outcome[]): void
@@ -39,12 +40,13 @@ export interface NodeStoreDeps {
   readonly data: Data
   readonly faults: Faults
   readonly watch: StoreWatch
+  readonly primary: Primary
   /** Groups of one node are applied in the order given, as by one thread; otherwise they may pass each other. */
   readonly inOrder: boolean
 }
 
 export function makeNodeStore(deps: NodeStoreDeps): Store {
-  const { time, clock, life, data, faults, watch } = deps
+  const { time, clock, life, data, faults, watch, primary } = deps
   let orderedUntil = 0
 
   /** When the operation reaches the data. */
@@ -68,11 +70,24 @@ export function makeNodeStore(deps: NodeStoreDeps): Store {
       if (life.isDead()) return
       const fate = faults.store(operation)
       const isWrite = operation !== 'read'
+      const doubt = isWrite ? 'indeterminate' : 'no'
       const say = (give: () => void) => time.after(fate.afterMs, () => life.pass(give))
       const fail = (applied: 'no' | 'indeterminate') => {
         watch.trace(life.name, () => `store fails in ${operation} (applied: ${applied})`)
+        stopListening()
         say(() => reject(new StoreError('unavailable', 'simulated', { applied })))
       }
+      let isBroken = false
+      const stopListening = primary.onBreak(() => {
+        isBroken = true
+        fail(doubt)
+      })
+      if (primary.isAway()) {
+        fail('no')
+        return
+      }
+      const term = primary.term()
+      if (isWrite) primary.asked(fate.beforeMs)
       /** What the data itself throws is an answer too. */
       const perform = (): (() => void) => {
         try {
@@ -82,17 +97,26 @@ export function makeNodeStore(deps: NodeStoreDeps): Store {
           return () => reject(error)
         }
       }
+      const linger = () => {
+        if (primary.term() === term) perform()
+      }
       reach(operation, fate, () => {
+        // The server that had it is gone; or it has it still, and nobody waits for the answer.
+        if (primary.term() !== term) return
+        if (isBroken) {
+          if (isWrite && fate.what === 'ok') time.after(primary.lingerMs(), linger)
+          return
+        }
         switch (fate.what) {
           case 'unavailable':
             fail('no')
             return
           case 'lost':
-            fail(isWrite ? 'indeterminate' : 'no')
+            fail(doubt)
             return
           case 'unanswered':
             if (isWrite) perform()
-            fail(isWrite ? 'indeterminate' : 'no')
+            fail(doubt)
             return
           case 'crash-before':
             life.crash(`before ${operation} is applied`)
@@ -101,9 +125,15 @@ export function makeNodeStore(deps: NodeStoreDeps): Store {
             perform()
             life.crash(`after ${operation} is applied`)
             return
-          case 'ok':
-            say(perform())
+          case 'ok': {
+            const answer = perform()
+            say(() => {
+              if (isBroken) return
+              stopListening()
+              answer()
+            })
             return
+          }
         }
       })
     })

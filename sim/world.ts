@@ -28,18 +28,24 @@ import {
   type Profile,
   withCases,
   withConnections,
+  withFleet,
   withHooks,
+  withNodes,
 } from './faults.ts'
+import type { FleetPlan } from './fleet.ts'
 import { makeHookWorld } from './hook-world.ts'
 import { type Life, type NodeDeps, short, startLife } from './node.ts'
 import { type Outside, pickLife } from './outside.ts'
+import { NO_PARTS, type Parts } from './parts.ts'
 import { actAsPerson, decideAll, drawMessage, type Message, startSender } from './people.ts'
+import { makePrimary } from './primary.ts'
 import { makeRng, type Rng } from './random.ts'
 import { BUNDLES, HEALED, type ScenarioRoute, withConnectionRoutes } from './scenario.ts'
 import { makeNodeStore, type StoreWatch } from './store.ts'
 import { makeVendor, type Vendor, type VendorWatch } from './vendor.ts'
 
-export interface RunOptions {
+/** Parts that are named are there, or are not, whatever the seed or the bug says. */
+export interface RunOptions extends Partial<Parts> {
   readonly seed: number | string
   readonly store: StoreKind
   readonly bug?: Bug
@@ -49,12 +55,8 @@ export interface RunOptions {
   readonly profile?: Profile
   readonly faults?: Faults
   readonly messages?: readonly Message[]
-  /** With workflows, or without, whatever the seed or the bug says. */
-  readonly hasCases?: boolean
-  /** The same of subscriptions. */
-  readonly hasHooks?: boolean
-  /** And of connections. */
-  readonly hasConnections?: boolean
+  /** How many nodes come back whenever they end. */
+  readonly nodes?: number
 }
 
 export interface RunReport {
@@ -74,6 +76,9 @@ const RESTART_MS_MAX = 3_000
 const DRAIN_MS = 1_500
 const PERSON_AGAIN_MS = 20_000
 const APPLY_AGAIN_MS = 1_000
+/** More at once would only take longer. */
+const LIVES_MAX = 6
+const LINGER_MS_MAX = 4_000
 
 export async function simulate(options: RunOptions): Promise<RunReport> {
   const world = makeWorld(options)
@@ -93,18 +98,17 @@ function makeWorld(options: RunOptions): World {
   const { seed, onLine, bug } = options
   const rng = makeRng(seed)
   const drawn = options.profile ?? drawProfile(rng.fork('profile'))
-  const hasCases = options.hasCases ?? (bug === undefined ? drawn.hasCases === true : bug.hasCases === true)
-  const hasHooks = options.hasHooks ?? (bug === undefined ? drawn.hasHooks === true : bug.hasHooks === true)
-  const hasConnections =
-    options.hasConnections ??
-    (bug === undefined ? drawn.hasConnections === true : bug.hasConnections === true)
-  const chosen = withConnections(withHooks(withCases(drawn, hasCases), hasHooks), hasConnections)
-  const profile = bug?.profile?.(chosen) ?? chosen
+  const { hasCases, hasHooks, hasConnections, hasFleet } = partsOf(options, drawn)
+  const about = withConnections(withHooks(withCases(drawn, hasCases), hasHooks), hasConnections)
+  const chosen = withFleet(about, hasFleet, rng.fork('fleet'))
+  const counted = options.nodes === undefined ? chosen : withNodes(chosen, options.nodes)
+  const profile = bug?.profile?.(counted) ?? counted
   const bundles = hasConnections ? BUNDLES.map(withConnectionRoutes) : BUNDLES
   const faults = options.faults ?? makeRandomFaults(profile, rng.fork('faults'))
   const time = makeVirtualTime(START_AT)
   const trace = (who: string, what: () => string) =>
     onLine?.(`${String(time.now() - START_AT).padStart(8)} ${who.padEnd(6)} ${what()}`)
+  const primary = makePrimary({ time, trace })
   const cases = profile.hasCases ? drawCases(rng.fork('net')) : null
   const book = makeBook(trace, cases)
   const plain = makeData(options.store, () => faults.commit())
@@ -141,6 +145,9 @@ function makeWorld(options: RunOptions): World {
     joined(life, node, result) {
       // What a life asked for before it died may fence the one after it.
       for (const other of lives) if (other.node === node && other !== life) doubled.add(other)
+      // And what it asked for before its connection broke may fence itself.
+      const isAlive = [...life.owners].some((owner) => plain.incarnation(owner).until > time.now())
+      if (isAlive) doubled.add(life)
       traced.joined?.(life, node, result)
     },
     applied(life, commits, outcomes) {
@@ -212,12 +219,16 @@ function makeWorld(options: RunOptions): World {
 
   const links = makeConnectionWorld(outside, rng.fork('links'), hooks.secrets)
 
-  const addNode = (name: string): NodeHandle => {
+  const drift = profile.fleet?.wallDrift ?? 0
+
+  /** `isGuest`: when it ends, it does not come back. */
+  const addNode = (name: string, isGuest = false): NodeHandle => {
     const node = name as NodeId
     const chaos = rng.fork(`chaos/${name}`)
     const machine = makeMachineClock(
       time,
       profile.skewMs === 0 ? 0 : chaos.between(-profile.skewMs, profile.skewMs),
+      drift === 0 ? 0 : chaos.fork('drift').between(-drift, drift) / 1_000,
     )
     let count = 0
     const deps: NodeDeps = {
@@ -237,6 +248,7 @@ function makeWorld(options: RunOptions): World {
           data,
           faults,
           watch: storeWatch,
+          primary,
           inOrder: !profile.isRemote,
         })
         return bug?.store?.(store) ?? store
@@ -269,7 +281,8 @@ function makeWorld(options: RunOptions): World {
         lives.splice(lives.indexOf(life), 1)
         // A second process of the same node may be running already.
         if (lives.some((other) => other.node === node)) return
-        if (profile.nodes === 1) plain.reopen()
+        if (isGuest) return
+        if (profile.nodes === 1 && !profile.hasFleet) plain.reopen()
         time.after(isHealed ? 100 : chaos.between(50, RESTART_MS_MAX), start)
       },
       onBroken: (life, message) => book.violate('BROKEN', `${life.name} ${message}`),
@@ -324,10 +337,7 @@ function makeWorld(options: RunOptions): World {
     const { chaos } = node
     repeat(chaos.fork('crash'), profile.crashEveryMs, () => {
       const life = newest(node)
-      const engine = life?.engine() ?? null
-      if (life === undefined) return
-      if (engine === null || chaos.chance(700)) life.crash('by chance')
-      else life.pass(() => void engine.drain(DRAIN_MS).then(() => life.crash('as it was told to')))
+      if (life !== undefined) endLife(life, chaos)
     })
     repeat(chaos.fork('jump'), profile.jumpEveryMs, () => {
       const ms = chaos.between(-10 * MINUTE, 10 * MINUTE)
@@ -356,6 +366,40 @@ function makeWorld(options: RunOptions): World {
           })
         })
       }
+    })
+  }
+
+  const endLife = (life: Life, chaos: Rng) => {
+    const engine = life.engine()
+    if (engine === null || chaos.chance(700)) life.crash('by chance')
+    else life.pass(() => void engine.drain(DRAIN_MS).then(() => life.crash('as it was told to')))
+  }
+
+  const disturbFleet = (plan: FleetPlan) => {
+    const chaos = rng.fork('chaos/fleet')
+    let guests = 0
+    repeat(chaos.fork('guest'), plan.guestEveryMs, () => {
+      if (lives.length >= LIVES_MAX) return
+      guests += 1
+      book.counts.guests += 1
+      const guest = addNode(`g${guests}`, true)
+      disturb(guest)
+      time.after(chaos.between(500, 2 * plan.guestEveryMs), () => {
+        const life = newest(guest)
+        if (life !== undefined) endLife(life, chaos)
+      })
+    })
+    const breakStore = (awayMs: number | null) => {
+      const lingerMs = chaos.pick([0, 0, chaos.between(1, LINGER_MS_MAX)])
+      primary.breakAtNext({ isBefore: chaos.chance(500), awayMs, lingerMs })
+    }
+    repeat(chaos.fork('cut'), plan.cutEveryMs, () => {
+      book.counts.cuts += 1
+      breakStore(null)
+    })
+    repeat(chaos.fork('fail-over'), plan.failOverEveryMs, () => {
+      book.counts.failOvers += 1
+      breakStore(chaos.between(10, plan.awayMsMax))
     })
   }
 
@@ -390,6 +434,7 @@ function makeWorld(options: RunOptions): World {
   const heal = () => {
     isHealed = true
     faults.heal()
+    primary.heal()
     trace('world', () => 'heals')
     routes = hasConnections ? withConnectionRoutes(HEALED) : HEALED
     for (const life of [...lives]) {
@@ -406,6 +451,7 @@ function makeWorld(options: RunOptions): World {
   const run = async (): Promise<RunReport> => {
     const nodes = Array.from({ length: profile.nodes }, (_, index) => addNode(`n${index + 1}`))
     for (const node of nodes) disturb(node)
+    if (profile.fleet !== undefined) disturbFleet(profile.fleet)
     disturbPeople()
     const drawn = rng.fork('messages')
     const hubs = rng.fork('hubs')
@@ -490,6 +536,13 @@ function makeWorld(options: RunOptions): World {
       plain.close()
     },
   }
+}
+
+function partsOf(options: RunOptions, drawn: Profile): Parts {
+  const names = Object.keys(NO_PARTS) as (keyof Parts)[]
+  const given = options.bug ?? drawn
+  const chosen = names.map((name) => [name, options[name] ?? given[name] === true])
+  return Object.fromEntries(chosen) as Record<keyof Parts, boolean>
 }
 
 /** The same checks, with a line for each thing that was applied. */

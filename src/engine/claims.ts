@@ -304,8 +304,10 @@ export function makeClaims(
     if (owner === null || free <= 0) return config.pollMs
     try {
       for (const item of await strays.collect(owner)) {
-        if (!item.work.alone || pool.canRunAlone()) launch(item)
-        else strays.suspect()
+        if (!item.work.alone || pool.canRunAlone()) {
+          pace.took(item.work.tenant, item.work.consumer, 1, false)
+          launch(item)
+        } else strays.suspect()
       }
       let nextAt = Number.POSITIVE_INFINITY
       const isBrief = left === 'no-slot' && isMany() && briefCount <= busy.length
