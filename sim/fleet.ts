@@ -1,6 +1,7 @@
 // Nodes of a run that has several: some that always come back, others that are added and leave for good; and what happens to the
 // server that they share.
 
+import { ALL_ROLES, ROLES, type Role } from '../src/core/node/index.ts'
 import type { Rng } from './random.ts'
 
 /** Mean times between, 0: never. */
@@ -14,6 +15,8 @@ export interface FleetPlan {
   readonly awayMsMax: number
   /** In a thousand: how far a machine's wall clock runs ahead or behind of a second in it. */
   readonly wallDrift: number
+  /** Nodes share the roles; otherwise each has all of them. */
+  readonly hasRoles: boolean
 }
 
 export const NODES_MAX = 4
@@ -26,5 +29,18 @@ export function drawFleet(rng: Rng, leaseMs: number): FleetPlan {
     failOverEveryMs: some(700, () => rng.between(8, 40) * 1_000),
     awayMsMax: rng.pick([300, 5_000, 2 * leaseMs]),
     wallDrift: some(500, () => rng.between(1, 100)),
+    hasRoles: rng.chance(600),
   }
+}
+
+/** Of the nodes that come back, together all; each has at least one. */
+export function drawRoles(rng: Rng, nodes: number): readonly ReadonlySet<Role>[] {
+  const drawn = Array.from({ length: nodes }, () => new Set(drawSome(rng)))
+  for (const role of ROLES) if (!drawn.some((roles) => roles.has(role))) rng.pick(drawn).add(role)
+  return drawn
+}
+
+export function drawSome(rng: Rng): ReadonlySet<Role> {
+  const some = ROLES.filter(() => rng.chance(500))
+  return some.length === 0 ? ALL_ROLES : new Set(some)
 }

@@ -8,6 +8,7 @@ import { makeCountingSeal } from '../src/adapters/seal-local/seal.fixture.ts'
 import type { DefinitionDocument } from '../src/core/definition/index.ts'
 import { AppError } from '../src/core/errors/index.ts'
 import { DEFAULT_TENANT, type Incarnation, type NodeId, type TenantId } from '../src/core/ids/index.ts'
+import type { Role } from '../src/core/node/index.ts'
 import {
   type Decisions,
   ENGINE_DEFAULTS,
@@ -36,6 +37,7 @@ export interface Life extends Gate {
   /** `n1.3`: the third life of node n1. */
   readonly name: string
   readonly node: NodeId
+  readonly roles: ReadonlySet<Role>
   isDead(): boolean
   isPaused(): boolean
   crash(why: string): void
@@ -51,6 +53,9 @@ export interface Life extends Gate {
 
 export interface NodeDeps {
   readonly node: NodeId
+  readonly roles: ReadonlySet<Role>
+  /** Others use the store too. */
+  readonly isShared: boolean
   readonly time: VirtualTime
   readonly machine: MachineClock
   readonly rng: Rng
@@ -95,6 +100,7 @@ export function startLife(deps: NodeDeps, name: string): Life {
   const life: Life = {
     name,
     node: deps.node,
+    roles: deps.roles,
     owners: new Set(),
     isDead: () => isDead,
     isPaused: () => isPaused,
@@ -170,7 +176,16 @@ export function startLife(deps: NodeDeps, name: string): Life {
       wakes: NO_WAKES,
       bus: null,
     },
-    { ...ENGINE_DEFAULTS, ...retention, leaseMs, concurrency, pollMs, node: deps.node },
+    {
+      ...ENGINE_DEFAULTS,
+      ...retention,
+      leaseMs,
+      concurrency,
+      pollMs,
+      node: deps.node,
+      roles: deps.roles,
+      isShared: deps.isShared,
+    },
     deps.decisions,
   )
 

@@ -1,5 +1,6 @@
 // What those outside see of the world, and how they are answered.
 
+import type { Role } from '../src/core/node/index.ts'
 import type { Book } from './book.ts'
 import type { VirtualTime } from './clock.ts'
 import type { Data } from './data.ts'
@@ -20,8 +21,9 @@ export interface Outside {
   trace(who: string, what: () => string): void
 }
 
-export function pickLife({ lives, rng }: Pick<Outside, 'lives' | 'rng'>): Life | null {
-  const open = lives().filter((life) => life.engine() !== null)
+/** One that has the role. */
+export function pickLife({ lives, rng }: Pick<Outside, 'lives' | 'rng'>, role: Role = 'api'): Life | null {
+  const open = lives().filter((life) => life.engine() !== null && life.roles.has(role))
   return open.length === 0 ? null : rng.pick(open)
 }
 

@@ -54,7 +54,7 @@ export function startSender(outside: Outside, message: Message): { isOver(): boo
   let isAnswered = false
 
   const post = () => {
-    const life = pickLife(outside)
+    const life = pickLife(outside, 'ingest')
     if (life === null) {
       time.after(rng.between(200, 1_500), post)
       return

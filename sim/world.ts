@@ -2,6 +2,7 @@
 // everything heals, and within a computed time all must be settled.
 
 import type { NodeId } from '../src/core/ids/index.ts'
+import { ALL_ROLES, type Role } from '../src/core/node/index.ts'
 import { MINUTE } from '../src/core/time/index.ts'
 import { DECISIONS } from '../src/engine/index.ts'
 import { StoreError } from '../src/ports/store.ts'
@@ -32,7 +33,7 @@ import {
   withHooks,
   withNodes,
 } from './faults.ts'
-import type { FleetPlan } from './fleet.ts'
+import { drawRoles, drawSome, type FleetPlan } from './fleet.ts'
 import { makeHookWorld } from './hook-world.ts'
 import { type Life, type NodeDeps, short, startLife } from './node.ts'
 import { type Outside, pickLife } from './outside.ts'
@@ -222,7 +223,7 @@ function makeWorld(options: RunOptions): World {
   const drift = profile.fleet?.wallDrift ?? 0
 
   /** `isGuest`: when it ends, it does not come back. */
-  const addNode = (name: string, isGuest = false): NodeHandle => {
+  const addNode = (name: string, roles: ReadonlySet<Role>, isGuest = false): NodeHandle => {
     const node = name as NodeId
     const chaos = rng.fork(`chaos/${name}`)
     const machine = makeMachineClock(
@@ -233,6 +234,8 @@ function makeWorld(options: RunOptions): World {
     let count = 0
     const deps: NodeDeps = {
       node,
+      roles,
+      isShared: profile.hasFleet === true,
       time,
       machine,
       rng: rng.fork('engine'),
@@ -382,7 +385,7 @@ function makeWorld(options: RunOptions): World {
       if (lives.length >= LIVES_MAX) return
       guests += 1
       book.counts.guests += 1
-      const guest = addNode(`g${guests}`, true)
+      const guest = addNode(`g${guests}`, plan.hasRoles ? drawSome(chaos) : ALL_ROLES, true)
       disturb(guest)
       time.after(chaos.between(500, 2 * plan.guestEveryMs), () => {
         const life = newest(guest)
@@ -449,7 +452,10 @@ function makeWorld(options: RunOptions): World {
   }
 
   const run = async (): Promise<RunReport> => {
-    const nodes = Array.from({ length: profile.nodes }, (_, index) => addNode(`n${index + 1}`))
+    const roles = profile.fleet?.hasRoles ? drawRoles(rng.fork('roles'), profile.nodes) : []
+    const nodes = Array.from({ length: profile.nodes }, (_, index) =>
+      addNode(`n${index + 1}`, roles[index] ?? ALL_ROLES),
+    )
     for (const node of nodes) disturb(node)
     if (profile.fleet !== undefined) disturbFleet(profile.fleet)
     disturbPeople()

@@ -316,6 +316,7 @@ export function makeEngine(
   const batches = makeBatches({ store, settler: wakingSettler(), gathering, effects: () => effects }, config)
   const strays = makeStrays({
     store,
+    clock,
     log,
     pool,
     tenants: () => registry.tenants(),

@@ -1,7 +1,8 @@
 // Strays: items that are ours by the store and that nobody here runs, because the answer that gave them to us got lost
 // (a claim, or a commit that bore them). They would stay leased for as long as this node lives.
 //
-// Looking is dear, so that it is done only after an answer got lost.
+// Looking is dear, so that it is done only after an answer got lost. A server whose connection broke may apply what it was asked for
+// after the first look: a few more follow.
 
 import type { Incarnation, TenantId } from '../core/ids/index.ts'
 import type { WorkRow } from '../core/work/index.ts'
@@ -17,12 +18,15 @@ export interface Strays {
 }
 
 const PAGE = 200
+/** After the first look; the last one is later than any statement that a server still works on. */
+const AGAIN_MS = [2_000, 10_000, 60_000]
 
 export function makeStrays(
-  deps: Pick<EngineDeps, 'store' | 'log'> & { readonly pool: Pool; tenants(): readonly TenantId[] },
+  deps: Pick<EngineDeps, 'store' | 'clock' | 'log'> & { readonly pool: Pool; tenants(): readonly TenantId[] },
 ): Strays {
-  const { store, log, pool } = deps
-  let isSuspected = false
+  const { store, clock, log, pool } = deps
+  /** When to look, by the monotonic clock. */
+  let looks: readonly number[] = []
 
   const leasedRows = async (tenant: TenantId): Promise<readonly WorkRow[]> => {
     const rows: WorkRow[] = []
@@ -37,11 +41,13 @@ export function makeStrays(
 
   return {
     suspect() {
-      isSuspected = true
+      const now = clock.monotonic()
+      looks = [now, ...AGAIN_MS.map((ms) => now + ms)]
     },
     async collect(owner) {
-      if (!isSuspected) return []
-      isSuspected = false
+      const now = clock.monotonic()
+      if (!looks.some((at) => at <= now)) return []
+      looks = looks.filter((at) => at > now)
       // What begins and ends while we look is seen leased, and is no stray.
       const watch = pool.watch()
       try {
@@ -56,7 +62,7 @@ export function makeStrays(
         if (found.length > 0) log.warn('work.strayed', { items: found.length })
         return found
       } catch (error) {
-        isSuspected = true
+        looks = [now, ...looks]
         throw error
       } finally {
         watch.stop()
