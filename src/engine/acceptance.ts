@@ -10,7 +10,7 @@ import { type JsonValue, stringifyJson } from '../core/json/index.ts'
 import type { Source } from '../core/source/index.ts'
 import type { Write } from '../ports/store.ts'
 import { draftDispatched } from './emit.ts'
-import { intakeConsumer, newIntake, type Refusal } from './intake-work.ts'
+import { intakeConsumer, newIntake, type Refusal, refuse } from './intake-work.ts'
 import { storableError } from './letters.ts'
 import { matchEvent } from './matching.ts'
 import {
@@ -89,6 +89,17 @@ function keep(ids: Ids, source: Source, draft: Draft, dedupForMs: number): Accep
     { w: 'work.add', work, lease: null, delayMs: 0 },
   ]
   return { event, writes, plans: [], action: 'KEPT', letter: null }
+}
+
+/** An event of which nothing can be made, whatever is defined. */
+export function planUnread(
+  deps: PlanDeps,
+  source: Source,
+  draft: Draft,
+  problem: string,
+  dedupForMs: number,
+): Acceptance {
+  return quarantine(deps, source, draft, dedupForMs, refuse('poison', 'unparseable', problem))
 }
 
 function quarantine(

@@ -8,7 +8,7 @@ import type { EventId } from '../core/ids/index.ts'
 import type { JsonValue } from '../core/json/index.ts'
 import type { Source } from '../core/source/index.ts'
 import { type CommitResult, type Guard, StoreError, type Write } from '../ports/store.ts'
-import { type Acceptance, planAcceptance } from './acceptance.ts'
+import { type Acceptance, planAcceptance, planUnread } from './acceptance.ts'
 import type { Commits } from './commits.ts'
 import type { EngineDeps } from './deps.ts'
 import type { Begun, Door } from './door.ts'
@@ -22,6 +22,8 @@ export interface KeepRequest {
   readonly draft: Draft
   readonly payload: JsonValue
   readonly header: Readonly<Record<string, string>>
+  /** Why it could not be read: it is kept as a dead letter. Left out: it was. */
+  readonly unread?: string
   /** By the monotonic clock, for the log. */
   readonly startedAt: number
   /** What else the event needs, and what else is written with it. */
@@ -111,11 +113,14 @@ export function makeAcceptor(
   }
 
   return {
-    async keep({ source, draft: named, payload, header, startedAt, beside }) {
+    async keep({ source, draft: named, payload, header, unread, startedAt, beside }) {
       const { dedup, sensitive } = source.document
       const { windowMs } = dedup
       const draft = sensitive === undefined ? named : { ...named, sensitive }
-      const acceptance = planAcceptance(planning, source, draft, payload, header, windowMs, door.mayBegin)
+      const acceptance =
+        unread === undefined
+          ? planAcceptance(planning, source, draft, payload, header, windowMs, door.mayBegin)
+          : planUnread(planning, source, draft, unread, windowMs)
       const { event, letter } = acceptance
       const { result, plans, begun } = await attempt(acceptance, beside)
       const first = result.ok ? event.id : result.found?.f === 'event' ? result.found.id : null

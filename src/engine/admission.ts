@@ -2,20 +2,19 @@
 // there and enabled, the address may send, the body is not too large, the signature is right, it is no handshake, the
 // source's rate allows it, the body can be read.
 //
-// Only verified requests take tokens of the rate: nobody without the secret can use up a sender's share. Buckets of a node that is
-// alone are in its memory, and stay while the source's rate stays, whatever else is applied; others are shared by all nodes.
+// Only verified requests take tokens of the rate: nobody without the secret can use up a sender's share.
 
 import { type Body, parseForm, readBody, readMediaType } from '../core/body/index.ts'
 import { AppError } from '../core/errors/index.ts'
 import { ExpressionError, type Scope } from '../core/expression/index.ts'
-import { type Bucket, type BucketPolicy, takeToken } from '../core/guard/index.ts'
 import type { TenantId } from '../core/ids/index.ts'
 import type { JsonValue } from '../core/json/index.ts'
 import type { Answer, Handshake, Source, VerifyInput } from '../core/source/index.ts'
-import { MINUTE, SECOND } from '../core/time/index.ts'
+import { SECOND } from '../core/time/index.ts'
 import type { EngineDeps } from './deps.ts'
-import type { BucketName, Draws } from './rates/index.ts'
+import type { Draws } from './rates/index.ts'
 import type { Registry } from './registry.ts'
+import { makeShares } from './shares.ts'
 import { isVaultTrouble } from './vaults.ts'
 
 export interface IntakeRequest {
@@ -52,11 +51,6 @@ export interface Admission {
   admit(request: IntakeRequest): Promise<Admitted | { readonly handshake: Answer; readonly source: Source }>
 }
 
-/** Others may take what was drawn here; nobody waits for ever. */
-const DRAWS_MAX = 20
-/** A source that was never heard of may send all at once. */
-const FULL = { isFull: true }
-
 export function makeAdmission(
   deps: Pick<EngineDeps, 'clock' | 'vault' | 'log'> & {
     readonly registry: Registry
@@ -65,7 +59,7 @@ export function makeAdmission(
   },
 ): Admission {
   const { clock, vault, log, registry } = deps
-  const buckets = new Map<string, { readonly policy: BucketPolicy; readonly bucket: Bucket }>()
+  const shares = makeShares({ clock, draws: deps.draws })
 
   const secretsOf = async (source: Source, tenant: string): Promise<readonly string[]> => {
     const { verify } = source.document
@@ -81,37 +75,19 @@ export function makeAdmission(
     throw new AppError('secret_missing')
   }
 
-  const refuse = (waitMs: number): never => {
+  const refuseBeyond = (waitMs: number): void => {
+    if (waitMs === 0) return
     const retryAfterSeconds = Math.max(1, Math.ceil(waitMs / SECOND))
     const detail = `the source’s \`rateLimit\` is used up; send again in ${retryAfterSeconds} s`
     throw new AppError('rate_limited', detail, { details: { retryAfterSeconds } })
   }
 
+  /** null: nobody has to be waited for. */
   const takeShare = (source: Source, tenant: string): Promise<void> | null => {
-    const policy = source.guards.rate
-    if (policy === null) return null
-    const { draws } = deps
-    if (draws !== null)
-      return takeShared(draws, { tenant: tenant as TenantId, key: `source/${source.document.name}` }, policy)
-    const id = `${tenant}/${source.document.name}`
-    const held = buckets.get(id)
-    const isSame = held?.policy.capacity === policy.capacity && held.policy.refillMs === policy.refillMs
-    const step = takeToken(isSame ? held?.bucket : undefined, clock.monotonic(), policy)
-    if (step.taken) {
-      buckets.set(id, { policy, bucket: step.bucket })
-      return null
-    }
-    return refuse(step.waitMs)
-  }
-
-  /** Whoever finds the bucket empty is refused without a question to the store, until the next token comes. */
-  const takeShared = async (draws: Draws, name: BucketName, { capacity, refillMs }: BucketPolicy) => {
-    const policy = { perMinute: MINUTE / refillMs, burst: capacity }
-    const mustDraw = () => draws.room(name, policy) === 0 && draws.waitsUntil(name, policy) === null
-    for (let tries = 0; tries < DRAWS_MAX && mustDraw(); tries += 1) await draws.draw(name, policy, FULL)
-    // While the store is away nothing is kept, and the sender hears so: that is no reason to hear of its rate.
-    if (draws.use(name, policy) !== null || draws.isAway(name)) return
-    refuse(Math.max(0, (draws.waitsUntil(name, policy) ?? 0) - draws.now()))
+    const waitMs = shares.take(tenant, source)
+    if (typeof waitMs !== 'number') return waitMs.then(refuseBeyond)
+    refuseBeyond(waitMs)
+    return null
   }
 
   const find = (request: IntakeRequest): Source => {

@@ -13,6 +13,7 @@ import { makeActions } from './actions.ts'
 import { type IntakeRequest, makeAdmission } from './admission.ts'
 import { type AgentProgress, makeAgents } from './agents/index.ts'
 import { endBatches, makeBatches, makeFreeze, makeGathering } from './batches/index.ts'
+import { type Inlets, makeInlets, makeMessages } from './bus/index.ts'
 import { type Claims, makeClaims } from './claims.ts'
 import { makeCommits } from './commits.ts'
 import {
@@ -135,6 +136,8 @@ export interface Engine extends DeadLetterActions, WorkActions {
   readonly orphans: OrphanActions
   /** When sources fire by the clock. */
   readonly schedules: Pick<Schedules, 'state'>
+  /** Whether sources take messages of the bus. */
+  readonly inlets: Pick<Inlets, 'state'>
   /** Takes nothing new, finishes what runs (for at most `withinMs`), and stops. What is left is given back at the next start. */
   drain(withinMs: number): Promise<{ readonly left: number }>
   health(): EngineHealth
@@ -645,6 +648,18 @@ export function makeEngine(
     refresh: (tenant) => definitions.refresh(tenant),
     others: [makeScheduledTriggers({ store, ids, registry, commits, plan, settleBirths, wake }), timetables],
   })
+  const inlets = makeInlets(
+    {
+      clock,
+      log,
+      bus: deps.bus,
+      registry,
+      draws,
+      messages: makeMessages({ clock, random, log, ids, acceptor, isOpen: () => open }, config),
+    },
+    config,
+  )
+  definitions.onChange(() => inlets.look())
   definitions.onChange(({ tenant }) => schedules.wake(tenant))
   definitions.onChange(({ tenant }) => connections.tester.wake(tenant))
   const orphans = makeOrphans({ store, log, ids, vars: config.vars, registry, commits, wake })
@@ -882,6 +897,7 @@ export function makeEngine(
         sweep.start()
         health.start()
       }
+      inlets.start()
       keys.start()
       unfollowPace = followPace({ pace, log, clock, tenants: () => registry.tenants() })
       unfollow = followDefinitions({
@@ -895,6 +911,7 @@ export function makeEngine(
     accept: intake.accept,
     publish: publisher.publish,
     schedules,
+    inlets,
     orphans,
     refused: intake.refused,
     rejections,
@@ -909,8 +926,10 @@ export function makeEngine(
         cancel = clock.after(withinMs, resolve)
       })
       const firing = schedules.stop()
+      const taking = inlets.stop()
       const idle = async () => {
         await firing
+        await taking
         await bulk.stop()
         await keeping.stop()
         await orphans.stop()

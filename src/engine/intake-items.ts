@@ -4,21 +4,22 @@
 // Invariants: IN3 all that follows is in the commit that ends the item, so that a crash doubles nothing. IN8 an event that was
 // dispatched before is not dispatched again: its routes are matched anew.
 
-import type { DeadLetterReason } from '../core/dead-letter/index.ts'
 import type { StoredEvent } from '../core/event/index.ts'
-import type { FailureClass } from '../core/failure/index.ts'
 import type { EventId, TenantId } from '../core/ids/index.ts'
+import { isUnread } from '../core/inlet/index.ts'
 import { JsonError, type JsonValue } from '../core/json/index.ts'
 import type { Route } from '../core/route/index.ts'
 import { parsePayload } from '../core/sensitive/index.ts'
 import type { Source } from '../core/source/index.ts'
 import { EMPTY_NOTE, LOSSES_MAX, type WorkKind } from '../core/work/index.ts'
 import type { CommitResult, Guard, Store, Write } from '../ports/store.ts'
+import { makeUnreadItems } from './bus/index.ts'
 import { isDelivered, isUnderWay } from './deliveries/index.ts'
 import type { EngineDeps } from './deps.ts'
 import { type DispatchedDraft, dispatchKey, draftDispatched } from './emit.ts'
 import { intakeConsumer, receiverOf } from './intake-work.ts'
 import type { Item } from './item.ts'
+import type { Bury } from './letters.ts'
 import { lineOf } from './lines.ts'
 import { type DispatchedEvent, matchEvent } from './matching.ts'
 import { countersOf } from './outcome.ts'
@@ -29,13 +30,6 @@ export interface IntakeItems {
   /** Throws StoreError; whoever calls puts the item back. */
   run(item: Item): Promise<void>
 }
-
-export type Bury = (
-  item: Item,
-  failureClass: FailureClass,
-  reason: DeadLetterReason,
-  error: string,
-) => Promise<void>
 
 export function makeIntakeItems(
   deps: Pick<EngineDeps, 'store' | 'log'> & {
@@ -49,6 +43,7 @@ export function makeIntakeItems(
 ): IntakeItems {
   const { store, log, planning, settler, bury } = deps
   const { registry, ids } = planning
+  const unread = makeUnreadItems(deps)
 
   const run = async (item: Item): Promise<void> => {
     try {
@@ -75,6 +70,7 @@ export function makeIntakeItems(
         'definition_missing',
         'the source whose dispatch it waited for is not defined any more',
       )
+    if (isUnread(item.header())) return unread.run(item, source)
     const [payload, header] = [item.payload(), item.header()]
     const matching = matchEvent(planning, source, event, payload, header)
     if (!matching.ok) return bury(item, matching.class, matching.reason, matching.error)

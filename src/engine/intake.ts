@@ -3,7 +3,6 @@
 // Invariants: N1 nobody is answered before the commit is durable. A refusal changes nothing. A duplicate is answered with
 // the first event's id, whichever node or group of commits it is in.
 
-import { CANONICAL_HEADER } from '../core/canonical/index.ts'
 import { hashText } from '../core/definition/index.ts'
 import { AppError, assert } from '../core/errors/index.ts'
 import { ExpressionError } from '../core/expression/index.ts'
@@ -14,6 +13,7 @@ import type { Answer, Source } from '../core/source/index.ts'
 import type { Acceptor } from './acceptor.ts'
 import type { Admission, IntakeRequest } from './admission.ts'
 import type { EngineConfig, EngineDeps } from './deps.ts'
+import { keptHeaders, traceIdOf } from './kept-headers.ts'
 import { handshakeLine, refusalLine } from './lines.ts'
 import { describe } from './outcome.ts'
 import type { Draft } from './plan.ts'
@@ -39,22 +39,6 @@ export interface Intake {
   /** One that was refused before it came here. */
   refused(request: RefusedHere, error: AppError): void
 }
-
-/** Never stored, whatever the source: they open doors, or mean something to us that no sender may say. */
-const DROPPED_HEADERS = new Set([
-  'authorization',
-  'proxy-authorization',
-  'cookie',
-  'x-hub-signature',
-  'x-hub-signature-256',
-  'x-gitlab-token',
-  'x-api-key',
-  'millrace-hops',
-  'millrace-mismatch',
-  CANONICAL_HEADER,
-])
-
-const TRACEPARENT = /^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}$/
 
 export function makeIntake(
   deps: Pick<EngineDeps, 'clock' | 'log'> & {
@@ -98,7 +82,7 @@ export function makeIntake(
     const payloadHash = hashText(bytes)
     const names = name(source, request, header, payload, payloadHash)
     const correlationId = ids.uuid()
-    const kept = keep(header, source)
+    const kept = keptHeaders(header, source)
     const draft: Draft = {
       id: ids.event(),
       tenant: request.tenant as TenantId,
@@ -109,7 +93,7 @@ export function makeIntake(
       occurredAt: names.occurredAt,
       correlationId,
       causationId: null,
-      traceId: traceIdOf(header.traceparent) ?? correlationId.replaceAll('-', ''),
+      traceId: traceIdOf(header) ?? correlationId.replaceAll('-', ''),
       dedupKey: names.dedupKey,
       payloadHash,
       headers: stringifyJson(kept),
@@ -167,18 +151,4 @@ export function makeIntake(
     },
     refused: (request, error) => refuse(request, error, 0),
   }
-}
-
-function keep(header: Readonly<Record<string, string>>, source: Source): Record<string, string> {
-  const kept: Record<string, string> = {}
-  for (const name in header) {
-    if (!DROPPED_HEADERS.has(name) && !source.secretHeaders.has(name)) kept[name] = header[name] as string
-  }
-  return kept
-}
-
-function traceIdOf(traceparent: string | undefined): string | null {
-  if (traceparent === undefined) return null
-  const match = TRACEPARENT.exec(traceparent)
-  return match?.[1] ?? null
 }

@@ -7,7 +7,16 @@ import type { Ids } from '../core/ids/index.ts'
 import { toStorable } from '../core/json/index.ts'
 import type { Route } from '../core/route/index.ts'
 import type { NewWork } from '../core/work/index.ts'
+import type { Item } from './item.ts'
 import { scrubOf } from './sensitive.ts'
+
+/** Ends an item as a dead letter. */
+export type Bury = (
+  item: Item,
+  failureClass: FailureClass,
+  reason: DeadLetterReason,
+  error: string,
+) => Promise<void>
 
 const ERROR_LENGTH_MAX = 2_000
 

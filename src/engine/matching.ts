@@ -2,6 +2,7 @@
 // source dispatches of it; or why it cannot be matched, and then nothing of it is done.
 
 import { ExpressionError } from '../core/expression/index.ts'
+import { isUnread } from '../core/inlet/index.ts'
 import type { JsonValue } from '../core/json/index.ts'
 import { type Route, routeScope, type Vars } from '../core/route/index.ts'
 import type { Source } from '../core/source/index.ts'
@@ -31,6 +32,8 @@ export function matchEvent(
   payload: JsonValue,
   header: JsonValue,
 ): Matching {
+  if (isUnread(header))
+    return refuse('poison', 'unparseable', 'it could not be read: a replay reads it again')
   if (source === null) {
     const found = findRoutes(deps, event, payload, header)
     return found.ok ? { ...found, dispatched: [] } : found

@@ -155,6 +155,8 @@ export interface World {
   /** Lets everything happen that can, and then time pass, timer by timer. */
   pass(ms?: number): Promise<void>
   now(): number
+  /** Of what stands beside the nodes: a bus, for example. */
+  readonly clock: Clock
 }
 
 /** Sends an event and lets happen what can happen at once. */
@@ -259,6 +261,7 @@ export function makeWorld(
     node,
     pass: (ms = 0) => time.pass(ms),
     now: time.now,
+    clock: time.clockFor(() => true),
   }
 }
 

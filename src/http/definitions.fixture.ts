@@ -46,6 +46,7 @@ export function makeDefinitionWorld(over: Partial<HttpApi> = {}) {
       functionHash: (tenant, name) => (name === 'known' && tenant === DEFAULT_TENANT ? 'sha256:known' : null),
       functionTimeoutMs: () => null,
       fires: async () => ({ nextFireAt: NOW + 60_000, lastFiredAt: null }),
+      consumes: () => ({ is: 'waiting', why: 'there is no stream' }),
       functionEmits: () => [],
     },
     inspect: makeInspect({ store, registry, definitions, vars: {}, log, now: () => NOW }),

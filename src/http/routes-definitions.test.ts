@@ -49,6 +49,15 @@ describe('reading', () => {
     expect((await world.get('/definitions?kind=Rout')).status).toBe(400)
   })
 
+  test('[BU68] says of a source that takes from NATS whether it does', async () => {
+    const text = 'kind: Source\nname: bus\nnats: { subjects: orders.> }\n'
+    await world.post('/definitions/apply', { files: files(text) })
+    const consumer = { state: 'waiting', why: 'there is no stream' }
+    expect((await world.get('/definitions/Source/bus')).body).toMatchObject({ consumer })
+    const { items } = (await world.get('/definitions?kind=Source')).body
+    expect(items.map((one: object) => 'consumer' in one)).toEqual([false, true])
+  })
+
   test('[DV8] shows one as it was written, with its history', async () => {
     await world.post('/definitions/apply', { files: files(ROUTE_YAML) })
     await world.post('/definitions/apply', { files: files(`${ROUTE_YAML}status: paused\n`) })

@@ -145,8 +145,18 @@ const itemShape = {
   action: { ...oneOf(ACTION_TYPES), description: 'Of routes.' },
   nextFireAt: { ...nullable(instant), description: 'Of schedules; null while it does not fire.' },
   lastFiredAt: { ...nullable(instant), description: 'Of schedules: the newest slot that became an event.' },
+  consumer: {
+    ...shape({
+      state: {
+        ...oneOf(['consuming', 'waiting', 'stopped']),
+        description: 'Waiting: it is tried again by itself.',
+      },
+      why: nullable(string),
+    }),
+    description: 'Of sources that take from NATS, as the node that answers sees it.',
+  },
 } as const
-const itemOptional = ['on', 'subject', 'action', 'nextFireAt', 'lastFiredAt']
+const itemOptional = ['on', 'subject', 'action', 'nextFireAt', 'lastFiredAt', 'consumer']
 const item = shape(itemShape, itemOptional)
 
 export function addDefinitionRoutes(
@@ -157,6 +167,14 @@ export function addDefinitionRoutes(
   const tags = ['definitions']
   const show = async (tenant: TenantId, one: DefinitionItem) => {
     const { document } = one
+    const inlet =
+      document.kind === 'Source' && document.nats !== undefined
+        ? api.definitions.consumes(tenant, one.name)
+        : null
+    if (inlet !== null) {
+      const why = inlet.is === 'consuming' ? null : inlet.why
+      return { ...showItem(one), consumer: { state: inlet.is, why } }
+    }
     const isScheduled = document.kind === 'Source' && document.schedule !== undefined
     const times = isScheduled ? await api.definitions.fires(tenant, one.name) : null
     if (times === null) return showItem(one)

@@ -3,6 +3,7 @@
 import type { FastifyInstance } from 'fastify'
 import { AppError } from '../core/errors/index.ts'
 import type { EventId } from '../core/ids/index.ts'
+import { bytesOf } from '../core/inlet/index.ts'
 import type { EventFilter } from '../engine/index.ts'
 import type { Log } from '../ports/log.ts'
 import type { HttpApi } from './api.ts'
@@ -80,13 +81,14 @@ export function addEventReplayRoutes(
       const stored = await api.reads(request.caller.tenant).event(request.params.id)
       if (stored === null) throw new AppError('not_found', 'there is no event with this id')
       const event = readBodies(stored, request.caller, log)
+      const header = JSON.parse(event.headers) as Readonly<Record<string, unknown>>
       // It is a stranger's: no browser may take it for a page of ours.
       return reply
-        .type(contentTypeOf(event.headers) ?? (event.raw === null ? 'application/json' : 'text/plain'))
+        .type(contentTypeOf(header) ?? (event.raw === null ? 'application/json' : 'text/plain'))
         .header('content-disposition', `attachment; filename="${event.id}"`)
         .header('content-security-policy', "default-src 'none'; sandbox")
         .header('x-content-type-options', 'nosniff')
-        .send(Buffer.from(event.raw ?? event.data, 'utf8'))
+        .send(Buffer.from(bytesOf(header, event.raw ?? event.data)))
     },
   )
 }
@@ -103,7 +105,7 @@ function readFilter({ ids, filter }: Body): EventFilter {
 /** What a header may hold: visible characters alone. */
 const CONTENT_TYPE = /^[\x21-\x7e][\x20-\x7e]{0,199}$/
 
-function contentTypeOf(headers: string): string | null {
-  const type = (JSON.parse(headers) as Readonly<Record<string, unknown>>)['content-type']
+function contentTypeOf(header: Readonly<Record<string, unknown>>): string | null {
+  const type = header['content-type']
   return typeof type === 'string' && CONTENT_TYPE.test(type) ? type : null
 }

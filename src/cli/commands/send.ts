@@ -59,6 +59,12 @@ async function send(session: Session, options: SendOptions, name: string): Promi
       `‘millrace publish ${document.subject}’ makes one by hand.`,
     )
   }
+  if (document.nats !== undefined) {
+    throw usageError(
+      `${name} takes messages of NATS, and nobody sends to it`,
+      '‘millrace publish’ makes an event by hand.',
+    )
+  }
   const secret = findSecret(source, options.secret, session.env)
   if (secret === null) throw secretUnknown(document.verify)
   const makeBody = await bodyMaker(session, options, document)

@@ -3,6 +3,7 @@ export { durableOf } from './durable.ts'
 export {
   BODY_HEADER,
   bytesOf,
+  isUnread,
   type Message,
   type MessageVerdict,
   readMessage,

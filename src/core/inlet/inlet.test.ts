@@ -41,8 +41,10 @@ const message = (body: string | Uint8Array, more: Partial<Message> = {}): Messag
   at: AT,
   ...more,
 })
-const read = (one: Message, document: Partial<SourceDocument> = {}): MessageVerdict =>
-  readMessage(compileSource({ ...DOCUMENT, ...document }), 'default', one)
+const read = (one: Message, document: Partial<SourceDocument> = {}): MessageVerdict => {
+  const verdict = readMessage(compileSource({ ...DOCUMENT, ...document }), 'default', one)
+  return { ...verdict, header: { ...verdict.header, ...verdict.marks } }
+}
 
 describe('[BU56] a message is an event', () => {
   test('of its own subject and time, with its headers in lower case', () => {
@@ -83,14 +85,14 @@ describe('[BU57] a message is known again', () => {
     expect(
       key(message('{"id":"e1"}', { id: 'm1' }), { dedup: { by: "'K' + payload.id", windowMs: 1 } }),
     ).toBe('Ke1')
-    expect(key(message('{}', { id: 'm1' }), { event })).toBe('id:m1')
+    expect(key(message('{}', { id: 'm1' }), { event })).toBe('id:orders.paid m1')
     expect(key(message('{}'))).toBe('at:ORDERS 1 7')
     expect(key(message('{}', { id: '' }))).toBe('at:ORDERS 1 7')
     expect(key(message('{}', { id: 'a\0b' }))).toBe('at:ORDERS 1 7')
   })
 
   test('also where it cannot be read', () => {
-    expect(key(message('{', { id: 'm1' }))).toBe('id:m1')
+    expect(key(message('{', { id: 'm1' }))).toBe('id:orders.paid m1')
     expect(key(message('{'))).toBe('at:ORDERS 1 7')
   })
 

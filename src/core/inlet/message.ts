@@ -7,7 +7,7 @@ import type { Body } from '../body/index.ts'
 import { readBody, readEncoding, readMediaType } from '../body/index.ts'
 import { hashText, MESSAGE_SUBJECT_HEADER, type SourceDocument } from '../definition/index.ts'
 import { describeError, ExpressionError } from '../expression/index.ts'
-import { isStorable, stringifyJson } from '../json/index.ts'
+import { isStorable, type JsonValue, stringifyJson } from '../json/index.ts'
 import type { EventNames, Source } from '../source/index.ts'
 import { parseSubject } from '../subject/index.ts'
 import type { Instant } from '../time/index.ts'
@@ -33,8 +33,12 @@ interface Told {
   readonly payloadHash: string
 }
 
-/** `problem`: why nothing can be made of it, whatever is defined; its event is a dead letter from the start. */
-export type MessageVerdict = Told & { readonly problem: string | null }
+export interface MessageVerdict extends Told {
+  /** Why nothing can be made of it, whatever is defined: its event is a dead letter from the start. */
+  readonly problem: string | null
+  /** Headers that say the same of its event. */
+  readonly marks: Header
+}
 
 /** Says of an event that it could not be read, by a word of the list of errors; senders cannot say it. */
 export const UNREAD_HEADER = 'millrace-unread'
@@ -54,7 +58,7 @@ export function readMessage(source: Source, tenant: string, message: Message): M
   const named = read.ok ? nameOf(source, tenant, header, read.body, payloadHash, usualKeyOf(message)) : read
   if (read.ok && named.ok) {
     const names = { ...named.names, occurredAt: named.names.occurredAt ?? message.at }
-    return { names, header, body: read.body, payloadHash, problem: null }
+    return { names, header, body: read.body, payloadHash, problem: null, marks: {} }
   }
   const { code, detail } = named as Unread
   const kept = read.ok ? { body: read.body, how: null } : keepUnread(message.body, document.limits.bodyBytes)
@@ -66,11 +70,17 @@ export function readMessage(source: Source, tenant: string, message: Message): M
       occurredAt: message.at,
       dedupKey: usualKeyOf(message),
     },
-    header: { ...header, [UNREAD_HEADER]: code, ...(kept.how === null ? {} : { [BODY_HEADER]: kept.how }) },
+    header,
     body: kept.body,
     payloadHash,
     problem: detail,
+    marks: { [UNREAD_HEADER]: code, ...(kept.how === null ? {} : { [BODY_HEADER]: kept.how }) },
   }
+}
+
+/** Whether an event could not be read when it came. */
+export function isUnread(header: JsonValue): boolean {
+  return typeof header === 'object' && header !== null && Object.hasOwn(header, UNREAD_HEADER)
 }
 
 export interface Unread {
@@ -140,9 +150,12 @@ function headerOf(message: Message): { readonly header: Header; readonly isCut: 
   return { header: Object.fromEntries(named), isCut }
 }
 
-/** Two that were published under one id are one; without an id, each place of the bus is another. */
-function usualKeyOf({ id, place }: Message): string {
-  return id !== null && id !== '' && isStorable(id) ? `id:${id}` : `at:${place}`
+/**
+ * Two that were published under one id are one; without an id, each place of the bus is another. Streams know nothing of each
+ * other's ids, so the subject belongs to it.
+ */
+function usualKeyOf({ id, subject, place }: Message): string {
+  return id !== null && id !== '' && isStorable(id + subject) ? `id:${subject} ${id}` : `at:${place}`
 }
 
 function isSubject(text: string): boolean {

@@ -1868,6 +1868,12 @@ export interface Operations {
       readonly nextFireAt?: string | null
       /** Of schedules: the newest slot that became an event. */
       readonly lastFiredAt?: string | null
+      /** Of sources that take from NATS, as the node that answers sees it. */
+      readonly consumer?: {
+        /** Waiting: it is tried again by itself. */
+        readonly state: 'consuming' | 'waiting' | 'stopped'
+        readonly why: string | null
+      }
     }
   }
   /** Send nothing more: what comes is skipped and can be recovered, what waits stays */
@@ -2064,6 +2070,12 @@ export interface Operations {
       readonly nextFireAt?: string | null
       /** Of schedules: the newest slot that became an event. */
       readonly lastFiredAt?: string | null
+      /** Of sources that take from NATS, as the node that answers sees it. */
+      readonly consumer?: {
+        /** Waiting: it is tried again by itself. */
+        readonly state: 'consuming' | 'waiting' | 'stopped'
+        readonly why: string | null
+      }
       /** The normal form: defaults filled in, units resolved. */
       readonly document: unknown
       /** As it was written. */
@@ -2547,6 +2559,12 @@ export interface Operations {
         readonly nextFireAt?: string | null
         /** Of schedules: the newest slot that became an event. */
         readonly lastFiredAt?: string | null
+        /** Of sources that take from NATS, as the node that answers sees it. */
+        readonly consumer?: {
+          /** Waiting: it is tried again by itself. */
+          readonly state: 'consuming' | 'waiting' | 'stopped'
+          readonly why: string | null
+        }
       })[]
       /** Give it back as `cursor` to get the next page; null at the end. */
       readonly nextCursor: string | null
@@ -3158,6 +3176,12 @@ export interface Operations {
       readonly nextFireAt?: string | null
       /** Of schedules: the newest slot that became an event. */
       readonly lastFiredAt?: string | null
+      /** Of sources that take from NATS, as the node that answers sees it. */
+      readonly consumer?: {
+        /** Waiting: it is tried again by itself. */
+        readonly state: 'consuming' | 'waiting' | 'stopped'
+        readonly why: string | null
+      }
     }
   }
   /** Keep what comes for later */
@@ -3470,6 +3494,12 @@ export interface Operations {
       readonly nextFireAt?: string | null
       /** Of schedules: the newest slot that became an event. */
       readonly lastFiredAt?: string | null
+      /** Of sources that take from NATS, as the node that answers sees it. */
+      readonly consumer?: {
+        /** Waiting: it is tried again by itself. */
+        readonly state: 'consuming' | 'waiting' | 'stopped'
+        readonly why: string | null
+      }
     }
   }
   /** Let nothing run on a connection any more; work that names it becomes dead letters */
