@@ -24,8 +24,8 @@ export interface NatsServer {
   stop(): Promise<void>
   /** As the machine dies: SIGKILL. */
   kill(): Promise<void>
-  /** Again on the same port, with what it kept; `isEmpty`: with nothing of it. */
-  start(options?: { isEmpty?: boolean }): Promise<void>
+  /** Again on the same port, with what it kept; `isEmpty`: with nothing of it; `config` instead of what it was started with. */
+  start(options?: { isEmpty?: boolean; config?: string }): Promise<void>
   close(): Promise<void>
 }
 
@@ -37,9 +37,9 @@ export async function startNats(options: { config?: string } = {}): Promise<Nats
   let running: ChildProcess | null = null
   let port = -1
 
-  const start = async (again: { isEmpty?: boolean } = {}) => {
+  const start = async (again: { isEmpty?: boolean; config?: string } = {}) => {
     if (again.isEmpty) rmSync(join(folder, 'data'), { recursive: true, force: true })
-    writeFileSync(join(folder, 'server.conf'), configText(folder, port, options.config ?? ''))
+    writeFileSync(join(folder, 'server.conf'), configText(folder, port, again.config ?? options.config ?? ''))
     const begun = await startServer(folder)
     running = begun.server
     port = begun.port
@@ -54,6 +54,7 @@ export async function startNats(options: { config?: string } = {}): Promise<Nats
   }
   const close = async () => {
     await end('SIGKILL')
+    if (watchdog.exitCode !== null) return
     watchdog.stdin?.end()
     await once(watchdog, 'exit')
   }
@@ -79,7 +80,6 @@ function configText(folder: string, port: number, more: string): string {
   return [
     `listen: "127.0.0.1:${port}"`,
     `pid_file: "${join(folder, 'pid')}"`,
-    `ports_file_dir: "${folder}"`,
     `jetstream { store_dir: "${join(folder, 'data')}", max_mem: 64MB, max_file: 1GB }`,
     more,
     '',
@@ -91,7 +91,7 @@ async function startServer(folder: string): Promise<{ server: ChildProcess; port
   const binary = requireTool('nats-server')
   const server = spawn(binary, ['-c', join(folder, 'server.conf')], { stdio: ['ignore', 'ignore', 'pipe'] })
   let said = ''
-  const isReady = new Promise<void>((resolve, reject) => {
+  const isReady = new Promise<number>((resolve, reject) => {
     const fail = (why: string) =>
       reject(new Error(`NATS for the tests cannot start: ${why}. It said: ${said}`))
     const timer = setTimeout(() => fail(`it is not ready after ${START_MS_MAX} ms`), START_MS_MAX)
@@ -99,9 +99,10 @@ async function startServer(folder: string): Promise<{ server: ChildProcess; port
     server.once('exit', (code, signal) => fail(`it ended with ${signal ?? code}`))
     server.stderr?.setEncoding('utf8').on('data', (text: string) => {
       said = (said + text).slice(-4_000)
-      if (!said.includes('Server is ready')) return
+      const port = /client connections on [^\s]+:(\d+)/.exec(said)?.[1]
+      if (port === undefined || !said.includes('Server is ready')) return
       clearTimeout(timer)
-      resolve()
+      resolve(Number(port))
     })
   })
   try {
@@ -112,13 +113,7 @@ async function startServer(folder: string): Promise<{ server: ChildProcess; port
   }
   // The child must not keep this process alive; the pipe is read on, or the server would wait for it.
   server.unref()
-  const ports = readFileSync(join(folder, `nats-server_${server.pid}.ports`), 'utf8')
-  return { server, port: readPort(ports) }
-}
-
-function readPort(text: string): number {
-  const { nats }: { nats: readonly string[] } = JSON.parse(text)
-  return Number(new URL(nats[0] ?? '').port)
+  return { server, port: await isReady }
 }
 
 /** Lives in a session of its own, so that Ctrl-C does not reach it, and ends when the pipe from here does. */

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { makeMachineClock, makeVirtualTime } from '../../../sim/clock.ts'
 import { type BusHarness, busConformance } from '../../ports/bus.conformance.ts'
 import type { IncomingMessage } from '../../ports/bus.ts'
+import { wakesConformance } from '../../ports/wakes.conformance.ts'
 import type { Wake } from '../../ports/wakes.ts'
 import { makeSystemClock } from '../clock-system/index.ts'
 import { type Fate, type LocalBus, type LocalHubOptions, type Moment, makeLocalHub } from './index.ts'
@@ -37,6 +38,18 @@ async function makeHarness(): Promise<BusHarness> {
 }
 
 busConformance('local', makeHarness)
+
+wakesConformance('local bus', async () => {
+  const hub = makeLocalHub({ clock: makeSystemClock() })
+  let made = 0
+  return {
+    connect: async () => {
+      made += 1
+      return hub.connect(`node-${made}`).wakes
+    },
+    [Symbol.asyncDispose]: async () => {},
+  }
+})
 
 describe('with a clock and faults that are given', () => {
   const SUBJECT = 'millrace.acme.events.x'

@@ -7,7 +7,7 @@ import { publishInOrder, type Sent } from '../../core/bus/index.ts'
 import { matchesPattern, patternsMeet } from '../../core/subject/index.ts'
 import { type Bus, BusError, type BusStatus, type OutgoingMessage } from '../../ports/bus.ts'
 import type { Clock } from '../../ports/clock.ts'
-import type { Wake } from '../../ports/wakes.ts'
+import { WAKE_BYTES_MAX, type Wake } from '../../ports/wakes.ts'
 import { attachConsumer, type LocalConsumer } from './consumer.ts'
 import { makeQueues } from './queue.ts'
 import {
@@ -202,9 +202,10 @@ export function makeLocalHub(options: LocalHubOptions): LocalHub {
       wakes: {
         tell: (wake) => {
           if (!isReachable || !isOpen) return
+          const told = shorten(wake)
           for (const other of nodes) {
             if (other !== node)
-              carry({ what: 'wake', node: name, subject: wake.wake }, () => other.hear(wake))
+              carry({ what: 'wake', node: name, subject: wake.wake }, () => other.hear(told))
           }
         },
         listen: (listener) => {
@@ -250,6 +251,12 @@ export function makeLocalHub(options: LocalHubOptions): LocalHub {
       refresh()
     },
   }
+}
+
+/** Of a body that is too large it is told that there is more than can be told. */
+function shorten(wake: Wake): Wake {
+  if (wake.wake !== 'changes' || wake.body === null) return wake
+  return new TextEncoder().encode(wake.body).byteLength > WAKE_BYTES_MAX ? { ...wake, body: null } : wake
 }
 
 const AWAY = 'the bus cannot be reached; it is tried again'

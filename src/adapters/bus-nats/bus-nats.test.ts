@@ -1,7 +1,9 @@
 import { afterAll, beforeAll } from 'vitest'
 import { type NatsServer, startNats } from '../../../test/support/nats.ts'
 import { busConformance } from '../../ports/bus.conformance.ts'
-import { makeNatsHarness } from './harness.fixture.ts'
+import type { Bus } from '../../ports/bus.ts'
+import { wakesConformance } from '../../ports/wakes.conformance.ts'
+import { makeNatsHarness, makeTestBus, untilConnected } from './harness.fixture.ts'
 
 let server: NatsServer
 
@@ -11,3 +13,19 @@ beforeAll(async () => {
 afterAll(() => server.close())
 
 busConformance('NATS', () => makeNatsHarness(server))
+
+wakesConformance('NATS', async () => {
+  const nodes: Bus[] = []
+  return {
+    connect: async () => {
+      const bus = await untilConnected(makeTestBus([server.url]))
+      nodes.push(bus)
+      // It answers after the streams were seen to, which is behind the subscription on the same connection.
+      await bus.publish([])
+      return bus.wakes
+    },
+    [Symbol.asyncDispose]: async () => {
+      for (const bus of nodes) await bus[Symbol.asyncDispose]()
+    },
+  }
+})

@@ -11,6 +11,7 @@ import type { BusHarness, TestMessage } from '../../ports/bus.conformance.ts'
 import type { Bus } from '../../ports/bus.ts'
 import { makeSystemClock } from '../clock-system/index.ts'
 import { makeNatsBus, type NatsBusOptions } from './index.ts'
+import { resolveServers } from './servers.ts'
 
 export const ACK_WAIT_MS = 600
 
@@ -78,7 +79,7 @@ export interface Outsider {
 
 export async function makeOutsider(url: string): Promise<Outsider> {
   const nats = await connect({
-    servers: url,
+    ...resolveServers([url], null),
     maxReconnectAttempts: -1,
     reconnectTimeWait: 50,
     timeout: 20_000,

@@ -47,7 +47,8 @@ export function makeNatsWakes(options: {
 
   const stop = connection.onThere((nats) => {
     // The driver asks the server again for what was subscribed before.
-    if (subscribed !== null) tellListeners([{ wake: 'work' }])
+    // What was told meanwhile is not known here.
+    if (subscribed !== null) tellListeners([{ wake: 'work' }, { wake: 'outbox' }])
     if (subscribed === nats) return
     subscribed = nats
     nats.subscribe(subject, {

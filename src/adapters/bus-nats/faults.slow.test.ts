@@ -1,0 +1,392 @@
+// What only a real server can do to a node: not be there yet, die, come back without what it kept, refuse, and not know a setting.
+
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { type NatsServer, startNats } from '../../../test/support/nats.ts'
+import type { Bus, ConsumerSpec, Handled, IncomingMessage } from '../../ports/bus.ts'
+import type { Wake } from '../../ports/wakes.ts'
+import { consumerName } from './binding.ts'
+import { makeOutsider, makeTestBus, type Outsider, untilConnected } from './harness.fixture.ts'
+import { ensureStream, ownStreams } from './streams.ts'
+
+const SUBJECT = 'millrace.acme.events.crm.created'
+const until = (check: () => void | Promise<void>) => vi.waitFor(check, { timeout: 30_000, interval: 10 })
+const message = (id: string, subject = SUBJECT) => ({
+  id,
+  subject,
+  headers: {},
+  body: new TextEncoder().encode(id),
+})
+
+let server: NatsServer
+let outsider: Outsider
+const opened: Bus[] = []
+
+const open = (url = server.url): Bus => {
+  const bus = makeTestBus([url])
+  opened.push(bus)
+  return bus
+}
+const connect = () => untilConnected(open())
+
+function consume(bus: Bus, over: Partial<ConsumerSpec> = {}) {
+  const got: IncomingMessage[] = []
+  const states: string[] = []
+  const consumer = bus.consume({
+    stream: 'CRM',
+    subjects: ['crm.>'],
+    durable: 'reader',
+    maxInFlight: 32,
+    onState: (state) => states.push(state.is === 'waiting' ? state.why : state.is),
+    ...over,
+    handle: async (one): Promise<Handled> => {
+      got.push(one)
+      return over.handle?.(one) ?? { is: 'kept' }
+    },
+  })
+  return { got, states, consumer, ids: () => got.map(({ id }) => id) }
+}
+
+describe('a server that dies', () => {
+  beforeEach(async () => {
+    server = await startNats()
+    outsider = await makeOutsider(server.url)
+  })
+  afterEach(async () => {
+    for (const bus of opened.splice(0)) await bus[Symbol.asyncDispose]()
+    await outsider.close()
+    await server.close()
+  })
+
+  const makeCrm = () => outsider.manager.streams.add({ name: 'CRM', subjects: ['crm.>'] })
+
+  test('[BU14] a bus begins without its server, says so, and works when the server is there', async () => {
+    await server.stop()
+    const bus = open()
+    const { states } = consume(bus)
+    await until(() => expect(bus.status().warnings.join()).toMatch(/cannot be reached.*MILLRACE_NATS_URL/))
+    expect(states).toEqual(['NATS cannot be reached; it is tried again'])
+    await expect(bus.publish([message('a')])).rejects.toMatchObject({ code: 'unavailable' })
+    await server.start()
+    await untilConnected(bus)
+    expect(await bus.publish([message('a')])).toEqual([true])
+    expect(bus.status()).toMatchObject({ isConnected: true, version: '2.9.10' })
+    expect(bus.status().warnings.join()).not.toContain('cannot be reached')
+  })
+
+  test('[BU14] a bus that never found its server is closed at once', async () => {
+    await server.stop()
+    const bus = open()
+    await until(() => expect(bus.status().warnings).not.toEqual([]))
+    await bus[Symbol.asyncDispose]()
+    expect(bus.status().isConnected).toBe(false)
+  })
+
+  test('[BU15] a server that is killed and comes back: what it acknowledged is there, and both ways go on', async () => {
+    await makeCrm()
+    const bus = await connect()
+    const { got, ids, states } = consume(bus)
+    for (let index = 0; index < 20; index += 1) {
+      await outsider.send({ subject: 'crm.a', id: `in-${index}` })
+      expect(await bus.publish([message(`out-${index}`)])).toEqual([true])
+    }
+    await until(() => expect(got).toHaveLength(20))
+    await server.kill()
+    await until(() => expect(bus.status().isConnected).toBe(false))
+    await server.start()
+    await until(async () => expect(await bus.publish([message('out-20')])).toEqual([true]))
+    await until(() => outsider.send({ subject: 'crm.a', id: 'in-20' }))
+    await until(() => expect(ids()).toContain('in-20'))
+    expect((await outsider.stored(SUBJECT)).map(({ id }) => id)).toEqual(
+      Array.from({ length: 21 }, (_, index) => `out-${index}`),
+    )
+    expect(states).toEqual(['consuming', 'NATS cannot be reached; it is tried again', 'consuming'])
+    // A place is of one message, however often it was brought.
+    expect(new Map(got.map(({ place, id }) => [place, id])).size).toBe(21)
+  })
+
+  test('[BU15] a server that comes back with nothing: our streams are made anew, publishing and consumers go on', async () => {
+    await makeCrm()
+    const bus = await connect()
+    const { got, ids, states } = consume(bus)
+    await outsider.send({ subject: 'crm.a', id: 'before' })
+    expect(await bus.publish([message('before')])).toEqual([true])
+    await until(() => expect(got).toHaveLength(1))
+    await server.kill()
+    await server.start({ isEmpty: true })
+    await until(async () => expect(await bus.publish([message('after')])).toEqual([true]))
+    expect((await outsider.stored(SUBJECT)).map(({ id }) => id)).toEqual(['after'])
+    await until(() => expect(states.at(-1)).toMatch(/no stream CRM/))
+    await makeCrm()
+    await outsider.send({ subject: 'crm.a', id: 'after' })
+    await until(() => expect(ids()).toEqual(['before', 'after']))
+    expect(states.at(-1)).toBe('consuming')
+    expect(new Set(got.map(({ place }) => place)).size).toBe(2)
+  })
+
+  test('[BU15] a stream of ours that somebody removed is made anew when something is published', async () => {
+    const bus = await connect()
+    expect(await bus.publish([message('a')])).toEqual([true])
+    await outsider.manager.streams.delete('MILLRACE_EVENTS')
+    await expect(bus.publish([message('b')])).rejects.toMatchObject({ code: 'unavailable' })
+    await until(async () => expect(await bus.publish([message('b')])).toEqual([true]))
+  })
+
+  test('[BU15] a consumer that somebody removed on the server is made anew', async () => {
+    await makeCrm()
+    const { got } = consume(await connect())
+    await outsider.send({ subject: 'crm.a', id: 'a' })
+    await until(() => expect(got).toHaveLength(1))
+    await outsider.manager.consumers.delete('CRM', 'reader')
+    await outsider.send({ subject: 'crm.a', id: 'b' })
+    await until(() => expect(got.map(({ id }) => id)).toContain('b'))
+    // It begins at the beginning again; the place tells that it is the same message.
+    expect(new Set(got.map(({ place }) => place)).size).toBe(2)
+  })
+
+  test('[BU15] two nodes, the server killed three times under load: every message is handled', async () => {
+    await makeCrm()
+    const nodes = [consume(await connect()), consume(await connect())]
+    const seen = () => new Set(nodes.flatMap(({ ids }) => ids()))
+    const sent = new Set<string>()
+    for (let round = 0; round < 3; round += 1) {
+      for (let index = 0; index < 100; index += 1) {
+        const id = `${round}-${index}`
+        await until(() => outsider.send({ subject: `crm.${index % 5}`, id }))
+        sent.add(id)
+      }
+      await server.kill()
+      await server.start()
+    }
+    await until(() => expect(seen().size).toBe(sent.size))
+    expect(seen()).toEqual(sent)
+  })
+
+  test('[BU15] who missed wake-ups looks for work when the server is back', async () => {
+    const bus = await connect()
+    const heard: Wake[] = []
+    bus.wakes.listen((wake) => heard.push(wake))
+    await server.kill()
+    await until(() => expect(bus.status().isConnected).toBe(false))
+    bus.wakes.tell({ wake: 'work' })
+    await server.start()
+    await until(() => expect(heard).toEqual([{ wake: 'work' }, { wake: 'outbox' }]))
+  })
+})
+
+describe('what a server is', () => {
+  beforeEach(async () => {
+    server = await startNats()
+    outsider = await makeOutsider(server.url)
+  })
+  afterEach(async () => {
+    for (const bus of opened.splice(0)) await bus[Symbol.asyncDispose]()
+    await outsider.close()
+    await server.close()
+  })
+
+  test('[BU16] the streams are made as they are documented', async () => {
+    const bus = await connect()
+    await bus.publish([])
+    const { config: events } = await outsider.manager.streams.info('MILLRACE_EVENTS')
+    expect(events).toMatchObject({
+      subjects: ['millrace.*.events.>'],
+      retention: 'limits',
+      storage: 'file',
+      max_age: 7 * 86_400 * 1e9,
+      duplicate_window: 120 * 1e9,
+    })
+    const { config: tokens } = await outsider.manager.streams.info('MILLRACE_TOKENS')
+    expect(tokens).toMatchObject({
+      subjects: ['millrace.*.workflows.>'],
+      max_msgs_per_subject: 1,
+      max_age: 0,
+    })
+  })
+
+  test('[BU16] a stream that was there is left as it is, and each difference is a warning', async () => {
+    const subjects = ['millrace.*.events.>']
+    await outsider.manager.streams.add({ name: 'MILLRACE_EVENTS', subjects, storage: 'memory' })
+    const bus = await connect()
+    await bus.publish([])
+    const text = bus.status().warnings.join()
+    expect(text).toMatch(/MILLRACE_EVENTS was there before with storage memory, Millrace would make it file/)
+    expect(text).toMatch(/max_age 0, Millrace would make it 604800000000000/)
+    expect((await outsider.manager.streams.info('MILLRACE_EVENTS')).config.storage).toBe('memory')
+    expect(bus.status().isSynced).toBe(false)
+  })
+
+  test('[BU16] subjects that another stream has: the node says so, and publishes there', async () => {
+    await outsider.manager.streams.add({ name: 'ALL', subjects: ['millrace.>'] })
+    const bus = await connect()
+    expect(await bus.publish([message('a')])).toEqual([true])
+    expect(bus.status().warnings.join()).toMatch(
+      /MILLRACE_EVENTS could neither be found nor made \(subjects overlap/,
+    )
+  })
+
+  test('[BU16] a setting that the server drops without a word is a warning', async () => {
+    const [wanted] = ownStreams('other')
+    if (wanted === undefined) throw new Error('there is a stream')
+    const { warnings } = await ensureStream(outsider.manager, { ...wanted, allow_msg_ttl: true })
+    expect(warnings).toEqual([
+      'the server did not take allow_msg_ttl of the stream OTHER_EVENTS: asked for true, it is not set; use a newer server, or mind the difference',
+    ])
+  })
+
+  test('[BU17] a server that acknowledges before its disk has it is named', async () => {
+    const bus = await connect()
+    await bus.publish([])
+    expect(bus.status()).toMatchObject({ version: '2.9.10', isSynced: false })
+    expect(bus.status().warnings.join()).toMatch(
+      /NATS 2\.9\.10 acknowledges messages before they are on its disk/,
+    )
+  })
+
+  test('[BU12] a second subject is another consumer, and the first one keeps its name and place', async () => {
+    await outsider.manager.streams.add({ name: 'CRM', subjects: ['crm.>'] })
+    const bus = await connect()
+    const one = consume(bus, { subjects: ['crm.a'] })
+    await outsider.send({ subject: 'crm.a', id: 'a-1' })
+    await until(() => expect(one.ids()).toEqual(['a-1']))
+    await one.consumer.close()
+    const both = consume(bus, { subjects: ['crm.b', 'crm.a'] })
+    await outsider.send({ subject: 'crm.a', id: 'a-2' })
+    await outsider.send({ subject: 'crm.b', id: 'b-1' })
+    await until(() => expect(both.ids().sort()).toEqual(['a-2', 'b-1']))
+    await both.consumer.close()
+    const names = (await outsider.manager.consumers.list('CRM').next()).map(({ name }) => name)
+    expect(names.sort()).toEqual(['reader', consumerName('reader', 'crm.b')])
+    const rest = consume(bus, { subjects: ['crm.b'] })
+    await outsider.send({ subject: 'crm.b', id: 'b-2' })
+    await until(() => expect(rest.ids()).toEqual(['b-2']))
+  })
+
+  test('[BU5] a durable that others limited to a number of deliveries is freed of it; one of another sort is not taken', async () => {
+    await outsider.manager.streams.add({ name: 'CRM', subjects: ['crm.>'] })
+    const common = { filter_subject: 'crm.>', ack_policy: 'explicit' } as const
+    await outsider.manager.consumers.add('CRM', { ...common, durable_name: 'reader', max_deliver: 2 })
+    await outsider.manager.consumers.add('CRM', {
+      ...common,
+      durable_name: 'push',
+      deliver_subject: 'elsewhere',
+    })
+    const bus = await connect()
+    const { got } = consume(bus, {
+      handle: async ({ deliveries }) => (deliveries < 5 ? { is: 'again', afterMs: 0 } : { is: 'kept' }),
+    })
+    const push = consume(bus, { durable: 'push' })
+    await outsider.send({ subject: 'crm.a', id: 'a' })
+    await until(() => expect(got).toHaveLength(5))
+    await until(() => expect(push.states[0]).toMatch(/push of the stream CRM is not a pull consumer/))
+    expect(push.got).toEqual([])
+  })
+})
+
+describe('who may do what', () => {
+  const inbox = '"_INBOX.>"'
+  const config = `
+    accounts {
+      ACME {
+        jetstream: enabled
+        users: [
+          { user: node, password: "n0de-pass" }
+          { user: crm, password: crm, permissions: { publish: ["acme.>"], subscribe: [${inbox}] } }
+          { user: narrow, password: narrow, permissions: {
+            publish: ["millrace.acme.>", "millrace.wakes", "$JS.API.STREAM.INFO.*", "$JS.API.STREAM.NAMES",
+              "$JS.API.CONSUMER.INFO.ACME.*", "$JS.API.CONSUMER.MSG.NEXT.ACME.*", "$JS.API.CONSUMER.CREATE.ACME.>",
+              "$JS.ACK.ACME.>"]
+            subscribe: [${inbox}, "millrace.wakes"] } }
+        ]
+      }
+      OTHER { jetstream: enabled, users: [{ user: other, password: other }] }
+    }`
+
+  const urlOf = (user: string, password: string) => `nats://${user}:${password}@127.0.0.1:${server.port}`
+
+  beforeEach(async () => {
+    server = await startNats({ config })
+  })
+  afterEach(async () => {
+    for (const bus of opened.splice(0)) await bus[Symbol.asyncDispose]()
+    await server.close()
+  })
+  const connectAs = (user: string, password = user) => untilConnected(open(urlOf(user, password)))
+
+  test('[BU14] a node that is not let in says what to correct, and is let in when that is done', async () => {
+    const bus = open(urlOf('node', 'wrong'))
+    await until(() =>
+      expect(bus.status().warnings.join()).toMatch(/does not let this node in.*MILLRACE_NATS_CREDS/),
+    )
+    expect(bus.status().isConnected).toBe(false)
+    await server.stop()
+    await server.start({ config: config.replace('n0de-pass', 'wrong') })
+    await untilConnected(bus)
+    expect(await bus.publish([message('a')])).toEqual([true])
+    expect(bus.status().warnings.join()).not.toContain('does not let this node in')
+  })
+
+  test('[BU18] a user that may publish acme.> alone reaches no subject of another tenant', async () => {
+    const node = await connectAs('node', 'n0de-pass')
+    await node.publish([message('own')])
+    const got: string[] = []
+    node.consume({
+      stream: 'MILLRACE_EVENTS',
+      subjects: ['millrace.*.events.>'],
+      durable: 'all',
+      maxInFlight: 4,
+      onState: () => {},
+      handle: async ({ id }) => {
+        got.push(String(id))
+        return { is: 'kept' }
+      },
+    })
+    await until(() => expect(got).toEqual(['own']))
+    const crm = await connectAs('crm')
+    await expect(crm.publish([message('forged', 'millrace.globex.events.x')])).rejects.toMatchObject({
+      code: 'unavailable',
+    })
+    expect(crm.status().warnings.join()).toMatch(
+      /does not let this node publish to millrace\.globex\.events\.x; allow it for its user/,
+    )
+    await node.publish([message('last')])
+    await until(() => expect(got).toEqual(['own', 'last']))
+  })
+
+  test('[BU18] accounts see nothing of each other, not even under the same names', async () => {
+    const [node, other] = [await connectAs('node', 'n0de-pass'), await connectAs('other')]
+    const theirs: IncomingMessage[] = []
+    const heard: Wake[] = []
+    other.wakes.listen((wake) => heard.push(wake))
+    other.consume({
+      stream: null,
+      subjects: ['millrace.*.events.>'],
+      durable: 'all',
+      maxInFlight: 4,
+      onState: () => {},
+      handle: async (one) => {
+        theirs.push(one)
+        return { is: 'kept' }
+      },
+    })
+    expect(await node.publish([message('secret')])).toEqual([true])
+    node.wakes.tell({ wake: 'work' })
+    expect(await other.publish([message('own')])).toEqual([true])
+    await until(() => expect(theirs.map(({ id }) => id)).toEqual(['own']))
+    expect(heard).toEqual([])
+  })
+
+  test('[BU18] a node works with no more than the permissions that are documented', async () => {
+    const owner = await connectAs('node', 'n0de-pass')
+    await owner.publish([])
+    const admin = await makeOutsider(urlOf('node', 'n0de-pass'))
+    await admin.manager.streams.add({ name: 'ACME', subjects: ['acme.>'] })
+    const narrow = await connectAs('narrow')
+    expect(await narrow.publish([message('a')])).toEqual([true])
+    const { got, states } = consume(narrow, { stream: 'ACME', subjects: ['acme.>'] })
+    await admin.send({ subject: 'acme.x', id: 'x' })
+    await until(() => expect(got.map(({ id }) => id)).toEqual(['x']))
+    expect(states).toEqual(['consuming'])
+    expect(narrow.status().warnings.filter((one) => one.includes('does not let'))).toEqual([])
+    await admin.close()
+  })
+})
