@@ -247,7 +247,7 @@ export function report(text: string): void {
   writeSync(process.stdout.fd, `${text}\n`)
 }
 
-export function formatAccount(title: string, load: Load, account: Account): string {
+export function formatAccount(title: string, load: Omit<Load, 'node'>, account: Account): string {
   const line = (cells: readonly (string | number)[]) =>
     cells.map((cell, index) => (index === 0 ? String(cell).padEnd(8) : String(cell).padStart(12))).join(' ')
   return [

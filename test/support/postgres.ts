@@ -55,6 +55,8 @@ export interface PostgresServer {
   /** Runs SQL as an administrator would, on a connection of its own. */
   query(url: string, sql: string, values?: unknown[]): Promise<Record<string, unknown>[]>
   controlClock(url: string): Promise<TestClock>
+  /** As an administrator does it: every connection is ended, and for a moment nobody answers. Same port, same data. */
+  restart(): Promise<void>
   close(): Promise<void>
 }
 
@@ -73,8 +75,12 @@ export async function startPostgres(options: { isDurable?: boolean } = {}): Prom
       watchdog.stdin?.end()
       await once(watchdog, 'exit')
     }
+    const restart = async () => {
+      await server.stop()
+      await server.start()
+    }
     await makeTemplate(port)
-    return makeServer(port, close)
+    return makeServer(port, restart, close)
   } catch (error) {
     watchdog.stdin?.end()
     throw error
@@ -210,7 +216,7 @@ async function makeTemplate(port: number): Promise<void> {
   await store[Symbol.asyncDispose]()
 }
 
-function makeServer(port: number, close: () => Promise<void>): PostgresServer {
+function makeServer(port: number, restart: () => Promise<void>, close: () => Promise<void>): PostgresServer {
   const admin = urlOf(port, 'postgres')
   let made = 0
   const emptied: string[] = []
@@ -260,6 +266,7 @@ function makeServer(port: number, close: () => Promise<void>): PostgresServer {
         close: () => client.end(),
       }
     },
+    restart,
     close,
   }
 }

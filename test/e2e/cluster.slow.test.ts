@@ -1,0 +1,140 @@
+// Several nodes on one PostgreSQL, as users run them: while events pour in, a node is killed, PostgreSQL is restarted, a node is
+// stopped for longer than its lease. Everything that was acknowledged is there, and each effect happened once. The vendor's own
+// log is the judge.
+
+import { randomBytes, randomInt } from 'node:crypto'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import {
+  type Account,
+  formatAccount,
+  makeFlows,
+  report,
+  resolveParked,
+  settled,
+  takeAccount,
+} from '../support/account.ts'
+import { type ClusterLoad, runClusterLoad } from '../support/cluster.ts'
+import { sendAgain } from '../support/load.ts'
+import { buildDist, eventually, type NodeProcess, startNode } from '../support/node-process.ts'
+import { type PostgresServer, startPostgres } from '../support/postgres.ts'
+import { startVendor, type Vendor } from '../support/vendor.ts'
+import { makeWorkspace } from '../support/workspace.ts'
+
+let postgres: PostgresServer
+beforeAll(async () => {
+  await buildDist()
+  postgres = await startPostgres({ isDurable: true })
+})
+afterAll(() => postgres?.close())
+
+const EVENTS = 600
+const LEASE_MS_MAX = 30_000
+/** What nodes of one cluster have in common. */
+const SHARED = {
+  MILLRACE_LEASE: '2s',
+  MILLRACE_LOG: 'stdout',
+  MILLRACE_ADMIN_KEY: 'the-key-of-both-nodes',
+  MILLRACE_MASTER_KEY: randomBytes(32).toString('base64'),
+}
+
+/** Nodes with data folders of their own; disposing ends them. */
+async function makeCluster(vendor: Vendor, timeout?: string) {
+  const database = await postgres.makeDatabase()
+  const home = makeWorkspace()
+  const folders = [home]
+  const flows = await home.writeFlows(makeFlows(vendor.url, timeout))
+  const start = (name: string): Promise<NodeProcess> => {
+    const workspace = makeWorkspace()
+    folders.push(workspace)
+    const env = { ...SHARED, MILLRACE_STORE: database.url, MILLRACE_NODE: name }
+    return startNode({ workspace, flows, env })
+  }
+  return {
+    database,
+    start,
+    async [Symbol.asyncDispose]() {
+      for (const folder of folders) await folder[Symbol.asyncDispose]()
+    },
+  }
+}
+
+async function isClean(
+  title: string,
+  node: NodeProcess,
+  vendor: Vendor,
+  load: ClusterLoad,
+): Promise<Account> {
+  const { acknowledged } = load
+  await settled(node)
+  const account = await takeAccount(node, vendor, acknowledged)
+  report(formatAccount(title, load, account))
+  expect(acknowledged.size).toBe(EVENTS)
+  expect(account).toMatchObject({ missing: [], stored: EVENTS, deliveries: EVENTS })
+  const { keyed, probed, plain, chain } = account.byConsumer
+  for (const exact of [keyed, probed, chain])
+    expect(exact).toMatchObject({ done: EVENTS, effects: EVENTS, lost: 0, repeated: 0 })
+  expect(plain).toMatchObject({ otherwise: 0, lost: 0, repeated: 0 })
+  expect(await sendAgain(node, acknowledged, 50)).toEqual([])
+  expect(await resolveParked(node, vendor, acknowledged, account)).toEqual({ notOnce: [], parked: [] })
+  return account
+}
+
+test('[ND40] two nodes under load, one killed and PostgreSQL restarted: nothing lost, nothing twice', async () => {
+  await using vendor = await startVendor()
+  await using cluster = await makeCluster(vendor)
+  const first = await cluster.start('first')
+  let second: NodeProcess | null = await cluster.start('second')
+  const load = await runClusterLoad(EVENTS, () => (second === null ? [first] : [first, second]), [
+    {
+      afterAcknowledged: 60 + randomInt(60),
+      async disturb() {
+        const killed = second
+        second = null
+        killed?.kill('SIGKILL')
+        await killed?.exited
+      },
+    },
+    { afterAcknowledged: 180 + randomInt(60), disturb: () => postgres.restart() },
+    {
+      afterAcknowledged: 300 + randomInt(60),
+      async disturb() {
+        second = await cluster.start('second')
+      },
+    },
+    { afterAcknowledged: 420 + randomInt(60), disturb: () => postgres.restart() },
+  ])
+  await isClean('PostgreSQL, two nodes, one killed, two restarts of the database', first, vendor, load)
+  for (const node of [first, second]) {
+    node?.kill('SIGTERM')
+    expect(await node?.exited).toMatchObject({ code: 0, signal: null, stderr: '' })
+  }
+})
+
+test('[ND41] a node that was stopped for longer than its lease changes nothing that others took over', async () => {
+  await using vendor = await startVendor()
+  await using cluster = await makeCluster(vendor, '1s')
+  const first = await cluster.start('first')
+  const second = await cluster.start('second')
+  const isFenced = async () => {
+    const sql = `SELECT 1 FROM millrace.incarnation WHERE node = 'second' AND NOT fenced AND until > millrace.now_ms()`
+    return (await postgres.query(cluster.database.url, sql)).length === 0
+  }
+  let isStopped = false
+  const load = await runClusterLoad(EVENTS, () => (isStopped ? [first] : [first, second]), [
+    {
+      afterAcknowledged: 150,
+      async disturb() {
+        vendor.hold()
+        await eventually('answers are owed', LEASE_MS_MAX, () => vendor.held() >= 5)
+        isStopped = true
+        second.kill('SIGSTOP')
+        vendor.release()
+        await eventually('the lease is over', LEASE_MS_MAX, isFenced)
+        second.kill('SIGCONT')
+        await second.said(/"name":"node\.fenced"[^\n]*\n(?:[^\n]*\n)*?[^\n]*"name":"node\.joined"/)
+        isStopped = false
+      },
+    },
+  ])
+  await isClean('PostgreSQL, two nodes, one stopped past its lease', first, vendor, load)
+})
