@@ -14,7 +14,7 @@ import { makeLog } from './adapters/log-pino/index.ts'
 import { makeMailClient } from './adapters/mail-smtp/index.ts'
 import { makeSystemRandom } from './adapters/random-system/index.ts'
 import { makeLocalSeal } from './adapters/seal-local/index.ts'
-import { openSqliteStore } from './adapters/store-sqlite/index.ts'
+import { openSqliteArchive, openSqliteStore } from './adapters/store-sqlite/index.ts'
 import { makeEnvVault } from './adapters/vault-env/index.ts'
 import { makeFileVault } from './adapters/vault-file/index.ts'
 import { makeHashicorpVault } from './adapters/vault-hashicorp/index.ts'
@@ -27,6 +27,7 @@ import {
   goneLines,
   putBackLines,
 } from './app/folder.ts'
+import { type MoveOptions, type MoveReport, moveStore } from './app/move.ts'
 import { combineClients } from './app/outbound.ts'
 import { noteQueueAges } from './app/queue-ages.ts'
 import { makeReadiness } from './app/readiness.ts'
@@ -565,6 +566,26 @@ async function openStore(config: Config, onFatal: AppOptions['onFatal']): Promis
   // Loaded only when it is configured: most nodes have no use for the driver.
   const { openPostgresStore } = await import('./adapters/store-postgres/index.ts')
   return openPostgresStore({ connection: config.store.url })
+}
+
+/** Opens both stores, moves, and closes them. Refused before a change: a file that is in use, a database that has rows. */
+export async function openMove(
+  file: string,
+  url: string,
+  options: Omit<MoveOptions, 'source' | 'target'>,
+): Promise<MoveReport> {
+  const { openPostgresArchive } = await import('./adapters/store-postgres/index.ts')
+  const source = await openSqliteArchive(file)
+  try {
+    const target = await openPostgresArchive({ connection: url })
+    try {
+      return await moveStore({ source, target, ...options })
+    } finally {
+      await target[Symbol.asyncDispose]()
+    }
+  } finally {
+    await source[Symbol.asyncDispose]()
+  }
 }
 
 interface Gate {

@@ -14,6 +14,7 @@ import { addIntegrationCommands } from './commands/integrations.ts'
 import { addLedgerCommands } from './commands/ledger.ts'
 import { addListenCommand } from './commands/listen.ts'
 import { addLogCommand } from './commands/logs.ts'
+import { addMoveCommand } from './commands/move.ts'
 import { addOrphanCommands } from './commands/orphans.ts'
 import { addPaceCommands } from './commands/pace.ts'
 import { addReplayCommands } from './commands/replay.ts'
@@ -55,6 +56,7 @@ export function makeProgram(cli: Cli): Command {
       const { start } = await import('./start.ts')
       cli.exitCode = await start({ roles: options.role })
     })
+  addMoveCommand(program, cli)
   program.commandsGroup('Definitions:')
   addDefinitionCommands(program, cli)
   program.commandsGroup('What happens:')

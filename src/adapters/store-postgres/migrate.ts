@@ -18,6 +18,11 @@ function lockNumber(schema: string): string {
   return createHash('sha256').update(`millrace migrations of ${schema}`).digest().readBigInt64BE(0).toString()
 }
 
+/** Until the end of the transaction. */
+export async function lockSchema(client: PoolClient, schema: string): Promise<void> {
+  await client.query('SELECT pg_advisory_xact_lock($1::bigint)', [lockNumber(schema)])
+}
+
 export async function migrate(
   client: PoolClient,
   schema: string,
@@ -25,7 +30,7 @@ export async function migrate(
 ): Promise<void> {
   await client.query('BEGIN')
   try {
-    await client.query('SELECT pg_advisory_xact_lock($1::bigint)', [lockNumber(schema)])
+    await lockSchema(client, schema)
     const applied = await readApplied(client, schema)
     checkApplied(applied, migrations, schema)
     for (const migration of migrations.slice(applied.length)) {

@@ -20,6 +20,7 @@ import { classifyError, toStoreError } from './errors.ts'
 import { type BrokenCommit, makeGroupRunner } from './group.ts'
 import { touchesOf } from './keys.ts'
 import { migrate } from './migrate.ts'
+import { refuseHalfMoved } from './move-mark.ts'
 import { adoptOutboxSql } from './outbox.ts'
 import { pruneRows } from './prune.ts'
 import { makeSystemReads, makeTenantReads } from './reads.ts'
@@ -78,6 +79,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
 async function bringUpToDate(pool: Pool, schema: string): Promise<void> {
   const client = await pool.connect()
   try {
+    await refuseHalfMoved(client, schema)
     await migrate(client, schema)
     await client.query(adoptOutboxSql(schema))
   } finally {

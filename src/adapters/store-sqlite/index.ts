@@ -1,3 +1,4 @@
+export { openSqliteArchive } from './archive.ts'
 export { type CommitOutcome, type Executor, type ExecutorOptions, makeExecutor } from './executor.ts'
 
 export { openSqliteStore, type SqliteStore, type SqliteStoreOptions } from './store.ts'

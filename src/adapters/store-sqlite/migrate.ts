@@ -35,6 +35,22 @@ export function migrate(
   }
 }
 
+/** For who reads a file and must not change it. */
+export function requireCurrent(
+  db: DatabaseSyncInstance,
+  name: string,
+  migrations: readonly Migration[] = MIGRATIONS,
+): void {
+  const applied = readApplied(db)
+  check(applied, name, migrations)
+  if (applied.size === migrations.length) return
+  throw new StoreError(
+    'unavailable',
+    `${name} was written by an earlier version, and is not changed here: start this version on it once, stop it, ` +
+      'and try again',
+  )
+}
+
 function readApplied(db: DatabaseSyncInstance): ReadonlyMap<number, { name: string; checksum: string }> {
   const isThere = db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'migration'").get()
   if (isThere === undefined) return new Map()

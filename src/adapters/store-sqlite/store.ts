@@ -12,6 +12,7 @@ import { type Ask, makeSystemReads, makeTenantReads } from './ask.ts'
 import { makeCheckpoints } from './checkpoints.ts'
 import type { CommitOutcome } from './executor.ts'
 import { gatherLookUps } from './look-ups.ts'
+import { refuseMoved } from './moved.ts'
 import { decodeClaimed, decodeOutcomes, encodeCommits, type Flat } from './protocol.ts'
 import { isScan } from './scans.ts'
 import { openThread, type Thread } from './thread.ts'
@@ -47,6 +48,7 @@ function makeOwn(file: string): void {
 
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<SqliteStore> {
   const file = resolve(options.file)
+  refuseMoved(file)
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
   for (const made of [file, `${file}.lock`]) makeOwn(made)
   const compiled = options.compiled === undefined ? {} : { compiled: options.compiled }

@@ -1,0 +1,213 @@
+// The file as an archive: every row that carries the promise, read once, while nobody runs on it. The file is not changed.
+//
+// Whether an event has its key's window, and whether an entry speaks for its key, only the index of the keys knows.
+
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
+import type { DatabaseSyncInstance } from '@photostructure/sqlite'
+import { type ArchiveRows, type ArchiveTable, inPages } from '../../core/archive/index.ts'
+import type { TenantId, WorkId } from '../../core/ids/index.ts'
+import type { ArchiveSource } from '../../ports/archive.ts'
+import { StoreError } from '../../ports/store.ts'
+import { openForReading } from './connection.ts'
+import { toStoreError } from './errors.ts'
+import { toHistory, toInstance, toOrphan } from './instance-rows.ts'
+import { FOLD_AT } from './key-index.ts'
+import { findOwnHash, locateLedger } from './keys.ts'
+import { readLedgerEntry } from './ledger.ts'
+import { takeLock } from './lock.ts'
+import { requireCurrent } from './migrate.ts'
+import { isMoved, markMoved } from './moved.ts'
+import {
+  type Row,
+  toAttempt,
+  toDeadLetter,
+  toEscalation,
+  toEvent,
+  toFailure,
+  toLane,
+  toWork,
+} from './rows.ts'
+import { toRun } from './runs.ts'
+import { makeSession, type Session } from './session.ts'
+import { EVENT_COLUMNS } from './statements.ts'
+import { fromStored, type Stored } from './text.ts'
+
+const text = (value: unknown) => fromStored(value as Stored)
+
+interface Reading {
+  readonly session: Session
+  nameOf(row: Row): TenantId
+}
+
+interface Piece<Table extends ArchiveTable> {
+  /** In the order in which they were written. */
+  readonly rows: string
+  /** null: the row has nothing to say here. */
+  read(row: Row, reading: Reading): ArchiveRows[Table] | null
+  /** Left out: as many as are read. */
+  readonly count?: string
+}
+
+const whole = (table: string) => ({
+  rows: `SELECT * FROM ${table} ORDER BY seq`,
+  count: `SELECT count(*) AS n FROM ${table}`,
+})
+
+const PIECES: { readonly [Table in ArchiveTable]: Piece<Table> } = {
+  counters: {
+    rows:
+      "SELECT max(coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'incarnation'), 0)," +
+      ' coalesce((SELECT max(owner) FROM incarnation), 0)) AS last',
+    read: ({ last }) => ({ name: 'incarnation', last: last as number }),
+    count: 'SELECT 1 AS n',
+  },
+  incarnations: {
+    rows: 'SELECT owner, node, until FROM incarnation ORDER BY owner',
+    read: (row) => ({
+      owner: row.owner as ArchiveRows['incarnations']['owner'],
+      node: text(row.node),
+      until: row.until as number,
+      isFenced: true,
+    }),
+    count: 'SELECT count(*) AS n FROM incarnation',
+  },
+  records: {
+    ...whole('record'),
+    read: (row, { nameOf }) => ({
+      tenant: nameOf(row),
+      kind: row.kind as string,
+      key: text(row.key),
+      version: row.version as number,
+      body: text(row.body),
+    }),
+  },
+  events: {
+    ...whole('event'),
+    rows: `SELECT event.tenant, ${EVENT_COLUMNS} FROM event ORDER BY event.seq`,
+    read(row, { nameOf }) {
+      const { sensitive: _, ...event } = toEvent(row, nameOf(row))
+      return event
+    },
+  },
+  dedup: {
+    rows: 'SELECT seq, tenant, id, source, dedup_key, dedup_until FROM event ORDER BY seq',
+    read(row, { session, nameOf }) {
+      const [source, key] = [text(row.source), text(row.dedup_key)]
+      const hash = findOwnHash(session, row.tenant as number, source, key, row.seq as number)
+      if (hash === null) return null
+      const event = row.id as ArchiveRows['dedup']['event']
+      return { tenant: nameOf(row), source, key, event, until: row.dedup_until as number }
+    },
+  },
+  lanes: {
+    rows: 'SELECT * FROM lane',
+    count: 'SELECT count(*) AS n FROM lane',
+    read: (row, { nameOf }) => ({ tenant: nameOf(row), ...toLane(row) }),
+  },
+  work: { ...whole('work'), read: (row, { nameOf }) => toWork(row, nameOf(row)) },
+  attempts: {
+    rows:
+      'SELECT attempt.*, work.tenant, work.id AS work_id, (SELECT count(*) FROM attempt AS b WHERE b.work = attempt.work' +
+      ' AND b.number = attempt.number AND b.seq < attempt.seq) AS turn' +
+      ' FROM attempt CROSS JOIN work ON work.seq = attempt.work ORDER BY attempt.seq',
+    count: 'SELECT count(*) AS n FROM attempt',
+    read: (row, { nameOf }) => ({
+      tenant: nameOf(row),
+      ...toAttempt(row),
+      work: row.work_id as WorkId,
+      turn: row.turn as number,
+    }),
+  },
+  ledger: {
+    ...whole('ledger'),
+    read(row, { session, nameOf }) {
+      const entry = readLedgerEntry(session, row, nameOf(row))
+      const latest = locateLedger(session, row.tenant as number, entry.key).row
+      return { ...entry, isLatest: latest?.seq === row.seq }
+    },
+  },
+  deadLetters: { ...whole('dead_letter'), read: (row, { nameOf }) => toDeadLetter(row, nameOf(row)) },
+  failures: { ...whole('failure'), read: (row, { nameOf }) => toFailure(row, nameOf(row)) },
+  escalations: { ...whole('escalation'), read: (row, { nameOf }) => toEscalation(row, nameOf(row)) },
+  instances: { ...whole('instance'), read: (row, { nameOf }) => toInstance(row, nameOf(row)) },
+  history: {
+    rows: 'SELECT * FROM history',
+    count: 'SELECT count(*) AS n FROM history',
+    read: (row, { nameOf }) => ({ tenant: nameOf(row), ...toHistory(row) }),
+  },
+  correlations: {
+    ...whole('correlation'),
+    read: (row, { nameOf }) => ({
+      tenant: nameOf(row),
+      key: text(row.key),
+      version: row.version as number,
+      body: text(row.body),
+    }),
+  },
+  orphans: { ...whole('orphan'), read: (row, { nameOf }) => toOrphan(row, nameOf(row)) },
+  runs: { ...whole('run'), read: (row, { nameOf }) => toRun(row, nameOf(row)) },
+}
+
+/** Refused, without a change: a file that is not there, that a process uses, or that another version wrote. */
+export async function openSqliteArchive(given: string): Promise<ArchiveSource> {
+  const file = resolve(given)
+  if (!existsSync(file)) {
+    throw new StoreError('unavailable', `there is no data file ${file}: name the one that the node had`)
+  }
+  const lock = takeLock(file)
+  let db: DatabaseSyncInstance | null = null
+  try {
+    db = openForReading(file)
+    requireCurrent(db, file)
+    return makeArchive(file, db, lock)
+  } catch (error) {
+    db?.close()
+    lock[Symbol.dispose]()
+    throw toStoreError(error, 'no')
+  }
+}
+
+function makeArchive(file: string, db: DatabaseSyncInstance, lock: Disposable): ArchiveSource {
+  const session = makeSession(db, FOLD_AT)
+  const names = new Map([...session.tenants].map(([name, no]) => [no, name]))
+  const reading: Reading = {
+    session,
+    nameOf(row) {
+      const name = names.get(row.tenant as number)
+      if (name === undefined)
+        throw new StoreError('corrupt', `${file} has rows of a tenant that it does not know`)
+      return name
+    },
+  }
+  function* rowsOf<Table extends ArchiveTable>(table: Table): Generator<ArchiveRows[Table]> {
+    const { rows, read } = PIECES[table] as Piece<Table>
+    for (const row of db.prepare(rows).iterate()) {
+      const given = read(row as Row, reading)
+      if (given !== null) yield given
+    }
+  }
+  return {
+    name: file,
+    isMarked: isMoved(file),
+    mark: (to) => markMoved(file, to),
+    async count(table) {
+      const { count } = PIECES[table]
+      if (count !== undefined) return db.prepare(count).get().n
+      let rows = 0
+      for (const _ of rowsOf(table)) rows += 1
+      return rows
+    },
+    async *pages(table) {
+      try {
+        yield* inPages(rowsOf(table))
+      } catch (error) {
+        throw toStoreError(error, 'no')
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      db.close()
+      lock[Symbol.dispose]()
+    },
+  }
+}

@@ -1,0 +1,327 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openPostgresArchive, openPostgresStore } from '../src/adapters/store-postgres/index.ts'
+import { openForWriting } from '../src/adapters/store-sqlite/connection.ts'
+import { openSqliteArchive, openSqliteStore } from '../src/adapters/store-sqlite/index.ts'
+import { moveStore } from '../src/app/move.ts'
+import { ARCHIVE_TABLES, type ArchiveTable } from '../src/core/archive/index.ts'
+import type { NodeId } from '../src/core/ids/index.ts'
+import type { ArchiveTarget } from '../src/ports/archive.ts'
+import type { Store, Write } from '../src/ports/store.ts'
+import { openKit, START } from '../src/ports/store-conformance/kit.conformance.ts'
+import { makeSqliteFile, move, type SqliteFile } from './support/moved-store.ts'
+import { type PostgresServer, startPostgres } from './support/postgres.ts'
+import { runStream } from './support/store-stream.ts'
+
+let postgres: PostgresServer
+beforeAll(async () => {
+  postgres = await startPostgres()
+})
+afterAll(() => postgres?.close())
+
+const dumpOf = (store: Store) => store.system('verification').dump()
+
+async function dumpAt(url: string) {
+  await using store = await openPostgresStore({ connection: url })
+  return await dumpOf(store)
+}
+
+/** Fills a file by the recorded stream. */
+async function fill(file: SqliteFile, seed: number, length: number) {
+  const { dump } = await runStream(file.harness, seed, length)
+  await file.harness.close()
+  return dump
+}
+
+const rowsOf = async (url: string) =>
+  Number((await postgres.query(url, 'SELECT count(*) AS n FROM millrace.event'))[0]?.n)
+
+describe('a store that was moved', () => {
+  test('[MV1] [MV2] [MV4] [MV8] has everything that the stream left, and the file is as it was', async () => {
+    const file = await makeSqliteFile({ foldAt: 64 })
+    const dump = await fill(file, 20_260_114, 2_200)
+    const before = file.bytes()
+    const database = await postgres.makeDatabase()
+    const steps = new Set<string>()
+    const report = await move(file.file, database.url, { onProgress: ({ step }) => steps.add(step) })
+    expect(report.tables.filter(({ isEqual }) => !isEqual)).toEqual([])
+    expect(report.isMoved).toBe(true)
+    expect(report.tables.map(({ table }) => table)).toEqual(ARCHIVE_TABLES)
+    expect(steps).toEqual(new Set(['copy', 'compare']))
+    const few = new Set<ArchiveTable>(['counters'])
+    for (const { table, rows } of report.tables) {
+      expect(`${table} ${rows > (few.has(table) ? 0 : 1)}`).toBe(`${table} true`)
+    }
+    expect(await dumpAt(database.url)).toEqual(dump)
+    expect(file.bytes()).toBe(before)
+    expect(JSON.parse(readFileSync(`${file.file}.moved`, 'utf8'))).toEqual({
+      to: expect.stringMatching(/^postgres:\/\/postgres@127\.0\.0\.1:\d+\/test_\d+$/),
+      at: expect.any(String),
+    })
+    await database.drop()
+    await file.remove()
+  }, 120_000)
+
+  test.each([1, 2, 3, 4])(
+    '[MV1] is the same after any operations (%i)',
+    async (seed) => {
+      const file = await makeSqliteFile({ foldAt: seed * 7 })
+      const dump = await fill(file, seed, 200)
+      const database = await postgres.makeDatabase({ empty: seed % 2 === 0 })
+      expect(await move(file.file, database.url)).toMatchObject({ isMoved: true })
+      expect(await dumpAt(database.url)).toEqual(dump)
+      await database.drop()
+      await file.remove()
+    },
+    60_000,
+  )
+
+  test('[MV1] [MV3] keeps awkward values: U+0000, the last code point, large bodies, fractions, long keys', async () => {
+    const file = await makeSqliteFile()
+    const kit = await openKit(async () => file.harness)
+    const owner = await kit.join('node \0 é' as NodeId)
+    const awkward = 'a\0b\u{10ffff}c\u{10ffff}0😀\u202e"\\\n'
+    const long = 'k'.repeat(20_000)
+    const large = JSON.stringify('x'.repeat(3_000_000))
+    const writes: Write[] = []
+    for (const [index, key] of [awkward, long, '', 'plain', `${awkward}${long}`].entries()) {
+      const event = kit.event({
+        dedupKey: key,
+        source: index === 0 ? awkward : 'github',
+        data:
+          index < 4 ? large : JSON.stringify({ big: 1 }).replace('1', '123456789012345678901234567890.5e400'),
+        raw: index % 2 === 0 ? awkward : null,
+        occurredAt: index === 0 ? -62_135_596_800_000 : START,
+      })
+      const work = kit.work(event.id)
+      writes.push(
+        { w: 'event.append', event, dedupForMs: 60_000 },
+        { w: 'work.add', work, lease: index === 0 ? owner : null, delayMs: 0.4 },
+        { w: 'ledger.done', entry: kit.entry(work, { key: `l${key}` }), effectRef: awkward, result: awkward },
+        {
+          w: 'attempt.append',
+          work: work.id,
+          attempt: kit.attempt(1, { error: awkward, durationMs: 0.1 + 0.2 }),
+        },
+        {
+          w: 'attempt.append',
+          work: work.id,
+          attempt: kit.attempt(1, { error: 'second', durationMs: 1e-7 }),
+        },
+        { w: 'record.put', kind: 'secret', key, version: 1, body: awkward },
+        { w: 'correlation.put', key, version: 1, body: awkward },
+      )
+    }
+    for (let at = 0; at < writes.length; at += 7) await kit.apply(writes.slice(at, at + 7))
+    const dump = await dumpOf(file.harness.store)
+    await file.harness.close()
+    const database = await postgres.makeDatabase()
+    const report = await move(file.file, database.url)
+    expect(report.tables.filter(({ isEqual }) => !isEqual)).toEqual([])
+    const there = await dumpAt(database.url)
+    expect(there.events).toEqual(dump.events)
+    expect(there.attempts).toEqual(dump.attempts)
+    const byKey = (rows: readonly { key: string }[]) => rows.toSorted((a, b) => (a.key < b.key ? -1 : 1))
+    for (const table of ['ledger', 'records', 'correlations'] as const) {
+      expect(byKey(there[table])).toEqual(byKey(dump[table]))
+    }
+    await database.drop()
+    await file.remove()
+  }, 60_000)
+
+  test('[MV10] gives back what was in hand, to a node whose number is new', async () => {
+    const file = await makeSqliteFile()
+    const kit = await openKit(async () => file.harness)
+    await kit.join('node-b' as NodeId)
+    const owner = await kit.join('node-a' as NodeId)
+    const { work } = await kit.add({ lease: owner })
+    await file.harness.close()
+    const database = await postgres.makeDatabase()
+    await move(file.file, database.url)
+    await using store = await openPostgresStore({ connection: database.url })
+    const next = await store.join('node-a' as NodeId, 30_000)
+    expect(next.owner).toBe(owner + 1)
+    expect(await store.renew(owner, 30_000)).toBe('fenced')
+    expect(await store.reclaim(10)).toEqual([work.id])
+    await file.remove()
+  })
+})
+
+describe('a move that may not be', () => {
+  test('[MV2] of a file that a node uses, of none, and of one that another version wrote', async () => {
+    const file = await makeSqliteFile()
+    await file.harness.close()
+    const held = await openSqliteArchive(file.file)
+    await expect(openSqliteArchive(file.file)).rejects.toThrow(/in use by another process: stop that process/)
+    await held[Symbol.asyncDispose]()
+    await expect(openSqliteArchive(`${file.file}.not`)).rejects.toThrow(
+      /there is no data file .*name the one/,
+    )
+    expect(existsSync(`${file.file}.not.lock`)).toBe(false)
+    const db = openForWriting(file.file)
+    db.exec('DELETE FROM migration WHERE number = (SELECT max(number) FROM migration)')
+    db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+    await expect(openSqliteArchive(file.file)).rejects.toThrow(
+      /earlier version.*start this version on it once/,
+    )
+    db.exec("INSERT INTO migration VALUES (4711, 'later', '')")
+    await expect(openSqliteArchive(file.file)).rejects.toThrow(/written by a newer version/)
+    db.close()
+    await file.remove()
+  })
+
+  test('[MV5] into a database that somebody uses: what is there stays', async () => {
+    const file = await makeSqliteFile()
+    await fill(file, 7, 40)
+    const database = await postgres.makeDatabase()
+    const other = await makeSqliteFile()
+    const otherDump = await fill(other, 8, 120)
+    await move(other.file, database.url)
+    for (const isAgain of [false, true]) {
+      await expect(move(file.file, database.url, { isAgain })).rejects.toThrow(
+        /was moved into this database already/,
+      )
+    }
+    // As one that a node has filled.
+    await postgres.query(database.url, 'DROP TABLE millrace.move')
+    for (const isAgain of [false, true]) {
+      await expect(move(file.file, database.url, { isAgain })).rejects.toThrow(/rows that no move brought/)
+    }
+    expect(await dumpAt(database.url)).toEqual(otherDump)
+    expect(existsSync(`${file.file}.moved`)).toBe(false)
+    await database.drop()
+    await Promise.all([file.remove(), other.remove()])
+  }, 60_000)
+
+  test('[MV6] [MV12] one that broke closes the database until it is begun anew; a dry run changes nothing', async () => {
+    const file = await makeSqliteFile()
+    const dump = await fill(file, 9, 150)
+    const database = await postgres.makeDatabase({ empty: true })
+    expect(await move(file.file, database.url, { isDryRun: true })).toMatchObject({
+      isMoved: false,
+      isDryRun: true,
+    })
+    expect(await postgres.query(database.url, "SELECT to_regnamespace('millrace') AS there")).toEqual([
+      { there: null },
+    ])
+    expect(existsSync(`${file.file}.moved`)).toBe(false)
+
+    const stop = new AbortController()
+    const broken = move(file.file, database.url, {
+      signal: stop.signal,
+      onProgress: ({ table }) => table === 'work' && stop.abort(),
+    })
+    await expect(broken).rejects.toThrow()
+    expect(await rowsOf(database.url)).toBeGreaterThan(0)
+    await expect(openPostgresStore({ connection: database.url })).rejects.toThrow(
+      /a move of .*millrace\.db has brought so far.*millrace move --again/,
+    )
+    await expect(move(file.file, database.url)).rejects.toThrow(/a move that did not end/)
+    // A dry run says the same, and leaves it.
+    await expect(move(file.file, database.url, { isDryRun: true })).rejects.toThrow(/a move that did not end/)
+    expect(await move(file.file, database.url, { isAgain: true })).toMatchObject({ isMoved: true })
+    expect(await dumpAt(database.url)).toEqual(dump)
+    await database.drop()
+    await file.remove()
+  }, 60_000)
+
+  test('[MV6] one that broke is not begun anew once a node has been there', async () => {
+    const file = await makeSqliteFile()
+    await fill(file, 10, 60)
+    const database = await postgres.makeDatabase()
+    await using target = await openPostgresArchive({ connection: database.url })
+    await target.begin(file.file)
+    await postgres.query(database.url, "SELECT * FROM millrace.join_node('stranger', 30000)")
+    await expect(move(file.file, database.url, { isAgain: true })).rejects.toThrow(
+      /the node stranger has been started.*nothing is deleted/,
+    )
+    await file.remove()
+  })
+
+  test('[MV7] [MV13] any difference is told, and no node starts on either side by it', async () => {
+    const file = await makeSqliteFile()
+    await fill(file, 11, 150)
+    const database = await postgres.makeDatabase()
+    await using source = await openSqliteArchive(file.file)
+    await using target = await openPostgresArchive({ connection: database.url })
+    /** Once everything is copied, and before anything is compared. */
+    const damaging = async (sql: string) => {
+      const damaged: ArchiveTarget = {
+        ...target,
+        async count(table) {
+          if (table === ARCHIVE_TABLES[0]) await postgres.query(database.url, sql)
+          return target.count(table)
+        },
+      }
+      const signal = new AbortController().signal
+      return await moveStore({
+        source,
+        target: damaged,
+        isAgain: true,
+        isDryRun: false,
+        signal,
+        onProgress: () => {},
+      })
+    }
+    for (const [table, sql] of [
+      [
+        'records',
+        'UPDATE millrace.record SET version = version + 1 WHERE ctid = (SELECT min(ctid) FROM millrace.record)',
+      ],
+      [
+        'attempts',
+        'DELETE FROM millrace.attempt WHERE sequence = (SELECT min(sequence) FROM millrace.attempt)',
+      ],
+      ['dedup', 'DELETE FROM millrace.dedup WHERE hash = (SELECT hash FROM millrace.dedup LIMIT 1)'],
+      ['records', "INSERT INTO millrace.record VALUES ('acme', 'setting', 'stray', 1, '')"],
+      ['counters', "SELECT setval('millrace.incarnation_id_seq', 999999)"],
+    ] as const) {
+      const report = await damaging(sql)
+      expect(report.isMoved).toBe(false)
+      const different = report.tables.filter(({ isEqual }) => isEqual === false)
+      expect(different.map((one) => one.table)).toEqual([table])
+    }
+    for (const [table, sql] of [
+      ['lane', 'UPDATE millrace.lane SET hash = gen_random_uuid()'],
+      ['work', 'UPDATE millrace.work SET lane_hash = NULL WHERE lane IS NOT NULL'],
+      ['ledger', 'UPDATE millrace.ledger SET hash = gen_random_uuid()'],
+      ['correlation', 'UPDATE millrace.correlation SET hash = gen_random_uuid()'],
+    ] as const) {
+      await expect(damaging(sql)).rejects.toThrow(`a row of ${table} lies under the hash of another key`)
+    }
+    expect(existsSync(`${file.file}.moved`)).toBe(false)
+    await expect(openPostgresStore({ connection: database.url })).rejects.toThrow(/did not end/)
+    await file.remove()
+  }, 60_000)
+})
+
+describe('a file that was moved', () => {
+  test('[MV8] [MV9] starts no node until its mark is deleted, and is moved once more only then', async () => {
+    const file = await makeSqliteFile()
+    await fill(file, 13, 60)
+    const [first, second] = [await postgres.makeDatabase(), await postgres.makeDatabase()]
+    await move(file.file, first.url)
+    await expect(openSqliteStore({ file: file.file })).rejects.toThrow(
+      /was moved to postgres:\/\/postgres@.*start the node on that store.*delete .*millrace\.db\.moved/,
+    )
+    expect(readFileSync(`${file.file}.moved`, 'utf8')).not.toContain('loopback-only')
+    await expect(move(file.file, second.url)).rejects.toThrow(/the file was moved already/)
+    await rm(`${file.file}.moved`)
+    expect(await move(file.file, second.url)).toMatchObject({ isMoved: true })
+    await Promise.all([first.drop(), second.drop()])
+    await file.remove()
+  }, 60_000)
+
+  test('[MV9] whose schema was not opened yet is moved again', async () => {
+    const file = await makeSqliteFile()
+    await fill(file, 14, 60)
+    const database = await postgres.makeDatabase()
+    await move(file.file, database.url)
+    await postgres.query(database.url, 'UPDATE millrace.move SET finished_at = NULL')
+    await expect(openPostgresStore({ connection: database.url })).rejects.toThrow(/did not end/)
+    expect(await move(file.file, database.url, { isAgain: true })).toMatchObject({ isMoved: true })
+    await database.drop()
+    await file.remove()
+  }, 60_000)
+})
