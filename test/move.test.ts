@@ -241,7 +241,18 @@ describe('a move that may not be', () => {
 
   test('[MV7] [MV13] any difference is told, and no node starts on either side by it', async () => {
     const file = await makeSqliteFile()
-    await fill(file, 11, 150)
+    const kit = await openKit(async () => file.harness)
+    const event = kit.event()
+    const work = kit.work(event.id, { lane: { key: 'customer 7', width: 1 } })
+    await kit.apply([
+      { w: 'event.append', event, dedupForMs: 60_000 },
+      { w: 'work.add', work, lease: null, delayMs: 0 },
+      { w: 'attempt.append', work: work.id, attempt: kit.attempt(1) },
+      { w: 'ledger.done', entry: kit.entry(work), effectRef: null, result: null },
+      { w: 'correlation.put', key: 'order 4711', version: 1, body: '{}' },
+      { w: 'record.put', kind: 'setting', key: 'one', version: 1, body: '{}' },
+    ])
+    await file.harness.close()
     const database = await postgres.makeDatabase()
     await using source = await openSqliteArchive(file.file)
     await using target = await openPostgresArchive({ connection: database.url })

@@ -3,6 +3,7 @@
 import type { ArchiveRows, ArchiveTable } from '../../core/archive/index.ts'
 import { markingText } from '../../core/instance/index.ts'
 import { joinKey } from '../../core/text/index.ts'
+import { COUNTED } from './archive-read.ts'
 import { prepare, type Statement } from './connection.ts'
 import { hashKey, laneKey } from './keys.ts'
 import { shapeRun } from './runs.ts'
@@ -24,6 +25,7 @@ import {
   makeArrays,
   NEW_WORK,
   ORPHAN,
+  OUTBOX,
   RECORD,
   RUN,
   type Table,
@@ -56,11 +58,11 @@ const shapeEntry = ({ isLatest: _, ...entry }: ArchiveRows['ledger']) => ({
 
 const LOADS: { readonly [Name in ArchiveTable]: Load<Name> } = {
   counters: (schema, rows) =>
-    rows.map(({ last }) =>
-      prepare(`SELECT setval(pg_get_serial_sequence($1::text, 'id'), greatest($2::int8, 1), $2::int8 > 0)`, [
-        `${schema}.incarnation`,
-        last,
-      ]),
+    rows.map(({ name, last }) =>
+      prepare(
+        'SELECT setval(pg_get_serial_sequence($1::text, $2::text), greatest($3::int8, 1), $3::int8 > 0)',
+        [`${schema}.${name}`, COUNTED[name], last],
+      ),
     ),
   incarnations: (schema, rows) => [
     prepare(
@@ -103,6 +105,26 @@ const LOADS: { readonly [Name in ArchiveTable]: Load<Name> } = {
   correlations: into(CORRELATION, (row) => ({ ...row, hash: hashKey(joinKey(row.tenant, row.key)) })),
   orphans: into(ORPHAN),
   runs: into(RUN, shapeRun),
+  outbox: (schema, rows) => [
+    prepare(
+      `INSERT INTO ${schema}.outbox (position, tenant, id, subject, about, event, body, created_at) ` +
+        'OVERRIDING SYSTEM VALUE SELECT * FROM unnest($1::int8[], $2::text[], $3::text[], $4::text[], $5::text[], ' +
+        '$6::text[], $7::text[], $8::int8[])',
+      makeArrays(
+        {
+          position: 'int8',
+          tenant: 'text',
+          id: 'text',
+          subject: 'text',
+          about: 'text',
+          event: 'text',
+          body: 'text',
+          createdAt: 'int8',
+        },
+        rows,
+      ),
+    ),
+  ],
 }
 
 export function loadStatements<Name extends ArchiveTable>(
@@ -129,5 +151,5 @@ export const FILLED: readonly string[] = [
     FAILURE,
     ESCALATION,
   ].map(({ name }) => name),
-  ...[INSTANCE, HISTORY, CORRELATION, ORPHAN, RUN].map(({ name }) => name),
+  ...[INSTANCE, HISTORY, CORRELATION, ORPHAN, RUN, OUTBOX].map(({ name }) => name),
 ]

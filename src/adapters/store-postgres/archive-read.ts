@@ -1,7 +1,7 @@
 // Everything in the schema, read in pages by key. What rows are found by, hashes of their keys, is checked on the way: a row under a
 // wrong hash would be there for readers of lists, and for nobody else.
 
-import { type ArchiveRows, type ArchiveTable, PAGE_LIMITS } from '../../core/archive/index.ts'
+import { type ArchiveRows, type ArchiveTable, COUNTER_NAMES, PAGE_LIMITS } from '../../core/archive/index.ts'
 import { joinKey } from '../../core/text/index.ts'
 import { StoreError } from '../../ports/store.ts'
 import { prepare, type Query } from './connection.ts'
@@ -25,6 +25,7 @@ import {
   LEDGER_PAST,
   NEW_WORK,
   ORPHAN,
+  OUTBOX,
   RECORD,
   RUN,
   selectList,
@@ -135,6 +136,13 @@ const WALKS: { readonly [Name in ArchiveTable]: readonly Walk<Name>[] } = {
   ],
   orphans: [{ from: ORPHAN, keys: BY_ID, read: asItIs }],
   runs: [{ from: RUN, keys: BY_ID, read: readRun }],
+  outbox: [
+    {
+      from: { name: OUTBOX.name, columns: { ...OUTBOX.columns, position: 'int8' } },
+      keys: ['position'],
+      read: asItIs,
+    },
+  ],
 }
 
 /** Pages by key. The rows of a page are chosen by their size before any of their texts is sent. */
@@ -207,19 +215,32 @@ async function* walkDedup(query: Query, schema: string): AsyncGenerator<readonly
   }
 }
 
+/** Which column of its table a counter numbers. */
+export const COUNTED: Readonly<Record<ArchiveRows['counters']['name'], string>> = {
+  incarnation: 'id',
+  outbox: 'position',
+}
+
 async function* readCounters(
   query: Query,
   schema: string,
 ): AsyncGenerator<readonly ArchiveRows['counters'][]> {
-  const [sequence] = await query(
-    prepare('SELECT pg_get_serial_sequence($1::text, $2::text) AS name', [`${schema}.incarnation`, 'id']),
-  )
-  const [row] = await query(
-    prepare(
-      `SELECT CASE WHEN is_called THEN last_value ELSE last_value - 1 END AS last FROM ${sequence.name}`,
-    ),
-  )
-  yield [{ name: 'incarnation', last: row.last }]
+  const counters: ArchiveRows['counters'][] = []
+  for (const name of COUNTER_NAMES) {
+    const [sequence] = await query(
+      prepare('SELECT pg_get_serial_sequence($1::text, $2::text) AS name', [
+        `${schema}.${name}`,
+        COUNTED[name],
+      ]),
+    )
+    const [row] = await query(
+      prepare(
+        `SELECT CASE WHEN is_called THEN last_value ELSE last_value - 1 END AS last FROM ${sequence.name}`,
+      ),
+    )
+    counters.push({ name, last: row.last })
+  }
+  yield counters
 }
 
 export function readPages<Name extends ArchiveTable>(
@@ -237,7 +258,7 @@ async function* chain<Item>(parts: readonly AsyncIterable<Item>[]): AsyncGenerat
 }
 
 export async function countRows(query: Query, schema: string, table: ArchiveTable): Promise<number> {
-  if (table === 'counters') return 1
+  if (table === 'counters') return COUNTER_NAMES.length
   const names = table === 'dedup' ? ['dedup'] : WALKS[table].map(({ from }) => from.name)
   const counts = await Promise.all(
     names.map((name) => query(prepare(`SELECT count(*) AS n FROM ${schema}.${name}`))),

@@ -5,7 +5,7 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
-import { type ArchiveRows, type ArchiveTable, inPages } from '../../core/archive/index.ts'
+import { type ArchiveRows, type ArchiveTable, COUNTER_NAMES, inPages } from '../../core/archive/index.ts'
 import type { TenantId, WorkId } from '../../core/ids/index.ts'
 import type { ArchiveSource } from '../../ports/archive.ts'
 import { StoreError } from '../../ports/store.ts'
@@ -18,6 +18,7 @@ import { readLedgerEntry } from './ledger.ts'
 import { takeLock } from './lock.ts'
 import { requireCurrent } from './migrate.ts'
 import { isMoved, markMoved } from './moved.ts'
+import { toOutboxRow } from './outbox.ts'
 import {
   type Row,
   toAttempt,
@@ -57,10 +58,15 @@ const whole = (table: string) => ({
 const PIECES: { readonly [Table in ArchiveTable]: Piece<Table> } = {
   counters: {
     rows:
-      "SELECT max(coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'incarnation'), 0)," +
-      ' coalesce((SELECT max(owner) FROM incarnation), 0)) AS last',
-    read: ({ last }) => ({ name: 'incarnation', last: last as number }),
-    count: 'SELECT 1 AS n',
+      "SELECT 'incarnation' AS name, max(coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'incarnation'), 0)," +
+      ' coalesce((SELECT max(owner) FROM incarnation), 0)) AS last UNION ALL ' +
+      "SELECT 'outbox', max(coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'outbox'), 0)," +
+      ' coalesce((SELECT max(position) FROM outbox), 0))',
+    read: ({ name, last }) => ({
+      name: name as ArchiveRows['counters']['name'],
+      last: last as number,
+    }),
+    count: `SELECT ${COUNTER_NAMES.length} AS n`,
   },
   incarnations: {
     rows: 'SELECT owner, node, until FROM incarnation ORDER BY owner',
@@ -147,6 +153,11 @@ const PIECES: { readonly [Table in ArchiveTable]: Piece<Table> } = {
   },
   orphans: { ...whole('orphan'), read: (row, { nameOf }) => toOrphan(row, nameOf(row)) },
   runs: { ...whole('run'), read: (row, { nameOf }) => toRun(row, nameOf(row)) },
+  outbox: {
+    rows: 'SELECT * FROM outbox ORDER BY position',
+    count: 'SELECT count(*) AS n FROM outbox',
+    read: (row, { nameOf }) => toOutboxRow(row, nameOf(row)),
+  },
 }
 
 /** Refused, without a change: a file that is not there, that a process uses, or that another version wrote. */

@@ -11,6 +11,7 @@ import type { EventId, Incarnation, TenantId, WorkId } from '../ids/index.ts'
 import type { HistoryRow, InstanceRow } from '../instance/index.ts'
 import type { LedgerEntry } from '../ledger/index.ts'
 import type { Orphan } from '../orphan/index.ts'
+import type { OutboxRow } from '../outbox/index.ts'
 import type { Run } from '../run/index.ts'
 import type { Instant } from '../time/index.ts'
 import type { Attempt, WorkRow } from '../work/index.ts'
@@ -19,9 +20,12 @@ interface OfTenant {
   readonly tenant: TenantId
 }
 
+export const COUNTER_NAMES = ['incarnation', 'outbox'] as const
+type CounterName = (typeof COUNTER_NAMES)[number]
+
 export interface ArchiveRows {
   /** Numbers that only grow. `last`: the last one that was given. */
-  readonly counters: { readonly name: 'incarnation'; readonly last: number }
+  readonly counters: { readonly name: CounterName; readonly last: number }
   /** Whoever held the store is stopped, so each of them is over. */
   readonly incarnations: {
     readonly owner: Incarnation
@@ -70,6 +74,8 @@ export interface ArchiveRows {
   }
   readonly orphans: Orphan
   readonly runs: Run
+  /** What the bus is still to be told, at the position that says when it is its turn. */
+  readonly outbox: OutboxRow
 }
 
 export type ArchiveTable = keyof ArchiveRows
@@ -307,6 +313,16 @@ const FIELDS: {
     replayOf: 'text',
     createdAt: 'whole',
     updatedAt: 'whole',
+  },
+  outbox: {
+    tenant: 'text',
+    position: 'whole',
+    id: 'text',
+    subject: 'text',
+    about: 'text',
+    event: 'text',
+    body: 'text',
+    createdAt: 'whole',
   },
 }
 
