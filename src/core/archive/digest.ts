@@ -38,7 +38,7 @@ export function makeDigest<Table extends ArchiveTable>(table: Table): DigestMake
 }
 
 /** The row's values in the order of its fields; what is left out is null. Times are whole milliseconds in every store. */
-export function rowText<Table extends ArchiveTable>(table: Table, row: ArchiveRows[Table]): string {
+function rowText<Table extends ArchiveTable>(table: Table, row: ArchiveRows[Table]): string {
   const values = FIELDS_OF[table].map(([name, kind]) => {
     const value = (row as Readonly<Record<string, unknown>>)[name] ?? null
     return kind === 'whole' && typeof value === 'number' ? Math.round(value) : value
