@@ -2,6 +2,7 @@
 
 import { jetstreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
+import { matchesPattern } from '../../core/subject/index.ts'
 import { type Bus, BusError, type BusStatus, type Consumer } from '../../ports/bus.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { keepConnected } from './connection.ts'
@@ -33,6 +34,7 @@ export interface NatsBusOptions {
 
 export function makeNatsBus(options: NatsBusOptions): Bus {
   const { prefix, clock, answerMs = 5_000, ackWaitMs = 30_000 } = options
+  const streams = ownStreams(prefix)
   const watchers = new Set<(status: BusStatus) => void>()
   const consumers = new Set<Consumer>()
   let isOpen = true
@@ -61,7 +63,7 @@ export function makeNatsBus(options: NatsBusOptions): Bus {
   const ensure = async (nats: NatsConnection) => {
     const manager = await jetstreamManager(nats, { checkAPI: false })
     let isInMemory = false
-    for (const wanted of ownStreams(prefix)) {
+    for (const wanted of streams) {
       try {
         const made = await ensureStream(manager, wanted)
         isInMemory ||= made.isInMemory
@@ -95,6 +97,8 @@ export function makeNatsBus(options: NatsBusOptions): Bus {
     })
   }
   connection.onThere((nats) => void ensureOnce(nats))
+  const streamOf = (subject: string) =>
+    streams.find(({ subjects }) => subjects.some((pattern) => matchesPattern(pattern, subject)))?.name ?? null
   const wakes = makeNatsWakes({ connection, subject: `${prefix}.wakes`, clock })
 
   return {
@@ -104,7 +108,7 @@ export function makeNatsBus(options: NatsBusOptions): Bus {
       if (nats === null) throw new BusError('unavailable', 'NATS cannot be reached; it is tried again')
       // The streams may be on their way; nothing is published into the void before.
       await ensuring
-      return publishAll(nats, messages, { answerMs, onMissing: ensureSoon })
+      return publishAll(nats, messages, { answerMs, streamOf, onMissing: ensureSoon })
     },
     consume(spec) {
       const consumer = startConsumer({ connection, clock, spec, ackWaitMs })

@@ -14,7 +14,7 @@ const NANOS_PER_MS = 1_000_000
 const KEPT_MS = 7 * DAY
 const DUPLICATES_MS = 120_000
 
-export type Wanted = Partial<StreamConfig> & { readonly name: string }
+export type Wanted = Partial<StreamConfig> & { readonly name: string; readonly subjects: string[] }
 
 export function ownStreams(prefix: string): readonly Wanted[] {
   const name = prefix.toUpperCase().replaceAll('.', '_')

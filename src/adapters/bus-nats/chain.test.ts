@@ -1,0 +1,59 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { type LinkAnswer, publishChained } from './chain.ts'
+
+/** A stream as the server keeps it: it passes over ids that it has, and refuses who names another one than its last. */
+function makeStream(before: readonly string[]) {
+  const held = [...before]
+  const put = (id: string, after: string | null): LinkAnswer => {
+    if (held.includes(id)) return { sent: 'taken', isDuplicate: true }
+    if (after !== null && held.at(-1) !== after) return { sent: 'broken', isDuplicate: false }
+    held.push(id)
+    return { sent: 'taken', isDuplicate: false }
+  }
+  return { held, put }
+}
+
+test('[BU1] whatever goes missing on the way, a chain leaves no gap and claims nothing that is not there', async () => {
+  const fate = fc.constantFrom('well', 'well', 'well', 'lost', 'unanswered')
+  const property = fc.asyncProperty(
+    fc.array(fate, { maxLength: 12 }),
+    fc.integer({ min: 0, max: 3 }),
+    async (fates, there) => {
+      const ids = fates.map((_, index) => `${index}`)
+      const { held, put } = makeStream(ids.slice(0, there))
+      const answers = await publishChained(
+        ids.map((id) => ({ id })),
+        async ({ id }, after) => {
+          if (fates[Number(id)] === 'lost') return { sent: 'unknown', isDuplicate: false }
+          const answer = put(id, after)
+          return fates[Number(id)] === 'unanswered' ? { sent: 'unknown', isDuplicate: false } : answer
+        },
+      )
+      expect(held).toEqual(ids.slice(0, held.length))
+      for (const [index, answer] of answers.entries()) {
+        if (answer === 'taken') expect(held).toContain(ids[index])
+        if (answer === 'broken') expect(held).not.toContain(ids[index])
+      }
+    },
+  )
+  await fc.assert(property, { numRuns: 500 })
+})
+
+test('[BU1] an answer that went missing is known from the one behind it', async () => {
+  const answers: LinkAnswer[] = [
+    { sent: 'taken', isDuplicate: false },
+    { sent: 'unknown', isDuplicate: false },
+    { sent: 'unknown', isDuplicate: false },
+    { sent: 'taken', isDuplicate: false },
+    { sent: 'unknown', isDuplicate: false },
+  ]
+  const messages = answers.map((answer, index) => ({ id: `${index}`, answer }))
+  expect(await publishChained(messages, async ({ answer }) => answer)).toEqual([
+    'taken',
+    'taken',
+    'taken',
+    'taken',
+    'unknown',
+  ])
+})
