@@ -7,7 +7,7 @@ import { makeMemoryLog } from '../adapters/log-memory/index.ts'
 import { makeSystemRandom } from '../adapters/random-system/index.ts'
 import { makeCountingSeal } from '../adapters/seal-local/seal.fixture.ts'
 import { makeMemoryStore } from '../adapters/store-memory/index.ts'
-import { DEFAULT_TENANT, type NodeId, type TenantId } from '../core/ids/index.ts'
+import { DEFAULT_TENANT, type EventId, type NodeId, type TenantId } from '../core/ids/index.ts'
 import { makeAccess } from '../engine/access/index.ts'
 import { type Change, ENGINE_DEFAULTS, makeEngine } from '../engine/index.ts'
 import { makeMemoryVault } from '../engine/vault.fixture.ts'
@@ -200,6 +200,29 @@ test('[IN19] the body of an event is given as it was received, and to no browser
     'content-security-policy': expect.stringContaining('sandbox'),
   })
   expect((await raw('/events/evt_none/body')).statusCode).toBe(404)
+})
+
+test('[BU61] [IN19] also where it was a message that is no text', async () => {
+  const { send, raw, store } = await makeWorld()
+  const { eventId } = await send('dead')
+  const sent = await store.forTenant(DEFAULT_TENANT).event(eventId)
+  if (sent === null) throw new Error('the event is gone')
+  const headers = '{"millrace-unread":"not_json","millrace-body":"base64"}'
+  const event = {
+    ...sent,
+    id: 'evt_bytes' as EventId,
+    dedupKey: 'bytes',
+    headers,
+    data: '"/wA="',
+    raw: '/wA=',
+  }
+  await store.commit({
+    tenant: DEFAULT_TENANT,
+    guards: [],
+    writes: [{ w: 'event.append', event, dedupForMs: 0 }],
+  })
+  const answer = await raw('/events/evt_bytes/body')
+  expect([...answer.rawPayload]).toEqual([0xff, 0x00])
 })
 
 test('[DL2] dead letters are grouped by what killed them', async () => {

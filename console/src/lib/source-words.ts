@@ -22,6 +22,11 @@ export interface SourceShape {
   readonly retentionMs?: number
   readonly unmatched?: string
   readonly schedule?: { readonly cron: string; readonly zone: string; readonly missed: string }
+  readonly nats?: {
+    readonly stream?: string
+    readonly subjects: readonly string[]
+    readonly durable?: string
+  }
   readonly catalog?: { readonly mismatch: string }
 }
 

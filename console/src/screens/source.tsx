@@ -84,7 +84,7 @@ export default function SourceScreen({ name }: { readonly name: string }) {
             </div>
             <RecentEvents source={name} />
           </section>
-          {document.schedule === undefined && (
+          {document.schedule === undefined && document.nats === undefined && (
             <section className="section" aria-labelledby="refused">
               <div className="section__head">
                 <h2 id="refused">Turned away</h2>
@@ -107,6 +107,7 @@ export default function SourceScreen({ name }: { readonly name: string }) {
         <PublishDialog
           source={name}
           isSchedule={document.schedule !== undefined}
+          isInlet={document.nats !== undefined}
           onClose={() => setIsSending(false)}
         />
       )}
@@ -158,11 +159,11 @@ function Door({
   readonly tenant: string
   readonly document: SourceShape
 }) {
-  const { verify, schedule } = document
+  const { verify, schedule, nats } = document
   const address = `${location.origin}/in/${tenant}/${source.name}`
   const secrets = secretsInWords(verify)
   const facts: (readonly [string, string | null])[] = [
-    ['Verified by', verifyInWords(verify)],
+    ['Verified by', nats === undefined ? verifyInWords(verify) : 'NATS says who may publish.'],
     ['Secret in', secrets],
     ['Allowed from', document.allow === undefined ? null : document.allow.join(', ')],
     [
@@ -184,7 +185,9 @@ function Door({
   ]
   return (
     <>
-      {schedule === undefined ? (
+      {nats !== undefined ? (
+        <Inlet nats={nats} source={source} />
+      ) : schedule === undefined ? (
         <div className="door">
           <p className="muted">Paste this address at the sender.</p>
           <div className="command">
@@ -210,9 +213,40 @@ function Door({
 }
 
 /** What tells a delivery that was seen before; `event.id` is what the definition names so. */
-function knownBy({ dedup, event }: SourceShape): string {
+function knownBy({ dedup, event, nats }: SourceShape): string {
   const by = dedup.by === null || dedup.by === 'event.id' ? event.id : dedup.by
-  return by ?? 'its content'
+  return by ?? (nats === undefined ? 'its content' : 'the message’s id, or its place in the stream')
+}
+
+function Inlet({
+  nats,
+  source,
+}: {
+  readonly nats: NonNullable<SourceShape['nats']>
+  readonly source: DefinitionDetails
+}) {
+  const { consumer } = source
+  return (
+    <div className="door">
+      <p>
+        Takes messages of NATS: <code>{nats.subjects.join(', ')}</code>
+        {nats.stream !== undefined && (
+          <>
+            {' '}
+            of the stream <code>{nats.stream}</code>
+          </>
+        )}
+        .
+      </p>
+      {consumer !== undefined && (
+        <p className="muted" role="status">
+          {consumer.state === 'consuming'
+            ? 'It takes what is published.'
+            : `${consumer.state === 'waiting' ? 'It waits' : 'It takes nothing now'}: ${consumer.why ?? ''}.`}
+        </p>
+      )}
+    </div>
+  )
 }
 
 const MISSED: Readonly<Record<string, string>> = {

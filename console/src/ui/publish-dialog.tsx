@@ -16,13 +16,21 @@ interface PublishDialogProps {
   readonly subject?: string
   /** Nobody sends to a schedule: what is published here stands for a slot of it. */
   readonly isSchedule?: boolean
+  /** Its events come from NATS. */
+  readonly isInlet?: boolean
   readonly onClose: () => void
 }
 
 const SUBJECTS_MAX = 200
 const EMPTY = '{}'
 
-export function PublishDialog({ source, subject: given, isSchedule = false, onClose }: PublishDialogProps) {
+export function PublishDialog({
+  source,
+  subject: given,
+  isSchedule = false,
+  isInlet = false,
+  onClose,
+}: PublishDialogProps) {
   const client = useQueryClient()
   const [, go] = useLocation()
   const { data: catalog } = useCatalog({ source, limit: SUBJECTS_MAX })
@@ -99,6 +107,8 @@ export function PublishDialog({ source, subject: given, isSchedule = false, onCl
         <strong>calls are real.</strong>{' '}
         {isSchedule ? (
           <>The next slot of {source} comes as it would have anyway.</>
+        ) : isInlet ? (
+          <>The naming of {source} is not part of it: publish on NATS to see that too.</>
         ) : (
           <>
             Signature and naming of {source} are not part of it; <code>npx millrace send {source}</code> goes

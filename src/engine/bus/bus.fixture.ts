@@ -41,8 +41,12 @@ export interface BusWorld {
   events(): Promise<readonly StoredEvent[]>
 }
 
-export function makeBusWorld(options: Partial<LocalHubOptions> = {}): BusWorld {
-  const world = makeWorld(() => CREATED)
+/** `secrets` are what any name stands for. */
+export function makeBusWorld(
+  options: Partial<LocalHubOptions> = {},
+  secrets: readonly string[] = [],
+): BusWorld {
+  const world = makeWorld(() => CREATED, secrets)
   const hub = makeLocalHub({ clock: world.clock, ...options })
   hub.addStream({ name: 'ORDERS', subjects: ['orders.>'] })
   return {
