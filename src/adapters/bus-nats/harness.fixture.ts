@@ -13,10 +13,10 @@ import { makeSystemClock } from '../clock-system/index.ts'
 import { makeNatsBus, type NatsBusOptions } from './index.ts'
 import { resolveServers } from './servers.ts'
 
-export const ACK_WAIT_MS = 600
+const ACK_WAIT_MS = 600
 
 /** A line to the server that can be cut for good. */
-export async function startLine(serverPort: number): Promise<{ readonly url: string; cut(): void }> {
+async function startLine(serverPort: number): Promise<{ readonly url: string; cut(): void }> {
   const sockets = new Set<Socket>()
   const proxy = createServer((client) => {
     const server = dial(serverPort, '127.0.0.1')

@@ -71,14 +71,14 @@ export function isCode(error: unknown, code: number): boolean {
   return error instanceof JetStreamApiError && error.code === code
 }
 
-export interface Difference {
+interface Difference {
   readonly setting: string
   readonly asked: string
   readonly is: string
 }
 
 /** Only of what was asked for; that nothing was said of a setting asks for nothing. */
-export function compareStream(
+function compareStream(
   asked: Partial<StreamConfig>,
   is: Partial<StreamConfig>,
 ): readonly Difference[] {
