@@ -30,6 +30,8 @@ export interface RowChecks {
   claimed(life: Life, request: ClaimRequest, result: ReturnType<Data['claim']>): void
   joined(life: Life, node: NodeId, result: ReturnType<Data['join']>): void
   reclaimed(life: Life, given: readonly WorkId[]): void
+  /** A node went by itself: what it held is given back, and nobody counts it as lost by a crash. */
+  left(life: Life, given: readonly WorkId[]): void
 }
 
 type WorkWrite = Extract<Write, { w: 'work.settle' | 'work.again' }>
@@ -377,30 +379,33 @@ export function makeRowChecks(deps: {
       life.owners.add(owner)
     },
 
-    reclaimed(life, given) {
-      for (const id of given) {
-        const before = works.get(id)
-        const row = data.work(before?.tenant ?? DEFAULT_TENANT, id)
-        if (before === undefined || row === null) {
-          book.violate('N5', `${life.name} gives back work ${short(id)} that is not there`)
-          continue
-        }
-        book.counts.reclaimed += 1
-        book.lost.set(id, (book.lost.get(id) ?? 0) + 1)
-        if (row.state !== 'ready' || row.owner !== null) {
-          book.violate('N5', `work ${short(id)} was given back but is still held`)
-        }
-        if (!data.incarnation(before.owner!).fenced) {
-          book.violate('N5', `work ${short(id)} was taken from a living owner`)
-        }
-        if (row.losses !== before.losses + (before.alone ? 1 : 0)) {
-          book.violate(
-            'N5',
-            `work ${short(id)} has ${row.losses} losses after ${before.losses}, alone: ${before.alone}`,
-          )
-        }
-        works.set(id, row)
+    reclaimed: (life, given) => givenBack(life, given, true),
+    left: (life, given) => givenBack(life, given, false),
+  }
+
+  function givenBack(life: Life, given: readonly WorkId[], isDead: boolean): void {
+    for (const id of given) {
+      const before = works.get(id)
+      const row = data.work(before?.tenant ?? DEFAULT_TENANT, id)
+      if (before === undefined || row === null) {
+        book.violate('N5', `${life.name} gives back work ${short(id)} that is not there`)
+        continue
       }
-    },
+      book.counts.reclaimed += 1
+      book.lost.set(id, (book.lost.get(id) ?? 0) + 1)
+      if (row.state !== 'ready' || row.owner !== null) {
+        book.violate('N5', `work ${short(id)} was given back but is still held`)
+      }
+      if (!data.incarnation(before.owner!).fenced) {
+        book.violate('N5', `work ${short(id)} was taken from a living owner`)
+      }
+      if (row.losses !== before.losses + (isDead && before.alone ? 1 : 0)) {
+        book.violate(
+          'N5',
+          `work ${short(id)} has ${row.losses} losses after ${before.losses}, alone: ${before.alone}`,
+        )
+      }
+      works.set(id, row)
+    }
   }
 }

@@ -4,7 +4,7 @@
 import { DatabaseSync } from '@photostructure/sqlite'
 import { claimWork } from '../src/adapters/store-memory/claim.ts'
 import { executeCommits } from '../src/adapters/store-memory/executor.ts'
-import { joinNode, reclaimWork, renewIncarnation } from '../src/adapters/store-memory/leases.ts'
+import { joinNode, leaveNode, reclaimWork, renewIncarnation } from '../src/adapters/store-memory/leases.ts'
 import { pruneRows } from '../src/adapters/store-memory/prune.ts'
 import { dumpState, makeSystemReads, makeTenantReads } from '../src/adapters/store-memory/reads.ts'
 import { type MemoryState, makeMemoryState } from '../src/adapters/store-memory/state.ts'
@@ -46,6 +46,7 @@ export interface Data {
   join(now: Instant, node: NodeId, ttlMs: number): { owner: Incarnation; until: Instant; now: Instant }
   renew(now: Instant, owner: Incarnation, ttlMs: number): { until: Instant; now: Instant } | 'fenced'
   reclaim(now: Instant, limit: number): readonly WorkId[]
+  leave(now: Instant, owner: Incarnation): readonly WorkId[]
   prune(now: Instant, request: PruneRequest): Pruned
   reads(tenant: TenantId): TenantReads
   system(): SystemReads
@@ -82,6 +83,7 @@ function makeMemoryData(): Data {
     join: (now, node, ttlMs) => joinNode(state, now, node, ttlMs),
     renew: (now, owner, ttlMs) => renewIncarnation(state, now, owner, ttlMs),
     reclaim: (now, limit) => reclaimWork(state, now, limit),
+    leave: (now, owner) => leaveNode(state, now, owner),
     prune: (now, request) => pruneRows(state, now, request),
     reads: (tenant) => makeTenantReads(state, tenant, open),
     system: () => makeSystemReads(state, open),
@@ -138,6 +140,7 @@ function makeSqliteData(commitFault: () => 'before' | 'after' | null): Data {
     join: (now, node, ttlMs) => executor.join(now, node, ttlMs),
     renew: (now, owner, ttlMs) => executor.renew(now, owner, ttlMs),
     reclaim: (now, limit) => executor.reclaim(now, limit),
+    leave: (now, owner) => executor.leave(now, owner),
     prune: (now, request) => executor.prune(now, request),
     reads: (tenant) => makeSqliteTenantReads(ask, tenant),
     system: () => makeSqliteSystemReads(ask),

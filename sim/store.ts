@@ -28,6 +28,7 @@ export interface StoreWatch {
   claimed(life: Life, request: ClaimRequest, result: ReturnType<Data['claim']>): void
   joined(life: Life, node: NodeId, result: ReturnType<Data['join']>): void
   reclaimed(life: Life, given: ReturnType<Data['reclaim']>): void
+  left(life: Life, given: ReturnType<Data['leave']>): void
   /** Performs it, and looks at what it took away. */
   pruning(request: PruneRequest, prune: () => Pruned): Pruned
   trace(who: string, what: () => string): void
@@ -181,6 +182,12 @@ export function makeNodeStore(deps: NodeStoreDeps): Store {
       call('reclaim', () => {
         const given = data.reclaim(time.now(), limit)
         watch.reclaimed(life, given)
+        return given
+      }),
+    leave: (owner) =>
+      call('reclaim', () => {
+        const given = data.leave(time.now(), owner)
+        watch.left(life, given)
         return given
       }),
     prune: (request) => call('prune', () => watch.pruning(request, () => data.prune(time.now(), request))),

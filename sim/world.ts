@@ -583,6 +583,10 @@ function tracedRows(rows: ReturnType<typeof makeRowChecks>, trace: StoreWatch['t
       for (const id of given) trace(life.name, () => `gives back ${short(id)}`)
       rows.reclaimed(life, given)
     },
+    left(life, given) {
+      for (const id of given) trace(life.name, () => `leaves ${short(id)}`)
+      rows.left(life, given)
+    },
   }
 }
 

@@ -25,6 +25,27 @@ test('closing takes every step, whatever became of the ones before', async () =>
   ])
 })
 
+test('[ND13] a node that is told to stop says so while it still takes requests, and being told twice changes nothing', async () => {
+  const data = mkdtempSync(join(tmpdir(), 'millrace-app-'))
+  try {
+    const env = { MILLRACE_DATA: data, MILLRACE_PORT: '0', MILLRACE_DRAIN_DELAY: '1s', MILLRACE_FLOWS: data }
+    const resolved = resolveConfig(env)
+    if (!resolved.ok) throw new Error('the settings are wrong')
+    const app = await startApp({ config: resolved.config, env })
+    const ask = async (path: string) => (await fetch(`${app.url}${path}`)).status
+    expect(await ask('/readyz')).toBe(200)
+    const closed = app.close()
+    const again = app.close()
+    expect(await ask('/readyz')).toBe(503)
+    expect([await ask('/healthz'), await ask('/in/default/none')]).toEqual([200, 404])
+    expect(await closed).toEqual({ left: 0 })
+    expect(await again).toEqual({ left: 0 })
+    await expect(ask('/healthz')).rejects.toThrow()
+  } finally {
+    rmSync(data, { recursive: true, force: true })
+  }
+})
+
 test('[AC21] what the node makes is for its owner only, and a known secret is told where others can come', async () => {
   const root = mkdtempSync(join(tmpdir(), 'millrace-app-'))
   const data = join(root, 'data')

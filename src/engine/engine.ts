@@ -138,7 +138,7 @@ export interface Engine extends DeadLetterActions, WorkActions {
   readonly schedules: Pick<Schedules, 'state'>
   /** Whether sources take messages of the bus. */
   readonly inlets: Pick<Inlets, 'state'>
-  /** Takes nothing new, finishes what runs (for at most `withinMs`), and stops. What is left is given back at the next start. */
+  /** Takes nothing new, finishes what runs (for at most `withinMs`), gives the rest to others, and stops. Answers how much that was. */
   drain(withinMs: number): Promise<{ readonly left: number }>
   health(): EngineHealth
   /** Tells what this node's commits change, as they become durable. Answers how to stop. */
@@ -146,6 +146,9 @@ export interface Engine extends DeadLetterActions, WorkActions {
   /** What this node has done, counted. */
   readonly meter: Omit<Meter, 'applied'>
 }
+
+/** For giving the rest to others: a store that is away must not keep a node from ending. */
+const LEAVE_MS_MAX = 5_000
 
 const NOBODY: ReadonlySet<string> = new Set()
 
@@ -822,6 +825,15 @@ export function makeEngine(
     if (outcome.ok) tellPlan(log, planned)
   }
 
+  const atMost = async (withinMs: number, work: Promise<void>): Promise<void> => {
+    let cancel: () => void = () => {}
+    const late = new Promise<void>((resolve) => {
+      cancel = clock.after(withinMs, resolve)
+    })
+    await Promise.race([work, late])
+    cancel()
+  }
+
   return {
     subscriptions: keeping.people,
     deliveries: {
@@ -921,10 +933,6 @@ export function makeEngine(
       unfollowPace()
       connections.stop()
       gathering.flush()
-      let cancel: () => void = () => {}
-      const late = new Promise<void>((resolve) => {
-        cancel = clock.after(withinMs, resolve)
-      })
       const firing = schedules.stop()
       const taking = inlets.stop()
       const idle = async () => {
@@ -942,14 +950,14 @@ export function makeEngine(
         await retention.stop()
         await sweep.stop()
       }
-      await Promise.race([idle(), late])
-      cancel()
+      await atMost(withinMs, idle())
       rejections.stop()
       duplicates.stop()
       void retention.stop()
       void sweep.stop()
-      lease.stop()
-      return { left: pool.running() }
+      const left = pool.running()
+      await atMost(LEAVE_MS_MAX, lease.leave())
+      return { left }
     },
     watch: (watcher) => feed.watch(watcher),
     meter,

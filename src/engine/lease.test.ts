@@ -77,6 +77,29 @@ describe('a life', () => {
     expect(second.log.messages.map(({ name }) => name)).toContain('work.reclaimed')
   })
 
+  test('[ND14] of a node that is told to stop ends with it: others have what it held at once, and nothing is lost', async () => {
+    const world = makeWorld((_request, call) => (call === 1 ? null : CREATED))
+    const first = await world.node({ name: 'first' })
+    const eventId = await accept(world, first)
+    await world.node({ name: 'second' })
+    const drained = first.engine.drain(2_000)
+    await world.pass(2_000)
+    expect(await drained).toEqual({ left: 1 })
+    expect(first.engine.health()).toMatchObject({ open: false, alive: false })
+    await world.pass(5_000)
+    // What it had sent may have arrived: nobody sends it again.
+    expect(await workOf(world, eventId)).toMatchObject({ state: 'parked', alone: false, losses: 0 })
+    expect(world.calls).toHaveLength(1)
+  })
+
+  test('[ND14] a store that is away at the end does not keep a node from ending', async () => {
+    const world = makeWorld(() => CREATED)
+    const node = await world.node({ faults: { leave: () => new Promise(() => {}) } })
+    const drained = node.engine.drain(1_000)
+    await world.pass(10_000)
+    expect(await drained).toEqual({ left: 0 })
+  })
+
   test('[E3] of a node that starts again ends at once', async () => {
     const world = makeWorld()
     const first = await world.node()

@@ -16,6 +16,8 @@ export interface Lease {
   /** True when the life outlasts `ms` more, after a heartbeat if one was needed; at once where none is. */
   covers(owner: Incarnation, ms: number): boolean | Promise<boolean>
   stop(): void
+  /** Ends the life in the store, and gives what it holds to others at once. From now on there is no owner. */
+  leave(): Promise<void>
 }
 
 const RECLAIM_BATCH = 256
@@ -72,6 +74,7 @@ export function makeLease(
     if (renewed !== 'fenced') time.heard(renewed.now)
     if (incarnation !== owner) return
     if (renewed === 'fenced') {
+      if (stopped) return
       log.warn('node.fenced', { node: config.node, incarnation: owner })
       incarnation = null
       await join()
@@ -95,6 +98,7 @@ export function makeLease(
   }
 
   const joinOrRenew = async () => {
+    if (stopped) return
     if (incarnation === null) {
       await join()
       await reclaim()
@@ -138,6 +142,25 @@ export function makeLease(
       stopped = true
       cancel()
       void beating
+    },
+    async leave() {
+      stopped = true
+      cancel()
+      const owner = incarnation
+      incarnation = null
+      // A heartbeat under way may be joining anew: its life would stay.
+      await turn
+      const last = incarnation ?? owner
+      incarnation = null
+      if (last === null) return
+      try {
+        const given = await store.leave(last)
+        log.info('node.left', { node: config.node, incarnation: last, items: given.length })
+        if (given.length > 0) onReclaimed()
+      } catch (error) {
+        // Others take it up when its time is over.
+        log.warn('node.not-left', { node: config.node, incarnation: last, error: messageOf(error) })
+      }
     },
   }
 }

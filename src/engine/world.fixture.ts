@@ -114,6 +114,7 @@ export interface StoreFaults {
   commit(commit: Commit, pass: () => ReturnType<Store['commit']>): ReturnType<Store['commit']>
   renew(pass: () => ReturnType<Store['renew']>): ReturnType<Store['renew']>
   claim(pass: () => ReturnType<Store['claim']>): ReturnType<Store['claim']>
+  leave(pass: () => ReturnType<Store['leave']>): ReturnType<Store['leave']>
   ledger(pass: () => ReturnType<TenantReads['ledger']>): ReturnType<TenantReads['ledger']>
   correlation(pass: () => ReturnType<TenantReads['correlation']>): ReturnType<TenantReads['correlation']>
 }
@@ -281,6 +282,7 @@ const NO_FAULTS: StoreFaults = {
   commit: (_commit, pass) => pass(),
   renew: (pass) => pass(),
   claim: (pass) => pass(),
+  leave: (pass) => pass(),
   ledger: (pass) => pass(),
   correlation: (pass) => pass(),
 }
@@ -294,6 +296,7 @@ function throughFaults(store: Store, faults: StoreFaults, alive: () => boolean):
     join: (node, ttlMs) => gated(() => store.join(node, ttlMs)),
     renew: (owner, ttlMs) => gated(() => faults.renew(() => store.renew(owner, ttlMs))),
     reclaim: (limit) => gated(() => store.reclaim(limit)),
+    leave: (owner) => gated(() => faults.leave(() => store.leave(owner))),
     prune: (request) => gated(() => store.prune(request)),
     forTenant(tenant: TenantId) {
       const reads = store.forTenant(tenant)

@@ -625,6 +625,11 @@ export interface Store extends AsyncDisposable {
    */
   reclaim(limit: number): Promise<readonly WorkId[]>
   /**
+   * The node goes by itself: its incarnation is fenced at once, and all that it holds is given back, ready and due now. Nobody died, so
+   * nothing is marked `alone` for it and no loss is counted. Answers the items given back; none of one that is fenced already.
+   */
+  leave(owner: Incarnation): Promise<readonly WorkId[]>
+  /**
    * Walks the tenant's events by id and deletes those that are older than their source's time, whose dedup window is over, and
    * that nothing needs any more: all their work is final and holds no place in a lane, their dead letters are resolved or
    * discarded, and their work holds no ledger entry that is reserved or unknown. Their work, its attempts, failures and runs, their

@@ -47,6 +47,17 @@ export function reclaimWork(state: MemoryState, now: Instant, limit: number): re
   return given
 }
 
+export function leaveNode(state: MemoryState, now: Instant, owner: Incarnation): readonly WorkId[] {
+  if (state.incarnations.get(owner)?.fenced !== false) return []
+  fence(state, owner)
+  const given = [...(state.leased.get(owner) ?? [])].sort(compareText)
+  for (const id of given) {
+    const row = state.work.get(id)
+    if (row) putWork(state, id, { ...row, state: 'ready', owner: null, dueAt: now })
+  }
+  return given
+}
+
 function fence(state: MemoryState, owner: Incarnation): void {
   const row = state.incarnations.get(owner)
   if (row && !row.fenced) state.incarnations.set(owner, Object.freeze({ ...row, fenced: true }))

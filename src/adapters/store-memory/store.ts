@@ -8,7 +8,7 @@ import type { Commit, CommitResult, Store } from '../../ports/store.ts'
 import { StoreError } from '../../ports/store.ts'
 import { claimWork } from './claim.ts'
 import { type BrokenCommit, executeCommits } from './executor.ts'
-import { joinNode, reclaimWork, renewIncarnation } from './leases.ts'
+import { joinNode, leaveNode, reclaimWork, renewIncarnation } from './leases.ts'
 import { pruneRows } from './prune.ts'
 import { makeSystemReads, makeTenantReads } from './reads.ts'
 import { type MemoryState, makeMemoryState } from './state.ts'
@@ -59,6 +59,10 @@ export function makeMemoryStore(options: MemoryStoreOptions): Store {
     async reclaim(limit) {
       assertOpen()
       return reclaimWork(state, options.now(), limit)
+    },
+    async leave(owner) {
+      assertOpen()
+      return leaveNode(state, options.now(), owner)
     },
     async prune(request) {
       assertOpen()

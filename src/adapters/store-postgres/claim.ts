@@ -15,7 +15,7 @@ import { EVENT, eventList, readEvent, selectList, WORK } from './tables.ts'
 const KEPT_GROUPS = "interval '1 hour'"
 const PRUNED_GROUPS = 10_000
 
-type Leases = Pick<Store, 'claim' | 'join' | 'renew' | 'reclaim'>
+type Leases = Pick<Store, 'claim' | 'join' | 'renew' | 'reclaim' | 'leave'>
 
 /** `w_` and `e_` before the names of the work item's and the event's properties. */
 const prefixed = (prefix: string, list: string) => list.replaceAll(' AS "', ` AS "${prefix}`)
@@ -131,6 +131,26 @@ export function makeLeases(deps: GroupDeps): Leases {
         ),
       )
       return rows.map((row) => row.id as WorkId)
+    },
+    async leave(owner: Incarnation) {
+      const [before] = await retry(() =>
+        query(prepare(`SELECT 1 FROM ${schema}.incarnation WHERE id = $1::int8 AND NOT fenced`, [owner])),
+      )
+      if (before === undefined) return []
+      // A statement of its own: what was committed while it waited for its lock is seen by the next.
+      await retry(() => query(prepare(`SELECT ${schema}.fence_incarnation($1::int8)`, [owner])))
+      const rows = await retry(() =>
+        query(
+          prepare(
+            `WITH held AS MATERIALIZED (SELECT tenant, id FROM ${schema}.work WHERE owner = $1::int8 ` +
+              `AND state = 'leased' ORDER BY tenant, id FOR UPDATE) UPDATE ${schema}.work w SET state = 'ready', ` +
+              `owner = NULL, due_at = ${schema}.now_ms() FROM held h WHERE w.tenant = h.tenant AND w.id = h.id ` +
+              'RETURNING w.id',
+            [owner],
+          ),
+        ),
+      )
+      return rows.map((row) => row.id as WorkId).sort()
     },
   }
 }

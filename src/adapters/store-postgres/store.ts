@@ -146,6 +146,10 @@ function makeStore(options: Resolved, writers: Pool, readers: Pool): Store {
       assertOpen()
       return leases.reclaim(limit)
     },
+    async leave(owner) {
+      assertOpen()
+      return leases.leave(owner)
+    },
     async prune(request) {
       assertOpen()
       return pruneRows(writers, schema, request)

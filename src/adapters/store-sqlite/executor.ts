@@ -19,7 +19,7 @@ import { claimWork } from './claim.ts'
 import { isSyncFailure, toStoreError } from './errors.ts'
 import { checkGuard } from './guards.ts'
 import { FOLD_AT } from './key-index.ts'
-import { fenceAll, joinNode, reclaimWork, renewIncarnation } from './leases.ts'
+import { fenceAll, joinNode, leaveNode, reclaimWork, renewIncarnation } from './leases.ts'
 import { readLedger, readLedgerHistory } from './ledger.ts'
 import { pruneRows } from './prune.ts'
 import { makeSession, recall, recallKeys, type Session } from './session.ts'
@@ -59,6 +59,7 @@ export interface Executor {
   join(now: Instant, node: NodeId, ttlMs: number): { owner: Incarnation; until: Instant; now: Instant }
   renew(now: Instant, owner: Incarnation, ttlMs: number): { until: Instant; now: Instant } | 'fenced'
   reclaim(now: Instant, limit: number): readonly WorkId[]
+  leave(now: Instant, owner: Incarnation): readonly WorkId[]
   prune(now: Instant, request: PruneRequest): Pruned
   ledger(tenant: TenantId, key: string): LedgerEntry | null
   ledgerHistory(tenant: TenantId, key: string): readonly LedgerEntry[]
@@ -186,6 +187,7 @@ export function makeExecutor(db: DatabaseSyncInstance, options: ExecutorOptions 
     renew: (now, owner, ttlMs) =>
       answer(() => transactAgain(now, () => renewIncarnation(session, now, owner, ttlMs))),
     reclaim: (now, limit) => answer(() => transactAgain(now, () => reclaimWork(session, now, limit))),
+    leave: (now, owner) => answer(() => transactAgain(now, () => leaveNode(session, now, owner))),
     prune: (now, request) =>
       answer(() => pruneRows(session, now, request, (work) => transactAgain(now, work))),
     ledger: (tenant, key) => answer(() => readLedger(session, tenant, key)),

@@ -69,6 +69,7 @@ export function makeSqliteStoreInline(db: DatabaseSyncInstance, options: InlineO
     join: async (node, ttlMs) => open(() => executor.join(now(), node, ttlMs)),
     renew: async (owner, ttlMs) => open(() => executor.renew(now(), owner, ttlMs)),
     reclaim: async (limit) => open(() => executor.reclaim(now(), limit)),
+    leave: async (owner) => open(() => executor.leave(now(), owner)),
     prune: async (request) => open(() => executor.prune(now(), request)),
     forTenant: (tenant) => makeTenantReads(ask, tenant),
     system: () => makeSystemReads(ask),

@@ -54,6 +54,19 @@ export function reclaimWork(session: Session, now: Instant, limit: number): read
   return lost.map(({ id }) => id)
 }
 
+export function leaveNode(session: Session, now: Instant, owner: Incarnation): readonly WorkId[] {
+  if (!session.alive.has(owner)) return []
+  session.isDirty = true
+  session.sql.fence.run(owner)
+  session.alive.delete(owner)
+  const held: { seq: number; id: WorkId }[] = session.sql.heldWork.all(owner)
+  for (const { seq, id } of held) {
+    session.sql.putDown.run(now, seq)
+    session.leases.delete(id)
+  }
+  return held.map(({ id }) => id)
+}
+
 export function fenceAll(session: Session): void {
   if (session.alive.size === 0) return
   session.isDirty = true

@@ -118,6 +118,8 @@ export function prepareStatements(db: DatabaseSyncInstance) {
       'SELECT seq, id FROM work WHERE state = 1 AND owner IN (SELECT owner FROM incarnation WHERE fenced = 1)' +
         ' ORDER BY id LIMIT ?',
     ),
+    heldWork: db.prepare('SELECT seq, id FROM work WHERE state = 1 AND owner = ? ORDER BY id'),
+    putDown: db.prepare('UPDATE work SET state = 2, owner = NULL, due_at = ? WHERE seq = ?'),
     addAttempt: db.prepare(
       'INSERT INTO attempt (work, number, started_at, duration_ms, outcome, class, http_status, error, response)' +
         ' VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',

@@ -125,6 +125,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
     join: (node, ttlMs) => write('join', [node, ttlMs]),
     renew: (owner, ttlMs) => write('renew', [owner, ttlMs]),
     reclaim: (limit) => write('reclaim', limit),
+    leave: (owner) => write('leave', owner),
     prune: (request) => write('prune', request),
     forTenant: (tenant) => makeTenantReads(ask, tenant),
     system: () => makeSystemReads(ask),

@@ -32,6 +32,7 @@ export function runWriter(port: MessagePort, { file, clock }: ThreadData): void 
         join: ([node, ttlMs]: [NodeId, number]) => executor.join(now(), node, ttlMs),
         renew: ([owner, ttlMs]: [Incarnation, number]) => executor.renew(now(), owner, ttlMs),
         reclaim: (limit: number) => executor.reclaim(now(), limit),
+        leave: (owner: Incarnation) => executor.leave(now(), owner),
         prune: (request: PruneRequest) => executor.prune(now(), request),
         ledger: (all: readonly [TenantId, string][]) =>
           answerAll(all, ([tenant, key]) => executor.ledger(tenant, key)),

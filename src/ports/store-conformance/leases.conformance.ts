@@ -133,6 +133,36 @@ export function leaseRules(kit: () => Kit): void {
       expect(await workRow(work.id)).toMatchObject({ alone: true, losses: 0 })
     })
 
+    test('[ST200] who leaves is fenced at once, and what it held is ready for others, of all tenants', async () => {
+      const [owner, other] = [await kit().join(), await kit().join(NODE_B)]
+      const held = [await kit().add({ lease: owner }), await kit().add({ lease: owner, tenant: OTHER })]
+      const [claimed, foreign] = [await kit().add({ delayMs: 100 }), await kit().add({ lease: other })]
+      await kit().advance(10_000)
+      expect(idsOf(await kit().claim(owner))).toEqual([claimed.work.id])
+      const given = [...held, claimed].map(({ work }) => work.id)
+      expect(await kit().store.leave(owner)).toEqual(given)
+      expect(await kit().store.leave(owner)).toEqual([])
+      expect(await kit().store.renew(owner, 30_000)).toBe('fenced')
+      const guard: Guard = { g: 'lease', work: claimed.work.id, owner, epoch: 1 }
+      expect(await kit().ask(guard)).toMatchObject({ ok: false })
+      expect((await kit().add({ lease: owner })).leased).toEqual([])
+      expect(await workRow(foreign.work.id)).toMatchObject({ state: 'leased', owner: other })
+      expect(await kit().store.leave(999_999 as Incarnation)).toEqual([])
+      const freed = { state: 'ready', owner: null, dueAt: START + 10_000, epoch: 1, alone: false, losses: 0 }
+      expect(await workRow(claimed.work.id)).toMatchObject(freed)
+      expect(await kit().store.reclaim(10)).toEqual([])
+    })
+
+    test('[ST201] leaving counts no loss, and what was alone stays so', async () => {
+      const { work } = await kit().add({ lease: await kit().join() })
+      const owner = await kit().join()
+      expect(await kit().store.reclaim(10)).toEqual([work.id])
+      expect(idsOf(await kit().claim(owner))).toEqual([work.id])
+      expect(await kit().store.leave(owner)).toEqual([work.id])
+      expect(await workRow(work.id)).toMatchObject({ state: 'ready', alone: true, losses: 0, epoch: 2 })
+      expect(idsOf(await kit().claim(await kit().join()))).toEqual([work.id])
+    })
+
     test('[ST46] a stale owner is refused', async () => {
       const stale = await kit().join()
       const { work } = await kit().add({ lease: stale })
