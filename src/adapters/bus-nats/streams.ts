@@ -78,10 +78,7 @@ interface Difference {
 }
 
 /** Only of what was asked for; that nothing was said of a setting asks for nothing. */
-function compareStream(
-  asked: Partial<StreamConfig>,
-  is: Partial<StreamConfig>,
-): readonly Difference[] {
+function compareStream(asked: Partial<StreamConfig>, is: Partial<StreamConfig>): readonly Difference[] {
   const got: Readonly<Record<string, unknown>> = { ...is }
   return Object.entries(asked)
     .map(([setting, value]) => ({ setting, asked: text(value), is: text(got[setting]) }))
