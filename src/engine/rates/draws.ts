@@ -119,6 +119,8 @@ const TRIED_MS = 1_000
 const FAILED_MS = 1_000
 const SOON_MS = 1_000
 const RACES_MAX = 8
+/** Of a token that is there. */
+const COME = 0
 /** What the other side has left beyond this is nobody's worry yet, and not written down. */
 const FAR = 1_000
 
@@ -293,9 +295,14 @@ export function makeDraws(
     }
   }
 
+  /**
+   * A token that could be used once can be from then on: what is known of the store's time goes back by the time that an answer took, and
+   * whoever was offered a token must not be refused it for that.
+   */
   const usable = (known: Known): readonly Token[] => {
     const now = time.now()
-    return inHand(known).filter(({ from }) => from <= now)
+    known.hand = inHand(known).map((one) => (one.from <= now && one.from !== COME ? { ...one, from: COME } : one))
+    return known.hand.filter(({ from }) => from === COME)
   }
 
   return {
