@@ -91,6 +91,7 @@ function makeLoop() {
       time: { now: () => 1, heard: () => {} },
       strays: { collect: async () => [], suspect: () => {} },
       runs: () => true,
+      leaveWork: () => {},
       owner: () => 1,
       refresh: async () => {},
     } as never,

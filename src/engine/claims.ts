@@ -73,6 +73,8 @@ export function makeClaims(
     owner(): Incarnation | null
     /** Whether this node runs work of the consumer at all. */
     runs(consumer: string): boolean
+    /** More is due than this node has slots for: others may take it. */
+    leaveWork(): void
     /** Looks whether another node changed the definitions of a tenant. */
     refresh(tenant: TenantId): Promise<void>
   },
@@ -351,6 +353,7 @@ export function makeClaims(
       hungryTenants = new Set(due ? full.map(({ tenant }) => tenant) : [])
       // A brief look knows nothing of those that it passed over.
       left = !due ? 'nothing' : isFull || isBrief ? 'no-slot' : full.length > 0 ? 'paced' : 'runs-alone'
+      if (due && isFull) deps.leaveWork()
       // What a brief look passed over is looked at before anybody sleeps.
       if (isBrief && !isFull) return 0
       // Nor does one sleep on those whom the share of their tenant left out, while those who were asked had nothing: each has its turn.

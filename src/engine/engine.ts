@@ -40,6 +40,7 @@ import { makeDuplicates } from './duplicates.ts'
 import { makeEffects } from './effects/index.ts'
 import { type EscalationActions, makeEscalations, makeFailureSweep, makeFailures } from './failures/index.ts'
 import { type Feed, makeFeed } from './feed.ts'
+import { makeNodesFeed } from './feed-nodes.ts'
 import { makeFunctionEffects } from './function-effects.ts'
 import { makeFunctionEnds } from './function-end.ts'
 import { type Inspect, makeInspect } from './inspect/index.ts'
@@ -50,6 +51,7 @@ import { type Item, makeItem } from './item.ts'
 import { type LaneActions, makeLaneActions, makeTurns } from './lanes/index.ts'
 import { makeLease } from './lease.ts'
 import { type Meter, makeMeter } from './meter.ts'
+import { makeNodeWakes } from './node-wakes.ts'
 import { followPace, makePace, makePaceActions, type PaceActions } from './pace/index.ts'
 import { bornRow, type EventPlan, type PlanDeps, planAlone, planEvent, receivedEvent } from './plan.ts'
 import { tellPlan } from './plan-told.ts'
@@ -162,7 +164,7 @@ export function makeEngine(
   config: EngineConfig,
   decisions: Decisions = DECISIONS,
 ): Engine {
-  const { store, clock, random, http, vault, secrets, log, code, seal } = deps
+  const { store, clock, random, http, vault, secrets, log, code, seal, wakes } = deps
   const has = (role: Role) => config.roles.has(role)
   const runs = (consumer: string) => has(roleOfConsumer(consumer))
   const ids = makeIds({ now: () => clock.now(), bytes: (length) => random.bytes(length) })
@@ -178,12 +180,39 @@ export function makeEngine(
     onApplied(commit, result, about) {
       meter.applied(commit, result.at, about)
       feed.applied(commit, result, about)
+      others?.applied(commit, result)
       if (commit.writes.some(({ w }) => w === 'escalation.raise')) sweep.wake()
     },
   })
   const registry = makeRegistry({ store, providers: config.providers })
+  /** null: this node is alone. */
+  const others = config.isShared
+    ? makeNodeWakes({
+        clock,
+        random,
+        log,
+        wakes,
+        takes: (consumer) => runs(consumer) && pool.free() > 0 && claims?.isBehind() === false,
+        wake: (delayMs) => wake(delayMs),
+        learn: learnOfOthers,
+      })
+    : null
+  const nodesFeed = config.isShared
+    ? makeNodesFeed({ clock, wakes, feed, tenants: () => registry.tenants() })
+    : null
   const draws = config.isShared
-    ? makeDraws({ store, log, random, time, commits, wake: (delayMs) => wake(delayMs) }, config)
+    ? makeDraws(
+        {
+          store,
+          log,
+          random,
+          time,
+          commits,
+          wake: (delayMs) => wake(delayMs),
+          changed: (tenant) => others?.changed(tenant),
+        },
+        config,
+      )
     : null
   const connections = makeConnections(
     {
@@ -269,6 +298,7 @@ export function makeEngine(
     code,
     log,
     subscriptions: keeping.defined,
+    enacted: (tenant) => others?.changed(tenant),
     now: () => time.now(),
     wake,
   })
@@ -726,6 +756,15 @@ export function makeEngine(
   })
   const actions = makeWorkActions({ store, log, http, registry, commits, settler, time, steps, wake }, config)
 
+  /** What other nodes changed of a tenant, all that this one keeps a copy of. */
+  async function learnOfOthers(tenant: TenantId): Promise<void> {
+    await definitions.refresh(tenant)
+    await keeping.refresh(tenant)
+    await keys.learn(tenant)
+    await pace.learn(tenant)
+    wake()
+  }
+
   /** The claim loop looks for what the lost answer may have put into our hands. */
   function suspect(): void {
     feed.lost()
@@ -892,6 +931,7 @@ export function makeEngine(
           strays,
           owner: () => lease.owner(),
           runs,
+          leaveWork: () => others?.leaveWork(),
           refresh: async (tenant) => {
             await definitions.refresh(tenant)
             await keeping.people.refresh(tenant)
@@ -900,6 +940,8 @@ export function makeEngine(
         config,
       )
       open = true
+      others?.start()
+      nodesFeed?.start()
       if (has('work') || has('deliver')) claims.start()
       if (has('work')) bulk.start()
       if (has('schedule')) {
@@ -929,6 +971,8 @@ export function makeEngine(
     rejections,
     async drain(withinMs) {
       open = false
+      others?.stop()
+      nodesFeed?.stop()
       unfollow()
       unfollowPace()
       connections.stop()
@@ -959,7 +1003,7 @@ export function makeEngine(
       await atMost(LEAVE_MS_MAX, lease.leave())
       return { left }
     },
-    watch: (watcher) => feed.watch(watcher),
+    watch: (watcher) => (nodesFeed ?? feed).watch(watcher),
     meter,
     health: () => ({ open, alive: lease.owner() !== null, running: pool.running() }),
   }

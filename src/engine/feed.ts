@@ -80,8 +80,36 @@ export type Change =
 export interface Watcher {
   /** Must not throw and must not wait: it is called in the middle of accepting events. */
   changed(tenant: TenantId, change: Change): void
-  /** Something may have changed that nobody can name. */
-  lost(): void
+  /** Something may have changed that nobody can name, of this tenant or of any. */
+  lost(tenant?: TenantId): void
+}
+
+export const CHANGE_TYPES = [
+  'event',
+  'work',
+  'deadLetter',
+  'failure',
+  'escalation',
+  'instance',
+  'orphan',
+  'agent',
+  'definitions',
+  'replay',
+  'subscription',
+] as const satisfies readonly Change['type'][]
+
+/** What a change is about: of the same only the latest is told. */
+export function changeName(change: Change): string {
+  switch (change.type) {
+    case 'definitions':
+      return change.type
+    case 'agent':
+      return `${change.type} ${change.work}`
+    case 'subscription':
+      return `${change.type} ${change.name}`
+    default:
+      return `${change.type} ${change.id}`
+  }
 }
 
 export interface Feed {

@@ -11,7 +11,7 @@ export {
 } from './deliveries/index.ts'
 export { ENGINE_DEFAULTS, type EngineConfig, type EngineDeps, type EngineSecrets } from './deps.ts'
 export { type Engine, type EngineHealth, makeEngine } from './engine.ts'
-export type { Change, Feed } from './feed.ts'
+export { type Change, changeName, type Feed } from './feed.ts'
 export type { Accepted, Received } from './intake.ts'
 export type { Meter, Stats } from './meter.ts'
 export type { PaceActions, PaceView } from './pace/index.ts'

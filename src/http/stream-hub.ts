@@ -6,7 +6,7 @@
 // connection a little later, whether it reads or not.
 
 import type { TenantId } from '../core/ids/index.ts'
-import type { Change, Feed } from '../engine/index.ts'
+import { type Change, changeName, type Feed } from '../engine/index.ts'
 import { showChange } from './shapes.ts'
 
 export interface Reader {
@@ -137,8 +137,9 @@ export function makeStreamHub(
         room.head += 1
         if (!room.isDue && room.seats.size > 0) markDue(room)
       },
-      lost() {
-        for (const room of rooms.values()) {
+      lost(tenant) {
+        for (const [name, room] of rooms) {
+          if (tenant !== undefined && name !== tenant) continue
           for (const sitting of room.seats) sitting.hasGap = true
           room.head += 1
           room.floor = room.head
@@ -182,7 +183,7 @@ export function makeStreamHub(
     for (let at = from; at < room.head; at += 1) {
       const change = room.ring[at % limits.ringMax] as Change
       if (lens?.sees(change) === false) continue
-      const name = nameOf(change)
+      const name = changeName(change)
       latest.delete(name)
       latest.set(name, change)
     }
@@ -311,18 +312,4 @@ export function makeStreamHub(
 
 function message(name: string, id: string | null, data: string): string {
   return `event: ${name}\n${id === null ? '' : `id: ${id}\n`}data: ${data}\n\n`
-}
-
-/** What a change is about: of the same only the latest is told. */
-function nameOf(change: Change): string {
-  switch (change.type) {
-    case 'definitions':
-      return change.type
-    case 'agent':
-      return `${change.type} ${change.work}`
-    case 'subscription':
-      return `${change.type} ${change.name}`
-    default:
-      return `${change.type} ${change.id}`
-  }
 }

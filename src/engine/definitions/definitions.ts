@@ -89,6 +89,8 @@ export function makeDefinitions(deps: {
   readonly log: Log
   /** Left out: nobody keeps anything of subscriptions beside their documents. */
   readonly subscriptions?: DefinedSubscriptions
+  /** This node changed what is in force, and it is durable: for other nodes. */
+  enacted?(tenant: TenantId): void
   now(): Instant
   /** Work of consumers may be due that was not claimed before. */
   wake(): void
@@ -219,6 +221,7 @@ export function makeDefinitions(deps: {
       ],
     })
     if (!result.ok) throw overtaken()
+    deps.enacted?.(tenant)
     await putInForce(tenant, { pulse: kept.pulse + 1, version, bundle, controls }, known)
     log.info('definitions.applied', {
       tenant,
@@ -247,6 +250,7 @@ export function makeDefinitions(deps: {
       writes: [putPulse(next.pulse), putCurrent(next.version, next.bundle)],
     })
     if (!result.ok) throw overtaken()
+    deps.enacted?.(tenant)
     await putInForce(tenant, next, known)
   }
 
@@ -371,6 +375,7 @@ export function makeDefinitions(deps: {
         step.override === null ? { w: 'record.delete', kind: 'control', key: id } : putControl(id, control)
       const result = await store.commit({ tenant, guards: guardsOf(kept), writes: [putPulse(pulse), write] })
       if (!result.ok) return null
+      deps.enacted?.(tenant)
       await putInForce(tenant, { ...kept, pulse, controls }, documents)
       log.info('definitions.controlled', { tenant, definition: id, status: step.status, ...said })
     } else if (forces.get(tenant)?.pulse !== kept.pulse) {

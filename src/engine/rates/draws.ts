@@ -129,6 +129,8 @@ export function makeDraws(
     readonly time: StoreTime
     readonly commits: Commits
     wake(delayMs?: number): void
+    /** The other side refused, or no longer does: for other nodes. */
+    changed(tenant: TenantId): void
   },
   config: Pick<EngineConfig, 'node'>,
 ): Draws {
@@ -274,7 +276,9 @@ export function makeDraws(
   const flush = (known: Known, policy: Bucket | null) => {
     void inTurn(known, async () => {
       if (known.owed === 0 && known.tells.length === 0) return
+      const isNews = known.tells.some(({ isLimited, by }) => isLimited || by !== '')
       await exchange(known, { ...PLAIN, policy, wanted: 0 })
+      if (isNews) deps.changed(known.tenant)
       const until = known.bucket.closed?.closedUntil ?? null
       deps.wake(until === null ? 0 : Math.max(0, until - time.now()))
     })
@@ -301,7 +305,9 @@ export function makeDraws(
    */
   const usable = (known: Known): readonly Token[] => {
     const now = time.now()
-    known.hand = inHand(known).map((one) => (one.from <= now && one.from !== COME ? { ...one, from: COME } : one))
+    known.hand = inHand(known).map((one) =>
+      one.from <= now && one.from !== COME ? { ...one, from: COME } : one,
+    )
     return known.hand.filter(({ from }) => from === COME)
   }
 
