@@ -10,6 +10,7 @@ import { ANALYSIS, measureAnalysis, renderAnalysis } from './analysis.ts'
 import { AT_ONCE, type Endpoints, measureDraining, subscriptionFlows } from './deliveries.ts'
 import { DOOR, measureDoor, renderDoor } from './door.ts'
 import { BARE, LONG_PLANS, PLANS, type Plan } from './plans.ts'
+import { measurePostgres, POSTGRES, renderPostgres } from './postgres.ts'
 import { copyPast, dataFile, PAST } from './preload.ts'
 import { measureReplay } from './replay.ts'
 import { makeReport, renderReport } from './report.ts'
@@ -31,7 +32,7 @@ const BARE_SECONDS = 4
 
 const all = [...PLANS, ...LONG_PLANS]
 const only = values.only?.split(',')
-const names = [...all.map(({ name }) => name), ANALYSIS, DOOR]
+const names = [...all.map(({ name }) => name), ANALYSIS, DOOR, POSTGRES]
 const unknown = only?.filter((name) => !names.includes(name)) ?? []
 if (unknown.length > 0) {
   process.stderr.write(`No scenario ${unknown.join(', ')}. There are: ${names.join(', ')}.\n`)
@@ -39,6 +40,8 @@ if (unknown.length > 0) {
 }
 const analysis = only === undefined || only.includes(ANALYSIS) ? measureAnalysis(rounds) : null
 const door = only === undefined || only.includes(DOOR) ? await measureDoor(rounds, values.quick) : null
+const postgres =
+  only === undefined || only.includes(POSTGRES) ? await measurePostgres(rounds, values.quick) : null
 const plans = only ? all.filter(({ name }) => only.includes(name)) : values.quick ? PLANS : all
 
 const root = fileURLToPath(new URL('../.cache/bench', import.meta.url))
@@ -107,10 +110,12 @@ try {
     ...report,
     ...(analysis === null ? {} : { analysis }),
     ...(door === null ? {} : { door }),
+    ...(postgres === null ? {} : { postgres }),
   }
   process.stdout.write(values.json ? `${JSON.stringify(output, null, 2)}\n` : `\n${renderReport(report)}`)
   if (analysis !== null && !values.json) process.stdout.write(`\n${renderAnalysis(analysis)}`)
   if (door !== null && !values.json) process.stdout.write(`\n${renderDoor(door)}`)
+  if (postgres !== null && !values.json) process.stdout.write(`\n${renderPostgres(postgres)}`)
 } finally {
   await rm(scratch, { recursive: true, force: true })
 }

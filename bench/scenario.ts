@@ -22,7 +22,7 @@ export interface Measurement {
 }
 
 export interface ScenarioOptions {
-  readonly entry: 'serve-bare.mjs' | 'serve-node.mjs'
+  readonly entry: 'serve-bare.mjs' | 'serve-node.mjs' | 'serve-pg-boss.mjs'
   readonly args: readonly string[]
   readonly script: string
   readonly warmUpSeconds: number

@@ -1,17 +1,19 @@
-// A whole node as users run it: the built package, HTTP, engine, SQLite with synchronous=FULL, ledger and log lines on.
+// A whole node as users run it: the built package, HTTP, engine, SQLite with synchronous=FULL unless the settings say otherwise, ledger
+// and log lines on.
 // Plain JavaScript, so that nothing but the package itself is measured.
 
 import { startApp } from '../dist/app.js'
 import { resolveConfig } from '../dist/config/index.js'
 import { serve } from './serve.mjs'
 
-const [folder, flows, secret, adminKey] = process.argv.slice(2)
+const [folder, flows, secret, adminKey, settings = '{}'] = process.argv.slice(2)
 const resolved = resolveConfig({
   MILLRACE_ENV: 'DEV',
   MILLRACE_PORT: '0',
   MILLRACE_DATA: folder,
   MILLRACE_FLOWS: flows,
   MILLRACE_ADMIN_KEY: adminKey,
+  ...JSON.parse(settings),
 })
 if (!resolved.ok) throw new Error(JSON.stringify(resolved.findings))
 let counter = 0

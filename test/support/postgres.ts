@@ -72,6 +72,8 @@ export async function startPostgres(options: { isDurable?: boolean } = {}): Prom
     const { server, port } = await startServer(data, options.isDurable ?? false)
     const close = async () => {
       await server.stop()
+      // Where nothing else keeps the process alive, it would end before this.
+      watchdog.ref()
       watchdog.stdin?.end()
       await once(watchdog, 'exit')
     }

@@ -1,0 +1,213 @@
+// PostgreSQL, with fsync, on this machine: from HTTP to done beside pg-boss on the same server; two nodes beside one where the node is the
+// limit and not the database; and what a claim costs with more and more work waiting.
+
+import { once } from 'node:events'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { openPostgresStore } from '../src/adapters/store-postgres/index.ts'
+import type { NodeId, TenantId } from '../src/core/ids/index.ts'
+import { type PostgresServer, startPostgres } from '../test/support/postgres.ts'
+import { effectFlows, keptFlows } from './flows.ts'
+import { ADMIN_KEY, SECRET, SMALL, wrkScript } from './sample.ts'
+import { type Measurement, measure, type Server, startServer } from './scenario.ts'
+import { runWrk } from './wrk.ts'
+
+export const POSTGRES = 'postgres'
+
+const ASKED = { boss: 3, nodes: 1.5, flat: 1.5 }
+/** A vendor that takes its time, and nodes that have few slots: neither the processor nor the database is the limit. */
+const VENDOR_MS = 50
+const SLOTS = 16
+const NODE_SECONDS = 6
+const CLAIM_ITEMS = 32
+const CLAIMS = 20
+const SIZES = [1_000, 100_000, 1_000_000]
+const QUICK_SIZES = [1_000, 100_000]
+/** All nodes of a run seal with it. */
+const MASTER_KEY = Buffer.alloc(32, 7).toString('base64')
+
+export interface PostgresMeasurement {
+  readonly node: Measurement
+  readonly boss: Measurement
+  /** Events of a node for one of pg-boss; the median of the rounds, like the rest. */
+  readonly overBoss: number
+  readonly oneNodePerSecond: number
+  readonly twoNodesPerSecond: number
+  readonly overOneNode: number
+  readonly claims: readonly { readonly waiting: number; readonly ms: number }[]
+  /** What a claim costs with the most work waiting, beside the least. */
+  readonly claimGrowth: number
+}
+
+export async function measurePostgres(rounds: number, isQuick: boolean): Promise<PostgresMeasurement> {
+  const root = fileURLToPath(new URL('../.cache/bench', import.meta.url))
+  await mkdir(root, { recursive: true })
+  const scratch = await mkdtemp(join(root, 'postgres-'))
+  const postgres = await startPostgres({ isDurable: true })
+  try {
+    const script = join(scratch, 'small.lua')
+    await writeFile(script, wrkScript(SMALL))
+    const ends: Pick<PostgresMeasurement, 'node' | 'boss' | 'overBoss'>[] = []
+    const scaled: Pick<PostgresMeasurement, 'oneNodePerSecond' | 'twoNodesPerSecond' | 'overOneNode'>[] = []
+    for (let round = 0; round < rounds; round += 1) {
+      const load = { script, warmUpSeconds: 3, seconds: isQuick ? 6 : 10, seed: 7_000 + 10 * round }
+      const boss = await measureBoss(postgres, load)
+      const node = await measureNode(postgres, join(scratch, `node-${round}`), load)
+      ends.push({ node, boss, overBoss: node.perSecond / boss.perSecond })
+      const place = (count: number) => join(scratch, `nodes-${round}-${count}`)
+      const oneNodePerSecond = await callsPerSecond(postgres, place(1), script, 1)
+      const twoNodesPerSecond = await callsPerSecond(postgres, place(2), script, 2)
+      scaled.push({ oneNodePerSecond, twoNodesPerSecond, overOneNode: twoNodesPerSecond / oneNodePerSecond })
+    }
+    const claims: { waiting: number; ms: number }[] = []
+    for (const waiting of isQuick ? QUICK_SIZES : SIZES)
+      claims.push({ waiting, ms: await claimMs(postgres, waiting) })
+    return {
+      ...middle(ends, ({ overBoss }) => overBoss),
+      ...middle(scaled, ({ overOneNode }) => overOneNode),
+      claims,
+      claimGrowth: (claims.at(-1)?.ms ?? 0) / (claims[0]?.ms ?? 1),
+    }
+  } finally {
+    await postgres.close()
+    await rm(scratch, { recursive: true, force: true })
+  }
+}
+
+export function renderPostgres(measured: PostgresMeasurement): string {
+  const { node, boss, overBoss, oneNodePerSecond, twoNodesPerSecond, overOneNode, claims, claimGrowth } =
+    measured
+  const rate = (value: number) => `${Math.round(value).toLocaleString('en')}/s`
+  const verdict = (isReached: boolean) => (isReached ? 'as asked' : 'MISSED')
+  const times = (value: number, asked: number) =>
+    `${value.toFixed(2)} times (asked: ${asked}, ${verdict(value >= asked)})`
+  return [
+    `postgres: HTTP to done ${rate(node.perSecond)} at ${Math.round(node.cpuUsPerEvent)} µs CPU of the node; pg-boss ${rate(boss.perSecond)} at ${Math.round(boss.cpuUsPerEvent)} µs: ${times(overBoss, ASKED.boss)}`,
+    `postgres: calls of one node with ${SLOTS} slots ${rate(oneNodePerSecond)}, of two ${rate(twoNodesPerSecond)}: ${times(overOneNode, ASKED.nodes)}`,
+    `postgres: a claim of ${CLAIM_ITEMS} ${claims.map(({ waiting, ms }) => `${ms.toFixed(2)} ms with ${waiting.toLocaleString('en')} waiting`).join(', ')}: ${claimGrowth.toFixed(2)} times (asked: at most ${ASKED.flat}, ${verdict(claimGrowth <= ASKED.flat)})`,
+    '',
+  ].join('\n')
+}
+
+type WrkLoad = Pick<Parameters<typeof measure>[0], 'script' | 'warmUpSeconds' | 'seconds' | 'seed'>
+
+async function measureBoss(postgres: PostgresServer, load: WrkLoad): Promise<Measurement> {
+  const database = await postgres.makeDatabase({ empty: true })
+  try {
+    return await measure({ ...load, entry: 'serve-pg-boss.mjs', args: [database.url], itemsPerEvent: 1 })
+  } finally {
+    await database.drop()
+  }
+}
+
+async function measureNode(postgres: PostgresServer, folder: string, load: WrkLoad): Promise<Measurement> {
+  const database = await postgres.makeDatabase()
+  try {
+    const args = await nodeArgs(folder, keptFlows('end-to-end'), { MILLRACE_STORE: database.url })
+    return await measure({ ...load, entry: 'serve-node.mjs', args, itemsPerEvent: 1 })
+  } finally {
+    await database.drop()
+  }
+}
+
+async function nodeArgs(
+  folder: string,
+  flows: string,
+  settings: Readonly<Record<string, string>>,
+): Promise<readonly string[]> {
+  await mkdir(folder, { recursive: true })
+  return [folder, flows, SECRET, ADMIN_KEY, JSON.stringify({ MILLRACE_MASTER_KEY: MASTER_KEY, ...settings })]
+}
+
+/** Calls that the vendor answers a second while there is more to do than all nodes can. */
+async function callsPerSecond(
+  postgres: PostgresServer,
+  folder: string,
+  script: string,
+  count: number,
+): Promise<number> {
+  const database = await postgres.makeDatabase()
+  let calls = 0
+  const vendor = createServer((request, response) => {
+    request.resume()
+    setTimeout(() => {
+      calls += 1
+      response.writeHead(201, { 'content-type': 'application/json' }).end('{"id":"1"}')
+    }, VENDOR_MS)
+  }).listen(0, '127.0.0.1')
+  const nodes: Server[] = []
+  try {
+    await once(vendor, 'listening')
+    const url = `http://127.0.0.1:${(vendor.address() as AddressInfo).port}`
+    const flows = await effectFlows(join(folder, 'flows'), url)
+    for (let index = 0; index < count; index += 1) {
+      const args = await nodeArgs(join(folder, `node-${index}`), flows, {
+        MILLRACE_STORE: database.url,
+        MILLRACE_NODE: `node-${index}`,
+        MILLRACE_CONCURRENCY: String(SLOTS),
+      })
+      nodes.push(await startServer('serve-node.mjs', args))
+    }
+    // Two seconds of it are more than the nodes work off in the window.
+    await runWrk(script, (nodes[0] as Server).url, 2, 1)
+    const before = calls
+    const startedAt = performance.now()
+    await pause(NODE_SECONDS * 1_000)
+    return ((calls - before) * 1_000) / (performance.now() - startedAt)
+  } finally {
+    for (const node of nodes) await node.stop()
+    vendor.closeAllConnections()
+    vendor.close()
+    await database.drop()
+  }
+}
+
+const TENANT = 'default' as TenantId
+const CONSUMER = 'route:count'
+
+/** The median of claims while so many items of one consumer are due. */
+async function claimMs(postgres: PostgresServer, waiting: number): Promise<number> {
+  const database = await postgres.makeDatabase()
+  const store = await openPostgresStore({ connection: database.url })
+  try {
+    await fill(postgres, database.url, waiting)
+    const { owner } = await store.join('bench' as NodeId, 600_000)
+    const slots = [{ tenant: TENANT, consumer: CONSUMER, max: CLAIM_ITEMS }]
+    const took: number[] = []
+    for (let index = 0; index < CLAIMS; index += 1) {
+      const startedAt = performance.now()
+      const { items } = await store.claim({ owner, slots, max: CLAIM_ITEMS, maxAlone: 1, codeHashes: [] })
+      took.push(performance.now() - startedAt)
+      if (items.length !== CLAIM_ITEMS) throw new Error(`a claim got ${items.length} of ${CLAIM_ITEMS} items`)
+    }
+    return middle(took, (ms) => ms)
+  } finally {
+    await store[Symbol.asyncDispose]()
+    await database.drop()
+  }
+}
+
+async function fill(postgres: PostgresServer, url: string, count: number): Promise<void> {
+  const event = 'evt_01a1e176-76a9-7000-8c09-5f077d7d06a9'
+  await postgres.query(
+    url,
+    `INSERT INTO millrace.event (tenant, id, source, subject, correlation_id, dedup_key, payload_hash, headers, data, matched, received_at, occurred_at, trace_id)
+     VALUES ($1, $2, 'github', 'github.events.issues.opened', 'c', 'k', 'h', '{}', $3, 1, 0, 0, 't')`,
+    [TENANT, event, SMALL.body],
+  )
+  await postgres.query(
+    url,
+    `INSERT INTO millrace.work (tenant, id, kind, consumer, definition, event_id, epoch, created_at, state, due_at, alone, attempts, waits, losses, expires_at, generation)
+     SELECT $1, 'wrk_01a1e176-76a9-7' || lpad(to_hex(n), 15, '0'), 'route', $2, 'd', $3, 0, 0, 'ready', n % 1000, false, 0, 0, 0, 9999999999999, 1
+     FROM generate_series(1, $4::bigint) AS n`,
+    [TENANT, CONSUMER, event, count],
+  )
+}
+
+function middle<One>(all: readonly One[], by: (one: One) => number): One {
+  return [...all].sort((a, b) => by(a) - by(b))[Math.floor(all.length / 2)] as One
+}
