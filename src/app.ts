@@ -31,6 +31,7 @@ import { type MoveOptions, type MoveReport, moveStore } from './app/move.ts'
 import { combineClients } from './app/outbound.ts'
 import { noteQueueAges } from './app/queue-ages.ts'
 import { makeReadiness } from './app/readiness.ts'
+import { openTransport } from './app/transport.ts'
 import type { Config } from './config/index.ts'
 import { BUILT_IN_PROVIDERS } from './connectors/index.ts'
 import type { SubscriptionDocument } from './core/definition/index.ts'
@@ -61,7 +62,6 @@ import type { HttpClient, Vetted } from './ports/http-client.ts'
 import type { Log } from './ports/log.ts'
 import type { Store } from './ports/store.ts'
 import type { SecretVault } from './ports/vault.ts'
-import { NO_WAKES } from './ports/wakes.ts'
 import * as sdk from './sdk/index.ts'
 
 export interface AppOptions {
@@ -218,16 +218,21 @@ export async function startApp(options: AppOptions): Promise<App> {
       file: makeFileVault({ folder: config.secretsFolder, clock, log }),
       ref: secrets,
     })
+    const node = nodeName(config, options.env)
+    const transport = await openTransport(config, { node, clock, log })
+    parts.push(transport)
+    const { bus, wakes } = transport
     const engine = makeEngine(
-      { store, clock, random, http, vault, secrets, seal, log, code, wakes: NO_WAKES, bus: null },
+      { store, clock, random, http, vault, secrets, seal, log, code, wakes, bus },
       {
         ...ENGINE_DEFAULTS,
         providers: BUILT_IN_PROVIDERS,
         version: packageVersion(),
         vars,
-        node: nodeName(config, options.env) as NodeId,
+        node: node as NodeId,
         roles: new Set(config.roles),
         isShared: config.store.kind === 'postgres',
+        isMirrored: bus !== null,
         leaseMs: config.leaseMs,
         concurrency: config.concurrency,
         escalateAfterMs: config.escalateAfterMs,
@@ -239,7 +244,6 @@ export async function startApp(options: AppOptions): Promise<App> {
     const adminKey = await resolveAdminKey(config)
     const gate = makeGate(engine)
     const access = makeAccess({ store, clock, random, log, adminKey: adminKey.value })
-    const node = nodeName(config, options.env)
     const idempotency = makeIdempotency({
       store,
       clock,
@@ -255,7 +259,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       engine: () => engine.health(),
       // One small row: probes come every few seconds, whatever the size of the store.
       look: () => store.forTenant(DEFAULT_TENANT).record('bundle', 'current'),
-      bus: null,
+      bus,
     })
     const server = makeHttpServer(
       makeApi(gate, engine, code, store, {
@@ -362,6 +366,7 @@ export async function startApp(options: AppOptions): Promise<App> {
           async () => {
             drained = await engine.drain(config.shutdownMs)
           },
+          () => transport[Symbol.asyncDispose](),
           () => web[Symbol.asyncDispose](),
           () => hashicorp?.[Symbol.asyncDispose](),
           () => demo?.[Symbol.asyncDispose](),
