@@ -3,6 +3,7 @@
 import { type ProviderDocument, RETENTION_MS } from '../core/definition/index.ts'
 import type { NodeId } from '../core/ids/index.ts'
 import { ALL_ROLES, type Role } from '../core/node/index.ts'
+import { BUS_PREFIX } from '../core/outbox/index.ts'
 import type { Vars } from '../core/route/index.ts'
 import { DAY, MINUTE } from '../core/time/index.ts'
 import type { Bus } from '../ports/bus.ts'
@@ -47,6 +48,8 @@ export interface EngineConfig {
   readonly isShared: boolean
   /** What happens is told to the bus: the outbox is filled. */
   readonly isMirrored: boolean
+  /** The first tokens of what is told to the bus. */
+  readonly busPrefix: string
   /** How long an incarnation lives without a heartbeat. */
   readonly leaseMs: number
   /** Items that run at once on this node. */
@@ -86,6 +89,7 @@ export const ENGINE_DEFAULTS = {
   roles: ALL_ROLES,
   isShared: false,
   isMirrored: false,
+  busPrefix: BUS_PREFIX,
   leaseMs: 30_000,
   concurrency: 256,
   pollMs: 1_000,

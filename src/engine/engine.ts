@@ -60,6 +60,7 @@ import { makePublisher, type Publisher } from './publish.ts'
 import { makeDraws } from './rates/index.ts'
 import { makeRegistry } from './registry.ts'
 import { makeRejections, type Rejections } from './rejections.ts'
+import { ALWAYS, makeMirrorStore, makeRelay, makeTurn, type Relay } from './relay/index.ts'
 import { type DeadLetterActions, makeReplayer } from './replay.ts'
 import { type BulkReplays, makeBulkReplays } from './replays/index.ts'
 import { keepTimesOf, ledgerKeepTimesOf, makeRetention } from './retention.ts'
@@ -145,6 +146,8 @@ export interface Engine extends DeadLetterActions, WorkActions {
   health(): EngineHealth
   /** Tells what this node's commits change, as they become durable. Answers how to stop. */
   watch: Feed['watch']
+  /** Telling the bus; null: this node does not. */
+  readonly relay: Pick<Relay, 'status'> | null
   /** What this node has done, counted. */
   readonly meter: Omit<Meter, 'applied'>
 }
@@ -164,7 +167,9 @@ export function makeEngine(
   config: EngineConfig,
   decisions: Decisions = DECISIONS,
 ): Engine {
-  const { store, clock, random, http, vault, secrets, log, code, seal, wakes } = deps
+  const { clock, random, http, vault, secrets, log, code, seal, wakes, bus } = deps
+  const isMirrored = config.isMirrored && bus !== null
+  const store = isMirrored ? makeMirrorStore(deps.store, tellOutbox) : deps.store
   const has = (role: Role) => config.roles.has(role)
   const runs = (consumer: string) => has(roleOfConsumer(consumer))
   const ids = makeIds({ now: () => clock.now(), bytes: (length) => random.bytes(length) })
@@ -389,7 +394,17 @@ export function makeEngine(
     ...args: Parameters<typeof planEvent> extends [unknown, ...infer Rest] ? Rest : never
   ): EventPlan => planEvent(planning, ...args)
   const { planEnd } = plainSettler
-  const instances = makeInstances({ store, commits, seal, time, planning, plan, planEnd, settleBirths })
+  const instances = makeInstances({
+    store,
+    commits,
+    seal,
+    time,
+    planning,
+    plan,
+    planEnd,
+    isMirrored,
+    settleBirths,
+  })
   const witness = makeWitness({ store, commits, settler, wake })
   const keys = makeCredentials(
     {
@@ -667,6 +682,17 @@ export function makeEngine(
     },
     config,
   )
+  const relay =
+    isMirrored && has('schedule')
+      ? makeRelay(
+          {
+            ...{ store, bus, clock, log, time },
+            turn: config.isShared ? makeTurn({ store, time, by: ids.uuid() }) : ALWAYS,
+          },
+          config,
+        )
+      : null
+  let unhear = () => {}
   const door = makeDoor({ store, log, planning, instances })
   const acceptor = makeAcceptor({ clock, log, commits, planning, duplicates, door, settleBirths })
   const schedules = makeSchedules({
@@ -763,6 +789,11 @@ export function makeEngine(
     await keys.learn(tenant)
     await pace.learn(tenant)
     wake()
+  }
+
+  function tellOutbox(): void {
+    relay?.wake()
+    if (config.isShared && relay?.isOurs() !== true) wakes.tell({ wake: 'outbox' })
   }
 
   /** The claim loop looks for what the lost answer may have put into our hands. */
@@ -952,6 +983,10 @@ export function makeEngine(
         health.start()
       }
       inlets.start()
+      if (relay !== null) {
+        relay.start()
+        unhear = wakes.listen(({ wake }) => wake === 'outbox' && relay.wake())
+      }
       keys.start()
       unfollowPace = followPace({ pace, log, clock, tenants: () => registry.tenants() })
       unfollow = followDefinitions({
@@ -993,17 +1028,21 @@ export function makeEngine(
         await duplicates.flush()
         await retention.stop()
         await sweep.stop()
+        await relay?.stop()
       }
       await atMost(withinMs, idle())
       rejections.stop()
       duplicates.stop()
       void retention.stop()
       void sweep.stop()
+      unhear()
+      void relay?.stop()
       const left = pool.running()
       await atMost(LEAVE_MS_MAX, lease.leave())
       return { left }
     },
     watch: (watcher) => (nodesFeed ?? feed).watch(watcher),
+    relay,
     meter,
     health: () => ({ open, alive: lease.owner() !== null, running: pool.running() }),
   }

@@ -4,6 +4,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { DeadLetterReason, DeadLetterState } from '../core/dead-letter/index.ts'
 import { AppError } from '../core/errors/index.ts'
+import { showEnvelope } from '../core/event/index.ts'
 import type { FailureClass } from '../core/failure/index.ts'
 import type { DeadLetterId, TenantId } from '../core/ids/index.ts'
 import type { JsonValue } from '../core/json/index.ts'
@@ -26,7 +27,7 @@ import {
 } from './schemas.ts'
 import { answer, boolean, integer, listOf, pageOf, ref, shape, string } from './schemas-answers.ts'
 import { showBodies } from './sensitive.ts'
-import { showAttempt, showDeadLetter, showEnvelope, showLetterGroup, withJsonMember } from './shapes.ts'
+import { showAttempt, showDeadLetter, showLetterGroup, withJsonMember } from './shapes.ts'
 
 export function addDeadLetterRoutes(
   app: FastifyInstance,

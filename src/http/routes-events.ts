@@ -2,7 +2,7 @@
 
 import type { FastifyInstance } from 'fastify'
 import { AppError } from '../core/errors/index.ts'
-import type { EventSummary, StoredEvent } from '../core/event/index.ts'
+import { type EventSummary, type StoredEvent, showEnvelope } from '../core/event/index.ts'
 import type { EventId } from '../core/ids/index.ts'
 import type { WorkRow } from '../core/work/index.ts'
 import type { Log } from '../ports/log.ts'
@@ -20,7 +20,7 @@ import {
 import { eventsQuery, idParams, type PageQuery, readTimes, splitQuery, unmatchedQuery } from './schemas.ts'
 import { answer, listOf, orElse, pageOf, ref } from './schemas-answers.ts'
 import { showBodies } from './sensitive.ts'
-import { showConsumers, showEnvelope, withJsonMember } from './shapes.ts'
+import { showConsumers, withJsonMember } from './shapes.ts'
 import { readStories } from './story.ts'
 
 /** One event rarely causes more; the rest is found by its correlation id. */

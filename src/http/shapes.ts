@@ -2,7 +2,6 @@
 // out where the promise says so, and null elsewhere.
 
 import type { DeadLetter, LetterGroup } from '../core/dead-letter/index.ts'
-import type { EventSummary } from '../core/event/index.ts'
 import { REPORTED_AS } from '../core/failure/index.ts'
 import type { LedgerEntry } from '../core/ledger/index.ts'
 import type { Instant } from '../core/time/index.ts'
@@ -28,27 +27,6 @@ export function present<Members extends Readonly<Record<string, unknown>>>(
 export function splitConsumer(consumer: string): { readonly kind: string; readonly name: string } {
   const colon = consumer.indexOf(':')
   return { kind: consumer.slice(0, colon), name: consumer.slice(colon + 1) }
-}
-
-export function showEnvelope(event: EventSummary) {
-  return {
-    id: event.id,
-    tenant: event.tenant,
-    source: event.source,
-    subject: event.subject,
-    objectType: event.objectType,
-    objectId: event.objectId,
-    occurredAt: isoOrNull(event.occurredAt),
-    receivedAt: iso(event.receivedAt),
-    correlationId: event.correlationId,
-    causationId: event.causationId,
-    traceId: event.traceId,
-    dedupKey: event.dedupKey,
-    payloadHash: event.payloadHash,
-    matched: event.matched,
-    duplicates: event.duplicates,
-    lastDuplicateAt: isoOrNull(event.lastDuplicateAt),
-  }
 }
 
 export function showConsumers(work: readonly WorkRow[]) {

@@ -88,6 +88,7 @@ export type RecordKind =
   | 'connection'
   | 'credential'
   | 'health'
+  | 'relay'
 
 /** All guards of a commit are checked, in order, before any of its writes. */
 export type Guard =

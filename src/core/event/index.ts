@@ -1,2 +1,3 @@
+export { showEnvelope } from './envelope.ts'
 export type { Envelope, EventSummary, NewEvent, StoredEvent } from './event.ts'
 export { CLOCK_MARGIN_MS, type IdSpan, idSpan, workIdSpan } from './range.ts'

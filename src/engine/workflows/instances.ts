@@ -9,6 +9,7 @@ import type { StoredEvent } from '../../core/event/index.ts'
 import type { InstanceId, TenantId } from '../../core/ids/index.ts'
 import type { Instance } from '../../core/instance/index.ts'
 import { JsonError, type JsonValue, stringifyJson } from '../../core/json/index.ts'
+import { tellTokens } from '../../core/outbox/index.ts'
 import { routeScope } from '../../core/route/index.ts'
 import { parsePayload } from '../../core/sensitive/index.ts'
 import {
@@ -90,6 +91,7 @@ export function makeInstances(deps: InstanceDeps): Instances {
   const rowsOf = (
     tenant: TenantId,
     workflow: Workflow,
+    before: Instance | null,
     { instance, history }: SteppedOk,
   ): readonly Write[] => {
     const { document } = workflow
@@ -102,7 +104,12 @@ export function makeInstances(deps: InstanceDeps): Instances {
       body: stringifyJson(sealHistory(seal, tenant, document, instance.id, entry) as unknown as JsonValue),
     }))
     const put: Write = { w: 'instance.put', row }
-    return rows.length === 0 ? [put] : [put, { w: 'history.append', rows }]
+    const told = deps.isMirrored ? tellTokens(tenant, before, instance) : []
+    return [
+      put,
+      ...(rows.length === 0 ? [] : [{ w: 'history.append', rows } as const]),
+      ...(told.length === 0 ? [] : [{ w: 'outbox.add', rows: told } as const]),
+    ]
   }
 
   const plan: Instances['plan'] = async (tenant, origin, given, before, stepped, beside = {}) => {
@@ -126,7 +133,7 @@ export function makeInstances(deps: InstanceDeps): Instances {
         },
         ...effects.guards,
       ],
-      writes: [...rowsOf(tenant, workflow, effects.stepped), ...effects.writes],
+      writes: [...rowsOf(tenant, workflow, before, effects.stepped), ...effects.writes],
       plans: effects.plans,
       instance: effects.stepped.instance,
     }

@@ -55,5 +55,7 @@ export interface InstanceDeps {
   readonly planning: PlanDeps
   readonly plan: PlanEvent
   readonly planEnd: PlanEnd
+  /** What happens is told to the bus. */
+  readonly isMirrored: boolean
   settleBirths(plan: EventPlan, outcome: { readonly ok: boolean }, result: CommitResult | null): void
 }

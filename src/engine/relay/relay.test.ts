@@ -1,0 +1,394 @@
+import { describe, expect, test } from 'vitest'
+import { type LocalHub, type LocalHubOptions, makeLocalHub } from '../../adapters/bus-local/index.ts'
+import type { SourceDocument } from '../../core/definition/index.ts'
+import { DEFAULT_TENANT } from '../../core/ids/index.ts'
+import { DAY } from '../../core/time/index.ts'
+import type { Commit } from '../../ports/store.ts'
+import { CASE, heard, sender } from '../workflows/case.fixture.ts'
+import {
+  accept,
+  CREATED,
+  makeWorld,
+  type Node,
+  type NodeOptions,
+  SOURCE,
+  type World,
+} from '../world.fixture.ts'
+
+const ALL = 'millrace.>'
+const EVENTS = 'millrace.default.events.>'
+const TOKENS = 'millrace.default.workflows.>'
+const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes)
+
+interface Mirrored {
+  readonly world: World
+  readonly hub: LocalHub
+  /** A node on the bus; `leave` cuts it off with what it has in hand. */
+  open(options?: NodeOptions): Promise<Node & { leave(): void }>
+  idsOf(pattern: string): readonly (string | null)[]
+  waiting(): Promise<number>
+}
+
+function makeMirrored(options: Partial<LocalHubOptions> = {}): Mirrored {
+  const world = makeWorld(() => CREATED)
+  const hub = makeLocalHub({ clock: world.clock, ...options })
+  return {
+    world,
+    hub,
+    async open(of = {}) {
+      const bus = hub.connect(of.name ?? 'one')
+      const node = await world.node({
+        bus,
+        wakes: bus.wakes,
+        ...of,
+        config: { isMirrored: true, ...of.config },
+      })
+      return Object.assign(node, {
+        leave() {
+          node.crash()
+          bus.cut()
+        },
+      })
+    },
+    idsOf: (pattern) => hub.stored(pattern).map(({ id }) => id),
+    waiting: () => world.store.system('relay').outboxCount(1_000),
+  }
+}
+
+const paid = (id: string, more: object = {}) => ({ kind: 'paid', id, order: id, ...more })
+
+describe('what is told', () => {
+  test('[BU27] an event is in the outbox by the commit that keeps it, and on the bus soon after', async () => {
+    const { world, hub, open, waiting } = makeMirrored()
+    const commits: Commit[] = []
+    const node = await open({
+      faults: {
+        commit: (commit, pass) => {
+          commits.push(commit)
+          return pass()
+        },
+      },
+    })
+    await world.pass(100)
+    const id = await accept(world, node)
+    const appending = commits.filter(({ writes }) => writes.some(({ w }) => w === 'event.append'))
+    expect(appending[0]?.writes.filter(({ w }) => w === 'outbox.add')).toEqual([
+      {
+        w: 'outbox.add',
+        rows: [{ id, subject: 'default.events.shop.events.paid', about: 'event', event: id, body: null }],
+      },
+    ])
+    await world.pass(100)
+    const [told] = hub.stored(EVENTS)
+    expect(told).toMatchObject({ id, subject: 'millrace.default.events.shop.events.paid' })
+    expect(told?.headers).toMatchObject({
+      'millrace-tenant': 'default',
+      'millrace-subject': 'shop.events.paid',
+    })
+    expect(JSON.parse(decode(told?.body ?? new Uint8Array()))).toMatchObject({
+      id,
+      subject: 'shop.events.paid',
+      data: { kind: 'paid', id: 'd1', order: 'o1' },
+    })
+    expect(await waiting()).toBe(0)
+  })
+
+  test('[BU27] every event of the store is on the bus, in its order, also those by which we tell of ourselves', async () => {
+    const { world, open, idsOf, waiting } = makeMirrored()
+    const node = await open()
+    const sent = Promise.all(Array.from({ length: 60 }, (_, index) => node.send(paid(`d${index}`))))
+    await world.pass(5_000)
+    const { events } = await world.store.system('verification').dump()
+    expect(events.length).toBeGreaterThanOrEqual(60)
+    expect([...idsOf(EVENTS)].sort()).toEqual(events.map(({ id }) => id).sort())
+    const accepted = (await sent).map(({ eventId }) => eventId)
+    expect(idsOf('millrace.default.events.shop.events.paid')).toEqual(accepted)
+    expect(await waiting()).toBe(0)
+    expect(await heard(world, node.engine.relay?.status() ?? Promise.reject())).toMatchObject({
+      ...{ waiting: 0, told: events.length, refused: 0, held: null, eldestAt: null },
+    })
+  })
+
+  test('[BU27] without a bus nothing is kept to be told', async () => {
+    const { world, open, waiting } = makeMirrored()
+    const node = await open({ config: { isMirrored: false } })
+    await accept(world, node)
+    expect(await waiting()).toBe(0)
+    expect(node.engine.relay).toBeNull()
+    const alone = await world.node({ name: 'two', config: { isMirrored: true } })
+    await accept(world, alone, paid('d2'))
+    expect(await waiting()).toBe(0)
+  })
+
+  test('[BU20] subjects begin as the setting says', async () => {
+    const { world, hub, open } = makeMirrored({ prefix: 'our.mill' })
+    const node = await open({ config: { busPrefix: 'our.mill' } })
+    await accept(world, node)
+    await world.pass(1_000)
+    expect(hub.stored('our.mill.default.events.shop.events.paid')).toHaveLength(1)
+  })
+
+  test('[BU25] what a source calls sensitive is hidden', async () => {
+    const { world, hub, open } = makeMirrored()
+    const source: SourceDocument = { ...SOURCE, sensitive: ['payload.card'] }
+    const node = await open({ documents: [source] })
+    await accept(world, node, paid('d1', { card: '4711-secret' }))
+    await world.pass(1_000)
+    const [told] = hub.stored('millrace.default.events.shop.>')
+    expect(JSON.parse(decode(told?.body ?? new Uint8Array())).data).toMatchObject({
+      order: 'd1',
+      card: '[hidden]',
+    })
+    expect(hub.stored(ALL).some(({ body }) => decode(body).includes('4711-secret'))).toBe(false)
+  })
+
+  test('[BU26] an event that is gone before it could be told is taken out, and said', async () => {
+    const { world, hub, open, waiting } = makeMirrored()
+    const node = await open({ documents: [SOURCE], config: { leaseMs: DAY } })
+    hub.setReachable(false)
+    const id = await accept(world, node)
+    await world.pass(70_000)
+    await world.store.prune({
+      ...{ tenant: DEFAULT_TENANT, keepMs: {}, otherwiseMs: 1_000, after: null, scanMax: 1_000 },
+    })
+    expect(await world.reads.event(id)).toBeNull()
+    hub.setReachable(true)
+    await world.pass(20_000)
+    expect(await waiting()).toBe(0)
+    expect(hub.stored('millrace.default.events.shop.>')).toEqual([])
+    expect(node.log.messages.filter(({ name }) => name === 'relay.gone')).toHaveLength(1)
+  })
+})
+
+describe('tokens', () => {
+  /** Subjects that hold something, by what was told last of each. */
+  const heldBy = (hub: LocalHub) =>
+    hub.stored(TOKENS).flatMap(({ subject, body }) => (body.byteLength === 0 ? [] : [subject]))
+
+  test('[BU23] what the bus holds last is where the tokens of active instances are', async () => {
+    const { world, hub, open, waiting } = makeMirrored()
+    const node = await open({ documents: [SOURCE, CASE] })
+    const send = sender(world, node)
+    await send('ordered', 'o1')
+    await send('ordered', 'o2')
+    await world.pass(1_000)
+    const { items } = await world.reads.instances({ cursor: null, limit: 10 })
+    const subjectOf = (id: string) => `millrace.default.workflows.order.places.open.tokens.${id}-1`
+    expect([...heldBy(hub)].sort()).toEqual(items.map(({ id }) => subjectOf(id)).sort())
+    const [told] = hub.stored(TOKENS)
+    expect(JSON.parse(decode(told?.body ?? new Uint8Array()))).toEqual({
+      ...{ tenant: 'default', workflow: 'order', place: 'open', instance: items[1]?.id },
+      ...{ token: `${items[1]?.id}-1`, since: new Date(items[1]?.createdAt ?? 0).toISOString() },
+    })
+    await send('closed', 'o1')
+    await world.pass(1_000)
+    expect(heldBy(hub)).toEqual([subjectOf(items[0]?.id ?? '')])
+    expect(await waiting()).toBe(0)
+  })
+
+  test('[BU27] a token is told by the commit that moves it', async () => {
+    const { world, open } = makeMirrored()
+    const commits: Commit[] = []
+    const node = await open({
+      documents: [SOURCE, CASE],
+      faults: {
+        commit: (commit, pass) => {
+          commits.push(commit)
+          return pass()
+        },
+      },
+    })
+    await sender(world, node)('ordered', 'o1')
+    const putting = commits.filter(({ writes }) => writes.some(({ w }) => w === 'instance.put'))
+    expect(putting.length).toBeGreaterThan(0)
+    const told = putting.flatMap(({ writes }) =>
+      writes.flatMap((one) => (one.w === 'outbox.add' ? one.rows : [])),
+    )
+    expect(told.filter(({ about }) => about === 'token').map(({ body }) => body !== null)).toEqual([true])
+  })
+})
+
+describe('a bus that fails', () => {
+  test('[BU29] one that is away holds nobody up, and gets everything when it is back, each once', async () => {
+    const { world, hub, open, idsOf, waiting } = makeMirrored()
+    const node = await open()
+    await world.pass(1_000)
+    hub.setReachable(false)
+    const ids: string[] = []
+    for (let index = 0; index < 30; index += 1) ids.push(await accept(world, node, paid(`d${index}`)))
+    await world.pass(60_000)
+    expect(await waiting()).toBeGreaterThanOrEqual(30)
+    expect(idsOf('millrace.default.events.shop.>')).toEqual([])
+    expect(node.log.messages.filter(({ name }) => name === 'relay.waiting')).toHaveLength(1)
+    expect(await heard(world, node.engine.relay?.status() ?? Promise.reject())).toMatchObject({
+      held: expect.stringContaining('bus'),
+    })
+    hub.setReachable(true)
+    await world.pass(1_000)
+    expect(idsOf('millrace.default.events.shop.>')).toEqual(ids)
+    expect(await waiting()).toBe(0)
+    expect(node.log.messages.filter(({ name }) => name === 'relay.resumed')).toHaveLength(1)
+  })
+
+  test('[BU29] that the eldest waits for long is said once', async () => {
+    const { world, hub, open } = makeMirrored()
+    const node = await open({ config: { leaseMs: DAY } })
+    hub.setReachable(false)
+    await accept(world, node)
+    await world.pass(20 * 60_000)
+    expect(node.log.messages.filter(({ name }) => name === 'relay.late')).toHaveLength(1)
+  })
+
+  test('[BU29] messages and answers that are lost are told again, and kept once, in their order', async () => {
+    let nth = 0
+    const { world, open, idsOf, waiting } = makeMirrored({
+      answerMs: 500,
+      fate: ({ what }) => {
+        nth += 1
+        return { isLost: (what === 'publish' || what === 'answer') && nth % 5 === 0 }
+      },
+    })
+    const node = await open()
+    const sent = Promise.all(Array.from({ length: 40 }, (_, index) => node.send(paid(`d${index}`))))
+    await world.pass(120_000)
+    const accepted = (await sent).map(({ eventId }) => eventId)
+    expect(idsOf('millrace.default.events.shop.>')).toEqual(accepted)
+    expect(await waiting()).toBe(0)
+  })
+
+  test('[BU29] one that lost what it had goes on with what comes', async () => {
+    const { world, hub, open, idsOf } = makeMirrored()
+    const node = await open()
+    await accept(world, node, paid('d1'))
+    await world.pass(1_000)
+    hub.loseState()
+    const id = await accept(world, node, paid('d2'))
+    await world.pass(1_000)
+    expect(idsOf('millrace.default.events.shop.>')).toEqual([id])
+  })
+
+  test('[BU31] what it will never take is taken out and said, and holds nothing back', async () => {
+    const { world, open, idsOf, waiting } = makeMirrored({ maxBytes: 4_096 })
+    const node = await open({ documents: [SOURCE] })
+    const send = (id: string, more: object = {}) => accept(world, node, paid(id, more))
+    const [first, large, last] = [
+      await send('d1'),
+      await send('d2', { text: 'x'.repeat(5_000) }),
+      await send('d3'),
+    ]
+    await world.pass(5_000)
+    expect(idsOf('millrace.default.events.shop.>')).toEqual([first, last])
+    const refused = node.log.messages.filter(({ name }) => name === 'relay.refused')
+    expect(refused).toMatchObject([{ level: 'error', fields: { id: large, tenant: 'default' } }])
+    expect(await waiting()).toBe(0)
+    const alone = await send('d4', { text: 'x'.repeat(5_000) })
+    await world.pass(5_000)
+    expect(await waiting()).toBe(0)
+    expect(node.log.messages.filter(({ name }) => name === 'relay.refused')[1]?.fields).toMatchObject({
+      id: alone,
+    })
+    expect(await heard(world, node.engine.relay?.status() ?? Promise.reject())).toMatchObject({ refused: 2 })
+  })
+
+  test('[BU30] a node that went after telling and before taking out: another tells again, and the bus has it once', async () => {
+    const { world, open, idsOf, waiting } = makeMirrored()
+    const deaf = await open({
+      name: 'one',
+      faults: {
+        commit: (commit, pass) =>
+          commit.writes.some(({ w }) => w === 'outbox.delete') ? new Promise<never>(() => {}) : pass(),
+      },
+    })
+    const id = await accept(world, deaf)
+    await world.pass(1_000)
+    expect(idsOf('millrace.default.events.shop.>')).toEqual([id])
+    expect(await waiting()).toBeGreaterThan(0)
+    deaf.leave()
+    await open({ name: 'two' })
+    await world.pass(60_000)
+    expect(idsOf('millrace.default.events.shop.>')).toEqual([id])
+    expect(await waiting()).toBe(0)
+  })
+})
+
+describe('several nodes', () => {
+  const SHARED = { isShared: true, isMirrored: true } as const
+  const relayers = (nodes: readonly Node[], world: World) =>
+    Promise.all(nodes.map((node) => heard(world, node.engine.relay?.status() ?? Promise.reject())))
+
+  test('[BU28] one relays; when it is gone without a word another goes on after its time', async () => {
+    const { world, open, idsOf } = makeMirrored()
+    const [one, two] = [
+      await open({ name: 'one', config: SHARED }),
+      await open({ name: 'two', config: SHARED }),
+    ]
+    await world.pass(2_000)
+    const first = await accept(world, two, paid('d1'))
+    await world.pass(200)
+    expect(idsOf('millrace.default.events.shop.>')).toEqual([first])
+    const [ofOne, ofTwo] = await relayers([one, two], world)
+    expect([ofOne?.told === 0, ofTwo?.told]).toEqual([false, 0])
+    one.leave()
+    const second = await accept(world, two, paid('d2'))
+    await world.pass(5_000)
+    expect(idsOf('millrace.default.events.shop.>')).toEqual([first])
+    await world.pass(15_000)
+    expect(idsOf('millrace.default.events.shop.>')).toEqual([first, second])
+  })
+
+  test('[BU28] one that stops lets another go on at once', async () => {
+    const { world, open, idsOf } = makeMirrored()
+    const [one, two] = [
+      await open({ name: 'one', config: SHARED }),
+      await open({ name: 'two', config: SHARED }),
+    ]
+    await world.pass(2_000)
+    const drained = one.engine.drain(10_000)
+    await world.pass(1_500)
+    await drained
+    const id = await accept(world, two)
+    await world.pass(100)
+    expect(idsOf('millrace.default.events.shop.>')).toEqual([id])
+  })
+
+  test('[BU28] it is renewed for as long as its node lives', async () => {
+    const { world, open, idsOf } = makeMirrored()
+    const [one, two] = [
+      await open({ name: 'one', config: SHARED }),
+      await open({ name: 'two', config: SHARED }),
+    ]
+    await world.pass(120_000)
+    const id = await accept(world, two)
+    await world.pass(500)
+    expect(idsOf('millrace.default.events.shop.>')).toEqual([id])
+    expect((await relayers([one, two], world)).map(({ told }) => told > 0)).toEqual([true, false])
+  })
+
+  test('[BU32] a node that does not relay wakes the one that does', async () => {
+    const { world, open, idsOf } = makeMirrored()
+    const config = { ...SHARED, pollMs: 30_000 }
+    await open({ name: 'one', config: { ...config, roles: new Set(['schedule'] as const) } })
+    const door = await open({
+      name: 'two',
+      config: { ...config, roles: new Set(['ingest', 'work'] as const) },
+    })
+    expect(door.engine.relay).toBeNull()
+    await world.pass(2_000)
+    const id = await accept(world, door)
+    await world.pass(100)
+    expect(idsOf('millrace.default.events.shop.>')).toEqual([id])
+  })
+
+  test('[BU32] a wake-up that is lost costs a poll', async () => {
+    const { world, open, idsOf } = makeMirrored({ fate: ({ what }) => ({ isLost: what === 'wake' }) })
+    await open({ name: 'one', config: { ...SHARED, roles: new Set(['schedule'] as const) } })
+    const door = await open({
+      name: 'two',
+      config: { ...SHARED, roles: new Set(['ingest', 'work'] as const) },
+    })
+    await world.pass(2_000)
+    const id = await accept(world, door)
+    await world.pass(1_200)
+    expect(idsOf('millrace.default.events.shop.>')).toEqual([id])
+  })
+})
