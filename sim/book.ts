@@ -23,6 +23,7 @@ export type Rule =
   | 'N10'
   | 'N11'
   | 'N12'
+  | 'N13'
   | 'DV9'
   | 'DV13'
   | 'DL5'
@@ -36,6 +37,7 @@ export type Rule =
   | 'PA8'
   | 'PA12'
   | 'PA14'
+  | 'PA19'
   | 'FL3'
   | 'FL9'
   | 'ES2'
@@ -60,6 +62,8 @@ export type Rule =
   | 'DR11'
   | 'RN1'
   | 'RN2'
+  | 'ND6'
+  | 'ND7'
   | 'BROKEN'
 
 export interface Violation {
@@ -164,6 +168,11 @@ export const COUNTED = [
   'guests',
   'cuts',
   'failOvers',
+  'published',
+  'taken',
+  'relayed',
+  'busOutages',
+  'busLosses',
 ] as const
 export type Counted = (typeof COUNTED)[number]
 export type Counts = Record<Counted, number>

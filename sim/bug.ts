@@ -1,6 +1,7 @@
 // What a planted bug is.
 
-import type { Decisions } from '../src/engine/index.ts'
+import type { Decisions, EngineConfig } from '../src/engine/index.ts'
+import type { Bus } from '../src/ports/bus.ts'
 import type { Clock } from '../src/ports/clock.ts'
 import type { FunctionContext } from '../src/ports/code.ts'
 import type { HttpClient } from '../src/ports/http-client.ts'
@@ -35,6 +36,11 @@ export interface Bug {
   readonly hasConnections?: true
   /** The same of several nodes. */
   readonly hasFleet?: true
+  /** And of the bus. */
+  readonly hasBus?: true
+  readonly bus?: (bus: Bus) => Bus
+  /** What the engine is told, other than it should be. */
+  readonly config?: (config: EngineConfig) => EngineConfig
   readonly vault?: (vault: SimVault) => SimVault
   /** What functions are given. */
   readonly context?: (context: FunctionContext) => FunctionContext

@@ -12,10 +12,12 @@ import type { HttpClient, HttpOutcome, HttpRequest } from '../src/ports/http-cli
 import type { Commit, CommitResult, Store, Write } from '../src/ports/store.ts'
 import { RetryableError } from '../src/sdk/errors.ts'
 import type { Bug } from './bug.ts'
+import { BUS_BUGS } from './bus-bugs.ts'
 import { CASE_BUGS } from './case-bugs.ts'
 import { CONNECTION_BUGS } from './connection-bugs.ts'
 import type { Data } from './data.ts'
 import type { Profile } from './faults.ts'
+import { FLEET_BUGS } from './fleet-bugs.ts'
 import { HOOK_BUGS } from './hook-bugs.ts'
 import { LANE_KINDS, otherVersion, ROUTES } from './scenario.ts'
 
@@ -1001,6 +1003,8 @@ export const BUGS: readonly Bug[] = [
   ...CASE_BUGS,
   ...HOOK_BUGS,
   ...CONNECTION_BUGS,
+  ...FLEET_BUGS,
+  ...BUS_BUGS,
 ]
 
 export function findBug(name: string): Bug {

@@ -71,7 +71,8 @@ export function makeIntakeChecks({ book, data }: { readonly book: Book; readonly
       return
     }
     book.counts.quarantined += 1
-    const isDue = event.source === 'hub' && !((dispatchedOf(event)?.length ?? 0) > 0)
+    const isHubs = event.source === 'hub' && !((dispatchedOf(event)?.length ?? 0) > 0)
+    const isDue = isHubs || isUnread(event)
     if (!isDue) complain(event, 'is quarantined for nothing')
     if (!commit.writes.some((write) => write.w === 'deadLetter.put'))
       complain(event, 'is dead without a letter')
@@ -205,6 +206,11 @@ function triggersOf(commit: Commit, id: EventId): readonly string[] {
       : [],
   )
   return [...new Set(triggers)].sort()
+}
+
+/** A message of the bus that nobody can read. */
+function isUnread({ headers }: Pick<StoredEvent, 'headers'>): boolean {
+  return 'millrace-unread' in (JSON.parse(headers) as object)
 }
 
 function kindOf({ headers }: Pick<StoredEvent, 'headers'>): string {

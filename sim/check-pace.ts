@@ -1,11 +1,14 @@
-// PA7, PA8, PA12 and PA14 on every send, commit and claim: rates, hosts that asked to be left alone, cycles of drains, limits.
+// PA7, PA8, PA12, PA14 and PA19 on every send, commit and claim: rates, of one node and of all, hosts that asked to be left alone,
+// cycles of drains, limits.
 
+import type { RatePolicy } from '../src/core/definition/index.ts'
 import type { DrainRecord } from '../src/core/drain/index.ts'
 import { MINUTE, SECOND } from '../src/core/time/index.ts'
 import type { Commit } from '../src/ports/store.ts'
 import type { Book } from './book.ts'
 import type { VirtualTime } from './clock.ts'
 import type { Outcome } from './data.ts'
+import type { Profile } from './faults.ts'
 import type { Life } from './node.ts'
 import { ROUTES } from './scenario.ts'
 import type { Send } from './vendor.ts'
@@ -19,8 +22,15 @@ export interface PaceChecks {
 /** A call that had begun when the refusal came may still reserve and leave. */
 const UNDER_WAY_MS = 15 * SECOND
 
-export function makePaceChecks(deps: { readonly book: Book; readonly time: VirtualTime }): PaceChecks {
-  const { book, time } = deps
+/** How long a node may keep a token that it drew. */
+const DRAWN_MS = 5 * SECOND
+
+export function makePaceChecks(deps: {
+  readonly book: Book
+  readonly time: VirtualTime
+  readonly profile: Pick<Profile, 'hasFleet' | 'leaseMs'>
+}): PaceChecks {
+  const { book, time, profile } = deps
   const rules = new Map(ROUTES.map(({ document }) => [`route:${document.name}`, document]))
   const sends = new Map<string, number[]>()
   const heard = new Map<Life, Send[]>()
@@ -28,9 +38,25 @@ export function makePaceChecks(deps: { readonly book: Book; readonly time: Virtu
   const taken = new Map<string, number>()
   const cycles = new Set<string>()
 
+  /** Over all nodes, in any stretch of time. Whoever has a token and a lease may be stopped before the call. */
+  const checkShared = (consumer: string, at: number, { perMinute, burst }: RatePolicy) => {
+    const all = [...(sends.get(consumer) ?? []), at]
+    sends.set(consumer, all)
+    const keptMs = DRAWN_MS + profile.leaseMs
+    const isOver = all.some((from, index) => {
+      const may = burst + (perMinute * (at - from + keptMs)) / MINUTE
+      return all.length - index > may
+    })
+    if (isOver) book.violate('PA19', `${consumer} makes more calls than its rate lets all nodes make`)
+  }
+
   const checkRate = ({ life, operation, at }: Send) => {
     const rate = rules.get(operation.consumer)?.rateLimit
     if (rate === undefined) return
+    if (profile.hasFleet) {
+      checkShared(operation.consumer, at, rate)
+      return
+    }
     const name = `${life.name} ${operation.consumer}`
     const recent = [...(sends.get(name) ?? []).filter((before) => before > at - MINUTE), at]
     sends.set(name, recent)

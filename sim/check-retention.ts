@@ -1,7 +1,13 @@
 // N2 and N1 when retention takes something: only what is over goes, whole, and in its time. It is then remembered, so that the
 // checks at the end see a store in which nothing is missing.
 
-import { CLOSED_LETTERS, FINAL_WORK, OPEN_ENTRIES, type PruneRequest } from '../src/core/retention/index.ts'
+import {
+  CLOSED_LETTERS,
+  FINAL_WORK,
+  OPEN_ENTRIES,
+  type Pruned,
+  type PruneRequest,
+} from '../src/core/retention/index.ts'
 import type { StoreDump } from '../src/ports/store.ts'
 import type { Book } from './book.ts'
 import { isCopy } from './check-letters.ts'
@@ -9,7 +15,6 @@ import type { VirtualTime } from './clock.ts'
 import type { Data } from './data.ts'
 import { short } from './node.ts'
 import { SOURCES } from './scenario.ts'
-import type { StoreWatch } from './store.ts'
 
 const WINDOWS = new Map(SOURCES.map(({ name, dedup }) => [name, dedup.windowMs]))
 
@@ -21,7 +26,7 @@ export function makeRetentionChecks({
   readonly book: Book
   readonly data: Data
   readonly time: VirtualTime
-}): Pick<StoreWatch, 'pruning'> {
+}): { pruning(request: PruneRequest, prune: () => Pruned): Pruned } {
   return {
     pruning(request, prune) {
       const before = data.dump()

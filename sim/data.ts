@@ -5,6 +5,7 @@ import { DatabaseSync } from '@photostructure/sqlite'
 import { claimWork } from '../src/adapters/store-memory/claim.ts'
 import { executeCommits } from '../src/adapters/store-memory/executor.ts'
 import { joinNode, leaveNode, reclaimWork, renewIncarnation } from '../src/adapters/store-memory/leases.ts'
+import { outboxRows } from '../src/adapters/store-memory/outbox.ts'
 import { pruneRows } from '../src/adapters/store-memory/prune.ts'
 import { dumpState, makeSystemReads, makeTenantReads } from '../src/adapters/store-memory/reads.ts'
 import { type MemoryState, makeMemoryState } from '../src/adapters/store-memory/state.ts'
@@ -18,6 +19,7 @@ import { makeReads, type ReadName, type Reads } from '../src/adapters/store-sqli
 import type { StoredEvent } from '../src/core/event/index.ts'
 import type { EventId, Incarnation, NodeId, TenantId, WorkId } from '../src/core/ids/index.ts'
 import type { LedgerEntry } from '../src/core/ledger/index.ts'
+import type { OutboxRow } from '../src/core/outbox/index.ts'
 import type { Pruned, PruneRequest } from '../src/core/retention/index.ts'
 import { joinKey } from '../src/core/text/index.ts'
 import type { Instant } from '../src/core/time/index.ts'
@@ -56,11 +58,16 @@ export interface Data {
   ledger(tenant: TenantId, key: string): LedgerEntry | null
   /** One that the store has forgotten is fenced. */
   incarnation(owner: Incarnation): { readonly until: Instant; readonly fenced: boolean }
+  /** All that is in the outbox. */
+  outbox(): readonly OutboxRow[]
   dump(): StoreDump
   /** The only process that used it died: what it knew by heart is gone. */
   reopen(): void
   close(): void
 }
+
+/** More than a run can have. */
+const OUTBOX_MAX = 100_000
 
 const FORGOTTEN = { until: 0, fenced: true }
 
@@ -91,6 +98,7 @@ function makeMemoryData(): Data {
     work: (tenant, id) => ownOrNull(state.work.get(id), tenant),
     ledger: (tenant, key) => state.ledger.get(joinKey(tenant, key)) ?? null,
     incarnation: (owner) => state.incarnations.get(owner) ?? FORGOTTEN,
+    outbox: () => outboxRows(state),
     dump: () => dumpState(state),
     reopen: open,
     close: open,
@@ -151,6 +159,7 @@ function makeSqliteData(commitFault: () => 'before' | 'after' | null): Data {
       const row = incarnation.get(owner) as { until: number; fenced: number } | undefined
       return row === undefined ? FORGOTTEN : { until: row.until, fenced: row.fenced === 1 }
     },
+    outbox: () => reads.outbox(OUTBOX_MAX).rows,
     dump: () => reads.dump(),
     reopen() {
       executor = open()

@@ -8,7 +8,7 @@ import { makeRng } from './random.ts'
 import { simulate } from './world.ts'
 
 const STORES: readonly StoreKind[] = ['memory', 'sqlite']
-const PLAIN = { hasHooks: false, hasConnections: false, hasFleet: false }
+const PLAIN = { hasHooks: false, hasConnections: false, hasFleet: false, hasBus: false }
 
 async function traceOf(seed: number, store: StoreKind, parts: Partial<Parts> = {}): Promise<string> {
   const lines: string[] = []
@@ -28,8 +28,8 @@ describe.each(STORES)('on %s', (store) => {
     expect(await traceOf(20, store, about)).toBe(await traceOf(20, store, about))
   })
 
-  test('with several nodes too', async () => {
-    const about = { ...NO_PARTS, hasFleet: true }
+  test('with several nodes and a bus too', async () => {
+    const about = { ...NO_PARTS, hasFleet: true, hasBus: true }
     expect(await traceOf(2, store, about)).toBe(await traceOf(2, store, about))
   })
 

@@ -4,6 +4,7 @@
 // A plan answers for one thing at a time what becomes of it. The random plan draws; the scripted one counts the points at
 // which a node could die, and lets it die at one of them.
 
+import { type BusPlan, drawBus, drawWakes } from './bus.ts'
 import { CASE_KINDS } from './cases.ts'
 import { CONNECTION_KINDS } from './connections.ts'
 import { drawFleet, type FleetPlan, NODES_MAX } from './fleet.ts'
@@ -96,6 +97,13 @@ export function withFleet(profile: Profile, hasFleet: boolean, rng: Rng): Profil
   return { ...rest, nodes, isRemote: true, hasFleet: true, fleet: fleet ?? drawFleet(rng, profile.leaseMs) }
 }
 
+/** The same with a bus, or without: then nodes that share a store still wake each other. */
+export function withBus(profile: Profile, hasBus: boolean, rng: Rng): Profile {
+  const { hasBus: _, bus, ...rest } = profile
+  if (hasBus) return { ...rest, hasBus: true, bus: bus ?? drawBus(rng) }
+  return profile.hasFleet ? { ...rest, bus: bus ?? drawWakes(rng) } : rest
+}
+
 /** Several share a store on another machine. */
 export function withNodes(profile: Profile, nodes: number): Profile {
   return { ...profile, nodes, isRemote: profile.isRemote || nodes > 1 }
@@ -162,6 +170,10 @@ export interface Profile {
   readonly hasFleet?: true
   /** Left out: drawn. */
   readonly fleet?: FleetPlan
+  /** A bus is there, with those who publish on it. */
+  readonly hasBus?: true
+  /** Of wake-ups alone where no bus is. */
+  readonly bus?: BusPlan
 }
 
 export function drawProfile(rng: Rng): Profile {
@@ -217,6 +229,7 @@ export function drawProfile(rng: Rng): Profile {
     ...(rng.fork('hooks').chance(350) && { hasHooks: true }),
     ...(rng.fork('connections').chance(300) && { hasConnections: true }),
     ...(rng.fork('fleet').chance(300) && { hasFleet: true }),
+    ...(rng.fork('bus').chance(300) && { hasBus: true }),
   }
 }
 

@@ -3,7 +3,7 @@
 import type { Rule, Violation } from './book.ts'
 import type { Bug } from './bug.ts'
 import type { StoreKind } from './data.ts'
-import type { Parts } from './parts.ts'
+import { NO_PARTS, type Parts } from './parts.ts'
 import { simulate } from './world.ts'
 
 const SEEDS_MAX = 40
@@ -31,8 +31,8 @@ export function violationsWithout(
   store: StoreKind,
   bug: Partial<Parts>,
 ): Promise<readonly Violation[]> {
-  const { hasCases = false, hasHooks = false, hasConnections = false, hasFleet = false } = bug
-  const parts: Parts = { hasCases, hasHooks, hasConnections, hasFleet }
+  const names = Object.keys(NO_PARTS) as (keyof Parts)[]
+  const parts = Object.fromEntries(names.map((name) => [name, bug[name] === true]))
   const name = `${seed} ${store} ${Object.values(parts).join(' ')}`
   const known = clean.get(name) ?? simulate({ seed, store, ...parts }).then(({ violations }) => violations)
   clean.set(name, known)

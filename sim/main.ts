@@ -2,6 +2,7 @@
 //
 //   npm run sim -- --seeds 1000 [--from 1] [--store memory|sqlite|both] [--bug name] [--jobs 2] [--json]
 //   npm run sim -- --seed 42 --store memory --trace
+//   npm run sim -- --nodes 3 --bus
 //   npm run sim -- --crash-everywhere
 
 import { fork } from 'node:child_process'
@@ -13,14 +14,23 @@ import { BUGS, findBug } from './bugs.ts'
 import type { StoreKind } from './data.ts'
 import { tryEverywhere } from './everywhere.ts'
 import { MISHAPS } from './faults.ts'
-import { type RunReport, simulate } from './world.ts'
+import { NODES_MAX } from './fleet.ts'
+import { type RunOptions, type RunReport, simulate } from './world.ts'
 
 interface Job {
   readonly from: number
   readonly to: number
   readonly step: number
   readonly stores: readonly StoreKind[]
+  readonly given: Given
+}
+
+/** What is asked for besides seeds and stores. */
+interface Given {
   readonly bug: string | null
+  /** null: as the seed says. */
+  readonly nodes: number | null
+  readonly hasBus: boolean
 }
 
 const STORES: Readonly<Record<string, readonly StoreKind[]>> = {
@@ -40,14 +50,24 @@ const HELP = `Usage: npm run sim -- [options]
   --seed <n>           one seed alone
   --trace              with --seed: print what happens, line by line
   --bug <name>         plant a bug: ${BUGS.map(({ name }) => name).join(', ')}
+  --nodes <n>          so many nodes, 1 to ${NODES_MAX}, that come back; with others that come and go, and a store that fails over
+  --bus                with a bus: messages from it, and what happens told to it
   --crash-everywhere   let the node die, and the store fail, at every point of a small scenario
   --jobs <n>           processes (${availableParallelism()})
   --json               print one JSON document at the end and nothing else`
 
+function optionsOf({ bug, nodes, hasBus }: Given): Omit<RunOptions, 'seed' | 'store'> {
+  return {
+    ...(bug === null ? {} : { bug: findBug(bug) }),
+    ...(nodes === null ? {} : { nodes, hasFleet: true }),
+    ...(hasBus ? { hasBus } : {}),
+  }
+}
+
 async function runJob(job: Job, onReport: (report: RunReport) => void): Promise<void> {
   for (let seed = job.from; seed < job.to; seed += job.step) {
     for (const store of job.stores) {
-      onReport(await simulate({ seed, store, ...(job.bug === null ? {} : { bug: findBug(job.bug) }) }))
+      onReport(await simulate({ seed, store, ...optionsOf(job.given) }))
     }
   }
 }
@@ -75,19 +95,20 @@ function startWorker(job: Job, onReport: (report: RunReport) => void): { done: P
   }
 }
 
-function rerun(report: Pick<RunReport, 'seed' | 'store'>, bug: string | null): string {
+function rerun({ seed, store }: Pick<RunReport, 'seed' | 'store'>, { bug, nodes, hasBus }: Given): string {
   const planted = bug === null ? '' : ` --bug ${bug}`
-  return `npm run sim -- --seed ${report.seed} --store ${report.store}${planted} --trace`
+  const about = `${nodes === null ? '' : ` --nodes ${nodes}`}${hasBus ? ' --bus' : ''}`
+  return `npm run sim -- --seed ${seed} --store ${store}${about}${planted} --trace`
 }
 
-async function printFailure(report: RunReport, bug: string | null): Promise<void> {
+async function printFailure(report: RunReport, given: Given): Promise<void> {
   const lines: string[] = []
-  const planted = bug === null ? {} : { bug: findBug(bug) }
-  await simulate({ seed: report.seed, store: report.store, ...planted, onLine: (line) => lines.push(line) })
+  const { seed, store } = report
+  await simulate({ seed, store, ...optionsOf(given), onLine: (line) => lines.push(line) })
   const [violation] = report.violations
   console.log(`\nseed ${report.seed} on ${report.store}: ${violation?.rule} ${violation?.message}`)
   console.log(lines.slice(-TRACE_LINES).join('\n'))
-  console.log(`again: ${rerun(report, bug)}`)
+  console.log(`again: ${rerun(report, given)}`)
 }
 
 async function runSeeds(
@@ -121,11 +142,11 @@ async function runSeeds(
   }
   await Promise.all(workers.map(({ done }) => done))
   if (options.json) {
-    const shown = failures.map((report) => ({ ...report, again: rerun(report, options.bug) }))
+    const shown = failures.map((report) => ({ ...report, again: rerun(report, options.given) }))
     console.log(JSON.stringify({ runs, seconds: seconds(), counts: total, failures: shown }))
   } else {
     say()
-    for (const report of failures) await printFailure(report, options.bug)
+    for (const report of failures) await printFailure(report, options.given)
     console.log(failures.length === 0 ? 'all invariants held' : `${failures.length} seeds failed`)
   }
   return failures.length === 0
@@ -134,7 +155,7 @@ async function runSeeds(
 async function runOne(
   seed: number,
   stores: readonly StoreKind[],
-  bug: string | null,
+  given: Given,
   isTraced: boolean,
 ): Promise<boolean> {
   let isFine = true
@@ -142,7 +163,7 @@ async function runOne(
     const report = await simulate({
       seed,
       store,
-      ...(bug === null ? {} : { bug: findBug(bug) }),
+      ...optionsOf(given),
       ...(isTraced ? { onLine: (line: string) => console.log(line) } : {}),
     })
     const [violation] = report.violations
@@ -173,6 +194,13 @@ async function runEverywhere(stores: readonly StoreKind[]): Promise<boolean> {
   return isFine
 }
 
+function readNodes(text: string): number {
+  const nodes = Number(text)
+  if (!Number.isInteger(nodes) || nodes < 1 || nodes > NODES_MAX)
+    throw new Error(`--nodes is a number from 1 to ${NODES_MAX}, not ${text}`)
+  return nodes
+}
+
 async function main(): Promise<boolean> {
   const { values } = parseArgs({
     options: {
@@ -182,6 +210,8 @@ async function main(): Promise<boolean> {
       seed: { type: 'string' },
       trace: { type: 'boolean', default: false },
       bug: { type: 'string' },
+      nodes: { type: 'string' },
+      bus: { type: 'boolean', default: false },
       'crash-everywhere': { type: 'boolean', default: false },
       jobs: { type: 'string', default: String(availableParallelism()) },
       json: { type: 'boolean', default: false },
@@ -193,15 +223,19 @@ async function main(): Promise<boolean> {
     console.log(HELP)
     return values.help
   }
-  const bug = values.bug === undefined ? null : findBug(values.bug).name
+  const given: Given = {
+    bug: values.bug === undefined ? null : findBug(values.bug).name,
+    nodes: values.nodes === undefined ? null : readNodes(values.nodes),
+    hasBus: values.bus,
+  }
   if (values['crash-everywhere']) return runEverywhere(stores)
-  if (values.seed !== undefined) return runOne(Number(values.seed), stores, bug, values.trace)
+  if (values.seed !== undefined) return runOne(Number(values.seed), stores, given, values.trace)
   const from = Number(values.from)
   return runSeeds({
     from,
     to: from + Number(values.seeds),
     stores,
-    bug,
+    given,
     jobs: Number(values.jobs),
     json: values.json,
   })

@@ -14,6 +14,7 @@ import {
   ENGINE_DEFAULTS,
   type Engine,
   type EngineConfig,
+  type EngineDeps,
   type EngineSecrets,
   makeEngine,
 } from '../src/engine/index.ts'
@@ -23,7 +24,6 @@ import type { HttpClient } from '../src/ports/http-client.ts'
 import type { Log } from '../src/ports/log.ts'
 import type { Store } from '../src/ports/store.ts'
 import type { Vault } from '../src/ports/vault.ts'
-import { NO_WAKES } from '../src/ports/wakes.ts'
 import { RetryableError, TerminalError } from '../src/sdk/errors.ts'
 import type { Gate, MachineClock, VirtualTime } from './clock.ts'
 import type { Faults, Profile } from './faults.ts'
@@ -56,6 +56,8 @@ export interface NodeDeps {
   readonly roles: ReadonlySet<Role>
   /** Others use the store too. */
   readonly isShared: boolean
+  /** What happens is told to the bus. */
+  readonly isMirrored: boolean
   readonly time: VirtualTime
   readonly machine: MachineClock
   readonly rng: Rng
@@ -73,6 +75,8 @@ export interface NodeDeps {
   /** Those of other tenants. */
   readonly others: readonly { readonly tenant: TenantId; readonly documents: readonly DefinitionDocument[] }[]
   vault(life: Life): SimVault
+  connect(life: Life, clock: Clock): Pick<EngineDeps, 'bus' | 'wakes'>
+  settings(config: EngineConfig): EngineConfig
   /** A line of the log, with all that is in it. */
   onLog(line: unknown): void
   /** What the definitions folder says now. */
@@ -173,10 +177,9 @@ export function startLife(deps: NodeDeps, name: string): Life {
       secrets: vault,
       log: makeLog(life, deps),
       code: makeCode(life, http, time, faults, deps),
-      wakes: NO_WAKES,
-      bus: null,
+      ...deps.connect(life, clock),
     },
-    {
+    deps.settings({
       ...ENGINE_DEFAULTS,
       ...retention,
       leaseMs,
@@ -185,7 +188,8 @@ export function startLife(deps: NodeDeps, name: string): Life {
       node: deps.node,
       roles: deps.roles,
       isShared: deps.isShared,
-    },
+      isMirrored: deps.isMirrored,
+    }),
     deps.decisions,
   )
 

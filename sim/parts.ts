@@ -8,6 +8,14 @@ export interface Parts {
   readonly hasConnections: boolean
   /** Several nodes that come and go, and a store that fails over. */
   readonly hasFleet: boolean
+  /** A bus, with those who publish on it. */
+  readonly hasBus: boolean
 }
 
-export const NO_PARTS: Parts = { hasCases: false, hasHooks: false, hasConnections: false, hasFleet: false }
+export const NO_PARTS: Parts = {
+  hasCases: false,
+  hasHooks: false,
+  hasConnections: false,
+  hasFleet: false,
+  hasBus: false,
+}

@@ -18,12 +18,17 @@ const HOOKS = [1, 2, 3, 4]
 const CONNECTIONS = [1, 18, 20, 23]
 /** With several nodes; a run takes longer. */
 const FLEETS = [1, 2, 3, 4]
+/** With a bus. */
+const BUSES = [1, 2, 3]
+/** With all of that, and workflows. */
+const WHOLE = [4]
 /** Of each store its own: what one store shows of a seed, the other nearly always shows too. */
 const FRESH = 15
 const FRESH_CASES = 5
 const FRESH_HOOKS = 2
 const FRESH_CONNECTIONS = 2
-const FRESH_FLEETS = 3
+const FRESH_FLEETS = 2
+const FRESH_BUSES = 2
 
 /**
  * Too rare for so few seeds: a process that wakes up with a reserve in its hands after it was replaced, a batch that is cut in two or
@@ -37,6 +42,7 @@ const RARE: readonly Counted[] = [
   'recovered',
   'recoveredHooks',
   'hooksGone',
+  'relayed',
 ]
 
 interface Failure {
@@ -75,6 +81,9 @@ describe('[N1] [N2] [N3] [N4] [N5] [N6] [N7] [N8] [N10] [N11] [N12] every invari
     expect(await runAll(HOOKS, store, { hasHooks: true }, count)).toEqual([])
     expect(await runAll(CONNECTIONS, store, { hasConnections: true }, count)).toEqual([])
     expect(await runAll(FLEETS, store, { hasFleet: true }, count)).toEqual([])
+    expect(await runAll(BUSES, store, { hasBus: true }, count)).toEqual([])
+    const whole = { hasCases: true, hasFleet: true, hasBus: true }
+    expect(await runAll(WHOLE, store, whole, count)).toEqual([])
   })
 
   test.each(STORES)('for fresh seeds on %s', { timeout: 120_000 }, async (store) => {
@@ -85,6 +94,7 @@ describe('[N1] [N2] [N3] [N4] [N5] [N6] [N7] [N8] [N10] [N11] [N12] every invari
     expect(await runAll(fresh(FRESH_HOOKS), store, { hasHooks: true })).toEqual([])
     expect(await runAll(fresh(FRESH_CONNECTIONS), store, { hasConnections: true })).toEqual([])
     expect(await runAll(fresh(FRESH_FLEETS), store, { hasFleet: true })).toEqual([])
+    expect(await runAll(fresh(FRESH_BUSES), store, { hasBus: true })).toEqual([])
   })
 
   // Runs in which nothing happened would hold every invariant.

@@ -30,7 +30,7 @@ export interface StoreWatch {
   reclaimed(life: Life, given: ReturnType<Data['reclaim']>): void
   left(life: Life, given: ReturnType<Data['leave']>): void
   /** Performs it, and looks at what it took away. */
-  pruning(request: PruneRequest, prune: () => Pruned): Pruned
+  pruning(life: Life, request: PruneRequest, prune: () => Pruned): Pruned
   trace(who: string, what: () => string): void
 }
 
@@ -190,7 +190,8 @@ export function makeNodeStore(deps: NodeStoreDeps): Store {
         watch.left(life, given)
         return given
       }),
-    prune: (request) => call('prune', () => watch.pruning(request, () => data.prune(time.now(), request))),
+    prune: (request) =>
+      call('prune', () => watch.pruning(life, request, () => data.prune(time.now(), request))),
     forTenant: (tenant) => proxy<TenantReads>(data.reads(tenant)),
     system: () => proxy<SystemReads>(data.system()),
     async [Symbol.asyncDispose]() {},

@@ -8,11 +8,13 @@ import { DECISIONS } from '../src/engine/index.ts'
 import { StoreError } from '../src/ports/store.ts'
 import { type Counts, makeBook, type Violation } from './book.ts'
 import type { Bug } from './bug.ts'
+import { makeBusWorld } from './bus-world.ts'
 import { drawCases, isCaseKind } from './cases.ts'
 import { checkEnd, healingMs, unsettled, waitingForPerson } from './check-end.ts'
 import { makeLaneChecks } from './check-lanes.ts'
 import { makePaceChecks } from './check-pace.ts'
 import { makeRetentionChecks } from './check-retention.ts'
+import { makeRoleChecks } from './check-roles.ts'
 import { makeRowChecks } from './check-rows.ts'
 import { makeScheduleChecks } from './check-schedules.ts'
 import { makeSendChecks } from './check-sends.ts'
@@ -27,6 +29,7 @@ import {
   type Faults,
   makeRandomFaults,
   type Profile,
+  withBus,
   withCases,
   withConnections,
   withFleet,
@@ -99,9 +102,10 @@ function makeWorld(options: RunOptions): World {
   const { seed, onLine, bug } = options
   const rng = makeRng(seed)
   const drawn = options.profile ?? drawProfile(rng.fork('profile'))
-  const { hasCases, hasHooks, hasConnections, hasFleet } = partsOf(options, drawn)
+  const { hasCases, hasHooks, hasConnections, hasFleet, hasBus } = partsOf(options, drawn)
   const about = withConnections(withHooks(withCases(drawn, hasCases), hasHooks), hasConnections)
-  const chosen = withFleet(about, hasFleet, rng.fork('fleet'))
+  const fleet = withFleet(about, hasFleet, rng.fork('fleet'))
+  const chosen = withBus(fleet, hasBus, rng.fork('bus'))
   const counted = options.nodes === undefined ? chosen : withNodes(chosen, options.nodes)
   const profile = bug?.profile?.(counted) ?? counted
   const bundles = hasConnections ? BUNDLES.map(withConnectionRoutes) : BUNDLES
@@ -135,7 +139,9 @@ function makeWorld(options: RunOptions): World {
     trace,
   })
   const schedules = makeScheduleChecks({ book, time })
-  const pace = makePaceChecks({ book, time })
+  const pace = makePaceChecks({ book, time, profile })
+  const roleChecks = makeRoleChecks({ book })
+  const retention = makeRetentionChecks({ book, data: plain, time })
   const counting = makeCounting({ book, data: plain })
   const workflows = makeWorkflowChecks({ book, time })
   const traced = tracedRows(rows, trace)
@@ -164,17 +170,24 @@ function makeWorld(options: RunOptions): World {
       workflows.applied(commits, outcomes)
       schedules.applied(commits, outcomes)
       pace.applied(life, commits, outcomes)
+      buses.applied(commits, outcomes)
+      roleChecks.applied(life, commits, outcomes)
     },
     claimed(life, request, result) {
-      counting.claimed(result.items.map(({ work }) => work))
+      const work = result.items.map((item) => item.work)
+      counting.claimed(work)
+      roleChecks.claimed(life, work)
       traced.claimed?.(life, request, result)
-      hooks.claimed(result.items.map(({ work }) => work))
+      hooks.claimed(work)
       pace.claimed(
         life,
-        result.items.map(({ work }) => work.consumer),
+        work.map(({ consumer }) => consumer),
       )
     },
-    ...makeRetentionChecks({ book, data: plain, time }),
+    pruning(life, request, prune) {
+      roleChecks.pruned(life)
+      return retention.pruning(request, prune)
+    },
     claimAsked: (life, request) => definers.claimAsked(life, request),
   }
   const vendorWatch: VendorWatch = {
@@ -220,6 +233,8 @@ function makeWorld(options: RunOptions): World {
 
   const links = makeConnectionWorld(outside, rng.fork('links'), hooks.secrets)
 
+  const buses = makeBusWorld(outside, rng.fork('buses'), hasBus, (bus) => bug?.bus?.(bus) ?? bus)
+
   const drift = profile.fleet?.wallDrift ?? 0
 
   /** `isGuest`: when it ends, it does not come back. */
@@ -236,6 +251,9 @@ function makeWorld(options: RunOptions): World {
       node,
       roles,
       isShared: profile.hasFleet === true,
+      isMirrored: buses.isMirrored,
+      connect: (life, clock) => buses.connect(life, clock),
+      settings: (config) => bug?.config?.(config) ?? config,
       time,
       machine,
       rng: rng.fork('engine'),
@@ -264,7 +282,12 @@ function makeWorld(options: RunOptions): World {
       routes: () => routes,
       definedBeside(wanted) {
         const bundle = wanted === bundles[1] ? 1 : 0
-        return [...(cases?.documents(bundle) ?? []), ...hooks.beside(bundle), ...links.beside(bundle)]
+        return [
+          ...(cases?.documents(bundle) ?? []),
+          ...hooks.beside(bundle),
+          ...links.beside(bundle),
+          ...buses.beside,
+        ]
       },
       others: [...hooks.others, ...links.others],
       vault(life) {
@@ -282,6 +305,7 @@ function makeWorld(options: RunOptions): World {
       onCrash(life) {
         book.counts.crashes += 1
         lives.splice(lives.indexOf(life), 1)
+        buses.left(life)
         // A second process of the same node may be running already.
         if (lives.some((other) => other.node === node)) return
         if (isGuest) return
@@ -449,6 +473,7 @@ function makeWorld(options: RunOptions): World {
     definers.resumeAll()
     hooks.heal()
     links.heal()
+    buses.heal()
   }
 
   const run = async (): Promise<RunReport> => {
@@ -459,6 +484,7 @@ function makeWorld(options: RunOptions): World {
     for (const node of nodes) disturb(node)
     if (profile.fleet !== undefined) disturbFleet(profile.fleet)
     disturbPeople()
+    buses.begin(repeat)
     const drawn = rng.fork('messages')
     const hubs = rng.fork('hubs')
     const messages = hooks.withOthers(
@@ -482,7 +508,8 @@ function makeWorld(options: RunOptions): World {
       unsettled(book, workflows.model).length === 0 &&
       book.replaying.size === 0 &&
       hooks.isMended() &&
-      links.isMended()
+      links.isMended() &&
+      buses.isMended()
     const poisonous = messages.filter(({ kind }) => kind === 'exploded').length
     const ordered = messages.filter(({ kind }) => kind === 'moved' || isCaseKind(kind)).length
     const settle = async (isOver: () => boolean) => {
@@ -515,6 +542,7 @@ function makeWorld(options: RunOptions): World {
       schedules.end()
       hooks.end()
       links.end()
+      buses.end()
     }
     // A person can finish the rest: each word is taken, sooner or later, and what waited for it goes on.
     if (!isBroken() && waitingForPerson(book).length > 0) {

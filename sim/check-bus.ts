@@ -1,0 +1,130 @@
+// What is promised of the bus. In: a message is acknowledged only when the store has its event, and each that stays in its stream
+// becomes one (N1). Out: what happened and what tells of it are one commit; a row leaves the outbox when the bus has it; at the end
+// nothing is left in it, and the bus holds the tokens of every instance (N13).
+
+import type { StoredMessage } from '../src/adapters/bus-local/index.ts'
+import type { InstanceRow } from '../src/core/instance/index.ts'
+import type { IncomingMessage, OutgoingMessage } from '../src/ports/bus.ts'
+import type { Commit, Write } from '../src/ports/store.ts'
+import { STREAM, WIRE } from './bus.ts'
+import type { Outcome } from './data.ts'
+import { short } from './node.ts'
+import type { Outside } from './outside.ts'
+
+export interface BusChecks {
+  applied(commits: readonly Commit[], outcomes: readonly Outcome[]): void
+  /** A node says that it is kept. */
+  acknowledged(message: IncomingMessage): void
+  /** The bus says that it has it. */
+  told(message: OutgoingMessage): void
+  /** The bus is about to lose all that it holds. */
+  lost(): void
+  isMended(): boolean
+  end(): void
+}
+
+/** As its event is known (BU57). */
+const keyOf = (subject: string, id: string) => `id:${subject} ${id}`
+
+const TOKENS = 'millrace.*.workflows.>'
+
+export function makeBusChecks(
+  deps: Pick<Outside, 'book' | 'data'> & {
+    readonly isMirrored: boolean
+    stored(pattern: string): readonly StoredMessage[]
+  },
+): BusChecks {
+  const { book, data, isMirrored } = deps
+  /** Keys of events that were made of messages. */
+  const kept = new Set<string>()
+  const told = new Set<string>()
+  let hasLost = false
+
+  const appendedBy = ({ writes }: Commit) =>
+    writes.flatMap((write) => (write.w === 'event.append' ? [write.event] : []))
+
+  const rowsAddedBy = ({ writes }: Commit) =>
+    writes.flatMap((write) => (write.w === 'outbox.add' ? write.rows : []))
+
+  const checkMirrored = (commit: Commit) => {
+    const ids = new Set(rowsAddedBy(commit).map(({ id }) => id))
+    for (const { id, subject } of appendedBy(commit))
+      if (!ids.has(id))
+        book.violate('N13', `event ${short(id)} ${subject} is kept, and nothing will tell of it`)
+  }
+
+  const deleted = ({ positions }: Extract<Write, { w: 'outbox.delete' }>) => {
+    for (const position of positions) {
+      const row = known.get(position)
+      if (row === undefined) continue
+      known.delete(position)
+      book.counts.relayed += 1
+      const isGone = row.event !== null && data.event(row.tenant, row.event) === null
+      if (!told.has(row.id) && !isGone)
+        book.violate('N13', `${row.id} leaves the outbox, and the bus does not have it`)
+    }
+  }
+
+  /** Rows of the outbox, by their positions. */
+  const known = new Map<number, ReturnType<typeof data.outbox>[number]>()
+
+  return {
+    applied(commits, outcomes) {
+      const done = commits.filter((_commit, index) => outcomes[index]?.ok === true)
+      for (const commit of done) {
+        for (const event of appendedBy(commit)) if (event.source === WIRE.name) kept.add(event.dedupKey)
+        if (isMirrored) checkMirrored(commit)
+        for (const write of commit.writes) if (write.w === 'outbox.delete') deleted(write)
+      }
+      if (done.some((commit) => rowsAddedBy(commit).length > 0))
+        for (const row of data.outbox()) known.set(row.position, row)
+    },
+    acknowledged({ id, place, subject }) {
+      book.counts.taken += 1
+      if (!kept.has(id === null ? `at:${place}` : keyOf(subject, id)))
+        book.violate('N1', `a message ${subject} is acknowledged, and the store does not have it`)
+    },
+    told({ id }) {
+      told.add(id)
+    },
+    lost() {
+      hasLost = true
+    },
+    isMended: () =>
+      data.outbox().length === 0 && deps.stored(STREAM.subjects[0]!).every((message) => isTaken(message)),
+    end() {
+      for (const message of deps.stored(STREAM.subjects[0]!))
+        if (!isTaken(message)) book.violate('N1', `a message ${message.subject} never became an event`)
+      // What the bus lost is not told again.
+      if (isMirrored && !hasLost) checkTokens(data.dump().instances)
+    },
+  }
+
+  function isTaken({ id, subject, number }: StoredMessage): boolean {
+    if (id !== null) return kept.has(keyOf(subject, id))
+    // It is known by its place: stream, birth of the stream, number.
+    return [...kept].some((key) => key.startsWith(`at:${STREAM.name}@`) && key.endsWith(`:${number}`))
+  }
+
+  function checkTokens(instances: readonly InstanceRow[]): void {
+    const there = new Map<string, number>()
+    for (const { body } of deps.stored(TOKENS)) {
+      if (body.byteLength === 0) continue
+      const { instance, place } = JSON.parse(new TextDecoder().decode(body)) as {
+        instance: string
+        place: string
+      }
+      const name = `${short(instance)} ${place}`
+      there.set(name, (there.get(name) ?? 0) + 1)
+    }
+    for (const row of instances) {
+      if (row.state !== 'active') continue
+      for (const [place, count] of Object.entries(row.marking)) {
+        const name = `${short(row.id)} ${place}`
+        if ((there.get(name) ?? 0) !== count)
+          book.violate('N13', `the bus holds ${there.get(name) ?? 0} tokens of ${name}, not ${count}`)
+        there.delete(name)
+      }
+    }
+  }
+}
