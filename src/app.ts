@@ -233,6 +233,7 @@ export async function startApp(options: AppOptions): Promise<App> {
         roles: new Set(config.roles),
         isShared: config.store.kind === 'postgres',
         isMirrored: bus !== null,
+        busPrefix: config.nats?.prefix ?? ENGINE_DEFAULTS.busPrefix,
         leaseMs: config.leaseMs,
         concurrency: config.concurrency,
         escalateAfterMs: config.escalateAfterMs,
