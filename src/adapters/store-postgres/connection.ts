@@ -5,6 +5,7 @@
 
 import { createHash } from 'node:crypto'
 import pg, { type PoolClient, type PoolConfig, type QueryResult } from 'pg'
+import { StoreError } from '../../ports/store.ts'
 import { TYPES } from './parameters.ts'
 
 export type Pool = InstanceType<typeof pg.Pool>
@@ -90,4 +91,23 @@ export async function sendAll(client: PoolClient, statements: readonly Statement
     results.push(answer.value)
   }
   return results
+}
+
+/**
+ * A pooler that gives each transaction another session would mix up settings, prepared statements and who listens. While nobody else
+ * uses it, it gives two connections the same one.
+ */
+export async function assertOwnSessions(
+  client: Pick<PoolClient, 'query'>,
+  pool: Pick<Pool, 'query'>,
+): Promise<void> {
+  const sql = 'SELECT pg_backend_pid() AS pid'
+  const [own] = (await client.query(sql)).rows
+  const [other] = (await pool.query(sql)).rows
+  if (own.pid !== other.pid) return
+  throw new StoreError(
+    'unavailable',
+    'two connections share one session of PostgreSQL, as a pooler in transaction mode makes them; connect to the server ' +
+      "itself, or set the pooler's mode to session (docs/postgresql.md)",
+  )
 }

@@ -37,13 +37,8 @@ const FAILURES: Readonly<Record<string, Failure>> = {
   XX: 'corrupt', // internal error, damaged data
 }
 
-/** Ids are the caller's own: one that exists already is not a race. */
-const OWN_KEYS: readonly (string | undefined)[] = [
-  'event_pkey',
-  'work_pkey',
-  'escalation_pkey',
-  'history_pkey',
-]
+/** Ids are the caller's own: one that exists already is not a race. A partition's key has the partition's name. */
+const OWN_KEYS = /^(event|work|escalation|history)(_past|_default|_\d{8})?_pkey$/
 
 /** What a caller handed over cannot be written: nothing was sent. */
 export class Unwritable extends Error {
@@ -59,9 +54,14 @@ export function classifyError(error: unknown): Failure {
   if (error instanceof Overtaken) return 'again'
   if (error instanceof Unwritable) return 'refused'
   if (!(error instanceof pg.DatabaseError)) return 'lost'
-  if (OWN_KEYS.includes(error.constraint)) return 'refused'
+  if (OWN_KEYS.test(error.constraint ?? '')) return 'refused'
   const code = error.code ?? ''
   return FAILURES[code] ?? FAILURES[code.slice(0, 2)] ?? 'refused'
+}
+
+/** A table that is not there. */
+export function isGone(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && error.code === '42P01'
 }
 
 function describe(error: unknown): string {

@@ -1,7 +1,7 @@
 // Brings the schema to the version that this code knows, in one transaction, one node at a time.
 
 import { createHash } from 'node:crypto'
-import type { PoolClient } from 'pg'
+import type { PoolClient, QueryConfig } from 'pg'
 import { StoreError } from '../../ports/store.ts'
 import { MIGRATIONS, type Migration } from './migrations.ts'
 
@@ -10,6 +10,11 @@ interface AppliedMigration {
   readonly name: string
   readonly checksum: string
 }
+
+/** How long the driver waits for one answer; the server has no limit then. */
+const STEPS_WITHIN_MS = 6 * 60 * 60 * 1_000
+/** Whoever has a table in hand for longer, such as a backup, keeps the new version from starting, and not everybody from working. */
+const TABLE_WAIT = '10s'
 
 const checksumOf = (migration: Migration) => createHash('sha256').update(migration.sql).digest('hex')
 
@@ -20,7 +25,13 @@ function lockNumber(schema: string): string {
 
 /** Until the end of the transaction. */
 export async function lockSchema(client: PoolClient, schema: string): Promise<void> {
-  await client.query('SELECT pg_advisory_xact_lock($1::bigint)', [lockNumber(schema)])
+  await runPatiently(client, 'SELECT pg_advisory_xact_lock($1::bigint)', [lockNumber(schema)])
+}
+
+function runPatiently(client: PoolClient, text: string, values: unknown[] = []): Promise<unknown> {
+  // This limit of one query is newer than the driver's types.
+  const patient: QueryConfig & { query_timeout: number } = { text, values, query_timeout: STEPS_WITHIN_MS }
+  return client.query(patient)
 }
 
 export async function migrate(
@@ -30,11 +41,16 @@ export async function migrate(
 ): Promise<void> {
   await client.query('BEGIN')
   try {
+    // A step may have to read or index a table that is large; the other nodes wait for that.
+    await client.query(
+      "SELECT set_config('statement_timeout', '0', true), set_config('lock_timeout', '0', true)",
+    )
     await lockSchema(client, schema)
+    await client.query("SELECT set_config('lock_timeout', $1, true)", [TABLE_WAIT])
     const applied = await readApplied(client, schema)
     checkApplied(applied, migrations, schema)
     for (const migration of migrations.slice(applied.length)) {
-      await client.query(migration.sql.replaceAll('{s}', schema))
+      await runPatiently(client, migration.sql.replaceAll('{s}', schema))
       await client.query(`INSERT INTO ${schema}.migration (number, name, checksum) VALUES ($1, $2, $3)`, [
         migration.number,
         migration.name,

@@ -4,9 +4,11 @@
 // order of the bytes on every server. Keys made by somebody's payload (dedup, ledger, correlation) are looked up by a 16-byte hash:
 // their order is random by nature, and a short key keeps the index small.
 
+import { CLAIM } from './claim-migration.ts'
 import { INSTANCES } from './instances-migration.ts'
 import { LANES } from './lanes-migration.ts'
 import { OUTBOX_STEP } from './outbox.ts'
+import { PARTITIONS } from './partitions-migration.ts'
 import { RUNS } from './runs.ts'
 
 export interface Migration {
@@ -374,4 +376,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 7, name: 'deliveries', sql: SEVENTH },
   { number: 8, name: 'runs', sql: RUNS },
   { number: 9, name: 'outbox', sql: OUTBOX_STEP },
+  { number: 10, name: 'events, attempts and history by weeks', sql: `${PARTITIONS}${CLAIM}` },
 ]

@@ -14,15 +14,16 @@ import {
   keepMsOf,
   OPEN_ENTRIES,
   OPEN_ORPHANS,
-  pruneEnd,
 } from '../../core/retention/index.ts'
 import { joinKey } from '../../core/text/index.ts'
 import type { Instant } from '../../core/time/index.ts'
 import { type Pool, prepare, sendAll } from './connection.ts'
 import { hashKey } from './keys.ts'
 import { escapeText, makeArray } from './parameters.ts'
+import { isIn, type Partition } from './partitions.ts'
+import type { Walking } from './prune-instances.ts'
 
-interface OldEvent {
+export interface OldEvent {
   readonly id: string
   readonly keeper: string | null
   readonly hash: Buffer
@@ -33,7 +34,7 @@ export type GoneWithEvents = Pick<
   'events' | 'work' | 'attempts' | 'deadLetters' | 'dedup' | 'failures' | 'runs'
 >
 
-const NONE: GoneWithEvents = {
+export const NONE: GoneWithEvents = {
   events: 0,
   work: 0,
   attempts: 0,
@@ -43,41 +44,65 @@ const NONE: GoneWithEvents = {
   runs: 0,
 }
 
-/** Looks at `max` events from `after` on; `last` is where it stands if there are more. */
+/** Looks at `max` events from `after` on, up to `end`; `last` is where it stands if there are more. */
 export async function pruneEvents(
-  pool: Pool,
-  schema: string,
-  request: PruneRequest,
-  { now, after, max }: { readonly now: Instant; readonly after: string; readonly max: number },
+  { pool, schema, request, now }: Walking,
+  {
+    after,
+    max,
+    end,
+    hasLeft,
+  }: { readonly after: string; readonly max: number; readonly end: string; readonly hasLeft: HasLeft },
 ): Promise<{ readonly gone: GoneWithEvents; readonly seen: number; readonly last: string | null }> {
-  const { tenant } = request
   const { rows } = await pool.query(
     prepare(
-      'SELECT t.id, t.source, t.causation_id AS "causationId", t.dedup_key AS "dedupKey", t.received_at AS "receivedAt" ' +
-        `FROM ${schema}.event AS t WHERE t.tenant = $1::text AND t.id > $2::text AND t.id < $3::text ` +
+      `SELECT ${READ} FROM ${schema}.event AS t WHERE t.tenant = $1::text AND t.id > $2::text AND t.id < $3::text ` +
         'ORDER BY t.id LIMIT $4::int8',
-      [escapeText(tenant), escapeText(after), pruneEnd(request, now), max + 1],
+      [escapeText(request.tenant), escapeText(after), end, max + 1],
     ),
   )
   const seen = rows.slice(0, max)
-  const old = seen
+  const old = readOld(request, now, seen)
+  const gone = old.length === 0 ? NONE : await endEvents(pool, schema, request.tenant, now, old, { hasLeft })
+  return { gone, seen: seen.length, last: rows.length > seen.length ? (seen.at(-1)?.id ?? after) : null }
+}
+
+/** What `readOld` needs of an event. */
+export const READ =
+  't.id, t.source, t.causation_id AS "causationId", t.dedup_key AS "dedupKey", t.received_at AS "receivedAt"'
+
+/** Those whose time is up. */
+export function readOld(request: PruneRequest, now: Instant, rows: QueryResult['rows']): readonly OldEvent[] {
+  return rows
     .filter((row) => row.receivedAt + keepMsOf(request, row.source) <= now)
     .map((row) => ({
       id: row.id,
       keeper: keeperOf(row),
-      hash: hashKey(joinKey(tenant, row.source, row.dedupKey)),
+      hash: hashKey(joinKey(request.tenant, row.source, row.dedupKey)),
     }))
-  const gone = old.length === 0 ? NONE : await deleteOld(pool, schema, tenant, now, old)
-  return { gone, seen: seen.length, last: rows.length > seen.length ? (seen.at(-1)?.id ?? after) : null }
 }
 
-async function deleteOld(
+/** Whether the attempts of this work item go with their partition, and not with it. */
+export type HasLeft = (work: string) => boolean
+
+export interface Ending {
+  /** They go with this partition, together: only what hangs on them is deleted, and no row of an event is locked. */
+  readonly partition?: Partition
+  /** Nothing is deleted: the answer counts the events that could go. */
+  readonly isLook?: boolean
+  readonly hasLeft: HasLeft
+}
+
+/** Of the given ones, those that nothing needs any more. */
+export async function endEvents(
   pool: Pool,
   schema: string,
   tenant: string,
   now: Instant,
   old: readonly OldEvent[],
+  { partition, isLook = false, hasLeft }: Ending,
 ): Promise<GoneWithEvents> {
+  const lock = isLook ? '' : ' FOR UPDATE SKIP LOCKED'
   const ids = [
     escapeText(tenant),
     makeArray(
@@ -87,7 +112,7 @@ async function deleteOld(
   ]
   const keepers = makeArray(
     'text',
-    old.flatMap(({ keeper }) => keeper ?? []),
+    old.flatMap(({ keeper }) => (keeper === null || isIn(partition, keeper) ? [] : keeper)),
   )
   const hashes = makeArray(
     'uuid',
@@ -96,7 +121,7 @@ async function deleteOld(
   const locked = (what: string, table: string) =>
     prepare(
       `SELECT ${what} FROM ${schema}.${table} AS t WHERE t.tenant = $1::text AND t.event_id = ANY ($2::text[]) ` +
-        'ORDER BY t.id FOR UPDATE SKIP LOCKED',
+        `ORDER BY t.id${lock}`,
       ids,
     )
   const counted = (table: string) =>
@@ -116,13 +141,13 @@ async function deleteOld(
         ),
         prepare(
           `SELECT t.id FROM ${schema}.event AS t WHERE t.tenant = $1::text AND t.id = ANY ($2::text[]) ` +
-            'ORDER BY t.id FOR UPDATE SKIP LOCKED',
+            `ORDER BY t.id${partition === undefined ? lock : ''}`,
           ids,
         ),
         prepare(`SELECT t.hash, t.event FROM ${schema}.dedup AS t WHERE t.hash = ANY ($1::uuid[])`, [hashes]),
         prepare(
           `SELECT t.hash, t.event, t.until FROM ${schema}.dedup AS t WHERE t.hash = ANY ($1::uuid[]) ` +
-            'ORDER BY t.hash FOR UPDATE SKIP LOCKED',
+            `ORDER BY t.hash${lock}`,
           [hashes],
         ),
         locked('t.id, t.event_id AS event, t.state, t.has_place AS "hasPlace"', 'work'),
@@ -162,25 +187,32 @@ async function deleteOld(
       if (isGoing) there.delete(id)
       return isGoing
     })
+    if (isLook) {
+      await client.query(prepare('ROLLBACK'))
+      client.release()
+      return { ...NONE, events: going.length }
+    }
     const goingIds = new Set(going.map(({ id }) => id))
-    const idsOf = (rows: QueryResult['rows']) =>
-      makeArray(
-        'text',
-        rows.filter((row) => goingIds.has(row.event)).map((row) => row.id),
-      )
+    const idsOf = (rows: QueryResult['rows']): string[] =>
+      rows.filter((row) => goingIds.has(row.event)).map((row) => row.id)
     const gone = makeArray(
       'text',
       going.map(({ id }) => id),
     )
-    const workIds = idsOf(rowsOf(work))
+    const goingWork = idsOf(rowsOf(work))
+    const workIds = makeArray('text', goingWork)
+    const tried = makeArray(
+      'text',
+      goingWork.filter((id) => !hasLeft(id)),
+    )
     const drop = (table: string, where: string, values: readonly (string | Buffer)[]) =>
       prepare(`DELETE FROM ${schema}.${table} WHERE ${where}`, [...values])
     const answers = await sendAll(client, [
-      drop('attempt', 'tenant = $1::text AND work = ANY ($2::text[])', [escapeText(tenant), workIds]),
+      drop('attempt', 'tenant = $1::text AND work = ANY ($2::text[])', [escapeText(tenant), tried]),
       drop('work', 'id = ANY ($1::text[])', [workIds]),
       drop('dead_letter', 'tenant = $1::text AND id = ANY ($2::text[])', [
         escapeText(tenant),
-        idsOf(rowsOf(letters)),
+        makeArray('text', idsOf(rowsOf(letters))),
       ]),
       drop('failure', 'tenant = $1::text AND event_id = ANY ($2::text[])', [escapeText(tenant), gone]),
       drop('dedup', 'hash = ANY ($1::uuid[]) AND event = ANY ($2::text[])', [
@@ -191,7 +223,10 @@ async function deleteOld(
         gone,
       ]),
       drop('event_repeat', 'event = ANY ($1::text[])', [gone]),
-      drop('event', 'id = ANY ($1::text[])', [gone]),
+      drop('event', 'tenant = $1::text AND id = ANY ($2::text[])', [
+        escapeText(tenant),
+        partition === undefined ? gone : makeArray('text', []),
+      ]),
       drop('run', 'tenant = $1::text AND work_id = ANY ($2::text[])', [escapeText(tenant), workIds]),
       prepare('COMMIT'),
     ])

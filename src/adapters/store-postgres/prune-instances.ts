@@ -19,8 +19,10 @@ export interface Walking {
 }
 
 interface Over {
-  /** Those that go, and of which history goes. */
+  /** Those that go. */
   readonly ids: string[]
+  /** Those of which history goes: what the others have left goes with its partition. */
+  readonly told: string[]
   /** The one whose history is too long for this time: so many entries of it go, and itself stays. */
   rest: { readonly id: string; readonly history: number } | null
 }
@@ -30,6 +32,7 @@ export async function pruneInstances(
   walking: Walking,
   after: string,
   max: number,
+  hasLeft: (instance: string) => boolean,
 ): Promise<Pick<Pruned, 'instances' | 'history'> & { readonly seen: number; readonly last: string | null }> {
   const { pool, schema, request, now } = walking
   const until = now - longestKeepMs(request)
@@ -43,7 +46,7 @@ export async function pruneInstances(
       [escapeText(request.tenant), escapeText(after), instanceIdAt(until + CLOCK_MARGIN_MS), max + 1, until],
     ),
   )
-  const over: Over = { ids: [], rest: null }
+  const over: Over = { ids: [], told: [], rest: null }
   let left = max
   let last = after
   let isMore = false
@@ -51,8 +54,10 @@ export async function pruneInstances(
     isMore = left <= 0
     if (isMore) break
     left -= 1
-    if (history !== null) {
+    if (history !== null && hasLeft(id)) over.ids.push(id)
+    else if (history !== null) {
       isMore = history > left
+      over.told.push(id)
       // At least one entry goes, however little was asked for: otherwise the walk would stand still.
       over.ids.push(id)
       if (isMore) over.rest = { id, history: Math.max(left, 1) }
@@ -70,7 +75,7 @@ export async function pruneInstances(
 async function deleteInstances(
   { pool, schema, request }: Walking,
   until: Instant,
-  { ids, rest }: Over,
+  { ids, told, rest }: Over,
 ): Promise<Pick<Pruned, 'instances' | 'history'>> {
   const { rows } = await pool.query(
     prepare(
@@ -82,6 +87,7 @@ async function deleteInstances(
            SELECT h.tenant, h.instance, h.sequence FROM ${schema}.history AS h
            WHERE h.tenant = g.tenant AND h.instance = g.id ORDER BY h.sequence
            LIMIT CASE WHEN g.id = $4::text THEN $5::int8 END) AS h
+         WHERE g.id = ANY ($6::text[])
        ), history AS (
          DELETE FROM ${schema}.history AS d USING entries AS e
          WHERE d.tenant = e.tenant AND d.instance = e.instance AND d.sequence = e.sequence RETURNING 1
@@ -96,6 +102,7 @@ async function deleteInstances(
         until,
         rest === null ? null : escapeText(rest.id),
         rest?.history ?? null,
+        makeArray('text', told),
       ],
     ),
   )

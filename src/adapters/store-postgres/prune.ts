@@ -1,5 +1,5 @@
-// Retention: one call goes on with the walk where the call before ended, over events, then entries of the ledger, then lanes,
-// escalations, instances, orphans and runs.
+// Retention: one call goes on with the walk where the call before ended, over whole partitions of events, then events, entries of the
+// ledger, lanes, escalations, instances, orphans and runs, then partitions of attempts and history.
 //
 // What is about to go is locked without waiting, and looked at once more under its lock; what somebody holds is for the next walk.
 
@@ -9,8 +9,10 @@ import type { Instant } from '../../core/time/index.ts'
 import { type Pool, prepare } from './connection.ts'
 import { classifyError, toStoreError } from './errors.ts'
 import { escapeText, makeArray } from './parameters.ts'
+import { makePartitions } from './partitions.ts'
 import { pruneEvents } from './prune-events.ts'
 import { pruneInstances, type Walking } from './prune-instances.ts'
+import { isPlaceOfPartitions, pruneOwned, prunePartitions, readPartitions } from './prune-partitions.ts'
 import { pruneRuns } from './runs.ts'
 
 type Gone = { -readonly [Name in keyof Omit<Pruned, 'next'>]: number }
@@ -18,7 +20,7 @@ type Gone = { -readonly [Name in keyof Omit<Pruned, 'next'>]: number }
 const TRIES = 3
 
 /** Walked behind events and ledger, in this order. */
-const OTHERS = ['lanes', 'escalations', 'instances', 'orphans', 'runs'] as const
+const OTHERS = ['lanes', 'escalations', 'instances', 'orphans', 'runs', 'attempts', 'history'] as const
 
 /** Deleting twice is deleting once, so a lost answer is asked for again. */
 export async function pruneRows(pool: Pool, schema: string, request: PruneRequest): Promise<Pruned> {
@@ -33,7 +35,7 @@ export async function pruneRows(pool: Pool, schema: string, request: PruneReques
   }
 }
 
-/** A position is an event's id, or the name of another walk and where it stands. */
+/** A position is an event's id, or the name of another part of the walk and where that stands. */
 async function walk(walking: Walking): Promise<Pruned> {
   const { request } = walking
   const gone: Gone = {
@@ -41,13 +43,23 @@ async function walk(walking: Walking): Promise<Pruned> {
     ...{ ledger: 0, lanes: 0, escalations: 0, instances: 0, history: 0, orphans: 0, runs: 0 },
   }
   const [, name = 'events', place = request.after ?? ''] =
-    /^(ledger|lanes|escalations|instances|orphans|runs) (.*)$/s.exec(request.after ?? '') ?? []
+    /^(events|ledger|lanes|escalations|instances|orphans|runs|attempts|history) (.*)$/s.exec(
+      request.after ?? '',
+    ) ?? []
   let left = request.scanMax
+  const partitions = await readPartitions(walking)
+  if (isPlaceOfPartitions(request.after)) {
+    if (request.after === null) await makePartitions(walking.pool, walking.schema)
+    const weeks = await prunePartitions(walking, partitions, left)
+    Object.assign(gone, weeks.gone)
+    if (weeks.next !== null) return { ...gone, next: weeks.next }
+  }
   if (name === 'events') {
-    const events = await pruneEvents(walking.pool, walking.schema, request, {
-      now: walking.now,
-      after: place,
+    const events = await pruneEvents(walking, {
+      after: isPlaceOfPartitions(request.after) ? '' : place,
       max: left,
+      end: partitions.rowsEnd,
+      hasLeft: partitions.hasLeftAttempts,
     })
     Object.assign(gone, events.gone)
     left -= events.seen
@@ -61,7 +73,12 @@ async function walk(walking: Walking): Promise<Pruned> {
   }
   for (const kind of OTHERS.slice(Math.max(0, OTHERS.indexOf(name as (typeof OTHERS)[number])))) {
     if (kind === 'instances') {
-      const { last, seen, ...counts } = await pruneInstances(walking, name === kind ? place : '', left)
+      const { last, seen, ...counts } = await pruneInstances(
+        walking,
+        name === kind ? place : '',
+        left,
+        partitions.hasLeftHistory,
+      )
       Object.assign(gone, counts)
       left -= seen
       if (last !== null) return { ...gone, next: `instances ${last}` }
@@ -72,6 +89,14 @@ async function walk(walking: Walking): Promise<Pruned> {
       gone.runs += runs
       left -= seen
       if (last !== null) return { ...gone, next: `runs ${last}` }
+      continue
+    }
+    if (kind === 'attempts' || kind === 'history') {
+      const over = kind === 'attempts' ? partitions.overAttempts : partitions.overHistory
+      const owned = await pruneOwned(walking, kind, over, left)
+      gone[kind] += owned.gone
+      left -= owned.gone
+      if (owned.isMore) return { ...gone, next: `${kind} ` }
       continue
     }
     const idle = await pruneIdle(walking, kind, left)

@@ -8,6 +8,7 @@ import type { Commit, CommitResult, Store } from '../../ports/store.ts'
 import { StoreError } from '../../ports/store.ts'
 import { makeLeases } from './claim.ts'
 import {
+  assertOwnSessions,
   makePool,
   type Pool,
   prepare,
@@ -22,6 +23,7 @@ import { touchesOf } from './keys.ts'
 import { migrate } from './migrate.ts'
 import { refuseHalfMoved } from './move-mark.ts'
 import { adoptOutboxSql } from './outbox.ts'
+import { makePartitions } from './partitions.ts'
 import { pruneRows } from './prune.ts'
 import { makeSystemReads, makeTenantReads } from './reads.ts'
 
@@ -69,6 +71,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
 
   try {
     await bringUpToDate(writers, schema)
+    await makePartitions(writers, schema)
   } catch (error) {
     await Promise.all([writers.end(), readers.end()])
     throw toStoreError(error)
@@ -80,6 +83,7 @@ async function bringUpToDate(pool: Pool, schema: string): Promise<void> {
   const client = await pool.connect()
   try {
     await refuseHalfMoved(client, schema)
+    await assertOwnSessions(client, pool)
     await migrate(client, schema)
     await client.query(adoptOutboxSql(schema))
   } finally {

@@ -1,0 +1,480 @@
+import pg from 'pg'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import {
+  type PostgresServer,
+  startPostgres,
+  type TestClock,
+  type TestDatabase,
+} from '../../../test/support/postgres.ts'
+import type { DeadLetterId, EventId, InstanceId, TenantId, WorkId } from '../../core/ids/index.ts'
+import { eventIdAt, makeIds } from '../../core/ids/index.ts'
+import type { Pruned, PruneRequest } from '../../core/retention/index.ts'
+import { DAY, HOUR } from '../../core/time/index.ts'
+import { EMPTY_NOTE } from '../../core/work/index.ts'
+import type { Commit, Store, Write } from '../../ports/store.ts'
+import { assertOwnSessions, WRITE_SETTINGS } from './connection.ts'
+import { makeGroupSql } from './group-sql.ts'
+import { openPostgresStore } from './index.ts'
+import { migrate } from './migrate.ts'
+import { MIGRATIONS } from './migrations.ts'
+
+const TENANT = 'acme' as TenantId
+const OTHER = 'globex' as TenantId
+/** A Monday. */
+const MONDAY = Date.UTC(2026, 0, 5)
+const WEEK = 7 * DAY
+const KEEP = 30 * DAY
+/** How many weeks there are partitions for, from that Monday on. */
+const WEEKS = 8
+
+let server: PostgresServer
+beforeAll(async () => {
+  server = await startPostgres()
+})
+afterAll(() => server?.close())
+
+const cleanUps: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp()
+})
+
+let at = MONDAY
+let drawn = 0
+/** Ids never go back in time: each test has its own. */
+const makeTestIds = () =>
+  makeIds({
+    now: () => at,
+    bytes: (length) => Uint8Array.from({ length }, () => (drawn++ * 151) & 0xff),
+  })
+let ids = makeTestIds()
+beforeEach(() => {
+  at = MONDAY
+  ids = makeTestIds()
+})
+
+interface World {
+  readonly store: Store
+  readonly database: TestDatabase
+  readonly clock: TestClock
+  query(sql: string): Promise<Record<string, unknown>[]>
+  /** The clock of the store, and of ids made from now on. */
+  setNow(to: number): Promise<void>
+}
+
+/** A store with partitions of weeks that are long over. */
+async function openWorld(): Promise<World> {
+  const database = await server.makeDatabase()
+  cleanUps.push(() => database.drop())
+  const clock = await server.controlClock(database.url)
+  cleanUps.push(() => clock.close())
+  const query = (sql: string) => server.query(database.url, sql)
+  await query('DROP TABLE millrace.event_past, millrace.attempt_past, millrace.history_past')
+  await query(`SELECT millrace.make_partitions(${MONDAY}, ${WEEKS})`)
+  const store = await openPostgresStore({ connection: database.url })
+  cleanUps.push(async () => store[Symbol.asyncDispose]())
+  const setNow = async (to: number) => {
+    at = to
+    await clock.setNow(to)
+  }
+  await setNow(MONDAY)
+  return { store, database, clock, query, setNow }
+}
+
+interface Accepted {
+  readonly commit: Commit
+  readonly event: EventId
+  readonly work: WorkId
+}
+
+const counters = { attempts: 1, waits: 0, losses: 0 }
+const settle = (work: WorkId): Write => ({ w: 'work.settle', work, to: 'done', counters, note: EMPTY_NOTE })
+
+function makeAccepted(key: string, { tenant = TENANT, isDone = true } = {}): Accepted {
+  const event = ids.event()
+  const work = ids.work()
+  const append: Write = {
+    w: 'event.append',
+    event: {
+      ...{ id: event, tenant, source: 'shop', subject: 'order.created', objectType: null, objectId: null },
+      ...{
+        occurredAt: null,
+        correlationId: ids.uuid(),
+        causationId: null,
+        traceId: ids.uuid(),
+        dedupKey: key,
+      },
+      ...{ payloadHash: 'a'.repeat(64), headers: '{}', data: '{}', raw: null, sensitive: [], matched: 1 },
+    },
+    dedupForMs: DAY,
+  }
+  const attempt: Write = {
+    w: 'attempt.append',
+    work,
+    attempt: {
+      ...{
+        number: 1,
+        startedAt: at,
+        durationMs: 1,
+        outcome: 'done',
+        class: null,
+        httpStatus: 200,
+        error: null,
+      },
+    },
+  }
+  const writes: Write[] = [append, addWork(work, event)]
+  if (isDone) writes.push(attempt, settle(work))
+  return { commit: { tenant, guards: [], writes }, event, work }
+}
+
+function addWork(id: WorkId, eventId: EventId): Write {
+  const work = {
+    ...{ id, kind: 'route' as const, consumer: 'route:crm', definition: 'd', codeHash: null, eventId },
+    ...{ expiresInMs: 300 * DAY, replayOf: null },
+  }
+  return { w: 'work.add', work, lease: null, delayMs: 0 }
+}
+
+/** So many a day from the Monday on. */
+async function acceptDaily(world: World, days: number, perDay: number): Promise<Accepted[]> {
+  const made: Accepted[] = []
+  for (let day = 0; day < days; day += 1) {
+    await world.setNow(MONDAY + day * DAY + HOUR)
+    const today = Array.from({ length: perDay }, (_, index) => makeAccepted(`${day}-${index}`))
+    await Promise.all(today.map(({ commit }) => world.store.commit(commit)))
+    made.push(...today)
+  }
+  return made
+}
+
+const REQUEST: PruneRequest = { tenant: TENANT, keepMs: {}, otherwiseMs: KEEP, after: null, scanMax: 5 }
+
+/** A whole walk: what went, in sum, and where it came by. */
+async function walk(
+  store: Store,
+  request: PruneRequest = REQUEST,
+  between: (next: string) => Promise<unknown> = async () => undefined,
+): Promise<{ gone: Pruned; places: string[] }> {
+  const places: string[] = []
+  let sum: Record<string, number> = {}
+  for (let after: string | null = null, calls = 0; calls < 500; calls += 1) {
+    const { next, ...counts } = await store.prune({ ...request, after })
+    sum = Object.fromEntries(Object.entries(counts).map(([name, count]) => [name, (sum[name] ?? 0) + count]))
+    if (next === null) return { gone: { ...sum, next: null } as unknown as Pruned, places }
+    places.push(next.split(' ')[0] ?? '')
+    await between(next)
+    after = next
+  }
+  throw new Error('the walk does not end')
+}
+
+async function namesOf(world: World, table: string): Promise<string[]> {
+  const rows = await world.query(
+    `SELECT name FROM millrace.partition WHERE parent = '${table}' AND upper IS NOT NULL ORDER BY upper`,
+  )
+  return rows.map(({ name }) => String(name))
+}
+const nameAt = (table: string, week: number) =>
+  `${table}_${new Date(MONDAY + week * WEEK).toISOString().slice(0, 10).replaceAll('-', '')}`
+const countIn = async (world: World, table: string) =>
+  Number((await world.query(`SELECT count(*)::int AS n FROM millrace.${table}`))[0]?.n)
+
+describe('where rows lie', () => {
+  test('[PG1] by the week of their ids, and in the default partition if there is none for it', async () => {
+    const world = await openWorld()
+    await acceptDaily(world, 9, 1)
+    expect(await countIn(world, nameAt('event', 0))).toBe(7)
+    expect(await countIn(world, nameAt('event', 1))).toBe(2)
+    expect(await countIn(world, nameAt('attempt', 0))).toBe(7)
+    await world.setNow(MONDAY + 400 * WEEK)
+    const odd = makeAccepted('odd')
+    await world.store.commit(odd.commit)
+    expect(await countIn(world, 'event_default')).toBe(1)
+    expect(await world.store.forTenant(TENANT).event(odd.event)).toMatchObject({ dedupKey: 'odd' })
+    expect(await world.store.forTenant(TENANT).attempts(odd.work)).toHaveLength(1)
+    await expect(world.store.commit(odd.commit)).rejects.toThrow('cannot be written')
+    const page = await world.store.forTenant(TENANT).events({ cursor: null, limit: 4 })
+    expect(page.items.map(({ dedupKey }) => dedupKey)).toEqual(['odd', '8-0', '7-0', '6-0'])
+  })
+
+  test('[PG2] a node that starts makes this week and the two ahead, once', async () => {
+    const database = await server.makeDatabase({ empty: true })
+    cleanUps.push(() => database.drop())
+    const stores = await Promise.all([1, 2].map(() => openPostgresStore({ connection: database.url })))
+    for (const store of stores) cleanUps.push(async () => store[Symbol.asyncDispose]())
+    const rows = await server.query(
+      database.url,
+      `SELECT parent, count(*)::int AS n, max(upper) AS last FROM millrace.partition
+       WHERE lower IS NOT NULL GROUP BY parent ORDER BY parent`,
+    )
+    expect(rows.map(({ parent, n }) => [parent, n])).toEqual([
+      ['attempt', 3],
+      ['event', 3],
+      ['history', 3],
+    ])
+    expect(String(rows[1]?.last) > eventIdAt(Date.now() + 2 * WEEK)).toBe(true)
+  })
+
+  test('[PG3] a week that the default partition has rows of stays there; the others are made', async () => {
+    const world = await openWorld()
+    await world.setNow(MONDAY + WEEKS * WEEK + HOUR)
+    await world.store.commit(makeAccepted('early').commit)
+    const made = await world.query(`SELECT millrace.make_partitions(${MONDAY}, ${WEEKS + 2}) AS name`)
+    expect(made.map(({ name }) => name)).toEqual([
+      nameAt('event', WEEKS + 1),
+      nameAt('attempt', WEEKS + 1),
+      nameAt('history', WEEKS),
+      nameAt('history', WEEKS + 1),
+    ])
+    expect(await countIn(world, 'event_default')).toBe(1)
+  })
+
+  test('[PG2] whoever has a table in hand keeps a partition from being made, and nobody waits for long', async () => {
+    const world = await openWorld()
+    const holder = new pg.Client(world.database.url)
+    await holder.connect()
+    cleanUps.push(() => holder.end())
+    await holder.query('BEGIN')
+    await holder.query('SELECT count(*) FROM millrace.event')
+    const make = `SELECT millrace.make_partitions(${MONDAY + WEEKS * WEEK}, 1) AS name`
+    const names = async () => (await world.query(make)).map(({ name }) => name)
+    expect(await names()).toEqual([nameAt('attempt', WEEKS), nameAt('history', WEEKS)])
+    await holder.query('ROLLBACK')
+    expect(await names()).toEqual([nameAt('event', WEEKS)])
+  })
+
+  test('[PG4] what the release before left is kept, as the partition of all that was', async () => {
+    const database = await server.makeDatabase({ empty: true })
+    cleanUps.push(() => database.drop())
+    const before = MIGRATIONS.findIndex(({ name }) => name.endsWith('by weeks'))
+    const client = new pg.Pool({ connectionString: database.url })
+    const connected = await client.connect()
+    await migrate(connected, 'millrace', MIGRATIONS.slice(0, before))
+    connected.release()
+    await client.end()
+    at = Date.now()
+    const made = [eventIdAt(MONDAY), ids.event(), 'evt_ffffffff-ffff-7000-8000-000000000000']
+    const work = ids.work()
+    for (const [index, id] of made.entries()) {
+      await server.query(
+        database.url,
+        `INSERT INTO millrace.event (tenant, id, source, subject, correlation_id, trace_id, dedup_key, payload_hash,
+           headers, data, matched, received_at)
+         VALUES ('acme', '${id}', 'shop', 's', 'c', 't', 'key-${index}', 'h', '{}', '{}', 1, 1)`,
+      )
+    }
+    const attempt = `INSERT INTO millrace.attempt (tenant, work, number, started_at, duration_ms, outcome)
+      VALUES ('acme', '${work}', 1, 1, 1, 'done')`
+    await server.query(database.url, attempt)
+    const store = await openPostgresStore({ connection: database.url })
+    cleanUps.push(async () => store[Symbol.asyncDispose]())
+    const { items } = await store.forTenant(TENANT).events({ cursor: null, limit: 9 })
+    expect(items.map(({ dedupKey }) => dedupKey)).toEqual(['key-2', 'key-1', 'key-0'])
+    await server.query(database.url, attempt)
+    expect(await store.forTenant(TENANT).attempts(work)).toHaveLength(2)
+    const lies = await server.query(
+      database.url,
+      `SELECT tableoid::regclass::text AS name, count(*)::int AS n FROM millrace.event GROUP BY 1 ORDER BY 1`,
+    )
+    expect(lies).toEqual([
+      { name: 'millrace.event_default', n: 1 },
+      { name: 'millrace.event_past', n: 2 },
+    ])
+  })
+
+  test('[PG5] a look-up by ids reads the partitions that have them, also by a plan made for any', async () => {
+    const world = await openWorld()
+    const accepted = await acceptDaily(world, 1, 3)
+    const client = new pg.Client(world.database.url)
+    await client.connect()
+    cleanUps.push(() => client.end())
+    for (const [name, value] of Object.entries(WRITE_SETTINGS)) {
+      await client.query('SELECT set_config($1, $2, false)', [name, value])
+    }
+    const explain = async (name: string, sql: string, values: string) => {
+      await client.query(`PREPARE ${name} AS ${sql}`)
+      const { rows } = await client.query(
+        `EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) EXECUTE ${name}(${values})`,
+      )
+      const plan = rows.map((row) => String(row['QUERY PLAN']))
+      return plan.filter(
+        (line) =>
+          /(Scan|Update on|Insert on)/.test(line) && / on event_/.test(line) && !/never executed/.test(line),
+      )
+    }
+    const list = accepted.map(({ event }) => `'${event}'`).join(', ')
+    const tenants = accepted.map(() => `'acme'`).join(', ')
+    const sql = makeGroupSql('millrace')
+    const locked = await explain('locked', sql.lockEvents, `ARRAY[${tenants}], ARRAY[${list}]`)
+    expect(locked).toHaveLength(1)
+    expect(locked[0]).toMatch(`${nameAt('event', 0)}_pkey on ${nameAt('event', 0)}`)
+    const one = 'SELECT t.data FROM millrace.event AS t WHERE t.tenant = $1::text AND t.id = $2::text'
+    expect(await explain('one', one, `'acme', '${accepted[0]?.event}'`)).toHaveLength(1)
+  })
+})
+
+test('[PG12] a pooler that gives two connections one session is refused', async () => {
+  const answer = (pid: number) => ({ query: async () => ({ rows: [{ pid }] }) }) as unknown as InstanceType<typeof pg.Pool>
+  await expect(assertOwnSessions(answer(7), answer(7))).rejects.toThrow("set the pooler's mode to session")
+  await expect(assertOwnSessions(answer(7), answer(8))).resolves.toBeUndefined()
+})
+
+describe('retention by partitions', () => {
+  test('[PG6] a week that nothing needs any more is dropped, with all that hangs on its events', async () => {
+    const world = await openWorld()
+    const accepted = await acceptDaily(world, 14, 2)
+    const letter = { ...accepted[0]!, id: 'dlq_1' as DeadLetterId }
+    await world.query(
+      `INSERT INTO millrace.dead_letter (tenant, id, version, state, class, reason, consumer, event_id, work_id, attempts,
+         replays, last_error, correlation_id, payload_hash, severity, created_at, updated_at)
+       VALUES ('acme', 'dlq_1', 1, 'resolved', 'config', 'rejected', 'route:crm', '${letter.event}', '${letter.work}', 1, 0, 'e',
+         'c', 'h', 'high', 1, 1)`,
+    )
+    await world.store.commit({
+      tenant: TENANT,
+      guards: [],
+      writes: [{ w: 'event.repeat', event: letter.event, count: 3 }],
+    })
+    await world.setNow(MONDAY + WEEK + KEEP + HOUR)
+    const { gone, places } = await walk(world.store)
+    expect(gone).toMatchObject({ events: 14, work: 14, attempts: 14, deadLetters: 1, dedup: 14 })
+    expect(places).toContain('drop')
+    expect(await namesOf(world, 'event')).not.toContain(nameAt('event', 0))
+    expect(await namesOf(world, 'attempt')).not.toContain(nameAt('attempt', 0))
+    const dump = await world.store.system('verification').dump()
+    expect(dump.events.map(({ id }) => id)).toEqual(accepted.slice(14).map(({ event }) => event))
+    expect(dump.work.map(({ id }) => id)).toEqual(accepted.slice(14).map(({ work }) => work))
+    expect(dump.attempts).toHaveLength(14)
+    expect(await countIn(world, 'event_repeat')).toBe(0)
+    expect((await walk(world.store)).gone).toMatchObject({ events: 0, work: 0, attempts: 0 })
+  })
+
+  test('[PG7] a week with an event that is needed stays; the others of it go row by row', async () => {
+    const world = await openWorld()
+    const accepted = await acceptDaily(world, 7, 2)
+    await world.setNow(MONDAY + 6 * DAY + 2 * HOUR)
+    const open = makeAccepted('open', { isDone: false })
+    await world.store.commit(open.commit)
+    await world.setNow(MONDAY + WEEK + KEEP + HOUR)
+    expect((await walk(world.store)).gone).toMatchObject({
+      events: accepted.length,
+      work: accepted.length,
+      attempts: 14,
+    })
+    expect((await world.store.system('verification').dump()).events.map(({ id }) => id)).toEqual([open.event])
+    await world.store.commit({ tenant: TENANT, guards: [], writes: [settle(open.work)] })
+    expect((await walk(world.store)).gone).toMatchObject({ events: 1, work: 1 })
+    expect(await namesOf(world, 'event')).not.toContain(nameAt('event', 0))
+  })
+
+  test('[PG7] work that is added to one of its events meanwhile keeps the week', async () => {
+    const world = await openWorld()
+    const accepted = await acceptDaily(world, 7, 2)
+    await world.setNow(MONDAY + WEEK + KEEP + HOUR)
+    const event = accepted[3]!.event
+    const replay = ids.work()
+    let isAdded = false
+    const { gone } = await walk(world.store, REQUEST, async (next) => {
+      if (isAdded || !next.startsWith('drop')) return
+      isAdded = true
+      const result = await world.store.commit({
+        tenant: TENANT,
+        guards: [],
+        writes: [addWork(replay, event)],
+      })
+      expect(result.ok).toBe(true)
+    })
+    expect(isAdded).toBe(true)
+    expect(gone).toMatchObject({ events: accepted.length - 1 })
+    const reads = world.store.forTenant(TENANT)
+    expect(await reads.event(event)).not.toBeNull()
+    expect((await reads.workOfEvent(event)).map(({ id }) => id)).toEqual([replay])
+  })
+
+  test('[PG7] an event that comes into an old week by a wrong clock is not lost with it', async () => {
+    const world = await openWorld()
+    await acceptDaily(world, 7, 2)
+    at = MONDAY + 3 * HOUR
+    ids = makeTestIds()
+    const late = makeAccepted('late')
+    await world.setNow(MONDAY + WEEK + KEEP + HOUR)
+    let isAdded = false
+    await walk(world.store, REQUEST, async (next) => {
+      if (isAdded || !next.startsWith('drop')) return
+      isAdded = true
+      await world.store.commit(late.commit)
+    })
+    expect(isAdded).toBe(true)
+    expect(await world.store.forTenant(TENANT).event(late.event)).not.toBeNull()
+  })
+
+  test('[PG8] whoever has the table in hand keeps the week until he is done', async () => {
+    const world = await openWorld()
+    await acceptDaily(world, 7, 2)
+    await world.setNow(MONDAY + WEEK + KEEP + HOUR)
+    const holder = new pg.Client(world.database.url)
+    await holder.connect()
+    cleanUps.push(() => holder.end())
+    let drops = 0
+    const { gone } = await walk(world.store, REQUEST, async (next) => {
+      if (!next.startsWith('drop')) return
+      drops += 1
+      if (drops === 1) {
+        await holder.query('BEGIN')
+        await holder.query('SELECT count(*) FROM millrace.event')
+      }
+      if (drops === 3) await holder.query('ROLLBACK')
+    })
+    expect(drops).toBeGreaterThan(3)
+    expect(gone).toMatchObject({ events: 14 })
+    expect(await namesOf(world, 'event')).not.toContain(nameAt('event', 0))
+  })
+
+  test('[PG9] where all are kept for weeks, events wait for their week; otherwise each goes at its time', async () => {
+    const world = await openWorld()
+    await acceptDaily(world, 7, 2)
+    await world.setNow(MONDAY + 3 * DAY + KEEP + 2 * HOUR)
+    expect((await walk(world.store)).gone).toMatchObject({ events: 0 })
+    const various = { ...REQUEST, keepMs: { other: 90 * DAY } }
+    expect((await walk(world.store, various)).gone).toMatchObject({ events: 8, attempts: 8 })
+    expect((await walk(world.store, { ...REQUEST, otherwiseMs: 20 * DAY })).gone).toMatchObject({ events: 6 })
+    expect(await namesOf(world, 'event')).toContain(nameAt('event', 0))
+  })
+
+  test('[PG11] a week of several tenants goes row by row, each at its time, and when it is empty', async () => {
+    const world = await openWorld()
+    await acceptDaily(world, 3, 2)
+    const other = makeAccepted('other', { tenant: OTHER })
+    await world.store.commit(other.commit)
+    await world.setNow(MONDAY + DAY + KEEP + 2 * HOUR)
+    expect((await walk(world.store)).gone).toMatchObject({ events: 4 })
+    await world.setNow(MONDAY + WEEK + KEEP + HOUR)
+    expect((await walk(world.store)).gone).toMatchObject({ events: 2 })
+    expect(await namesOf(world, 'event')).toContain(nameAt('event', 0))
+    expect(await world.store.forTenant(OTHER).event(other.event)).not.toBeNull()
+    expect((await walk(world.store, { ...REQUEST, tenant: OTHER })).gone).toMatchObject({ events: 1 })
+    expect(await namesOf(world, 'event')).not.toContain(nameAt('event', 0))
+  })
+
+  test('[PG10] history goes with its week when no instance of it is left, and row by row before', async () => {
+    const world = await openWorld()
+    await world.setNow(MONDAY + HOUR)
+    const [over, active] = [ids.instance(), ids.instance()]
+    const addInstance = (id: InstanceId, state: string, endedAt: number | null) =>
+      world.query(
+        `INSERT INTO millrace.instance (tenant, id, workflow, definition, version, state, revision, marking, event_id,
+           correlation_id, body, created_at, updated_at, ended_at)
+         VALUES ('acme', '${id}', 'w', 'd', '1', '${state}', 1, '{}', 'evt_x', 'c', '{}', 1, 1, ${endedAt});
+         INSERT INTO millrace.history (tenant, instance, sequence, type, body, at)
+         SELECT 'acme', '${id}', n, 'began', '{}', 1 FROM generate_series(1, 12) AS n`,
+      )
+    await addInstance(over, 'completed', MONDAY + 2 * HOUR)
+    await addInstance(active, 'active', null)
+    await world.setNow(MONDAY + WEEK + KEEP + HOUR)
+    expect((await walk(world.store)).gone).toMatchObject({ instances: 1, history: 12 })
+    expect(await countIn(world, nameAt('history', 0))).toBe(12)
+    await world.query(`UPDATE millrace.instance SET state = 'completed', ended_at = 1`)
+    expect((await walk(world.store)).gone).toMatchObject({ instances: 1, history: 12 })
+    expect(await namesOf(world, 'history')).not.toContain(nameAt('history', 0))
+  })
+})
