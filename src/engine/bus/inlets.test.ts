@@ -368,6 +368,19 @@ describe('definitions', () => {
   })
 })
 
+test('[BU52] a source that would take in what its own node publishes, under another prefix, waits', async () => {
+  const { world, node, send, events } = makeBusWorld()
+  const one = await node({ config: { busPrefix: 'orders' } })
+  send({})
+  await world.pass(60_000)
+  expect(await events()).toEqual([])
+  expect(one.engine.inlets.state(DEFAULT_TENANT, 'orders')).toMatchObject({
+    is: 'waiting',
+    why: expect.stringContaining('MILLRACE_NATS_PREFIX'),
+  })
+  expect(named(one, 'source.waiting')).toHaveLength(1)
+})
+
 test('[BU66] beyond its rate a message waits, and none is lost or refused', async () => {
   const { world, node, send, events } = makeBusWorld()
   const limited = { ...INLET, rateLimit: { perMinute: 60, burst: 5 } }

@@ -6,6 +6,7 @@
 import type { TenantId } from '../../core/ids/index.ts'
 import { durableOf } from '../../core/inlet/index.ts'
 import type { Source } from '../../core/source/index.ts'
+import { patternsMeet } from '../../core/subject/index.ts'
 import type { Consumer, ConsumerState } from '../../ports/bus.ts'
 import type { EngineConfig, EngineDeps } from '../deps.ts'
 import type { Draws } from '../rates/index.ts'
@@ -61,13 +62,16 @@ export function makeInlets(
     /** Tokens of all nodes; null: this one is alone. */
     readonly draws: Draws | null
   },
-  config: Pick<EngineConfig, 'roles'>,
+  config: Pick<EngineConfig, 'roles' | 'busPrefix'>,
 ): Inlets {
   const { clock, log, bus, registry, messages } = deps
   const shares = makeShares({ clock, draws: deps.draws })
   const inlets = new Map<string, Inlet>()
   const closing = new Map<string, Promise<void>>()
+  /** Why those wait that are defined and not taken. */
+  const refused = new Map<string, string>()
   const told = new Set<string>()
+  const own = `${config.busPrefix}.>`
   let isStarted = false
   let isStopped = false
 
@@ -182,9 +186,16 @@ export function makeInlets(
         tellOnce(id, () => log.warn('source.no-bus', { tenant, source, next: NO_BUS }))
       return
     }
-    const { wanted, refused } = withOwnDurables(all)
-    for (const { id, tenant, source, durable } of refused)
-      tellOnce(`${id} ${durable}`, () => log.warn('source.waiting', { tenant, source, durable, why: TAKEN }))
+    const { wanted, refused: taken } = withOwnDurables(all.filter((one) => !goesRound(one, own)))
+    const round = all.filter((one) => goesRound(one, own))
+    refused.clear()
+    for (const { id } of taken) refused.set(id, TAKEN)
+    for (const { id } of round) refused.set(id, ROUND)
+    for (const one of [...taken, ...round]) {
+      const { tenant, source, durable } = one
+      const why = refused.get(one.id)
+      tellOnce(`${one.id} ${keyOf(one)}`, () => log.warn('source.waiting', { tenant, source, durable, why }))
+    }
     const byId = new Map(wanted.map((one) => [one.id, one]))
     for (const inlet of [...inlets.values()]) {
       const now = byId.get(inlet.id)
@@ -213,14 +224,22 @@ export function makeInlets(
       if (!takesIn)
         return { is: 'stopped', why: 'this node does not have the role `ingest`: others take them' }
       if (bus === null) return { is: 'waiting', why: NO_BUS }
-      return inlets.get(idOf(tenant, name))?.state ?? { is: 'waiting', why: isStarted ? TAKEN : STARTING.why }
+      const id = idOf(tenant, name)
+      return inlets.get(id)?.state ?? { is: 'waiting', why: refused.get(id) ?? STARTING.why }
     },
   }
 }
 
 const NO_BUS = 'this node knows no NATS: set MILLRACE_NATS_URL'
 const TAKEN = 'its durable is that of another tenant’s source: give `nats.durable` another name'
+const ROUND =
+  'its subjects meet what this node publishes (MILLRACE_NATS_PREFIX), and would go round for ever: name the subjects of others'
 const STARTING = { is: 'waiting', why: 'it begins' } as const
+
+/** The prefix is known to the node alone: `check` looks for the usual one. */
+function goesRound({ subjects }: Wanted, own: string): boolean {
+  return subjects.some((pattern) => patternsMeet(pattern, own))
+}
 
 function whyOf(state: ConsumerState): string | null {
   return state.is === 'waiting' ? state.why : null
