@@ -29,7 +29,7 @@ const FAILURES: Readonly<Record<string, Failure>> = {
   '40P01': 'again', // deadlock
   '40003': 'lost', // statement completion unknown
   '23505': 'again', // another node inserted the same key first
-  '25006': 'busy', // read-only: a standby, or a failover under way
+  '25006': 'lost', // read-only: a standby, or a failover under way; another connection may lead to who writes now
   '28': 'lost', // wrong user or password
   '3D000': 'lost', // no such database
   '3F000': 'corrupt', // no such schema

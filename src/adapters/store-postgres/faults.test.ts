@@ -227,6 +227,29 @@ describe('a connection that breaks', () => {
     expect(now).toBeGreaterThan(0)
   })
 
+  test('[PG13] connections to a server that only reads are given up, and the next ones write', async () => {
+    const database = await makeDatabase()
+    const store = await open(database.url, { settleWithinMs: 200 })
+    await store.commit(makeAccept('before'))
+    const name = new URL(database.url).pathname.slice(1)
+    const admin = database.url.replace(`/${name}`, '/postgres')
+    const setReadOnly = (value: string) =>
+      server.query(admin, `ALTER DATABASE ${name} SET default_transaction_read_only = ${value}`)
+    await setReadOnly('on')
+    await server.query(
+      database.url,
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'millrace'
+         AND datname = current_database()`,
+    )
+    expect(await rejection(store.commit(makeAccept('during')))).toMatchObject({ code: 'unavailable' })
+    expect(await rejection(store.join(NODE, 60_000))).toMatchObject({ code: 'unavailable' })
+    await setReadOnly('off')
+    expect(await store.commit(makeAccept('after'))).toMatchObject({ ok: true })
+    expect((await store.join(NODE, 60_000)).owner).toBeGreaterThan(0)
+    const { events } = await dumpOf(store)
+    expect(events.map(({ dedupKey }) => dedupKey)).toEqual(['before', 'after'])
+  })
+
   test('idle connections that the server ended are replaced', async () => {
     const broken: Error[] = []
     const database = await makeDatabase()
