@@ -32,6 +32,7 @@ test('there are planted bugs for every rule', () => {
     'N10',
     'N11',
     'N12',
+    'N13',
     'N2',
     'N3',
     'N4',

@@ -35,7 +35,7 @@ export function drawBus(rng: Rng): BusPlan {
     awayMsMax: rng.pick([500, 10_000, 60_000]),
     loseEveryMs: some(250, () => rng.between(10, 40) * 1_000),
     messages: rng.between(4, 16),
-    isMirrored: false,
+    isMirrored: rng.chance(800),
   }
 }
 

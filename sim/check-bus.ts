@@ -126,5 +126,6 @@ export function makeBusChecks(
         there.delete(name)
       }
     }
+    for (const name of there.keys()) book.violate('N13', `the bus holds tokens of ${name}, which has none`)
   }
 }

@@ -42,7 +42,6 @@ const RARE: readonly Counted[] = [
   'recovered',
   'recoveredHooks',
   'hooksGone',
-  'relayed',
 ]
 
 interface Failure {
@@ -71,7 +70,7 @@ async function runAll(
   return failures
 }
 
-describe('[N1] [N2] [N3] [N4] [N5] [N6] [N7] [N8] [N10] [N11] [N12] every invariant holds', () => {
+describe('[N1] [N2] [N3] [N4] [N5] [N6] [N7] [N8] [N10] [N11] [N12] [N13] every invariant holds', () => {
   test.each(STORES)('for the pinned seeds on %s', { timeout: 120_000 }, async (store) => {
     const count = (counts: Counts) => {
       for (const name of COUNTED) total[name] += counts[name]
