@@ -92,6 +92,9 @@ export function makeAdmission(
 
   const find = (request: IntakeRequest): Source => {
     const source = registry.source(request.tenant, request.source)
+    // Of a newer version: a sender that is told «unknown» might not come again.
+    if (source === null && registry.isUnusable(request.tenant as TenantId, `source:${request.source}`))
+      throw new AppError('source_unusable')
     if (source === null || source.document.verify.scheme === 'closed') throw new AppError('unknown_source')
     if (source.status === 'disabled') throw new AppError('source_disabled')
     const { allows } = source.guards

@@ -71,6 +71,7 @@ function makeLoop() {
         consumers: () => [{ tenant: 'default', consumer: 'subscription:crm', paused: false }],
         knows: () => true,
         isHeld: () => false,
+        isUnusable: () => false,
         route: () => null,
         tenantCount: () => 1,
       },

@@ -138,7 +138,9 @@ export function makeClaims(
 
   const isUnknown = ({ tenant, consumer }: Consumer) => !registry.knows(tenant, consumer)
 
-  const isOurs = ({ consumer }: Consumer) => deps.runs(consumer)
+  /** What this version cannot read waits for one that can. */
+  const isOurs = ({ tenant, consumer }: Consumer) =>
+    deps.runs(consumer) && !registry.isUnusable(tenant, consumer)
 
   const findReady = async () => (await store.system('recovery').readyConsumers()).filter(isOurs)
 
@@ -209,7 +211,8 @@ export function makeClaims(
     const active =
       busy?.filter(({ tenant, consumer }) => !registry.isHeld(tenant, consumer)) ??
       registry.consumers().filter((one) => !one.paused && isOurs(one))
-    return [...active, ...leftovers.filter(isUnknown)]
+    // Nor is one that the look has shown to be beyond this version.
+    return [...active, ...leftovers.filter((one) => isUnknown(one) && isOurs(one))]
   }
 
   const ask = (

@@ -113,6 +113,8 @@ export interface Registry {
   drained(): readonly { readonly tenant: TenantId; readonly consumer: string }[]
   /** Whether `consumers` tells of it. */
   knows(tenant: TenantId, consumer: string): boolean
+  /** Whether it is defined by a document that this version cannot compile: a newer one can. */
+  isUnusable(tenant: TenantId, consumer: string): boolean
   /** Whether it is defined and its work waits: it is paused or disabled. */
   isHeld(tenant: TenantId, consumer: string): boolean
   /** A source's very version, in force or not, as far as it is stored. */
@@ -150,6 +152,8 @@ export function makeRegistry(deps: {
     (deps.providers ?? []).map((document) => [document.name, { document, hash: hashDocument(document) }]),
   )
   const bundles = new Map<string, Bundle>()
+  /** Consumers whose documents another version wrote, and this one cannot compile. */
+  const beyondUs = new Map<TenantId, ReadonlySet<string>>()
   const subscriptions = makeSubscriptionsInForce()
   const pinned = new Map<string, Route>()
   const workflows = new Map<string, Workflow>()
@@ -247,9 +251,12 @@ export function makeRegistry(deps: {
   return {
     put(tenant, documents, overrides) {
       const unusable: Unusable[] = []
+      beyondUs.delete(tenant)
       const bundle = compileBundle(documents, overrides, bundles.get(tenant), unusable)
       bundles.set(tenant, bundle)
       putDefinedSubscriptions(tenant, documents, unusable)
+      if (unusable.length > 0)
+        beyondUs.set(tenant, new Set(unusable.map(({ document }) => consumerOf(document))))
       for (const route of bundle.routes.values()) remember(tenant, route)
       for (const workflow of bundle.workflows.values()) rememberWorkflow(tenant, workflow)
       consumers = null
@@ -327,6 +334,7 @@ export function makeRegistry(deps: {
     },
     consumers: allConsumers,
     drained: () => drained,
+    isUnusable: (tenant, consumer) => beyondUs.get(tenant)?.has(consumer) === true,
     knows: (tenant, consumer) => find(tenant, consumer) !== undefined,
     isHeld(tenant, consumer) {
       const found = find(tenant, consumer)
@@ -379,6 +387,11 @@ export function mustCompile(document: DefinitionDocument): void {
     default:
       unreachable(document)
   }
+}
+
+/** As its work names it. */
+function consumerOf({ kind, name }: DefinitionDocument): string {
+  return `${kind.toLowerCase()}:${name}`
 }
 
 function usable(document: DefinitionDocument, unusable: Unusable[], compile: () => void): void {

@@ -5,7 +5,7 @@ import { ExpressionError, type Scope } from '../core/expression/index.ts'
 import { JsonError } from '../core/json/index.ts'
 import { keyOfGeneration, type LedgerEntry } from '../core/ledger/index.ts'
 import { itemScope, type Route, routeScope, type Vars } from '../core/route/index.ts'
-import { EMPTY_NOTE, isUntried, letterOf, type WorkRow } from '../core/work/index.ts'
+import { EMPTY_NOTE, isUntried, isWorkKind, letterOf, type WorkRow } from '../core/work/index.ts'
 import { StoreError } from '../ports/store.ts'
 import type { Actions, BuryRoute } from './actions.ts'
 import type { Rotations } from './credentials/index.ts'
@@ -67,6 +67,8 @@ export function makeRunner(
   const run = async (item: Item): Promise<void> => {
     try {
       const { kind } = item.work
+      if (!isWorkKind(kind))
+        return await putBack(item, new Error(`this version knows no work of the kind ${kind}`))
       if (kind === 'delivery') return await deps.deliveries().run(item)
       if (kind === 'intake') return await deps.intakeItems().run(item)
       if (kind === 'rotation') return await deps.rotations().run(item)
@@ -82,13 +84,27 @@ export function makeRunner(
     }
   }
 
+  const toldKinds = new Set<string>()
+
+  /** Another version made it, and runs it: once is enough to know. */
+  const tellUnknown = ({
+    kind,
+    tenant,
+    consumer,
+  }: Pick<WorkRow, 'tenant' | 'consumer'> & { readonly kind: string }) => {
+    if (toldKinds.has(kind)) return
+    toldKinds.add(kind)
+    log.warn('work.not-understood', { tenant, consumer, kind })
+  }
+
   /**
    * The store or the vault failed in a read, or we have a bug: the item goes back, for a while that grows. Kept, it would stay in the
    * hands of a node that does nothing about it for as long as that node lives. What it may have sent, the ledger knows.
    */
   const putBack = async (item: Item, error: unknown): Promise<void> => {
     const fields = { work: item.work.id, error: scrubOf(item.event)(messageOf(error)) }
-    if (error instanceof StoreError || isVaultTrouble(error)) log.warn('work.interrupted', fields)
+    if (!isWorkKind(item.work.kind)) tellUnknown(item.work)
+    else if (error instanceof StoreError || isVaultTrouble(error)) log.warn('work.interrupted', fields)
     else log.error('work.broken', fields)
     const { work } = item
     try {

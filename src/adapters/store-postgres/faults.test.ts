@@ -642,6 +642,25 @@ describe('migrations', () => {
     expect(await readMigrations(url)).toEqual(before)
   })
 
+  test('[ND20] [ND21] the version before starts and goes on beside a newer one, where that says so; older ones are refused', async () => {
+    const { url } = await makeDatabase()
+    const before = await open(url)
+    const add = (number: number, worksFrom: number | null) =>
+      server.query(
+        url,
+        `INSERT INTO millrace.migration (number, name, checksum, works_from) VALUES (${number}, 'later', 'x', ${worksFrom})`,
+      )
+    await add(MIGRATIONS.length + 1, MIGRATIONS.length)
+    expect(await commitAll(before, [makeAccept('a')])).toMatchObject([{ ok: true }])
+    const beside = await open(url)
+    expect(await commitAll(beside, [makeAccept('b')])).toMatchObject([{ ok: true }])
+    await add(MIGRATIONS.length + 2, MIGRATIONS.length + 1)
+    const error = await rejection(openPostgresStore({ connection: url }))
+    expect(error.code).toBe('newer_version')
+    expect(error.message).toMatch(/cannot run on it\. Start the newer version/)
+    expect(await commitAll(before, [makeAccept('c')])).toMatchObject([{ ok: true }])
+  })
+
   test('a migration that is not the known one', async () => {
     const { url } = await makeDatabase()
     await server.query(url, "UPDATE millrace.migration SET checksum = 'edited' WHERE number = 1")

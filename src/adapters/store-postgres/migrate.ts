@@ -7,6 +7,8 @@ import { MIGRATIONS, type Migration } from './migrations.ts'
 
 interface AppliedMigration {
   readonly number: number
+  /** null: a version wrote it that did not say. */
+  readonly worksFrom: number | null
   readonly name: string
   readonly checksum: string
 }
@@ -49,13 +51,16 @@ export async function migrate(
     await client.query("SELECT set_config('lock_timeout', $1, true)", [TABLE_WAIT])
     const applied = await readApplied(client, schema)
     checkApplied(applied, migrations, schema)
-    for (const migration of migrations.slice(applied.length)) {
+    const missing = migrations.slice(applied.length)
+    // The table is older than what it says of each step.
+    if (missing.length > 0)
+      await client.query(`ALTER TABLE ${schema}.migration ADD COLUMN IF NOT EXISTS works_from int`)
+    for (const migration of missing) {
       await runPatiently(client, migration.sql.replaceAll('{s}', schema))
-      await client.query(`INSERT INTO ${schema}.migration (number, name, checksum) VALUES ($1, $2, $3)`, [
-        migration.number,
-        migration.name,
-        checksumOf(migration),
-      ])
+      await client.query(
+        `INSERT INTO ${schema}.migration (number, name, checksum, works_from) VALUES ($1, $2, $3, $4)`,
+        [migration.number, migration.name, checksumOf(migration), migration.worksFrom ?? migration.number],
+      )
     }
     await client.query('COMMIT')
   } catch (error) {
@@ -68,14 +73,14 @@ async function readApplied(client: PoolClient, schema: string): Promise<readonly
   const there = await client.query('SELECT to_regclass($1) IS NOT NULL AS there', [`${schema}.migration`])
   if (there.rows[0].there === true) {
     const { rows } = await client.query(
-      `SELECT number, name, checksum FROM ${schema}.migration ORDER BY number`,
+      `SELECT number, name, checksum, (to_jsonb(m) ->> 'works_from')::int AS "worksFrom" FROM ${schema}.migration m ORDER BY number`,
     )
     return rows
   }
   await client.query(`CREATE SCHEMA IF NOT EXISTS ${schema}`)
   await client.query(
     `CREATE TABLE ${schema}.migration (
-       number int PRIMARY KEY, name text NOT NULL, checksum text NOT NULL,
+       number int PRIMARY KEY, name text NOT NULL, checksum text NOT NULL, works_from int,
        applied_at timestamptz NOT NULL DEFAULT clock_timestamp()
      )`,
   )
@@ -87,17 +92,18 @@ function checkApplied(
   migrations: readonly Migration[],
   schema: string,
 ): void {
-  const newest = applied.at(-1)
-  if (newest !== undefined && newest.number > migrations.length) {
+  const [known, newer] = [applied.slice(0, migrations.length), applied.slice(migrations.length)]
+  // During an upgrade the version before goes on, and may start anew, beside the one that brought the schema further.
+  if (newer.some(({ worksFrom }) => worksFrom === null || worksFrom > migrations.length)) {
     throw new StoreError(
       'newer_version',
-      `schema ${schema} is at version ${newest.number}, made by a newer Millrace; this one knows version ` +
-        `${migrations.length}. Start the newer version, or restore a backup from before the upgrade.`,
+      `schema ${schema} is at version ${applied.at(-1)?.number}, made by a newer Millrace; this one knows version ` +
+        `${migrations.length}, and cannot run on it. Start the newer version, or restore a backup from before the upgrade.`,
     )
   }
-  for (const [index, row] of applied.entries()) {
-    const known = migrations[index]
-    if (known?.number === row.number && checksumOf(known) === row.checksum) continue
+  for (const [index, row] of known.entries()) {
+    const own = migrations[index]
+    if (own?.number === row.number && checksumOf(own) === row.checksum) continue
     throw new StoreError(
       'corrupt',
       `migration ${row.number} (${row.name}) of schema ${schema} is not the one that this version knows; ` +

@@ -15,6 +15,11 @@ export interface Migration {
   readonly number: number
   readonly name: string
   readonly sql: string
+  /**
+   * The lowest version whose code can go on, and start, on the schema that this step makes: two adjacent versions run side by side during
+   * an upgrade. Left out: its own.
+   */
+  readonly worksFrom?: number
 }
 
 const FIRST = `
@@ -375,6 +380,6 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 6, name: 'instances of workflows, their keys, orphans', sql: INSTANCES },
   { number: 7, name: 'deliveries', sql: SEVENTH },
   { number: 8, name: 'runs', sql: RUNS },
-  { number: 9, name: 'outbox', sql: OUTBOX_STEP },
+  { number: 9, name: 'outbox', sql: OUTBOX_STEP, worksFrom: 8 },
   { number: 10, name: 'events, attempts and history by weeks', sql: `${PARTITIONS}${CLAIM}` },
 ]

@@ -466,6 +466,12 @@ export const ERRORS = {
     title: 'A request with this idempotency key is still running',
     next: 'Wait for as long as `retry-after` says and send the same again: you then get its answer.',
   },
+  source_unusable: {
+    kind: 'unavailable',
+    status: 503,
+    title: 'This node cannot read the source’s definition',
+    next: 'Send again; a node of the version that applied the definition takes it. Upgrade this one.',
+  },
   role_missing: {
     kind: 'unavailable',
     status: 421,

@@ -57,17 +57,24 @@ export const EMPTY_NOTE: Note = {
  * `admit`: an instance waits for its lock or for a place among those that run; `signal`: something that an instance waits for
  * has ended. `delivery`: an event on its way to the endpoint of a subscription. `rotation`: a credential gets another secret.
  */
-export type WorkKind =
-  | 'route'
-  | 'intake'
-  | 'batch'
-  | 'trigger'
-  | 'step'
-  | 'timer'
-  | 'admit'
-  | 'signal'
-  | 'delivery'
-  | 'rotation'
+const WORK_KINDS = [
+  'route',
+  'intake',
+  'batch',
+  'trigger',
+  'step',
+  'timer',
+  'admit',
+  'signal',
+  'delivery',
+  'rotation',
+] as const
+export type WorkKind = (typeof WORK_KINDS)[number]
+
+/** False: a newer version made it. */
+export function isWorkKind(kind: string): kind is WorkKind {
+  return WORK_KINDS.some((known) => known === kind)
+}
 
 /** Items of one consumer with the same lane share its places, in the order of their birth. */
 export interface Lane {

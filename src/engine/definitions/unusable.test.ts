@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { type DefinitionDocument, hashDocument } from '../../core/definition/index.ts'
-import { DEFAULT_TENANT, type TenantId } from '../../core/ids/index.ts'
+import { DEFAULT_TENANT, type TenantId, type WorkId } from '../../core/ids/index.ts'
 import { MINUTE } from '../../core/time/index.ts'
+import type { WorkKind } from '../../core/work/index.ts'
 import { HOOK, makeHookWorld } from '../subscriptions/subscriptions.fixture.ts'
-import { answered, ROUTE, SOURCE, type World } from '../world.fixture.ts'
+import { answered, type Node, PAID, ROUTE, SOURCE, type World } from '../world.fixture.ts'
 import type { ApplyRequest } from './index.ts'
 
 const OTHER = 'other' as TenantId
@@ -27,6 +28,60 @@ function spoil(world: World, tenant: TenantId, document: DefinitionDocument, bro
     writes: [{ w: 'record.put', kind: 'definition', key, version: 1, body }],
   })
 }
+
+const sent = (node: Node) =>
+  node.engine.accept({
+    tenant: OTHER,
+    source: 'shop',
+    headers: { 'content-type': 'application/json' },
+    body: new TextEncoder().encode(JSON.stringify(PAID)),
+  })
+
+describe('beside a newer version', () => {
+  test('[ND22] a node claims nothing of what it cannot compile, buries none of it, and has senders come again', async () => {
+    const world = makeHookWorld()
+    const paused: DefinitionDocument = { ...SOURCE, status: 'paused' }
+    const first = await world.node({ name: 'a', documents: [] })
+    await world.got(first.engine.definitions.apply(OTHER, api(paused, ROUTE)))
+    await world.got(sent(first))
+    first.crash()
+    await world.got(spoil(world, OTHER, paused, { subject: '{{ (', status: 'active' }))
+    await world.pass(1 * MINUTE)
+    const second = await world.node({ name: 'b', documents: [] })
+    await world.pass(10 * MINUTE)
+    const { items } = await world.got(world.store.forTenant(OTHER).workList({ cursor: null, limit: 10 }))
+    expect(items.map(({ consumer, state, epoch }) => [consumer, state, epoch])).toEqual([
+      ['source:shop', 'ready', 0],
+    ])
+    expect(second.log.messages.filter(({ name }) => name === 'definitions.unusable')).toHaveLength(1)
+    expect(await world.refusal(sent(second))).toBe('source_unusable')
+  })
+
+  test('[ND23] work of a kind that it does not know is put back, told once, and never buried', async () => {
+    const world = makeHookWorld()
+    const first = await world.node({ name: 'a', documents: [SOURCE, { ...ROUTE, status: 'paused' }] })
+    const { eventId } = await world.got(first.send(PAID))
+    const [known] = await world.got(world.reads.workOfEvent(eventId))
+    const work = {
+      id: 'wrk_new' as WorkId,
+      kind: 'errand' as WorkKind,
+      consumer: 'errand:new',
+      definition: known?.definition ?? '',
+      codeHash: null,
+      eventId,
+      expiresInMs: 1 * MINUTE,
+      replayOf: null,
+    }
+    const writes = [{ w: 'work.add', work, lease: null, delayMs: 0 }] as const
+    await world.got(world.store.commit({ tenant: DEFAULT_TENANT, guards: [], writes }))
+    await world.pass(30 * MINUTE)
+    const row = await world.got(world.reads.work(work.id))
+    expect(row?.state).toMatch(/ready|leased/)
+    expect(row?.waits).toBeGreaterThan(5)
+    expect(first.log.messages.filter(({ name }) => name === 'work.not-understood')).toHaveLength(1)
+    expect(first.log.messages.filter(({ name }) => name === 'work.broken')).toEqual([])
+  })
+})
 
 describe('documents that cannot be compiled', () => {
   test.each<[string, DefinitionDocument]>([
