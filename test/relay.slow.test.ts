@@ -1,0 +1,154 @@
+// The relay over a real database and a real NATS server that dies under it: two nodes commit, and two relay.
+
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import {
+  makeOutsider,
+  makeTestBus,
+  type Outsider,
+  untilConnected,
+} from '../src/adapters/bus-nats/harness.fixture.ts'
+import { makeSystemClock } from '../src/adapters/clock-system/index.ts'
+import { makeMemoryLog } from '../src/adapters/log-memory/index.ts'
+import { openPostgresStore } from '../src/adapters/store-postgres/index.ts'
+import type { NewEvent } from '../src/core/event/index.ts'
+import { makeIds, type TenantId } from '../src/core/ids/index.ts'
+import { tellTokens } from '../src/core/outbox/index.ts'
+import { ENGINE_DEFAULTS } from '../src/engine/index.ts'
+import { makeMirrorStore, makeRelay, makeTurn } from '../src/engine/relay/index.ts'
+import { makeStoreTime } from '../src/engine/store-time.ts'
+import type { Bus } from '../src/ports/bus.ts'
+import type { Store } from '../src/ports/store.ts'
+import { type NatsServer, startNats } from './support/nats.ts'
+import { type PostgresServer, startPostgres } from './support/postgres.ts'
+
+const TENANT = 'acme' as TenantId
+const EVENTS = 3_000
+const STEPS = 120
+
+let postgres: PostgresServer
+let nats: NatsServer
+let outsider: Outsider
+const closing: (() => Promise<unknown>)[] = []
+beforeAll(async () => {
+  postgres = await startPostgres()
+  nats = await startNats()
+  outsider = await makeOutsider(nats.url)
+}, 60_000)
+afterAll(async () => {
+  for (const close of closing.reverse()) await close()
+  await outsider?.close()
+  await nats?.close()
+  await postgres?.close()
+})
+
+let drawn = 7
+const ids = makeIds({
+  now: Date.now,
+  bytes: (length) =>
+    Uint8Array.from({ length }, () => {
+      drawn = (Math.imul(drawn, 1_664_525) + 1_013_904_223) >>> 0
+      return drawn >>> 24
+    }),
+})
+
+function makeEvent(): NewEvent {
+  const id = ids.event()
+  return {
+    ...{ id, tenant: TENANT, source: 'shop', subject: `order.${Number.parseInt(id.slice(-2), 16) % 40}` },
+    ...{
+      objectType: null,
+      objectId: null,
+      occurredAt: null,
+      correlationId: 'c',
+      causationId: null,
+      traceId: 't',
+    },
+    ...{
+      dedupKey: id,
+      payloadHash: 'h',
+      headers: '{}',
+      data: '{"n":1}',
+      raw: null,
+      sensitive: [],
+      matched: 0,
+    },
+  }
+}
+
+async function openNode(url: string): Promise<{ readonly store: Store; readonly bus: Bus }> {
+  const bus = await untilConnected(makeTestBus([nats.url]))
+  const clock = makeSystemClock()
+  const behind = await openPostgresStore({ connection: url })
+  let wake = () => {}
+  const store = makeMirrorStore(behind, () => wake())
+  const time = makeStoreTime(clock)
+  const turn = makeTurn({ store, time, by: ids.uuid() })
+  const relay = makeRelay({ store, bus, clock, log: makeMemoryLog(), time, turn }, ENGINE_DEFAULTS)
+  wake = relay.wake
+  relay.start()
+  closing.push(async () => {
+    await relay.stop()
+    await bus[Symbol.asyncDispose]()
+    await behind[Symbol.asyncDispose]()
+  })
+  return { store, bus }
+}
+
+async function readStream(name: string): Promise<readonly { readonly id: string; readonly body: string }[]> {
+  const { streams } = outsider.manager
+  const { state } = await streams.info(name)
+  const list: { readonly id: string; readonly body: string }[] = []
+  for (let seq = state.first_seq; seq <= state.last_seq; seq += 1) {
+    // Of a token's subject the last one alone is there.
+    const one = await streams.getMessage(name, { seq }).catch(() => null)
+    if (one !== null) list.push({ id: one.header.get('Nats-Msg-Id'), body: one.string() })
+  }
+  return list
+}
+
+test('[BU29] NATS killed and started again under load: everything is told, once, and tokens stand where they are', async () => {
+  const database = await postgres.makeDatabase()
+  const nodes = [await openNode(database.url), await openNode(database.url)]
+  const storeOf = (index: number) => nodes[index % 2]?.store as Store
+  const sent: string[] = []
+  const append = async (index: number) => {
+    const event = makeEvent()
+    await storeOf(index).commit({
+      tenant: TENANT,
+      guards: [],
+      writes: [{ w: 'event.append', event, dedupForMs: 0 }],
+    })
+    sent.push(event.id)
+  }
+  /** One token that goes to and fro, moved by both nodes in turn. */
+  const id = ids.instance()
+  const at = (revision: number) => ({
+    ...{ id, workflow: 'triage', state: 'active' as const, revision },
+    marking: { [revision % 2 === 0 ? 'a' : 'b']: 1 },
+  })
+  const move = async (revision: number) => {
+    const rows = tellTokens(TENANT, revision === 0 ? null : at(revision - 1), at(revision))
+    await storeOf(revision).commit({ tenant: TENANT, guards: [], writes: [{ w: 'outbox.add', rows }] })
+  }
+  const moving = (async () => {
+    for (let revision = 0; revision <= STEPS; revision += 1) await move(revision)
+  })()
+  const cuts = [EVENTS / 3, (2 * EVENTS) / 3]
+  for (let index = 0; index < EVENTS; index += 50) {
+    await Promise.all(Array.from({ length: 50 }, (_, more) => append(index + more)))
+    if (index === cuts[0]) await nats.kill()
+    if (index === cuts[1]) await nats.start()
+  }
+  await moving
+  const { store } = nodes[0] as (typeof nodes)[number]
+  await vi.waitFor(async () => expect(await store.system('relay').outboxCount(10_000)).toBe(0), {
+    timeout: 60_000,
+    interval: 50,
+  })
+  const told = await readStream('MILLRACE_EVENTS')
+  expect(told.map((one) => one.id).sort()).toEqual([...sent].sort())
+  const tokens = await readStream('MILLRACE_TOKENS')
+  expect(tokens.filter(({ body }) => body !== '').map(({ body }) => JSON.parse(body).place)).toEqual([
+    STEPS % 2 === 0 ? 'a' : 'b',
+  ])
+}, 120_000)
