@@ -29,7 +29,7 @@ import {
 } from './app/folder.ts'
 import { type MoveOptions, type MoveReport, moveStore } from './app/move.ts'
 import { combineClients } from './app/outbound.ts'
-import { noteQueueAges } from './app/queue-ages.ts'
+import { gaugesOf, noteQueueAges, type QueueAges } from './app/queue-ages.ts'
 import { makeReadiness } from './app/readiness.ts'
 import { openTransport } from './app/transport.ts'
 import type { Config } from './config/index.ts'
@@ -262,6 +262,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       look: () => store.forTenant(DEFAULT_TENANT).record('bundle', 'current'),
       bus,
     })
+    let queueAges: QueueAges | null = null
     const server = makeHttpServer(
       makeApi(gate, engine, code, store, {
         access,
@@ -276,6 +277,7 @@ export async function startApp(options: AppOptions): Promise<App> {
         vetSubscription: (document) => vetSubscription(web, vars, document),
         now: () => clock.now(),
         health: () => readiness.ask(),
+        gauges: () => gaugesOf(queueAges),
       }),
       {
         roles: new Set(config.roles),
@@ -338,7 +340,7 @@ export async function startApp(options: AppOptions): Promise<App> {
         : null
 
     // The charts that people see are of the node that shows them.
-    const queueAges =
+    queueAges =
       isKeeper || config.roles.includes('api')
         ? noteQueueAges({
             store,
@@ -693,7 +695,7 @@ function makeApi(
     ...rest
   }: Pick<
     HttpApi,
-    'access' | 'secrets' | 'about' | 'health' | 'idempotency' | 'now' | 'vetSubscription' | 'outbound'
+    'access' | 'secrets' | 'about' | 'health' | 'gauges' | 'idempotency' | 'now' | 'vetSubscription' | 'outbound'
   > & {
     readonly demo: Demo | null
   },

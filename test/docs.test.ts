@@ -9,7 +9,7 @@ import { describe, expect, test } from 'vitest'
 import { makeControlLineWriter } from '../src/adapters/log-pino/control-line.ts'
 import { makeTestCli } from '../src/cli/cli.fixture.ts'
 import { makeProgram } from '../src/cli/program.ts'
-import { CLIENT_SETTINGS, SETTINGS } from '../src/config/index.ts'
+import { CLIENT_SETTINGS, SECRET_NAMES, SETTINGS } from '../src/config/index.ts'
 import { parseJson } from '../src/core/json/index.ts'
 import { compileDefinitions, formatFindings } from '../src/definitions/index.ts'
 import type { ControlLine } from '../src/ports/log.ts'
@@ -155,7 +155,8 @@ describe('what stands in backticks', () => {
 
   test('exists, where it is a setting', () => {
     const known = [...Object.values(SETTINGS), ...Object.values(CLIENT_SETTINGS)]
-    const settings = new Set<string>(known.map(({ env }) => env))
+    const files = SECRET_NAMES.map((name) => `${name}_FILE`)
+    const settings = new Set<string>([...known.map(({ env }) => env), ...files])
     const named = all.flatMap(({ text, place }) =>
       [...text.matchAll(/\bMILLRACE_\w*[A-Z0-9]\b/g)].map(([name]) => ({ name, place })),
     )

@@ -116,6 +116,14 @@ export interface HttpApi {
   }
   /** Whether the node can take and do work now, and if not, why. */
   health(): Promise<Readiness>
+  /** For who collects figures; left out: there are none. What is not known is left out. */
+  gauges?(): readonly Gauge[]
+}
+
+export interface Gauge {
+  readonly name: `millrace_${string}`
+  readonly help: string
+  readonly value: number
 }
 
 export interface Readiness {

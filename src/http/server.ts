@@ -39,6 +39,7 @@ import { addAuthorizationCallback, addIntegrationRoutes } from './routes-integra
 import { addKeyRoutes, addTenantRoutes } from './routes-keys.ts'
 import { addLaneRoutes } from './routes-lanes.ts'
 import { addLedgerRoutes } from './routes-ledger.ts'
+import { addMetricsRoute } from './routes-metrics.ts'
 import { addOrphanRoutes } from './routes-orphans.ts'
 import { addOverviewRoutes } from './routes-overview.ts'
 import { addPaceRoutes } from './routes-pace.ts'
@@ -165,6 +166,7 @@ export function makeHttpServer(api: HttpApi, options: HttpServerOptions): HttpSe
   })
   addOpenApi(app)
   app.register(async (scope) => addHealthRoutes(scope, api))
+  app.register(async (scope) => addMetricsRoute(scope, api))
   app.register(async (scope) => addWebhookKeyRoutes(scope, api))
   app.register(async (scope) => addAuthorizationCallback(scope, api))
   app.register(

@@ -2179,6 +2179,11 @@ export interface Operations {
       readonly nodeRoles: readonly ('ingest' | 'api' | 'work' | 'schedule' | 'deliver')[]
     }
   }
+  /** Figures of this node, as Prometheus reads them */
+  getMetrics: {
+    args: Readonly<Record<never, never>>
+    answer: undefined
+  }
   /** This document */
   getOpenApi: {
     args: Readonly<Record<never, never>>
@@ -3948,6 +3953,7 @@ export const OPERATIONS = {
   getHealth: ['GET', '/healthz', []],
   getInstance: ['GET', '/v1/instances/{id}', ['at']],
   getMe: ['GET', '/v1/me', []],
+  getMetrics: ['GET', '/metrics', []],
   getOpenApi: ['GET', '/openapi.json', []],
   getOrphan: ['GET', '/v1/orphans/{id}', []],
   getOverview: ['GET', '/v1/overview', []],

@@ -1,0 +1,45 @@
+// Secrets by file: `MILLRACE_X_FILE` names a file that holds what `MILLRACE_X` would say. Containers get their secrets so, and what is
+// in a file is in no list of processes and of no child.
+
+import { SETTINGS } from './schema.ts'
+
+type Env = Readonly<Record<string, string | undefined>>
+
+export interface WithFiles {
+  readonly env: Env
+  readonly findings: readonly { readonly setting: string; readonly message: string }[]
+}
+
+/** Only settings that are secret; one that has a meaning of its own with that ending keeps it. */
+export const SECRET_NAMES: readonly string[] = Object.values(SETTINGS)
+  .filter((setting) => 'secret' in setting && setting.secret === true)
+  .map(({ env }) => env)
+  .filter((name) => Object.values(SETTINGS).every(({ env }) => env !== `${name}_FILE`))
+
+/** Whoever made the file ended its line; that is no part of the secret. */
+export function readSecretFiles(env: Env, read: (path: string) => string): WithFiles {
+  const filled: Record<string, string | undefined> = { ...env }
+  const findings: { setting: string; message: string }[] = []
+  for (const name of SECRET_NAMES) {
+    const setting = `${name}_FILE`
+    const path = env[setting] ?? ''
+    if (path === '') continue
+    delete filled[setting]
+    if ((env[name] ?? '') !== '') {
+      findings.push({ setting, message: `${name} is set as well: set one of them.` })
+      continue
+    }
+    try {
+      const value = read(path).replace(/\r?\n$/, '')
+      if (value === '') findings.push({ setting, message: `${path} is empty.` })
+      filled[name] = value
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException
+      findings.push({
+        setting,
+        message: `${path} cannot be read (${code ?? 'unknown'}); name a file that is there.`,
+      })
+    }
+  }
+  return { env: filled, findings }
+}
