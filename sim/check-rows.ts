@@ -310,6 +310,8 @@ export function makeRowChecks(deps: {
   const seeWork = (tenant: TenantId, id: WorkId, states: ReadonlyMap<WorkId, WorkState>) => {
     const before = works.get(id)
     const row = data.work(tenant, id)
+    // Who was stopped for long may still speak of what retention has taken.
+    if (row === null && book.gone.work.has(id)) return
     const said = states.get(id) ?? before?.state ?? null
     // Whether it waits for its turn is the lane's to say.
     const isTurn = row !== null && row.lane !== null && TURNS.has(row.state)
