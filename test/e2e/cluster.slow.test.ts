@@ -15,6 +15,7 @@ import {
 } from '../support/account.ts'
 import { type ClusterLoad, runClusterLoad } from '../support/cluster.ts'
 import { sendAgain } from '../support/load.ts'
+import { startNats } from '../support/nats.ts'
 import { buildDist, eventually, type NodeProcess, startNode } from '../support/node-process.ts'
 import { type PostgresServer, startPostgres } from '../support/postgres.ts'
 import { startVendor, type Vendor } from '../support/vendor.ts'
@@ -38,7 +39,7 @@ const SHARED = {
 }
 
 /** Nodes with data folders of their own; disposing ends them. */
-async function makeCluster(vendor: Vendor, timeout?: string) {
+async function makeCluster(vendor: Vendor, timeout?: string, more: Readonly<Record<string, string>> = {}) {
   const database = await postgres.makeDatabase()
   const home = makeWorkspace()
   const folders = [home]
@@ -46,7 +47,7 @@ async function makeCluster(vendor: Vendor, timeout?: string) {
   const start = (name: string): Promise<NodeProcess> => {
     const workspace = makeWorkspace()
     folders.push(workspace)
-    const env = { ...SHARED, MILLRACE_STORE: database.url, MILLRACE_NODE: name }
+    const env = { ...SHARED, ...more, MILLRACE_STORE: database.url, MILLRACE_NODE: name }
     return startNode({ workspace, flows, env })
   }
   return {
@@ -94,16 +95,19 @@ test('[ND40] two nodes under load, one killed and PostgreSQL restarted: nothing 
         await killed?.exited
       },
     },
-    { afterAcknowledged: 180 + randomInt(60), disturb: () => postgres.restart() },
+    { afterAcknowledged: 150 + randomInt(60), disturb: () => postgres.restart() },
+    { afterAcknowledged: 230 + randomInt(60), disturb: () => postgres.restart() },
     {
       afterAcknowledged: 300 + randomInt(60),
       async disturb() {
         second = await cluster.start('second')
       },
     },
-    { afterAcknowledged: 420 + randomInt(60), disturb: () => postgres.restart() },
+    { afterAcknowledged: 380 + randomInt(60), disturb: () => postgres.restart() },
+    { afterAcknowledged: 450 + randomInt(60), disturb: () => postgres.restart() },
+    { afterAcknowledged: 520 + randomInt(60), disturb: () => postgres.restart() },
   ])
-  await isClean('PostgreSQL, two nodes, one killed, two restarts of the database', first, vendor, load)
+  await isClean('PostgreSQL, two nodes, one killed, five restarts of the database', first, vendor, load)
   for (const node of [first, second]) {
     node?.kill('SIGTERM')
     expect(await node?.exited).toMatchObject({ code: 0, signal: null, stderr: '' })
@@ -137,4 +141,41 @@ test('[ND41] a node that was stopped for longer than its lease changes nothing t
     },
   ])
   await isClean('PostgreSQL, two nodes, one stopped past its lease', first, vendor, load)
+})
+
+test('[ND42] with NATS killed, and back without what it kept, nothing is lost, and what is told later is all told', async () => {
+  await using vendor = await startVendor()
+  const nats = await startNats()
+  try {
+    await using cluster = await makeCluster(vendor, '2s', { MILLRACE_NATS_URL: nats.url })
+    const nodes = [await cluster.start('first'), await cluster.start('second')]
+    const [first] = nodes as [NodeProcess, NodeProcess]
+    const untold = async () => {
+      const [row] = await postgres.query(
+        cluster.database.url,
+        'SELECT count(*)::int AS count FROM millrace.outbox',
+      )
+      return row?.count as number
+    }
+    let whileAway = 0
+    const load = await runClusterLoad(EVENTS, () => nodes, [
+      { afterAcknowledged: 150 + randomInt(50), disturb: () => nats.kill() },
+      {
+        afterAcknowledged: 400 + randomInt(50),
+        async disturb() {
+          whileAway = await untold()
+          await nats.start({ isEmpty: true })
+        },
+      },
+    ])
+    await isClean('PostgreSQL and NATS, two nodes, NATS killed and emptied', first, vendor, load)
+    expect(whileAway).toBeGreaterThan(0)
+    await eventually('everything is told', 60_000, async () => (await untold()) === 0)
+    for (const node of nodes) {
+      node.kill('SIGTERM')
+      expect(await node.exited).toMatchObject({ code: 0, signal: null, stderr: '' })
+    }
+  } finally {
+    await nats.close()
+  }
 })
