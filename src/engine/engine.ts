@@ -209,6 +209,7 @@ export function makeEngine(
     ? makeDraws(
         {
           store,
+          clock,
           log,
           random,
           time,

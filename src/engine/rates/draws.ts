@@ -24,18 +24,11 @@ import type { StoredRecord } from '../../ports/store.ts'
 import type { Commits } from '../commits.ts'
 import type { EngineConfig, EngineDeps } from '../deps.ts'
 import type { StoreTime } from '../store-time.ts'
+import { type Hand, makeHand, type Token } from './hand.ts'
 
 export interface BucketName {
   readonly tenant: TenantId
   readonly key: string
-}
-
-/** One token in our hands. */
-export interface Token {
-  readonly from: Instant
-  readonly until: Instant
-  /** Names the try of a bucket that was closed; null: it is none. */
-  readonly tries: string | null
 }
 
 export interface Draws {
@@ -78,13 +71,12 @@ interface Known extends BucketName {
   bucket: SharedBucket
   /** Of its record; null: it has to be read. */
   version: number | null
-  /** In the order in which they may be used. */
-  hand: readonly Token[]
+  readonly hand: Hand
   /** How many the next draw takes. */
   size: number
   waitUntil: Instant
   owed: number
-  tells: readonly BucketAnswer[]
+  tells: readonly Told[]
   drawnAt: Instant
   /** Who waits to hear when its token comes. */
   bookings: readonly ((delayMs: number) => void)[]
@@ -93,6 +85,12 @@ interface Known extends BucketName {
   isAway: boolean
   /** The exchange with the store that is under way. */
   active: Promise<void> | null
+}
+
+/** An answer that is not in the record yet. */
+interface Told {
+  readonly policy: Bucket | null
+  readonly answer: BucketAnswer
 }
 
 interface Exchange {
@@ -119,13 +117,11 @@ const TRIED_MS = 1_000
 const FAILED_MS = 1_000
 const SOON_MS = 1_000
 const RACES_MAX = 8
-/** Of a token that is there. */
-const COME = 0
 /** What the other side has left beyond this is nobody's worry yet, and not written down. */
 const FAR = 1_000
 
 export function makeDraws(
-  deps: Pick<EngineDeps, 'store' | 'log' | 'random'> & {
+  deps: Pick<EngineDeps, 'store' | 'clock' | 'log' | 'random'> & {
     readonly time: StoreTime
     readonly commits: Commits
     wake(delayMs?: number): void
@@ -147,7 +143,7 @@ export function makeDraws(
       key,
       bucket: NEW_SHARED,
       version: null,
-      hand: [],
+      hand: makeHand(),
       size: 1,
       waitUntil: 0,
       owed: 0,
@@ -162,27 +158,37 @@ export function makeDraws(
     return made
   }
 
-  /** Drops what is lost; those that were drawn for nothing make the next draw smaller. */
-  const inHand = (known: Known): readonly Token[] => {
-    const now = time.now()
-    if (known.hand.some(({ until }) => until <= now)) {
-      known.hand = known.hand.filter(({ until }) => until > now)
-      known.size = Math.max(1, Math.floor(known.size / 2))
-    }
-    return known.hand
+  /** Of a closed bucket only its try is of use. */
+  const heedClosed = ({ hand, bucket }: Known) => {
+    if (bucket.closed !== null) hand.keepTry(bucket.closed.triedBy)
   }
 
-  const adopt = (known: Known, version: number, body: string) => {
-    known.version = version
-    known.bucket = { ...NEW_SHARED, ...(JSON.parse(body) as Partial<SharedBucket>) }
+  /** What is of use; a token may have come back, or be drawn, while the other side refused. */
+  const handOf = (known: Known): Hand => {
+    const { hand } = known
+    heedClosed(known)
+    // Those that were drawn for nothing make the next draw smaller.
+    if (hand.dropLost(time.now()) > 0) known.size = Math.max(1, Math.floor(known.size / 2))
+    return hand
   }
+
+  /** What was refused holds here at once, whatever the store says: it may not know yet. */
+  const take = (known: Known, version: number, bucket: SharedBucket) => {
+    known.version = version
+    known.bucket = known.tells.reduce(
+      (told, { policy, answer }) => (answer.isLimited ? tellShared(told, policy, answer) : told),
+      bucket,
+    )
+    heedClosed(known)
+  }
+
+  const adopt = (known: Known, version: number, body: string) =>
+    take(known, version, { ...NEW_SHARED, ...(JSON.parse(body) as Partial<SharedBucket>) })
 
   const read = async (known: Known) => {
     const found = await store.forTenant(known.tenant).record('rate', known.key)
-    if (found === null) {
-      known.version = 0
-      known.bucket = NEW_SHARED
-    } else adopt(known, found.version, found.body)
+    if (found === null) take(known, 0, NEW_SHARED)
+    else adopt(known, found.version, found.body)
   }
 
   /** Writes what there is to write, and takes tokens out: none if there are none, or if others were quicker again and again. */
@@ -201,7 +207,7 @@ export function makeDraws(
       const isNew = known.version === 0 && isFull && policy !== null
       const before = isNew ? { ...known.bucket, tokens: { count: policy.burst, at: now } } : known.bucket
       let bucket = chargeTokens(before, policy, now, owed)
-      for (const answer of tells) bucket = tellShared(bucket, policy, answer)
+      for (const { answer } of tells) bucket = tellShared(bucket, policy, answer)
       tries += 1
       const tryBy = `${config.node} ${tries}`
       // Whose turn it is may ask first; what is there already is anybody's.
@@ -236,10 +242,9 @@ export function makeDraws(
       )
       time.heard(result.at)
       if (!result.ok) continue
-      known.version = version + 1
-      known.bucket = next
       known.owed -= owed
       known.tells = known.tells.slice(tells.length)
+      take(known, version + 1, next)
       if (drawn?.is !== 'drawn') return []
       known.waitUntil = 0
       const named = drawn.isTry ? tryBy : null
@@ -276,7 +281,7 @@ export function makeDraws(
   const flush = (known: Known, policy: Bucket | null) => {
     void inTurn(known, async () => {
       if (known.owed === 0 && known.tells.length === 0) return
-      const isNews = known.tells.some(({ isLimited, by }) => isLimited || by !== '')
+      const isNews = known.tells.some(({ answer }) => answer.isLimited || answer.by !== '')
       await exchange(known, { ...PLAIN, policy, wanted: 0 })
       if (isNews) deps.changed(known.tenant)
       const until = known.bucket.closed?.closedUntil ?? null
@@ -299,32 +304,17 @@ export function makeDraws(
     }
   }
 
-  /**
-   * A token that could be used once can be from then on: what is known of the store's time goes back by the time that an answer took, and
-   * whoever was offered a token must not be refused it for that.
-   */
-  const usable = (known: Known): readonly Token[] => {
-    const now = time.now()
-    known.hand = inHand(known).map((one) =>
-      one.from <= now && one.from !== COME ? { ...one, from: COME } : one,
-    )
-    return known.hand.filter(({ from }) => from === COME)
-  }
-
   return {
     room(name, policy) {
       const known = find(name)
       if (!isLimiting(known.bucket, policy, time.now())) return Number.POSITIVE_INFINITY
-      return usable(known).length
+      return handOf(known).usable(time.now())
     },
     waitsUntil(name, policy) {
       const known = find(name)
       const now = time.now()
-      const [first] = inHand(known)
-      if (first !== undefined && first.from > now) {
-        const together = known.hand.findLast(({ from }) => from <= first.from + GATHER_MS)
-        return together?.from ?? first.from
-      }
+      const comesAt = handOf(known).nextAt(now, GATHER_MS)
+      if (comesAt !== null) return comesAt
       const { closed } = known.bucket
       if (closed !== null && now < closed.closedUntil) return closed.closedUntil
       if (!isLimiting(known.bucket, policy, now)) return null
@@ -334,7 +324,7 @@ export function makeDraws(
       const known = find(name)
       known.asking += 1
       await inTurn(known, async () => {
-        if (inHand(known).length > 0) return
+        if (handOf(known).count() > 0) return
         const most = drawMax(policy)
         const now = time.now()
         // Who comes back so soon can use more at once.
@@ -342,7 +332,7 @@ export function makeDraws(
         known.drawnAt = now
         const wanted = Math.min(most, Math.max(known.asking, known.size))
         const aheadMs = isAhead ? AHEAD_MS : 0
-        known.hand = await exchange(known, { policy, wanted, aheadMs, longerMs, isFull })
+        known.hand.add(await exchange(known, { policy, wanted, aheadMs, longerMs, isFull }))
       })
       known.asking -= 1
     },
@@ -351,14 +341,10 @@ export function makeDraws(
     use(name, policy) {
       const known = find(name)
       if (!isLimiting(known.bucket, policy, time.now())) return null
-      const [token] = usable(known)
-      if (token === undefined) return null
-      known.hand = known.hand.filter((one) => one !== token)
-      return token
+      return handOf(known).use(time.now())
     },
     giveBack(name, token) {
-      const known = find(name)
-      known.hand = [token, ...known.hand]
+      find(name).hand.giveBack(token)
     },
     owe(name, policy) {
       const known = find(name)
@@ -372,11 +358,10 @@ export function makeDraws(
       const isTry = by !== ''
       const isNear = limits !== null && limits.remaining !== null && limits.remaining <= FAR
       if (!isLimited && !isTry && !isNear) return
-      known.tells = [...known.tells, answer]
-      // What was refused holds here at once, whatever the store says.
+      known.tells = [...known.tells, { policy, answer }]
       if (isLimited) {
         known.bucket = tellShared(known.bucket, policy, answer)
-        known.hand = []
+        heedClosed(known)
       }
       flush(known, policy)
     },
@@ -389,7 +374,7 @@ export function makeDraws(
     },
     left(name, policy) {
       const known = find(name)
-      return sharedLeft(known.bucket, policy, time.now()) + inHand(known).length
+      return sharedLeft(known.bucket, policy, time.now()) + handOf(known).count()
     },
     closedUntil(name) {
       const { closed } = find(name).bucket

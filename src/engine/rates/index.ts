@@ -1,1 +1,2 @@
-export { type BucketName, type Draws, makeDraws, type Token } from './draws.ts'
+export { type BucketName, type Draws, makeDraws } from './draws.ts'
+export type { Token } from './hand.ts'
