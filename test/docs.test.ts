@@ -156,7 +156,9 @@ describe('what stands in backticks', () => {
   test('exists, where it is a setting', () => {
     const known = [...Object.values(SETTINGS), ...Object.values(CLIENT_SETTINGS)]
     const files = SECRET_NAMES.map((name) => `${name}_FILE`)
-    const settings = new Set<string>([...known.map(({ env }) => env), ...files])
+    // The streams that a node makes on NATS, under the usual prefix.
+    const streams = ['MILLRACE_EVENTS', 'MILLRACE_TOKENS']
+    const settings = new Set<string>([...known.map(({ env }) => env), ...files, ...streams])
     const named = all.flatMap(({ text, place }) =>
       [...text.matchAll(/\bMILLRACE_\w*[A-Z0-9]\b/g)].map(([name]) => ({ name, place })),
     )
