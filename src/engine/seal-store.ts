@@ -63,8 +63,8 @@ export function makeSealStore<Behind extends Store>(store: Behind, deps: SealSto
       const reads = store.system(reason)
       return {
         ...reads,
-        async outbox(limit) {
-          const { rows, events } = await reads.outbox(limit)
+        async outbox(limit, after) {
+          const { rows, events } = await reads.outbox(limit, after)
           return { rows, events: openAll(events) }
         },
         async dump() {

@@ -602,10 +602,11 @@ export interface SystemReads {
   /**
    * The eldest of the outbox, over all tenants, and the events that they tell of, but for those that are gone. What is answered
    * comes in an order in which nothing that is committed later comes before it; so a row may be answered a little later than it
-   * was committed, while an older transaction is open.
+   * was committed, while an older transaction is open. `after` is the position of a row that is still there: what comes behind it.
    */
   outbox(
     limit: number,
+    after?: number,
   ): Promise<{ readonly rows: readonly OutboxRow[]; readonly events: readonly StoredEvent[] }>
   /** How much is in the outbox; the count stops at `cap`. */
   outboxCount(cap: number): Promise<number>

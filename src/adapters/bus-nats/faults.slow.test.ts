@@ -398,6 +398,19 @@ describe('who may do what', () => {
     await until(() => expect(got).toEqual(['own', 'last']))
   })
 
+  test('[BU33] a subject that the node may not publish holds up no other of its stream', async () => {
+    const owner = await connectAs('node', 'n0de-pass')
+    await owner.publish([])
+    const narrow = await connectAs('narrow')
+    const [not, own] = ['millrace.globex.events.x', SUBJECT]
+    expect(await narrow.publish([message('a', not), message('b', own), message('c', not)])).toEqual([
+      ...[false, true, false],
+    ])
+    expect(await narrow.publish([message('d', own), message('a', not), message('e', own)])).toEqual([
+      ...[true, false, true],
+    ])
+  })
+
   test('[BU18] accounts see nothing of each other, not even under the same names', async () => {
     const [node, other] = [await connectAs('node', 'n0de-pass'), await connectAs('other')]
     const theirs: IncomingMessage[] = []

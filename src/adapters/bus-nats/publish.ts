@@ -103,13 +103,15 @@ async function sendAll(
   const sendChain = async (list: readonly OutgoingMessage[]) => {
     const linked = await publishChained(list, send)
     const broken: OutgoingMessage[] = []
+    const held = new Set<string>()
     for (const [index, message] of list.entries()) {
       const sent = linked[index] ?? 'unknown'
-      if (sent === 'broken') broken.push(message)
+      // Behind one of which nothing is known none of its subject may go before it; other subjects do not wait for it.
+      if (sent === 'unknown') held.add(message.subject)
+      if (sent === 'broken' && !held.has(message.subject)) broken.push(message)
       answers.set(message, sent === 'broken' ? 'unknown' : sent)
     }
-    // Behind one of which nothing is known none may go before it.
-    if (!linked.includes('unknown')) await sendOneByOne(broken)
+    await sendOneByOne(broken)
   }
   await Promise.all(
     [...chains].map(([stream, list]) => (stream === null ? sendOneByOne(list) : sendChain(list))),

@@ -268,9 +268,10 @@ export function makeSystemReads(state: MemoryState, assertOpen: Open): SystemRea
       for (const row of state.work.values()) counts[row.state] += 1
       return counts
     },
-    async outbox(limit) {
+    async outbox(limit, after = -1) {
       assertOpen()
-      const rows = outboxRows(state).slice(0, limit)
+      const behind = outboxRows(state).filter(({ position }) => position > after)
+      const rows = behind.slice(0, limit)
       return { rows, events: eventsOf(state, rows) }
     },
     async outboxCount(cap) {

@@ -55,21 +55,24 @@ export function makeOutboxReads(
   snapshot: Snapshot,
   schema: string,
 ): Pick<SystemReads, 'outbox' | 'outboxCount'> {
-  const eldest =
-    `SELECT o.* FROM ${schema}.outbox AS o WHERE o.turn < pg_snapshot_xmin(pg_current_snapshot())::text::bigint ` +
-    'ORDER BY o.turn, o.position LIMIT $1::int8'
+  const settled = `SELECT o.* FROM ${schema}.outbox AS o WHERE o.turn < pg_snapshot_xmin(pg_current_snapshot())::text::bigint `
+  const inOrder = 'ORDER BY o.turn, o.position LIMIT $1::int8'
+  const behind = `AND (o.turn, o.position) > (SELECT a.turn, a.position FROM ${schema}.outbox AS a WHERE a.position = $2::int8) `
   return {
-    async outbox(limit) {
+    async outbox(limit, after) {
+      const eldest = settled + (after === undefined ? '' : behind) + inOrder
+      const values = after === undefined ? [limit] : [limit, after]
       const fields = [...Object.keys(OUTBOX.columns), 'position']
       const [rows, events] = await snapshot([
-        prepare(`SELECT ${selectList('t', fields)} FROM (${eldest}) AS t ORDER BY t.turn, t.position`, [
-          limit,
-        ]),
+        prepare(
+          `SELECT ${selectList('t', fields)} FROM (${eldest}) AS t ORDER BY t.turn, t.position`,
+          values,
+        ),
         prepare(
           `WITH told AS (SELECT DISTINCT e.tenant, e.event FROM (${eldest}) AS e WHERE e.event IS NOT NULL) ` +
             `SELECT ${eventList(schema, 't')} FROM told JOIN ${schema}.event AS t ` +
             'ON t.tenant = told.tenant AND t.id = told.event ORDER BY t.id',
-          [limit],
+          values,
         ),
       ])
       return { rows, events: events.map(readEvent) }

@@ -57,7 +57,7 @@ export function makeSystemReads(ask: Ask): SystemReads {
     tenants: () => ask('tenants'),
     workCounts: () => ask('workCounts'),
     readyConsumers: () => ask('readyConsumers'),
-    outbox: (limit) => ask('outbox', limit),
+    outbox: (limit, after) => ask('outbox', limit, after),
     outboxCount: (cap) => ask('outboxCount', cap),
     dump: () => ask('dump'),
   }

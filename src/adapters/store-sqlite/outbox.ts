@@ -39,7 +39,10 @@ export function toOutboxRow(row: Row, tenant: TenantId): OutboxRow {
 }
 
 export interface OutboxReads {
-  outbox(limit: number): { readonly rows: readonly OutboxRow[]; readonly events: readonly StoredEvent[] }
+  outbox(
+    limit: number,
+    after?: number,
+  ): { readonly rows: readonly OutboxRow[]; readonly events: readonly StoredEvent[] }
   outboxCount(cap: number): number
 }
 
@@ -48,12 +51,13 @@ export function makeOutboxReads(
   tenantNames: () => ReadonlyMap<unknown, unknown>,
 ): OutboxReads {
   return {
-    outbox(limit) {
-      const eldest = 'SELECT * FROM outbox ORDER BY position LIMIT ?'
-      const found = all(eldest, limit)
+    outbox(limit, after = 0) {
+      const eldest = 'SELECT * FROM outbox WHERE position > ? ORDER BY position LIMIT ?'
+      const found = all(eldest, after, limit)
       const told = all(
         `SELECT DISTINCT event.tenant, ${EVENT_COLUMNS} FROM (${eldest}) AS told` +
           ' JOIN event ON event.id = told.event_id AND event.tenant = told.tenant ORDER BY event.id',
+        after,
         limit,
       )
       const names = tenantNames()

@@ -311,6 +311,57 @@ describe('a bus that fails', () => {
   })
 })
 
+describe('a subject that the bus does not take', () => {
+  /** More than are read at once, at the head of the outbox. */
+  const fill = (world: World, count: number, subjectOf: (index: number) => string) => {
+    const rows = Array.from({ length: count }, (_, index) => ({
+      ...{
+        id: `t${index}`,
+        subject: subjectOf(index),
+        about: 'token' as const,
+        event: null,
+        body: `${index}`,
+      },
+    }))
+    const writes = [{ w: 'outbox.add' as const, rows }]
+    return heard(world, world.store.commit({ tenant: DEFAULT_TENANT, guards: [], writes }))
+  }
+
+  test('[BU33] more of one than are read at once hold up no other; they are told in their order when it is taken', async () => {
+    const { world, hub, open, idsOf, waiting } = makeMirrored()
+    await fill(world, 900, () => 'default.nobody.has.this')
+    const node = await open()
+    await world.pass(2_000)
+    const id = await accept(world, node)
+    await world.pass(500)
+    expect(idsOf('millrace.default.events.shop.>')).toEqual([id])
+    expect(await waiting()).toBe(900)
+    expect(node.log.messages.filter(({ name }) => name === 'relay.waiting')).toHaveLength(1)
+    hub.addStream({ name: 'LATE', subjects: ['millrace.default.nobody.>'] })
+    await world.pass(15_000)
+    expect(idsOf('millrace.default.nobody.>')).toEqual(Array.from({ length: 900 }, (_, n) => `t${n}`))
+    expect(await waiting()).toBe(0)
+    expect(node.log.messages.filter(({ name }) => name === 'relay.resumed')).toHaveLength(1)
+  })
+
+  test('[BU33] many subjects, each with its own, hide neither what is told behind them nor what is too large', async () => {
+    const { world, open, idsOf, waiting } = makeMirrored({ maxBytes: 4_096 })
+    await fill(world, 600, (index) => `default.nobody.has.this.${index}`)
+    const node = await open({ documents: [SOURCE] })
+    const [first, large, last] = [
+      await accept(world, node, paid('d1')),
+      await accept(world, node, paid('d2', { text: 'x'.repeat(5_000) })),
+      await accept(world, node, paid('d3')),
+    ]
+    await world.pass(400_000)
+    expect(idsOf('millrace.default.events.shop.>')).toEqual([first, last])
+    expect(node.log.messages.filter(({ name }) => name === 'relay.refused')).toMatchObject([
+      { fields: { id: large } },
+    ])
+    expect(await waiting()).toBe(600)
+  })
+})
+
 describe('several nodes', () => {
   const SHARED = { isShared: true, isMirrored: true } as const
   const relayers = (nodes: readonly Node[], world: World) =>

@@ -1,7 +1,8 @@
 // Tells the bus what the outbox holds, eldest first, and takes out what the bus has.
 //
 // The store is the truth: a row goes only after the bus said that it has the message, so that whatever breaks in between is
-// told again, with the id by which the bus knows it. A bus that is away holds nobody up; the outbox grows meanwhile.
+// told again, with the id by which the bus knows it. A bus that is away holds nobody up; the outbox grows meanwhile. A subject
+// that the bus does not take holds up no other: it is passed by for a while, and what comes behind it is read.
 
 import { messageOf as textOf } from '../../core/errors/index.ts'
 import type { StoredEvent } from '../../core/event/index.ts'
@@ -13,6 +14,7 @@ import type { Clock } from '../../ports/clock.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Store } from '../../ports/store.ts'
 import type { StoreTime } from '../store-time.ts'
+import { makeStuck } from './stuck.ts'
 import type { Turn } from './turn.ts'
 
 export interface RelayStatus {
@@ -23,7 +25,7 @@ export interface RelayStatus {
   /** Messages that the bus has, and those that it will never take, since the node's start. */
   readonly told: number
   readonly refused: number
-  /** Why it does not go on; null: it does. */
+  /** Why it does not go on, as a whole or with a subject; null: it does. */
   readonly held: string | null
 }
 
@@ -51,8 +53,6 @@ const GATHER_MS = 5
 const SOON_MS = 50
 const BACKOFF_MS_MIN = 200
 const BACKOFF_MS_MAX = 10_000
-/** Those that the bus did not take are tried one by one, so many at a time. */
-const ALONE_MAX = 20
 /** Somebody should look when the eldest waits for longer. */
 const LATE_MS = 5 * 60_000
 
@@ -71,11 +71,13 @@ export function makeRelay(
   let isStopped = false
   let isWoken = false
   let isOurs = false
+  let isAway = false
   let active: Promise<void> | null = null
   let cancel: () => void = () => {}
   let unwatch: () => void = () => {}
   let backoffMs = BACKOFF_MS_MIN
   let held: string | null = null
+  const stuck = makeStuck()
   let isLate = false
   let eldestAt: Instant | null = null
   let told = 0
@@ -89,6 +91,11 @@ export function makeRelay(
     if (held !== null) log.info('relay.resumed', { after: held })
     held = null
     backoffMs = BACKOFF_MS_MIN
+  }
+  const backOff = (): number => {
+    const waitMs = backoffMs
+    backoffMs = Math.min(BACKOFF_MS_MAX, backoffMs * 2)
+    return waitMs
   }
   const noteAge = (rows: readonly OutboxRow[]) => {
     eldestAt = rows[0]?.createdAt ?? null
@@ -117,65 +124,84 @@ export function makeRelay(
     )
   }
 
-  const publish = async (letters: readonly Letter[]): Promise<readonly Letter[]> => {
-    const answers = await bus.publish(letters.map(({ message }) => message))
-    return letters.filter((_, index) => answers[index] === true)
+  /** Those that the bus has. While it is there, that it took none says nothing of what comes behind them. */
+  const publish = async (letters: readonly Letter[], isAlone: boolean): Promise<readonly Letter[]> => {
+    try {
+      const answers = await bus.publish(letters.map(({ message }) => message))
+      return letters.filter((_, index) => answers[index] === true)
+    } catch (error) {
+      if (error instanceof BusError) {
+        // None of them will ever be taken as it is: each is told of by itself.
+        if (error.code === 'refused' && !isAlone) return []
+        if (error.code === 'unavailable' && bus.status().isConnected) return []
+      }
+      throw error
+    }
   }
 
   /** One that the bus will never take must not hold the others up: it goes, and somebody is told. */
-  const publishAlone = async (letter: Letter): Promise<'taken' | 'refused' | 'unknown'> => {
+  const publishAlone = async (letter: Letter): Promise<boolean> => {
     try {
-      return (await publish([letter])).length === 1 ? 'taken' : 'unknown'
+      if ((await publish([letter], true)).length === 0) return false
+      told += 1
     } catch (error) {
       if (!(error instanceof BusError) || error.code !== 'refused') throw error
       noteRefused(letter.row, letter.message.subject, error)
-      return 'refused'
     }
+    await take([letter.row])
+    return true
   }
 
-  /** Those that the bus did not take with the others; of a subject none goes before one that did not. */
-  const publishRest = async (rest: readonly Letter[]): Promise<void> => {
-    const stuck = new Set<string>()
-    for (const letter of rest.slice(0, ALONE_MAX)) {
-      if (stuck.has(letter.message.subject)) continue
-      const became = await publishAlone(letter)
-      if (became === 'unknown') stuck.add(letter.message.subject)
-      else await take([letter.row])
-      if (became === 'taken') told += 1
+  /** Those that the bus did not take with the others; of a subject none goes before one that did not. Answers who went. */
+  const publishRest = async (rest: readonly Letter[]): Promise<readonly Letter[]> => {
+    const bySubject = new Map<string, Letter[]>()
+    for (const letter of rest) {
+      const those = bySubject.get(letter.message.subject)
+      if (those === undefined) bySubject.set(letter.message.subject, [letter])
+      else those.push(letter)
     }
-    if (stuck.size > 0) throw new BusError('unavailable', `the bus did not take ${[...stuck][0]}`)
+    const alone = stuck.chooseAlone([...bySubject.keys()])
+    const went: Letter[] = []
+    const tell = async (subject: string, those: readonly Letter[]) => {
+      for (const letter of those) {
+        const isAlone = alone.has(subject)
+        if (!isAlone || !(await publishAlone(letter))) return stuck.add(subject, isAlone)
+        went.push(letter)
+      }
+    }
+    await Promise.all([...bySubject].map(([subject, those]) => tell(subject, those)))
+    return went
+  }
+
+  /** Answers what is left, because the bus did not take its subject. */
+  const relayLetters = async (letters: readonly Letter[]): Promise<readonly Letter[]> => {
+    const free = letters.filter(({ message }) => !stuck.has(message.subject))
+    const went = new Set(free.length === 0 ? [] : await publish(free, false))
+    await take([...went].map(({ row }) => row))
+    told += went.size
+    for (const letter of await publishRest(free.filter((one) => !went.has(one)))) went.add(letter)
+    return letters.filter((letter) => !went.has(letter))
   }
 
   /** One batch; answers whether there may be more at once. */
   const relaySome = async (): Promise<boolean> => {
-    const { rows, events } = await store.system('relay').outbox(BATCH)
-    noteAge(rows)
-    if (rows.length === 0) {
-      noteGoing()
-      return false
-    }
+    stuck.beginAnewAt(clock.monotonic())
+    const after = stuck.after()
+    const { rows, events } = await store.system('relay').outbox(BATCH, after)
+    if (after === undefined) noteAge(rows)
     const { letters, gone, broken } = sort(rows, events, config.busPrefix)
     for (const { row, error } of broken) noteRefused(row, row.subject, error)
     if (gone.length > 0) log.warn('relay.gone', { count: gone.length, first: gone[0]?.id ?? null })
     if (gone.length + broken.length > 0) await take([...gone, ...broken.map(({ row }) => row)])
-    if (letters.length > 0) await relayLetters(letters)
-    noteGoing()
-    return rows.length === BATCH
-  }
-
-  const relayLetters = async (letters: readonly Letter[]): Promise<void> => {
-    let taken: readonly Letter[] = []
-    try {
-      taken = await publish(letters)
-    } catch (error) {
-      // None of them will ever be taken as it is: each is told of by itself.
-      if (!(error instanceof BusError) || error.code !== 'refused') throw error
+    const last = (await relayLetters(letters)).at(-1)
+    if (last !== undefined) {
+      noteHeld(`the bus does not take ${last.message.subject}; see that a stream has it and has room`)
+      if (stuck.isNew()) stuck.wait(clock.monotonic() + backOff())
+      stuck.pass(last.row.position)
     }
-    await take(taken.map(({ row }) => row))
-    told += taken.length
-    const there = new Set(taken)
-    const rest = letters.filter((letter) => !there.has(letter))
-    if (rest.length > 0) await publishRest(rest)
+    const isEnd = rows.length < BATCH
+    if (stuck.isEmpty() && (isEnd || isAway)) noteGoing()
+    return !isEnd
   }
 
   /** Answers when to look again. */
@@ -187,15 +213,17 @@ export function makeRelay(
       isOurs = othersMs === 0
       if (!isOurs) {
         eldestAt = null
+        stuck.clear()
         return Math.min(othersMs, config.pollMs)
       }
-      if (await relaySome()) return 0
-      return wasWoken ? SOON_MS : config.pollMs
+      const isMore = await relaySome()
+      isAway = false
+      if (isMore) return 0
+      return Math.min(wasWoken ? SOON_MS : config.pollMs, stuck.waitMs(clock.monotonic()))
     } catch (error) {
+      isAway = true
       noteHeld(textOf(error))
-      const waitMs = backoffMs
-      backoffMs = Math.min(BACKOFF_MS_MAX, backoffMs * 2)
-      return waitMs
+      return backOff()
     }
   }
 
@@ -204,7 +232,7 @@ export function makeRelay(
     if (isStopped || active !== null) return
     active = look().then((delayMs) => {
       active = null
-      schedule(isWoken && held === null ? Math.min(delayMs, GATHER_MS) : delayMs)
+      schedule(isWoken && !isAway ? Math.min(delayMs, GATHER_MS) : delayMs)
     })
   }
   const schedule = (delayMs: number) => {
@@ -214,7 +242,10 @@ export function makeRelay(
 
   return {
     start() {
+      let wasConnected = bus.status().isConnected
       unwatch = bus.watch(({ isConnected }) => {
+        if (isConnected && !wasConnected) stuck.clear()
+        wasConnected = isConnected
         if (isConnected && active === null) schedule(0)
       })
       schedule(0)
@@ -222,7 +253,7 @@ export function makeRelay(
     wake() {
       if (isWoken || !isOurs) return
       isWoken = true
-      if (active === null && held === null) schedule(GATHER_MS)
+      if (active === null && !isAway) schedule(GATHER_MS)
     },
     isOurs: () => isOurs,
     async status() {

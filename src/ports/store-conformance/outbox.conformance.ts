@@ -58,6 +58,10 @@ export function outboxRules(kit: () => Kit): void {
       await kit().apply([add(token('d'))], OTHER)
       await kit().apply([add(token('a'))])
       expect(await idsTold()).toEqual(['c', 'a', 'b', 'd', 'a'])
+      const all = await told()
+      for (const [index, { position }] of all.entries()) {
+        expect((await reads().outbox(2, position)).rows).toEqual(all.slice(index + 1, index + 3))
+      }
       expect(await idsTold(2)).toEqual(['c', 'a'])
       const positions = (await told()).map(({ position }) => position)
       expect(new Set(positions).size).toBe(5)
