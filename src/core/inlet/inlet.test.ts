@@ -92,8 +92,14 @@ describe('[BU57] a message is known again', () => {
   })
 
   test('also where it cannot be read', () => {
-    expect(key(message('{', { id: 'm1' }))).toBe('id:orders.paid m1')
-    expect(key(message('{'))).toBe('at:ORDERS 1 7')
+    expect(key(message('{', { id: 'm1' }))).toMatch(/^unread:id:orders\.paid m1:/)
+    expect(key(message('{', { id: 'm1' }))).toBe(key(message('{', { id: 'm1', place: 'ORDERS 1 8' })))
+    expect(key(message('{'))).toMatch(/^unread:at:ORDERS 1 7:/)
+  })
+
+  test('[BU69] and not as the one that takes the place of what could not be read', () => {
+    expect(key(message('{', { id: 'm1' }))).not.toBe(key(message('{"', { id: 'm1' })))
+    expect(key(message('{', { id: 'm1' }))).not.toBe(key(message('{}', { id: 'm1' })))
   })
 
   test('and two of equal content are two', () => {

@@ -68,7 +68,8 @@ export function readMessage(source: Source, tenant: string, message: Message): M
       objectType: null,
       objectId: null,
       occurredAt: message.at,
-      dedupKey: usualKeyOf(message),
+      // Published again as it should have been, it is another one: its own key is free for that.
+      dedupKey: `unread:${usualKeyOf(message)}:${payloadHash}`,
     },
     header,
     body: kept.body,
@@ -155,7 +156,16 @@ function headerOf(message: Message): { readonly header: Header; readonly isCut: 
  * other's ids, so the subject belongs to it.
  */
 function usualKeyOf({ id, subject, place }: Message): string {
-  return id !== null && id !== '' && isStorable(id + subject) ? `id:${subject} ${id}` : `at:${place}`
+  return keyOfId(subject, id) ?? `at:${place}`
+}
+
+function keyOfId(subject: string, id: string | null): string | null {
+  return id !== null && id !== '' && isStorable(id + subject) ? `id:${subject} ${id}` : null
+}
+
+/** The usual key of a message by what its event kept of it; null: its publisher did not name it. */
+export function keptKeyOf(header: Header): string | null {
+  return keyOfId(header[MESSAGE_SUBJECT_HEADER] ?? '', header[ID_HEADER] ?? null)
 }
 
 function isSubject(text: string): boolean {

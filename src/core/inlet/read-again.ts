@@ -10,6 +10,7 @@ import {
   BODY_HEADER,
   bytesOf,
   type Header,
+  keptKeyOf,
   nameOf,
   readPayload,
   UNREAD_HEADER,
@@ -44,8 +45,9 @@ export function readAgain(source: Source, event: Kept, kept: Header): AgainVerdi
     : readPayload(source.document.limits, header, bytesOf(kept, event.raw ?? event.data))
   if (!read.ok) return { ok: false, problem: read.detail }
   const payloadHash = isMended ? hashText(event.data) : event.payloadHash
-  // Its own key was used by the event that could not be read.
-  const named = nameOf(source, event.tenant, header, read.body, payloadHash, `read:${event.id}`)
+  // Whoever publishes it again under its id, and who replays it, make one event of it.
+  const usualKey = keptKeyOf(header) ?? `read:${event.id}`
+  const named = nameOf(source, event.tenant, header, read.body, payloadHash, usualKey)
   if (!named.ok) return { ok: false, problem: named.detail }
   const names = { ...named.names, occurredAt: named.names.occurredAt ?? event.occurredAt }
   return { ok: true, names, header, body: read.body, payloadHash }

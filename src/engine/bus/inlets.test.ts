@@ -252,6 +252,31 @@ describe('a message that cannot be read', () => {
     expect(await events()).toHaveLength(2)
   })
 
+  test('[BU69] and is published again under its id as it should be is an event, and only one with its replay', async () => {
+    const made = makeBusWorld()
+    const one = await made.node()
+    const { world } = made
+    made.send({ id: 'm1', body: '{"order"' })
+    // The stream itself passes over an id that it remembers.
+    await world.pass(300_000)
+    made.send({ id: 'm1', body: '{"order":"o7"}' })
+    await world.pass(2_000)
+    expect((await made.events()).map(({ raw, data }) => raw ?? data)).toEqual(['{"order"', '{"order":"o7"}'])
+    expect(world.calls).toHaveLength(1)
+    const [letter] = (await world.store.system('verification').dump()).deadLetters
+    const edited = one.engine.edit(DEFAULT_TENANT, letter?.id ?? ('' as never), {
+      ...{ data: { order: 'o8' }, ...decided },
+    })
+    await world.pass()
+    await edited
+    const replayed = one.engine.replay(DEFAULT_TENANT, letter?.id ?? ('' as never), {
+      ...{ force: false, ...decided },
+    })
+    await world.pass(2_000)
+    await replayed
+    expect(world.calls).toHaveLength(1)
+  })
+
   test('[BU63] and whose source is gone stays a dead letter', async () => {
     const { world, one, letter } = await poisoned('{')
     await apply(one, () => world.pass(), [BOOK])
