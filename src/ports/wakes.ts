@@ -27,3 +27,23 @@ export interface Wakes {
 
 /** For a node without others. */
 export const NO_WAKES: Wakes = { tell: () => {}, listen: () => () => {} }
+
+/** Null for what is no wake-up here: nodes of another version may tell of what this one does not know, and others of anything. */
+export function readWake(value: unknown): Wake | null {
+  if (typeof value !== 'object' || value === null) return null
+  const { wake, tenant, forMs, body } = value as Record<string, unknown>
+  switch (wake) {
+    case 'work':
+    case 'outbox':
+      return { wake }
+    case 'definitions':
+      return typeof tenant === 'string' ? { wake, tenant: tenant as TenantId } : null
+    case 'watching':
+      return Number.isFinite(forMs) ? { wake, forMs: forMs as number } : null
+    case 'changes':
+      if (typeof tenant !== 'string' || (typeof body !== 'string' && body !== null)) return null
+      return { wake, tenant: tenant as TenantId, body }
+    default:
+      return null
+  }
+}

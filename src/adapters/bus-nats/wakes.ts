@@ -2,12 +2,12 @@
 
 import { type Msg, type NatsConnection, nuid } from '@nats-io/transport-node'
 import type { Clock } from '../../ports/clock.ts'
-import { WAKE_BYTES_MAX, type Wake, type Wakes } from '../../ports/wakes.ts'
+import { readWake, WAKE_BYTES_MAX, type Wake, type Wakes } from '../../ports/wakes.ts'
 import type { Connection } from './connection.ts'
 
 const GATHER_MS = 5
-/** Together they stay far below what a server takes at once. */
-const TOGETHER_MAX = 50
+/** Together they stay far below what a server takes at once, unless it was told to take less. */
+const TOGETHER_BYTES_MAX = 262_144
 
 interface Envelope {
   readonly from: string
@@ -25,16 +25,19 @@ export function makeNatsWakes(options: {
   const waiting = new Map<string, Wake>()
   let cancel: (() => void) | null = null
   let subscribed: NatsConnection | null = null
+  let isOpen = true
 
   const send = () => {
     cancel = null
     const wakes = [...waiting.values()]
     waiting.clear()
     const nats = connection.current()
-    if (nats === null) return
-    for (let start = 0; start < wakes.length; start += TOGETHER_MAX) {
-      const envelope: Envelope = { from, wakes: wakes.slice(start, start + TOGETHER_MAX) }
-      nats.publish(subject, JSON.stringify(envelope))
+    if (nats === null || !isOpen) return
+    try {
+      const bytesMax = Math.min(nats.info?.max_payload ?? TOGETHER_BYTES_MAX, TOGETHER_BYTES_MAX)
+      for (const envelope of packWakes(from, wakes, bytesMax)) nats.publish(subject, envelope)
+    } catch {
+      // The connection ended meanwhile: whoever needs to know looks by itself.
     }
   }
   const tellListeners = (wakes: readonly Wake[]) => {
@@ -60,7 +63,7 @@ export function makeNatsWakes(options: {
 
   return {
     tell(wake) {
-      if (connection.current() === null) return
+      if (!isOpen || connection.current() === null) return
       const isTooLong =
         wake.wake === 'changes' && wake.body !== null && byteLength(wake.body) > WAKE_BYTES_MAX
       const told: Wake = isTooLong ? { ...wake, body: null } : wake
@@ -72,6 +75,7 @@ export function makeNatsWakes(options: {
       return () => void listeners.delete(listener)
     },
     close() {
+      isOpen = false
       stop()
       cancel?.()
       listeners.clear()
@@ -83,20 +87,35 @@ function byteLength(text: string): number {
   return new TextEncoder().encode(text).byteLength
 }
 
-const KINDS: ReadonlySet<string> = new Set<Wake['wake']>([
-  'work',
-  'definitions',
-  'outbox',
-  'watching',
-  'changes',
-])
+/** As few messages as fit. Of a wake-up that is too long alone it is told that there is more than can be told. */
+function packWakes(from: string, wakes: readonly Wake[], bytesMax: number): readonly string[] {
+  const head = `{"from":${JSON.stringify(from)},"wakes":[`
+  const packed: string[] = []
+  let list: string[] = []
+  let size = head.length + 2
+  const close = () => {
+    if (list.length > 0) packed.push(`${head}${list.join(',')}]}`)
+    list = []
+    size = head.length + 2
+  }
+  const fits = (text: string) => head.length + 3 + byteLength(text) <= bytesMax
+  for (const wake of wakes) {
+    const whole = JSON.stringify(wake)
+    const text = fits(whole) || wake.wake !== 'changes' ? whole : JSON.stringify({ ...wake, body: null })
+    if (!fits(text)) continue
+    if (size + byteLength(text) + 1 > bytesMax) close()
+    list.push(text)
+    size += byteLength(text) + 1
+  }
+  close()
+  return packed
+}
 
-/** Nodes of another version may tell of what this one does not know; others may publish anything there. */
 function readEnvelope(message: Msg): Envelope | null {
   try {
-    const { from, wakes } = message.json<Envelope>()
+    const { from, wakes } = message.json<Record<string, unknown>>()
     if (typeof from !== 'string' || !Array.isArray(wakes)) return null
-    return { from, wakes: wakes.filter((one) => KINDS.has(one?.wake)) }
+    return { from, wakes: wakes.flatMap((one) => readWake(one) ?? []) }
   } catch {
     return null
   }

@@ -7,8 +7,7 @@
 import { Buffer } from 'node:buffer'
 import { randomUUID } from 'node:crypto'
 import pg, { type ClientConfig } from 'pg'
-import type { TenantId } from '../../core/ids/index.ts'
-import { WAKE_BYTES_MAX, type Wake, type Wakes } from '../../ports/wakes.ts'
+import { readWake, WAKE_BYTES_MAX, type Wake, type Wakes } from '../../ports/wakes.ts'
 
 export interface PostgresWakesOptions {
   /** As the store has them. */
@@ -190,20 +189,6 @@ function readPayload(payload: string, own: string): Wake | null {
     return null
   }
   if (typeof head !== 'object' || head === null) return null
-  const { from, wake, tenant, forMs } = head as Record<string, unknown>
-  if (from === own) return null
-  switch (wake) {
-    case 'work':
-    case 'outbox':
-      return { wake }
-    case 'definitions':
-      return typeof tenant === 'string' ? { wake, tenant: tenant as TenantId } : null
-    case 'watching':
-      return typeof forMs === 'number' ? { wake, forMs } : null
-    case 'changes':
-      if (typeof tenant !== 'string') return null
-      return { wake, tenant: tenant as TenantId, body: end < 0 ? null : payload.slice(end + 1) }
-    default:
-      return null
-  }
+  const { from, ...told } = head as Record<string, unknown>
+  return from === own ? null : readWake({ ...told, body: end < 0 ? null : payload.slice(end + 1) })
 }
