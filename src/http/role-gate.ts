@@ -8,7 +8,7 @@ import { isIngest } from './ingest.ts'
 /** Every node answers these: they are about the node itself, or need nothing of it. */
 const OF_EVERY_NODE = /^\/(healthz|readyz|metrics|errors|openapi\.json)(\/|$)/
 
-export function roleOfPath(path: string): 'ingest' | 'api' | null {
+function roleOfPath(path: string): 'ingest' | 'api' | null {
   if (isIngest(path)) return 'ingest'
   return OF_EVERY_NODE.test(path) ? null : 'api'
 }

@@ -1,5 +1,5 @@
 export { judgeLease, parseLease, RELAY_LEASE_MS, type RelayLease } from './lease.ts'
 export { messageOf, type OutboxMessage, tellEvent } from './message.ts'
 export type { NewOutboxRow, OutboxRow } from './outbox.ts'
-export { BUS_PREFIX, encodeToken, eventSubject, tokenId, tokenSubject } from './subjects.ts'
+export { BUS_PREFIX, encodeToken, eventSubject, tokenSubject } from './subjects.ts'
 export { type Marked, type TokenTold, tellTokens } from './tokens.ts'

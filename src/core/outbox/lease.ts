@@ -11,7 +11,7 @@ export interface RelayLease {
 
 /** Renewed when this much is left of it. */
 export const RELAY_LEASE_MS = 15_000
-export const RELAY_RENEW_MS = 8_000
+const RELAY_RENEW_MS = 8_000
 
 /** `take`: it is free, over, or one's own and soon over. */
 export function judgeLease(

@@ -1,3 +1,3 @@
 export { makeMirrorStore } from './mirror-store.ts'
-export { makeRelay, OUTBOX_COUNT_MAX, type Relay, type RelayStatus } from './relay.ts'
+export { makeRelay, type Relay, type RelayStatus } from './relay.ts'
 export { ALWAYS, makeTurn, type Turn } from './turn.ts'

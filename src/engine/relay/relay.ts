@@ -45,7 +45,7 @@ export interface RelayConfig {
   readonly busPrefix: string
 }
 
-export const OUTBOX_COUNT_MAX = 100_000
+const OUTBOX_COUNT_MAX = 100_000
 const BATCH = 500
 /** What comes within this goes together. */
 const GATHER_MS = 5
