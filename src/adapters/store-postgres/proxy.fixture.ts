@@ -23,6 +23,9 @@ export interface BreakingProxy {
   accept(): void
   /** Cuts those that are open now. */
   cut(): void
+  /** Those that are open stay so, and nothing comes through. */
+  pause(): void
+  resume(): void
   /** Delays so that everything sent without waiting travels together, and counts the round trips. */
   countTurns(): { turns(): number }
   close(): Promise<void>
@@ -116,6 +119,12 @@ export async function startProxy(serverPort: number): Promise<BreakingProxy> {
     },
     cut() {
       for (const socket of sockets) socket.destroy()
+    },
+    pause() {
+      for (const socket of sockets) socket.pause()
+    },
+    resume() {
+      for (const socket of sockets) socket.resume()
     },
     countTurns() {
       turns = 0

@@ -14,6 +14,12 @@ beforeAll(async () => {
 })
 afterAll(() => server?.close())
 
+/** The driver warns once in a process. */
+const warnings: Error[] = []
+const onWarning = (warning: Error) => warnings.push(warning)
+beforeAll(() => void process.on('warning', onWarning))
+afterAll(() => void process.off('warning', onWarning))
+
 const opened: PostgresWakes[] = []
 afterEach(async () => {
   for (const wakes of opened.splice(0)) await wakes[Symbol.asyncDispose]()
@@ -111,6 +117,25 @@ test('[WK7] telling without a connection does nothing, and the first one may com
   await until(() => expect(heard).toEqual([{ wake: 'outbox' }]))
   await wakes[Symbol.asyncDispose]()
   wakes.tell({ wake: 'work' })
+  await proxy.close()
+})
+
+test('[WK7] while the server does not answer, what is told waits together for one query', async () => {
+  const { proxy, wakes } = await connectBehindProxy({ checkEveryMs: 1 })
+  const [other, third] = [await connect(), await connect()]
+  const heard: Wake[] = []
+  other.listen((wake) => heard.push(wake))
+  proxy.pause()
+  for (let round = 1; round <= 9; round += 1) {
+    wakes.tell({ wake: 'watching', forMs: round })
+    // Longer than it gathers: a turn between two that are answered.
+    third.tell({ wake: 'watching', forMs: round * 100 })
+    await until(() => expect(heard).toContainEqual({ wake: 'watching', forMs: round * 100 }))
+  }
+  expect(heard).toHaveLength(9)
+  proxy.resume()
+  await until(() => expect(heard).toHaveLength(18))
+  expect(warnings.filter(({ name }) => name === 'DeprecationWarning')).toEqual([])
   await proxy.close()
 })
 

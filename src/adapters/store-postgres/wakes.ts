@@ -34,6 +34,8 @@ type Client = InstanceType<typeof pg.Client>
 interface Link {
   readonly client: Client
   isLost: boolean
+  /** The driver wants one query at a time; what is told meanwhile goes together with the next. */
+  isAsking: boolean
 }
 
 const GATHER_MS = 5
@@ -74,6 +76,7 @@ export function makePostgresWakes(options: PostgresWakesOptions): PostgresWakes 
     if (link.isLost) return
     link.isLost = true
     if (current === link) current = null
+    waiting.clear()
     void link.client.end().catch(() => undefined)
     if (isClosed) return
     if (!isTroubled) options.onTrouble?.(error)
@@ -81,15 +84,24 @@ export function makePostgresWakes(options: PostgresWakesOptions): PostgresWakes 
     later(retryMs, open)
     retryMs = Math.min(retryMs * 2, retryMsMax)
   }
-  const check = (link: Link) => {
-    link.client.query('SELECT 1').then(
-      () => current === link && later(checkEveryMs, () => check(link)),
+  const ask = (link: Link, text: string, values: unknown[] = []) => {
+    link.isAsking = true
+    link.client.query(text, values).then(
+      () => {
+        link.isAsking = false
+        if (waiting.size > 0) gather()
+      },
       (error: Error) => lose(link, error),
     )
   }
+  const check = (link: Link) => {
+    later(checkEveryMs, () => check(link))
+    // One that is under way shows as well whether somebody answers.
+    if (!link.isAsking) ask(link, 'SELECT 1')
+  }
   const connect = async () => {
     const client = makeClient(options)
-    const link: Link = { client, isLost: false }
+    const link: Link = { client, isLost: false, isAsking: false }
     client.on('error', (error) => lose(link, error))
     client.on('end', () => lose(link, new Error('the server ended the connection')))
     client.on('notification', (message) => {
@@ -120,12 +132,13 @@ export function makePostgresWakes(options: PostgresWakesOptions): PostgresWakes 
   }
   const send = () => {
     gathering = null
+    if (current === null || current.isAsking) return
     const payloads = [...waiting]
     waiting.clear()
-    const link = current
-    if (link === null) return
-    const notify = 'SELECT pg_notify($1::text, p) FROM unnest($2::text[]) AS u(p)'
-    link.client.query(notify, [channel, payloads]).catch((error: Error) => lose(link, error))
+    ask(current, 'SELECT pg_notify($1::text, p) FROM unnest($2::text[]) AS u(p)', [channel, payloads])
+  }
+  const gather = () => {
+    gathering ??= setTimeout(send, GATHER_MS).unref()
   }
 
   open()
@@ -135,7 +148,7 @@ export function makePostgresWakes(options: PostgresWakesOptions): PostgresWakes 
       if (current === null) return
       const isFull = waiting.size >= WAITING_MAX && wake.wake === 'changes'
       waiting.add(makePayload(isFull ? { ...wake, body: null } : wake, from))
-      gathering ??= setTimeout(send, GATHER_MS).unref()
+      gather()
     },
     listen(listener) {
       const own = (wake: Wake) => listener(wake)
