@@ -8,6 +8,7 @@ import type { TenantId } from '../core/ids/index.ts'
 import type { Commit, CommitResult, RecordKind } from '../ports/store.ts'
 import type { Wake } from '../ports/wakes.ts'
 import type { EngineDeps } from './deps.ts'
+import { makePaced } from './paced.ts'
 
 export interface NodeWakes {
   /** Reads from a commit what others should hear. */
@@ -116,29 +117,5 @@ export function makeNodeWakes(
       isStopped = true
       unlisten()
     },
-  }
-}
-
-/** Calls at once, and then at most every so often, the last time after the last call. */
-function makePaced(clock: EngineDeps['clock'], everyMs: number, call: () => void): () => void {
-  let isResting = false
-  let isAgain = false
-  const rest = () => {
-    isResting = true
-    clock.after(everyMs, () => {
-      isResting = false
-      if (!isAgain) return
-      isAgain = false
-      call()
-      rest()
-    })
-  }
-  return () => {
-    if (isResting) {
-      isAgain = true
-      return
-    }
-    call()
-    rest()
   }
 }

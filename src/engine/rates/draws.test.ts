@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest'
 import { makeMemoryLog } from '../../adapters/log-memory/index.ts'
 import { DEFAULT_TENANT, type NodeId } from '../../core/ids/index.ts'
-import type { Limits } from '../../core/rate/index.ts'
+import type { Limits, SharedBucket } from '../../core/rate/index.ts'
 import { MINUTE } from '../../core/time/index.ts'
 import type { Commit, Store } from '../../ports/store.ts'
 import { makeCommits } from '../commits.ts'
@@ -149,5 +149,51 @@ describe('a bucket that was closed', () => {
     expect(draws.use(NAME, POLICY)).toBeNull()
     if (token !== null) draws.giveBack(NAME, token)
     expect(draws.use(NAME, POLICY)).toEqual(token)
+  })
+})
+
+describe('what the other side has left', () => {
+  const written = async (world: World) => {
+    const { items } = await world.reads.records({ kind: 'rate', cursor: null, limit: 20 })
+    return items.map(({ body }) => (JSON.parse(body) as SharedBucket).windows.map(({ left }) => left))
+  }
+
+  test('[RB5] [PA24] is written at once, and then a few times a second however many answers say it', async () => {
+    const world = makeWorld()
+    const { commits, told } = makeDrawing(world, 'one')
+    told(false, 900)
+    await world.pass()
+    expect(await written(world)).toEqual([[900]])
+    for (let left = 899; left >= 800; left -= 1) {
+      told(false, left)
+      await world.pass(10)
+    }
+    expect(commits.length).toBeLessThanOrEqual(5)
+    await world.pass(250)
+    expect(await written(world)).toEqual([[800]])
+  })
+
+  test('[PA24] costs no commit when it is no less than is known', async () => {
+    const world = makeWorld()
+    const { commits, told } = makeDrawing(world, 'one')
+    told(false, 500)
+    await world.pass(300)
+    const before = commits.length
+    for (const left of [500, 700, 501, 500]) {
+      told(false, left)
+      await world.pass(300)
+    }
+    expect([before, commits.length]).toEqual([1, 1])
+  })
+
+  test('[PA24] holds in the node that heard it before it is written', async () => {
+    const world = makeWorld()
+    const { draws, told, draw } = makeDrawing(world, 'one')
+    told(false, 900)
+    await world.pass()
+    told(false, 0)
+    await draw()
+    expect(draws.room(NAME, POLICY)).toBe(0)
+    expect(draws.waitsUntil(NAME, POLICY)).toBe(world.now() + MINUTE)
   })
 })

@@ -23,6 +23,7 @@ import type { Instant } from '../../core/time/index.ts'
 import type { StoredRecord } from '../../ports/store.ts'
 import type { Commits } from '../commits.ts'
 import type { EngineConfig, EngineDeps } from '../deps.ts'
+import { makePaced } from '../paced.ts'
 import type { StoreTime } from '../store-time.ts'
 import { type Hand, makeHand, type Token } from './hand.ts'
 
@@ -77,6 +78,8 @@ interface Known extends BucketName {
   waitUntil: Instant
   owed: number
   tells: readonly Told[]
+  /** Writes down what the other side has left. */
+  readonly tellLeft: () => void
   drawnAt: Instant
   /** Who waits to hear when its token comes. */
   bookings: readonly ((delayMs: number) => void)[]
@@ -119,6 +122,8 @@ const SOON_MS = 1_000
 const RACES_MAX = 8
 /** What the other side has left beyond this is nobody's worry yet, and not written down. */
 const FAR = 1_000
+/** What it has left is written down no more often than this; a refusal is at once. */
+const LEFT_EVERY_MS = 250
 
 export function makeDraws(
   deps: Pick<EngineDeps, 'store' | 'clock' | 'log' | 'random'> & {
@@ -130,7 +135,7 @@ export function makeDraws(
   },
   config: Pick<EngineConfig, 'node'>,
 ): Draws {
-  const { store, log, random, time, commits } = deps
+  const { store, clock, log, random, time, commits } = deps
   const all = new Map<string, Known>()
   let tries = 0
 
@@ -148,6 +153,7 @@ export function makeDraws(
       waitUntil: 0,
       owed: 0,
       tells: [],
+      tellLeft: makePaced(clock, LEFT_EVERY_MS, () => flush(made, made.tells.at(-1)?.policy ?? null)),
       drawnAt: 0,
       bookings: [],
       asking: 0,
@@ -172,11 +178,11 @@ export function makeDraws(
     return hand
   }
 
-  /** What was refused holds here at once, whatever the store says: it may not know yet. */
+  /** What the other side said holds here at once, whatever the store says: it may not know yet. Only a try ends by its commit. */
   const take = (known: Known, version: number, bucket: SharedBucket) => {
     known.version = version
     known.bucket = known.tells.reduce(
-      (told, { policy, answer }) => (answer.isLimited ? tellShared(told, policy, answer) : told),
+      (told, { policy, answer }) => (isLasting(answer) ? tellShared(told, policy, answer) : told),
       bucket,
     )
     heedClosed(known)
@@ -355,15 +361,16 @@ export function makeDraws(
     told(name, policy, answer) {
       const known = find(name)
       const { isLimited, limits, by } = answer
-      const isTry = by !== ''
+      const isNews = isLimited || by !== ''
       const isNear = limits !== null && limits.remaining !== null && limits.remaining <= FAR
-      if (!isLimited && !isTry && !isNear) return
+      if (!isNews && !isNear) return
+      const next = tellShared(known.bucket, policy, answer)
+      if (!isNews && isSaid(known.bucket, next, time.now())) return
       known.tells = [...known.tells, { policy, answer }]
-      if (isLimited) {
-        known.bucket = tellShared(known.bucket, policy, answer)
-        heedClosed(known)
-      }
-      flush(known, policy)
+      if (isLasting(answer)) known.bucket = next
+      heedClosed(known)
+      if (isNews) flush(known, policy)
+      else known.tellLeft()
     },
     book(name, policy) {
       const known = find(name)
@@ -387,4 +394,15 @@ export function makeDraws(
       }
     },
   }
+}
+
+/** Not the end of a try: others have to hear of that by the record. */
+function isLasting({ isLimited, by }: BucketAnswer): boolean {
+  return isLimited || by === ''
+}
+
+/** Nothing in it is less than what is known. */
+function isSaid(before: SharedBucket, after: SharedBucket, now: Instant): boolean {
+  const known = before.windows.filter(({ resetAt }) => now < resetAt)
+  return JSON.stringify(known) === JSON.stringify(after.windows)
 }
