@@ -397,6 +397,9 @@ describe('several nodes', () => {
     const drained = one.engine.drain(10_000)
     await world.pass(1_500)
     await drained
+    // Versions go on: a node that slept since before must not find its own version again.
+    const lease = await heard(world, world.reads.record('relay', 'turn'))
+    expect(lease?.version).toBeGreaterThan(1)
     const id = await accept(world, two)
     await world.pass(100)
     expect(idsOf('millrace.default.events.shop.>')).toEqual([id])

@@ -59,7 +59,16 @@ export function makeTurn(deps: {
     async giveUp() {
       const held = own
       own = null
-      if (held !== null) await commit(held.version, { w: 'record.delete', kind: 'relay', key: KEY })
+      if (held === null) return
+      // The record stays: versions that began anew would let a node that slept take another's for its own.
+      const body = JSON.stringify({ by, until: 0 } satisfies RelayLease)
+      await commit(held.version, {
+        w: 'record.put',
+        kind: 'relay',
+        key: KEY,
+        version: held.version + 1,
+        body,
+      })
     },
   }
 }
