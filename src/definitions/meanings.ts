@@ -112,7 +112,7 @@ export const MEANINGS: Readonly<Record<string, FieldMeaning>> = {
   'Source.nats.subjects': { meaning: 'Which of its messages: one pattern or several, as NATS has them.' },
   'Source.nats.durable': {
     meaning: 'The consumer that all nodes share, and that remembers how far they came.',
-    otherwise: '`millrace_<tenant>_<source>`',
+    otherwise: '`<prefix>_<tenant>_<source>`',
   },
   'Source.catalog': { meaning: 'The subjects that it can publish.', otherwise: 'what `subjects` brings' },
   'Source.catalog.mismatch': {

@@ -43,6 +43,10 @@ export interface ConsumerSpec {
   readonly subjects: readonly string[]
   /** All nodes that name it share the messages, and it goes on where it was. */
   readonly durable: string
+  /** Whose the durable is; another's is not taken. Left out: nobody's. */
+  readonly owner?: string
+  /** For how long a repetition is known. One that was lost and is made anew begins no earlier than that. Left out: at the beginning. */
+  readonly knownForMs?: number
   /** How many may be under way at once on this node. */
   readonly maxInFlight: number
   /** Never rejects. */

@@ -194,7 +194,7 @@ export interface SourceDefinition extends Described {
     readonly stream?: string
     /** Patterns, as NATS has them. */
     readonly subjects: string | readonly string[]
-    /** `millrace_<tenant>_<source>` when left out. */
+    /** `<prefix>_<tenant>_<source>` when left out. */
     readonly durable?: string
   }
   /** The subjects that it can publish. */

@@ -2,7 +2,10 @@
 //
 // A server of version 2.9 has one filter per consumer. A single pattern has the durable's own name. Of several each has its name
 // with a hash of the pattern behind it, but one that the durable itself already filters keeps it: adding a second pattern must not
-// bring the messages of the first one anew.
+// bring the messages of the first one anew. A pattern that took the place of another has its hash, too.
+//
+// What Millrace makes says so, and for whom. What others made is used as it is, or not at all: whoever changed it would take their
+// messages.
 
 import { createHash } from 'node:crypto'
 import {
@@ -11,6 +14,7 @@ import {
   JetStreamApiCodes,
   type JetStreamManager,
 } from '@nats-io/jetstream'
+import type { Instant } from '../../core/time/index.ts'
 import { isCode } from './streams.ts'
 
 const NANOS_PER_MS = 1_000_000
@@ -33,9 +37,13 @@ export interface Wish {
   readonly stream: string | null
   readonly durable: string
   readonly pattern: string
+  /** Whose it is; null: nobody's. */
+  readonly owner: string | null
   /** Of several patterns of the durable. */
   readonly isOneOfSeveral: boolean
   readonly ackWaitMs: number
+  /** One that is made begins there; null: at the beginning. */
+  readonly since: Instant | null
 }
 
 export async function bind(manager: JetStreamManager, wish: Wish): Promise<Binding> {
@@ -67,13 +75,12 @@ export function consumerName(durable: string, pattern: string): string {
 async function findOrMake(manager: JetStreamManager, stream: string, wish: Wish): Promise<ConsumerInfo> {
   const { durable, pattern } = wish
   const plain = await find(manager, stream, durable)
-  if (plain !== null && plain.config.filter_subject === pattern)
-    return keepFor(manager, stream, plain, pattern)
+  if (plain !== null && (plain.config.filter_subject === pattern || !isMade(plain)))
+    return keepFor(manager, stream, plain, wish)
   const own = consumerName(durable, pattern)
   const found = await find(manager, stream, own)
-  if (found !== null) return keepFor(manager, stream, found, pattern)
-  if (plain !== null && !wish.isOneOfSeveral) return keepFor(manager, stream, plain, pattern)
-  return make(manager, stream, wish, wish.isOneOfSeveral ? own : durable)
+  if (found !== null) return keepFor(manager, stream, found, wish)
+  return make(manager, stream, wish, plain !== null || wish.isOneOfSeveral ? own : durable)
 }
 
 async function find(manager: JetStreamManager, stream: string, name: string): Promise<ConsumerInfo | null> {
@@ -88,28 +95,50 @@ async function find(manager: JetStreamManager, stream: string, name: string): Pr
   }
 }
 
-/** Other patterns go on from its place. Whoever limited the deliveries would lose messages that take longer. */
+const MADE = 'made by Millrace for '
+
+function isMade({ config }: ConsumerInfo): boolean {
+  return config.description?.startsWith(MADE) ?? false
+}
+
+/** Whoever limited the deliveries would lose messages that take longer. */
 async function keepFor(
   manager: JetStreamManager,
   stream: string,
   info: ConsumerInfo,
-  pattern: string,
+  { pattern, owner, durable }: Wish,
 ): Promise<ConsumerInfo> {
-  const { filter_subject, max_deliver = -1 } = info.config
-  if (filter_subject === pattern && max_deliver <= 0) return info
-  if (info.config.deliver_subject !== undefined) return info
-  return manager.consumers.update(stream, info.name, {
-    ...info.config,
-    filter_subject: pattern,
-    max_deliver: -1,
-  })
+  const { filter_subject = '>', max_deliver = -1, deliver_subject, description } = info.config
+  if (deliver_subject !== undefined) return info
+  const refuse = (why: string): never => {
+    throw new Unbound(`the consumer ${info.name} of the stream ${stream} ${why}`)
+  }
+  if (isMade(info) && description !== markOf(owner, durable))
+    refuse(`is of another source (${description}); name another durable`)
+  if (filter_subject !== pattern)
+    refuse(`was made by others for ${filter_subject}, not for ${pattern}; name another durable, or remove it`)
+  if (max_deliver <= 0) return info
+  if (!isMade(info))
+    refuse(
+      `was made by others and gives a message up after ${max_deliver} deliveries; set its max_deliver to -1, or name another durable`,
+    )
+  return manager.consumers.update(stream, info.name, { ...info.config, max_deliver: -1 })
+}
+
+function markOf(owner: string | null, durable: string): string {
+  return MADE + (owner ?? durable)
 }
 
 function make(manager: JetStreamManager, stream: string, wish: Wish, name: string): Promise<ConsumerInfo> {
+  const from: Partial<ConsumerConfig> =
+    wish.since === null
+      ? { deliver_policy: 'all' }
+      : { deliver_policy: 'by_start_time', opt_start_time: new Date(wish.since).toISOString() }
   const config: Partial<ConsumerConfig> = {
+    ...from,
     durable_name: name,
+    description: markOf(wish.owner, wish.durable),
     ack_policy: 'explicit',
-    deliver_policy: 'all',
     filter_subject: wish.pattern,
     ack_wait: wish.ackWaitMs * NANOS_PER_MS,
     max_deliver: -1,

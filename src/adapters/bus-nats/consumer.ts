@@ -71,6 +71,7 @@ function startStrand(
   let held = 0
   let life = 0
   let isOpen = true
+  let wasBound = false
   let cancelRetry = () => {}
 
   const take = (binding: Binding) => (message: Msg) => {
@@ -99,9 +100,10 @@ function startStrand(
     const before = pull
     pull = null
     await before?.stop()
-    const bound = await tryBind(nats, world, pattern)
+    const bound = await tryBind(nats, world, pattern, wasBound)
     if (!isOpen || own !== life) return
     if (typeof bound === 'string') return retry(own)(bound)
+    wasBound = true
     tell(null)
     pull = startPull({
       nats,
@@ -136,15 +138,19 @@ async function tryBind(
   nats: NatsConnection,
   world: ConsumerWorld,
   pattern: string,
+  wasBound: boolean,
 ): Promise<Binding | string> {
-  const { spec, ackWaitMs } = world
+  const { spec, ackWaitMs, clock } = world
+  const { owner = null, knownForMs } = spec
   try {
     const manager = await jetstreamManager(nats, { checkAPI: false })
     return await bind(manager, {
       stream: spec.stream,
       durable: spec.durable,
       pattern,
+      owner,
       isOneOfSeveral: spec.subjects.length > 1,
+      since: wasBound && knownForMs !== undefined ? clock.now() - knownForMs : null,
       ackWaitMs,
     })
   } catch (error) {

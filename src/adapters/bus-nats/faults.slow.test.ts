@@ -2,6 +2,7 @@
 
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { ConsumerConfig } from '@nats-io/jetstream'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { type NatsServer, startNats } from '../../../test/support/nats.ts'
 import type { Bus, ConsumerSpec, Handled, IncomingMessage } from '../../ports/bus.ts'
@@ -307,24 +308,77 @@ describe('what a server is', () => {
     await until(() => expect(rest.ids()).toEqual(['b-2']))
   })
 
-  test('[BU5] a durable that others limited to a number of deliveries is freed of it; one of another sort is not taken', async () => {
+  test('[BU71] a durable that others made is used as it is, or not at all', async () => {
     await outsider.manager.streams.add({ name: 'CRM', subjects: ['crm.>'] })
-    const common = { filter_subject: 'crm.>', ack_policy: 'explicit' } as const
-    await outsider.manager.consumers.add('CRM', { ...common, durable_name: 'reader', max_deliver: 2 })
-    await outsider.manager.consumers.add('CRM', {
-      ...common,
-      durable_name: 'push',
-      deliver_subject: 'elsewhere',
-    })
+    const made = (durable: string, more: Partial<ConsumerConfig> = {}) =>
+      outsider.manager.consumers.add('CRM', {
+        ...{ durable_name: durable, filter_subject: 'crm.>', ack_policy: 'explicit', ...more },
+      })
+    await made('reader')
+    await made('limited', { max_deliver: 2 })
+    await made('narrow', { filter_subject: 'crm.a' })
+    await made('push', { deliver_subject: 'elsewhere' })
     const bus = await connect()
+    const { ids } = consume(bus)
+    const others = ['limited', 'narrow', 'push'].map((durable) => consume(bus, { durable }))
+    await outsider.send({ subject: 'crm.a', id: 'a' })
+    await until(() => expect(ids()).toEqual(['a']))
+    for (const why of [
+      /limited.*max_deliver to -1/,
+      /narrow.*for crm\.a, not for crm\.>/,
+      /push.*not a pull/,
+    ]) {
+      await until(() => expect(others.flatMap(({ states }) => states).join('\n')).toMatch(why))
+    }
+    expect(others.flatMap((one) => one.got)).toEqual([])
+    const { config } = await outsider.manager.consumers.info('CRM', 'narrow')
+    expect(config.filter_subject).toBe('crm.a')
+  })
+
+  test('[BU71] what was made for one owner is not taken by another, and a changed subject leaves it as it is', async () => {
+    await outsider.manager.streams.add({ name: 'CRM', subjects: ['crm.>'] })
+    const bus = await connect()
+    const one = consume(bus, { subjects: ['crm.a'], owner: 'acme/crm' })
+    await outsider.send({ subject: 'crm.a', id: 'a' })
+    await until(() => expect(one.ids()).toEqual(['a']))
+    await one.consumer.close()
+    const other = consume(bus, { subjects: ['crm.a'], owner: 'globex/crm' })
+    await until(() => expect(other.states.join()).toMatch(/reader of the stream CRM is of another source/))
+    await other.consumer.close()
+    const changed = consume(bus, { subjects: ['crm.b'], owner: 'acme/crm' })
+    await outsider.send({ subject: 'crm.b', id: 'b' })
+    await until(() => expect(changed.ids()).toEqual(['b']))
+    const names = (await outsider.manager.consumers.list('CRM').next()).map(({ name }) => name)
+    expect(names.sort()).toEqual(['reader', consumerName('reader', 'crm.b')])
+  })
+
+  test('[BU5] a durable of ours that somebody limited to a number of deliveries is freed of it', async () => {
+    await outsider.manager.streams.add({ name: 'CRM', subjects: ['crm.>'] })
+    const bus = await connect()
+    const first = consume(bus)
+    await until(() => expect(first.states).toEqual(['consuming']))
+    await first.consumer.close()
+    await outsider.manager.consumers.update('CRM', 'reader', { max_deliver: 2 })
     const { got } = consume(bus, {
       handle: async ({ deliveries }) => (deliveries < 5 ? { is: 'again', afterMs: 0 } : { is: 'kept' }),
     })
-    const push = consume(bus, { durable: 'push' })
     await outsider.send({ subject: 'crm.a', id: 'a' })
     await until(() => expect(got).toHaveLength(5))
-    await until(() => expect(push.states[0]).toMatch(/push of the stream CRM is not a pull consumer/))
-    expect(push.got).toEqual([])
+  })
+
+  test('[BU72] one that is made anew brings nothing from before the time that repetitions are known for', async () => {
+    await outsider.manager.streams.add({ name: 'CRM', subjects: ['crm.>'] })
+    await outsider.send({ subject: 'crm.a', id: 'a' })
+    const sentAt = Date.now()
+    const { ids, states } = consume(await connect(), { knownForMs: 500 })
+    await until(() => expect(ids()).toEqual(['a']))
+    await until(() => expect(Date.now() - sentAt).toBeGreaterThan(1_000))
+    await outsider.manager.consumers.delete('CRM', 'reader')
+    await until(() => expect(states).toHaveLength(3))
+    expect(states.at(-1)).toBe('consuming')
+    await outsider.send({ subject: 'crm.a', id: 'b' })
+    await until(() => expect(ids()).toContain('b'))
+    expect(ids()).toEqual(['a', 'b'])
   })
 })
 

@@ -13,7 +13,8 @@ import { makeSystemClock } from '../clock-system/index.ts'
 import { makeNatsBus, type NatsBusOptions } from './index.ts'
 import { resolveServers } from './servers.ts'
 
-const ACK_WAIT_MS = 600
+/** A busy machine must not be late for a third of it. */
+const ACK_WAIT_MS = 3_000
 
 /** A line to the server that can be cut for good. */
 async function startLine(serverPort: number): Promise<{ readonly url: string; cut(): void }> {

@@ -2,7 +2,15 @@
 
 import type { NatsDocument } from '../definition/index.ts'
 
-/** A tenant's name has no `_`, so that no two sources of any two tenants have one name. */
-export function durableOf(tenant: string, source: string, { durable }: NatsDocument): string {
-  return durable ?? `millrace_${tenant}_${source}`
+/**
+ * A tenant's name has no `_`, so that no two sources of any two tenants have one name; systems with a prefix of their own have
+ * durables of their own.
+ */
+export function durableOf(
+  prefix: string,
+  tenant: string,
+  source: string,
+  { durable }: Pick<NatsDocument, 'durable'>,
+): string {
+  return durable ?? `${prefix.replaceAll('_', '__').replaceAll('.', '-')}_${tenant}_${source}`
 }

@@ -227,11 +227,13 @@ test('[BU54] durables of any two sources of any two tenants differ', () => {
   const name = fc.stringMatching(/^[a-z][a-z0-9]{0,3}(?:[_-][a-z0-9]{1,3}){0,3}$/)
   fc.assert(
     fc.property(tenant, name, tenant, name, (one, a, other, b) => {
-      const isSame = durableOf(one, a, { subjects: [] }) === durableOf(other, b, { subjects: [] })
+      const isSame = durableOf('millrace', one, a, {}) === durableOf('millrace', other, b, {})
       expect(isSame).toBe(one === other && a === b)
     }),
   )
-  expect(durableOf('acme', 'orders', { subjects: [], durable: 'mine' })).toBe('mine')
+  expect(durableOf('millrace', 'acme', 'orders', { durable: 'mine' })).toBe('mine')
+  expect(durableOf('millrace', 'acme', 'orders', {})).toBe('millrace_acme_orders')
+  expect(durableOf('eu.mill', 'acme', 'orders', {})).toBe('eu-mill_acme_orders')
 })
 
 test('[BU59] waits grow to a minute', () => {

@@ -43,6 +43,7 @@ interface Wanted {
   readonly durable: string
   /** Whether the definition names it. */
   readonly isNamed: boolean
+  readonly knownForMs: number
 }
 
 interface Inlet extends Wanted {
@@ -142,11 +143,13 @@ export function makeInlets(
     const way = wayOf(inlet)
     const begin = () => {
       if (inlet.isClosed || bus === null) return
-      const { stream, subjects, durable } = wanted
+      const { stream, subjects, durable, knownForMs } = wanted
       inlet.consumer = bus.consume({
         stream,
         subjects,
         durable,
+        owner: `${config.busPrefix} ${wanted.id}`,
+        knownForMs,
         maxInFlight: IN_FLIGHT_MAX,
         handle: (message) => messages.handle(way, message),
         onState: (state) => tellState(inlet, state),
@@ -180,7 +183,7 @@ export function makeInlets(
 
   const look = () => {
     if (!isStarted || isStopped) return
-    const all = wantedOf(registry)
+    const all = wantedOf(registry, config.busPrefix)
     if (bus === null) {
       for (const { id, tenant, source } of all)
         tellOnce(id, () => log.warn('source.no-bus', { tenant, source, next: NO_BUS }))
@@ -254,13 +257,13 @@ function keyOf({ stream, subjects, durable }: Wanted): string {
 }
 
 /** Of every tenant, in an order that all nodes have. */
-function wantedOf(registry: Pick<Registry, 'sources' | 'tenants'>): readonly Wanted[] {
+function wantedOf(registry: Pick<Registry, 'sources' | 'tenants'>, prefix: string): readonly Wanted[] {
   const all = registry.tenants().flatMap((tenant) =>
     registry.sources(tenant).flatMap(({ document, status }): readonly Wanted[] => {
       const { nats, name } = document
       if (nats === undefined || status === 'disabled') return []
       const { stream = null, subjects } = nats
-      const durable = durableOf(tenant, name, nats)
+      const durable = durableOf(prefix, tenant, name, nats)
       return [
         {
           id: idOf(tenant, name),
@@ -270,6 +273,7 @@ function wantedOf(registry: Pick<Registry, 'sources' | 'tenants'>): readonly Wan
           subjects,
           durable,
           isNamed: nats.durable !== undefined,
+          knownForMs: document.dedup.windowMs,
         },
       ]
     }),
