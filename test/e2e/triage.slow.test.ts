@@ -1,15 +1,18 @@
 // The triage of GitLab issues as in examples/: the real node, signed webhooks, an agent behind the OpenAI protocol, the team's chat.
 
 import { join } from 'node:path'
-import { beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { hashDocument } from '../../src/core/definition/index.ts'
 import { signRequest } from '../../src/core/source/index.ts'
 import { compileDefinitions, readFolder } from '../../src/definitions/index.ts'
 import { copyExample, startOffice } from '../support/examples.ts'
 import { buildDist, eventually, type NodeProcess, project, startNode } from '../support/node-process.ts'
+import { GROUNDS, makeStores } from '../support/stores.ts'
 import { makeWorkspace } from '../support/workspace.ts'
 
+const stores = makeStores()
 beforeAll(buildDist)
+afterAll(() => stores.close())
 
 const NAME = 'gitlab_new_issue_triage'
 const WITHIN_MS = 20_000
@@ -73,85 +76,90 @@ const isIn = (place: string) => (instance: Shown) => instance.marking[place] ===
 const told = ({ history }: Shown) =>
   history.map(({ type, name }) => (typeof name === 'string' ? `${type} ${name}` : type))
 
-test('an issue is judged, told of once and closed, also while the agent answers; who nobody knows is an orphan', async () => {
-  await using workspace = makeWorkspace()
-  const held = new Map<string, () => void>()
-  const office = await startOffice(
-    (asked) =>
-      new Promise((go) => {
-        if (asked.includes('slow')) held.set('slow', go)
-        else go()
-      }),
-  )
-  const flows = await copyExample(workspace, 'triage', {
-    'http://127.0.0.1:4502': office.url,
-    'buffer: 1h': 'buffer: 250ms',
-  })
-  const node = await startNode({ workspace, flows, env })
-  const tell = tellOf(node)
+test.each(GROUNDS)(
+  'on %s an issue is judged, told of once and closed, also while the agent answers; who nobody knows is an orphan',
+  async (ground) => {
+    await using store = await stores.make(ground)
+    await using workspace = makeWorkspace()
+    const held = new Map<string, () => void>()
+    const office = await startOffice(
+      (asked) =>
+        new Promise((go) => {
+          if (asked.includes('slow')) held.set('slow', go)
+          else go()
+        }),
+    )
+    const flows = await copyExample(workspace, 'triage', {
+      'http://127.0.0.1:4502': office.url,
+      'buffer: 1h': 'buffer: 250ms',
+    })
+    const node = await startNode({ workspace, flows, env: { ...env, ...store.env } })
+    const tell = tellOf(node)
 
-  await tell('d1', 'open', 1, 'The shop is down')
-  const first = await seen(node, 1, isIn('notify_team'))
-  expect(first.data).toEqual({
-    gitlab_issue_id: 1,
-    gitlab_issue_iid: 1,
-    project_id: 7,
-    title: 'The shop is down',
-    description: 'As the title says.',
-    author: 'ann',
-    labels: ['shop', 'bug'],
-    ai_priority: 'high',
-    ai_summary: 'About: the shop is down',
-  })
-  expect(office.asked).toMatchObject([{ authorization: 'Bearer key-of-the-model', said: [{}, {}] }])
+    await tell('d1', 'open', 1, 'The shop is down')
+    const first = await seen(node, 1, isIn('notify_team'))
+    expect(first.data).toEqual({
+      gitlab_issue_id: 1,
+      gitlab_issue_iid: 1,
+      project_id: 7,
+      title: 'The shop is down',
+      description: 'As the title says.',
+      author: 'ann',
+      labels: ['shop', 'bug'],
+      ai_priority: 'high',
+      ai_summary: 'About: the shop is down',
+    })
+    expect(office.asked).toMatchObject([{ authorization: 'Bearer key-of-the-model', said: [{}, {}] }])
 
-  // GitLab tells once more, under the same id and under another: nobody is judged or told again.
-  await tell('d1', 'open', 1, 'The shop is down')
-  const again = await tell('d2', 'open', 1, 'The shop is down')
-  await eventually('the second is skipped', WITHIN_MS, async () => {
-    const { consumers } = await node.get<{ consumers: readonly { state: string }[] }>(`/v1/events/${again}`)
-    return consumers.every(({ state }) => state === 'skipped')
-  })
+    // GitLab tells once more, under the same id and under another: nobody is judged or told again.
+    await tell('d1', 'open', 1, 'The shop is down')
+    const again = await tell('d2', 'open', 1, 'The shop is down')
+    await eventually('the second is skipped', WITHIN_MS, async () => {
+      const { consumers } = await node.get<{ consumers: readonly { state: string }[] }>(`/v1/events/${again}`)
+      return consumers.every(({ state }) => state === 'skipped')
+    })
 
-  await tell('d3', 'close', 1)
-  const closed = await seen(node, 1, ({ state }) => state === 'completed')
-  expect(closed).toMatchObject({ id: first.id, marking: { closed: 1 }, data: { closed_by: 'bob' } })
-  expect(told(closed)).toEqual([
-    'created',
-    'began process_new_issue',
-    'ended process_new_issue',
-    'began priority_assigned_notify',
-    'ended priority_assigned_notify',
-    'updated 1',
-    'fired close',
-  ])
-  // As it was when the agent had not answered yet.
-  const past = await node.get<Shown>(`/v1/instances/${first.id}?at=2`)
-  expect(past).toMatchObject({ state: 'active', marking: { new_issue_received: 1 } })
-  expect(past.data).not.toHaveProperty('ai_priority')
-  const at = await node.get<Shown>(
-    `/v1/instances/${first.id}?at=${new Date(Date.now() + 1_000).toISOString()}`,
-  )
-  expect(at).toMatchObject({ state: 'completed', data: closed.data })
+    await tell('d3', 'close', 1)
+    const closed = await seen(node, 1, ({ state }) => state === 'completed')
+    expect(closed).toMatchObject({ id: first.id, marking: { closed: 1 }, data: { closed_by: 'bob' } })
+    expect(told(closed)).toEqual([
+      'created',
+      'began process_new_issue',
+      'ended process_new_issue',
+      'began priority_assigned_notify',
+      'ended priority_assigned_notify',
+      'updated 1',
+      'fired close',
+    ])
+    // As it was when the agent had not answered yet.
+    const past = await node.get<Shown>(`/v1/instances/${first.id}?at=2`)
+    expect(past).toMatchObject({ state: 'active', marking: { new_issue_received: 1 } })
+    expect(past.data).not.toHaveProperty('ai_priority')
+    const at = await node.get<Shown>(
+      `/v1/instances/${first.id}?at=${new Date(Date.now() + 1_000).toISOString()}`,
+    )
+    expect(at).toMatchObject({ state: 'completed', data: closed.data })
 
-  // Closed in the middle of an answer: the token moves at once, and nobody is told of what comes late.
-  await tell('d4', 'open', 2, 'A slow page')
-  await eventually('the agent is answering', WITHIN_MS, () => held.has('slow'))
-  await tell('d5', 'close', 2)
-  expect(await seen(node, 2, isIn('closed'))).toMatchObject({ state: 'active', data: { closed_by: 'bob' } })
-  held.get('slow')?.()
-  const late = await seen(node, 2, ({ state }) => state === 'completed')
-  expect(told(late)).toContain('late process_new_issue')
-  expect(late.data).not.toHaveProperty('ai_priority')
+    // Closed in the middle of an answer: the token moves at once, and nobody is told of what comes late.
+    await tell('d4', 'open', 2, 'A slow page')
+    await eventually('the agent is answering', WITHIN_MS, () => held.has('slow'))
+    await tell('d5', 'close', 2)
+    expect(await seen(node, 2, isIn('closed'))).toMatchObject({ state: 'active', data: { closed_by: 'bob' } })
+    held.get('slow')?.()
+    const late = await seen(node, 2, ({ state }) => state === 'completed')
+    expect(told(late)).toContain('late process_new_issue')
+    expect(late.data).not.toHaveProperty('ai_priority')
 
-  const unknown = await tell('d6', 'close', 99)
-  await eventually('it is an orphan', WITHIN_MS, async () => {
-    const { items } = await node.get<Page<{ eventId: string }>>(`/v1/orphans?state=open&workflow=${NAME}`)
-    return items.length === 1 && items[0]?.eventId === unknown
-  })
-  expect(office.messages).toEqual([{ text: 'high: The shop is down (ann)', issue: 1 }])
-  await office.close()
-})
+    const unknown = await tell('d6', 'close', 99)
+    await eventually('it is an orphan', WITHIN_MS, async () => {
+      const { items } = await node.get<Page<{ eventId: string }>>(`/v1/orphans?state=open&workflow=${NAME}`)
+      return items.length === 1 && items[0]?.eventId === unknown
+    })
+    expect(office.messages).toEqual([{ text: 'high: The shop is down (ann)', issue: 1 }])
+    await store.told()
+    await office.close()
+  },
+)
 
 test('the same workflow in the spelling of older documents, behind one subject for all of GitLab', async () => {
   const compiled = async (name: string) =>
