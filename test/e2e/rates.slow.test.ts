@@ -20,6 +20,10 @@ afterAll(() => postgres?.close())
 const EVENTS = 80
 const PER_SECOND = 10
 const BURST = 5
+/** PA20: what the two nodes may have drawn and not used yet is what flows in a second, for each; PA19 would allow five seconds. */
+const IN_HAND = 2 * PER_SECOND
+/** From the claim, which takes the token, to the vendor. */
+const UNDER_WAY_MS_MAX = 1_000
 const SHARED = {
   MILLRACE_LOG: 'stdout',
   MILLRACE_ADMIN_KEY: 'the-key-of-both-nodes',
@@ -89,6 +93,13 @@ test('[PA7] [PA19] two nodes together call no more often than the route allows, 
   await eventually('every event had its call', 60_000, () => refs().size === EVENTS)
   vendor.calls.forEach(({ at }, index) => {
     expect(index + 1).toBeLessThanOrEqual(BURST + ((at - startedAt) * PER_SECOND) / 1_000)
+  })
+  // And between any two calls: what was not used in time is lost, and does not come in a rush later.
+  vendor.calls.forEach(({ at: from }, first) => {
+    vendor.calls.slice(first).forEach(({ at }, more) => {
+      const flown = ((at - from + UNDER_WAY_MS_MAX) * PER_SECOND) / 1_000
+      expect(more + 1).toBeLessThanOrEqual(BURST + IN_HAND + flown)
+    })
   })
   // What the dead node had in its hands may be called again; nothing else is.
   expect(vendor.calls.length).toBeLessThanOrEqual(EVENTS + 2 * PER_SECOND)

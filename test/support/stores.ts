@@ -16,7 +16,7 @@ export interface TestStore extends AsyncDisposable {
   told(): Promise<void>
 }
 
-export interface Stores {
+interface Stores {
   /** A new one, and a NATS server of its own. */
   make(ground: Ground): Promise<TestStore>
   close(): Promise<void>
