@@ -164,17 +164,21 @@ describe('the walk', () => {
     ])
   })
 
-  test('[RT8] a store that fails is left alone until the next walk, which begins anew', async () => {
-    const walk = makeWalk([{ next: 'evt_1' }, new Error('disk full'), {}])
+  test('[RT8] a store that fails is left alone for a while; then the next tenant has its turn', async () => {
+    const walk = makeWalk([{ events: 2, next: 'evt_1' }, new Error('disk full'), {}, {}])
     walk.retention.start()
-    for (let step = 0; step < 5; step += 1) await walk.step()
+    for (let step = 0; step < 6; step += 1) await walk.step()
     expect(walk.asked.map(({ tenant, after }) => [tenant, after])).toEqual([
       ['a', null],
       ['a', 'evt_1'],
+      ['b', null],
       ['a', null],
     ])
-    expect(walk.delays).toEqual([1_000, 0, 100, 1_000, 0, 100])
-    expect(walk.log.messages).toMatchObject([{ name: 'retention.failed', fields: { tenant: 'a' } }])
+    expect(walk.delays).toEqual([1_000, 0, 100, 1_000, 1_000, 0, 100])
+    expect(walk.log.messages).toMatchObject([
+      { name: 'retention.failed', fields: { tenant: 'a' } },
+      { name: 'retention.pruned', fields: { tenant: 'a', events: 2 } },
+    ])
   })
 
   test('[RT7] it ends with the node', async () => {

@@ -80,9 +80,10 @@ export function makeRetention(
     cancel = clock.after(delayMs, () => {
       walking = step()
         .catch((error) => {
-          // The next walk begins anew: what it has passed by already costs little.
-          log.warn('retention.failed', { tenant: left[0] ?? null, error: messageOf(error) })
-          left = []
+          const tenant = left.shift()
+          log.warn('retention.failed', { tenant: tenant ?? null, error: messageOf(error) })
+          if (tenant !== undefined) report(tenant)
+          // The others have their turn before this one begins anew: what it has passed by already costs little.
           after = null
           return config.retentionEveryMs
         })
