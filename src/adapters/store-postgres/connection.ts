@@ -49,7 +49,15 @@ export const WRITE_SETTINGS = {
 }
 export const READ_SETTINGS = { default_transaction_read_only: 'on', jit: 'off' }
 
+/** Not sent as parameters of the connection: a pooler such as PgBouncer refuses those that it does not know. */
+const timeoutsOf = ({ statementTimeoutMs, lockTimeoutMs }: PoolLimits) => ({
+  statement_timeout: String(statementTimeoutMs),
+  lock_timeout: String(lockTimeoutMs),
+  idle_in_transaction_session_timeout: String(lockTimeoutMs),
+})
+
 export function makePool(config: PoolConfig, limits: PoolLimits, onError: (error: Error) => void): Pool {
+  const settings = { ...timeoutsOf(limits), ...limits.settings }
   // `pipeline` (send without waiting for the answer before) and `onConnect` are newer than the driver's types.
   const options: PoolConfig & { pipeline: boolean; onConnect(client: PoolClient): Promise<void> } = {
     application_name: 'millrace',
@@ -58,18 +66,15 @@ export function makePool(config: PoolConfig, limits: PoolLimits, onError: (error
     types: TYPES,
     max: limits.connections,
     connectionTimeoutMillis: limits.connectTimeoutMs,
-    statement_timeout: limits.statementTimeoutMs,
     // The server's own limit comes first; this one ends the wait for a server that does not answer at all.
     query_timeout: limits.statementTimeoutMs + 5_000,
-    lock_timeout: limits.lockTimeoutMs,
-    idle_in_transaction_session_timeout: limits.lockTimeoutMs,
     pipeline: true,
     onConnect: async (client) => {
       // A connection that breaks while it is lent out says so here too; its queries have failed already.
       client.on('error', () => undefined)
       await client.query(
         `SELECT set_config(s.name, s.value, false) FROM unnest($1::text[], $2::text[]) AS s(name, value)`,
-        [Object.keys(limits.settings), Object.values(limits.settings)],
+        [Object.keys(settings), Object.values(settings)],
       )
       // Whoever is answered is answered after the flush. Stronger settings than 'on' are left alone.
       await client.query(
@@ -93,21 +98,39 @@ export async function sendAll(client: PoolClient, statements: readonly Statement
   return results
 }
 
+const SESSION_ROUNDS = 3
+
 /**
- * A pooler that gives each transaction another session would mix up settings, prepared statements and who listens. While nobody else
- * uses it, it gives two connections the same one.
+ * A pooler that gives each transaction another session would mix up settings, prepared statements and who listens. So two
+ * connections mark their sessions, and each must find its own mark again, also while the other keeps a session to itself.
  */
 export async function assertOwnSessions(
   client: Pick<PoolClient, 'query'>,
-  pool: Pick<Pool, 'query'>,
+  pool: Pick<Pool, 'connect'>,
 ): Promise<void> {
-  const sql = 'SELECT pg_backend_pid() AS pid'
-  const [own] = (await client.query(sql)).rows
-  const [other] = (await pool.query(sql)).rows
-  if (own.pid !== other.pid) return
-  throw new StoreError(
-    'unavailable',
-    'two connections share one session of PostgreSQL, as a pooler in transaction mode makes them; connect to the server ' +
-      "itself, or set the pooler's mode to session (docs/postgresql.md)",
-  )
+  const other = await pool.connect()
+  const mark = (of: Pick<PoolClient, 'query'>, text: string) =>
+    of.query("SELECT set_config('millrace.session', $1, false)", [text])
+  const find = async (of: Pick<PoolClient, 'query'>, text: string) => {
+    const { rows } = await of.query("SELECT current_setting('millrace.session', true) AS mark")
+    if (rows[0].mark === text) return
+    throw new StoreError(
+      'unavailable',
+      'a connection does not keep its session of PostgreSQL, as behind a pooler in transaction mode; connect to the server ' +
+        "itself, or set the pooler's mode to session (docs/postgresql.md)",
+    )
+  }
+  try {
+    await mark(client, 'one')
+    await mark(other, 'other')
+    for (let round = 1; round <= SESSION_ROUNDS; round += 1) {
+      await find(client, 'one')
+      await find(other, 'other')
+      await other.query('BEGIN')
+      await find(client, 'one')
+      await other.query('COMMIT')
+    }
+  } finally {
+    other.release(true)
+  }
 }

@@ -64,6 +64,11 @@ export function isGone(error: unknown): boolean {
   return error instanceof pg.DatabaseError && error.code === '42P01'
 }
 
+/** The statement took longer than it may, apart from its wait for locks. */
+export function isTooSlow(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && error.code === '57014'
+}
+
 function describe(error: unknown): string {
   if (error instanceof pg.DatabaseError) return `${error.message} (SQLSTATE ${error.code})`
   if (error instanceof AggregateError) return error.errors.map(describe).join('; ')

@@ -1,5 +1,5 @@
-import pg from 'pg'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import pg, { type PoolClient } from 'pg'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import {
   type PostgresServer,
   startPostgres,
@@ -12,11 +12,12 @@ import type { Pruned, PruneRequest } from '../../core/retention/index.ts'
 import { DAY, HOUR } from '../../core/time/index.ts'
 import { EMPTY_NOTE } from '../../core/work/index.ts'
 import type { Commit, Store, Write } from '../../ports/store.ts'
-import { assertOwnSessions, WRITE_SETTINGS } from './connection.ts'
+import { assertOwnSessions, makePool, prepare, WRITE_SETTINGS } from './connection.ts'
 import { makeGroupSql } from './group-sql.ts'
 import { openPostgresStore } from './index.ts'
 import { migrate } from './migrate.ts'
 import { MIGRATIONS } from './migrations.ts'
+import { dropPartition } from './partitions.ts'
 
 const TENANT = 'acme' as TenantId
 const OTHER = 'globex' as TenantId
@@ -313,10 +314,48 @@ describe('where rows lie', () => {
   })
 })
 
-test('[PG12] a pooler that gives two connections one session is refused', async () => {
-  const answer = (pid: number) => ({ query: async () => ({ rows: [{ pid }] }) }) as unknown as InstanceType<typeof pg.Pool>
-  await expect(assertOwnSessions(answer(7), answer(7))).rejects.toThrow("set the pooler's mode to session")
-  await expect(assertOwnSessions(answer(7), answer(8))).resolves.toBeUndefined()
+/** Each query of either connection goes to the session that is picked for it. */
+function makePooler(pick: (connection: number, query: number) => number) {
+  const marks = new Map<number, unknown>()
+  let queries = 0
+  const connect = (connection: number) => ({
+    release: () => undefined,
+    async query(sql: string, values: unknown[] = []) {
+      const session = pick(connection, queries++)
+      if (sql.includes('set_config')) marks.set(session, values[0])
+      return { rows: [{ mark: marks.get(session) ?? null }] }
+    },
+  })
+  const pool = { connect: async () => connect(1) } as unknown as InstanceType<typeof pg.Pool>
+  return assertOwnSessions(connect(0) as unknown as PoolClient, pool)
+}
+
+test('[PG12] a pooler that does not leave a connection its session is refused', async () => {
+  const refusal = "set the pooler's mode to session"
+  await expect(makePooler(() => 0)).rejects.toThrow(refusal)
+  // Whoever comes first gets the one that was free first: the two begin apart.
+  await expect(makePooler((_, query) => query % 3)).rejects.toThrow(refusal)
+  // One of them changes late.
+  await expect(makePooler((connection, query) => connection + (query > 8 ? 1 : 0))).rejects.toThrow(refusal)
+  await expect(makePooler((connection) => connection)).resolves.toBeUndefined()
+})
+
+test('[PG14] limits are set in the session, not asked for with the connection', async () => {
+  const { database } = await openWorld()
+  const limits = { connections: 1, connectTimeoutMs: 5_000, statementTimeoutMs: 7_000, lockTimeoutMs: 3_000 }
+  const pool = makePool(
+    { connectionString: database.url },
+    { ...limits, settings: { jit: 'off' } },
+    () => undefined,
+  )
+  cleanUps.push(() => pool.end())
+  const names = ['idle_in_transaction_session_timeout', 'jit', 'lock_timeout', 'statement_timeout']
+  const { rows } = await pool.query(
+    'SELECT name, setting, source FROM pg_settings WHERE name = ANY ($1::text[]) ORDER BY name',
+    [names],
+  )
+  const settings = ['3000', 'off', '3000', '7000']
+  expect(rows).toEqual(names.map((name, index) => ({ name, setting: settings[index], source: 'session' })))
 })
 
 describe('retention by partitions', () => {
@@ -428,6 +467,39 @@ describe('retention by partitions', () => {
     expect(drops).toBeGreaterThan(3)
     expect(gone).toMatchObject({ events: 14 })
     expect(await namesOf(world, 'event')).not.toContain(nameAt('event', 0))
+  })
+
+  test('[PG8] a week is read through while everybody works on, and one that takes too long is left alone', async () => {
+    const world = await openWorld()
+    const [first] = await acceptDaily(world, 7, 1)
+    const pool = new pg.Pool({ connectionString: world.database.url })
+    cleanUps.push(() => pool.end())
+    const partition = {
+      name: nameAt('event', 0),
+      lower: eventIdAt(MONDAY),
+      upper: eventIdAt(MONDAY + WEEK),
+    }
+    let answer: string | null = null
+    const dropping = dropPartition(pool, 'millrace', 'event', partition, {
+      isWhole: prepare('SELECT true AS free FROM pg_sleep(60)'),
+      isFree: prepare('SELECT true AS free'),
+    }).then((dropped) => {
+      answer = dropped
+    })
+    const reading = `FROM pg_stat_activity WHERE query LIKE '%pg_sleep(60)' AND wait_event = 'PgSleep'`
+    await vi.waitFor(async () => expect(await world.query(`SELECT pid ${reading}`)).toHaveLength(1), 10_000)
+    await world.setNow(MONDAY + WEEK + HOUR)
+    const added = makeAccepted('meanwhile')
+    await world.store.commit(added.commit)
+    const replay = addWork(ids.work(), first!.event)
+    expect((await world.store.commit({ tenant: TENANT, guards: [], writes: [replay] })).ok).toBe(true)
+    expect(await world.store.forTenant(TENANT).event(first!.event)).not.toBeNull()
+    expect(answer).toBeNull()
+    // As a statement ends whose time is over.
+    await world.query(`SELECT pg_cancel_backend(pid) ${reading}`)
+    await dropping
+    expect(answer).toBe('needed')
+    expect(await namesOf(world, 'event')).toContain(partition.name)
   })
 
   test('[PG9] where all are kept for weeks, events wait for their week; otherwise each goes at its time', async () => {

@@ -1,7 +1,7 @@
 // The partitions of events, attempts and history: made ahead of time, and read from the catalogue.
 
 import { type Pool, prepare, type Statement, sendAll } from './connection.ts'
-import { classifyError, isGone } from './errors.ts'
+import { classifyError, isGone, isTooSlow } from './errors.ts'
 
 /** Ids from `lower` on, or from the very first, below `upper`. */
 export interface Partition {
@@ -49,33 +49,50 @@ export function isIn(partition: Partition | undefined, id: string): boolean {
 
 /** How long everybody may have to wait behind whoever waits for a whole table. */
 const LOCK_WAIT = '200ms'
-/** How long everybody may have to wait while it is looked at. */
-const CHECK_WAIT = '2s'
+/** How long everybody may have to wait while it is looked whether the partition is still free. */
+const FREE_WAIT = '1s'
+
+export interface DropChecks {
+  /** Asked while nobody can write to the partition and everybody works on; it may read all of it. */
+  readonly isWhole?: Statement
+  /** Asked while nobody has the table in hand, so it has to be found by an index. */
+  readonly isFree: Statement
+}
 
 /**
- * Drops a partition if `isFree` answers true, which is asked while nobody has the table in hand. `busy` if somebody has it for
- * longer than everybody else should wait, or if the answer takes too long.
+ * Drops a partition if the checks answer `free`. `busy` if somebody has the table for longer than everybody else should wait;
+ * `needed` also if a check takes too long, as it would the next time.
  */
 export async function dropPartition(
   pool: Pool,
   schema: string,
   table: PartitionedTable,
   partition: Partition,
-  isFree: Statement,
+  { isWhole, isFree }: DropChecks,
 ): Promise<'dropped' | 'busy' | 'needed'> {
   const client = await pool.connect()
+  const isTrue = async (statements: readonly Statement[]) =>
+    (await sendAll(client, statements)).at(-1)?.rows[0]?.free === true
   try {
-    const answers = await sendAll(client, [
+    await sendAll(client, [
       prepare('BEGIN'),
-      prepare("SELECT set_config('lock_timeout', $1, true), set_config('statement_timeout', $2, true)", [
-        LOCK_WAIT,
-        CHECK_WAIT,
+      prepare("SELECT set_config('lock_timeout', $1, true)", [LOCK_WAIT]),
+    ])
+    if (isWhole !== undefined) {
+      // Its own kind waits for it too: two nodes that wait for each other would both come away with nothing.
+      const lock = prepare(`LOCK TABLE ${schema}.${partition.name} IN SHARE ROW EXCLUSIVE MODE`)
+      const read = prepare("SELECT set_config('enable_seqscan', 'on', true)")
+      if (!(await isTrue([lock, read, isWhole]))) return 'needed'
+    }
+    const isStillFree = await isTrue([
+      prepare("SELECT set_config('statement_timeout', $1, true), set_config('enable_seqscan', 'off', true)", [
+        FREE_WAIT,
       ]),
       prepare(`LOCK TABLE ONLY ${schema}.${table} IN ACCESS EXCLUSIVE MODE`),
       prepare(`LOCK TABLE ${schema}.${partition.name} IN ACCESS EXCLUSIVE MODE`),
       isFree,
     ])
-    if (answers.at(-1)?.rows[0]?.free !== true) return 'needed'
+    if (!isStillFree) return 'needed'
     await sendAll(client, [
       prepare(`ALTER TABLE ${schema}.${table} DETACH PARTITION ${schema}.${partition.name}`),
       prepare(`DROP TABLE ${schema}.${partition.name}`),
@@ -83,6 +100,7 @@ export async function dropPartition(
     ])
     return 'dropped'
   } catch (error) {
+    if (isTooSlow(error)) return 'needed'
     // Another node may have dropped it first.
     if (classifyError(error) === 'busy' || isGone(error)) return 'busy'
     throw error
