@@ -123,6 +123,12 @@ test('[ND41] a node that was stopped for longer than its lease changes nothing t
     const sql = `SELECT 1 FROM millrace.incarnation WHERE node = 'second' AND NOT fenced AND until > millrace.now_ms()`
     return (await postgres.query(cluster.database.url, sql)).length === 0
   }
+  const leasedBySecond = async () => {
+    const sql = `SELECT count(*)::int AS count FROM millrace.work w JOIN millrace.incarnation i ON i.id = w.owner
+      WHERE i.node = 'second' AND NOT i.fenced AND w.state = 'leased'`
+    const [row] = await postgres.query(cluster.database.url, sql)
+    return row?.count as number
+  }
   let isStopped = false
   const load = await runClusterLoad(EVENTS, () => (isStopped ? [first] : [first, second]), [
     {
@@ -130,8 +136,15 @@ test('[ND41] a node that was stopped for longer than its lease changes nothing t
       async disturb() {
         vendor.hold()
         await eventually('answers are owed', LEASE_MS_MAX, () => vendor.held() >= 5)
+        await eventually(
+          'the second has work in its hands',
+          LEASE_MS_MAX,
+          async () => (await leasedBySecond()) > 0,
+        )
         isStopped = true
         second.kill('SIGSTOP')
+        // Whatever it did last has reached the store: what it holds now it cannot end before others take it over.
+        expect(await leasedBySecond()).toBeGreaterThan(0)
         vendor.release()
         await eventually('the lease is over', LEASE_MS_MAX, isFenced)
         second.kill('SIGCONT')
