@@ -49,10 +49,9 @@ describe('a store that was moved', () => {
     expect(report.isMoved).toBe(true)
     expect(report.tables.map(({ table }) => table)).toEqual(ARCHIVE_TABLES)
     expect(steps).toEqual(new Set(['copy', 'compare']))
-    const few = new Set<ArchiveTable>(['counters'])
-    for (const { table, rows } of report.tables) {
-      expect(`${table} ${rows > (few.has(table) ? 0 : 1)}`).toBe(`${table} true`)
-    }
+    // What the bus is told leaves the outbox: the next test but one has some in it.
+    const isFew = (table: ArchiveTable, rows: number) => rows < 2 && table !== 'outbox'
+    expect(report.tables.filter(({ table, rows }) => isFew(table, rows))).toEqual([])
     expect(await dumpAt(database.url)).toEqual(dump)
     expect(file.bytes()).toBe(before)
     expect(JSON.parse(readFileSync(`${file.file}.moved`, 'utf8'))).toEqual({
@@ -111,9 +110,13 @@ describe('a store that was moved', () => {
         },
         { w: 'record.put', kind: 'secret', key, version: 1, body: awkward },
         { w: 'correlation.put', key, version: 1, body: awkward },
+        {
+          w: 'outbox.add',
+          rows: [{ id: key, subject: awkward, about: 'token', event: null, body: awkward }],
+        },
       )
     }
-    for (let at = 0; at < writes.length; at += 7) await kit.apply(writes.slice(at, at + 7))
+    for (let at = 0; at < writes.length; at += 8) await kit.apply(writes.slice(at, at + 8))
     const dump = await dumpOf(file.harness.store)
     await file.harness.close()
     const database = await postgres.makeDatabase()
@@ -122,6 +125,9 @@ describe('a store that was moved', () => {
     const there = await dumpAt(database.url)
     expect(there.events).toEqual(dump.events)
     expect(there.attempts).toEqual(dump.attempts)
+    const byId = (rows: readonly { id: string }[]) => rows.toSorted((a, b) => (a.id < b.id ? -1 : 1))
+    expect(byId(there.outbox)).toEqual(byId(dump.outbox))
+    expect(there.outbox).toHaveLength(5)
     const byKey = (rows: readonly { key: string }[]) => rows.toSorted((a, b) => (a.key < b.key ? -1 : 1))
     for (const table of ['ledger', 'records', 'correlations'] as const) {
       expect(byKey(there[table])).toEqual(byKey(dump[table]))
