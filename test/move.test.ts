@@ -1,5 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openPostgresArchive, openPostgresStore } from '../src/adapters/store-postgres/index.ts'
 import { openForWriting } from '../src/adapters/store-sqlite/connection.ts'
@@ -19,6 +22,9 @@ beforeAll(async () => {
   postgres = await startPostgres()
 })
 afterAll(() => postgres?.close())
+
+setFlagsFromString('--expose-gc')
+const collectGarbage: () => void = runInNewContext('gc')
 
 const dumpOf = (store: Store) => store.system('verification').dump()
 
@@ -135,6 +141,33 @@ describe('a store that was moved', () => {
     await database.drop()
     await file.remove()
   }, 60_000)
+
+  test('[MV3] is read page after page, whatever the memory is cleaned of meanwhile', async () => {
+    const file = await makeSqliteFile()
+    const kit = await openKit(async () => file.harness)
+    const rows = 2_500
+    const record = (index: number): Write => ({
+      w: 'record.put',
+      kind: 'setting',
+      key: `${index}`,
+      version: 1,
+      body: '{}',
+    })
+    await kit.apply(Array.from({ length: rows }, (_, index) => record(index)))
+    await file.harness.close()
+    await using source = await openSqliteArchive(file.file)
+    let seen = 0
+    for await (const page of source.pages('records')) {
+      seen += page.length
+      // What nobody holds is freed between two turns of the loop.
+      for (let turn = 0; turn < 3; turn += 1) {
+        collectGarbage()
+        await nextTurn()
+      }
+    }
+    expect(seen).toBe(rows)
+    await file.remove()
+  })
 
   test('[MV10] gives back what was in hand, to a node whose number is new', async () => {
     const file = await makeSqliteFile()

@@ -4,7 +4,7 @@
 
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import type { DatabaseSyncInstance } from '@photostructure/sqlite'
+import type { DatabaseSyncInstance, StatementSyncInstance } from '@photostructure/sqlite'
 import { type ArchiveRows, type ArchiveTable, COUNTER_NAMES, inPages } from '../../core/archive/index.ts'
 import type { TenantId, WorkId } from '../../core/ids/index.ts'
 import type { ArchiveSource } from '../../ports/archive.ts'
@@ -191,9 +191,13 @@ function makeArchive(file: string, db: DatabaseSyncInstance, lock: Disposable): 
       return name
     },
   }
+  // Kept: the driver frees a statement that nobody holds, also while its rows are being read, and the process dies of it.
+  const held: StatementSyncInstance[] = []
   function* rowsOf<Table extends ArchiveTable>(table: Table): Generator<ArchiveRows[Table]> {
     const { rows, read } = PIECES[table] as Piece<Table>
-    for (const row of db.prepare(rows).iterate()) {
+    const statement = db.prepare(rows)
+    held.push(statement)
+    for (const row of statement.iterate()) {
       const given = read(row as Row, reading)
       if (given !== null) yield given
     }
@@ -217,6 +221,7 @@ function makeArchive(file: string, db: DatabaseSyncInstance, lock: Disposable): 
       }
     },
     async [Symbol.asyncDispose]() {
+      held.length = 0
       db.close()
       lock[Symbol.dispose]()
     },
