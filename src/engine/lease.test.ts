@@ -8,6 +8,25 @@ const LEASE_MS = 30_000
 const unavailable = () => Promise.reject(new StoreError('unavailable', 'gone'))
 
 describe('a life', () => {
+  test('[ND15] of two processes with one name, each is told what to do, and they do not fence each other at once', async () => {
+    const world = makeWorld(() => CREATED)
+    const nodes = [await world.node({ name: 'same' }), await world.node({ name: 'same' })]
+    await world.pass(10 * 60_000)
+    const told = (name: string) =>
+      nodes.map(({ log }) => log.messages.filter((message) => message.name === name))
+    for (const messages of told('node.name-taken')) {
+      expect(messages[0]).toMatchObject({
+        level: 'error',
+        fields: { todo: expect.stringContaining('MILLRACE_NODE') },
+      })
+      expect(messages.at(-1)?.fields).toMatchObject({ waitMs: 60_000 })
+    }
+    for (const messages of told('node.fenced')) expect(messages.length).toBeLessThan(15)
+    await nodes[1]?.crash()
+    await world.pass(60_000 + LEASE_MS)
+    expect(nodes[0]?.engine.health().alive).toBe(true)
+  })
+
   test('[E1] ends by the node’s own clock when no heartbeat arrives', async () => {
     const world = makeWorld(() => CREATED)
     const node = await world.node({ faults: { renew: unavailable } })

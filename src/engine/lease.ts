@@ -1,7 +1,7 @@
 // The node's life in the store: joining, one heartbeat for all its work, giving back what the dead left.
 //
 // Not its job: which work runs. Invariants: E1 the owner stops by its own monotonic clock, counted from before it
-// asked. E2 once fenced, an incarnation is never used again: the node joins anew.
+// asked. E2 once fenced, an incarnation is never used again: the node joins anew. ND15 not at once where another has its name.
 
 import { messageOf } from '../core/errors/index.ts'
 import type { Incarnation } from '../core/ids/index.ts'
@@ -21,6 +21,12 @@ export interface Lease {
 }
 
 const RECLAIM_BATCH = 256
+/** Fenced with life left, twice within so long: only one that joins under the same name does that. */
+const TAKEN_WITHIN_MS = 60_000
+/** And so long after the last time it is still taken. */
+const TAKEN_FOR_MS = 600_000
+const WAIT_FIRST_MS = 5_000
+const WAIT_LAST_MS = 60_000
 const RECLAIM_EVERY_BEATS = 2
 
 export function makeLease(
@@ -36,6 +42,20 @@ export function makeLease(
   let stopped = false
   let cancel: () => void = () => {}
   let beating: Promise<void> | null = null
+  let lastFencedAt = Number.NEGATIVE_INFINITY
+  let waitMs = 0
+  let joinAt = Number.NEGATIVE_INFINITY
+
+  /** Joining at once would fence the other, which would fence us: neither would get anything done. */
+  const leaveName = (now: number) => {
+    const isTaken = now - lastFencedAt < (waitMs === 0 ? TAKEN_WITHIN_MS : TAKEN_FOR_MS)
+    lastFencedAt = now
+    waitMs = isTaken ? Math.min(WAIT_LAST_MS, waitMs === 0 ? WAIT_FIRST_MS : 2 * waitMs) : 0
+    if (!isTaken) return
+    joinAt = now + waitMs
+    const todo = 'give each process that shares the store its own name: MILLRACE_NODE'
+    log.error('node.name-taken', { node: config.node, waitMs, todo })
+  }
 
   const join = async () => {
     const asked = clock.monotonic()
@@ -55,6 +75,12 @@ export function makeLease(
       }
       if (given.length < RECLAIM_BATCH || stopped) return
     }
+  }
+
+  const joinOrWait = async () => {
+    if (clock.monotonic() < joinAt) return
+    await join()
+    await reclaim()
   }
 
   /** One question at a time: of two that pass each other, the one with the shorter life could win. */
@@ -77,8 +103,8 @@ export function makeLease(
       if (stopped) return
       log.warn('node.fenced', { node: config.node, incarnation: owner })
       incarnation = null
-      await join()
-      await reclaim()
+      if (asked < deadline) leaveName(clock.monotonic())
+      await joinOrWait()
     } else {
       deadline = asked + ttlMs
     }
@@ -99,12 +125,8 @@ export function makeLease(
 
   const joinOrRenew = async () => {
     if (stopped) return
-    if (incarnation === null) {
-      await join()
-      await reclaim()
-    } else {
-      await renew(incarnation, config.leaseMs)
-    }
+    if (incarnation === null) await joinOrWait()
+    else await renew(incarnation, config.leaseMs)
   }
 
   const beat = async () => {
