@@ -255,7 +255,6 @@ export async function startApp(options: AppOptions): Promise<App> {
     const about = { environment: config.environment, version: packageVersion(), node, roles: config.roles }
     const readiness = makeReadiness({
       clock,
-      roles: config.roles,
       isStarted: () => gate.isOpen,
       engine: () => engine.health(),
       // One small row: probes come every few seconds, whatever the size of the store.
@@ -358,6 +357,8 @@ export async function startApp(options: AppOptions): Promise<App> {
       if (config.drainDelayMs > 0)
         await new Promise<void>((resolve) => clock.after(config.drainDelayMs, resolve))
       queueAges?.close()
+      // Requests under way and work share one deadline.
+      const endAt = clock.monotonic() + config.shutdownMs
       let drained = { left: 0 }
       // A step that fails is told, and keeps none of the others from being done.
       await closeAll(
@@ -367,7 +368,7 @@ export async function startApp(options: AppOptions): Promise<App> {
           () => server.close(),
           () => idempotency.stop(),
           async () => {
-            drained = await engine.drain(config.shutdownMs)
+            drained = await engine.drain(Math.max(0, endAt - clock.monotonic()))
           },
           () => transport[Symbol.asyncDispose](),
           () => web[Symbol.asyncDispose](),
@@ -695,7 +696,15 @@ function makeApi(
     ...rest
   }: Pick<
     HttpApi,
-    'access' | 'secrets' | 'about' | 'health' | 'gauges' | 'idempotency' | 'now' | 'vetSubscription' | 'outbound'
+    | 'access'
+    | 'secrets'
+    | 'about'
+    | 'health'
+    | 'gauges'
+    | 'idempotency'
+    | 'now'
+    | 'vetSubscription'
+    | 'outbound'
   > & {
     readonly demo: Demo | null
   },

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest'
-import { ROLES } from '../core/node/index.ts'
 import { makeManualTime } from '../engine/world.fixture.ts'
 import { StoreError } from '../ports/store.ts'
 import { makeReadiness, type ReadinessDeps } from './readiness.ts'
@@ -9,7 +8,6 @@ function make(over: Partial<ReadinessDeps> = {}) {
   const world = { isStarted: true, health: { open: true, alive: true, running: 0 }, looks: 0 }
   const readiness = makeReadiness({
     clock: time.clockFor(() => true),
-    roles: ROLES,
     isStarted: () => world.isStarted,
     engine: () => world.health,
     look: async () => {
@@ -41,7 +39,6 @@ test('[ND10] a store that fails or does not answer in time makes it not ready, a
   let answer: () => Promise<unknown> = () => Promise.reject(new StoreError('unavailable', 'nobody listens'))
   let looks = 0
   const { readiness, time } = make({
-    roles: ['ingest'],
     look: () => {
       looks += 1
       return answer()
@@ -64,16 +61,14 @@ test('[ND10] a store that fails or does not answer in time makes it not ready, a
   expect(await readiness.ask()).toMatchObject({ ready: true, checks: { store: 'ok' } })
 })
 
-test('[ND11] a node that runs work is not ready without its lease; others need none', async () => {
-  const health = { open: true, alive: false, running: 0 }
-  for (const roles of [ROLES, ['work'], ['deliver', 'ingest']] as const) {
-    const { readiness, world } = make({ roles })
-    world.health = health
-    expect(await readiness.ask()).toMatchObject({ ready: false, checks: { lease: 'lost' } })
-  }
-  const { readiness, world } = make({ roles: ['ingest', 'api'] })
-  world.health = health
-  expect(await readiness.ask()).toMatchObject({ ready: true, checks: { lease: 'none' } })
+test('[ND11] a node is not ready without its lease', async () => {
+  const { readiness, world } = make()
+  world.health = { open: true, alive: false, running: 0 }
+  expect(await readiness.ask()).toMatchObject({
+    ready: false,
+    reasons: ['the node has no lease in the store'],
+    checks: { lease: 'lost' },
+  })
 })
 
 test('[ND12] a bus that is away is told, and the node is ready', async () => {

@@ -2,9 +2,8 @@
 // a second, whoever asks how often.
 //
 // Invariants: ND10 not ready before the start is over, from the moment that the node is told to stop, and while the store does not
-// answer in time. ND11 a node that runs work is not ready without its lease. ND12 the bus is told of and decides nothing.
+// answer in time. ND11 a node is not ready without its lease. ND12 the bus is told of and decides nothing.
 
-import type { Role } from '../core/node/index.ts'
 import type { EngineHealth } from '../engine/index.ts'
 import type { Readiness } from '../http/index.ts'
 import type { Bus } from '../ports/bus.ts'
@@ -13,7 +12,6 @@ import { StoreError } from '../ports/store.ts'
 
 export interface ReadinessDeps {
   readonly clock: Pick<Clock, 'monotonic' | 'after'>
-  readonly roles: readonly Role[]
   /** Whether the start is over. */
   isStarted(): boolean
   engine(): EngineHealth
@@ -33,7 +31,7 @@ const LOOK_MS_MAX = 2_000
 const NO_ANSWER = `the store has not answered within ${LOOK_MS_MAX / 1_000} s`
 
 export function makeReadiness(deps: ReadinessDeps): NodeReadiness {
-  const { clock, roles } = deps
+  const { clock } = deps
   let isLeaving = false
   let looked: { readonly at: number; readonly problem: string | null } | null = null
   let looking: Promise<string | null> | null = null
@@ -65,11 +63,6 @@ export function makeReadiness(deps: ReadinessDeps): NodeReadiness {
     return looking
   }
 
-  const leaseOf = (alive: boolean): Readiness['checks']['lease'] => {
-    if (!roles.includes('work') && !roles.includes('deliver')) return 'none'
-    return alive ? 'held' : 'lost'
-  }
-
   const busOf = (): Readiness['checks']['bus'] => {
     if (deps.bus === null) return 'none'
     return deps.bus.status().isConnected ? 'ok' : 'away'
@@ -79,7 +72,8 @@ export function makeReadiness(deps: ReadinessDeps): NodeReadiness {
     async ask() {
       const problem = await findProblem()
       const { open, alive } = deps.engine()
-      const lease = leaseOf(alive)
+      // Every node joins: where the heartbeat is not taken, no event is either.
+      const lease = alive ? ('held' as const) : ('lost' as const)
       const reasons: string[] = []
       if (isLeaving || (deps.isStarted() && !open)) reasons.push('the node is shutting down')
       else if (!deps.isStarted()) reasons.push('the node is starting')
