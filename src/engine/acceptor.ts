@@ -37,7 +37,7 @@ export interface Kept {
 
 export interface Acceptor {
   /**
-   * Throws AppError `store_unavailable` where nothing was kept. `refused`: one of the guards beside did not hold. Nothing was
+   * Throws AppError `store_unavailable`, or `source_unusable`, where nothing was kept. `refused`: one of the guards beside did not hold. Nothing was
    * kept then, unless a first try whose answer was lost did it: look at what the guard is about.
    */
   keep(request: KeepRequest): Promise<Kept | 'refused'>
@@ -114,6 +114,8 @@ export function makeAcceptor(
 
   return {
     async keep({ source, draft: named, payload, header, unread, startedAt, beside }) {
+      // Whoever is not known to want it would never get it.
+      if (planning.registry.isBeyondUs(named.tenant)) throw new AppError('source_unusable')
       const { dedup, sensitive } = source.document
       const { windowMs } = dedup
       const draft = sensitive === undefined ? named : { ...named, sensitive }

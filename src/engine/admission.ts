@@ -92,9 +92,11 @@ export function makeAdmission(
 
   const find = (request: IntakeRequest): Source => {
     const source = registry.source(request.tenant, request.source)
+    const tenant = request.tenant as TenantId
     // Of a newer version: a sender that is told «unknown» might not come again.
-    if (source === null && registry.isUnusable(request.tenant as TenantId, `source:${request.source}`))
+    if (source === null && registry.isUnusable(tenant, `source:${request.source}`))
       throw new AppError('source_unusable')
+    if (source !== null && registry.isBeyondUs(tenant)) throw new AppError('source_unusable')
     if (source === null || source.document.verify.scheme === 'closed') throw new AppError('unknown_source')
     if (source.status === 'disabled') throw new AppError('source_disabled')
     const { allows } = source.guards

@@ -72,6 +72,7 @@ function makeLoop() {
         knows: () => true,
         isHeld: () => false,
         isUnusable: () => false,
+        isBeyondUs: () => false,
         route: () => null,
         tenantCount: () => 1,
       },

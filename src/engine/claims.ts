@@ -140,7 +140,7 @@ export function makeClaims(
 
   /** What this version cannot read waits for one that can. */
   const isOurs = ({ tenant, consumer }: Consumer) =>
-    deps.runs(consumer) && !registry.isUnusable(tenant, consumer)
+    deps.runs(consumer) && !registry.isBeyondUs(tenant) && !registry.isUnusable(tenant, consumer)
 
   const findReady = async () => (await store.system('recovery').readyConsumers()).filter(isOurs)
 
@@ -195,7 +195,8 @@ export function makeClaims(
     const isAll = some.length + others.length >= busy.length
     briefCount = isAll ? Number.POSITIVE_INFINITY : briefCount + some.length
     return [...others, ...some].filter(
-      ({ tenant, consumer }) => registry.knows(tenant, consumer) && !registry.isHeld(tenant, consumer),
+      (one) =>
+        isOurs(one) && registry.knows(one.tenant, one.consumer) && !registry.isHeld(one.tenant, one.consumer),
     )
   }
 
@@ -209,7 +210,7 @@ export function makeClaims(
     const tenants = new Set(leftovers.filter(isUnknown).map(({ tenant }) => tenant))
     for (const tenant of tenants) await deps.refresh(tenant)
     const active =
-      busy?.filter(({ tenant, consumer }) => !registry.isHeld(tenant, consumer)) ??
+      busy?.filter((one) => !registry.isHeld(one.tenant, one.consumer) && isOurs(one)) ??
       registry.consumers().filter((one) => !one.paused && isOurs(one))
     // Nor is one that the look has shown to be beyond this version.
     return [...active, ...leftovers.filter((one) => isUnknown(one) && isOurs(one))]
@@ -297,8 +298,8 @@ export function makeClaims(
       const offer = pace.offer(one.tenant, one.consumer)
       if (offer.is === 'open') candidates.push(candidateOf(one, offer.max, offer.limit))
     }
-    // Somebody may have paused one meanwhile.
-    return candidates.filter(({ tenant, consumer }) => !registry.isHeld(tenant, consumer))
+    // Somebody may have paused one meanwhile, or applied what this version cannot use.
+    return candidates.filter((one) => !registry.isHeld(one.tenant, one.consumer) && isOurs(one))
   }
 
   /** Answers how long to sleep. */

@@ -672,7 +672,8 @@ export function makeEngine(
       store,
       clock,
       log,
-      tenants: () => registry.tenants(),
+      // How long things are kept is said by definitions, all of them.
+      tenants: () => registry.tenants().filter((tenant) => !registry.hasUnusable(tenant)),
       keepTimes,
       ledgerKeepTimes: (tenant) =>
         ledgerKeepTimesOf(
@@ -1007,6 +1008,8 @@ export function makeEngine(
     rejections,
     async drain(withinMs) {
       open = false
+      // First of all: what is claimed now would have to be given back. All that ends is told so before any of it is waited for.
+      const claiming = claims?.stop()
       others?.stop()
       nodesFeed?.stop()
       unfollow()
@@ -1015,15 +1018,9 @@ export function makeEngine(
       gathering.flush()
       const firing = schedules.stop()
       const taking = inlets.stop()
+      const ending = [bulk.stop(), keeping.stop(), orphans.stop(), keys.stop(), health.stop()]
       const idle = async () => {
-        await firing
-        await taking
-        await bulk.stop()
-        await keeping.stop()
-        await orphans.stop()
-        await keys.stop()
-        await health.stop()
-        await claims?.stop()
+        await Promise.all([claiming, firing, taking, ...ending])
         await pool.idle()
         await rejections.flush()
         await duplicates.flush()

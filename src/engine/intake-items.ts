@@ -62,6 +62,8 @@ export function makeIntakeItems(
     await deps.refresh(work.tenant)
     // Claimed before this node heard that somebody paused it: it waits like the others.
     if (registry.isHeld(work.tenant, work.consumer)) return putBack(item)
+    // Or that a newer version knows more about who wants it.
+    if (registry.isBeyondUs(work.tenant)) return putBack(item)
     const source = await sourceOf(item)
     if (source === 'gone')
       return bury(

@@ -20,7 +20,7 @@ import type { Write } from '../ports/store.ts'
 import { hidingScope, isHiding } from './delivery-scope.ts'
 import type { Beginning, Birth, Draft, EventPlan, PlanEvent } from './event-plan.ts'
 import { failAtTheDoor } from './failures/index.ts'
-import { type Refusal, receiverOf, refuse, refusedWork } from './intake-work.ts'
+import { newIntake, type Refusal, receiverOf, refuse, refusedWork } from './intake-work.ts'
 import type { Pool } from './pool.ts'
 import type { Registry } from './registry.ts'
 
@@ -54,10 +54,29 @@ export function planEvent(
   dedupForMs: number,
   begins?: MayBegin,
 ): EventPlan {
+  if (deps.registry.isBeyondUs(draft.tenant) && !isTestEvent(draft))
+    return planLater(deps.ids, draft, payload, header, dedupForMs)
   const found = findRoutes(deps, draft, payload, header)
   if (!found.ok) return planRefused(deps, { draft, stored: null, payload, header, dedupForMs }, found)
   const event: NewEvent = { ...draft, matched: found.routes.length || unwanted(draft) }
   return planWork(deps, { event, stored: null, payload, header, dedupForMs }, found.routes, null, begins)
+}
+
+/** What work that was under way makes here, while only a newer version knows who wants it: that one matches it. */
+function planLater(
+  ids: Ids,
+  draft: Draft,
+  payload: JsonValue,
+  header: JsonValue,
+  dedupForMs: number,
+): EventPlan {
+  const event: NewEvent = { ...draft, matched: 1 }
+  const writes: readonly Write[] = [
+    { w: 'event.append', event, dedupForMs },
+    { w: 'work.add', work: newIntake(ids, event, ''), lease: null, delayMs: 0 },
+  ]
+  const none = { births: [], owner: null, letter: null, disabled: [] }
+  return { event, stored: null, payload, header, writes, adds: 1, ...none }
 }
 
 /** What this system tells is for whoever wants it: with nobody it is not shown as unmatched. */

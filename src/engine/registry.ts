@@ -14,8 +14,8 @@ import type {
   SubscriptionDocument,
   WorkflowDocument,
 } from '../core/definition/index.ts'
-import { definitionId, hashDocument } from '../core/definition/index.ts'
-import { messageOf, unreachable } from '../core/errors/index.ts'
+import { definitionId, hashDocument, LANGUAGE } from '../core/definition/index.ts'
+import { AppError, messageOf, unreachable } from '../core/errors/index.ts'
 import type { TenantId } from '../core/ids/index.ts'
 import { parseJson } from '../core/json/index.ts'
 import { compileRoute, type Route } from '../core/route/index.ts'
@@ -63,7 +63,12 @@ export interface Registry {
    */
   put(
     tenant: TenantId,
-    documents: readonly { readonly document: DefinitionDocument; readonly hash: string }[],
+    documents: readonly {
+      readonly document: DefinitionDocument
+      readonly hash: string
+      /** A version wrote it whose language this one does not know: what it would leave out may be what counts. */
+      readonly isNewer?: boolean
+    }[],
     /** By kind and name: what somebody said beside the documents. */
     overrides: ReadonlyMap<string, DefinitionStatus>,
   ): readonly Unusable[]
@@ -113,8 +118,17 @@ export interface Registry {
   drained(): readonly { readonly tenant: TenantId; readonly consumer: string }[]
   /** Whether `consumers` tells of it. */
   knows(tenant: TenantId, consumer: string): boolean
-  /** Whether it is defined by a document that this version cannot compile: a newer one can. */
+  /** Whether it is defined by a document that this version cannot use: a newer one can. */
   isUnusable(tenant: TenantId, consumer: string): boolean
+  /** Whether any of its documents is such. */
+  hasUnusable(tenant: TenantId): boolean
+  /**
+   * Whether one of them is more than a source, so that this node cannot say who wants an event: it takes none in, and
+   * leaves the work of the tenant to others.
+   */
+  isBeyondUs(tenant: TenantId): boolean
+  /** Whether anybody may want an event of this subject, those among them that this version cannot use. */
+  isWanted(tenant: TenantId, subject: string): boolean
   /** Whether it is defined and its work waits: it is paused or disabled. */
   isHeld(tenant: TenantId, consumer: string): boolean
   /** A source's very version, in force or not, as far as it is stored. */
@@ -137,6 +151,8 @@ function partOf(step: string): string {
 }
 
 const PINNED_MAX = 10_000
+const NEWER =
+  'a newer version of Millrace wrote it, with words that this one does not know: upgrade this node'
 const SOURCE_PREFIX = 'source:'
 const WORKFLOW_PREFIX = 'workflow:'
 const LOCK_PREFIX = 'lock:'
@@ -152,8 +168,9 @@ export function makeRegistry(deps: {
     (deps.providers ?? []).map((document) => [document.name, { document, hash: hashDocument(document) }]),
   )
   const bundles = new Map<string, Bundle>()
-  /** Consumers whose documents another version wrote, and this one cannot compile. */
-  const beyondUs = new Map<TenantId, ReadonlySet<string>>()
+  /** Consumers whose documents another version wrote, and this one cannot use. */
+  const unusables = new Map<TenantId, ReadonlySet<string>>()
+  const beyondUs = new Set<TenantId>()
   const subscriptions = makeSubscriptionsInForce()
   const pinned = new Map<string, Route>()
   const workflows = new Map<string, Workflow>()
@@ -179,6 +196,7 @@ export function makeRegistry(deps: {
     if (known !== undefined) return known
     const record = await deps.store.forTenant(tenant).record('definition', hash)
     if (record === null) return null
+    refuseNewer(record)
     const document = parseJson(record.body) as unknown as RouteDocument | SubscriptionDocument
     const route =
       document.kind === 'Subscription' ? compileSubscription(document).route : compileRoute(document)
@@ -191,6 +209,7 @@ export function makeRegistry(deps: {
     if (known !== undefined) return known
     const record = await deps.store.forTenant(tenant).record('definition', hash)
     if (record === null) return null
+    refuseNewer(record)
     const workflow = compileWorkflow(parseJson(record.body) as unknown as WorkflowDocument)
     rememberWorkflow(tenant, workflow)
     return workflow
@@ -224,6 +243,13 @@ export function makeRegistry(deps: {
     subscriptions.putDefined(tenant, defined)
   }
 
+  const candidates: Registry['candidates'] = (tenant, subject) => {
+    const others = subscriptions.candidates(tenant, subject)
+    const own = bundles.get(tenant)?.candidates(subject)
+    if (own === undefined || own.length === 0) return others
+    return others.length === 0 ? own : [...own, ...others]
+  }
+
   const allConsumers: Registry['consumers'] = () => {
     const at = subscriptions.version()
     if (consumers?.at === at) return consumers.all
@@ -251,12 +277,16 @@ export function makeRegistry(deps: {
   return {
     put(tenant, documents, overrides) {
       const unusable: Unusable[] = []
-      beyondUs.delete(tenant)
-      const bundle = compileBundle(documents, overrides, bundles.get(tenant), unusable)
+      for (const { document, isNewer } of documents) {
+        if (isNewer === true) unusable.push({ document, error: NEWER })
+      }
+      const ours = documents.filter(({ isNewer }) => isNewer !== true)
+      const bundle = compileBundle(ours, overrides, bundles.get(tenant), unusable)
       bundles.set(tenant, bundle)
-      putDefinedSubscriptions(tenant, documents, unusable)
-      if (unusable.length > 0)
-        beyondUs.set(tenant, new Set(unusable.map(({ document }) => consumerOf(document))))
+      putDefinedSubscriptions(tenant, ours, unusable)
+      unusables.set(tenant, new Set(unusable.map(({ document }) => consumerOf(document))))
+      if (unusable.some(({ document }) => document.kind !== 'Source')) beyondUs.add(tenant)
+      else beyondUs.delete(tenant)
       for (const route of bundle.routes.values()) remember(tenant, route)
       for (const workflow of bundle.workflows.values()) rememberWorkflow(tenant, workflow)
       consumers = null
@@ -300,12 +330,8 @@ export function makeRegistry(deps: {
     tenantCount: () => bundles.size + (subscriptions.version() === 0 ? 0 : countOthers()),
     sources: (tenant) => [...(bundles.get(tenant)?.sources.values() ?? [])],
     source: (tenant, name) => bundles.get(tenant)?.sources.get(name) ?? null,
-    candidates(tenant, subject) {
-      const others = subscriptions.candidates(tenant, subject)
-      const own = bundles.get(tenant)?.candidates(subject)
-      if (own === undefined || own.length === 0) return others
-      return others.length === 0 ? own : [...own, ...others]
-    },
+    candidates,
+    isWanted: (tenant, subject) => beyondUs.has(tenant) || candidates(tenant, subject).length > 0,
     route: (tenant, consumer) => bundles.get(tenant)?.routes.get(consumer) ?? deliveryRoute(tenant, consumer),
     routes: (tenant) => [...(bundles.get(tenant)?.routes.values() ?? [])],
     workflow: (tenant, name) => bundles.get(tenant)?.workflows.get(`${WORKFLOW_PREFIX}${name}`) ?? null,
@@ -334,7 +360,9 @@ export function makeRegistry(deps: {
     },
     consumers: allConsumers,
     drained: () => drained,
-    isUnusable: (tenant, consumer) => beyondUs.get(tenant)?.has(consumer) === true,
+    isUnusable: (tenant, consumer) => unusables.get(tenant)?.has(consumer) === true,
+    hasUnusable: (tenant) => (unusables.get(tenant)?.size ?? 0) > 0,
+    isBeyondUs: (tenant) => beyondUs.has(tenant),
     knows: (tenant, consumer) => find(tenant, consumer) !== undefined,
     isHeld(tenant, consumer) {
       const found = find(tenant, consumer)
@@ -387,6 +415,11 @@ export function mustCompile(document: DefinitionDocument): void {
     default:
       unreachable(document)
   }
+}
+
+/** Work that is pinned to it waits for a node that knows all of it. */
+function refuseNewer({ version }: { readonly version: number }): void {
+  if (version > LANGUAGE) throw new AppError('source_unusable', NEWER)
 }
 
 /** As its work names it. */

@@ -211,6 +211,7 @@ export function makeSchedules(
       // Nothing is done by a definition that another node has changed or paused meanwhile.
       await deps.refresh(tenant)
       if (!timed.isCurrent()) return now
+      if (registry.isBeyondUs(tenant)) return Number.POSITIVE_INFINITY
     }
     if (told !== null) log.info(TOLD[told], { tenant, source: name, slots: steps.length })
     for (const step of steps.slice(0, STEPS_MAX)) {
@@ -239,6 +240,8 @@ export function makeSchedules(
 
   /** A schedule that is gone leaves nothing behind: should it come back, it begins anew. */
   const sweep = async (tenant: TenantId) => {
+    // What this version cannot read is not gone.
+    if (registry.hasUnusable(tenant)) return
     const found: { readonly key: string; readonly version: number }[] = []
     let cursor: string | null = null
     do {
@@ -287,6 +290,8 @@ export function makeSchedules(
           toSweep.delete(tenant)
         })
       }
+      // A node that knows who wants its events lets them fire.
+      if (registry.isBeyondUs(tenant)) continue
       const all = registry.sources(tenant).flatMap((source) => timedSource(tenant, source) ?? [])
       for (const { list } of deps.others) {
         await attempt(tenant, null, async () => {

@@ -50,6 +50,7 @@ export {
   type ManagedBy,
   mergeEntries,
 } from './in-force.ts'
+export { LANGUAGE } from './language.ts'
 export { DRAIN_PROFILES, USUAL_CIRCUIT, usualBurst } from './policies.ts'
 export type {
   AuthModel,

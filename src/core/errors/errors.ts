@@ -469,7 +469,7 @@ export const ERRORS = {
   source_unusable: {
     kind: 'unavailable',
     status: 503,
-    title: 'This node cannot read the source’s definition',
+    title: 'This node cannot use a definition of the tenant',
     next: 'Send again; a node of the version that applied the definition takes it. Upgrade this one.',
   },
   role_missing: {

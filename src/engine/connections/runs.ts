@@ -65,7 +65,7 @@ export function makeRuns(deps: {
   readonly store: Store
   readonly commits: Commits
   readonly ids: Ids
-  readonly registry: Pick<Registry, 'candidates'>
+  readonly registry: Pick<Registry, 'isWanted'>
   plan: PlanEvent
   settleBirths(plan: EventPlan, outcome: Pick<Settlement, 'ok'>, result: CommitResult | null): void
   /** Whether the action of the item goes by a connection. */
@@ -123,7 +123,7 @@ export function makeRuns(deps: {
   /** null: nobody wants it, or it is about an event that tells of this system. */
   const tellCompleted = (held: Held, writes: readonly Write[]): EventPlan | null => {
     const { tenant } = held.work
-    if (deps.registry.candidates(tenant, COMPLETED).length === 0 || isCanonical(held.event)) return null
+    if (!deps.registry.isWanted(tenant, COMPLETED) || isCanonical(held.event)) return null
     const done = writes.find((write) => write.w === 'run.put' && write.row.state === 'completed')
     if (done === undefined || done.w !== 'run.put') return null
     const { id, connection, provider, operation, attemptCount, durationMs, httpStatus, externalRef } =

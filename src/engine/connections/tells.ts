@@ -25,7 +25,7 @@ const CIRCUIT_OPEN = 'circuit_open'
 const CONNECTION_PREFIX = 'connection:'
 
 export function tellConnection(
-  deps: { readonly ids: Ids; readonly plan: PlanEvent; readonly registry: Pick<Registry, 'candidates'> },
+  deps: { readonly ids: Ids; readonly plan: PlanEvent; readonly registry: Pick<Registry, 'isWanted'> },
   tenant: TenantId,
   { name, provider }: Pick<ConnectionDocument, 'name' | 'provider'>,
   { state, tells }: ConnectionStep,
@@ -52,7 +52,7 @@ export function tellConnection(
   for (const tell of tells) {
     if (tell === 'healed') continue
     if (tell !== 'outage') {
-      if (deps.registry.candidates(tenant, SUBJECTS[tell]).length === 0) continue
+      if (!deps.registry.isWanted(tenant, SUBJECTS[tell])) continue
       say(SUBJECTS[tell], { status: state.status, health: state.health })
       continue
     }

@@ -98,6 +98,10 @@ export function makeDefinitions(deps: {
   const { store, registry, log } = deps
   const forces = new Map<TenantId, Force>()
   const listeners = new Set<(change: DefinitionsChange) => void>()
+  /** Hashes of documents that say more than this version understands. */
+  const newer = new Set<string>()
+  /** Whether it was told already that a document cannot be used. */
+  const told = new Set<string>()
   let turn: Promise<unknown> = Promise.resolve()
 
   /** One after the other: a look at the store must not undo what was applied meanwhile. */
@@ -118,8 +122,9 @@ export function makeDefinitions(deps: {
     for (const { hash, document } of forces.get(tenant)?.items.values() ?? []) known.set(hash, document)
     const missing = entries.filter(({ hash }) => !known.has(hash))
     const found = await readMany(missing, ({ hash }) => readDocument(reads, hash))
-    for (const [{ hash, kind, name }, document] of found) {
-      if (document !== null) known.set(hash, document)
+    for (const [{ hash, kind, name }, stored] of found) {
+      if (stored?.isNewer === true) newer.add(hash)
+      if (stored !== null) known.set(hash, stored.document)
       else log.error('definitions.missing', { tenant, kind, name, hash })
     }
     return known
@@ -148,8 +153,17 @@ export function makeDefinitions(deps: {
     }
     const { pulse, version } = kept
     const { hash, folder } = kept.bundle
-    for (const { document, error } of registry.put(tenant, [...items.values()], overrides)) {
-      log.error('definitions.unusable', { tenant, definition: definitionId(document), error })
+    const put = [...items.values()].map(({ document, hash }) => ({
+      document,
+      hash,
+      isNewer: newer.has(hash),
+    }))
+    const unusable = registry.put(tenant, put, overrides)
+    for (const { document, error } of unusable) {
+      const definition = definitionId(document)
+      const id = `${tenant}/${items.get(definition)?.hash ?? definition}`
+      if (!told.has(id)) log.error('definitions.unusable', { tenant, definition, error })
+      told.add(id)
     }
     forces.set(tenant, { pulse, version, hash, items, folder: new Set(folder) })
     deps.subscriptions?.put(tenant, subscriptions)
@@ -258,6 +272,7 @@ export function makeDefinitions(deps: {
   const refuseUnusable = (documents: Iterable<DefinitionDocument>) => {
     for (const document of documents) {
       try {
+        if (newer.has(hashDocument(document))) throw new Error('a newer version wrote it: upgrade this node')
         mustCompile(document)
       } catch (error) {
         const detail = `${definitionId(document)} cannot be put in force: ${messageOf(error)}`
@@ -346,8 +361,10 @@ export function makeDefinitions(deps: {
   }
 
   const showBefore = async (reads: TenantReads, entry: BundleEntry): Promise<NewDefinition | null> => {
-    const document = await readDocument(reads, entry.hash)
-    return document === null ? null : { document, authored: await readAuthored(reads, entry.hash) }
+    const stored = await readDocument(reads, entry.hash)
+    return stored === null
+      ? null
+      : { document: stored.document, authored: await readAuthored(reads, entry.hash) }
   }
 
   const controlOnce = async (

@@ -12,6 +12,7 @@ import {
   definitionId,
   type Entry,
   hashDocument,
+  LANGUAGE,
 } from '../../core/definition/index.ts'
 import { type JsonValue, parseJson, stringifyJson } from '../../core/json/index.ts'
 import type { Instant } from '../../core/time/index.ts'
@@ -146,14 +147,22 @@ export async function readAuthored(reads: TenantReads, hash: string): Promise<Au
   return record === null ? null : (parseJson(record.body) as unknown as Authored)
 }
 
-export async function readDocument(reads: TenantReads, hash: string): Promise<DefinitionDocument | null> {
+export interface StoredDocument {
+  readonly document: DefinitionDocument
+  /** Its language is one that this version does not know: it may say more than is understood of it. */
+  readonly isNewer: boolean
+}
+
+export async function readDocument(reads: TenantReads, hash: string): Promise<StoredDocument | null> {
   const record = await reads.record('definition', hash)
-  return record === null ? null : (parseJson(record.body) as unknown as DefinitionDocument)
+  if (record === null) return null
+  const document = parseJson(record.body) as unknown as DefinitionDocument
+  return { document, isNewer: record.version > LANGUAGE }
 }
 
 export function putDocument(document: DefinitionDocument): Write {
   const body = stringifyJson(document as unknown as JsonValue)
-  return { w: 'record.put', kind: 'definition', key: hashDocument(document), version: 1, body }
+  return { w: 'record.put', kind: 'definition', key: hashDocument(document), version: LANGUAGE, body }
 }
 
 export function putAuthored(hash: string, authored: Authored): Write {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type DefinitionDocument, hashDocument } from '../../core/definition/index.ts'
+import { type DefinitionDocument, hashDocument, LANGUAGE } from '../../core/definition/index.ts'
 import { DEFAULT_TENANT, type TenantId, type WorkId } from '../../core/ids/index.ts'
 import { MINUTE } from '../../core/time/index.ts'
 import type { WorkKind } from '../../core/work/index.ts'
@@ -19,13 +19,13 @@ const api = (...documents: readonly DefinitionDocument[]): ApplyRequest => ({
 })
 
 /** As a version that knows more than this one would have written it. */
-function spoil(world: World, tenant: TenantId, document: DefinitionDocument, broken: object) {
+function spoil(world: World, tenant: TenantId, document: DefinitionDocument, broken: object, version = 1) {
   const body = JSON.stringify({ ...document, ...broken })
   const key = hashDocument(document)
   return world.store.commit({
     tenant,
     guards: [],
-    writes: [{ w: 'record.put', kind: 'definition', key, version: 1, body }],
+    writes: [{ w: 'record.put', kind: 'definition', key, version, body }],
   })
 }
 
@@ -55,6 +55,53 @@ describe('beside a newer version', () => {
     ])
     expect(second.log.messages.filter(({ name }) => name === 'definitions.unusable')).toHaveLength(1)
     expect(await world.refusal(sent(second))).toBe('source_unusable')
+  })
+
+  test('[ND22] a node that cannot use a route takes no event of its tenant in, and others lose none', async () => {
+    const world = makeHookWorld()
+    const daily: DefinitionDocument = {
+      ...SOURCE,
+      name: 'daily',
+      verify: { scheme: 'closed' },
+      schedule: { cron: '* * * * *', zone: 'UTC', missed: 'all', data: null },
+    }
+    const first = await world.node({ name: 'a', documents: [] })
+    await world.got(
+      first.engine.definitions.apply(OTHER, api(SOURCE, ROUTE, { ...ROUTE, name: 'mail' }, daily)),
+    )
+    await world.got(sent(first))
+    first.crash()
+    await world.got(spoil(world, OTHER, ROUTE, { key: BROKEN }))
+    await world.pass(1 * MINUTE)
+    const events = async () => {
+      const page = await world.got(world.store.forTenant(OTHER).events({ cursor: null, limit: 100 }))
+      return page.items.length
+    }
+    const before = await events()
+    const second = await world.node({ name: 'b', documents: [] })
+    await world.pass(10 * MINUTE)
+    expect(await world.refusal(sent(second))).toBe('source_unusable')
+    expect(await events()).toBe(before)
+    expect(second.log.messages.filter(({ name }) => name === 'definitions.unusable')).toHaveLength(1)
+    expect(second.log.messages.filter(({ name }) => name === 'schedule.failed')).toEqual([])
+  })
+
+  test('[ND24] a document of a newer language is not used, though it compiles, nor is work that is pinned to it', async () => {
+    const world = makeHookWorld()
+    const first = await world.node({ name: 'a', documents: [] })
+    await world.got(first.engine.definitions.apply(OTHER, api(SOURCE, ROUTE)))
+    first.crash()
+    const record = await world.got(world.store.forTenant(OTHER).record('definition', hashDocument(ROUTE)))
+    expect(record?.version).toBe(LANGUAGE)
+    await world.got(spoil(world, OTHER, ROUTE, { onlyOn: 'mondays' }, LANGUAGE + 1))
+    await world.pass(1 * MINUTE)
+    const second = await world.node({ name: 'b', documents: [] })
+    await world.pass(1 * MINUTE)
+    expect(await world.refusal(sent(second))).toBe('source_unusable')
+    const told = second.log.messages.filter(({ name }) => name === 'definitions.unusable')
+    expect(told.map(({ fields }) => fields)).toMatchObject([
+      { definition: 'Route/book', error: expect.stringContaining('newer version') },
+    ])
   })
 
   test('[ND23] work of a kind that it does not know is put back, told once, and never buried', async () => {
@@ -114,7 +161,7 @@ describe('documents that cannot be compiled', () => {
     ])
   })
 
-  test('[DV30] a node starts beside them: the rest and other tenants are in force, and what they have waits', async () => {
+  test('[DV30] a node starts beside them: the rest is in force, and what their tenant has waits', async () => {
     const world = makeHookWorld()
     const documents = [SOURCE, { ...HOOK, name: 'well' }]
     const first = await world.node({ name: 'a', documents })
@@ -141,7 +188,7 @@ describe('documents that cannot be compiled', () => {
     const page = await world.got(world.reads.workList({ kind: 'delivery', cursor: null, limit: 10 }))
     expect(page.items.map(({ consumer, state }) => `${consumer} ${state}`).sort()).toEqual([
       'subscription:crm ready',
-      'subscription:well done',
+      'subscription:well ready',
     ])
     expect(await world.got(second.engine.definitions.list(DEFAULT_TENANT))).toHaveLength(3)
   })

@@ -18,7 +18,7 @@ export function tellEnd(
   deps: {
     readonly ids: Ids
     readonly plan: PlanEvent
-    readonly registry: Pick<Registry, 'candidates'>
+    readonly registry: Pick<Registry, 'candidates' | 'isWanted' | 'isBeyondUs'>
     giveBack(plan: EventPlan): void
   },
   { work, event }: Pick<Item, 'work' | 'event'>,
@@ -27,9 +27,11 @@ export function tellEnd(
   how: { readonly [name: string]: JsonValue },
 ): EventPlan | null {
   const { tenant, consumer } = work
+  if (!deps.registry.isWanted(tenant, end)) return null
   const wanting = deps.registry.candidates(tenant, end)
   // The subscription itself is not told of its own.
-  if (wanting.length === 0 || (wanting.length === 1 && wanting[0]?.consumer === consumer)) return null
+  const isOwnAlone = wanting.length === 1 && wanting[0]?.consumer === consumer
+  if (isOwnAlone && !deps.registry.isBeyondUs(tenant)) return null
   if (isCanonical(event)) return null
   const plan = canonicalEvent(deps, {
     tenant,

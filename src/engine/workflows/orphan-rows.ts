@@ -87,7 +87,7 @@ export function tellOrphan(
     },
   }
   const subject = `workflow.${document.name}.orphaned` as const
-  const isWanted = deps.registry.candidates(event.tenant, subject).length > 0
+  const isWanted = deps.registry.isWanted(event.tenant, subject)
   if (!isWanted || isCanonical(event)) return { writes: [raise], plan: null }
   const plan = canonicalEvent(deps, {
     tenant: event.tenant,

@@ -290,7 +290,7 @@ function announce(
   { subject, data }: Effect<'announce'>,
   index: number,
 ): EventPlan | null {
-  if (deps.planning.registry.candidates(tenant, subject).length === 0) return null
+  if (!deps.planning.registry.isWanted(tenant, subject)) return null
   // Instances that begin each other around a circle come to an end as events do.
   if (findHopsFault(origin.header()) !== null) return null
   return canonicalEvent(
