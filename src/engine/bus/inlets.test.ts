@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import type { DefinitionDocument, SourceDocument } from '../../core/definition/index.ts'
 import { DEFAULT_TENANT, type TenantId } from '../../core/ids/index.ts'
+import { NEW_SHARED } from '../../core/rate/index.ts'
 import { StoreError } from '../../ports/store.ts'
 import type { Node } from '../world.fixture.ts'
 import { BOOK, INLET, makeBusWorld } from './bus.fixture.ts'
@@ -422,6 +423,44 @@ test('[BU66] beyond its rate a message waits, and none is lost or refused', asyn
   await world.pass(120_000)
   expect(await events()).toHaveLength(20)
   expect(world.calls).toHaveLength(20)
+})
+
+test('[BU66] a source that is closed while its token is drawn waits for no other', async () => {
+  const { world, node, send } = makeBusWorld()
+  const limited = { ...INLET, rateLimit: { perMinute: 1, burst: 1 } }
+  let release: (() => void) | null = null
+  const one = await node({
+    documents: [limited, BOOK],
+    config: { isShared: true },
+    faults: {
+      async commit(commit, pass) {
+        const isDraw = commit.writes.some((write) => write.w === 'record.put' && write.kind === 'rate')
+        if (isDraw && release === null)
+          await new Promise<void>((resolve) => {
+            release = resolve
+          })
+        return pass()
+      },
+    },
+  })
+  send({})
+  await world.pass(100)
+  // Another node was quicker, and had the only token.
+  const body = JSON.stringify({ ...NEW_SHARED, tokens: { count: 0, at: world.now() } })
+  const put = { w: 'record.put', kind: 'rate', key: 'source/orders', version: 1, body } as const
+  const putting = world.store.commit({ tenant: DEFAULT_TENANT, guards: [], writes: [put] })
+  await world.pass()
+  await putting
+  let isDrained = false
+  const drained = one.engine.drain(60_000).then(() => {
+    isDrained = true
+  })
+  await world.pass()
+  expect([release === null, isDrained]).toEqual([false, false])
+  ;(release as (() => void) | null)?.()
+  await world.pass(100)
+  expect(isDrained).toBe(true)
+  await drained
 })
 
 describe('a node', () => {

@@ -98,6 +98,8 @@ export function makeInlets(
       if (source === null) return false
       const waitMs = await shares.take(inlet.tenant, source)
       if (waitMs === 0) return true
+      // Whoever closed it meanwhile had no wait to end.
+      if (inlet.isClosed) return false
       await wait(inlet, Math.min(waitMs, TURN_MS_MAX))
     }
   }
