@@ -8,6 +8,7 @@ import { makeIds, type TenantId } from '../core/ids/index.ts'
 import { type Role, roleOfConsumer } from '../core/node/index.ts'
 import type { Route } from '../core/route/index.ts'
 import type { CommitResult } from '../ports/store.ts'
+import type { Followed } from '../ports/wakes.ts'
 import { makeAcceptor } from './acceptor.ts'
 import { makeActions } from './actions.ts'
 import { type IntakeRequest, makeAdmission } from './admission.ts'
@@ -215,7 +216,7 @@ export function makeEngine(
           time,
           commits,
           wake: (delayMs) => wake(delayMs),
-          changed: (tenant) => others?.changed(tenant),
+          changed: (tenant) => others?.changed(tenant, 'rate'),
         },
         config,
       )
@@ -304,7 +305,7 @@ export function makeEngine(
     code,
     log,
     subscriptions: keeping.defined,
-    enacted: (tenant) => others?.changed(tenant),
+    enacted: (tenant) => others?.changed(tenant, null),
     now: () => time.now(),
     wake,
   })
@@ -784,12 +785,12 @@ export function makeEngine(
   })
   const actions = makeWorkActions({ store, log, http, registry, commits, settler, time, steps, wake }, config)
 
-  /** What other nodes changed of a tenant, all that this one keeps a copy of. */
-  async function learnOfOthers(tenant: TenantId): Promise<void> {
-    await definitions.refresh(tenant)
-    await keeping.refresh(tenant)
-    await keys.learn(tenant)
-    await pace.learn(tenant)
+  /** What other nodes changed of a tenant, of all that this one keeps a copy of. `kinds`: of records only these; null: anything. */
+  async function learnOfOthers(tenant: TenantId, kinds: ReadonlySet<Followed> | null): Promise<void> {
+    if (kinds === null) await definitions.refresh(tenant)
+    if (kinds === null || kinds.has('subscription')) await keeping.refresh(tenant)
+    if (kinds === null || kinds.has('credential')) await keys.learn(tenant)
+    await pace.learn(tenant, kinds)
     wake()
   }
 
@@ -948,7 +949,7 @@ export function makeEngine(
     async start() {
       await lease.start()
       await keeping.start()
-      for (const tenant of registry.tenants()) await pace.learn(tenant)
+      for (const tenant of registry.tenants()) await pace.learn(tenant, null)
       for (const tenant of registry.tenants()) await keys.learn(tenant)
       await connections.start()
       claims = makeClaims(

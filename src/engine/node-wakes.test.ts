@@ -2,12 +2,14 @@
 
 import { describe, expect, test } from 'vitest'
 import { type LocalHubOptions, type Moment, makeLocalHub } from '../adapters/bus-local/index.ts'
+import { makeMemoryLog } from '../adapters/log-memory/index.ts'
 import type { RouteDocument } from '../core/definition/index.ts'
 import { DEFAULT_TENANT, type TenantId } from '../core/ids/index.ts'
 import type { Role } from '../core/node/index.ts'
-import type { Wake, Wakes } from '../ports/wakes.ts'
+import { type Followed, readWake, type Wake, type Wakes } from '../ports/wakes.ts'
 import { endpointWorld, HOOK } from './deliveries/deliveries.fixture.ts'
 import type { Change, Watcher } from './feed.ts'
+import { makeNodeWakes } from './node-wakes.ts'
 import {
   accept,
   answered,
@@ -193,6 +195,46 @@ describe('what nodes go by', () => {
     expect(told).toEqual([{ node: 'one', wake: { wake: 'definitions', tenant: DEFAULT_TENANT } }])
   })
 
+  test('[WK13] of a bucket that one node closed the others read that alone', async () => {
+    const world = makeWorld(() => answered(429, { 'retry-after': '60' }))
+    const { node, told } = makeCluster(world)
+    const one = await node('one')
+    await world.pass(1_000)
+    told.length = 0
+    await accept(world, one, pay('o1'))
+    await world.pass(50)
+    const heard = told.map(({ wake }) => wake).filter(({ wake }) => wake === 'definitions')
+    expect(heard).toEqual([{ wake: 'definitions', tenant: DEFAULT_TENANT, kinds: ['bucket'] }])
+  })
+
+  test('[WK13] what is told of several kinds is read together, and what names none means all', async () => {
+    const world = makeWorld()
+    const hub = makeLocalHub({ clock: world.clock, fate: () => ({}) })
+    const learnt: (readonly Followed[] | null)[] = []
+    const make = (name: string) =>
+      makeNodeWakes({
+        clock: world.clock,
+        random: { unit: () => 0, bytes: (count) => new Uint8Array(count) },
+        log: makeMemoryLog(),
+        wakes: hub.connect(name).wakes,
+        takes: () => true,
+        wake: () => {},
+        learn: async (_tenant, kinds) => void learnt.push(kinds === null ? null : [...kinds].sort()),
+      })
+    const [teller, hearer] = [make('one'), make('two')]
+    hearer.start()
+    const tell = async (...kinds: readonly (Followed | null)[]) => {
+      learnt.length = 0
+      for (const kind of kinds) teller.changed(DEFAULT_TENANT, kind)
+      await world.pass(1_000)
+      return [...learnt]
+    }
+    expect(await tell('circuit')).toEqual([['circuit']])
+    expect(await tell('circuit', 'rate', 'bucket')).toEqual([['circuit'], ['bucket', 'rate']])
+    expect(await tell('circuit', 'rate', null)).toEqual([['circuit'], null])
+    hearer.stop()
+  })
+
   test('[WK14] what a newer version tells is passed over', async () => {
     const world = makeWorld(() => CREATED)
     const { node, hub } = makeCluster(world)
@@ -312,4 +354,11 @@ test('[WK13] a subscription that one node pauses is paused on the others at once
   await accept(world, two, pay('o1'))
   await world.pass(1_000)
   expect(world.calls).toEqual([])
+})
+
+test('[WK14] a kind of record that this version does not know may be anything', () => {
+  const wake = { wake: 'definitions', tenant: DEFAULT_TENANT }
+  for (const kinds of [undefined, [], 'circuit', ['circuit', 'tide'], [1], null])
+    expect(readWake({ ...wake, kinds })).toEqual(wake)
+  expect(readWake({ ...wake, kinds: ['rate'] })).toEqual({ ...wake, kinds: ['rate'] })
 })

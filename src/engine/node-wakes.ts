@@ -5,8 +5,8 @@
 
 import { messageOf } from '../core/errors/index.ts'
 import type { TenantId } from '../core/ids/index.ts'
-import type { Commit, CommitResult, RecordKind } from '../ports/store.ts'
-import type { Wake } from '../ports/wakes.ts'
+import type { Commit, CommitResult } from '../ports/store.ts'
+import { FOLLOWED, type Followed, type Wake } from '../ports/wakes.ts'
 import type { EngineDeps } from './deps.ts'
 import { makePaced } from './paced.ts'
 
@@ -15,8 +15,8 @@ export interface NodeWakes {
   applied(commit: Commit, result: Extract<CommitResult, { ok: true }>): void
   /** Work is due for which this node has no slot. */
   leaveWork(): void
-  /** What others go by is another: definitions, controls, circuits, buckets. */
-  changed(tenant: TenantId): void
+  /** What others go by is another: records of the kind; null: definitions, controls, anything. */
+  changed(tenant: TenantId, kind: Followed | null): void
   start(): void
   stop(): void
 }
@@ -27,67 +27,70 @@ const CHANGED_EVERY_MS = 100
 /** So that many nodes do not all ask at once. */
 const SPREAD_MS = 15
 
-/** What every node keeps a copy of. */
-const FOLLOWED: ReadonlySet<RecordKind> = new Set([
-  'subscription',
-  'circuit',
-  'bucket',
-  'connection',
-  'credential',
-])
-
 export function makeNodeWakes(
   deps: Pick<EngineDeps, 'clock' | 'random' | 'log' | 'wakes'> & {
     /** Whether this node takes the work of a consumer at once. */
     takes(consumer: string): boolean
     /** The claim loop looks after so long. */
     wake(delayMs: number): void
-    /** Reads what others may have changed. */
-    learn(tenant: TenantId): Promise<void>
+    /** Reads what others may have changed; null: anything. */
+    learn(tenant: TenantId, kinds: ReadonlySet<Followed> | null): Promise<void>
   },
 ): NodeWakes {
   const { clock, random, log, wakes } = deps
   let isStopped = false
   let unlisten = () => {}
-  const learning = new Map<TenantId, { isAgain: boolean }>()
+  const learning = new Map<TenantId, { again: Kinds | undefined }>()
   const tellWork = makePaced(clock, WORK_EVERY_MS, () => wakes.tell({ wake: 'work' }))
-  const tellers = new Map<TenantId, () => void>()
+  const tellers = new Map<TenantId, { kinds: Kinds | undefined; tell(): void }>()
 
-  const tellChanged = (tenant: TenantId) => {
-    let teller = tellers.get(tenant)
-    if (teller === undefined) {
-      teller = makePaced(clock, CHANGED_EVERY_MS, () => wakes.tell({ wake: 'definitions', tenant }))
-      tellers.set(tenant, teller)
+  const tellChanged = (tenant: TenantId, kind: Followed | null) => {
+    const teller = tellers.get(tenant) ?? makeTeller(tenant)
+    teller.kinds = together(teller.kinds, kind === null ? null : new Set([kind]))
+    teller.tell()
+  }
+
+  const makeTeller = (tenant: TenantId) => {
+    const teller = {
+      kinds: undefined as Kinds | undefined,
+      tell: makePaced(clock, CHANGED_EVERY_MS, () => {
+        const { kinds } = teller
+        teller.kinds = undefined
+        wakes.tell({ wake: 'definitions', tenant, ...(kinds == null ? {} : { kinds: [...kinds].sort() }) })
+      }),
     }
-    teller()
+    tellers.set(tenant, teller)
+    return teller
   }
 
   const spreadMs = () => Math.round(SPREAD_MS * random.unit())
 
   /** One look at a time per tenant; one that is asked for meanwhile follows it. */
-  const learn = (tenant: TenantId) => {
+  const learn = (tenant: TenantId, kinds: Kinds) => {
     const known = learning.get(tenant)
     if (known !== undefined) {
-      known.isAgain = true
+      known.again = together(known.again, kinds)
       return
     }
-    const mine = { isAgain: false }
+    const mine: { again: Kinds | undefined } = { again: kinds }
     learning.set(tenant, mine)
     clock.after(spreadMs(), () => {
-      mine.isAgain = false
+      const asked = mine.again ?? null
+      mine.again = undefined
       deps
-        .learn(tenant)
+        .learn(tenant, asked)
         .catch((error: unknown) => log.warn('definitions.not-followed', { error: messageOf(error) }))
         .finally(() => {
           learning.delete(tenant)
-          if (mine.isAgain && !isStopped) learn(tenant)
+          if (mine.again !== undefined && !isStopped) learn(tenant, mine.again)
         })
     })
   }
 
   const hear = (wake: Wake) => {
     if (wake.wake === 'work') deps.wake(spreadMs())
-    else if (wake.wake === 'definitions') learn(wake.tenant)
+    else if (wake.wake === 'definitions')
+      learn(wake.tenant, wake.kinds === undefined ? null : new Set(wake.kinds))
   }
 
   return {
@@ -100,7 +103,7 @@ export function makeNodeWakes(
             break
           case 'record.put':
           case 'record.delete':
-            if (FOLLOWED.has(write.kind)) tellChanged(tenant)
+            if (isTold(write.kind)) tellChanged(tenant, write.kind)
             break
           default:
         }
@@ -118,4 +121,17 @@ export function makeNodeWakes(
       unlisten()
     },
   }
+}
+
+/** null: anything. */
+type Kinds = ReadonlySet<Followed> | null
+
+function together(one: Kinds | undefined, other: Kinds): Kinds {
+  if (one === undefined) return other
+  return one === null || other === null ? null : new Set([...one, ...other])
+}
+
+/** Draws change the records of rates all the time: only a refusal is told, by who heard it. */
+function isTold(kind: string): kind is Exclude<Followed, 'rate'> {
+  return kind !== 'rate' && FOLLOWED.some((followed) => followed === kind)
 }

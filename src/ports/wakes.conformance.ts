@@ -38,6 +38,7 @@ export function wakesConformance(name: string, makeHarness: () => Promise<WakesH
       const told: Wake[] = [
         { wake: 'work' },
         { wake: 'definitions', tenant: TENANT },
+        { wake: 'definitions', tenant: TENANT, kinds: ['circuit', 'rate'] },
         { wake: 'outbox' },
         { wake: 'watching', forMs: 30_000 },
         { wake: 'changes', tenant: TENANT, body: '{"text":"ü 😀 \\" \\u0000"}' },

@@ -3,11 +3,15 @@
 
 import type { TenantId } from '../core/ids/index.ts'
 
+/** Records that every node keeps a copy of. */
+export const FOLLOWED = ['subscription', 'circuit', 'bucket', 'rate', 'connection', 'credential'] as const
+export type Followed = (typeof FOLLOWED)[number]
+
 export type Wake =
   /** Work may be due that no node has in its hands. */
   | { readonly wake: 'work' }
-  /** Definitions, controls or subscriptions of the tenant may have changed. */
-  | { readonly wake: 'definitions'; readonly tenant: TenantId }
+  /** What nodes go by of the tenant may have changed: of records only those of these kinds; where none are named, anything. */
+  | { readonly wake: 'definitions'; readonly tenant: TenantId; readonly kinds?: readonly Followed[] }
   /** Something is in the outbox. */
   | { readonly wake: 'outbox' }
   /** Somebody watches changes at this node for a while: others tell of theirs. */
@@ -31,13 +35,17 @@ export const NO_WAKES: Wakes = { tell: () => {}, listen: () => () => {} }
 /** Null for what is no wake-up here: nodes of another version may tell of what this one does not know, and others of anything. */
 export function readWake(value: unknown): Wake | null {
   if (typeof value !== 'object' || value === null) return null
-  const { wake, tenant, forMs, body } = value as Record<string, unknown>
+  const { wake, tenant, forMs, body, kinds } = value as Record<string, unknown>
   switch (wake) {
     case 'work':
     case 'outbox':
       return { wake }
     case 'definitions':
-      return typeof tenant === 'string' ? { wake, tenant: tenant as TenantId } : null
+      if (typeof tenant !== 'string') return null
+      // What is not known here may be anything.
+      return areFollowed(kinds)
+        ? { wake, tenant: tenant as TenantId, kinds }
+        : { wake, tenant: tenant as TenantId }
     case 'watching':
       return Number.isFinite(forMs) ? { wake, forMs: forMs as number } : null
     case 'changes':
@@ -46,4 +54,8 @@ export function readWake(value: unknown): Wake | null {
     default:
       return null
   }
+}
+
+function areFollowed(kinds: unknown): kinds is readonly Followed[] {
+  return Array.isArray(kinds) && kinds.length > 0 && kinds.every((kind) => FOLLOWED.includes(kind))
 }

@@ -22,7 +22,7 @@ export function followPace(deps: {
     try {
       for (const tenant of deps.tenants()) {
         if (isStopped) return
-        await deps.pace.learn(tenant)
+        await deps.pace.learn(tenant, null)
       }
     } catch (error) {
       deps.log.warn('pace.not-followed', { error: messageOf(error) })

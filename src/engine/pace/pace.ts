@@ -9,6 +9,7 @@ import type { Ids, Incarnation, TenantId } from '../../core/ids/index.ts'
 import type { Route } from '../../core/route/index.ts'
 import type { Instant } from '../../core/time/index.ts'
 import type { CommitResult, StoredRecord } from '../../ports/store.ts'
+import type { Followed } from '../../ports/wakes.ts'
 import type { Commits } from '../commits.ts'
 import { CONNECTION_BUCKETS, connectionOf, type Entrance } from '../connections/index.ts'
 import { type Decisions, SHORT_WAIT_MS } from '../decisions.ts'
@@ -57,7 +58,7 @@ export interface Pace extends CallPace {
   /** Whether an item may be born in our hands. */
   bears(tenant: TenantId, route: Route): boolean
   /** Learns what is written down of a tenant. */
-  learn(tenant: TenantId): Promise<void>
+  learn(tenant: TenantId, kinds: ReadonlySet<Followed> | null): Promise<void>
   view(tenant: TenantId, route: Route): RoutePace
   closeCircuit(tenant: TenantId, route: Route): Promise<boolean>
   /** An item that is about to be born in our hands. */
@@ -374,12 +375,15 @@ export function makePace(
       // What it calls is not the route's own: its connection counts, unless the route says how it counts itself.
       if (named === null || route.document.circuit !== undefined) circuits.told(item, route, failureClass)
     },
-    async learn(tenant) {
+    async learn(tenant, kinds) {
+      const isAsked = (kind: Followed) => kinds === null || kinds.has(kind)
       const mark = circuits.mark()
-      circuits.adopt(tenant, await readAll(tenant, 'circuit'), mark)
-      hosts.adopt(tenant, await readAll(tenant, 'bucket'))
-      if (deps.draws !== null) deps.draws.learn(tenant, await readAll(tenant, 'rate', CONNECTION_BUCKETS))
-      await deps.learnConnections(tenant)
+      if (isAsked('circuit')) circuits.adopt(tenant, await readAll(tenant, 'circuit'), mark)
+      if (isAsked('bucket')) hosts.adopt(tenant, await readAll(tenant, 'bucket'))
+      if (deps.draws !== null && isAsked('rate'))
+        deps.draws.learn(tenant, await readAll(tenant, 'rate', CONNECTION_BUCKETS))
+      // A connection whose credential is another may have to be tested.
+      if (isAsked('connection') || isAsked('credential')) await deps.learnConnections(tenant)
     },
     view(tenant, route) {
       const { rateLimit } = route.document
