@@ -5,7 +5,7 @@ import { SETTINGS } from './schema.ts'
 
 type Env = Readonly<Record<string, string | undefined>>
 
-export interface WithFiles {
+interface WithFiles {
   readonly env: Env
   readonly findings: readonly { readonly setting: string; readonly message: string }[]
 }
