@@ -23,6 +23,7 @@ export interface BusWorld {
   connect(life: Life, clock: Clock): { readonly bus: Bus | null; readonly wakes: Wakes }
   /** The life is over. */
   left(life: Life): void
+  applying(commits: readonly Commit[]): void
   applied(commits: readonly Commit[], outcomes: readonly Outcome[]): void
   /** Everything that goes wrong and is sent while faults are on. */
   begin(repeat: (chaos: Rng, everyMs: number, act: () => void) => void): void
@@ -37,6 +38,7 @@ const NOTHING: BusWorld = {
   beside: [],
   connect: () => ({ bus: null, wakes: NO_WAKES }),
   left() {},
+  applying() {},
   applied() {},
   begin() {},
   heal() {},
@@ -144,6 +146,7 @@ export function makeBusWorld(
       connected.get(life)?.cut()
       connected.delete(life)
     },
+    applying: (commits) => checks.applying(commits),
     applied: (commits, outcomes) => checks.applied(commits, outcomes),
     begin(repeat) {
       const chaos = rng.fork('chaos')

@@ -4,6 +4,7 @@
 
 import type { StoredMessage } from '../src/adapters/bus-local/index.ts'
 import type { InstanceRow } from '../src/core/instance/index.ts'
+import type { OutboxRow } from '../src/core/outbox/index.ts'
 import type { IncomingMessage, OutgoingMessage } from '../src/ports/bus.ts'
 import type { Commit, Write } from '../src/ports/store.ts'
 import { STREAM, WIRE } from './bus.ts'
@@ -12,6 +13,7 @@ import { short } from './node.ts'
 import type { Outside } from './outside.ts'
 
 export interface BusChecks {
+  applying(commits: readonly Commit[]): void
   applied(commits: readonly Commit[], outcomes: readonly Outcome[]): void
   /** A node says that it is kept. */
   acknowledged(message: IncomingMessage): void
@@ -38,6 +40,8 @@ export function makeBusChecks(
   /** Keys of events that were made of messages. */
   const kept = new Set<string>()
   const told = new Set<string>()
+  /** Rows of the outbox, by their positions, before the group that takes some of them out. */
+  let known = new Map<number, OutboxRow>()
   let hasLost = false
 
   const appendedBy = ({ writes }: Commit) =>
@@ -65,10 +69,11 @@ export function makeBusChecks(
     }
   }
 
-  /** Rows of the outbox, by their positions. */
-  const known = new Map<number, ReturnType<typeof data.outbox>[number]>()
-
   return {
+    applying(commits) {
+      if (!commits.some(({ writes }) => writes.some(({ w }) => w === 'outbox.delete'))) return
+      known = new Map(data.outbox().map((row) => [row.position, row]))
+    },
     applied(commits, outcomes) {
       const done = commits.filter((_commit, index) => outcomes[index]?.ok === true)
       for (const commit of done) {
@@ -76,8 +81,6 @@ export function makeBusChecks(
         if (isMirrored) checkMirrored(commit)
         for (const write of commit.writes) if (write.w === 'outbox.delete') deleted(write)
       }
-      if (done.some((commit) => rowsAddedBy(commit).length > 0))
-        for (const row of data.outbox()) known.set(row.position, row)
     },
     acknowledged({ id, place, subject }) {
       book.counts.taken += 1

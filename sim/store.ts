@@ -22,6 +22,8 @@ import type { Life } from './node.ts'
 import type { Primary } from './primary.ts'
 
 export interface StoreWatch {
+  /** Before anything of it is applied. */
+  applying(commits: readonly Commit[]): void
   applied(life: Life, commits: readonly Commit[], outcomes: readonly Outcome[]): void
   /** The moment it is asked for, not that of the answer. */
   claimAsked(life: Life, request: ClaimRequest): void
@@ -143,6 +145,7 @@ export function makeNodeStore(deps: NodeStoreDeps): Store {
     defer: (callback) => clock.defer(callback),
     run: (group) =>
       call('commit', () => {
+        watch.applying(group)
         const outcomes = data.commit(time.now(), group)
         watch.applied(life, group, outcomes)
         return outcomes

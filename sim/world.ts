@@ -157,6 +157,7 @@ function makeWorld(options: RunOptions): World {
       if (isAlive) doubled.add(life)
       traced.joined?.(life, node, result)
     },
+    applying: (commits) => buses.applying(commits),
     applied(life, commits, outcomes) {
       counting.applied(commits, outcomes)
       for (const [index, commit] of commits.entries()) {
