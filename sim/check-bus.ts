@@ -28,6 +28,10 @@ export interface BusChecks {
 /** As its event is known (BU57). */
 const keyOf = (subject: string, id: string) => `id:${subject} ${id}`
 
+/** One that cannot be read is another with other content. */
+const knownBy = (dedupKey: string) =>
+  /^unread:(.+?):(?:sha256:)?[0-9a-f]{64}$/.exec(dedupKey)?.[1] ?? dedupKey
+
 const TOKENS = 'millrace.*.workflows.>'
 
 export function makeBusChecks(
@@ -77,7 +81,8 @@ export function makeBusChecks(
     applied(commits, outcomes) {
       const done = commits.filter((_commit, index) => outcomes[index]?.ok === true)
       for (const commit of done) {
-        for (const event of appendedBy(commit)) if (event.source === WIRE.name) kept.add(event.dedupKey)
+        for (const event of appendedBy(commit))
+          if (event.source === WIRE.name) kept.add(knownBy(event.dedupKey))
         if (isMirrored) checkMirrored(commit)
         for (const write of commit.writes) if (write.w === 'outbox.delete') deleted(write)
       }
