@@ -65,17 +65,21 @@ export async function moveStore(options: MoveOptions): Promise<MoveReport> {
   const verdict = decideMove(await target.state(), { isAgain, isMarked: source.isMarked })
   if (!verdict.ok) throw new MoveError(verdict.why, verdict.next)
   if (!isDryRun) await target.begin(source.name)
+  let isMarked = false
   try {
     const tables = await copyAndCompare(options)
     const isMoved = !isDryRun && tables.every(({ isEqual }) => isEqual)
     if (isMoved) {
       await source.mark(target.name)
+      isMarked = true
       await target.finish()
     }
     return { from: source.name, to: target.name, isDryRun, isMoved, tables }
   } catch (error) {
     if (isDryRun || options.signal.aborted) throw error
-    const next = 'The move did not end, and the file is as it was. Add --again to begin it anew.'
+    const next = isMarked
+      ? `Everything was copied and compared, but the schema was not released. Add --again to begin anew, or delete ${source.name}.moved to go on with the file.`
+      : 'The move did not end, and the file is as it was. Add --again to begin it anew.'
     throw new MoveError(messageOf(error), next, { cause: error })
   }
 }
