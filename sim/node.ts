@@ -82,7 +82,8 @@ export interface NodeDeps {
   /** What the definitions folder says now. */
   routes(): readonly ScenarioRoute[]
   onCrash(life: Life, why: string): void
-  onBroken(life: Life, message: string): void
+  /** The log says that something must not be. */
+  onError(life: Life, name: string, message: string): void
   onRun(life: Life, name: string, attempt: number): void
   trace(who: string, what: () => string): void
 }
@@ -244,7 +245,7 @@ function makeLog(life: Life, deps: NodeDeps): Log {
     error(name, fields) {
       if (life.isDead()) return
       deps.trace(life.name, () => name)
-      deps.onBroken(life, `${name}: ${String(fields?.error ?? '')}`)
+      deps.onError(life, name, String(fields?.error ?? ''))
     },
   }
 }

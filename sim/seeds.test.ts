@@ -17,7 +17,7 @@ const HOOKS = [1, 2, 3, 4]
 /** With connections. */
 const CONNECTIONS = [1, 18, 20, 23]
 /** With several nodes; a run takes longer. */
-const FLEETS = [1, 2, 3, 4]
+const FLEETS = [1, 2]
 /** With a bus. */
 const BUSES = [7, 9, 11]
 /** With all of that, and workflows. */
@@ -27,8 +27,8 @@ const FRESH = 15
 const FRESH_CASES = 5
 const FRESH_HOOKS = 2
 const FRESH_CONNECTIONS = 2
-const FRESH_FLEETS = 2
-const FRESH_BUSES = 2
+const FRESH_FLEETS = 1
+const FRESH_BUSES = 1
 
 /**
  * Too rare for so few seeds: a process that wakes up with a reserve in its hands after it was replaced, a batch that is cut in two or

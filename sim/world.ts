@@ -313,7 +313,11 @@ function makeWorld(options: RunOptions): World {
         if (profile.nodes === 1 && !profile.hasFleet) plain.reopen()
         time.after(isHealed ? 100 : chaos.between(50, RESTART_MS_MAX), start)
       },
-      onBroken: (life, message) => book.violate('BROKEN', `${life.name} ${message}`),
+      onError(life, name, message) {
+        // Whoever is started a second time is told so.
+        const isKnown = name === 'node.name-taken' && doubled.has(life)
+        if (!isKnown) book.violate('BROKEN', `${life.name} ${name}: ${message}`)
+      },
       onRun(life, run, attempt) {
         trace(life.name, () => `runs ${run}, attempt ${attempt}`)
         // A function with effects may begin anew to look at one of them, which is no attempt.
