@@ -224,7 +224,7 @@ describe('a stranger', () => {
         resolve: () => Promise.reject(new AppError(code, 'the secret ‘crm’, by the key 0af3')),
       },
       log: {} as never,
-      registry: { source: () => source } as never,
+      registry: { source: () => source, isBeyondUs: () => false } as never,
     })
     const request = { tenant: 'default', source: 'shop', headers: {}, body: bytes(PAID_TEXT) }
     await expect(admission.admit(request)).rejects.toMatchObject({ code, message })

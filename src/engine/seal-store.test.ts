@@ -63,8 +63,8 @@ function makeAllSensitive(store: Store): Store {
       const reads = sealed.system(reason)
       return {
         ...reads,
-        async outbox(limit) {
-          const { rows, events } = await reads.outbox(limit)
+        async outbox(limit, after) {
+          const { rows, events } = await reads.outbox(limit, after)
           return { rows, events: events.map(plain) }
         },
         async dump() {
