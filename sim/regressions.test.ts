@@ -49,6 +49,11 @@ test('a commit that is repeated while the store fails is no broken one (seed 981
   expect(violations).toEqual([])
 })
 
+test('a node that was stopped twice past its lease is not told that its name is taken (seed 975779627)', async () => {
+  const { violations } = await simulate({ ...NO_PARTS, seed: 975_779_627, store: 'memory' })
+  expect(violations).toEqual([])
+})
+
 describe.each(['memory', 'sqlite'] as const)('on %s', (store) => {
   test.each(FOUND)('[%s] never again: %s (seed %i)', async (_rule, _what, seed) => {
     expect((await simulate({ seed, store, ...NO_PARTS })).violations).toEqual([])

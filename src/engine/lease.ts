@@ -103,7 +103,9 @@ export function makeLease(
       if (stopped) return
       log.warn('node.fenced', { node: config.node, incarnation: owner })
       incarnation = null
-      if (asked < deadline) leaveName(clock.monotonic())
+      // Whoever was stopped with the question in its hands lost its life by that, and to nobody.
+      const now = clock.monotonic()
+      if (now < deadline) leaveName(now)
       await joinOrWait()
     } else {
       deadline = asked + ttlMs
