@@ -113,7 +113,7 @@ async function makeWorld(
       wakes: NO_WAKES,
       bus: null,
     },
-    { ...ENGINE_DEFAULTS, node: 'test' as NodeId, pollMs: 20 },
+    { ...ENGINE_DEFAULTS, node: 'test' as NodeId, pollMs: 20, sendWithinMs: 1_000 },
   )
   const codeHash = code.find('count', DEFAULT_TENANT) ?? ''
   const documents = routes.map((route) =>
