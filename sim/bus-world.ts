@@ -7,7 +7,7 @@ import type { Bus } from '../src/ports/bus.ts'
 import type { Clock } from '../src/ports/clock.ts'
 import type { Commit } from '../src/ports/store.ts'
 import { NO_WAKES, type Wakes } from '../src/ports/wakes.ts'
-import { type BusPlan, makeFate, STREAM, WIRE } from './bus.ts'
+import { makeFate, STREAM, WIRE } from './bus.ts'
 import { makeBusChecks } from './check-bus.ts'
 import { makeMachineClock } from './clock.ts'
 import type { Outcome } from './data.ts'
@@ -167,5 +167,3 @@ export function makeBusWorld(
     end: () => checks.end(),
   }
 }
-
-export type { BusPlan }
