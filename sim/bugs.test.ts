@@ -59,7 +59,7 @@ test('there are planted bugs for every rule', () => {
 
 test.each(BUGS.map((bug) => [bug.name, bug] as const))(
   'found: %s',
-  { timeout: 60_000 },
+  { timeout: 180_000 },
   async (_name, bug) => {
     const found = await huntBug(bug, 'memory')
     expect(found).not.toBeNull()

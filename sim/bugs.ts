@@ -650,7 +650,7 @@ export const BUGS: readonly Bug[] = [
   },
   {
     name: 'piece-without-its-guards',
-    seed: 14,
+    seed: 231,
     about:
       'a piece of a replay is written without looking whether another node, or an earlier life, did it already',
     breaks: ['RP4', 'RP7', 'DL5'],

@@ -1,11 +1,14 @@
 // The same seed gives the same run, byte for byte: otherwise a failing seed could not be looked at again.
 
 import { createHash } from 'node:crypto'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import type { StoreKind } from './data.ts'
 import { NO_PARTS, type Parts } from './parts.ts'
 import { makeRng } from './random.ts'
 import { simulate } from './world.ts'
+
+// Each is two runs or four, and what a run takes depends on who else uses the machine.
+vi.setConfig({ testTimeout: 180_000 })
 
 const STORES: readonly StoreKind[] = ['memory', 'sqlite']
 /** Several nodes and a bus have a test of their own: they take longer. */

@@ -71,7 +71,7 @@ async function runAll(
 }
 
 describe('[N1] [N2] [N3] [N4] [N5] [N6] [N7] [N8] [N10] [N11] [N12] [N13] every invariant holds', () => {
-  test.each(STORES)('for the pinned seeds on %s', { timeout: 120_000 }, async (store) => {
+  test.each(STORES)('for the pinned seeds on %s', { timeout: 300_000 }, async (store) => {
     const count = (counts: Counts) => {
       for (const name of COUNTED) total[name] += counts[name]
     }
@@ -85,7 +85,7 @@ describe('[N1] [N2] [N3] [N4] [N5] [N6] [N7] [N8] [N10] [N11] [N12] [N13] every 
     expect(await runAll(WHOLE, store, whole, count)).toEqual([])
   })
 
-  test.each(STORES)('for fresh seeds on %s', { timeout: 120_000 }, async (store) => {
+  test.each(STORES)('for fresh seeds on %s', { timeout: 300_000 }, async (store) => {
     const first = Math.floor(Math.random() * 1_000_000_000)
     const fresh = (length: number) => Array.from({ length }, (_, index) => first + index)
     expect(await runAll(fresh(FRESH), store, {})).toEqual([])
