@@ -103,8 +103,8 @@ test('settings that cannot be read, all at once', async () => {
   const exit = await runToExit({ workspace, env })
   expect(exit).toEqual(refuse('millrace: the settings cannot be used:\n'))
   expect(exit.stderr.split('\n').slice(1, -1)).toEqual([
-    '  MILLRACE_PORT: ‘abc’ cannot be used. Write a whole number from 0 to 65535.',
     expect.stringMatching(/^ {2}MILLRACE_STORE: what is set cannot be used\. /),
+    '  MILLRACE_PORT: ‘abc’ cannot be used. Write a whole number from 0 to 65535.',
     '  MILLRACE_LEASE: ‘soon’ cannot be used. Write a duration such as 30s.',
   ])
   expect(exit.stderr).not.toContain('hidden')
