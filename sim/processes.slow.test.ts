@@ -25,7 +25,7 @@ async function sim(node: string, ...args: readonly string[]): Promise<{ code: nu
 
 test.each([
   [8, 'memory'],
-  [29, 'sqlite'],
+  [31, 'sqlite'],
 ] as const)(
   'the trace of seed %i on %s is the same here, in another process and on Node 22',
   async (seed, store) => {

@@ -267,19 +267,19 @@ export function makeRotations(
   }
 
   /**
-   * A node that went after the vendor's answer left the reserve of its making. What is in use now is that very secret, or another one: then
-   * nobody knows what became of the call.
+   * A node that went in the middle of the making left its reserve. What is in use now is that very secret, or another one, or still the
+   * prior one (null): then nobody knows what became of the call.
    */
   const endReserve = async (
     { work }: Item,
     { token, made }: Rotation,
-    { fingerprint }: Candidate,
+    current: Candidate | null,
   ): Promise<{ readonly guards: readonly Guard[]; readonly writes: readonly Write[] }> => {
     const key = `rotation:${token}`
     const entry = await store.forTenant(work.tenant).ledger(key)
     if (entry?.state !== 'reserved' || entry.work !== work.id) return { guards: [], writes: [] }
     const write =
-      made?.fingerprint === fingerprint
+      made != null && made.fingerprint === current?.fingerprint
         ? settleLedger(key, 'done', 'acknowledged', made.ref, null)
         : settleLedger(key, 'unknown', 'crash', null, null)
     return { guards: [ledgerGuard(entry)], writes: [write] }
@@ -393,6 +393,7 @@ export function makeRotations(
     const { class: failureClass, error, verified } = failure
     const account = accountOf(tenant, name)
     const run = account === null ? [] : await runRow(item, account, verified, 'dead-lettered', attempts)
+    const left = await endReserve(item, rotation, null)
     const settlement = await settleWith(
       item,
       name,
@@ -411,8 +412,8 @@ export function makeRotations(
             lastError: error,
             httpStatus: verified?.httpStatus ?? null,
           },
-          guards: [],
-          writes: run,
+          guards: left.guards,
+          writes: [...run, ...left.writes],
           attempt: verified === null ? null : attemptOf(verified, attempts, 'dead', failureClass, error),
         },
         plan: canonicalEvent(deps, {
