@@ -1,8 +1,7 @@
-// Claiming, written anew for the step of the schema that brought partitions: it answers rows of the partitioned table of events.
+// Claiming under limits, as the fifth step of the schema made it. The step that brought partitions makes it anew, word for word: its
+// answer is rows of the table of events, which is another one since then. Steps that were released never change, so neither does this.
 
-export const CLAIM = `
-DROP FUNCTION {s}.claim(uuid, bigint, text[], text[], bigint[], bigint[], bigint, bigint, text[]);
-CREATE FUNCTION {s}.claim(
+export const CLAIM_WITH_LIMITS = `CREATE FUNCTION {s}.claim(
   p_group uuid, p_owner bigint, p_tenants text[], p_consumers text[], p_slot_max bigint[], p_slot_limit bigint[],
   p_max bigint, p_max_alone bigint, p_codes text[]
 ) RETURNS TABLE (item {s}.work, event {s}.event, next_due_at bigint, now bigint) LANGUAGE plpgsql AS $$
@@ -101,5 +100,9 @@ BEGIN
   next_due_at := v_next;
   now := v_now;
   RETURN NEXT;
-END $$;
+END $$;`
+
+export const CLAIM = `
+DROP FUNCTION {s}.claim(uuid, bigint, text[], text[], bigint[], bigint[], bigint, bigint, text[]);
+${CLAIM_WITH_LIMITS}
 `
