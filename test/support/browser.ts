@@ -85,11 +85,17 @@ export async function signedIn(
 
 /** Serious and critical findings of axe in light and in dark, each in one line. Only colours differ between the two. */
 export async function axeFindings(page: Page): Promise<readonly string[]> {
-  await page.emulateMedia({ colorScheme: 'dark' })
+  await showAs(page, 'dark')
   const dark = await findingsOf(makeAxe(page).withRules('color-contrast'))
-  await page.emulateMedia({ colorScheme: 'light' })
+  await showAs(page, 'light')
   const light = await findingsOf(makeAxe(page))
   return [...light.map((finding) => `light: ${finding}`), ...dark.map((finding) => `dark: ${finding}`)]
+}
+
+/** What fades in, or changes its colour, has no colour of its own until it is there. */
+async function showAs(page: Page, colorScheme: 'dark' | 'light'): Promise<void> {
+  await page.emulateMedia({ colorScheme })
+  await page.waitForFunction("document.getAnimations().every(({ playState }) => playState === 'finished')")
 }
 
 /** Without frames there is nothing to put together in a page of its own, which costs most of the time. */
