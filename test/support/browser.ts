@@ -95,7 +95,7 @@ export async function axeFindings(page: Page): Promise<readonly string[]> {
 /** What fades in, or changes its colour, has no colour of its own until it is there. */
 async function showAs(page: Page, colorScheme: 'dark' | 'light'): Promise<void> {
   await page.emulateMedia({ colorScheme })
-  await page.waitForFunction("document.getAnimations().every(({ playState }) => playState === 'finished')")
+  await page.evaluate('for (const one of document.getAnimations()) one.finish()')
 }
 
 /** Without frames there is nothing to put together in a page of its own, which costs most of the time. */
