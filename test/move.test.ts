@@ -3,8 +3,11 @@ import { rm } from 'node:fs/promises'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import pg, { type PoolClient } from 'pg'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { openPostgresArchive, openPostgresStore } from '../src/adapters/store-postgres/index.ts'
+import { lockSchema } from '../src/adapters/store-postgres/migrate.ts'
+import { layMark } from '../src/adapters/store-postgres/move-mark.ts'
 import { openForWriting } from '../src/adapters/store-sqlite/connection.ts'
 import { openSqliteArchive, openSqliteStore } from '../src/adapters/store-sqlite/index.ts'
 import { moveStore } from '../src/app/move.ts'
@@ -265,17 +268,79 @@ describe('a move that may not be', () => {
     await file.remove()
   }, 60_000)
 
-  test('[MV6] one that broke is not begun anew once a node has been there', async () => {
+  test('[MV6] one that broke is not begun anew once a node has been there, nor is it finished', async () => {
     const file = await makeSqliteFile()
     await fill(file, 10, 60)
     const database = await postgres.makeDatabase()
     await using target = await openPostgresArchive({ connection: database.url })
     await target.begin(file.file)
+    // As a version does that knows nothing of moves.
     await postgres.query(database.url, "SELECT * FROM millrace.join_node('stranger', 30000)")
+    await expect(target.finish()).rejects.toThrow(
+      /the node stranger has been started.*schema is not released/,
+    )
+    await expect(openPostgresStore({ connection: database.url })).rejects.toThrow(/did not end/)
     await expect(move(file.file, database.url, { isAgain: true })).rejects.toThrow(
       /the node stranger has been started.*nothing is deleted/,
     )
     await file.remove()
+  })
+
+  test('[MV6] a node that looked before the move began neither opens nor joins', async () => {
+    const database = await postgres.makeDatabase()
+    await using early = await openPostgresStore({ connection: database.url })
+    const beginner = new pg.Client({ connectionString: database.url })
+    await beginner.connect()
+    await beginner.query('BEGIN')
+    await lockSchema(beginner as unknown as PoolClient, 'millrace')
+    await layMark(beginner, 'millrace', 'a file')
+    const opening = openPostgresStore({ connection: database.url })
+    opening.catch(() => undefined)
+    const waiting =
+      "SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND wait_event = 'advisory'"
+    await vi.waitFor(async () => expect(await postgres.query(database.url, waiting)).toHaveLength(1), 10_000)
+    await beginner.query('COMMIT')
+    await beginner.end()
+    await expect(opening).rejects.toThrow(/a move of a file has brought so far/)
+    await expect(early.join('early' as NodeId, 30_000)).rejects.toThrow(
+      /a move of a file has brought so far.*--again/,
+    )
+    await using target = await openPostgresArchive({ connection: database.url })
+    await target.begin('a file')
+    await target.finish()
+    expect(await early.join('early' as NodeId, 30_000)).toMatchObject({ owner: 1 })
+  })
+
+  test('[MV6] a node that joins while a move begins is before it or behind it', async () => {
+    const database = await postgres.makeDatabase()
+    await using store = await openPostgresStore({ connection: database.url })
+    await using target = await openPostgresArchive({ connection: database.url })
+    const joiner = new pg.Client({ connectionString: database.url })
+    await joiner.connect()
+    await joiner.query('BEGIN')
+    await joiner.query("SELECT * FROM millrace.join_node('first', 30000)")
+    const beginning = target.begin('a file')
+    beginning.catch(() => undefined)
+    const waiting =
+      "SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND wait_event = 'advisory'"
+    await vi.waitFor(async () => expect(await postgres.query(database.url, waiting)).toHaveLength(1), 10_000)
+    await joiner.query('COMMIT')
+    await joiner.end()
+    await expect(beginning).rejects.toThrow(/somebody else has filled schema millrace meanwhile/)
+    expect(await store.join('second' as NodeId, 30_000)).toMatchObject({ owner: 2 })
+  })
+
+  test('[MV6] a move that another was begun after is not finished', async () => {
+    const database = await postgres.makeDatabase()
+    await using first = await openPostgresArchive({ connection: database.url })
+    await using second = await openPostgresArchive({ connection: database.url })
+    await first.begin('one file')
+    await second.begin('another')
+    await expect(first.finish()).rejects.toThrow(/another move into schema millrace has begun since/)
+    await expect(openPostgresStore({ connection: database.url })).rejects.toThrow(/a move of another/)
+    await second.finish()
+    await using store = await openPostgresStore({ connection: database.url })
+    expect(await store.join('node' as NodeId, 30_000)).toMatchObject({ owner: 1 })
   })
 
   test('[MV7] [MV13] any difference is told, and no node starts on either side by it', async () => {

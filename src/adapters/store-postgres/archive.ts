@@ -9,7 +9,7 @@ import { countRows, readPages } from './archive-read.ts'
 import { makePool, type Pool, prepare, type Query, sendAll } from './connection.ts'
 import { toStoreError } from './errors.ts'
 import { lockSchema, migrate } from './migrate.ts'
-import { finishMark, layMark, readMark } from './move-mark.ts'
+import { finishMark, layMark, lockJoins, readMark } from './move-mark.ts'
 
 export interface PostgresArchiveOptions {
   readonly connection: string | ClientConfig
@@ -72,13 +72,14 @@ function makeArchive(pool: Pool, schema: string, name: string): ArchiveTarget {
         throw error
       }
     })
+  let began = ''
   return {
     name,
     state: () => translated(() => readState(pool, schema)),
     begin: (from) =>
       alone(async (client) => {
-        await begin(client, schema, from)
-        await migrate(client, schema)
+        began = await begin(client, schema, from)
+        await migrate(client, schema, { isMove: true })
         await wipe(client, schema)
       }),
     load: (table, rows) =>
@@ -91,7 +92,7 @@ function makeArchive(pool: Pool, schema: string, name: string): ArchiveTarget {
     finish: () =>
       alone(async (client) => {
         for (const table of FILLED) await client.query(`ANALYZE ${schema}.${table}`)
-        await finishMark(client, schema)
+        await locked(client, schema, () => finish(client, schema, began))
       }),
     async [Symbol.asyncDispose]() {
       await pool.end()
@@ -119,11 +120,28 @@ async function isThere(client: Asked, table: string): Promise<boolean> {
   return rows[0].there
 }
 
-/** In one transaction with the look that found nothing of anybody there. */
-async function begin(client: PoolClient, schema: string, from: string): Promise<void> {
+/** In one transaction, while nobody brings the schema up to date and nobody joins. */
+async function locked<Result>(
+  client: PoolClient,
+  schema: string,
+  work: () => Promise<Result>,
+): Promise<Result> {
   await client.query('BEGIN')
   try {
     await lockSchema(client, schema)
+    await lockJoins(client, schema)
+    const result = await work()
+    await client.query('COMMIT')
+    return result
+  } catch (error) {
+    await client.query('ROLLBACK').catch(() => undefined)
+    throw error
+  }
+}
+
+/** With the look that found nothing of anybody there. */
+function begin(client: PoolClient, schema: string, from: string): Promise<string> {
+  return locked(client, schema, async () => {
     const found = await readState(client, schema)
     if (found === 'used' || found === 'finished') {
       throw new StoreError(
@@ -132,23 +150,31 @@ async function begin(client: PoolClient, schema: string, from: string): Promise<
       )
     }
     await client.query(`CREATE SCHEMA IF NOT EXISTS ${schema}`)
-    await layMark(client, schema, from)
-    await client.query('COMMIT')
-  } catch (error) {
-    await client.query('ROLLBACK').catch(() => undefined)
-    throw error
-  }
+    return layMark(client, schema, from)
+  })
+}
+
+async function finish(client: PoolClient, schema: string, began: string): Promise<void> {
+  await refuseNode(client, schema, 'the schema is not released')
+  if (await finishMark(client, schema, began)) return
+  throw new StoreError(
+    'in_use',
+    `another move into schema ${schema} has begun since this one: let that one end, or stop it and begin anew`,
+  )
 }
 
 /** Those whom a move brings are fenced, all of them: anybody else is a node. */
-async function wipe(client: PoolClient, schema: string): Promise<void> {
+async function refuseNode(client: PoolClient, schema: string, therefore: string): Promise<void> {
   const { rows } = await client.query(`SELECT node FROM ${schema}.incarnation WHERE NOT fenced LIMIT 1`)
-  if (rows.length > 0) {
-    throw new StoreError(
-      'in_use',
-      `the node ${rows[0].node} has been started on schema ${schema}: nothing is deleted there. Stop it, keep what it ` +
-        'took in, and give an empty database',
-    )
-  }
+  if (rows.length === 0) return
+  throw new StoreError(
+    'in_use',
+    `the node ${rows[0].node} has been started on schema ${schema}: ${therefore}. Stop it, keep what it ` +
+      'took in, and give an empty database',
+  )
+}
+
+async function wipe(client: PoolClient, schema: string): Promise<void> {
+  await refuseNode(client, schema, 'nothing is deleted there')
   await client.query(`TRUNCATE ${FILLED.map((table) => `${schema}.${table}`).join(', ')}`)
 }

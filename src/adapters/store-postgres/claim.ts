@@ -5,10 +5,17 @@
 
 import type { QueryResult } from 'pg'
 import type { Incarnation, NodeId, WorkId } from '../../core/ids/index.ts'
-import type { ClaimedWork, ClaimRequest, ClaimResult, Store } from '../../ports/store.ts'
+import {
+  type ClaimedWork,
+  type ClaimRequest,
+  type ClaimResult,
+  type Store,
+  StoreError,
+} from '../../ports/store.ts'
 import { prepare, type Statement } from './connection.ts'
 import { classifyError, toStoreError } from './errors.ts'
 import { type GroupDeps, settleGroup } from './group.ts'
+import { joinUnlessHalfMoved } from './join.ts'
 import { makeArray } from './parameters.ts'
 import { EVENT, eventList, readEvent, selectList, WORK } from './tables.ts'
 
@@ -59,7 +66,8 @@ export function makeLeases(deps: GroupDeps): Leases {
         return await run()
       } catch (error) {
         const failure = classifyError(error)
-        if (tried >= 3 || (failure !== 'lost' && failure !== 'again')) throw toStoreError(error)
+        const isFinal = error instanceof StoreError || (failure !== 'lost' && failure !== 'again')
+        if (tried >= 3 || isFinal) throw toStoreError(error)
       }
     }
   }
@@ -110,9 +118,7 @@ export function makeLeases(deps: GroupDeps): Leases {
   return {
     claim: (request) => retry(() => tryClaim(request)),
     async join(node: NodeId, ttlMs: number) {
-      const sql = `SELECT owner, until, now FROM ${schema}.join_node($1::text, $2::int8)`
-      const [row] = await retry(() => query(prepare(sql, [node, Math.ceil(ttlMs)])))
-      return { owner: row.owner, until: row.until, now: row.now }
+      return retry(() => joinUnlessHalfMoved(deps, node, Math.ceil(ttlMs)))
     },
     async renew(owner: Incarnation, ttlMs: number) {
       const sql = `SELECT until, now FROM ${schema}.renew_incarnation($1::int8, $2::int8)`

@@ -581,7 +581,7 @@ describe('migrations', () => {
     const { url } = await makeDatabase({ empty: true })
     const pool = new pg.Pool({ connectionString: url })
     const client = await pool.connect()
-    await migrate(client, 'millrace', MIGRATIONS.slice(0, RELEASED.length))
+    await migrate(client, 'millrace', { migrations: MIGRATIONS.slice(0, RELEASED.length) })
     client.release()
     await pool.end()
     const sums = (await readMigrations(url)).map(({ checksum }) => String(checksum).slice(0, 16))

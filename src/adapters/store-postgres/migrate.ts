@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 import type { PoolClient, QueryConfig } from 'pg'
 import { StoreError } from '../../ports/store.ts'
 import { MIGRATIONS, type Migration } from './migrations.ts'
+import { refuseHalfMoved } from './move-mark.ts'
 
 interface AppliedMigration {
   readonly number: number
@@ -36,10 +37,11 @@ function runPatiently(client: PoolClient, text: string, values: unknown[] = []):
   return client.query(patient)
 }
 
+/** `isMove`: the mark of a move is the caller's own. */
 export async function migrate(
   client: PoolClient,
   schema: string,
-  migrations: readonly Migration[] = MIGRATIONS,
+  { migrations = MIGRATIONS, isMove = false }: { migrations?: readonly Migration[]; isMove?: boolean } = {},
 ): Promise<void> {
   await client.query('BEGIN')
   try {
@@ -49,6 +51,7 @@ export async function migrate(
     )
     await lockSchema(client, schema)
     await client.query("SELECT set_config('lock_timeout', $1, true)", [TABLE_WAIT])
+    if (!isMove) await refuseHalfMoved(client, schema)
     const applied = await readApplied(client, schema)
     checkApplied(applied, migrations, schema)
     const missing = migrations.slice(applied.length)

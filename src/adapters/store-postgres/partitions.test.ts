@@ -250,7 +250,7 @@ describe('where rows lie', () => {
     const before = MIGRATIONS.findIndex(({ name }) => name.endsWith('by weeks'))
     const client = new pg.Pool({ connectionString: database.url })
     const connected = await client.connect()
-    await migrate(connected, 'millrace', MIGRATIONS.slice(0, before))
+    await migrate(connected, 'millrace', { migrations: MIGRATIONS.slice(0, before) })
     connected.release()
     await client.end()
     at = Date.now()

@@ -21,7 +21,6 @@ import { classifyError, toStoreError } from './errors.ts'
 import { type BrokenCommit, makeGroupRunner } from './group.ts'
 import { touchesOf } from './keys.ts'
 import { migrate } from './migrate.ts'
-import { refuseHalfMoved } from './move-mark.ts'
 import { adoptOutboxSql } from './outbox.ts'
 import { makePartitions } from './partitions.ts'
 import { pruneRows } from './prune.ts'
@@ -82,7 +81,6 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
 async function bringUpToDate(pool: Pool, schema: string): Promise<void> {
   const client = await pool.connect()
   try {
-    await refuseHalfMoved(client, schema)
     await assertOwnSessions(client, pool)
     await migrate(client, schema)
     await client.query(adoptOutboxSql(schema))
