@@ -1,19 +1,21 @@
-// The set-up of projects in an ERP as in examples/erp, on the real process and the real file. What the ERP says it has made and
+// The set-up of projects in an ERP as in examples/erp, on the real process and the real store. What the ERP says it has made and
 // removed is the judge.
 
 import { createHmac } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { copyExample, type Erp, type ErpCall, startErp } from '../support/examples.ts'
 import { buildDist, eventually, type NodeProcess, startNode } from '../support/node-process.ts'
+import { GROUNDS, makeStores } from '../support/stores.ts'
 import { makeWorkspace, type Workspace } from '../support/workspace.ts'
 
+const stores = makeStores()
 beforeAll(buildDist)
+afterAll(() => stores.close())
 
 const WORKFRONT_SECRET = 'the secret of Workfront'
 const WITHIN_MS = 60_000
-const PROJECTS = ['between', 'within', 'back']
 const STEPS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]
 /** The ninth makes two postings. */
 const OBJECTS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 9, 10]
@@ -54,27 +56,22 @@ async function approve(node: NodeProcess, id: string): Promise<void> {
   if (!response.ok) throw new Error(`${response.status}: ${await response.text()}`)
 }
 
-async function instances(node: NodeProcess, workflow: string): Promise<readonly Shown[]> {
-  const path = `/v1/workflows/${workflow}/instances?limit=100`
-  const { items } = await node.get<{ items: readonly { id: string }[] }>(path)
-  return Promise.all(items.map(({ id }) => node.get<Shown>(`/v1/instances/${id}`)))
-}
+type Listed = Omit<Shown, 'data' | 'history'>
 
-/** Settles with all instances when all are so. */
-async function allAre(node: NodeProcess, workflow: string, count: number, isSo: (one: Shown) => boolean) {
-  let all: readonly Shown[] = []
+/** Settles with all instances, whole, when all are so. */
+async function allAre(node: NodeProcess, workflow: string, count: number, isSo: (one: Listed) => boolean) {
+  let all: readonly Listed[] = []
   try {
     await eventually(`${count} instances of ${workflow} are so`, WITHIN_MS, async () => {
-      all = await instances(node, workflow)
+      const path = `/v1/workflows/${workflow}/instances?limit=100`
+      all = (await node.get<{ items: readonly Listed[] }>(path)).items
       return all.length === count && all.every(isSo)
     })
   } catch (error) {
-    const odd = all
-      .filter((one) => !isSo(one))
-      .map(({ data, state, attention, marking }) => ({ data, state, attention, marking }))
+    const odd = all.filter((one) => !isSo(one))
     throw new Error(`${String(error)}: ${JSON.stringify(odd)}`)
   }
-  return all
+  return Promise.all(all.map(({ id }) => node.get<Shown>(`/v1/instances/${id}`)))
 }
 
 /** Steps of a project's objects, in the order in which they were made. */
@@ -82,61 +79,75 @@ function madeFor({ objects }: Erp, project: string): readonly number[] {
   return objects.filter((one) => one.project === project).map(({ step }) => step)
 }
 
-test('kill -9 after each step, in the middle of each call and of undoing: everything happens once', async () => {
-  await using workspace = makeWorkspace()
-  // How long a probe has to wait after a crash: nothing may be on its way any more.
-  const flows = await copySetup(workspace, '1s')
-  // One set-up is stopped between its steps: the next call has left, and the ERP has not seen it. Of another the ERP has done what it
-  // was asked for, and has not answered. The third goes back at its sixth step, and is stopped in its calls and while it removes what
-  // it made. A call that stops too long is given up and looked for, so a life of the node may meet more than one stop of each.
-  const stops = new Set([
-    ...STEPS.slice(1).map((step) => `before POST between ${step}`),
-    ...STEPS.map((step) => `after POST within ${step}`),
-    ...STEPS.slice(0, 5).flatMap((step) => [`after POST back ${step}`, `after DELETE back ${step}`]),
-  ])
-  /** The set-ups that have met one since the node was started. */
-  const stopped = new Set<string>()
-  const hasStops = (project: string) => [...stops].some((stop) => stop.includes(` ${project} `))
-  const never = new Promise<undefined>(() => {})
-  const erp = await startErp((moment, { method, project, step }) => {
-    if (stops.delete(`${moment} ${method} ${project} ${step}`)) {
-      stopped.add(project)
-      return never
-    }
-    return project === 'back' && step === 6 ? 422 : undefined
-  })
-  const env = { WORKFRONT_SECRET, ERP_URL: erp.url }
-  let node = await startNode({ workspace, flows, env })
-  await Promise.all(PROJECTS.map((project) => approve(node, project)))
-  let kills = 0
-  while (stops.size > 0) {
-    await eventually(`every set-up is stopped for the ${kills + 1}. time`, WITHIN_MS, () =>
-      PROJECTS.every((project) => stopped.has(project) || !hasStops(project)),
-    ).catch((error) => {
-      throw new Error(`${String(error)}; not yet: ${[...stops].join(', ')}`)
+/** Set-ups of each kind. Each is stopped at every fourth of its steps, so that every start of the node meets many of them. */
+const OF_EACH = 4
+const projectOf = (kind: string, step: number) => `${kind}${step % OF_EACH}`
+const KINDS = ['between', 'within', 'back']
+const PROJECTS = KINDS.flatMap((kind) => Array.from({ length: OF_EACH }, (_, index) => `${kind}${index}`))
+
+test.each(GROUNDS)(
+  'on %s, kill -9 after each step, in the middle of each call and of undoing: everything happens once',
+  async (ground) => {
+    await using store = await stores.make(ground)
+    await using workspace = makeWorkspace()
+    // How long a probe has to wait after a crash: nothing may be on its way any more.
+    const flows = await copySetup(workspace, '1s')
+    // Some set-ups are stopped between their steps: the next call has left, and the ERP has not seen it. Of others the ERP has done what
+    // it was asked for, and has not answered. Some go back at their sixth step, and are stopped in their calls and while they remove what
+    // they made. A call that stops too long is given up and looked for, so a life of the node may meet more than one stop of each.
+    const stops = new Set([
+      ...STEPS.slice(1).map((step) => `before POST ${projectOf('between', step)} ${step}`),
+      ...STEPS.map((step) => `after POST ${projectOf('within', step)} ${step}`),
+      ...STEPS.slice(0, 5).flatMap((step) => [
+        `after POST ${projectOf('back', step)} ${step}`,
+        `after DELETE ${projectOf('back', step)} ${step}`,
+      ]),
+    ])
+    /** The set-ups that have met one since the node was started. */
+    const stopped = new Set<string>()
+    const hasStops = (project: string) => [...stops].some((stop) => stop.includes(` ${project} `))
+    const never = new Promise<undefined>(() => {})
+    const erp = await startErp((moment, { method, project, step }) => {
+      if (stops.delete(`${moment} ${method} ${project} ${step}`)) {
+        stopped.add(project)
+        return never
+      }
+      return project.startsWith('back') && step === 6 ? 422 : undefined
     })
-    node.kill('SIGKILL')
-    await node.exited
-    kills += 1
-    stopped.clear()
-    node = await startNode({ workspace, flows, env })
-  }
-  // Ten where no call was given up before its node was killed.
-  expect(kills).toBeGreaterThanOrEqual(5)
-  const all = await allAre(node, 'erp_setup', 3, ({ state }) => state !== 'active')
-  expect(madeFor(erp, 'between')).toEqual(OBJECTS)
-  expect(madeFor(erp, 'within')).toEqual(OBJECTS)
-  expect(madeFor(erp, 'back')).toEqual([1, 2, 3, 4, 5])
-  expect(erp.removed()).toMatchObject([5, 4, 3, 2, 1].map((step) => ({ project: 'back', step, removed: 1 })))
-  for (const { data, history, marking, state } of all) {
-    const isBack = data.project === 'back'
-    expect({ state, marking }).toEqual(
-      isBack ? { state: 'failed', marking: { failed: 1 } } : { state: 'completed', marking: { ready: 1 } },
-    )
-    expect(history.filter(({ type }) => type === 'ended')).toHaveLength(isBack ? 5 : STEPS.length)
-  }
-  await erp.close()
-})
+    const env = { WORKFRONT_SECRET, ERP_URL: erp.url, ...store.env }
+    let node = await startNode({ workspace, flows, env })
+    await Promise.all(PROJECTS.map((project) => approve(node, project)))
+    let kills = 0
+    while (stops.size > 0) {
+      await eventually(`every set-up is stopped for the ${kills + 1}. time`, WITHIN_MS, () =>
+        PROJECTS.every((project) => stopped.has(project) || !hasStops(project)),
+      ).catch((error) => {
+        throw new Error(`${String(error)}; not yet: ${[...stops].join(', ')}`)
+      })
+      node.kill('SIGKILL')
+      await node.exited
+      kills += 1
+      stopped.clear()
+      node = await startNode({ workspace, flows, env })
+    }
+    // Four where no call was given up before its node was killed.
+    expect(kills).toBeGreaterThanOrEqual(2)
+    const all = await allAre(node, 'erp_setup', PROJECTS.length, ({ state }) => state !== 'active')
+    for (const { data, history, marking, state } of all) {
+      const { project } = data
+      const isBack = project.startsWith('back')
+      expect(madeFor(erp, project)).toEqual(isBack ? [1, 2, 3, 4, 5] : OBJECTS)
+      const removed = erp.removed().filter((one) => one.project === project)
+      expect(removed).toMatchObject(isBack ? [5, 4, 3, 2, 1].map((step) => ({ step, removed: 1 })) : [])
+      expect({ state, marking }).toEqual(
+        isBack ? { state: 'failed', marking: { failed: 1 } } : { state: 'completed', marking: { ready: 1 } },
+      )
+      expect(history.filter(({ type }) => type === 'ended')).toHaveLength(isBack ? 5 : STEPS.length)
+    }
+    await store.told()
+    await erp.close()
+  },
+)
 
 const BY_HAND = `
 import { defineWorkflow } from 'millrace'
@@ -147,58 +158,64 @@ const { rolling_back: ___, failed: ____, ...places } = setup.places
 export const erpSetupByHand = defineWorkflow({ ...setup, name: 'erp_setup_by_hand', places, lock: { ...setup.lock, name: 'by_hand' } })
 `
 
-test('a step that fails for good: what is done before it is undone, or a dead letter waits and goes on there', async () => {
-  await using workspace = makeWorkspace()
-  const flows = await copySetup(workspace)
-  await writeFile(join(flows, 'by-hand.ts'), BY_HAND)
-  let isMended = false
-  const calls: ErpCall[] = []
-  /** Of the set-up of a project `p<n>` with a way back and of one without, step n fails. */
-  const erp = await startErp((moment, call) => {
-    if (moment === 'after') return undefined
-    calls.push(call)
-    return !isMended && call.method === 'POST' && call.project === `p${call.step}` ? 422 : undefined
-  })
-  const node = await startNode({ workspace, flows, env: { WORKFRONT_SECRET, ERP_URL: erp.url } })
-  await Promise.all(STEPS.map((step) => approve(node, `p${step}`)))
+test.each(GROUNDS)(
+  'on %s a step fails for good: what is done before it is undone, or a dead letter waits and goes on there',
+  async (ground) => {
+    await using store = await stores.make(ground)
+    await using workspace = makeWorkspace()
+    const flows = await copySetup(workspace)
+    await writeFile(join(flows, 'by-hand.ts'), BY_HAND)
+    let isMended = false
+    const calls: ErpCall[] = []
+    /** Of the set-up of a project `p<n>` with a way back and of one without, step n fails. */
+    const erp = await startErp((moment, call) => {
+      if (moment === 'after') return undefined
+      calls.push(call)
+      return !isMended && call.method === 'POST' && call.project === `p${call.step}` ? 422 : undefined
+    })
+    const env = { WORKFRONT_SECRET, ERP_URL: erp.url, ...store.env }
+    const node = await startNode({ workspace, flows, env })
+    await Promise.all(STEPS.map((step) => approve(node, `p${step}`)))
 
-  const back = await allAre(node, 'erp_setup', STEPS.length, ({ state }) => state === 'failed')
-  await allAre(node, 'erp_setup_by_hand', STEPS.length, ({ attention }) => attention === 'step_failed')
-  for (const { data, marking, history } of back) {
-    const failing = Number(data.project.slice(1))
-    const names = STEPS.slice(0, failing - 1).map((step) => nameOf(history, step))
-    expect(marking).toEqual({ failed: 1 })
-    expect(history.map(({ type }) => type)).toContain('rolling_back')
-    expect(history.filter(({ type }) => type === 'undone').map(({ name }) => name)).toEqual(
-      names.toReversed(),
+    const back = await allAre(node, 'erp_setup', STEPS.length, ({ state }) => state === 'failed')
+    await allAre(node, 'erp_setup_by_hand', STEPS.length, ({ attention }) => attention === 'step_failed')
+    for (const { data, marking, history } of back) {
+      const failing = Number(data.project.slice(1))
+      const names = STEPS.slice(0, failing - 1).map((step) => nameOf(history, step))
+      expect(marking).toEqual({ failed: 1 })
+      expect(history.map(({ type }) => type)).toContain('rolling_back')
+      expect(history.filter(({ type }) => type === 'undone').map(({ name }) => name)).toEqual(
+        names.toReversed(),
+      )
+    }
+    for (const step of STEPS) {
+      const removed = erp.removed().filter(({ project }) => project === `p${step}`)
+      const expected = OBJECTS.filter((one) => one < step).toReversed()
+      expect(removed.map((one) => one.step)).toEqual(expected)
+      expect(removed.every((one) => one.removed === 1)).toBe(true)
+      // Both set-ups of the project made what comes before, and only one took it back.
+      expect(madeFor(erp, `p${step}`)).toHaveLength(2 * expected.length)
+    }
+
+    const { items: letters } = await node.get<{ items: readonly Letter[] }>(
+      '/v1/dead-letters?state=open&limit=50',
     )
-  }
-  for (const step of STEPS) {
-    const removed = erp.removed().filter(({ project }) => project === `p${step}`)
-    const expected = OBJECTS.filter((one) => one < step).toReversed()
-    expect(removed.map((one) => one.step)).toEqual(expected)
-    expect(removed.every((one) => one.removed === 1)).toBe(true)
-    // Both set-ups of the project made what comes before, and only one took it back.
-    expect(madeFor(erp, `p${step}`)).toHaveLength(2 * expected.length)
-  }
-
-  const { items: letters } = await node.get<{ items: readonly Letter[] }>(
-    '/v1/dead-letters?state=open&limit=50',
-  )
-  expect(letters).toHaveLength(STEPS.length)
-  isMended = true
-  calls.length = 0
-  for (const { id } of letters)
-    await node.post(`/v1/dead-letters/${id}/replay`, { reason: 'the ERP is mended' })
-  await allAre(node, 'erp_setup_by_hand', STEPS.length, ({ state }) => state === 'completed')
-  for (const step of STEPS) {
-    const asked = calls.filter(({ project }) => project === `p${step}`)
-    expect([...new Set(asked.map((one) => one.step))]).toEqual(STEPS.slice(step - 1))
-    const kept = erp.objects.filter((one) => one.project === `p${step}` && one.removed === 0)
-    expect(kept.map((one) => one.step).toSorted((a, b) => a - b)).toEqual(OBJECTS)
-  }
-  await erp.close()
-})
+    expect(letters).toHaveLength(STEPS.length)
+    isMended = true
+    calls.length = 0
+    for (const { id } of letters)
+      await node.post(`/v1/dead-letters/${id}/replay`, { reason: 'the ERP is mended' })
+    await allAre(node, 'erp_setup_by_hand', STEPS.length, ({ state }) => state === 'completed')
+    for (const step of STEPS) {
+      const asked = calls.filter(({ project }) => project === `p${step}`)
+      expect([...new Set(asked.map((one) => one.step))]).toEqual(STEPS.slice(step - 1))
+      const kept = erp.objects.filter((one) => one.project === `p${step}` && one.removed === 0)
+      expect(kept.map((one) => one.step).toSorted((a, b) => a - b)).toEqual(OBJECTS)
+    }
+    await store.told()
+    await erp.close()
+  },
+)
 
 /** Of the n-th step that ended. */
 function nameOf(history: Shown['history'], step: number): string | undefined {
