@@ -1,7 +1,8 @@
 // What every bus must do (docs/spec/bus.md).
 
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { type Bus, BusError, type ConsumerSpec, type Handled, type IncomingMessage } from './bus.ts'
+import { collect, KEPT } from './bus.fixture.ts'
+import { type Bus, BusError, type Handled } from './bus.ts'
 
 export interface BusHarness extends AsyncDisposable {
   /** A node on the bus, connected. */
@@ -29,7 +30,6 @@ export interface TestMessage {
 }
 
 const EVENTS = 'millrace.acme.events'
-const KEPT: Handled = { is: 'kept' }
 const encode = (text: string) => new TextEncoder().encode(text)
 const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes)
 
@@ -56,25 +56,6 @@ export function busConformance(name: string, makeHarness: () => Promise<BusHarne
     }
     const bus = await connect()
     return { harness, connect, bus }
-  }
-
-  /** A consumer that keeps what it gets, and what it was told of its state. */
-  const consume = (bus: Bus, over: Partial<ConsumerSpec> = {}) => {
-    const got: IncomingMessage[] = []
-    const states: string[] = []
-    const consumer = bus.consume({
-      stream: 'CRM',
-      subjects: ['crm.>'],
-      durable: 'reader',
-      maxInFlight: 16,
-      onState: (state) => states.push(state.is === 'waiting' ? state.why : state.is),
-      ...over,
-      handle: async (one) => {
-        got.push(one)
-        return over.handle?.(one) ?? KEPT
-      },
-    })
-    return { got, bodies: () => got.map(({ body }) => decode(body)), states, consumer }
   }
 
   const openWithStream = async () => {
@@ -128,7 +109,7 @@ export function busConformance(name: string, makeHarness: () => Promise<BusHarne
       const body = Uint8Array.from({ length: 256 }, (_, index) => index)
       const headers = { 'millrace-tenant': 'acme', traceparent: '00-ab-cd-01' }
       await bus.publish([{ id: 'bytes', subject: `${EVENTS}.bytes`, headers, body }])
-      const { got } = consume(bus, { stream: null, subjects: [`${EVENTS}.bytes`] })
+      const { got } = collect(bus, { stream: null, subjects: [`${EVENTS}.bytes`] })
       await until(() => expect(got).toHaveLength(1))
       expect(got[0]).toMatchObject({ id: 'bytes', subject: `${EVENTS}.bytes`, headers })
       expect(Buffer.from(got[0]?.body ?? []).equals(Buffer.from(body))).toBe(true)
@@ -177,7 +158,7 @@ export function busConformance(name: string, makeHarness: () => Promise<BusHarne
       const before = Date.now()
       await harness.send({ subject: 'crm.contact.a', body: '{"a":1}', headers: { 'X-Kind': 'made' } })
       await harness.send({ subject: 'crm.other', id: 'm-1', body: '' })
-      const { got, states } = consume(bus, { subjects: ['crm.contact.*'] })
+      const { got, states } = collect(bus, { subjects: ['crm.contact.*'] })
       await until(() => expect(got).toHaveLength(1))
       await harness.send({ subject: 'crm.contact.b', id: 'm-2', body: 'not JSON' })
       await until(() => expect(got).toHaveLength(2))
@@ -195,7 +176,7 @@ export function busConformance(name: string, makeHarness: () => Promise<BusHarne
       const { bus, send } = await openWithStream()
       await send(1)
       const times: number[] = []
-      const { got } = consume(bus, {
+      const { got } = collect(bus, {
         handle: async ({ deliveries }) => {
           times.push(performance.now())
           return deliveries < 12 ? { is: 'again', afterMs: deliveries === 1 ? 150 : 0 } : KEPT
@@ -220,7 +201,7 @@ export function busConformance(name: string, makeHarness: () => Promise<BusHarne
         })
         return KEPT
       }
-      const [one, two] = [bus, other].map((node) => consume(node, { maxInFlight: 1, handle }))
+      const [one, two] = [bus, other].map((node) => collect(node, { maxInFlight: 1, handle }))
       await send(20)
       const all = () => [...(one?.bodies() ?? []), ...(two?.bodies() ?? [])]
       await until(() => expect(new Set(all()).size).toBe(20))
@@ -230,7 +211,7 @@ export function busConformance(name: string, makeHarness: () => Promise<BusHarne
 
     test('[BU6] another durable has the messages too', async () => {
       const { bus, send } = await openWithStream()
-      const [one, two] = ['reader', 'auditor'].map((durable) => consume(bus, { durable }))
+      const [one, two] = ['reader', 'auditor'].map((durable) => collect(bus, { durable }))
       await send(5)
       await until(() => expect([one?.got.length, two?.got.length]).toEqual([5, 5]))
     })
@@ -239,12 +220,12 @@ export function busConformance(name: string, makeHarness: () => Promise<BusHarne
       const { bus, connect, harness, send } = await openWithStream()
       const gone = await connect()
       const release: (() => void)[] = []
-      const lost = consume(gone, {
+      const lost = collect(gone, {
         handle: () => new Promise((resolve) => release.push(() => resolve(KEPT))),
       })
       await send(6)
       await until(() => expect(lost.got).toHaveLength(6))
-      const { bodies, got } = consume(bus)
+      const { bodies, got } = collect(bus)
       await harness.cut(gone)
       await until(() => expect(sorted(bodies())).toEqual(numbers(6)))
       expect(Math.min(...got.map(({ deliveries }) => deliveries))).toBeGreaterThan(1)
@@ -256,7 +237,7 @@ export function busConformance(name: string, makeHarness: () => Promise<BusHarne
       await send(30)
       let underWay = 0
       const seen: number[] = []
-      const { got } = consume(bus, {
+      const { got } = collect(bus, {
         maxInFlight: 3,
         handle: async () => {
           underWay += 1
@@ -273,15 +254,15 @@ export function busConformance(name: string, makeHarness: () => Promise<BusHarne
     test('[BU9] a message that is worked on for long is not brought again', async () => {
       const { bus, connect, harness, send } = await openWithStream()
       let finish = (_: Handled) => {}
-      const slow = consume(bus, { handle: () => new Promise((resolve) => (finish = resolve)) })
+      const slow = collect(bus, { handle: () => new Promise((resolve) => (finish = resolve)) })
       await send(1)
       await until(() => expect(slow.got).toHaveLength(1))
-      const other = consume(await connect())
+      const other = collect(await connect())
       // A message that comes by late is the sign that the time is over.
       const sign = { subject: 'sign.late', id: 'late', body: 'late' }
       await harness.makeStream({ name: 'SIGN', subjects: ['sign.>'] })
       await harness.send(sign)
-      const delayed = consume(bus, {
+      const delayed = collect(bus, {
         stream: 'SIGN',
         subjects: ['sign.>'],
         durable: 'sign',
@@ -298,7 +279,7 @@ export function busConformance(name: string, makeHarness: () => Promise<BusHarne
       const { bus, connect, send } = await openWithStream()
       await send(5)
       const finish: (() => void)[] = []
-      const first = consume(bus, {
+      const first = collect(bus, {
         maxInFlight: 2,
         handle: () => new Promise((resolve) => finish.push(() => resolve(KEPT))),
       })
@@ -312,15 +293,15 @@ export function busConformance(name: string, makeHarness: () => Promise<BusHarne
       for (const one of finish.splice(0)) one()
       await closing
       expect(first.got).toHaveLength(2)
-      const next = consume(await connect())
+      const next = collect(await connect())
       await until(() => expect(next.got.length).toBeGreaterThanOrEqual(8))
       expect(sorted([...first.bodies(), ...next.bodies()])).toEqual(numbers(10))
     })
 
     test('[BU11] a consumer without its stream says what to do, and begins when it is there', async () => {
       const { bus, harness } = await open()
-      const named = consume(bus)
-      const found = consume(bus, { stream: null, durable: 'finder' })
+      const named = collect(bus)
+      const found = collect(bus, { stream: null, durable: 'finder' })
       await until(() => expect([named.states, found.states].map((one) => one.length)).toEqual([1, 1]))
       expect(named.states[0]).toMatch(/no stream CRM.*make it/)
       expect(found.states[0]).toMatch(/no stream has .*crm\.>.*make one/)
@@ -334,28 +315,35 @@ export function busConformance(name: string, makeHarness: () => Promise<BusHarne
       const { bus, connect, harness } = await openWithStream()
       await harness.makeStream({ name: 'ERP', subjects: ['erp.>'] })
       const spec = { stream: null, subjects: ['crm.contact.*', 'crm.deal.*', 'erp.order.>'] }
-      const nodes = [consume(bus, spec), consume(await connect(), spec)]
+      const nodes = [collect(bus, spec), collect(await connect(), spec)]
       const subjects = ['crm.contact.a', 'crm.deal.a', 'crm.other.a', 'erp.order.a.b', 'erp.bill.a']
       for (const subject of subjects) await harness.send({ subject, body: subject })
       const all = () => nodes.flatMap((node) => node.bodies()).sort()
       await until(() => expect(all()).toEqual(['crm.contact.a', 'crm.deal.a', 'erp.order.a.b']))
     })
 
-    test('[BU12] other subjects under the same durable bring what comes', async () => {
+    test('[BU12] other subjects under the same durable bring what comes, and what they bring again has its place', async () => {
       const { bus, harness } = await openWithStream()
       await harness.send({ subject: 'crm.contact.a', body: 'first' })
-      const narrow = consume(bus, { subjects: ['crm.contact.*'] })
+      const narrow = collect(bus, { subjects: ['crm.contact.*'] })
       await until(() => expect(narrow.got).toHaveLength(1))
       await narrow.consumer.close()
-      const wide = consume(bus, { subjects: ['crm.*.*'] })
+      const wide = collect(bus, { subjects: ['crm.*.*'] })
       await harness.send({ subject: 'crm.deal.a', body: 'second' })
       await until(() => expect(wide.bodies()).toContain('second'))
+      // A bus that cannot change a filter begins anew: whoever keeps messages knows them by their places.
+      const places = new Map([...narrow.got, ...wide.got].map(({ place, body }) => [place, decode(body)]))
+      expect([...places.values()]).toEqual(['first', 'second'])
+      await wide.consumer.close()
+      await harness.send({ subject: 'crm.contact.b', body: 'third' })
+      const back = collect(bus, { subjects: ['crm.contact.*'] })
+      await until(() => expect(back.bodies()).toEqual(['third']))
     })
 
     test('[BU13] a stream that is made anew has other places, and its consumer begins there by itself', async () => {
       const { bus, harness, send } = await openWithStream()
       await send(2)
-      const { got } = consume(bus)
+      const { got } = collect(bus)
       await until(() => expect(got).toHaveLength(2))
       await harness.removeStream('CRM')
       await harness.makeStream({ name: 'CRM', subjects: ['crm.>'] })

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { makeMachineClock, makeVirtualTime } from '../../../sim/clock.ts'
 import { type BusHarness, busConformance } from '../../ports/bus.conformance.ts'
+import { collect, KEPT } from '../../ports/bus.fixture.ts'
 import type { IncomingMessage } from '../../ports/bus.ts'
 import { wakesConformance } from '../../ports/wakes.conformance.ts'
 import type { Wake } from '../../ports/wakes.ts'
@@ -70,18 +71,16 @@ describe('with a clock and faults that are given', () => {
     const bus = hub.connect('a')
     const got: IncomingMessage[] = []
     const consume = (handle: (message: IncomingMessage) => void = () => {}) =>
-      bus.consume({
+      collect(bus, {
         stream: null,
         subjects: [SUBJECT],
-        durable: 'd',
         maxInFlight: 2,
-        onState: () => {},
         handle: async (message) => {
           got.push(message)
           handle(message)
-          return { is: 'kept' }
+          return KEPT
         },
-      })
+      }).consumer
     const run = (ms: number) => time.run(time.now() + ms, () => false)
     return { hub, bus, got, consume, run, time }
   }
@@ -165,15 +164,13 @@ describe('with a clock and faults that are given', () => {
     const pass = (callback: () => void) => void (isPaused ? held.push(callback) : callback())
     const seen: string[] = []
     const consumeOn = (node: string, bus: LocalBus) =>
-      bus.consume({
+      collect(bus, {
         stream: null,
         subjects: [SUBJECT],
-        durable: 'd',
         maxInFlight: 1,
-        onState: () => {},
         handle: async ({ deliveries }) => {
           seen.push(`${node} ${deliveries}`)
-          return { is: 'kept' }
+          return KEPT
         },
       })
     consumeOn('paused', hub.connect('paused', makeMachineClock(time, 0).clockFor({ pass })))

@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import type { ConsumerConfig } from '@nats-io/jetstream'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { type NatsServer, startNats } from '../../../test/support/nats.ts'
-import type { Bus, ConsumerSpec, Handled, IncomingMessage } from '../../ports/bus.ts'
+import { collect } from '../../ports/bus.fixture.ts'
+import type { Bus } from '../../ports/bus.ts'
 import type { Wake } from '../../ports/wakes.ts'
 import { consumerName } from './binding.ts'
 import { makeRealm } from './credentials.fixture.ts'
@@ -33,24 +34,6 @@ const open = (url = server.url): Bus => {
 }
 const connect = () => untilConnected(open())
 
-function consume(bus: Bus, over: Partial<ConsumerSpec> = {}) {
-  const got: IncomingMessage[] = []
-  const states: string[] = []
-  const consumer = bus.consume({
-    stream: 'CRM',
-    subjects: ['crm.>'],
-    durable: 'reader',
-    maxInFlight: 32,
-    onState: (state) => states.push(state.is === 'waiting' ? state.why : state.is),
-    ...over,
-    handle: async (one): Promise<Handled> => {
-      got.push(one)
-      return over.handle?.(one) ?? { is: 'kept' }
-    },
-  })
-  return { got, states, consumer, ids: () => got.map(({ id }) => id) }
-}
-
 describe('a server that dies', () => {
   beforeEach(async () => {
     server = await startNats()
@@ -67,7 +50,7 @@ describe('a server that dies', () => {
   test('[BU14] a bus begins without its server, says so, and works when the server is there', async () => {
     await server.stop()
     const bus = open()
-    const { states } = consume(bus)
+    const { states } = collect(bus)
     await until(() => expect(bus.status().warnings.join()).toMatch(/cannot be reached.*MILLRACE_NATS_URL/))
     expect(states).toEqual(['NATS cannot be reached; it is tried again'])
     await expect(bus.publish([message('a')])).rejects.toMatchObject({ code: 'unavailable' })
@@ -89,7 +72,7 @@ describe('a server that dies', () => {
   test('[BU15] a server that is killed and comes back: what it acknowledged is there, and both ways go on', async () => {
     await makeCrm()
     const bus = await connect()
-    const { got, ids, states } = consume(bus)
+    const { got, ids, states } = collect(bus)
     for (let index = 0; index < 20; index += 1) {
       await outsider.send({ subject: 'crm.a', id: `in-${index}` })
       expect(await bus.publish([message(`out-${index}`)])).toEqual([true])
@@ -112,7 +95,7 @@ describe('a server that dies', () => {
   test('[BU15] a server that comes back with nothing: our streams are made anew, publishing and consumers go on', async () => {
     await makeCrm()
     const bus = await connect()
-    const { got, ids, states } = consume(bus)
+    const { got, ids, states } = collect(bus)
     await outsider.send({ subject: 'crm.a', id: 'before' })
     expect(await bus.publish([message('before')])).toEqual([true])
     await until(() => expect(got).toHaveLength(1))
@@ -138,7 +121,7 @@ describe('a server that dies', () => {
 
   test('[BU15] a consumer that somebody removed on the server is made anew', async () => {
     await makeCrm()
-    const { got } = consume(await connect())
+    const { got } = collect(await connect())
     await outsider.send({ subject: 'crm.a', id: 'a' })
     await until(() => expect(got).toHaveLength(1))
     await outsider.manager.consumers.delete('CRM', 'reader')
@@ -150,7 +133,7 @@ describe('a server that dies', () => {
 
   test('[BU15] two nodes, the server killed three times under load: every message is handled', async () => {
     await makeCrm()
-    const nodes = [consume(await connect()), consume(await connect())]
+    const nodes = [collect(await connect()), collect(await connect())]
     const seen = () => new Set(nodes.flatMap(({ ids }) => ids()))
     const sent = new Set<string>()
     for (let round = 0; round < 3; round += 1) {
@@ -292,20 +275,37 @@ describe('what a server is', () => {
   test('[BU12] a second subject is another consumer, and the first one keeps its name and place', async () => {
     await outsider.manager.streams.add({ name: 'CRM', subjects: ['crm.>'] })
     const bus = await connect()
-    const one = consume(bus, { subjects: ['crm.a'] })
+    const one = collect(bus, { subjects: ['crm.a'] })
     await outsider.send({ subject: 'crm.a', id: 'a-1' })
     await until(() => expect(one.ids()).toEqual(['a-1']))
     await one.consumer.close()
-    const both = consume(bus, { subjects: ['crm.b', 'crm.a'] })
+    const both = collect(bus, { subjects: ['crm.b', 'crm.a'] })
     await outsider.send({ subject: 'crm.a', id: 'a-2' })
     await outsider.send({ subject: 'crm.b', id: 'b-1' })
     await until(() => expect(both.ids().sort()).toEqual(['a-2', 'b-1']))
     await both.consumer.close()
     const names = (await outsider.manager.consumers.list('CRM').next()).map(({ name }) => name)
     expect(names.sort()).toEqual(['reader', consumerName('reader', 'crm.b')])
-    const rest = consume(bus, { subjects: ['crm.b'] })
+    const rest = collect(bus, { subjects: ['crm.b'] })
     await outsider.send({ subject: 'crm.b', id: 'b-2' })
     await until(() => expect(rest.ids()).toEqual(['b-2']))
+  })
+
+  test('[BU12] a subject that takes the place of another begins at the beginning, and the other goes on where it was', async () => {
+    await outsider.manager.streams.add({ name: 'CRM', subjects: ['crm.>'] })
+    const bus = await connect()
+    const narrow = collect(bus, { subjects: ['crm.a'] })
+    await outsider.send({ subject: 'crm.a', id: 'a-1' })
+    await until(() => expect(narrow.ids()).toEqual(['a-1']))
+    await narrow.consumer.close()
+    await outsider.send({ subject: 'crm.b', id: 'b-1' })
+    const wide = collect(bus, { subjects: ['crm.*'] })
+    await until(() => expect(wide.ids()).toEqual(['a-1', 'b-1']))
+    expect(wide.got[0]?.place).toBe(narrow.got[0]?.place)
+    await wide.consumer.close()
+    await outsider.send({ subject: 'crm.a', id: 'a-2' })
+    const back = collect(bus, { subjects: ['crm.a'] })
+    await until(() => expect(back.ids()).toEqual(['a-2']))
   })
 
   test('[BU71] a durable that others made is used as it is, or not at all', async () => {
@@ -319,8 +319,8 @@ describe('what a server is', () => {
     await made('narrow', { filter_subject: 'crm.a' })
     await made('push', { deliver_subject: 'elsewhere' })
     const bus = await connect()
-    const { ids } = consume(bus)
-    const others = ['limited', 'narrow', 'push'].map((durable) => consume(bus, { durable }))
+    const { ids } = collect(bus)
+    const others = ['limited', 'narrow', 'push'].map((durable) => collect(bus, { durable }))
     await outsider.send({ subject: 'crm.a', id: 'a' })
     await until(() => expect(ids()).toEqual(['a']))
     for (const why of [
@@ -338,14 +338,14 @@ describe('what a server is', () => {
   test('[BU71] what was made for one owner is not taken by another, and a changed subject leaves it as it is', async () => {
     await outsider.manager.streams.add({ name: 'CRM', subjects: ['crm.>'] })
     const bus = await connect()
-    const one = consume(bus, { subjects: ['crm.a'], owner: 'acme/crm' })
+    const one = collect(bus, { subjects: ['crm.a'], owner: 'acme/crm' })
     await outsider.send({ subject: 'crm.a', id: 'a' })
     await until(() => expect(one.ids()).toEqual(['a']))
     await one.consumer.close()
-    const other = consume(bus, { subjects: ['crm.a'], owner: 'globex/crm' })
+    const other = collect(bus, { subjects: ['crm.a'], owner: 'globex/crm' })
     await until(() => expect(other.states.join()).toMatch(/reader of the stream CRM is of another source/))
     await other.consumer.close()
-    const changed = consume(bus, { subjects: ['crm.b'], owner: 'acme/crm' })
+    const changed = collect(bus, { subjects: ['crm.b'], owner: 'acme/crm' })
     await outsider.send({ subject: 'crm.b', id: 'b' })
     await until(() => expect(changed.ids()).toEqual(['b']))
     const names = (await outsider.manager.consumers.list('CRM').next()).map(({ name }) => name)
@@ -355,11 +355,11 @@ describe('what a server is', () => {
   test('[BU5] a durable of ours that somebody limited to a number of deliveries is freed of it', async () => {
     await outsider.manager.streams.add({ name: 'CRM', subjects: ['crm.>'] })
     const bus = await connect()
-    const first = consume(bus)
+    const first = collect(bus)
     await until(() => expect(first.states).toEqual(['consuming']))
     await first.consumer.close()
     await outsider.manager.consumers.update('CRM', 'reader', { max_deliver: 2 })
-    const { got } = consume(bus, {
+    const { got } = collect(bus, {
       handle: async ({ deliveries }) => (deliveries < 5 ? { is: 'again', afterMs: 0 } : { is: 'kept' }),
     })
     await outsider.send({ subject: 'crm.a', id: 'a' })
@@ -370,7 +370,7 @@ describe('what a server is', () => {
     await outsider.manager.streams.add({ name: 'CRM', subjects: ['crm.>'] })
     await outsider.send({ subject: 'crm.a', id: 'a' })
     const sentAt = Date.now()
-    const { ids, states } = consume(await connect(), { knownForMs: 500 })
+    const { ids, states } = collect(await connect(), { knownForMs: 500 })
     await until(() => expect(ids()).toEqual(['a']))
     await until(() => expect(Date.now() - sentAt).toBeGreaterThan(1_000))
     await outsider.manager.consumers.delete('CRM', 'reader')
@@ -428,19 +428,8 @@ describe('who may do what', () => {
   test('[BU18] a user that may publish acme.> alone reaches no subject of another tenant', async () => {
     const node = await connectAs('node', 'n0de-pass')
     await node.publish([message('own')])
-    const got: string[] = []
-    node.consume({
-      stream: 'MILLRACE_EVENTS',
-      subjects: ['millrace.*.events.>'],
-      durable: 'all',
-      maxInFlight: 4,
-      onState: () => {},
-      handle: async ({ id }) => {
-        got.push(String(id))
-        return { is: 'kept' }
-      },
-    })
-    await until(() => expect(got).toEqual(['own']))
+    const all = collect(node, { stream: 'MILLRACE_EVENTS', subjects: ['millrace.*.events.>'] })
+    await until(() => expect(all.ids()).toEqual(['own']))
     const crm = await connectAs('crm')
     await expect(crm.publish([message('forged', 'millrace.globex.events.x')])).rejects.toMatchObject({
       code: 'unavailable',
@@ -449,7 +438,7 @@ describe('who may do what', () => {
       /does not let this node publish to millrace\.globex\.events\.x; allow it for its user/,
     )
     await node.publish([message('last')])
-    await until(() => expect(got).toEqual(['own', 'last']))
+    await until(() => expect(all.ids()).toEqual(['own', 'last']))
   })
 
   test('[BU33] a subject that the node may not publish holds up no other of its stream', async () => {
@@ -467,24 +456,13 @@ describe('who may do what', () => {
 
   test('[BU18] accounts see nothing of each other, not even under the same names', async () => {
     const [node, other] = [await connectAs('node', 'n0de-pass'), await connectAs('other')]
-    const theirs: IncomingMessage[] = []
     const heard: Wake[] = []
     other.wakes.listen((wake) => heard.push(wake))
-    other.consume({
-      stream: null,
-      subjects: ['millrace.*.events.>'],
-      durable: 'all',
-      maxInFlight: 4,
-      onState: () => {},
-      handle: async (one) => {
-        theirs.push(one)
-        return { is: 'kept' }
-      },
-    })
+    const theirs = collect(other, { stream: null, subjects: ['millrace.*.events.>'] })
     expect(await node.publish([message('secret')])).toEqual([true])
     node.wakes.tell({ wake: 'work' })
     expect(await other.publish([message('own')])).toEqual([true])
-    await until(() => expect(theirs.map(({ id }) => id)).toEqual(['own']))
+    await until(() => expect(theirs.ids()).toEqual(['own']))
     expect(heard).toEqual([])
   })
 
@@ -495,7 +473,7 @@ describe('who may do what', () => {
     await admin.manager.streams.add({ name: 'ACME', subjects: ['acme.>'] })
     const narrow = await connectAs('narrow')
     expect(await narrow.publish([message('a')])).toEqual([true])
-    const { got, states } = consume(narrow, { stream: 'ACME', subjects: ['acme.>'] })
+    const { got, states } = collect(narrow, { stream: 'ACME', subjects: ['acme.>'] })
     await admin.send({ subject: 'acme.x', id: 'x' })
     await until(() => expect(got.map(({ id }) => id)).toEqual(['x']))
     expect(states).toEqual(['consuming'])
