@@ -3,7 +3,6 @@
 // nothing is left in it, and the bus holds the tokens of every instance (N13).
 
 import type { StoredMessage } from '../src/adapters/bus-local/index.ts'
-import type { InstanceRow } from '../src/core/instance/index.ts'
 import type { OutboxRow } from '../src/core/outbox/index.ts'
 import type { IncomingMessage, OutgoingMessage } from '../src/ports/bus.ts'
 import type { Commit, Write } from '../src/ports/store.ts'
@@ -99,12 +98,14 @@ export function makeBusChecks(
       hasLost = true
     },
     isMended: () =>
-      data.outbox().length === 0 && deps.stored(STREAM.subjects[0]!).every((message) => isTaken(message)),
+      data.outbox().length === 0 &&
+      deps.stored(STREAM.subjects[0]!).every((message) => isTaken(message)) &&
+      // What the bus lost is told anew, behind all else.
+      (!hasLost || !isMirrored || tokenProblems().length === 0),
     end() {
       for (const message of deps.stored(STREAM.subjects[0]!))
         if (!isTaken(message)) book.violate('N1', `a message ${message.subject} never became an event`)
-      // What the bus lost is not told again.
-      if (isMirrored && !hasLost) checkTokens(data.dump().instances)
+      if (isMirrored) for (const problem of tokenProblems()) book.violate('N13', problem)
     },
   }
 
@@ -114,7 +115,8 @@ export function makeBusChecks(
     return [...kept].some((key) => key.startsWith(`at:${STREAM.name}@`) && key.endsWith(`:${number}`))
   }
 
-  function checkTokens(instances: readonly InstanceRow[]): void {
+  function tokenProblems(): readonly string[] {
+    const problems: string[] = []
     const there = new Map<string, number>()
     for (const { body } of deps.stored(TOKENS)) {
       if (body.byteLength === 0) continue
@@ -125,15 +127,16 @@ export function makeBusChecks(
       const name = `${short(instance)} ${place}`
       there.set(name, (there.get(name) ?? 0) + 1)
     }
-    for (const row of instances) {
+    for (const row of data.dump().instances) {
       if (row.state !== 'active') continue
       for (const [place, count] of Object.entries(row.marking)) {
         const name = `${short(row.id)} ${place}`
         if ((there.get(name) ?? 0) !== count)
-          book.violate('N13', `the bus holds ${there.get(name) ?? 0} tokens of ${name}, not ${count}`)
+          problems.push(`the bus holds ${there.get(name) ?? 0} tokens of ${name}, not ${count}`)
         there.delete(name)
       }
     }
-    for (const name of there.keys()) book.violate('N13', `the bus holds tokens of ${name}, which has none`)
+    for (const name of there.keys()) problems.push(`the bus holds tokens of ${name}, which has none`)
+    return problems
   }
 }

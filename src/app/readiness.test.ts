@@ -72,7 +72,13 @@ test('[ND11] a node is not ready without its lease', async () => {
 })
 
 test('[ND12] a bus that is away is told, and the node is ready', async () => {
-  const status = (isConnected: boolean) => ({ isConnected, version: null, isSynced: null, warnings: [] })
+  const status = (isConnected: boolean) => ({
+    isConnected,
+    version: null,
+    isSynced: null,
+    tokensBirth: null,
+    warnings: [],
+  })
   for (const [isConnected, bus] of [
     [true, 'ok'],
     [false, 'away'],

@@ -14,7 +14,13 @@ test('[ND8] a node with SQLite and no bus wakes nobody, and loads no driver', as
 
 test('[ND8] what becomes of the bus is told once for each change, and each warning once', () => {
   const log = makeMemoryLog()
-  const well: BusStatus = { isConnected: true, version: '2.9.10', isSynced: null, warnings: [] }
+  const well: BusStatus = {
+    isConnected: true,
+    version: '2.9.10',
+    isSynced: null,
+    tokensBirth: null,
+    warnings: [],
+  }
   let tell: (status: BusStatus) => void = () => {}
   tellBus(
     {

@@ -146,6 +146,30 @@ export function busConformance(name: string, makeHarness: () => Promise<BusHarne
       await until(() => expect(told).toEqual(expect.arrayContaining([false, true])))
     })
 
+    test('[BU36] it is known which stream has the tokens, and that it was made anew', async () => {
+      const { bus, harness } = await open()
+      const birth = () => bus.status().tokensBirth
+      await until(() => expect(birth()).not.toBeNull())
+      const before = birth()
+      const told = new Set<string | null>()
+      bus.watch(({ tokensBirth }) => told.add(tokensBirth))
+      const reconnect = async () => {
+        await harness.setReachable(false)
+        await until(() => expect(bus.status().isConnected).toBe(false))
+        await harness.setReachable(true)
+        await until(() => expect(bus.status().isConnected).toBe(true))
+        await bus.publish([])
+      }
+      await harness.removeStream('MILLRACE_TOKENS')
+      await harness.makeStream({ name: 'MILLRACE_TOKENS', subjects: ['millrace.*.workflows.>'] })
+      await reconnect()
+      await until(() => expect([...told].filter((one) => one !== null && one !== before)).toHaveLength(1))
+      const after = birth()
+      expect(told.has(after)).toBe(true)
+      await reconnect()
+      expect(birth()).toBe(after)
+    })
+
     test('[BU3] a closed bus takes nothing', async () => {
       const { bus } = await open()
       await bus[Symbol.asyncDispose]()

@@ -71,6 +71,8 @@ export interface BusStatus {
   readonly version: string | null
   /** Whether a message that it acknowledged is on its disk; null: it does not say. */
   readonly isSynced: boolean | null
+  /** Which stream has the tokens: another one after it was made anew, empty. null: not known, or there is none. */
+  readonly tokensBirth: string | null
   /** What people should know: settings that the server did not take, for example. */
   readonly warnings: readonly string[]
 }

@@ -82,10 +82,11 @@ export function makeLocalHub(options: LocalHubOptions): LocalHub {
     births += 1
     streams.set(spec.name, makeStream(spec, births, duplicateWindowMs))
   }
+  const name = prefix.toUpperCase().replaceAll('.', '_')
+  const tokens = `${name}_TOKENS`
   const addOwn = () => {
-    const name = prefix.toUpperCase().replaceAll('.', '_')
     addStream({ name: `${name}_EVENTS`, subjects: [`${prefix}.*.events.>`] })
-    addStream({ name: `${name}_TOKENS`, subjects: [`${prefix}.*.workflows.>`], maxPerSubject: 1 })
+    addStream({ name: tokens, subjects: [`${prefix}.*.workflows.>`], maxPerSubject: 1 })
   }
   addOwn()
 
@@ -122,6 +123,7 @@ export function makeLocalHub(options: LocalHubOptions): LocalHub {
       isConnected: isReachable && isOpen,
       version: 'local',
       isSynced: null,
+      tokensBirth: isReachable ? (streams.get(tokens)?.birth.toString() ?? null) : null,
       warnings: [],
     })
 

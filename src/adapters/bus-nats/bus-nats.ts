@@ -9,7 +9,7 @@ import { keepConnected } from './connection.ts'
 import { startConsumer } from './consumer.ts'
 import { publishAll } from './publish.ts'
 import { resolveServers } from './servers.ts'
-import { ensureStream, ownStreams } from './streams.ts'
+import { ensureStream, ownStreams, tokensStream } from './streams.ts'
 import { describeSync } from './sync.ts'
 import { makeNatsWakes } from './wakes.ts'
 import { makeWarnings } from './warnings.ts'
@@ -39,6 +39,7 @@ export function makeNatsBus(options: NatsBusOptions): Bus {
   const consumers = new Set<Consumer>()
   let isOpen = true
   let isSynced: boolean | null = null
+  let tokensBirth: string | null = null
   let ensuring: Promise<void> | null = null
   let cancelEnsure: (() => void) | null = null
 
@@ -57,8 +58,15 @@ export function makeNatsBus(options: NatsBusOptions): Bus {
     isConnected: isOpen && connection.current() !== null,
     version: connection.version(),
     isSynced,
+    tokensBirth,
     warnings: warnings.list(),
   })
+
+  const noteTokens = (birth: string | null) => {
+    if (birth === tokensBirth) return
+    tokensBirth = birth
+    tell()
+  }
 
   const ensure = async (nats: NatsConnection) => {
     const manager = await jetstreamManager(nats, { checkAPI: false })
@@ -67,6 +75,7 @@ export function makeNatsBus(options: NatsBusOptions): Bus {
       try {
         const made = await ensureStream(manager, wanted)
         isInMemory ||= made.isInMemory
+        if (wanted.name === tokensStream(prefix)) noteTokens(made.birth)
         warnings.set(`stream ${wanted.name}`, made.warnings.join('; ') || null)
       } catch (error) {
         const said = error instanceof Error ? error.message : String(error)

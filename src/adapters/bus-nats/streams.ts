@@ -8,6 +8,7 @@ import {
   type JetStreamManager,
   type StreamConfig,
 } from '@nats-io/jetstream'
+import { TOKENS_KEPT_MS } from '../../core/outbox/index.ts'
 import { DAY } from '../../core/time/index.ts'
 
 const NANOS_PER_MS = 1_000_000
@@ -16,8 +17,15 @@ const DUPLICATES_MS = 120_000
 
 export type Wanted = Partial<StreamConfig> & { readonly name: string; readonly subjects: string[] }
 
+export function tokensStream(prefix: string): string {
+  return `${nameOf(prefix)}_TOKENS`
+}
+
+function nameOf(prefix: string): string {
+  return prefix.toUpperCase().replaceAll('.', '_')
+}
+
 export function ownStreams(prefix: string): readonly Wanted[] {
-  const name = prefix.toUpperCase().replaceAll('.', '_')
   const both = {
     retention: 'limits',
     storage: 'file',
@@ -25,42 +33,56 @@ export function ownStreams(prefix: string): readonly Wanted[] {
     duplicate_window: DUPLICATES_MS * NANOS_PER_MS,
   } as const
   return [
-    { ...both, name: `${name}_EVENTS`, subjects: [`${prefix}.*.events.>`], max_age: KEPT_MS * NANOS_PER_MS },
+    {
+      ...both,
+      name: `${nameOf(prefix)}_EVENTS`,
+      subjects: [`${prefix}.*.events.>`],
+      max_age: KEPT_MS * NANOS_PER_MS,
+    },
     // The last message of a token's subject says where it is; one that is empty says that it left.
-    { ...both, name: `${name}_TOKENS`, subjects: [`${prefix}.*.workflows.>`], max_msgs_per_subject: 1 },
+    {
+      ...both,
+      name: tokensStream(prefix),
+      subjects: [`${prefix}.*.workflows.>`],
+      max_msgs_per_subject: 1,
+      max_age: TOKENS_KEPT_MS * NANOS_PER_MS,
+    },
   ]
 }
 
-/** Answers one sentence per difference, and whether the stream writes to a disk at all. */
+/** Answers one sentence per difference, whether the stream writes to a disk at all, and which one it is: another one has another birth. */
 export async function ensureStream(
   manager: JetStreamManager,
   wanted: Wanted,
-): Promise<{ readonly warnings: readonly string[]; readonly isInMemory: boolean }> {
-  const { config, isNew } = await findOrMake(manager, wanted)
+): Promise<{ readonly warnings: readonly string[]; readonly isInMemory: boolean; readonly birth: string }> {
+  const { config, isNew, birth } = await findOrMake(manager, wanted)
   const warnings = compareStream(wanted, config).map(({ setting, asked, is }) =>
     isNew
       ? `the server did not take ${setting} of the stream ${wanted.name}: asked for ${asked}, it is ${is}; use a newer server, or mind the difference`
       : `the stream ${wanted.name} was there before with ${setting} ${is}, Millrace would make it ${asked}; it is left as it is`,
   )
-  return { warnings, isInMemory: config.storage === 'memory' }
+  return { warnings, isInMemory: config.storage === 'memory', birth }
 }
 
 async function findOrMake(
   manager: JetStreamManager,
   wanted: Wanted,
-): Promise<{ config: StreamConfig; isNew: boolean }> {
+): Promise<{ config: StreamConfig; isNew: boolean; birth: string }> {
+  const read = async () => {
+    const { config, created } = await manager.streams.info(wanted.name)
+    return { config, isNew: false, birth: created }
+  }
   try {
-    return { config: (await manager.streams.info(wanted.name)).config, isNew: false }
+    return await read()
   } catch (error) {
     if (!isCode(error, JetStreamApiCodes.StreamNotFound)) throw error
   }
   try {
-    return { config: (await manager.streams.add({ ...wanted })).config, isNew: true }
+    const { config, created } = await manager.streams.add({ ...wanted })
+    return { config, isNew: true, birth: created }
   } catch (error) {
     // Another node was quicker: the server says that the name is in use only when the settings differ.
-    if (isCode(error, NAME_IN_USE)) {
-      return { config: (await manager.streams.info(wanted.name)).config, isNew: false }
-    }
+    if (isCode(error, NAME_IN_USE)) return read()
     throw error
   }
 }

@@ -43,7 +43,11 @@ export function messageOf(
   const headers = { 'millrace-tenant': headerText(tenant) }
   if (body === null) return { ...to, headers, body: '' }
   const told = JSON.parse(body) as TokenTold
-  return { ...to, headers, body: JSON.stringify({ ...told, since: new Date(row.createdAt).toISOString() }) }
+  return {
+    ...to,
+    headers,
+    body: JSON.stringify({ ...told, since: told.since ?? new Date(row.createdAt).toISOString() }),
+  }
 }
 
 /** The envelope as the API lists it, with its payload; what is sensitive is hidden. */

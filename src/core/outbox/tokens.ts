@@ -4,18 +4,25 @@
 
 import type { TenantId } from '../ids/index.ts'
 import type { Instance } from '../instance/index.ts'
+import { DAY, type Instant } from '../time/index.ts'
 import type { NewOutboxRow } from './outbox.ts'
 import { tokenId, tokenSubject } from './subjects.ts'
 
 export type Marked = Pick<Instance, 'id' | 'workflow' | 'state' | 'marking' | 'revision'>
 
-/** What is told of a token that came. `since` is added when it is told: only the store knows when it was. */
+/** The bus keeps what it was told of a token for so long: what tells that one left goes by itself then. */
+export const TOKENS_KEPT_MS = 30 * DAY
+/** So those that stay are told anew long before. */
+export const TOKENS_TOLD_EVERY_MS = 7 * DAY
+
+/** What is told of a token that came. `since` is added when it is told, unless it is there: only the store knows when it was. */
 export interface TokenTold {
   readonly tenant: TenantId
   readonly workflow: string
   readonly instance: string
   readonly place: string
   readonly token: string
+  readonly since?: string
 }
 
 /** `before`: null for an instance that is new. */
@@ -32,6 +39,22 @@ export function tellTokens(tenant: TenantId, before: Marked | null, after: Marke
     id: `${after.id}.${after.revision}.${index}`,
     about: 'token',
     event: null,
+  }))
+}
+
+/** All that an instance has, for a bus that may not know. `round` is another one each time they are told anew. */
+export function retellTokens(
+  tenant: TenantId,
+  instance: Marked & { readonly updatedAt: Instant },
+  round: string,
+): readonly NewOutboxRow[] {
+  const since = new Date(instance.updatedAt).toISOString()
+  return [...tokensOf(tenant, instance)].map(([subject, token], index) => ({
+    id: `${instance.id}.${instance.revision}.${round}.${index}`,
+    subject,
+    about: 'token',
+    event: null,
+    body: JSON.stringify({ ...token, since } satisfies TokenTold),
   }))
 }
 

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { type LocalHub, type LocalHubOptions, makeLocalHub } from '../../adapters/bus-local/index.ts'
 import type { SourceDocument } from '../../core/definition/index.ts'
 import { DEFAULT_TENANT } from '../../core/ids/index.ts'
+import { TOKENS_KEPT_MS, TOKENS_TOLD_EVERY_MS } from '../../core/outbox/index.ts'
 import { DAY } from '../../core/time/index.ts'
 import type { Commit } from '../../ports/store.ts'
 import { CASE, heard, sender } from '../workflows/case.fixture.ts'
@@ -205,6 +206,111 @@ describe('tokens', () => {
       writes.flatMap((one) => (one.w === 'outbox.add' ? one.rows : [])),
     )
     expect(told.filter(({ about }) => about === 'token').map(({ body }) => body !== null)).toEqual([true])
+  })
+})
+
+describe('tokens that are told anew', () => {
+  const subjectsHeld = (hub: LocalHub) =>
+    hub.stored(TOKENS).flatMap(({ subject, body }) => (body.byteLength === 0 ? [] : [subject]))
+  const subjectOf = (id: string) => `millrace.default.workflows.order.places.open.tokens.${id}-1`
+  const active = async (world: World) =>
+    (await heard(world, world.reads.instances({ state: 'active', cursor: null, limit: 1_000 }))).items
+
+  test('[BU34] a bus that lost what it had gets where all tokens are, and nothing of instances that ended', async () => {
+    const { world, hub, open, waiting } = makeMirrored()
+    const node = await open({ documents: [SOURCE, CASE] })
+    const send = sender(world, node)
+    // More than are told at once.
+    for (let index = 0; index < 130; index += 1) await send('ordered', `o${index}`)
+    await send('closed', 'o7')
+    await world.pass(1_000)
+    hub.loseState()
+    await world.pass(1_000)
+    const instances = await active(world)
+    expect(instances).toHaveLength(129)
+    expect(hub.stored(TOKENS)).toHaveLength(129)
+    expect(subjectsHeld(hub).sort()).toEqual(instances.map(({ id }) => subjectOf(id)).sort())
+    const [told] = hub.stored(TOKENS)
+    const of = instances.find(({ id }) => told?.subject === subjectOf(id))
+    expect(JSON.parse(decode(told?.body ?? new Uint8Array()))).toEqual({
+      ...{ tenant: 'default', workflow: 'order', place: 'open', instance: of?.id, token: `${of?.id}-1` },
+      since: new Date(of?.updatedAt ?? 0).toISOString(),
+    })
+    expect(node.log.messages.filter(({ name }) => name === 'relay.retold')).toMatchObject([
+      { fields: { tokens: 129 } },
+    ])
+    await send('closed', 'o8')
+    await world.pass(1_000)
+    expect(subjectsHeld(hub)).toHaveLength(128)
+    expect(await waiting()).toBe(0)
+  })
+
+  test('[BU34] one that moves while it is told anew is told where it is by then', async () => {
+    const { world, hub, open } = makeMirrored()
+    let isMoving = false
+    let moved: Promise<unknown> | null = null
+    const node = await open({
+      documents: [SOURCE, CASE],
+      faults: {
+        commit: async (commit, pass) => {
+          const isRetold = commit.guards.some((one) => one.g === 'version' && one.of === 'instance')
+          const isOnlyTold = commit.writes.every(({ w }) => w === 'outbox.add')
+          if (isMoving && isRetold && isOnlyTold) {
+            isMoving = false
+            moved = node.send({ kind: 'closed', id: 'late', order: 'o1' })
+            await new Promise<void>((resolve) => world.clock.after(500, resolve))
+          }
+          return pass()
+        },
+      },
+    })
+    const send = sender(world, node)
+    await send('ordered', 'o1')
+    await send('ordered', 'o2')
+    isMoving = true
+    hub.loseState()
+    await world.pass(5_000)
+    await moved
+    const [left, ...others] = await active(world)
+    expect(others).toEqual([])
+    expect(subjectsHeld(hub)).toEqual([subjectOf(left?.id ?? '')])
+  })
+
+  test('[BU34] a node that began while the bus was another one finds out, and one that knows does not repeat it', async () => {
+    const { world, hub, open } = makeMirrored()
+    const first = await open({ name: 'one', documents: [SOURCE, CASE] })
+    await sender(world, first)('ordered', 'o1')
+    await world.pass(1_000)
+    first.leave()
+    hub.loseState()
+    const second = await open({ name: 'two', documents: [SOURCE, CASE] })
+    await world.pass(2_000)
+    expect(subjectsHeld(hub)).toHaveLength(1)
+    second.leave()
+    const third = await open({ name: 'three', documents: [SOURCE, CASE] })
+    await world.pass(2_000)
+    expect(third.log.messages.filter(({ name }) => name === 'relay.retold')).toEqual([])
+  })
+
+  test('[BU35] those that stay are told anew before the bus forgets them', async () => {
+    const { world, hub, open } = makeMirrored()
+    const first = await open({ name: 'one', documents: [SOURCE, CASE] })
+    await sender(world, first)('ordered', 'o1')
+    await world.pass(1_000)
+    first.leave()
+    const [before] = hub.stored(TOKENS)
+    const record = await heard(world, world.reads.record('relay', 'tokens'))
+    const told = JSON.parse(record?.body ?? '')
+    const version = (record?.version ?? 0) + 1
+    const body = JSON.stringify({ ...told, at: told.at - TOKENS_TOLD_EVERY_MS })
+    const put = { w: 'record.put', kind: 'relay', key: 'tokens', version, body } as const
+    await heard(world, world.store.commit({ tenant: DEFAULT_TENANT, guards: [], writes: [put] }))
+    await open({ name: 'two', documents: [SOURCE, CASE] })
+    await world.pass(2_000)
+    const [after] = hub.stored(TOKENS)
+    expect(after?.subject).toBe(before?.subject)
+    expect(after?.id).not.toBe(before?.id)
+    expect(TOKENS_KEPT_MS).toBeGreaterThan(3 * TOKENS_TOLD_EVERY_MS)
   })
 })
 

@@ -14,6 +14,7 @@ import type { Clock } from '../../ports/clock.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Store } from '../../ports/store.ts'
 import type { StoreTime } from '../store-time.ts'
+import { makeRetelling } from './retelling.ts'
 import { makeStuck } from './stuck.ts'
 import type { Turn } from './turn.ts'
 
@@ -78,6 +79,7 @@ export function makeRelay(
   let backoffMs = BACKOFF_MS_MIN
   let held: string | null = null
   const stuck = makeStuck()
+  const retelling = makeRetelling(deps)
   let isLate = false
   let eldestAt: Instant | null = null
   let told = 0
@@ -214,9 +216,11 @@ export function makeRelay(
       if (!isOurs) {
         eldestAt = null
         stuck.clear()
+        retelling.forget()
         return Math.min(othersMs, config.pollMs)
       }
-      const isMore = await relaySome()
+      // What happens is told first: what is told anew waits until nothing else does.
+      const isMore = (await relaySome()) || (await retelling.some())
       isAway = false
       if (isMore) return 0
       return Math.min(wasWoken ? SOON_MS : config.pollMs, stuck.waitMs(clock.monotonic()))
