@@ -1,6 +1,7 @@
 // Begins a rotation: the event that tells of it, the work item that does it, and the credential that is in its hands, in one commit.
 //
-// Invariant: CD2 one rotation at a time, known by its token: of any number who begin one for the same cause, one does.
+// Invariants: CD2 one rotation at a time, known by its token: of any number who begin one for the same cause, one does. CD3 whether one is wanted
+// is asked of the state that the commit is guarded by.
 
 import { CANONICAL_SOURCE } from '../../core/canonical/index.ts'
 import {
@@ -30,12 +31,14 @@ export interface ToBegin {
   readonly correlationId?: string
   /** The vendor refused the version in use. */
   readonly isRefused?: true
+  /** Asked of what the commit is guarded by: what was decided before may be over. Left out: it is. */
+  isWanted?(state: CredentialState): boolean
 }
 
 export interface Begun {
   readonly isNew: boolean
   readonly state: CredentialState
-  /** null: there is none, for it is over already. */
+  /** null: there is none, for it is over already or is not wanted any more. */
   readonly workId: WorkId | null
 }
 
@@ -104,6 +107,7 @@ export function makeBegin(
         const state = asked.isRefused ? await book.change(tenant, name, () => refused[0] ?? null) : kept.state
         return { isNew: false, state, workId: rotation.workId }
       }
+      if (asked.isWanted?.(before) === false) return { isNew: false, state: before, workId: null }
       const { reason, note, by } = asked
       const from = current?.version ?? null
       const token = rotationToken(name, from, asked.cause(before))

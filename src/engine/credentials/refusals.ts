@@ -1,6 +1,7 @@
 // What becomes of work whose call was refused with a credential, and whether calls may use one now.
 
 import {
+  type CredentialState,
   causeOfRefusal,
   decideRefusal,
   type RefusalCode,
@@ -98,15 +99,38 @@ export function makeRefusals(
                 : { type: 'found', at: time.now(), current: found, by: 'vault' },
             )
           : state
-      const step = decideRefusal({
-        state: known,
-        policy: document.rotation,
-        version,
-        isDerived: isDerived(document),
-        canRotate: vaultNameOf(document) !== null,
-        lacksScope: saysScopeMissing(error),
-        now: time.now(),
-      })
+      const decide = (now: CredentialState) =>
+        decideRefusal({
+          state: now,
+          policy: document.rotation,
+          version,
+          isDerived: isDerived(document),
+          canRotate: vaultNameOf(document) !== null,
+          lacksScope: saysScopeMissing(error),
+          now: time.now(),
+        })
+      let step = decide(known)
+      if (step.do === 'wait' || step.do === 'rotate') {
+        const seen = FORBIDDEN.test(error) && !isClosed(known) ? await look(tenant, document) : 'refused'
+        if (seen === 'opens') return { is: 'dead', why: deadWords('credential_scope_missing', document) }
+        if (seen === 'unclear') {
+          const why = `${document.provider} answered 403, and whether it still knows the credential ${name} cannot be seen now`
+          return { is: 'wait', delayMs: WAIT_MS, why }
+        }
+        const begun = await begin(tenant, name, {
+          reason: 'auth-failure',
+          cause: causeOfRefusal,
+          note: null,
+          by: BY,
+          correlationId,
+          isRefused: true,
+          isWanted: (now) => decide(now).do === 'rotate',
+        })
+        if (begun.isNew)
+          log.warn('credential.refused', { tenant, credential: name, version, work: begun.workId })
+        // The one that was under way when this was decided may be over by now.
+        else if (begun.state.rotation === null) step = decide(begun.state)
+      }
       switch (step.do) {
         case 'again':
           return { is: 'again' }
@@ -119,29 +143,12 @@ export function makeRefusals(
         case 'dead':
           return { is: 'dead', why: deadWords(step.code, document) }
         case 'wait':
-        case 'rotate': {
-          const seen = FORBIDDEN.test(error) && !isClosed(known) ? await look(tenant, document) : 'refused'
-          if (seen === 'opens') return { is: 'dead', why: deadWords('credential_scope_missing', document) }
-          if (seen === 'unclear') {
-            const why = `${document.provider} answered 403, and whether it still knows the credential ${name} cannot be seen now`
-            return { is: 'wait', delayMs: WAIT_MS, why }
-          }
-          const begun = await begin(tenant, name, {
-            reason: 'auth-failure',
-            cause: causeOfRefusal,
-            note: null,
-            by: BY,
-            correlationId,
-            isRefused: true,
-          })
-          if (begun.isNew)
-            log.warn('credential.refused', { tenant, credential: name, version, work: begun.workId })
+        case 'rotate':
           return {
             is: 'wait',
             delayMs: WAIT_MS,
             why: `the credential ${name} was refused and gets another secret`,
           }
-        }
       }
     },
   }

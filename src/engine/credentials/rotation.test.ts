@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { AppError } from '../../core/errors/index.ts'
-import type { HttpRequest } from '../../ports/http-client.ts'
+import type { HttpOutcome, HttpRequest } from '../../ports/http-client.ts'
+import { makeHand } from '../world.fixture.ts'
 import {
   answered,
   CONNECTION,
@@ -397,6 +398,25 @@ describe('a refusal', () => {
     expect(await refuse(world, node)).toMatchObject({ is: 'wait' })
     expect(await rotationWork(world)).toHaveLength(2)
     vendor.good.clear()
+  })
+
+  test('[CD3] [CD11] begins none where the one that it would have waited for failed meanwhile', async () => {
+    const { vendor, world, node } = await start()
+    await call(world, node)
+    await rotate(world, node)
+    await world.pass(node, 1_000)
+    const probe = makeHand<HttpOutcome>()
+    world.script = () => probe.promise
+    const refusing = refuse(world, node, 1, 'answered 403')
+    await world.pass(node, 1_000)
+    world.script = vendor.script
+    await world.run(world.vault.set(TENANT, 'crm-key', 'wrong', { isPending: true, by: 'ada' }))
+    await world.run(node.keeping.people.supplied(TENANT, 'crm-key', 'ada'))
+    await world.pass(node, 10_000)
+    expect(await world.state()).toMatchObject({ rotation: null, lastFailure: { version: 1 } })
+    probe.give(answered(401))
+    expect(await refusing).toMatchObject({ is: 'dead', why: expect.stringMatching(/^rotation_cool_down/) })
+    expect(await rotationWork(world)).toHaveLength(1)
   })
 
   test('[CD3] of a vendor that refuses everything but its probe ends after one rotation', async () => {

@@ -1,7 +1,7 @@
 // What goes on by itself: a rotation that waited for a person and has its value by now, one whose item somebody ended, and credentials that
 // are due by their policy. Every node looks, to know what others did; of those that have the role, the record of the credential decides who acts.
 
-import { nextRotationAt } from '../../core/credential/index.ts'
+import { type CredentialState, nextRotationAt } from '../../core/credential/index.ts'
 import { messageOf } from '../../core/errors/index.ts'
 import type { TenantId } from '../../core/ids/index.ts'
 import { SECOND } from '../../core/time/index.ts'
@@ -111,7 +111,15 @@ export function makeWaiting(
     }
     if (isNew && pending.ok) {
       const cause = () => `supplied:${pending.fingerprint}`
-      await begin(tenant, name, { reason: 'supplied', cause, note: null, by })
+      // Another node may have verified or refused it meanwhile.
+      const isWanted = ({ versions }: CredentialState) =>
+        !versions.some(
+          (one) =>
+            (one.state === 'active' || one.state === 'refused') &&
+            one.version === pending.version &&
+            one.fingerprint === pending.fingerprint,
+        )
+      await begin(tenant, name, { reason: 'supplied', cause, note: null, by, isWanted })
     }
   }
 
@@ -128,7 +136,10 @@ export function makeWaiting(
       if (state.rotation !== null || isTurn) await look(tenant, name, BY)
       const dueAt = nextRotationAt(state, policy)
       if (book.find(tenant, name).rotation !== null || dueAt === null || dueAt > time.now()) continue
-      await begin(tenant, name, { reason: 'policy', cause: () => `policy:${dueAt}`, note: null, by: BY })
+      const cause = () => `policy:${dueAt}`
+      // What this node knows may be old: another one may have made it since.
+      const isWanted = (now: CredentialState) => nextRotationAt(now, policy) === dueAt
+      await begin(tenant, name, { reason: 'policy', cause, note: null, by: BY, isWanted })
     }
     await deps.tidy(tenant)
   }
