@@ -30,7 +30,7 @@ import { ledgerGuard } from './outcome.ts'
 import type { Registry } from './registry.ts'
 import { addReplay, replayedWork } from './replay-work.ts'
 import { subscriptionOf } from './subscriptions-in-force.ts'
-import { type Instances, replayedItem } from './workflows/index.ts'
+import { type Instances, type ReplayedItem, replayedItem } from './workflows/index.ts'
 
 export interface DeadLetterActions {
   /** Somebody mended what was wrong: it may be replayed. */
@@ -61,6 +61,8 @@ export interface ReplayOptions {
 /** A replay that has only to be committed; several may share a commit with what else belongs to it. */
 export interface PreparedReplay {
   readonly guards: readonly Guard[]
+  /** The guard of what moves on while the letter stays: whoever is refused by it prepares anew. */
+  readonly moving?: number
   readonly writes: readonly Write[]
   readonly work: NewWork
   /** For the log, once it is committed. */
@@ -74,6 +76,7 @@ export interface Replayer extends DeadLetterActions {
 
 /** As much as a request of the API may hold. */
 const DATA_LENGTH_MAX = 1_048_576
+const RACES_MAX = 20
 
 export function makeReplayer(
   deps: Pick<EngineDeps, 'store' | 'log'> & {
@@ -158,11 +161,12 @@ export function makeReplayer(
     event: StoredEvent,
     died: WorkRow | null,
     again: boolean,
-  ): Promise<NewWork> => {
-    if (isIntake(letter)) return intakeOf(letter, event, died)
-    if (isOfDelivery(letter)) return deliveryWork(letter, event, again)
-    if (isOfCredential(letter)) return rotationWork(letter, event, died)
-    return isOfRoute(letter) ? routeWork(letter, event, died) : replayedItem(deps, letter, event, died)
+  ): Promise<ReplayedItem> => {
+    const alone = (work: NewWork): ReplayedItem => ({ work, guard: null })
+    if (isIntake(letter)) return alone(intakeOf(letter, event, died))
+    if (isOfDelivery(letter)) return alone(deliveryWork(letter, event, again))
+    if (isOfCredential(letter)) return alone(rotationWork(letter, event, died))
+    return isOfRoute(letter) ? alone(routeWork(letter, event, died)) : replayedItem(deps, letter, event, died)
   }
 
   /** A step sees the data of its instance, and the event that began it: neither is the letter's to change. */
@@ -211,7 +215,8 @@ export function makeReplayer(
       again ? repetitionOf(letter) : NO_REPETITION,
     ])
     const made = await workOf(letter, event, died, again)
-    const work = generation === null ? made : { ...made, generation }
+    const work = generation === null ? made.work : { ...made.work, generation }
+    const own = [guardOf(letter), ...guards]
     const row = stepped(letter, { type: 'replay', work: work.id, force })
     // Made now, so that nobody has to hold the event until it is told.
     const facts = {
@@ -223,7 +228,7 @@ export function makeReplayer(
     }
     const line = lineOf('replay', generation === null ? 'REPLAYED' : 'REPEATED', event, facts)
     return {
-      guards: [guardOf(letter), ...guards],
+      ...(made.guard === null ? { guards: own } : { guards: [...own, made.guard], moving: own.length }),
       writes: [{ w: 'deadLetter.put', row }, ...addReplay(work, died)],
       work,
       told: (decided) => log.control({ ...line, message: decidedText(decided) }),
@@ -261,12 +266,19 @@ export function makeReplayer(
 
     async replay(tenant, id, { force, again = false, ...decided }) {
       mustSayWhy(again, decided)
-      const prepared = await prepare(tenant, await find(tenant, id), { force, again })
-      const result = await commits.once(tenant, prepared.guards, prepared.writes)
-      if (!result.ok) throw new AppError('conflict', 'the dead letter changed meanwhile')
-      prepared.told(decided)
-      deps.wake()
-      return { workId: prepared.work.id }
+      const letter = await find(tenant, id)
+      for (let race = 0; race < RACES_MAX; race += 1) {
+        const prepared = await prepare(tenant, letter, { force, again })
+        const result = await commits.once(tenant, prepared.guards, prepared.writes)
+        if (result.ok) {
+          prepared.told(decided)
+          deps.wake()
+          return { workId: prepared.work.id }
+        }
+        if (result.guard !== prepared.moving)
+          throw new AppError('conflict', 'the dead letter changed meanwhile')
+      }
+      throw new AppError('conflict', 'its instance changes without end; try again')
     },
   }
 }

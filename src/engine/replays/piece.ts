@@ -102,6 +102,7 @@ export async function replayPiece(
     after: isListed(replay) ? null : (after ?? lastId ?? replay.after),
     ...(isLast && { state: 'done', finishedAt: then.finishedAt }),
   }
+  const again = new Set<RowId>()
   let good = prepared.flatMap((one) => ('replay' in one ? [one] : []))
   let refused = prepared.flatMap((one) => ('code' in one ? [one] : []))
   for (;;) {
@@ -110,7 +111,7 @@ export async function replayPiece(
       version,
     }
     // Which of them a refused guard belongs to.
-    const owners = good.flatMap((one) => one.replay.guards.map(() => one))
+    const owners = good.flatMap((one) => one.replay.guards.map((_, index) => ({ one, index })))
     const result = await deps.commits.once(
       tenant,
       [guardOf(next), ...good.flatMap((one) => one.replay.guards)],
@@ -122,8 +123,14 @@ export async function replayPiece(
     }
     const changed = owners[result.guard - 1]
     if (changed === undefined) return 'lost'
-    good = good.filter((one) => one !== changed)
-    refused = [...refused, { id: changed.id, code: 'conflict' }]
+    const { one, index } = changed
+    const row = inOrder.find((other) => idOf(other) === one.id)
+    // Its instance went on: it is looked at once more, and may be replayed all the same.
+    const isAnew = index === one.replay.moving && row !== undefined && !again.has(one.id)
+    again.add(one.id)
+    const anew = isAnew ? await prepareOne(deps, replay, row) : { id: one.id, code: 'conflict' as const }
+    good = good.flatMap((other) => (other !== one ? [other] : 'replay' in anew ? [anew] : []))
+    if ('code' in anew) refused = [...refused, anew]
   }
 }
 

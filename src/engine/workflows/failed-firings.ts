@@ -15,7 +15,7 @@ import {
   stepInstance,
   stepName,
 } from '../../core/workflow/index.ts'
-import type { TenantReads } from '../../ports/store.ts'
+import type { Guard, TenantReads } from '../../ports/store.ts'
 import type { Loaded, SteppedOk } from './instances.ts'
 
 /** Letters of one event: a case has a handful, whatever was replayed of it. */
@@ -62,6 +62,33 @@ export async function itemsOfFiring(
   )
 }
 
+async function lettersOf(
+  reads: Pick<TenantReads, 'deadLetters'>,
+  consumer: string,
+  { eventId }: Instance,
+): Promise<readonly DeadLetter[]> {
+  const { items } = await reads.deadLetters({ consumer, eventId, cursor: null, limit: LETTERS_MAX })
+  return items
+}
+
+/**
+ * That nobody replays a firing that failed while the instance goes on without it: whoever does changes its letter. What was replayed before is
+ * among the items that are looked at after this.
+ */
+export async function guardLetters(
+  reads: Pick<TenantReads, 'deadLetters' | 'workOfInstance'>,
+  consumer: string,
+  instance: Instance,
+  firing: Pick<Firing, 'number'>,
+): Promise<readonly Guard[]> {
+  const letters = await lettersOf(reads, consumer, instance)
+  const items = await itemsOfFiring(reads, instance, firing)
+  const own = new Set<string>(items.map(({ id }) => id))
+  return letters
+    .filter(({ workId, state }) => own.has(workId) && state !== 'resolved' && state !== 'discarded')
+    .map(({ id, version }) => ({ g: 'version', of: 'deadLetter', key: id, version }))
+}
+
 /** The letter by which a replay goes on; null: there is none that could be replayed. Throws AppError where one is being replayed. */
 export async function letterOfItems(
   reads: Pick<TenantReads, 'deadLetters' | 'workOfInstance'>,
@@ -69,8 +96,7 @@ export async function letterOfItems(
   instance: Instance,
   items: readonly WorkRow[],
 ): Promise<DeadLetter | null> {
-  const { eventId } = instance
-  const { items: letters } = await reads.deadLetters({ consumer, eventId, cursor: null, limit: LETTERS_MAX })
+  const letters = await lettersOf(reads, consumer, instance)
   // A letter names the item that replays it, which may be younger than the items that were looked at.
   const number = parseStepName(items[0]?.step ?? '')?.number
   const all = number === undefined ? items : await itemsOfFiring(reads, instance, { number })

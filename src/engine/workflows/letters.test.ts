@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { DEFAULT_TENANT } from '../../core/ids/index.ts'
-import { answered, LOST, makeWorld, SOURCE, type World } from '../world.fixture.ts'
+import { answered, LOST, makeHand, makeWorld, SOURCE, type World } from '../world.fixture.ts'
+import { ANN } from './hands.fixture.ts'
 import { begin, called, look, made, nameOf, place, post, SETUP, transition } from './saga.fixture.ts'
 
 const BY = { by: 'ann', reason: 'mended' }
@@ -37,6 +38,103 @@ test('[FI4] two letters of one instance are replayed in one go, and each resumes
   expect(called(world).toSorted()).toEqual(['left', 'left', 'right', 'right'])
   const { items } = await world.reads.deadLetters({ cursor: null, limit: 9 })
   expect(items.map(({ state }) => state)).toEqual(['resolved', 'resolved'])
+})
+
+const MANUAL = {
+  ...SETUP,
+  transitions: [...SETUP.transitions, transition('skip', 'one', 'ready', { on: 'manual' })],
+} as const
+
+/** Its step b failed. What node `late` commits about it waits for `go`, and nobody claims anything meanwhile. */
+async function startRace() {
+  const go = makeHand<void>()
+  let isRace = false
+  let waiting = 0
+  const never = new Promise<never>(() => {})
+  const world = makeWorld((request) => (nameOf(request) === 'b' ? answered(400) : made(request)))
+  const claim = <Value>(pass: () => Promise<Value>) => (isRace ? never : pass())
+  const node = await world.node({ documents: [SOURCE, MANUAL], name: 'one', faults: { claim } })
+  const late = await world.node({
+    documents: [SOURCE, MANUAL],
+    name: 'late',
+    faults: {
+      claim,
+      commit({ writes }, pass) {
+        if (!isRace || !writes.some(({ w }) => w === 'deadLetter.put' || w === 'instance.put')) return pass()
+        waiting += 1
+        return go.promise.then(pass)
+      },
+    },
+  })
+  const { instance, eventId } = await begin(world, node)
+  const [letter] = (await world.reads.deadLetters({ cursor: null, limit: 9 })).items
+  isRace = true
+  const skip = { transition: 'skip', input: null, comment: null }
+  const steps = async () => (await world.reads.workOfEvent(eventId)).filter(({ step }) => step === 'fire/2/b')
+  return {
+    world,
+    instance,
+    letter: letter!,
+    steps,
+    go: () => go.give(),
+    waiting: () => waiting,
+    fire: (by: typeof node) => by.engine.workflows.hands.fire(ANN, instance.id, skip),
+    replay: (by: typeof node) => by.engine.replay(DEFAULT_TENANT, letter!.id, { ...BY, force: false }),
+    node,
+    late,
+  }
+}
+
+test('[FI17] [FI5] a step that is replayed while somebody fires past it is called off with that', async () => {
+  const { world, instance, letter, steps, go, fire, replay, node, late } = await startRace()
+  const firing = fire(late)
+  await world.pass()
+  await heard(world, replay(node))
+  expect((await steps()).map(({ state }) => state)).toEqual(['dead', 'ready'])
+  go()
+  await heard(world, firing)
+  expect(await look(world, instance)).toMatchObject({ state: 'completed', firings: [] })
+  expect((await steps()).map(({ state }) => state)).toEqual(['dead', 'cancelled'])
+  expect(await world.reads.deadLetter(letter.id)).toMatchObject({ state: 'open' })
+})
+
+test('[FI17] [FI4] a step is not replayed that somebody fired past meanwhile', async () => {
+  const { world, instance, letter, steps, go, fire, replay, node, late } = await startRace()
+  const replaying = replay(late)
+  replaying.catch(() => {})
+  await world.pass()
+  await heard(world, fire(node))
+  expect(await look(world, instance)).toMatchObject({ state: 'completed' })
+  go()
+  await world.pass()
+  await expect(replaying).rejects.toMatchObject({ code: 'conflict' })
+  expect((await steps()).map(({ state }) => state)).toEqual(['dead'])
+  expect(await world.reads.deadLetter(letter.id)).toMatchObject({ state: 'open', replays: 0 })
+})
+
+test('[FI17] a replay of many leaves out what an instance gave up meanwhile, and replays what only moved on', async () => {
+  const { world, steps, go, waiting, fire, node, late, letter } = await startRace()
+  const { instance: other } = await begin(world, node, { kind: 'paid', id: 'd2', order: 'o2' })
+  const replays = late.engine.replays
+  const beginning = replays.begin(DEFAULT_TENANT, {}, { ...BY, force: false })
+  await world.pass()
+  const { id } = await beginning
+  // Its piece is prepared, and waits to be committed.
+  await world.pass(1_500)
+  expect(waiting()).toBe(1)
+  const firing = fire(node)
+  await world.pass()
+  await firing
+  const changes = [{ path: 'data.note', value: 1 }]
+  const edited = node.engine.workflows.hands.edit(ANN, other.id, { changes, reason: null })
+  await world.pass()
+  await edited
+  go()
+  await world.pass(10_000)
+  const replay = await heard(world, replays.find(DEFAULT_TENANT, id))
+  expect(replay).toMatchObject({ replayed: 1, refused: 1 })
+  expect((await steps()).map(({ state }) => state)).toEqual(['dead'])
+  expect(await world.reads.deadLetter(letter.id)).toMatchObject({ state: 'open' })
 })
 
 test('[FI4] the event of a step is not the letter’s to edit', async () => {

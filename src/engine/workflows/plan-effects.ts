@@ -1,6 +1,6 @@
 // What a change of an instance brings about, as guards and writes: items to do, timers, keys, escalations, events, a free lock.
 //
-// Invariants: FI2 all of it is in the commit of the change. FI5 a firing that was interrupted is called off in that very commit,
+// Invariants: FI17 nobody replays what the change gives up. FI2 all of it is in the commit of the change. FI5 a firing that was interrupted is called off in that very commit,
 // where nothing of its item is in doubt or under way; otherwise the item's own end tells.
 
 import { hashText } from '../../core/definition/index.ts'
@@ -25,6 +25,7 @@ import { findHopsFault } from '../emit.ts'
 import type { Birth, EventPlan } from '../event-plan.ts'
 import { canonicalEvent } from '../failures/index.ts'
 import { type KnownRow, planCorrelation } from './correlation.ts'
+import { guardLetters } from './failed-firings.ts'
 import type { InstanceDeps, InstancePlan, Origin, SteppedOk } from './types.ts'
 
 /** A key cannot be the instance's: it is as if a mapping had failed. */
@@ -139,6 +140,14 @@ async function callOff(deps: InstanceDeps, change: Change, first: SteppedOk): Pr
     if (next === undefined) return { stepped, guards, writes, plans, unborn }
     seen.add(next.firing)
     const reads = deps.store.forTenant(change.tenant)
+    const { before } = change
+    const firing = before?.firings.find(({ number }) => number === next.firing)
+    if (before !== null && firing?.state === 'failed') {
+      const { consumer } = change.workflow
+      guards.push(...(await deps.commits.stubbornly(() => guardLetters(reads, consumer, before, firing))))
+      // What is replayed from now on is refused: what was before is there to be seen.
+      items = null
+    }
     items ??= await deps.commits.stubbornly(() => reads.workOfInstance(stepped.instance.id, { all: false }))
     const isOf = (step: string | null) => step !== null && parseStepName(step)?.number === next.firing
     const called: WorkId[] = []
@@ -205,7 +214,7 @@ async function dropTimers(
   const writes: Write[] = []
   for (const id of timers) {
     const item = await deps.commits.stubbornly(() => reads.work(id))
-    // One that runs right now loses its hold, and with it its word.
+    // One that runs right now loses its hold, and with it its word: nothing ends it but a change of the instance, whose revision is guarded.
     if (item === null || !['ready', 'waiting', 'leased'].includes(item.state)) continue
     const { attempts, waits, losses } = item
     writes.push({

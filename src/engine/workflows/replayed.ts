@@ -1,7 +1,8 @@
 // The item that goes on where one of a workflow died: about the very firing, timer or admission, on the version that the instance is
 // on by now. What it goes on with must still be there.
 //
-// Invariant: FI4 a replayed step resumes exactly its firing, and nothing before it is done again.
+// Invariants: FI4 a replayed step resumes exactly its firing, and nothing before it is done again. FI17 it is added only to the instance by which
+// that was decided.
 
 import type { DeadLetter } from '../../core/dead-letter/index.ts'
 import { AppError } from '../../core/errors/index.ts'
@@ -13,7 +14,7 @@ import { JsonError } from '../../core/json/index.ts'
 import type { Route, Vars } from '../../core/route/index.ts'
 import type { NewWork, WorkRow } from '../../core/work/index.ts'
 import { parseStepName, partName, stepName, stepScope } from '../../core/workflow/index.ts'
-import type { Store } from '../../ports/store.ts'
+import type { Guard, Store } from '../../ports/store.ts'
 import type { Registry } from '../registry.ts'
 import { replayedWork } from '../replay-work.ts'
 import { firingOf } from './firings.ts'
@@ -31,17 +32,29 @@ interface Deps {
 
 const WENT_ON = 'its instance went on without it, or has ended; discard the letter'
 
+export interface ReplayedItem {
+  readonly work: NewWork
+  /** The instance that it was decided by; null: it begins one. */
+  readonly guard: Guard | null
+}
+
 /** Throws AppError where there is nothing to go on with. */
 export async function replayedItem(
   deps: Deps,
   letter: DeadLetter,
   event: StoredEvent,
   died: WorkRow | null,
-): Promise<NewWork> {
+): Promise<ReplayedItem> {
   if (died === null) throw new AppError('not_found', `work item ${letter.workId} is gone`)
-  if (died.kind === 'trigger') return replayedTrigger(deps, letter, event, died)
+  if (died.kind === 'trigger') return { work: replayedTrigger(deps, letter, event, died), guard: null }
   const loaded = died.instance === null ? null : await deps.instances().load(letter.tenant, died.instance)
   if (loaded === null || loaded.instance.state !== 'active') throw new AppError('conflict', WENT_ON)
+  const { id, revision } = loaded.instance
+  const guard: Guard = { g: 'version', of: 'instance', key: id, version: revision }
+  return { work: await itemOf(deps, letter, loaded, died), guard }
+}
+
+async function itemOf(deps: Deps, letter: DeadLetter, loaded: Loaded, died: WorkRow): Promise<NewWork> {
   const { instance, workflow } = loaded
   if (died.kind === 'step' || died.kind === 'signal') {
     const firing = firingOf(instance, died.step)
