@@ -89,8 +89,7 @@ export function makeRowChecks(deps: {
     states.set(id, to)
     if (before === undefined) return
     const isPersons = from === 'parked'
-    // A time that nobody waits for any more is over, whoever looks at it.
-    if (from === 'leased' && before.kind !== 'timer') checkHolder(life, commit, before)
+    if (from === 'leased' && !isDropped(commit, before)) checkHolder(life, commit, before)
     if (!isPersons && write.counters.attempts < before.attempts) {
       book.violate(
         'N6',
@@ -112,6 +111,11 @@ export function makeRowChecks(deps: {
     if (to === 'cancelled') book.counts.cancelled += 1
     if (isPersons) book.counts.resolved += 1
   }
+
+  /** What its instance does not wait for any more is over with the change of that, whoever holds it. */
+  const isDropped = (commit: Commit, { kind, instance }: WorkRow): boolean =>
+    (kind === 'timer' || kind === 'admit') &&
+    commit.writes.some((write) => write.w === 'instance.put' && write.row.id === instance)
 
   /** Only the life that holds an item moves it, and only while nobody has fenced it. */
   const checkHolder = (life: Life, commit: Commit, before: WorkRow) => {

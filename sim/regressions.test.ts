@@ -1,7 +1,7 @@
 // Faults that the simulator found in the engine, each with a seed that shows it when the fix is taken out.
 
 import { describe, expect, test } from 'vitest'
-import { NO_PARTS } from './parts.ts'
+import { NO_PARTS, type Parts } from './parts.ts'
 import { simulate } from './world.ts'
 
 const FOUND: readonly (readonly [rule: string, what: string, seed: number])[] = [
@@ -28,6 +28,33 @@ const FOUND_WITH_CONNECTIONS: readonly (readonly [rule: string, what: string, se
   ['N2', 'a rotation that was cut off while its secret was made left its reserve behind', 13],
   ['CX1', 'a function was let in to try a circuit, on a connection that had passed no test', 29],
   ['DR5', 'a call that got no token of its credential kept the try of its bucket for good', 38],
+]
+
+/** And of runs with several parts. */
+const FOUND_WITH_PARTS: readonly (readonly [
+  rule: string,
+  what: string,
+  seed: number,
+  parts: Partial<Parts>,
+])[] = [
+  [
+    'CD3',
+    'a refusal that was to wait for a rotation began another one when that had failed meanwhile',
+    29,
+    { hasCases: true, hasConnections: true, hasFleet: true },
+  ],
+  [
+    'N5',
+    'an admission that a dead node holds ends with its instance, when a person cancels that',
+    7_012,
+    { hasCases: true, hasHooks: true, hasConnections: true, hasFleet: true },
+  ],
+  [
+    'N8',
+    'a step was replayed while a person fired past it, and was left over when the instance had ended',
+    2_035,
+    { hasCases: true, hasFleet: true, hasBus: true },
+  ],
 ]
 
 test('[FO2] a route that is disabled takes no part in the choice of the first (seed 660820887)', async () => {
@@ -72,6 +99,13 @@ describe.each(['memory', 'sqlite'] as const)('on %s', (store) => {
     async (_rule, _what, seed) => {
       const about = { ...NO_PARTS, hasConnections: true }
       expect((await simulate({ seed, store, ...about })).violations).toEqual([])
+    },
+  )
+
+  test.each(FOUND_WITH_PARTS)(
+    '[%s] never again with several parts: %s (seed %i)',
+    async (_rule, _what, seed, parts) => {
+      expect((await simulate({ seed, store, ...NO_PARTS, ...parts })).violations).toEqual([])
     },
   )
 })
