@@ -2,24 +2,14 @@
 // stopped for longer than its lease. Everything that was acknowledged is there, and each effect happened once. The vendor's own
 // log is the judge.
 
-import { randomBytes, randomInt } from 'node:crypto'
+import { randomInt } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import {
-  type Account,
-  formatAccount,
-  makeFlows,
-  report,
-  resolveParked,
-  settled,
-  takeAccount,
-} from '../support/account.ts'
-import { type ClusterLoad, runClusterLoad } from '../support/cluster.ts'
-import { sendAgain } from '../support/load.ts'
+import { runClusterLoad } from '../support/cluster.ts'
+import { EVENTS, isClean, makeCluster } from '../support/cluster-nodes.ts'
 import { startNats } from '../support/nats.ts'
-import { buildDist, eventually, type NodeProcess, startNode } from '../support/node-process.ts'
+import { buildDist, eventually, type NodeProcess } from '../support/node-process.ts'
 import { type PostgresServer, startPostgres } from '../support/postgres.ts'
-import { startVendor, type Vendor } from '../support/vendor.ts'
-import { makeWorkspace } from '../support/workspace.ts'
+import { startVendor } from '../support/vendor.ts'
 
 let postgres: PostgresServer
 beforeAll(async () => {
@@ -28,61 +18,11 @@ beforeAll(async () => {
 })
 afterAll(() => postgres?.close())
 
-const EVENTS = 600
 const LEASE_MS_MAX = 30_000
-/** What nodes of one cluster have in common. */
-const SHARED = {
-  MILLRACE_LEASE: '2s',
-  MILLRACE_LOG: 'stdout',
-  MILLRACE_ADMIN_KEY: 'the-key-of-both-nodes',
-  MILLRACE_MASTER_KEY: randomBytes(32).toString('base64'),
-}
-
-/** Nodes with data folders of their own; disposing ends them. */
-async function makeCluster(vendor: Vendor, timeout?: string, more: Readonly<Record<string, string>> = {}) {
-  const database = await postgres.makeDatabase()
-  const home = makeWorkspace()
-  const folders = [home]
-  const flows = await home.writeFlows(makeFlows(vendor.url, timeout))
-  const start = (name: string): Promise<NodeProcess> => {
-    const workspace = makeWorkspace()
-    folders.push(workspace)
-    const env = { ...SHARED, ...more, MILLRACE_STORE: database.url, MILLRACE_NODE: name }
-    return startNode({ workspace, flows, env })
-  }
-  return {
-    database,
-    start,
-    async [Symbol.asyncDispose]() {
-      for (const folder of folders) await folder[Symbol.asyncDispose]()
-    },
-  }
-}
-
-async function isClean(
-  title: string,
-  node: NodeProcess,
-  vendor: Vendor,
-  load: ClusterLoad,
-): Promise<Account> {
-  const { acknowledged } = load
-  await settled(node)
-  const account = await takeAccount(node, vendor, acknowledged)
-  report(formatAccount(title, load, account))
-  expect(acknowledged.size).toBe(EVENTS)
-  expect(account).toMatchObject({ missing: [], stored: EVENTS, deliveries: EVENTS })
-  const { keyed, probed, plain, chain } = account.byConsumer
-  for (const exact of [keyed, probed, chain])
-    expect(exact).toMatchObject({ done: EVENTS, effects: EVENTS, lost: 0, repeated: 0 })
-  expect(plain).toMatchObject({ otherwise: 0, lost: 0, repeated: 0 })
-  expect(await sendAgain(node, acknowledged, 50)).toEqual([])
-  expect(await resolveParked(node, vendor, acknowledged, account)).toEqual({ notOnce: [], parked: [] })
-  return account
-}
 
 test('[ND40] two nodes under load, one killed and PostgreSQL restarted: nothing lost, nothing twice', async () => {
   await using vendor = await startVendor()
-  await using cluster = await makeCluster(vendor)
+  await using cluster = await makeCluster(postgres, vendor)
   const first = await cluster.start('first')
   let second: NodeProcess | null = await cluster.start('second')
   const load = await runClusterLoad(EVENTS, () => (second === null ? [first] : [first, second]), [
@@ -116,7 +56,7 @@ test('[ND40] two nodes under load, one killed and PostgreSQL restarted: nothing 
 
 test('[ND41] a node that was stopped for longer than its lease changes nothing that others took over', async () => {
   await using vendor = await startVendor()
-  await using cluster = await makeCluster(vendor, '1s')
+  await using cluster = await makeCluster(postgres, vendor, { timeout: '1s' })
   const first = await cluster.start('first')
   const second = await cluster.start('second')
   const isFenced = async () => {
@@ -160,7 +100,9 @@ test('[ND42] with NATS killed, and back without what it kept, nothing is lost, a
   await using vendor = await startVendor()
   const nats = await startNats()
   try {
-    await using cluster = await makeCluster(vendor, '2s', { MILLRACE_NATS_URL: nats.url })
+    await using cluster = await makeCluster(postgres, vendor, {
+      env: { MILLRACE_NATS_URL: nats.url },
+    })
     const nodes = [await cluster.start('first'), await cluster.start('second')]
     const [first] = nodes as [NodeProcess, NodeProcess]
     const untold = async () => {

@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { setTimeout as wait } from 'node:timers/promises'
 import { request } from 'undici'
 import type { Load } from './load.ts'
-import { makeDelivery } from './load.ts'
+import { makeDelivery, makeSignal } from './load.ts'
 import type { NodeProcess } from './node-process.ts'
 
 export interface ClusterLoad extends Omit<Load, 'node'> {
@@ -15,7 +15,7 @@ export interface ClusterLoad extends Omit<Load, 'node'> {
 
 export interface Disturbance {
   readonly afterAcknowledged: number
-  /** The load goes on meanwhile. */
+  /** The load goes on meanwhile, up to where the next one begins: a slow machine must not run out of events before. */
   disturb(): Promise<void>
 }
 
@@ -70,15 +70,29 @@ export async function runClusterLoad(
     }
   }
 
+  /** How many may be sent by now. */
+  let allowed = 0
+  let more = makeSignal()
   const send = async (_: unknown, sender: number): Promise<void> => {
-    for (let delivery = waiting.pop(); delivery !== undefined; delivery = waiting.pop())
+    for (;;) {
+      while (waiting.length > 0 && events - waiting.length >= allowed) await more.fired
+      const delivery = waiting.pop()
+      if (delivery === undefined) return
       await sendOne(delivery, sender)
+    }
+  }
+  const allow = (next: Disturbance | undefined) => {
+    allowed = next?.afterAcknowledged ?? events
+    more.fire()
+    more = makeSignal()
   }
   const disturbAll = async (): Promise<void> => {
-    for (const { afterAcknowledged, disturb } of disturbances) {
+    for (const [index, { afterAcknowledged, disturb }] of disturbances.entries()) {
+      allow(disturbances[index + 1])
       while (acknowledged.size < afterAcknowledged) await once(counted, 'acknowledged')
       await disturb()
     }
+    allow(undefined)
   }
 
   const startedAt = performance.now()

@@ -151,7 +151,7 @@ export async function sendAgain(
   return strange
 }
 
-function makeSignal(): { readonly fired: Promise<void>; fire(): void } {
+export function makeSignal(): { readonly fired: Promise<void>; fire(): void } {
   let fire = () => {}
   const fired = new Promise<void>((resolve) => {
     fire = resolve
