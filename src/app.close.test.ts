@@ -1,4 +1,7 @@
-import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -42,6 +45,59 @@ test('[ND13] a node that is told to stop says so while it still takes requests, 
     expect(await again).toEqual({ left: 0 })
     await expect(ask('/healthz')).rejects.toThrow()
   } finally {
+    rmSync(data, { recursive: true, force: true })
+  }
+})
+
+test('[ND13] requests under way and work share the time that a node has to stop', async () => {
+  const shutdownMs = 3_000
+  const data = mkdtempSync(join(tmpdir(), 'millrace-app-'))
+  const vendor = createServer(() => {
+    // It never answers: the call is under way for longer than the node has.
+  }).listen(0, '127.0.0.1')
+  try {
+    await once(vendor, 'listening')
+    const flows = `
+kind: Source
+name: shop
+verify: { scheme: none }
+subject: shop.paid
+---
+kind: Route
+name: book
+on: [shop.paid]
+do: { http: { url: "http://127.0.0.1:${(vendor.address() as AddressInfo).port}", body: {} } }`
+    mkdirSync(join(data, 'flows'))
+    writeFileSync(join(data, 'flows', 'flows.yaml'), flows)
+    const env = {
+      MILLRACE_DATA: join(data, 'data'),
+      MILLRACE_PORT: '0',
+      MILLRACE_FLOWS: join(data, 'flows'),
+      MILLRACE_SHUTDOWN: `${shutdownMs}ms`,
+    }
+    const resolved = resolveConfig(env)
+    if (!resolved.ok) throw new Error('the settings are wrong')
+    const app = await startApp({ config: resolved.config, env })
+    const isCalled = once(vendor, 'request')
+    const sent = await fetch(`${app.url}/in/default/shop`, { method: 'POST', body: '{}' })
+    expect(sent.status).toBe(202)
+    await isCalled
+    const half = connect(Number(new URL(app.url).port), '127.0.0.1')
+    half.on('error', () => {})
+    half.write(
+      'POST /in/default/shop HTTP/1.1\r\nhost: node\r\ncontent-length: 9\r\nexpect: 100-continue\r\n\r\n',
+    )
+    expect(String((await once(half, 'data'))[0])).toContain('100 Continue')
+    half.write('{')
+    const startedAt = performance.now()
+    expect(await app.close()).toEqual({ left: 1 })
+    const tookMs = performance.now() - startedAt
+    half.destroy()
+    expect(tookMs).toBeGreaterThan(0.9 * shutdownMs)
+    expect(tookMs).toBeLessThan(2 * shutdownMs)
+  } finally {
+    vendor.closeAllConnections()
+    vendor.close()
     rmSync(data, { recursive: true, force: true })
   }
 })

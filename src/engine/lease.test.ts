@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Incarnation } from '../core/ids/index.ts'
 import { StoreError } from '../ports/store.ts'
-import { accept, CREATED, makeHand, makeWorld, workOf } from './world.fixture.ts'
+import { accept, CREATED, makeHand, makeWorld, PAID, workOf } from './world.fixture.ts'
 
 const LEASE_MS = 30_000
 const unavailable = () => Promise.reject(new StoreError('unavailable', 'gone'))
@@ -108,6 +108,33 @@ describe('a life', () => {
     await world.pass(5_000)
     // What it had sent may have arrived: nobody sends it again.
     expect(await workOf(world, eventId)).toMatchObject({ state: 'parked', alone: false, losses: 0 })
+    expect(world.calls).toHaveLength(1)
+  })
+
+  test('[ND14] a node that is told to stop claims nothing more, though it has room and time, and work is due', async () => {
+    const world = makeWorld((_request, call) => (call === 1 ? null : CREATED))
+    let claims = 0
+    const node = await world.node({
+      name: 'first',
+      faults: {
+        claim: (pass) => {
+          claims += 1
+          return pass()
+        },
+      },
+    })
+    await accept(world, node)
+    const drained = node.engine.drain(60_000)
+    const before = claims
+    const store = await world.node({ name: 'second', config: { roles: new Set(['ingest']) } })
+    const eventId = await accept(world, store, { ...PAID, id: 'd2', order: 'o2' })
+    await world.pass(10_000)
+    expect(claims).toBe(before)
+    expect(await workOf(world, eventId)).toMatchObject({ state: 'ready', epoch: 0 })
+    // What runs has the rest of the time.
+    world.calls[0]?.answer(CREATED)
+    await world.pass()
+    expect(await drained).toEqual({ left: 0 })
     expect(world.calls).toHaveLength(1)
   })
 

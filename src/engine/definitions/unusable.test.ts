@@ -1,10 +1,21 @@
 import { describe, expect, test } from 'vitest'
+import type { PublishDraft } from '../../core/cloudevent/index.ts'
 import { type DefinitionDocument, hashDocument, LANGUAGE } from '../../core/definition/index.ts'
 import { DEFAULT_TENANT, type TenantId, type WorkId } from '../../core/ids/index.ts'
 import { MINUTE } from '../../core/time/index.ts'
 import type { WorkKind } from '../../core/work/index.ts'
+import { BOOK, INLET, makeBusWorld } from '../bus/bus.fixture.ts'
 import { HOOK, makeHookWorld } from '../subscriptions/subscriptions.fixture.ts'
-import { answered, type Node, PAID, ROUTE, SOURCE, type World } from '../world.fixture.ts'
+import {
+  answered,
+  makeHand,
+  type Node,
+  type NodeOptions,
+  PAID,
+  ROUTE,
+  SOURCE,
+  type World,
+} from '../world.fixture.ts'
 import type { ApplyRequest } from './index.ts'
 
 const OTHER = 'other' as TenantId
@@ -27,6 +38,20 @@ function spoil(world: World, tenant: TenantId, document: DefinitionDocument, bro
     guards: [],
     writes: [{ w: 'record.put', kind: 'definition', key, version, body }],
   })
+}
+
+const PUBLISHED: PublishDraft = {
+  source: '/shop',
+  subject: 'shop.events.paid',
+  objectId: null,
+  occurredAt: 0,
+  correlationId: null,
+  traceId: null,
+  dedupKey: 'p1',
+  headers: {},
+  data: JSON.stringify(PAID),
+  raw: null,
+  payload: PAID,
 }
 
 const sent = (node: Node) =>
@@ -102,6 +127,93 @@ describe('beside a newer version', () => {
     expect(told.map(({ fields }) => fields)).toMatchObject([
       { definition: 'Route/book', error: expect.stringContaining('newer version') },
     ])
+  })
+
+  test('[ND22] such a node publishes nothing for its tenant, and says so of each event', async () => {
+    const world = makeHookWorld()
+    const first = await world.node({ name: 'a', documents: [] })
+    await world.got(first.engine.definitions.apply(OTHER, api(SOURCE, ROUTE)))
+    first.crash()
+    await world.got(spoil(world, OTHER, ROUTE, {}, LANGUAGE + 1))
+    const second = await world.node({ name: 'b', documents: [] })
+    await world.got(second.engine.definitions.load())
+    const published = await world.got(second.engine.publish(OTHER, [PUBLISHED, PUBLISHED]))
+    expect(published).toMatchObject([
+      { ok: false, error: { code: 'source_unusable' } },
+      { ok: false, error: { code: 'source_unusable' } },
+    ])
+    // Of other tenants everything is taken.
+    expect(await world.got(second.engine.publish(DEFAULT_TENANT, [PUBLISHED]))).toMatchObject([{ ok: true }])
+    expect((await world.got(world.store.forTenant(OTHER).events({ cursor: null, limit: 10 }))).items).toEqual(
+      [],
+    )
+  })
+
+  test('[ND22] a message of the bus stays there until a node can say who wants it', async () => {
+    const { world, node, send, events } = makeBusWorld()
+    const got = async <Value>(promise: Promise<Value>) => {
+      await world.pass()
+      return promise
+    }
+    const first = await node({ name: 'a', documents: [] })
+    await got(first.engine.definitions.apply(OTHER, api(INLET, BOOK)))
+    first.crash()
+    await got(spoil(world, OTHER, BOOK, {}, LANGUAGE + 1))
+    const second = await node({ name: 'b', documents: [] })
+    send({})
+    await world.pass(10 * MINUTE)
+    expect(await events()).toEqual([])
+    expect(second.log.controls.map(({ errorCode }) => errorCode)).toContain('source_unusable')
+    second.crash()
+    await got(spoil(world, OTHER, BOOK, {}, LANGUAGE))
+    await node({ name: 'c', documents: [] })
+    await world.pass(10 * MINUTE)
+    expect(await events()).toHaveLength(1)
+    expect(world.calls.map((call) => call.node)).toEqual(['c'])
+  })
+
+  test('[ND22] what work under way makes is stored, and matched by a node that can', async () => {
+    const world = makeHookWorld()
+    const hand = makeHand<void>()
+    const options = {
+      documents: [
+        SOURCE,
+        {
+          ...ROUTE,
+          name: 'announce',
+          do: { type: 'function', name: 'announce', codeHash: '', with: null, timeoutMs: 5 * MINUTE },
+        },
+        { ...ROUTE, name: 'booked', on: ['shop.booked'], key: "'BOOKED:' + payload.order" },
+      ],
+      functions: {
+        announce: async (_input, { emit }) => {
+          await hand.promise
+          emit('shop.booked', { order: 'o1' })
+          return null
+        },
+      },
+    } as const satisfies NodeOptions
+    const first = await world.node({ name: 'a', ...options })
+    await world.got(first.send(PAID))
+    const later: DefinitionDocument = { ...ROUTE, name: 'later', on: ['shop.later'] }
+    const other = await world.node({ name: 'b', ...options })
+    await world.got(other.engine.definitions.apply(DEFAULT_TENANT, api(later)))
+    await world.got(spoil(world, DEFAULT_TENANT, later, {}, LANGUAGE + 1))
+    other.crash()
+    await world.pass(1 * MINUTE)
+    expect(await world.refusal(first.send(PAID))).toBe('source_unusable')
+    hand.give()
+    await world.pass(1 * MINUTE)
+    const all = async () => {
+      const page = await world.got(world.reads.workList({ cursor: null, limit: 10 }))
+      return page.items.map(({ consumer, state }) => `${consumer} ${state}`).sort()
+    }
+    expect(await all()).toEqual(['route:announce done', 'source:route:announce ready'])
+    await world.got(spoil(world, DEFAULT_TENANT, later, {}, LANGUAGE))
+    await world.node({ name: 'c', ...options })
+    await world.pass(1 * MINUTE)
+    expect(world.calls.map((call) => call.node)).toEqual(['c'])
+    expect(await all()).toEqual(['route:announce done', 'route:booked done', 'source:route:announce done'])
   })
 
   test('[ND23] work of a kind that it does not know is put back, told once, and never buried', async () => {
