@@ -1027,6 +1027,8 @@ export function makeEngine(
         await duplicates.flush()
         await retention.stop()
         await sweep.stop()
+        // Last of all: what ended until now has something to tell.
+        await relay?.drain()
         await relay?.stop()
       }
       await atMost(withinMs, idle())

@@ -610,6 +610,11 @@ export interface SystemReads {
   ): Promise<{ readonly rows: readonly OutboxRow[]; readonly events: readonly StoredEvent[] }>
   /** How much is in the outbox; the count stops at `cap`. */
   outboxCount(cap: number): Promise<number>
+  /**
+   * Since when the eldest of the outbox is there, answered by `outbox` or not; null: none is. `heldBy`: who keeps what is there from being
+   * answered, in words that say what to do; null: nobody.
+   */
+  outboxEldest(): Promise<{ readonly at: Instant | null; readonly heldBy: string | null }>
   /** Everything, in a fixed order (by tenant and id, key or number): to compare stores. */
   dump(): Promise<StoreDump>
 }

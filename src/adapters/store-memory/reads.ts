@@ -278,6 +278,10 @@ export function makeSystemReads(state: MemoryState, assertOpen: Open): SystemRea
       assertOpen()
       return Math.min(cap, state.outbox.size)
     },
+    async outboxEldest() {
+      assertOpen()
+      return { at: outboxRows(state)[0]?.createdAt ?? null, heldBy: null }
+    },
     async dump() {
       assertOpen()
       return dumpState(state)

@@ -124,3 +124,20 @@ test('[ST189] rows of another server are answered first, in their order', async 
   await tell('own')
   expect(await idsTold()).toEqual(['restored 1', 'restored 2', 'own'])
 })
+
+test('[ST202] who holds everything back is named', async () => {
+  await tell('first')
+  expect(await store.system('relay').outboxEldest()).toMatchObject({ heldBy: null })
+  const { rows } = await store.system('relay').outbox(1)
+  const positions = rows.map(({ position }) => position)
+  const old = await begin()
+  await store.commit({ tenant: TENANT, guards: [], writes: [{ w: 'outbox.delete', positions }] })
+  await tell('second')
+  const { at, heldBy } = await store.system('relay').outboxEldest()
+  expect(at).toBeGreaterThan(0)
+  const { pid } = (await old.query('SELECT pg_backend_pid() AS pid')).rows[0]
+  expect(heldBy).toMatch(`process ${pid} (`)
+  expect(heldBy).toMatch(/idle in transaction\), open since 20\d\d-.*; end it$/)
+  await old.query('COMMIT')
+  expect(await store.system('relay').outboxEldest()).toEqual({ at, heldBy: null })
+})

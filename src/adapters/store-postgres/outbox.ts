@@ -54,7 +54,7 @@ export function makeOutboxReads(
   query: Query,
   snapshot: Snapshot,
   schema: string,
-): Pick<SystemReads, 'outbox' | 'outboxCount'> {
+): Pick<SystemReads, 'outbox' | 'outboxCount' | 'outboxEldest'> {
   const settled = `SELECT o.* FROM ${schema}.outbox AS o WHERE o.turn < pg_snapshot_xmin(pg_current_snapshot())::text::bigint `
   const inOrder = 'ORDER BY o.turn, o.position LIMIT $1::int8'
   const behind = `AND (o.turn, o.position) > (SELECT a.turn, a.position FROM ${schema}.outbox AS a WHERE a.position = $2::int8) `
@@ -82,5 +82,35 @@ export function makeOutboxReads(
       const [row] = await query(prepare(counted, [cap]))
       return row.count
     },
+    async outboxEldest() {
+      const [eldest] = await query(
+        prepare(
+          `SELECT o.created_at AS at, NOT EXISTS (${settled} LIMIT 1) AS "isHeld" ` +
+            `FROM ${schema}.outbox AS o ORDER BY o.position LIMIT 1`,
+          [],
+        ),
+      )
+      if (eldest === undefined) return { at: null, heldBy: null }
+      return { at: eldest.at, heldBy: eldest.isHeld ? await findHolder(query) : null }
+    },
   }
+}
+
+/** The oldest transaction of the server that is open. Of other users a session sees only that they are there. */
+async function findHolder(query: Query): Promise<string> {
+  const [holder] = await query(
+    prepare(
+      `SELECT * FROM (
+        SELECT a.backend_xid AS xid, 'process ' || a.pid || ' (' || concat_ws(', ', nullif(a.application_name, ''), a.usename, a.datname,
+          a.state) || '), open since ' || to_char(a.xact_start AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') AS who
+        FROM pg_stat_activity AS a WHERE a.backend_xid IS NOT NULL AND a.pid <> pg_backend_pid()
+        UNION ALL
+        SELECT p.transaction, 'the prepared transaction ' || p.gid FROM pg_prepared_xacts AS p
+      ) AS t WHERE t.who IS NOT NULL ORDER BY age(t.xid) DESC LIMIT 1`,
+      [],
+    ),
+  )
+  const who =
+    holder?.who ?? 'one that this user may not see (look for it in pg_stat_activity and pg_prepared_xacts)'
+  return `an older transaction of the PostgreSQL server is open, behind which nothing is told: ${who}; end it`
 }

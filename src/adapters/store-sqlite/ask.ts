@@ -59,6 +59,7 @@ export function makeSystemReads(ask: Ask): SystemReads {
     readyConsumers: () => ask('readyConsumers'),
     outbox: (limit, after) => ask('outbox', limit, after),
     outboxCount: (cap) => ask('outboxCount', cap),
+    outboxEldest: () => ask('outboxEldest'),
     dump: () => ask('dump'),
   }
 }

@@ -44,6 +44,7 @@ export interface OutboxReads {
     after?: number,
   ): { readonly rows: readonly OutboxRow[]; readonly events: readonly StoredEvent[] }
   outboxCount(cap: number): number
+  outboxEldest(): { readonly at: number | null; readonly heldBy: null }
 }
 
 export function makeOutboxReads(
@@ -68,5 +69,9 @@ export function makeOutboxReads(
       }
     },
     outboxCount: (cap) => get('SELECT count(*) AS n FROM (SELECT 1 FROM outbox LIMIT ?)', cap)?.n as number,
+    outboxEldest() {
+      const row = get('SELECT created_at FROM outbox ORDER BY position LIMIT 1')
+      return { at: (row?.created_at as number | undefined) ?? null, heldBy: null }
+    },
   }
 }

@@ -4,7 +4,7 @@ import type { SourceDocument } from '../../core/definition/index.ts'
 import { DEFAULT_TENANT } from '../../core/ids/index.ts'
 import { TOKENS_KEPT_MS, TOKENS_TOLD_EVERY_MS } from '../../core/outbox/index.ts'
 import { DAY } from '../../core/time/index.ts'
-import type { Commit } from '../../ports/store.ts'
+import type { Commit, Store } from '../../ports/store.ts'
 import { CASE, heard, sender } from '../workflows/case.fixture.ts'
 import {
   accept,
@@ -465,6 +465,96 @@ describe('a subject that the bus does not take', () => {
       { fields: { id: large } },
     ])
     expect(await waiting()).toBe(600)
+  })
+})
+
+describe('what holds it back', () => {
+  test('[BU33] more than can be tried until it is tried again hide nothing behind them', async () => {
+    // Each batch takes longer than the longest wait.
+    const { world, open, idsOf } = makeMirrored({
+      answerMs: 30_000,
+      fate: ({ what, subject }) => ({
+        delayMs: what === 'publish' && subject.startsWith('millrace.default.nobody') ? 12_000 : 0,
+      }),
+    })
+    const rows = Array.from({ length: 2_000 }, (_, index) => ({
+      ...{ id: `t${index}`, subject: `default.nobody.${index}`, about: 'token' as const },
+      ...{ event: null, body: '{}' },
+    }))
+    await heard(
+      world,
+      world.store.commit({ tenant: DEFAULT_TENANT, guards: [], writes: [{ w: 'outbox.add', rows }] }),
+    )
+    const node = await open()
+    const id = await accept(world, node)
+    await world.pass(180_000)
+    expect(idsOf('millrace.default.events.shop.>')).toEqual([id])
+  })
+
+  test('[BU37] what is committed and not answered is said, with who holds it back, until it goes on', async () => {
+    const { world, open, idsOf, waiting } = makeMirrored()
+    let isHeld = true
+    const behind = world.kept.system
+    const system: Store['system'] = (reason) => {
+      const reads = behind(reason)
+      if (!isHeld) return reads
+      return {
+        ...reads,
+        outbox: async () => ({ rows: [], events: [] }),
+        outboxEldest: async () => ({ ...(await reads.outboxEldest()), heldBy: 'process 7; end it' }),
+      }
+    }
+    Object.assign(world.kept, { system })
+    const node = await open()
+    const id = await accept(world, node)
+    await world.pass(9_000)
+    expect(node.log.messages.filter(({ name }) => name === 'relay.waiting')).toEqual([])
+    await world.pass(60_000)
+    expect(node.log.messages.filter(({ name }) => name === 'relay.waiting')).toMatchObject([
+      { fields: { why: 'process 7; end it' } },
+    ])
+    expect(await heard(world, node.engine.relay?.status() ?? Promise.reject())).toMatchObject({
+      ...{ held: 'process 7; end it', eldestAt: expect.any(Number), waiting: await waiting() },
+    })
+    isHeld = false
+    await world.pass(2_000)
+    expect(idsOf('millrace.default.events.shop.>')).toEqual([id])
+    expect(node.log.messages.filter(({ name }) => name === 'relay.resumed')).toHaveLength(1)
+  })
+})
+
+describe('a node that goes', () => {
+  test('[BU38] tells what its last work has to tell', async () => {
+    const { world, open, idsOf, waiting } = makeMirrored({
+      fate: ({ what }) => ({ delayMs: what === 'publish' ? 200 : 0 }),
+    })
+    const node = await open()
+    await world.pass(100)
+    const ids: string[] = []
+    for (let index = 0; index < 30; index += 1) ids.push(await accept(world, node, paid(`d${index}`)))
+    expect(idsOf(EVENTS).length).toBeLessThan(30)
+    const drained = node.engine.drain(10_000)
+    await world.pass(9_000)
+    await drained
+    expect(idsOf('millrace.default.events.shop.>')).toEqual(ids)
+    expect(await waiting()).toBe(0)
+  })
+
+  test('[BU38] does not wait for a bus that is away, nor longer than it may', async () => {
+    const { world, hub, open, waiting } = makeMirrored()
+    const node = await open()
+    await world.pass(100)
+    hub.setReachable(false)
+    await accept(world, node)
+    const before = world.clock.monotonic()
+    let tookMs = 0
+    const drained = node.engine.drain(10_000).then(() => {
+      tookMs = world.clock.monotonic() - before
+    })
+    await world.pass(12_000)
+    await drained
+    expect(tookMs).toBeLessThan(2_000)
+    expect(await waiting()).toBeGreaterThan(0)
   })
 })
 

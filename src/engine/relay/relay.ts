@@ -21,11 +21,13 @@ import type { Turn } from './turn.ts'
 export interface RelayStatus {
   /** What waits to be told; stops at `OUTBOX_COUNT_MAX`. */
   readonly waiting: number
-  /** Since when the eldest waits, as far as this node saw; null: nothing does, or another node relays. */
+  /** Since when the eldest waits; null: nothing does. */
   readonly eldestAt: Instant | null
   /** Messages that the bus has, and those that it will never take, since the node's start. */
   readonly told: number
   readonly refused: number
+  /** How many subjects this node passes by, because the bus does not take them; stops somewhere. */
+  readonly stuck: number
   /** Why it does not go on, as a whole or with a subject; null: it does. */
   readonly held: string | null
 }
@@ -37,6 +39,8 @@ export interface Relay {
   /** Whether this node is the one that relays. */
   isOurs(): boolean
   status(): Promise<RelayStatus>
+  /** Looks for itself no more. Tells what can be told if this node relays, until `stop`. */
+  drain(): Promise<void>
   /** Settles when the look under way is over, and lets another node go on. */
   stop(): Promise<void>
 }
@@ -54,6 +58,10 @@ const GATHER_MS = 5
 const SOON_MS = 50
 const BACKOFF_MS_MIN = 200
 const BACKOFF_MS_MAX = 10_000
+/** Nothing is answered, and something may be there: who holds it back is looked for so often, and said from then on. */
+const HELD_BACK_MS = 10_000
+/** A node that goes looks so often for what is about to be answered. */
+const LAST_LOOKS = 20
 /** Somebody should look when the eldest waits for longer. */
 const LATE_MS = 5 * 60_000
 
@@ -70,6 +78,7 @@ export function makeRelay(
 ): Relay {
   const { store, bus, clock, log, time, turn } = deps
   let isStopped = false
+  let isDraining = false
   let isWoken = false
   let isOurs = false
   let isAway = false
@@ -81,6 +90,8 @@ export function makeRelay(
   const stuck = makeStuck()
   const retelling = makeRetelling(deps)
   let isLate = false
+  let isHeldBack = false
+  let lookAt = 0
   let eldestAt: Instant | null = null
   let told = 0
   let refused = 0
@@ -98,6 +109,18 @@ export function makeRelay(
     const waitMs = backoffMs
     backoffMs = Math.min(BACKOFF_MS_MAX, backoffMs * 2)
     return waitMs
+  }
+  /** An old transaction that somebody left open hides what is committed behind it: without a word nothing would be told. */
+  const noteHeldBack = async (isNothing: boolean) => {
+    const now = clock.monotonic()
+    if (isNothing && now < lookAt) return
+    lookAt = now + HELD_BACK_MS
+    isHeldBack = false
+    if (!isNothing) return
+    const { at, heldBy } = await store.system('relay').outboxEldest()
+    if (at === null || heldBy === null || time.now() - at < HELD_BACK_MS) return
+    isHeldBack = true
+    noteHeld(heldBy)
   }
   const noteAge = (rows: readonly OutboxRow[]) => {
     eldestAt = rows[0]?.createdAt ?? null
@@ -191,6 +214,7 @@ export function makeRelay(
     const after = stuck.after()
     const { rows, events } = await store.system('relay').outbox(BATCH, after)
     if (after === undefined) noteAge(rows)
+    await noteHeldBack(after === undefined && rows.length === 0)
     const { letters, gone, broken } = sort(rows, events, config.busPrefix)
     for (const { row, error } of broken) noteRefused(row, row.subject, error)
     if (gone.length > 0) log.warn('relay.gone', { count: gone.length, first: gone[0]?.id ?? null })
@@ -198,11 +222,11 @@ export function makeRelay(
     const last = (await relayLetters(letters)).at(-1)
     if (last !== undefined) {
       noteHeld(`the bus does not take ${last.message.subject}; see that a stream has it and has room`)
-      if (stuck.isNew()) stuck.wait(clock.monotonic() + backOff())
       stuck.pass(last.row.position)
     }
     const isEnd = rows.length < BATCH
-    if (stuck.isEmpty() && (isEnd || isAway)) noteGoing()
+    if (isEnd && !stuck.isEmpty() && stuck.isOnItsWay()) stuck.reachEnd(clock.monotonic(), backOff())
+    if (stuck.isEmpty() && !isHeldBack && (isEnd || isAway)) noteGoing()
     return !isEnd
   }
 
@@ -231,9 +255,20 @@ export function makeRelay(
     }
   }
 
+  /** What is left is behind the bus, the store, another's transaction or another node: whoever relays next tells it. */
+  const tellRest = async () => {
+    for (let look = 0; look < LAST_LOOKS && !isStopped; ) {
+      if ((await turn.take()) > 0) return
+      if (await relaySome()) continue
+      if (!stuck.isEmpty() || (await store.system('relay').outboxCount(1)) === 0) return
+      look += 1
+      await new Promise<void>((resolve) => clock.after(SOON_MS, resolve))
+    }
+  }
+
   const run = () => {
     cancel()
-    if (isStopped || active !== null) return
+    if (isStopped || isDraining || active !== null) return
     active = look().then((delayMs) => {
       active = null
       schedule(isWoken && !isAway ? Math.min(delayMs, GATHER_MS) : delayMs)
@@ -241,7 +276,7 @@ export function makeRelay(
   }
   const schedule = (delayMs: number) => {
     cancel()
-    if (!isStopped) cancel = clock.after(delayMs, run)
+    if (!isStopped && !isDraining) cancel = clock.after(delayMs, run)
   }
 
   return {
@@ -261,8 +296,15 @@ export function makeRelay(
     },
     isOurs: () => isOurs,
     async status() {
-      const waiting = await store.system('relay').outboxCount(OUTBOX_COUNT_MAX)
-      return { waiting, eldestAt, told, refused, held }
+      const reads = store.system('relay')
+      const [waiting, eldest] = await Promise.all([reads.outboxCount(OUTBOX_COUNT_MAX), reads.outboxEldest()])
+      return { waiting, eldestAt: eldest.at, told, refused, stuck: stuck.size(), held }
+    },
+    async drain() {
+      isDraining = true
+      cancel()
+      await active
+      if (isOurs && !isStopped) await tellRest().catch((error) => noteHeld(textOf(error)))
     },
     async stop() {
       isStopped = true

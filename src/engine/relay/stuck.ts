@@ -1,25 +1,29 @@
 // The subjects that the bus does not take just now: whose stream is missing or full, or that the node may not publish. What is
-// told of them stays in the outbox and is passed by, so that what comes behind is told; after a while all of it is tried again.
+// told of them stays in the outbox and is passed by, so that what comes behind is told. When the end of the outbox was reached, all of it is
+// tried again, after a while that is no shorter than the way there took.
 
 /** Of those that the bus did not take, so many subjects of a batch are tried by themselves. */
 const ALONE_MAX = 20
-/** Beyond this nobody remembers them: it begins at the eldest again. */
+/** Beyond this they are remembered by a mark that several may share: who shares one by chance is told in another round. */
 const SUBJECTS_MAX = 100_000
+const MARKS = 2 ** 26
 
 export interface Stuck {
   has(subject: string): boolean
   /** `wasAlone`: the bus did not take it by itself either. */
   add(subject: string, wasAlone: boolean): void
   isEmpty(): boolean
+  /** How many are remembered by name. */
+  size(): number
   /** Which of these subjects are tried alone: those that were not yet go first, so that each comes to its turn. */
   chooseAlone(subjects: readonly string[]): ReadonlySet<string>
   /** Position of the last row that is passed by; undefined: none is. */
   after(): number | undefined
   pass(position: number): void
-  /** Whether nobody said yet when to try again. */
-  isNew(): boolean
-  /** When to try again, by the monotonic clock. */
-  wait(until: number): void
+  /** Whether the end of the outbox was not reached yet since the eldest were passed by. */
+  isOnItsWay(): boolean
+  /** The end was reached: all of it is tried again after `waitMs` at the earliest. Times are of the monotonic clock. */
+  reachEnd(now: number, waitMs: number): void
   waitMs(now: number): number
   /** Forgets all of it when its time has come. */
   beginAnewAt(now: number): void
@@ -31,23 +35,46 @@ export function makeStuck(): Stuck {
   const triedAlone = new Set<string>()
   let isOneUntried = false
   let until: number | null = null
+  let beganAt: number | null = null
   let after: number | undefined
+  let marks: Uint8Array | null = null
+  let round = 0
+
+  const markOf = (subject: string) => {
+    const number = hash(subject, round) % MARKS
+    return { at: number >>> 3, bit: 1 << (number & 7) }
+  }
+  const isMarked = (subject: string) => {
+    if (marks === null) return false
+    const { at, bit } = markOf(subject)
+    return ((marks[at] as number) & bit) !== 0
+  }
+  const mark = (subject: string) => {
+    marks ??= new Uint8Array(MARKS / 8)
+    const { at, bit } = markOf(subject)
+    marks[at] = (marks[at] as number) | bit
+  }
 
   const clear = () => {
     if (!isOneUntried) triedAlone.clear()
     isOneUntried = false
     subjects.clear()
+    marks = null
+    round += 1
     until = null
+    beganAt = null
     after = undefined
   }
 
   return {
-    has: (subject) => subjects.has(subject),
+    has: (subject) => subjects.has(subject) || isMarked(subject),
     add(subject, wasAlone) {
-      subjects.add(subject)
-      if (wasAlone) triedAlone.add(subject)
+      if (subjects.size < SUBJECTS_MAX) subjects.add(subject)
+      else mark(subject)
+      if (wasAlone && triedAlone.size < SUBJECTS_MAX) triedAlone.add(subject)
     },
     isEmpty: () => subjects.size === 0,
+    size: () => subjects.size,
     chooseAlone(from) {
       const untried = from.filter((subject) => !triedAlone.has(subject))
       const chosen = untried.slice(0, ALONE_MAX)
@@ -58,14 +85,25 @@ export function makeStuck(): Stuck {
     pass(position) {
       after = position
     },
-    isNew: () => until === null,
-    wait(instant) {
-      until = instant
+    isOnItsWay: () => until === null,
+    reachEnd(now, waitMs) {
+      until = now + Math.max(waitMs, now - (beganAt ?? now))
     },
     waitMs: (now) => (until === null ? Number.POSITIVE_INFINITY : Math.max(0, until - now)),
     beginAnewAt(now) {
-      if ((until !== null && until <= now) || subjects.size > SUBJECTS_MAX) clear()
+      if (until !== null && until <= now) clear()
+      beganAt ??= now
     },
     clear,
   }
+}
+
+/** FNV-1a; another one in each round, so that nobody shares the mark of the same for ever. */
+function hash(text: string, round: number): number {
+  let value = (0x811c9dc5 ^ round) >>> 0
+  for (let index = 0; index < text.length; index += 1)
+    value = Math.imul(value ^ text.charCodeAt(index), 0x01000193) >>> 0
+  // The last characters alone would differ in few bits.
+  value = Math.imul(value ^ (value >>> 15), 0x2c1b3c6d) >>> 0
+  return (value ^ (value >>> 13)) >>> 0
 }

@@ -140,6 +140,15 @@ export function outboxRules(kit: () => Kit): void {
       expect([await reads().outboxCount(10), await reads().outboxCount(2)]).toEqual([3, 2])
     })
 
+    test('[ST202] since when the eldest is there', async () => {
+      expect(await reads().outboxEldest()).toEqual({ at: null, heldBy: null })
+      await kit().apply([add(token('a'))])
+      const at = (await reads().outbox(1)).rows[0]?.createdAt
+      await kit().advance(5_000)
+      await kit().apply([add(token('b'))], OTHER)
+      expect(await reads().outboxEldest()).toEqual({ at, heldBy: null })
+    })
+
     test('[ST187] a dump has the rows by tenant and id, without their positions', async () => {
       await kit().apply([add(token('b'))], OTHER)
       await kit().apply([add(token('b', { body: null }), token('a'))])
