@@ -54,7 +54,10 @@ function checkGone(
   const gone = new Set<string>(events.map(({ id }) => id))
   book.counts.pruned += events.length
 
+  const untold = new Set<string | null>(before.outbox.map(({ event }) => event))
+
   for (const { id, source, causationId, dedupKey, receivedAt } of events) {
+    if (untold.has(id)) book.violate('N13', `event ${short(id)} goes before it was told`)
     if (source.startsWith('source:') && causationId !== null && left.has(causationId))
       book.violate('N2', `event ${short(id)} goes before the one that it was made of`)
     if (receivedAt + request.otherwiseMs > now) book.violate('N2', `event ${short(id)} goes before its time`)

@@ -158,11 +158,12 @@ function walkRows(
   }
 }
 
-/** What an active instance began with, and what somebody may still bring to its instance. */
+/** What an active instance began with, what somebody may still bring to its instance, and what the bus is still to be told. */
 function keptEvents(state: MemoryState, tenant: TenantId): ReadonlySet<EventId> {
   const active = ownRows(state.instances, tenant).filter((row) => row.state === 'active')
   const open = ownRows(state.orphans, tenant).filter((row) => OPEN_ORPHANS.includes(row.state))
-  return new Set([...active, ...open].map(({ eventId }) => eventId))
+  const untold = ownRows(state.outbox, tenant).flatMap(({ event }) => event ?? [])
+  return new Set([...[...active, ...open].map(({ eventId }) => eventId), ...untold])
 }
 
 function pruneEvent(

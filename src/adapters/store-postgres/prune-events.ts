@@ -164,7 +164,8 @@ export async function endEvents(
           `SELECT t.event_id AS event FROM ${schema}.instance AS t WHERE t.tenant = $1::text ` +
             `AND t.event_id = ANY ($2::text[]) AND t.state = 'active' UNION ALL ` +
             `SELECT t.event_id FROM ${schema}.orphan AS t WHERE t.tenant = $1::text ` +
-            `AND t.event_id = ANY ($2::text[]) AND t.state IN (${quoted(OPEN_ORPHANS)})`,
+            `AND t.event_id = ANY ($2::text[]) AND t.state IN (${quoted(OPEN_ORPHANS)}) UNION ALL ` +
+            `SELECT t.event FROM ${schema}.outbox AS t WHERE t.tenant = $1::text AND t.event = ANY ($2::text[])`,
           ids,
         ),
       ])

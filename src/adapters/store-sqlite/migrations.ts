@@ -460,4 +460,11 @@ CREATE TABLE outbox (
 );
 `,
   },
+  {
+    number: 10,
+    name: 'outbox by event',
+    sql: `
+CREATE INDEX outbox_event ON outbox (event_id) WHERE event_id IS NOT NULL;
+`,
+  },
 ]

@@ -104,7 +104,7 @@ function walkEvents(
 }
 
 function isNeeded({ sql }: Session, tenant: number, id: string): boolean {
-  return [sql.openWork, sql.openLetter, sql.openEntry, sql.activeInstance, sql.openOrphan].some(
+  return [sql.openWork, sql.openLetter, sql.openEntry, sql.activeInstance, sql.openOrphan, sql.untold].some(
     (statement) => statement.get(tenant, id) !== undefined,
   )
 }

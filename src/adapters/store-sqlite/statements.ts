@@ -271,6 +271,7 @@ export function prepareStatements(db: DatabaseSyncInstance) {
     openOrphan: db.prepare(
       "SELECT 1 FROM orphan WHERE event_id = ?2 AND state IN ('waiting', 'open') AND +tenant = ?1 LIMIT 1",
     ),
+    untold: db.prepare('SELECT 1 FROM outbox WHERE event_id = ?2 AND +tenant = ?1 LIMIT 1'),
     pruneAttempts: db.prepare(
       'DELETE FROM attempt WHERE work IN (SELECT seq FROM work WHERE event_id = ?2 AND +tenant = ?1)',
     ),

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { type LocalHub, type LocalHubOptions, makeLocalHub } from '../../adapters/bus-local/index.ts'
 import type { SourceDocument } from '../../core/definition/index.ts'
-import { DEFAULT_TENANT } from '../../core/ids/index.ts'
+import { DEFAULT_TENANT, type EventId } from '../../core/ids/index.ts'
 import { TOKENS_KEPT_MS, TOKENS_TOLD_EVERY_MS } from '../../core/outbox/index.ts'
 import { DAY } from '../../core/time/index.ts'
 import type { Commit, Store } from '../../ports/store.ts'
@@ -143,17 +143,39 @@ describe('what is told', () => {
     expect(hub.stored(ALL).some(({ body }) => decode(body).includes('4711-secret'))).toBe(false)
   })
 
-  test('[BU26] an event that is gone before it could be told is taken out, and said', async () => {
+  test('[BU26] an event stays until it was told, however long the bus is away', async () => {
     const { world, hub, open, waiting } = makeMirrored()
     const node = await open({ documents: [SOURCE], config: { leaseMs: DAY } })
     hub.setReachable(false)
     const id = await accept(world, node)
     await world.pass(70_000)
-    await world.store.prune({
-      ...{ tenant: DEFAULT_TENANT, keepMs: {}, otherwiseMs: 1_000, after: null, scanMax: 1_000 },
-    })
-    expect(await world.reads.event(id)).toBeNull()
+    const prune = () =>
+      world.store.prune({
+        ...{ tenant: DEFAULT_TENANT, keepMs: {}, otherwiseMs: 1_000, after: null, scanMax: 1_000 },
+      })
+    await prune()
+    expect(await world.reads.event(id)).not.toBeNull()
     hub.setReachable(true)
+    await world.pass(20_000)
+    expect(await waiting()).toBe(0)
+    expect(hub.stored('millrace.default.events.shop.>')).toHaveLength(1)
+    await prune()
+    expect(await world.reads.event(id)).toBeNull()
+    expect(node.log.messages.filter(({ name }) => name === 'relay.gone')).toEqual([])
+  })
+
+  test('[BU26] what tells of an event that is gone is taken out, and said', async () => {
+    const { world, hub, open, waiting } = makeMirrored()
+    const node = await open({ documents: [SOURCE] })
+    const row = {
+      id: 'gone',
+      subject: 'shop.paid',
+      about: 'event',
+      event: 'evt_gone' as EventId,
+      body: null,
+    } as const
+    const writes = [{ w: 'outbox.add' as const, rows: [row] }]
+    await heard(world, world.store.commit({ tenant: DEFAULT_TENANT, guards: [], writes }))
     await world.pass(20_000)
     expect(await waiting()).toBe(0)
     expect(hub.stored('millrace.default.events.shop.>')).toEqual([])

@@ -1,9 +1,10 @@
 // What the relay to the bus asks of a store: an outbox that is written with what it tells of, and read in an order that holds.
 
 import { describe, expect, test } from 'vitest'
-import type { TenantId } from '../../core/ids/index.ts'
+import type { TenantId, WorkId } from '../../core/ids/index.ts'
 import type { NewOutboxRow } from '../../core/outbox/index.ts'
 import { DAY } from '../../core/time/index.ts'
+import { EMPTY_NOTE } from '../../core/work/index.ts'
 import type { Write } from '../store.ts'
 import { type Kit, OTHER, START, TENANT } from './kit.conformance.ts'
 
@@ -161,25 +162,33 @@ export function outboxRules(kit: () => Kit): void {
       ])
     })
 
-    test('[ST188] a row outlives the event that it tells of', async () => {
+    test('[ST188] [ST95] neither a row nor the event that it tells of goes before it was told', async () => {
       const { event, work } = await kit().add()
+      const other = await kit().add({ tenant: OTHER })
+      const settle = (id: WorkId): Write => ({
+        w: 'work.settle',
+        work: id,
+        to: 'cancelled',
+        note: EMPTY_NOTE,
+        counters: { attempts: 0, waits: 0, losses: 0 },
+      })
       await kit().apply([
         add(token(event.id, { about: 'event', event: event.id, body: null })),
-        {
-          w: 'work.settle',
-          work: work.id,
-          to: 'cancelled',
-          counters: { attempts: 0, waits: 0, losses: 0 },
-          note: {
-            ...{ key: null, class: null, lastError: null },
-            ...{ effectRef: null, httpStatus: null, durationMs: null },
-          },
-        },
+        add(token('of nobody', { about: 'event', event: other.event.id, body: null })),
+        settle(work.id),
       ])
+      await kit().apply([settle(other.work.id)], OTHER)
       await kit().advance(3 * DAY)
-      await kit().store.prune({ tenant: TENANT, keepMs: {}, otherwiseMs: DAY, after: null, scanMax: 100 })
-      expect(await kit().store.forTenant(TENANT).event(event.id)).toBeNull()
-      expect(await reads().outbox(10)).toMatchObject({ rows: [{ id: event.id }], events: [] })
+      const prune = (tenant: TenantId) =>
+        kit().store.prune({ tenant, keepMs: {}, otherwiseMs: DAY, after: null, scanMax: 100 })
+      expect(await prune(TENANT)).toMatchObject({ events: 0, work: 0 })
+      // Another tenant's row keeps nothing.
+      expect(await prune(OTHER)).toMatchObject({ events: 1, work: 1 })
+      const { rows, events } = await reads().outbox(10)
+      expect(rows.map(({ id }) => id)).toEqual([event.id, 'of nobody'])
+      expect(events.map(({ id }) => id)).toEqual([event.id])
+      await kit().apply([remove(...rows.map(({ position }) => position))])
+      expect(await prune(TENANT)).toMatchObject({ events: 1, work: 1 })
     })
   })
 }
