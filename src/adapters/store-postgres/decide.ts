@@ -54,7 +54,7 @@ export function decideGroup(commits: readonly Commit[], loaded: Loaded): Decisio
       if (refusal) return { ok: false, at: loaded.now, guard: index, found: refusal.found }
     }
     const leased: WorkId[] = []
-    const writing = { ...view, leased, tenant: commit.tenant, born: new Set<string>() }
+    const writing = makeWriting(view, commit.tenant, leased)
     for (const write of commit.writes) applyWrite(writing, write)
     return { ok: true, at: loaded.now, leased }
   })
@@ -64,8 +64,25 @@ export function decideGroup(commits: readonly Commit[], loaded: Loaded): Decisio
 interface Writing extends View {
   readonly leased: WorkId[]
   readonly tenant: TenantId
+  readonly moment: Moment
+  readonly rows: ReturnType<typeof laneRows>
   /** The events that the commit itself appends. */
   readonly born: Set<string>
+}
+
+function makeWriting(view: View, tenant: TenantId, leased: WorkId[]): Writing {
+  const { loaded, changes, waiting } = view
+  const { now } = loaded
+  return {
+    loaded,
+    changes,
+    waiting,
+    leased,
+    tenant,
+    moment: { tenant, now, after: (delayMs) => after(now, delayMs) },
+    rows: laneRows(view, tenant),
+    born: new Set(),
+  }
 }
 
 /** Instants are whole milliseconds, and nothing is due before its delay is over. */
@@ -73,14 +90,9 @@ function after(now: Instant, delayMs: number): Instant {
   return Math.ceil(now + delayMs)
 }
 
-function momentOf({ tenant, loaded: { now } }: Writing): Moment {
-  return { tenant, now, after: (delayMs) => after(now, delayMs) }
-}
-
 function applyWrite(writing: Writing, write: Write): void {
-  const { changes, loaded, tenant } = writing
+  const { changes, loaded, tenant, moment, rows } = writing
   const { now } = loaded
-  const moment = momentOf(writing)
   switch (write.w) {
     case 'event.append': {
       const { event } = write
@@ -109,13 +121,13 @@ function applyWrite(writing: Writing, write: Write): void {
       addWork(writing, write)
       break
     case 'work.settle':
-      settleItem(laneRows(writing, tenant), moment, write)
+      settleItem(rows, moment, write)
       break
     case 'work.again':
-      againItem(laneRows(writing, tenant), moment, write)
+      againItem(rows, moment, write)
       break
     case 'lane.leave':
-      leaveItem(laneRows(writing, tenant), moment, write.work)
+      leaveItem(rows, moment, write.work)
       break
     case 'attempt.append':
       if (findWork(writing, tenant, write.work) !== undefined) {
@@ -205,11 +217,10 @@ function applyWrite(writing: Writing, write: Write): void {
 }
 
 function addWork(writing: Writing, write: Extract<Write, { w: 'work.add' }>): void {
-  const { leased, tenant, loaded } = writing
+  const { leased, tenant, loaded, moment, rows } = writing
   const { work, lease } = write
   if (!writing.born.has(work.eventId) && !loaded.events.has(joinKey(tenant, work.eventId))) return
-  const moment = momentOf(writing)
-  const { place, finish } = comeIn(laneRows(writing, tenant), moment, work, write.inPlaceOf)
+  const { place, finish } = comeIn(rows, moment, work, write.inPlaceOf)
   const owner = lease === null ? undefined : loaded.owners.get(lease)
   const isLeased = place !== 'waits' && owner !== undefined && !owner.fenced && loaded.now < owner.until
   if (isLeased) leased.push(work.id)
@@ -223,14 +234,14 @@ function raise(writing: Writing, row: NewEscalation): void {
   const key = joinKey(tenant, before?.id ?? row.id)
   const isNew = findEscalation(writing, key) === undefined
   assert(before !== undefined || isNew, `escalation ${row.id} exists already`)
-  changes.escalations.set(key, raiseEscalation(momentOf(writing), before, row))
+  changes.escalations.set(key, raiseEscalation(writing.moment, before, row))
 }
 
 function putEntry(writing: Writing, write: LedgerWrite): void {
   const { changes, loaded, tenant } = writing
   const joined = joinKey(tenant, ledgerKeyOf(write))
   const before = changes.ledger.get(joined) ?? loaded.ledger.get(joined)
-  const change = changeEntry(momentOf(writing), before, write)
+  const change = changeEntry(writing.moment, before, write)
   if (change === null) return
   if (change.past !== null) changes.pastLedger.set(`${joined} ${change.past.generation}`, change.past)
   changes.ledger.set(joined, change.entry)

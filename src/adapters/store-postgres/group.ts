@@ -12,9 +12,10 @@
 // the id, so that the lost transaction can never commit.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { PoolClient, QueryResult } from 'pg'
+import type { PoolClient } from 'pg'
 import { assert } from '../../core/errors/index.ts'
 import type { Commit, CommitResult } from '../../ports/store.ts'
+import { type Answer, sendBatch } from './batch.ts'
 import { hasChanges } from './changes.ts'
 import { type Pool, prepare, type Statement, sendAll } from './connection.ts'
 import { decideGroup } from './decide.ts'
@@ -39,6 +40,8 @@ export interface GroupDeps {
 }
 
 const TRIES = 4
+/** Lost races for a row that is not there yet, or deadlocks: whoever loses waits a little longer each time, so that somebody else's end comes in between. */
+const RACES = 12
 
 export type GroupRunner = (commits: readonly Commit[]) => Promise<readonly (CommitResult | BrokenCommit)[]>
 
@@ -61,13 +64,14 @@ export function makeGroupRunner(deps: GroupDeps): GroupRunner {
       const attempt = await tryGroup(deps, sql, commits)
       if (attempt.results) return attempt.results
       const failure = classifyError(attempt.error)
-      if (failure === 'refused' || (failure === 'again' && tried >= TRIES)) {
+      if (failure === 'refused' || (failure === 'again' && tried >= RACES)) {
         // One commit of the group is at fault: alone, the others go through.
         if (commits.length > 1) return runEach(commits)
         return [{ ok: 'broken', error: toStoreError(attempt.error) }]
       }
       if (failure !== 'again' && (failure !== 'lost' || tried >= TRIES)) throw toStoreError(attempt.error)
       if (failure === 'lost') await sleep(20 * 4 ** tried)
+      else if (tried > 2) await sleep(tried)
     }
   }
   return runGroup
@@ -87,9 +91,9 @@ async function tryGroup(deps: GroupDeps, sql: GroupSql, commits: readonly Commit
   }
   const groupId = deps.makeGroupId()
   const keys = collectKeys(commits)
-  let answers: QueryResult[]
+  let answers: readonly Answer[]
   try {
-    answers = await sendAll(client, loadStatements(sql, keys))
+    answers = await sendBatch(client, loadStatements(sql, keys))
   } catch (error) {
     await release(client, error)
     return { results: null, error }
@@ -111,14 +115,13 @@ async function tryGroup(deps: GroupDeps, sql: GroupSql, commits: readonly Commit
     return { results }
   }
   try {
-    const last = (await sendAll(client, statements)).at(-1)
+    const last = (await sendBatch(client, statements)).at(-1)
     assert(last?.command === 'COMMIT', 'the transaction of a group ends with COMMIT')
     client.release()
     return { results }
   } catch (error) {
-    const isLost = classifyError(error) === 'lost'
-    client.release(isLost)
-    if (isLost && (await settleGroup(deps, groupId, error))) return { results }
+    await release(client, error)
+    if (classifyError(error) === 'lost' && (await settleGroup(deps, groupId, error))) return { results }
     return { results: null, error }
   }
 }

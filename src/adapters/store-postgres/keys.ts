@@ -4,7 +4,7 @@
 // not see each other, and checking all of them before writing any is the same as doing them one by one.
 
 import type { Buffer } from 'node:buffer'
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { unreachable } from '../../core/errors/index.ts'
 import type { Incarnation, TenantId } from '../../core/ids/index.ts'
 import { joinKey } from '../../core/text/index.ts'
@@ -14,9 +14,18 @@ export function laneKey(tenant: TenantId, consumer: string, key: string): string
   return joinKey(tenant, consumer, key)
 }
 
+const HASHES_MAX = 4_096
+const hashes = new Map<string, Buffer>()
+
 /** 16 bytes of SHA-256. The ledger compares the whole key on a hit; for a dedup window 2^64 keys are far away. */
 export function hashKey(joined: string): Buffer {
-  return createHash('sha256').update(joined).digest().subarray(0, 16)
+  // A group asks for each of its keys three times: to lock, to read and to write.
+  const before = hashes.get(joined)
+  if (before !== undefined) return before
+  const made = hash('sha256', joined, 'buffer').subarray(0, 16)
+  if (hashes.size >= HASHES_MAX) hashes.clear()
+  hashes.set(joined, made)
+  return made
 }
 
 export interface RowKeys {
@@ -70,11 +79,21 @@ const makeRowKeys = (): RowKeys => ({
 /** Every row that the group must lock and see before it decides. */
 export function collectKeys(commits: readonly Commit[]): RowKeys {
   const keys = makeRowKeys()
-  for (const { tenant, guards, writes } of commits) {
-    for (const guard of guards) addGuard(keys, tenant, guard)
-    for (const write of writes) addWrite(keys, tenant, write)
-  }
+  for (const commit of commits) addKeys(keys, commit)
   return keys
+}
+
+function addKeys(keys: RowKeys, { tenant, guards, writes }: Commit): void {
+  for (const guard of guards) addGuard(keys, tenant, guard)
+  for (const write of writes) addWrite(keys, tenant, write)
+}
+
+/** Empty between two calls: every commit would make eighteen of them. */
+const scratch = makeRowKeys()
+
+function clear(keys: RowKeys): void {
+  keys.laneSteps.length = 0
+  for (const part of Object.values(keys)) if ('size' in part && part.size > 0) part.clear()
 }
 
 /**
@@ -82,7 +101,8 @@ export function collectKeys(commits: readonly Commit[]): RowKeys {
  * commits of one group share: those are done one after the other (decide.ts).
  */
 export function touchesOf(commit: Commit): readonly string[] {
-  const keys = collectKeys([commit])
+  const keys = scratch
+  addKeys(keys, commit)
   const touches: string[] = []
   for (const key of keys.work.keys()) touches.push(`work ${key}`)
   for (const key of keys.born.keys()) if (!keys.work.has(key)) touches.push(`work ${key}`)
@@ -97,6 +117,7 @@ export function touchesOf(commit: Commit): readonly string[] {
   for (const key of keys.orphans.keys()) touches.push(`orphan ${key}`)
   for (const key of keys.records.keys()) touches.push(`record ${key}`)
   for (const key of keys.runs) touches.push(`run ${key}`)
+  clear(keys)
   return touches
 }
 

@@ -1,26 +1,21 @@
 // The first round trip of a group: the rows that it names, locked in one order, and how they come in.
 
-import type { QueryResult } from 'pg'
 import type { Incarnation } from '../../core/ids/index.ts'
 import type { LedgerEntry } from '../../core/ledger/index.ts'
 import { joinKey } from '../../core/text/index.ts'
+import type { Answer } from './batch.ts'
 import type { Loaded } from './changes.ts'
 import { prepare, type Statement } from './connection.ts'
 import { Overtaken } from './errors.ts'
 import { type GroupSql, pick, RECORD_KEYS, ROW_KEYS } from './group-sql.ts'
 import { hashKey, laneKey, type RowKeys } from './keys.ts'
 import { makeArray } from './parameters.ts'
-import {
-  DEAD_LETTER,
-  ESCALATION,
-  EVENT,
-  FAILURE,
-  INSTANCE,
-  makeArrays,
-  ORPHAN,
-  RECORD,
-  WORK,
-} from './tables.ts'
+import { ESCALATION, makeArrays, RECORD, WORK } from './tables.ts'
+
+/** How rows are named, whatever the table. */
+const ROWS = pick(WORK, ROW_KEYS)
+const CAUSES = pick(ESCALATION, ['tenant', 'cause'])
+const RECORDS = pick(RECORD, RECORD_KEYS)
 
 /** BEGIN, the locks that there is a need for, and the clock last: waiting for a lock takes time. */
 export function loadStatements(sql: GroupSql, keys: RowKeys): Statement[] {
@@ -29,9 +24,9 @@ export function loadStatements(sql: GroupSql, keys: RowKeys): Statement[] {
     const owners = makeArray('int8', [...keys.owners])
     statements.push(prepare(sql.shareOwners, [owners]), prepare(sql.owners, [owners]))
   }
-  const named = makeArrays(pick(WORK, ROW_KEYS), [...keys.work.values()])
+  const named = makeArrays(ROWS, [...keys.work.values()])
   if (hasLanes(keys)) {
-    const movers = makeArrays(pick(WORK, ROW_KEYS), [...keys.movers.values()])
+    const movers = makeArrays(ROWS, [...keys.movers.values()])
     const steps = makeArray('uuid', keys.laneSteps.map(hashKey))
     statements.push(
       prepare(sql.lockLanes, [...movers, steps]),
@@ -39,7 +34,7 @@ export function loadStatements(sql: GroupSql, keys: RowKeys): Statement[] {
     )
   } else if (keys.work.size > 0) statements.push(prepare(sql.lockWork, named))
   if (keys.events.size > 0) {
-    statements.push(prepare(sql.lockEvents, makeArrays(pick(EVENT, ROW_KEYS), [...keys.events.values()])))
+    statements.push(prepare(sql.lockEvents, makeArrays(ROWS, [...keys.events.values()])))
   }
   if (keys.dedup.size > 0) {
     statements.push(prepare(sql.lockDedup, [makeArray('uuid', [...keys.dedup].map(hashKey))]))
@@ -49,32 +44,30 @@ export function loadStatements(sql: GroupSql, keys: RowKeys): Statement[] {
   }
   if (keys.deadLetters.size > 0) {
     const rows = [...keys.deadLetters.values()]
-    statements.push(prepare(sql.lockDeadLetters, makeArrays(pick(DEAD_LETTER, ROW_KEYS), rows)))
+    statements.push(prepare(sql.lockDeadLetters, makeArrays(ROWS, rows)))
   }
   if (keys.failures.size > 0) {
     const rows = [...keys.failures.values()]
-    statements.push(prepare(sql.lockFailures, makeArrays(pick(FAILURE, ROW_KEYS), rows)))
+    statements.push(prepare(sql.lockFailures, makeArrays(ROWS, rows)))
   }
   if (keys.escalations.size + keys.causes.size > 0) {
-    const ids = makeArrays(pick(ESCALATION, ROW_KEYS), [...keys.escalations.values()])
-    const causes = makeArrays(pick(ESCALATION, ['tenant', 'cause']), [...keys.causes.values()])
+    const ids = makeArrays(ROWS, [...keys.escalations.values()])
+    const causes = makeArrays(CAUSES, [...keys.causes.values()])
     statements.push(prepare(sql.lockEscalations, [...ids, ...causes]))
   }
   if (keys.instances.size > 0) {
     const rows = [...keys.instances.values()]
-    statements.push(prepare(sql.lockInstances, makeArrays(pick(INSTANCE, ROW_KEYS), rows)))
+    statements.push(prepare(sql.lockInstances, makeArrays(ROWS, rows)))
   }
   if (keys.correlations.size > 0) {
     statements.push(prepare(sql.lockCorrelations, [makeArray('uuid', [...keys.correlations].map(hashKey))]))
   }
   if (keys.orphans.size > 0) {
     const rows = [...keys.orphans.values()]
-    statements.push(prepare(sql.lockOrphans, makeArrays(pick(ORPHAN, ROW_KEYS), rows)))
+    statements.push(prepare(sql.lockOrphans, makeArrays(ROWS, rows)))
   }
   if (keys.records.size > 0) {
-    statements.push(
-      prepare(sql.lockRecords, makeArrays(pick(RECORD, RECORD_KEYS), [...keys.records.values()])),
-    )
+    statements.push(prepare(sql.lockRecords, makeArrays(RECORDS, [...keys.records.values()])))
   }
   statements.push(prepare(sql.now))
   return statements
@@ -86,7 +79,7 @@ function hasLanes({ movers, laneSteps }: RowKeys): boolean {
 }
 
 /** Reads the answers in the order of `loadStatements`. */
-export function readLoaded(keys: RowKeys, answers: readonly QueryResult[]): Loaded {
+export function readLoaded(keys: RowKeys, answers: readonly Answer[]): Loaded {
   let next = 1
   const rowsOf = (size: number) => (size > 0 ? (answers[next++]?.rows ?? []) : [])
   if (keys.owners.size > 0) next += 1

@@ -4,7 +4,7 @@
 // order of the bytes on every server. Keys made by somebody's payload (dedup, ledger, correlation) are looked up by a 16-byte hash:
 // their order is random by nature, and a short key keeps the index small.
 
-import { CLAIM } from './claim-migration.ts'
+import { CLAIM, CLAIM_BY_INDEX } from './claim-migration.ts'
 import { INSTANCES } from './instances-migration.ts'
 import { LANES } from './lanes-migration.ts'
 import { OUTBOX_STEP } from './outbox.ts'
@@ -382,4 +382,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 8, name: 'runs', sql: RUNS },
   { number: 9, name: 'outbox', sql: OUTBOX_STEP, worksFrom: 8 },
   { number: 10, name: 'events, attempts and history by weeks', sql: `${PARTITIONS}${CLAIM}` },
+  { number: 11, name: 'claims by index whatever the planner knows', sql: CLAIM_BY_INDEX, worksFrom: 10 },
 ]

@@ -56,10 +56,19 @@ function writeFixed(buffer: Buffer, offset: number, type: ColumnType, value: unk
     case 'float8':
       return buffer.writeDoubleBE(value as number, offset)
     case 'int8':
-      return buffer.writeBigInt64BE(BigInt(Math.round(value as number)), offset)
+      return writeInt8(buffer, Math.round(value as number), offset)
     default:
       return offset + (value as Buffer).copy(buffer, offset)
   }
+}
+
+const HALF = 2 ** 32
+
+/** In two halves: a bigint for each would be a lot of garbage. */
+function writeInt8(buffer: Buffer, value: number, offset: number): number {
+  if (!Number.isSafeInteger(value)) throw new RangeError(`${value} is not a whole number that can be kept`)
+  buffer.writeInt32BE(Math.floor(value / HALF), offset)
+  return buffer.writeUInt32BE(value - Math.floor(value / HALF) * HALF, offset + 4)
 }
 
 function makeTextArray(values: readonly (string | null | undefined)[]): Buffer {

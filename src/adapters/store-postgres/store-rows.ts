@@ -1,7 +1,7 @@
 // The second round trip of a group: how the rows that it changed go out.
 
 import type { Buffer } from 'node:buffer'
-import { markingText } from '../../core/instance/index.ts'
+import { type InstanceRow, markingText } from '../../core/instance/index.ts'
 import type { LedgerEntry } from '../../core/ledger/index.ts'
 import { joinKey } from '../../core/text/index.ts'
 import type { WorkRow } from '../../core/work/index.ts'
@@ -40,6 +40,7 @@ import {
   LANE,
   LEDGER,
   LEDGER_PAST,
+  type Made,
   makeArrays,
   NEW_WORK,
   ORPHAN,
@@ -52,6 +53,32 @@ import {
   WORK_MOVES,
 } from './tables.ts'
 
+/** Of the statements that change rows: what names a row, and what is written. Made once, for a group asks for all of them. */
+const COLUMNS = {
+  matches: pick(EVENT, [...ROW_KEYS, 'matched']),
+  dedup: pick(DEDUP, ['hash', ...DEDUP_CHANGES]),
+  lanes: pick(LANE, ['hash', ...LANE_CHANGES]),
+  work: pick(WORK, [...ROW_KEYS, ...Object.keys(WORK_CHANGES)]),
+  moves: pick(WORK, [...ROW_KEYS, ...Object.keys(WORK_MOVES)]),
+  ledger: pick(LEDGER, ['hash', ...LEDGER_CHANGES]),
+  letters: pick(DEAD_LETTER, [...ROW_KEYS, ...DEAD_LETTER_CHANGES]),
+  failures: pick(FAILURE, [...ROW_KEYS, ...FAILURE_CHANGES]),
+  escalations: pick(ESCALATION, [...ROW_KEYS, ...ESCALATION_CHANGES]),
+  instances: pick(INSTANCE, [...ROW_KEYS, ...INSTANCE_CHANGES]),
+  correlations: pick(CORRELATION, ['hash', ...CORRELATION_CHANGES]),
+  correlationKeys: pick(CORRELATION, ['hash']),
+  orphans: pick(ORPHAN, [...ROW_KEYS, ...ORPHAN_CHANGES]),
+  records: pick(RECORD, [...RECORD_KEYS, ...RECORD_CHANGES]),
+  recordKeys: pick(RECORD, RECORD_KEYS),
+}
+
+const ENTRY: Made<LedgerEntry> = {
+  hash: ({ tenant, key }) => hashKey(joinKey(tenant, key)),
+  evidence: ({ evidence }) => JSON.stringify(evidence),
+}
+
+const MARKED: Made<InstanceRow> = { marking: ({ marking }) => markingText(marking) }
+
 /** The changed rows, table by table in one order, the group's id, COMMIT. */
 export function storeStatements(
   sql: GroupSql,
@@ -60,8 +87,13 @@ export function storeStatements(
   changes: Changes,
 ): Statement[] {
   const statements = [prepare(sql.group, [groupId])]
-  const add = (text: string, columns: Table['columns'], rows: readonly object[]) => {
-    if (rows.length > 0) statements.push(prepare(text, makeArrays(columns, rows)))
+  const add = <Row extends object>(
+    text: string,
+    columns: Table['columns'],
+    rows: readonly Row[],
+    made?: Made<Row>,
+  ) => {
+    if (rows.length > 0) statements.push(prepare(text, makeArrays(columns, rows, made)))
   }
   add(
     sql.insertEvents,
@@ -70,51 +102,42 @@ export function storeStatements(
   )
 
   add(sql.repeatEvents, EVENT_REPEAT.columns, split(changes.repeats, NONE).inserts)
-  add(sql.matchEvents, pick(EVENT, [...ROW_KEYS, 'matched']), [...changes.matches.values()])
+  add(sql.matchEvents, COLUMNS.matches, [...changes.matches.values()])
 
   const dedup = split(changes.dedup, loaded.dedup, (row, key) => ({ ...row, hash: hashKey(key) }))
   add(sql.insertDedup, DEDUP.columns, dedup.inserts)
-  add(sql.updateDedup, pick(DEDUP, ['hash', ...DEDUP_CHANGES]), dedup.updates)
+  add(sql.updateDedup, COLUMNS.dedup, dedup.updates)
 
   const lanes = split(changes.lanes, loaded.lanes, (row, key) => ({ ...row, hash: hashKey(key) }))
   add(sql.insertLanes, LANE.columns, lanes.inserts)
-  add(sql.updateLanes, pick(LANE, ['hash', ...LANE_CHANGES]), lanes.updates)
+  add(sql.updateLanes, COLUMNS.lanes, lanes.updates)
 
-  const newWork = split(changes.newWork, NONE, (row) => ({ ...row, laneHash: laneHash(row) }))
-  add(sql.insertWork, NEW_WORK.columns, newWork.inserts)
-  add(sql.updateWork, pick(WORK, [...ROW_KEYS, ...Object.keys(WORK_CHANGES)]), [...changes.work.values()])
-  add(sql.moveWork, pick(WORK, [...ROW_KEYS, ...Object.keys(WORK_MOVES)]), [...changes.moves.values()])
+  add(sql.insertWork, NEW_WORK.columns, split(changes.newWork, NONE).inserts, { laneHash })
+  add(sql.updateWork, COLUMNS.work, [...changes.work.values()])
+  add(sql.moveWork, COLUMNS.moves, [...changes.moves.values()])
 
   add(sql.insertAttempts, ATTEMPT.columns, changes.attempts)
 
-  const shapeEntry = (row: LedgerEntry) => ({
-    ...row,
-    hash: hashKey(joinKey(row.tenant, row.key)),
-    evidence: JSON.stringify(row.evidence),
-  })
-  add(sql.insertPastLedger, LEDGER_PAST.columns, split(changes.pastLedger, NONE, shapeEntry).inserts)
-  const ledger = split(changes.ledger, loaded.ledger, shapeEntry)
-  add(sql.insertLedger, LEDGER.columns, ledger.inserts)
-  add(sql.updateLedger, pick(LEDGER, ['hash', ...LEDGER_CHANGES]), ledger.updates)
+  add(sql.insertPastLedger, LEDGER_PAST.columns, split(changes.pastLedger, NONE).inserts, ENTRY)
+  const ledger = split(changes.ledger, loaded.ledger)
+  add(sql.insertLedger, LEDGER.columns, ledger.inserts, ENTRY)
+  add(sql.updateLedger, COLUMNS.ledger, ledger.updates, ENTRY)
 
   const letters = split(changes.deadLetters, loaded.deadLetters)
   add(sql.insertDeadLetters, DEAD_LETTER.columns, letters.inserts)
-  add(sql.updateDeadLetters, pick(DEAD_LETTER, [...ROW_KEYS, ...DEAD_LETTER_CHANGES]), letters.updates)
+  add(sql.updateDeadLetters, COLUMNS.letters, letters.updates)
 
   const failures = split(changes.failures, loaded.failures)
   add(sql.insertFailures, FAILURE.columns, failures.inserts)
-  add(sql.updateFailures, pick(FAILURE, [...ROW_KEYS, ...FAILURE_CHANGES]), failures.updates)
+  add(sql.updateFailures, COLUMNS.failures, failures.updates)
 
   const escalations = split(changes.escalations, loaded.escalations)
   add(sql.insertEscalations, ESCALATION.columns, escalations.inserts)
-  add(sql.updateEscalations, pick(ESCALATION, [...ROW_KEYS, ...ESCALATION_CHANGES]), escalations.updates)
+  add(sql.updateEscalations, COLUMNS.escalations, escalations.updates)
 
-  const instances = split(changes.instances, loaded.instances, (row) => ({
-    ...row,
-    marking: markingText(row.marking),
-  }))
-  add(sql.insertInstances, INSTANCE.columns, instances.inserts)
-  add(sql.updateInstances, pick(INSTANCE, [...ROW_KEYS, ...INSTANCE_CHANGES]), instances.updates)
+  const instances = split(changes.instances, loaded.instances)
+  add(sql.insertInstances, INSTANCE.columns, instances.inserts, MARKED)
+  add(sql.updateInstances, COLUMNS.instances, instances.updates, MARKED)
   add(
     sql.insertHistory,
     HISTORY.columns,
@@ -126,23 +149,19 @@ export function storeStatements(
     hash: hashKey(key),
   }))
   add(sql.insertCorrelations, CORRELATION.columns, keys.inserts)
-  add(
-    sql.updateCorrelations,
-    pick(CORRELATION, ['hash', ...CORRELATION_CHANGES]),
-    keys.updates.filter(isKept),
-  )
-  add(sql.deleteCorrelations, pick(CORRELATION, ['hash']), keys.updates.filter(isGone))
+  add(sql.updateCorrelations, COLUMNS.correlations, keys.updates.filter(isKept))
+  add(sql.deleteCorrelations, COLUMNS.correlationKeys, keys.updates.filter(isGone))
 
   const orphans = split(changes.orphans, loaded.orphans)
   add(sql.insertOrphans, ORPHAN.columns, orphans.inserts)
-  add(sql.updateOrphans, pick(ORPHAN, [...ROW_KEYS, ...ORPHAN_CHANGES]), orphans.updates)
+  add(sql.updateOrphans, COLUMNS.orphans, orphans.updates)
 
   add(sql.putRuns, RUN.columns, split(changes.runs, NONE, shapeRun).inserts)
 
   const records = split(changes.records, loaded.records)
   add(sql.insertRecords, RECORD.columns, records.inserts)
-  add(sql.updateRecords, pick(RECORD, [...RECORD_KEYS, ...RECORD_CHANGES]), records.updates.filter(isKept))
-  add(sql.deleteRecords, pick(RECORD, RECORD_KEYS), records.updates.filter(isGone))
+  add(sql.updateRecords, COLUMNS.records, records.updates.filter(isKept))
+  add(sql.deleteRecords, COLUMNS.recordKeys, records.updates.filter(isGone))
 
   add(sql.insertOutbox, OUTBOX.columns, changes.outbox)
   add(
@@ -169,17 +188,31 @@ function sorted<Row>(rows: readonly Row[], keyOf: (row: Row) => string): readonl
   return keyed.sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row)
 }
 
+interface Split<Row> {
+  readonly inserts: readonly Row[]
+  readonly updates: readonly Row[]
+}
+
 /** Rows that are new and rows that were there, sorted by key, so that every node inserts in the same order. */
 function split<Row extends object>(
   changes: ReadonlyMap<string, Row>,
   loaded: ReadonlyMap<string, unknown>,
-  shape: (row: Row, key: string) => object = (row) => row,
-): { readonly inserts: readonly object[]; readonly updates: readonly object[] } {
+): Split<Row>
+function split<Row extends object, Shaped extends object>(
+  changes: ReadonlyMap<string, Row>,
+  loaded: ReadonlyMap<string, unknown>,
+  shape: (row: Row, key: string) => Shaped,
+): Split<Shaped>
+function split(
+  changes: ReadonlyMap<string, object>,
+  loaded: ReadonlyMap<string, unknown>,
+  shape: (row: object, key: string) => object = (row) => row,
+): Split<object> {
   const inserts: object[] = []
   const updates: object[] = []
-  for (const [key, row] of sorted([...changes], ([key]) => key)) {
+  for (const key of [...changes.keys()].sort()) {
     const rows = loaded.has(key) ? updates : inserts
-    rows.push(shape(row, key))
+    rows.push(shape(changes.get(key) as object, key))
   }
   return { inserts, updates }
 }

@@ -44,6 +44,9 @@ export interface PostgresStoreOptions {
   onIdleError?(error: Error): void
 }
 
+/** Each group costs two round trips and a flush, whatever its size; more than this wait for nothing but their own rows. */
+const GROUP_MAX = 128
+
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<Store> {
   const schema = options.schema ?? 'millrace'
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(schema)) {
@@ -113,7 +116,7 @@ function makeStore(options: Resolved, writers: Pool, readers: Pool): Store {
     defer: (callback) => void setImmediate(callback),
     touches: touchesOf,
     inFlightMax: options.groupsInFlightMax,
-    ...(options.groupMax === undefined ? {} : { groupMax: options.groupMax }),
+    groupMax: options.groupMax ?? GROUP_MAX,
   })
   const leases = makeLeases(deps)
   const read = async (statement: Statement) => {

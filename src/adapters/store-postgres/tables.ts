@@ -352,13 +352,22 @@ function unnest(types: readonly ColumnType[]): string {
   return `unnest(${types.map((type, index) => `$${index + 1}::${type}[]`).join(', ')})`
 }
 
-export function makeArrays(columns: Columns, rows: readonly object[]): Buffer[] {
-  return Object.entries(columns).map(([property, type]) =>
-    makeArray(
-      type,
-      rows.map((row) => (row as Record<string, unknown>)[property]),
-    ),
-  )
+/** How a column is made of a row that does not have it as it is kept; left out: the property of its name. */
+export type Made<Row> = Readonly<Record<string, (row: Row) => unknown>>
+
+const AS_THEY_ARE: Made<object> = {}
+
+export function makeArrays<Row extends object>(
+  columns: Columns,
+  rows: readonly Row[],
+  made: Made<Row> = AS_THEY_ARE,
+): Buffer[] {
+  return Object.entries(columns).map(([property, type]) => {
+    const make = made[property]
+    const values =
+      make === undefined ? rows.map((row) => (row as Record<string, unknown>)[property]) : rows.map(make)
+    return makeArray(type, values)
+  })
 }
 
 /** Adds to what is there. */
