@@ -19,6 +19,7 @@ import { makeEnvVault } from './adapters/vault-env/index.ts'
 import { makeFileVault } from './adapters/vault-file/index.ts'
 import { makeHashicorpVault } from './adapters/vault-hashicorp/index.ts'
 import { makeLocalVault } from './adapters/vault-local/index.ts'
+import { type Figures, noteFigures } from './app/figures.ts'
 import {
   applyFolder,
   type FolderDeps,
@@ -29,7 +30,7 @@ import {
 } from './app/folder.ts'
 import { type MoveOptions, type MoveReport, moveStore } from './app/move.ts'
 import { combineClients } from './app/outbound.ts'
-import { gaugesOf, noteQueueAges, type QueueAges } from './app/queue-ages.ts'
+import { noteQueueAges } from './app/queue-ages.ts'
 import { makeReadiness } from './app/readiness.ts'
 import { openTransport } from './app/transport.ts'
 import type { Config } from './config/index.ts'
@@ -261,7 +262,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       look: () => store.forTenant(DEFAULT_TENANT).record('bundle', 'current'),
       bus,
     })
-    let queueAges: QueueAges | null = null
+    let figures: Figures | null = null
     const server = makeHttpServer(
       makeApi(gate, engine, code, store, {
         access,
@@ -276,7 +277,7 @@ export async function startApp(options: AppOptions): Promise<App> {
         vetSubscription: (document) => vetSubscription(web, vars, document),
         now: () => clock.now(),
         health: () => readiness.ask(),
-        gauges: () => gaugesOf(queueAges),
+        gauges: () => figures?.gauges() ?? [],
       }),
       {
         roles: new Set(config.roles),
@@ -339,7 +340,7 @@ export async function startApp(options: AppOptions): Promise<App> {
         : null
 
     // The charts that people see are of the node that shows them.
-    queueAges =
+    const queueAges =
       isKeeper || config.roles.includes('api')
         ? noteQueueAges({
             store,
@@ -348,6 +349,8 @@ export async function startApp(options: AppOptions): Promise<App> {
             tenants: () => store.system('definitions').tenants(),
           })
         : null
+    if (queueAges !== null)
+      figures = noteFigures({ backlog: engine.backlog, relay: engine.relay, now: () => clock.now() })
 
     let closing: Promise<{ left: number }> | null = null
     const close = async () => {
@@ -357,6 +360,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       if (config.drainDelayMs > 0)
         await new Promise<void>((resolve) => clock.after(config.drainDelayMs, resolve))
       queueAges?.close()
+      figures?.close()
       // Requests under way and work share one deadline.
       const endAt = clock.monotonic() + config.shutdownMs
       let drained = { left: 0 }

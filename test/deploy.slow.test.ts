@@ -125,7 +125,7 @@ test('[DE1] [DE2] [DE3] what the image holds runs as no root in a folder that is
     await eventually('the age of the backlog is told', 20_000, async () => {
       const answer = await fetch(`${url}/metrics`)
       expect(answer.headers.get('content-type')).toMatch(/^text\/plain/)
-      return /^millrace_backlog_age_seconds \d/m.test(await answer.text())
+      return /^millrace_backlog_age_seconds\{role="work"\} \d/m.test(await answer.text())
     })
     child.kill('SIGTERM')
     expect(await exited).toEqual([0, null])

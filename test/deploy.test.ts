@@ -6,7 +6,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
-import { gaugesOf } from '../src/app/queue-ages.ts'
+import { backlogGauges } from '../src/app/figures.ts'
 import { readSecretFiles, resolveConfig, SETTINGS } from '../src/config/index.ts'
 import { ROLES } from '../src/core/node/index.ts'
 import { project } from './support/node-process.ts'
@@ -124,11 +124,17 @@ describe('how they are run', () => {
   })
 
   test('[DE4] what is scaled by is told at /metrics, of deployments that there are', () => {
-    const told = gaugesOf({ oldestMs: () => 1_500 }).map(({ name }) => name)
+    const told = backlogGauges({ work: 1_500, deliver: 0 }).map(({ name, labels }) => ({ name, labels }))
     const scaled = ofKind('HorizontalPodAutoscaler')
     expect(scaled.length).toBeGreaterThan(1)
     for (const { spec } of scaled) {
-      expect(told).toEqual(expect.arrayContaining(spec.metrics.map((one: Tree) => one.external.metric.name)))
+      const asked = spec.metrics.map(({ external: { metric } }: Tree) => ({
+        name: metric.name,
+        labels: metric.selector.matchLabels,
+      }))
+      expect(told).toEqual(expect.arrayContaining(asked))
+      // Each by its own.
+      expect(asked.map(({ labels }: Tree) => `millrace-${labels.role}`)).toEqual([spec.scaleTargetRef.name])
       expect(deployments.map((one) => one.metadata.name)).toContain(spec.scaleTargetRef.name)
     }
   })

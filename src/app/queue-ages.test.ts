@@ -55,13 +55,3 @@ test('[FD12] a store that fails leaves a gap and is asked again', async () => {
   watch.close()
   expect(noted).toEqual([['t0', 1_000]])
 })
-
-test('[DE1] the oldest of all tenants is known, once somebody has looked', async () => {
-  const { watch } = start(30, (tenant) => (tenant === 't25' ? 3_000 : 9_000))
-  expect(watch.oldestMs()).toBe(null)
-  await vi.advanceTimersByTimeAsync(2_000)
-  expect(watch.oldestMs()).toBe(1_000)
-  await vi.advanceTimersByTimeAsync(2_000)
-  expect(watch.oldestMs()).toBe(7_000)
-  watch.close()
-})

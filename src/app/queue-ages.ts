@@ -2,7 +2,6 @@
 
 import type { TenantId } from '../core/ids/index.ts'
 import type { Engine } from '../engine/index.ts'
-import type { Gauge } from '../http/index.ts'
 import type { Store } from '../ports/store.ts'
 
 /** As long as the smallest step that is shown. */
@@ -11,8 +10,6 @@ const EVERY_MS = 2_000
 const TENANTS_PER_TURN = 20
 
 export interface QueueAges {
-  /** Of all tenants, as it was looked at last; null: nobody has looked so far. */
-  oldestMs(): number | null
   close(): void
 }
 
@@ -24,7 +21,6 @@ export function noteQueueAges(deps: {
 }): QueueAges {
   let from = 0
   let isBusy = false
-  const ages = new Map<TenantId, number>()
   const note = async () => {
     const tenants = await deps.tenants()
     const turn = [...tenants.slice(from), ...tenants.slice(0, from)].slice(0, TENANTS_PER_TURN)
@@ -33,9 +29,7 @@ export function noteQueueAges(deps: {
       const { oldestReadyAt } = await deps.store.forTenant(tenant).overview()
       const ageMs = oldestReadyAt === null ? 0 : Math.max(0, deps.now() - oldestReadyAt)
       deps.meter.queueAge(tenant, ageMs)
-      ages.set(tenant, ageMs)
     }
-    for (const tenant of ages.keys()) if (!tenants.includes(tenant)) ages.delete(tenant)
   }
   const timer = setInterval(() => {
     if (isBusy) return
@@ -48,21 +42,5 @@ export function noteQueueAges(deps: {
       })
   }, EVERY_MS)
   timer.unref()
-  return {
-    oldestMs: () => (ages.size === 0 ? null : Math.max(...ages.values())),
-    close: () => clearInterval(timer),
-  }
-}
-
-/** What /metrics tells. A node that does not look tells nothing, rather than that nothing waits. */
-export function gaugesOf(ages: Pick<QueueAges, 'oldestMs'> | null): readonly Gauge[] {
-  const oldestMs = ages?.oldestMs() ?? null
-  if (oldestMs === null) return []
-  return [
-    {
-      name: 'millrace_backlog_age_seconds',
-      help: 'How long the oldest item that is due has been so, over all tenants.',
-      value: oldestMs / 1_000,
-    },
-  ]
+  return { close: () => clearInterval(timer) }
 }

@@ -13,6 +13,7 @@ import { makeAcceptor } from './acceptor.ts'
 import { makeActions } from './actions.ts'
 import { type IntakeRequest, makeAdmission } from './admission.ts'
 import { type AgentProgress, makeAgents } from './agents/index.ts'
+import { type BacklogAges, makeBacklog } from './backlog.ts'
 import { endBatches, makeBatches, makeFreeze, makeGathering } from './batches/index.ts'
 import { type Inlets, makeInlets, makeMessages } from './bus/index.ts'
 import { type Claims, makeClaims } from './claims.ts'
@@ -149,6 +150,8 @@ export interface Engine extends DeadLetterActions, WorkActions {
   watch: Feed['watch']
   /** Telling the bus; null: this node does not. */
   readonly relay: Pick<Relay, 'status'> | null
+  /** How long work has been due that more nodes could take; null: this node may not ask. */
+  backlog(): Promise<BacklogAges | null>
   /** What this node has done, counted. */
   readonly meter: Omit<Meter, 'applied'>
 }
@@ -1044,6 +1047,7 @@ export function makeEngine(
     },
     watch: (watcher) => (nodesFeed ?? feed).watch(watcher),
     relay,
+    backlog: makeBacklog({ store, code, registry, pace, owner: () => lease.owner() }),
     meter,
     health: () => ({ open, alive: lease.owner() !== null, running: pool.running() }),
   }

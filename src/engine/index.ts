@@ -1,4 +1,5 @@
 export type { IntakeRequest } from './admission.ts'
+export type { BacklogAges } from './backlog.ts'
 export { DECISIONS, type Decisions } from './decisions.ts'
 export {
   DELIVERY_STATES,

@@ -123,6 +123,7 @@ export interface HttpApi {
 export interface Gauge {
   readonly name: `millrace_${string}`
   readonly help: string
+  readonly labels?: Readonly<Record<string, string>>
   readonly value: number
 }
 

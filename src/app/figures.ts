@@ -1,0 +1,76 @@
+// What /metrics tells of what waits, looked at from time to time and not by whoever asks: anybody may ask. What cannot be known now is left
+// out, so that nobody takes an old figure for a new one, or none for nothing.
+
+import type { BacklogAges, Engine } from '../engine/index.ts'
+import type { Gauge } from '../http/index.ts'
+
+const EVERY_MS = 5_000
+
+export interface Figures {
+  gauges(): readonly Gauge[]
+  close(): void
+}
+
+export function noteFigures(deps: {
+  backlog: Engine['backlog']
+  /** null: this node tells the bus nothing. */
+  readonly relay: Engine['relay']
+  now(): number
+}): Figures {
+  let backlog: readonly Gauge[] = []
+  let outbox: readonly Gauge[] = []
+  let isBusy = false
+  const look = async () => {
+    backlog = await deps.backlog().then(backlogGauges, () => [])
+    if (deps.relay === null) return
+    outbox = await deps.relay.status().then(
+      (status) => outboxGauges(status, deps.now()),
+      () => [],
+    )
+  }
+  const timer = setInterval(() => {
+    if (isBusy) return
+    isBusy = true
+    void look().finally(() => {
+      isBusy = false
+    })
+  }, EVERY_MS)
+  timer.unref()
+  return { gauges: () => [...backlog, ...outbox], close: () => clearInterval(timer) }
+}
+
+export function backlogGauges(ages: BacklogAges | null): readonly Gauge[] {
+  if (ages === null) return []
+  return (['work', 'deliver'] as const).map((role) => ({
+    name: 'millrace_backlog_age_seconds',
+    help: 'How long the oldest item has been due that one more node of the role could take, over all tenants.',
+    labels: { role },
+    value: ages[role] / 1_000,
+  }))
+}
+
+type RelayStatus = Awaited<ReturnType<NonNullable<Engine['relay']>['status']>>
+
+export function outboxGauges(
+  { waiting, eldestAt, refused, stuck }: RelayStatus,
+  now: number,
+): readonly Gauge[] {
+  return [
+    { name: 'millrace_outbox_rows', help: 'What waits to be told to the bus.', value: waiting },
+    {
+      name: 'millrace_outbox_age_seconds',
+      help: 'How long the oldest that waits to be told to the bus has waited.',
+      value: eldestAt === null ? 0 : Math.max(0, now - eldestAt) / 1_000,
+    },
+    {
+      name: 'millrace_outbox_refused',
+      help: 'Messages that the bus will never take, since this node started.',
+      value: refused,
+    },
+    {
+      name: 'millrace_outbox_stuck_subjects',
+      help: 'Subjects that the bus does not take now, as the node that relays sees it.',
+      value: stuck,
+    },
+  ]
+}
