@@ -58,7 +58,7 @@ export default defineConfig({
           hookTimeout: 120_000,
         },
       },
-      // Last, and in one process: its files share a browser, which takes longer to start than most of them to run.
+      // Last, and in two processes: the files of each share a browser, which takes longer to start than most of them to run.
       {
         test: {
           name: 'console',
@@ -66,7 +66,7 @@ export default defineConfig({
           include: pages,
           pool: 'forks',
           isolate: false,
-          fileParallelism: false,
+          maxWorkers: 2,
           sequence: { groupOrder: 2 },
           testTimeout: 300_000,
           hookTimeout: 120_000,
