@@ -102,7 +102,9 @@ export function makeLeases(deps: GroupDeps): Leases {
     try {
       const { rows } = await client.query(statement)
       client.release()
-      return readClaim(rows)
+      const claimed = readClaim(rows)
+      deps.laneless.learn(claimed.items.map(({ work }) => work))
+      return claimed
     } catch (error) {
       const isLost = classifyError(error) === 'lost'
       client.release(isLost)

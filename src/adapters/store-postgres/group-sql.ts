@@ -72,7 +72,8 @@ export function makeGroupSql(schema: string) {
   return {
     now: `SELECT ${schema}.now_ms() AS now`,
     group: `INSERT INTO ${schema}.commit_group (id, applied) VALUES ($1::uuid, true)`,
-    shareOwners: `SELECT ${schema}.share_incarnations($1::int8[])`,
+    // As the function of its name does it, in the order given.
+    shareOwners: `SELECT pg_advisory_xact_lock_shared('${schema}.incarnation'::regclass::oid::int, o::int) FROM unnest($1::int8[]) AS k(o)`,
     owners: `SELECT id, until, fenced FROM ${schema}.incarnation WHERE id = ANY ($1::int8[])`,
     lockLanes: lockLanesSql(schema),
     lockWork: lock(WORK, ROW_KEYS, WORK_HEAD),

@@ -16,12 +16,13 @@ import type { PoolClient } from 'pg'
 import { assert } from '../../core/errors/index.ts'
 import type { Commit, CommitResult } from '../../ports/store.ts'
 import { type Answer, sendBatch } from './batch.ts'
-import { hasChanges } from './changes.ts'
+import { type Changes, hasChanges } from './changes.ts'
 import { type Pool, prepare, type Statement, sendAll } from './connection.ts'
 import { decideGroup } from './decide.ts'
 import { classifyError, Overtaken, toStoreError, Unwritable } from './errors.ts'
 import { type GroupSql, makeGroupSql } from './group-sql.ts'
 import { collectKeys } from './keys.ts'
+import type { Laneless } from './laneless.ts'
 import { loadStatements, readLoaded } from './load-rows.ts'
 import { storeStatements } from './store-rows.ts'
 
@@ -37,6 +38,8 @@ export interface GroupDeps {
   /** How long to go on asking what became of a COMMIT. */
   readonly settleWithinMs: number
   makeGroupId(): string
+  /** Items that this node made or claimed and that are in no lane: their settling need not look for one. */
+  readonly laneless: Laneless
 }
 
 const TRIES = 4
@@ -90,7 +93,7 @@ async function tryGroup(deps: GroupDeps, sql: GroupSql, commits: readonly Commit
     return { results: null, error }
   }
   const groupId = deps.makeGroupId()
-  const keys = collectKeys(commits)
+  const keys = collectKeys(commits, deps.laneless.items)
   let answers: readonly Answer[]
   try {
     answers = await sendBatch(client, loadStatements(sql, keys))
@@ -99,12 +102,14 @@ async function tryGroup(deps: GroupDeps, sql: GroupSql, commits: readonly Commit
     return { results: null, error }
   }
   let results: readonly CommitResult[]
+  let changes: Changes
   let statements: readonly Statement[] = []
   try {
     const loaded = readLoaded(keys, answers)
     const decision = decideGroup(commits, loaded)
     results = decision.results
-    if (hasChanges(decision.changes)) statements = storeStatements(sql, groupId, loaded, decision.changes)
+    changes = decision.changes
+    if (hasChanges(changes)) statements = storeStatements(sql, groupId, loaded, changes)
   } catch (error) {
     await release(client, null)
     if (error instanceof Overtaken) return { results: null, error }
@@ -118,6 +123,8 @@ async function tryGroup(deps: GroupDeps, sql: GroupSql, commits: readonly Commit
     const last = (await sendBatch(client, statements)).at(-1)
     assert(last?.command === 'COMMIT', 'the transaction of a group ends with COMMIT')
     client.release()
+    deps.laneless.learn(changes.newWork.values())
+    deps.laneless.forget(changes.work.values())
     return { results }
   } catch (error) {
     await release(client, error)

@@ -29,6 +29,8 @@ export function hashKey(joined: string): Buffer {
 }
 
 export interface RowKeys {
+  /** Known to be in no lane, by `joinKey` of tenant and id. Which lane an item is in never changes. */
+  readonly laneless: ReadonlySet<string>
   readonly owners: Set<Incarnation>
   readonly work: Map<string, { readonly tenant: TenantId; readonly id: string }>
   /** Those that have to be there, and stay, for what the group does. */
@@ -55,7 +57,10 @@ export interface RowKeys {
   readonly bornEvents: Set<string>
 }
 
-const makeRowKeys = (): RowKeys => ({
+const NO_ITEMS: ReadonlySet<string> = new Set()
+
+const makeRowKeys = (laneless: ReadonlySet<string>): RowKeys => ({
+  laneless,
   owners: new Set(),
   work: new Map(),
   events: new Map(),
@@ -76,9 +81,9 @@ const makeRowKeys = (): RowKeys => ({
   bornEvents: new Set(),
 })
 
-/** Every row that the group must lock and see before it decides. */
-export function collectKeys(commits: readonly Commit[]): RowKeys {
-  const keys = makeRowKeys()
+/** Every row that the group must lock and see before it decides. `laneless` are items that are known to be in no lane. */
+export function collectKeys(commits: readonly Commit[], laneless: ReadonlySet<string> = NO_ITEMS): RowKeys {
+  const keys = makeRowKeys(laneless)
   for (const commit of commits) addKeys(keys, commit)
   return keys
 }
@@ -89,11 +94,12 @@ function addKeys(keys: RowKeys, { tenant, guards, writes }: Commit): void {
 }
 
 /** Empty between two calls: every commit would make eighteen of them. */
-const scratch = makeRowKeys()
+const scratch = makeRowKeys(NO_ITEMS)
 
 function clear(keys: RowKeys): void {
-  keys.laneSteps.length = 0
-  for (const part of Object.values(keys)) if ('size' in part && part.size > 0) part.clear()
+  const { laneless: _, laneSteps, ...parts } = keys
+  laneSteps.length = 0
+  for (const part of Object.values(parts)) if (part.size > 0) part.clear()
 }
 
 /**
@@ -133,7 +139,7 @@ function addMover(keys: RowKeys, tenant: TenantId, id: string): void {
   if (lane != null) keys.laneSteps.push(lane)
   if (lane !== undefined) return
   keys.work.set(key, { tenant, id })
-  keys.movers.set(key, { tenant, id })
+  if (!keys.laneless.has(key)) keys.movers.set(key, { tenant, id })
 }
 
 function addEvent(keys: RowKeys, tenant: TenantId, id: string): void {

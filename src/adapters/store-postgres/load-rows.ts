@@ -21,7 +21,10 @@ const RECORDS = pick(RECORD, RECORD_KEYS)
 export function loadStatements(sql: GroupSql, keys: RowKeys): Statement[] {
   const statements = [prepare('BEGIN')]
   if (keys.owners.size > 0) {
-    const owners = makeArray('int8', [...keys.owners])
+    const owners = makeArray(
+      'int8',
+      [...keys.owners].sort((a, b) => a - b),
+    )
     statements.push(prepare(sql.shareOwners, [owners]), prepare(sql.owners, [owners]))
   }
   const named = makeArrays(ROWS, [...keys.work.values()])

@@ -20,6 +20,7 @@ import {
 import { classifyError, toStoreError } from './errors.ts'
 import { type BrokenCommit, makeGroupRunner } from './group.ts'
 import { touchesOf } from './keys.ts'
+import { makeLaneless } from './laneless.ts'
 import { migrate } from './migrate.ts'
 import { adoptOutboxSql } from './outbox.ts'
 import { makePartitions } from './partitions.ts'
@@ -110,6 +111,7 @@ function makeStore(options: Resolved, writers: Pool, readers: Pool): Store {
     schema,
     settleWithinMs: options.settleWithinMs ?? 30_000,
     makeGroupId: ids.uuid,
+    laneless: makeLaneless(),
   }
   const gatherer = makeGatherer<Commit, CommitResult | BrokenCommit>({
     run: makeGroupRunner(deps),
