@@ -2,7 +2,7 @@
 // gathered. While nobody watches anywhere, nothing is told and nothing is gathered.
 //
 // Invariants: FD14 what was heard is told to nobody again, and to watchers of its own tenant only. FD15 a message has a bound; what does
-// not fit is told as a gap.
+// not fit is told as a gap. FD17 after wake-ups were away, watchers read anew.
 
 import type { TenantId } from '../core/ids/index.ts'
 import { WAKE_BYTES_MAX, type Wake } from '../ports/wakes.ts'
@@ -25,6 +25,8 @@ const GATHER_MS = 100
 /** Of one tenant, gathered at once; more is a gap. */
 const CHANGES_MAX = 500
 const MESSAGES_MAX = 4
+/** After wake-ups were away: so long others have to hear that somebody watches, before the watchers read anew. */
+const SETTLE_MS = 500
 
 export function makeNodesFeed(
   deps: Pick<EngineDeps, 'clock' | 'wakes'> & {
@@ -39,7 +41,11 @@ export function makeNodesFeed(
   let unlisten = () => {}
   let isStopped = false
 
+  let cancelLost = () => {}
+
   let untell: (() => void) | null = null
+  /** What this node changed meanwhile was told to nobody, and whoever watches may not know yet. */
+  let hasMissed = false
   let cancelEnd = () => {}
   let isGathering = false
   const gathered = new Map<TenantId, Map<string, Change> | 'lost'>()
@@ -89,6 +95,8 @@ export function makeNodesFeed(
 
   const tellFor = (forMs: number) => {
     untell ??= feed.watch(teller)
+    if (hasMissed) teller.lost()
+    hasMissed = false
     cancelEnd()
     cancelEnd = clock.after(Math.min(forMs, BELIEVED_MS_MAX), endTelling)
   }
@@ -101,9 +109,22 @@ export function makeNodesFeed(
     }
   }
 
+  /** Neither others nor this node knew of each other's changes, nor perhaps that somebody watches. */
+  const heal = () => {
+    cancelRenewal()
+    renew()
+    cancelLost()
+    cancelLost = clock.after(SETTLE_MS, () => {
+      for (const watcher of watchers) watcher.lost()
+    })
+    if (untell === null) hasMissed = true
+    else teller.lost()
+  }
+
   const hear = (wake: Wake) => {
     if (wake.wake === 'watching') tellFor(wake.forMs)
     else if (wake.wake === 'changes') show(wake.tenant, wake.body)
+    else if (wake.wake === 'missed') heal()
   }
 
   return {
@@ -126,6 +147,7 @@ export function makeNodesFeed(
       isStopped = true
       unlisten()
       cancelRenewal()
+      cancelLost()
       endTelling()
     },
   }

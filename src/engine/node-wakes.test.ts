@@ -326,6 +326,52 @@ describe('the stream over nodes', () => {
     expect(gaps).toEqual([DEFAULT_TENANT])
   })
 
+  test('[FD17] after wake-ups were away, watchers are told of a gap once the others know of them', async () => {
+    const world = makeWorld(() => CREATED)
+    const { node, hub } = makeCluster(world)
+    const one = await node('one')
+    const two = await node('two')
+    const { seen, gaps, watcher } = makeWatcher()
+    one.engine.watch(watcher)
+    await world.pass(50)
+    hub.setReachable(false)
+    // Longer than another node believes that somebody watches.
+    await world.pass(20_000)
+    await accept(world, two, pay('o1'))
+    await world.pass(100)
+    expect([seen, gaps]).toEqual([[], []])
+    hub.setReachable(true)
+    await world.pass(400)
+    // What two did meanwhile: it heard at once that somebody watches.
+    expect(gaps).toEqual([DEFAULT_TENANT])
+    await world.pass(200)
+    expect(gaps).toEqual([DEFAULT_TENANT, undefined])
+    const eventId = await accept(world, two, pay('o2'))
+    await world.pass(500)
+    expect(seen.filter(({ change }) => change.type === 'event' && change.id === eventId)).toHaveLength(1)
+    expect(gaps).toHaveLength(2)
+  })
+
+  test('[FD17] a short while without them is a gap too', async () => {
+    const world = makeWorld(() => CREATED)
+    const { node, hub } = makeCluster(world)
+    const one = await node('one')
+    await node('two')
+    const { gaps, watcher } = makeWatcher()
+    const unwatch = one.engine.watch(watcher)
+    await world.pass(50)
+    hub.setReachable(false)
+    hub.setReachable(true)
+    await world.pass(1_000)
+    expect(gaps).toContain(undefined)
+    unwatch()
+    const before = gaps.length
+    hub.setReachable(false)
+    hub.setReachable(true)
+    await world.pass(1_000)
+    expect(gaps).toHaveLength(before)
+  })
+
   test('[FD14] [WK14] what cannot be read is a gap, what is not known is passed over, and another tenant sees nothing', async () => {
     const world = makeWorld(() => CREATED)
     const { node, hub } = makeCluster(world)

@@ -3,6 +3,7 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { collect, KEPT } from './bus.fixture.ts'
 import { type Bus, BusError, type Handled } from './bus.ts'
+import { MISSED, readWake, type Wake } from './wakes.ts'
 
 export interface BusHarness extends AsyncDisposable {
   /** A node on the bus, connected. */
@@ -144,6 +145,18 @@ export function busConformance(name: string, makeHarness: () => Promise<BusHarne
       await until(async () => expect(await bus.publish([one])).toEqual([true]))
       expect((await harness.stored(one.subject)).map(({ id }) => id)).toEqual(['a'])
       await until(() => expect(told).toEqual(expect.arrayContaining([false, true])))
+    })
+
+    test('[WK15] who was cut off from the others is told so when it is over, and others cannot say so', async () => {
+      const { bus, harness } = await open()
+      const heard: Wake[] = []
+      bus.wakes.listen((wake) => heard.push(wake))
+      await harness.setReachable(false)
+      await until(() => expect(bus.status().isConnected).toBe(false))
+      expect(heard).toEqual([])
+      await harness.setReachable(true)
+      await until(() => expect(heard).toEqual(MISSED))
+      expect(readWake({ wake: 'missed' })).toBeNull()
     })
 
     test('[BU36] it is known which stream has the tokens, and that it was made anew', async () => {

@@ -18,6 +18,11 @@ export type Wake =
   | { readonly wake: 'watching'; readonly forMs: number }
   /** What others may show to people; `body` is JSON of at most `WAKE_BYTES_MAX`. null: more than can be told. */
   | { readonly wake: 'changes'; readonly tenant: TenantId; readonly body: string | null }
+  /** Of whoever carries them, to this node alone: for a while nothing was carried, neither from here nor to here. */
+  | { readonly wake: 'missed' }
+
+/** What a node hears when its wake-ups are carried again. */
+export const MISSED: readonly Wake[] = [{ wake: 'work' }, { wake: 'outbox' }, { wake: 'missed' }]
 
 /** Of the body of one wake-up: PostgreSQL carries less than 8,000 bytes. */
 export const WAKE_BYTES_MAX = 7_000

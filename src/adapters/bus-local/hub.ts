@@ -7,7 +7,7 @@ import { publishInOrder, type Sent } from '../../core/bus/index.ts'
 import { matchesPattern, patternsMeet } from '../../core/subject/index.ts'
 import { type Bus, BusError, type BusStatus, type OutgoingMessage } from '../../ports/bus.ts'
 import type { Clock } from '../../ports/clock.ts'
-import { WAKE_BYTES_MAX, type Wake } from '../../ports/wakes.ts'
+import { MISSED, WAKE_BYTES_MAX, type Wake } from '../../ports/wakes.ts'
 import { attachConsumer, type LocalConsumer } from './consumer.ts'
 import { makeQueues } from './queue.ts'
 import {
@@ -244,8 +244,10 @@ export function makeLocalHub(options: LocalHubOptions): LocalHub {
         .flatMap((stream) => stream.list())
         .filter(({ subject }) => matchesPattern(pattern, subject)),
     setReachable(reachable) {
+      const isBack = reachable && !isReachable
       isReachable = reachable
       refresh()
+      if (isBack) for (const node of [...nodes]) for (const wake of MISSED) node.hear(wake)
     },
     loseState() {
       streams.clear()

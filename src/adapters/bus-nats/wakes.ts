@@ -2,7 +2,7 @@
 
 import { type Msg, type NatsConnection, nuid } from '@nats-io/transport-node'
 import type { Clock } from '../../ports/clock.ts'
-import { readWake, WAKE_BYTES_MAX, type Wake, type Wakes } from '../../ports/wakes.ts'
+import { MISSED, readWake, WAKE_BYTES_MAX, type Wake, type Wakes } from '../../ports/wakes.ts'
 import type { Connection } from './connection.ts'
 
 const GATHER_MS = 5
@@ -51,7 +51,7 @@ export function makeNatsWakes(options: {
   const stop = connection.onThere((nats) => {
     // The driver asks the server again for what was subscribed before.
     // What was told meanwhile is not known here.
-    if (subscribed !== null) tellListeners([{ wake: 'work' }, { wake: 'outbox' }])
+    if (subscribed !== null) tellListeners(MISSED)
     if (subscribed === nats) return
     subscribed = nats
     nats.subscribe(subject, {

@@ -7,7 +7,7 @@
 import { Buffer } from 'node:buffer'
 import { randomUUID } from 'node:crypto'
 import pg, { type ClientConfig } from 'pg'
-import { readWake, WAKE_BYTES_MAX, type Wake, type Wakes } from '../../ports/wakes.ts'
+import { MISSED, readWake, WAKE_BYTES_MAX, type Wake, type Wakes } from '../../ports/wakes.ts'
 
 export interface PostgresWakesOptions {
   /** As the store has them. */
@@ -42,8 +42,6 @@ const GATHER_MS = 5
 const RETRY_MS = 50
 /** Different ones that may wait to be sent together; of changes beyond it is told only that there are more. */
 const WAITING_MAX = 200
-/** What may have been missed while nobody listened. */
-const MISSED: readonly Wake[] = [{ wake: 'work' }, { wake: 'outbox' }]
 
 export function makePostgresWakes(options: PostgresWakesOptions): PostgresWakes {
   const channel = `${options.schema ?? 'millrace'}_wakes`
