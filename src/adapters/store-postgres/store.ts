@@ -19,7 +19,7 @@ import {
 } from './connection.ts'
 import { classifyError, toStoreError } from './errors.ts'
 import { type BrokenCommit, makeGroupRunner } from './group.ts'
-import { touchesOf } from './keys.ts'
+import { touchesOf, weightOf } from './keys.ts'
 import { makeLaneless } from './laneless.ts'
 import { migrate } from './migrate.ts'
 import { adoptOutboxSql } from './outbox.ts'
@@ -47,6 +47,8 @@ export interface PostgresStoreOptions {
 
 /** Each group costs two round trips and a flush, whatever its size; more than this wait for nothing but their own rows. */
 const GROUP_MAX = 128
+/** Of large bodies fewer: a group is held in memory once more on its way. */
+const GROUP_WEIGHT_MAX = 4 * 1024 * 1024
 
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<Store> {
   const schema = options.schema ?? 'millrace'
@@ -119,6 +121,8 @@ function makeStore(options: Resolved, writers: Pool, readers: Pool): Store {
     touches: touchesOf,
     inFlightMax: options.groupsInFlightMax,
     groupMax: options.groupMax ?? GROUP_MAX,
+    weigh: weightOf,
+    weightMax: GROUP_WEIGHT_MAX,
   })
   const leases = makeLeases(deps)
   const read = async (statement: Statement) => {

@@ -5,6 +5,7 @@ import { type GatherOptions, makeGatherer } from './index.ts'
 interface Commit {
   readonly name: number
   readonly keys: readonly string[]
+  readonly weight?: number
 }
 
 interface Group {
@@ -134,6 +135,25 @@ describe('gathering', () => {
     bench.underWay[0]?.fail(new Error('disk full'))
     await bench.settle()
     expect(bench.names()).toEqual([[1, 3], [2]])
+  })
+
+  test('[G7] a group carries no more than it may, and what is too heavy by itself leaves alone', async () => {
+    const started: (readonly number[])[] = []
+    const gatherer = makeGatherer<Commit, string>({
+      inFlightMax: 1,
+      weightMax: 10,
+      weigh: ({ weight = 0 }) => weight,
+      touches: ({ keys }) => keys,
+      defer: (callback) => void setImmediate(callback),
+      run: async (commits) => {
+        started.push(commits.map(({ name }) => name))
+        return commits.map(({ name }) => `done ${name}`)
+      },
+    })
+    const weights = [4, 6, 1, 25, 3, 7, 0]
+    const added = weights.map((weight, name) => gatherer.add({ name, keys: [], weight }))
+    expect(await Promise.all(added)).toEqual(weights.map((_, name) => `done ${name}`))
+    expect(started).toEqual([[0, 1], [2], [3], [4, 5, 6]])
   })
 
   test('[G3] each has its own result, and nobody is answered before the run', async () => {

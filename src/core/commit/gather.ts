@@ -5,7 +5,7 @@
 //
 // Invariants: G1 commits leave in the order they came, except that one that touches a key of a group still under way
 // waits for it. G2 at most `inFlightMax` groups are under way, each of at most `groupMax` commits. G3 a commit is
-// answered only by its group's run.
+// answered only by its group's run. G7 what a group carries is bounded, but for one commit that is heavier by itself.
 
 export interface GatherOptions<C, R> {
   /** Runs one group durably; answers in the group's order. A rejection goes to every member. */
@@ -16,6 +16,9 @@ export interface GatherOptions<C, R> {
   readonly inFlightMax?: number
   /** Keys that two commits must not touch in one group, or in two groups at once. Left out: the store orders by itself. */
   touches?(commit: C): readonly string[]
+  /** What a commit weighs, where `weightMax` bounds a group: bodies of events, in characters. Only with `touches`. */
+  weigh?(commit: C): number
+  readonly weightMax?: number
 }
 
 export interface Gatherer<C, R> {
@@ -27,6 +30,7 @@ export interface Gatherer<C, R> {
 interface Waiting<C, R> {
   readonly commit: C
   readonly touches: readonly string[]
+  readonly weight: number
   resolve(result: R): void
   reject(error: unknown): void
 }
@@ -36,6 +40,7 @@ const NO_KEYS: readonly string[] = []
 export function makeGatherer<C, R>(options: GatherOptions<C, R>): Gatherer<C, R> {
   const groupMax = options.groupMax ?? 24
   const inFlightMax = options.inFlightMax ?? 2
+  const weightMax = options.weightMax ?? Number.POSITIVE_INFINITY
   const busyKeys = new Map<string, number>()
   let queue: Waiting<C, R>[] = []
   let inFlight = 0
@@ -55,11 +60,15 @@ export function makeGatherer<C, R>(options: GatherOptions<C, R>): Gatherer<C, R>
     const group: Waiting<C, R>[] = []
     const rest: Waiting<C, R>[] = []
     const blocked = new Set<string>()
+    let weight = 0
+    let isFull = false
     for (const waiting of queue) {
-      const free =
-        group.length < groupMax && !waiting.touches.some((key) => busyKeys.has(key) || blocked.has(key))
-      if (free) group.push(waiting)
-      else rest.push(waiting)
+      isFull ||= group.length >= groupMax || (group.length > 0 && weight + waiting.weight > weightMax)
+      const free = !isFull && !waiting.touches.some((key) => busyKeys.has(key) || blocked.has(key))
+      if (free) {
+        group.push(waiting)
+        weight += waiting.weight
+      } else rest.push(waiting)
       for (const key of waiting.touches) blocked.add(key)
     }
     queue = rest
@@ -103,7 +112,8 @@ export function makeGatherer<C, R>(options: GatherOptions<C, R>): Gatherer<C, R>
   return {
     add: (commit) =>
       new Promise<R>((resolve, reject) => {
-        queue.push({ commit, touches: options.touches?.(commit) ?? NO_KEYS, resolve, reject })
+        const touches = options.touches?.(commit) ?? NO_KEYS
+        queue.push({ commit, touches, weight: options.weigh?.(commit) ?? 0, resolve, reject })
         if (deferred || inFlight >= inFlightMax) return
         deferred = true
         options.defer(() => {
