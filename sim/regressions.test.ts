@@ -44,6 +44,12 @@ const FOUND_WITH_PARTS: readonly (readonly [
     { hasCases: true, hasConnections: true, hasFleet: true },
   ],
   [
+    'N3',
+    'the secret of a rotation was made after its reserve had run out, because a token was got first',
+    20_208,
+    { hasConnections: true, hasFleet: true },
+  ],
+  [
     'N5',
     'an admission that a dead node holds ends with its instance, when a person cancels that',
     7_012,

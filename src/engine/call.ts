@@ -96,8 +96,8 @@ export type Doubt =
 /** How a call differs from one request under one key. */
 interface Variation {
   readonly beside?: () => Promise<Beside>
-  /** Several requests in place of one. */
-  readonly perform?: () => Promise<Performed>
+  /** Several requests in place of one. `sendBy`: by the monotonic clock, when the first of them begins at the latest. */
+  readonly perform?: (sendBy: number) => Promise<Performed>
   /** In place of the action's probe. */
   readonly ask?: (entry: LedgerEntry) => Promise<Doubt>
 }

@@ -53,7 +53,7 @@ interface State {
 }
 
 export function makeConnectionCalls(
-  deps: Pick<EngineDeps, 'clock'> & {
+  deps: {
     readonly time: StoreTime
     readonly lookups: Lookups
     readonly book: Pick<Book, 'gate'>
@@ -63,9 +63,9 @@ export function makeConnectionCalls(
     readonly runs: Runs
     readonly judge: Judge
   },
-  config: Pick<EngineConfig, 'sendWithinMs' | 'responseBytesMax'>,
+  config: Pick<EngineConfig, 'responseBytesMax'>,
 ): ConnectionCalls {
-  const { clock, time, lookups, book, door, credentials, runs, judge } = deps
+  const { time, lookups, book, door, credentials, runs, judge } = deps
   /** What the last exchange of a call said, for what comes after it. */
   const answers = new WeakMap<Through, State>()
 
@@ -207,13 +207,11 @@ export function makeConnectionCalls(
           const write = await runs.begin(item, key, { connection, provider, operation })
           return { ...taken, writes: [...taken.writes, write] }
         },
-        async perform() {
+        async perform(sendBy) {
           const state = answers.get(through)
-          if (state !== undefined) {
-            state.first = { isCounted: true, sendBy: clock.monotonic() + config.sendWithinMs }
-          }
+          if (state !== undefined) state.first = { isCounted: true, sendBy }
           runs.begun(item)
-          const performed = await perform()
+          const performed = await perform(sendBy)
           const { verdict } = performed
           const answer = state?.answer ?? null
           if (answer?.wait !== undefined && verdict.as === 'failed')

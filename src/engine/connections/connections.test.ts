@@ -1,7 +1,17 @@
 // Calls of routes on a connection, with a memory store and calls that the test answers.
 import { describe, expect, test } from 'vitest'
 import { DEFAULT_TENANT } from '../../core/ids/index.ts'
-import { accept, answered, CREATED, HTTP, LOST, makeWorld, PAID, workOf } from '../world.fixture.ts'
+import {
+  accept,
+  answered,
+  CREATED,
+  HTTP,
+  LOST,
+  makeWorld,
+  PAID,
+  type StoreFaults,
+  workOf,
+} from '../world.fixture.ts'
 import { documents, makeHandCredentials, makeShop, SECRET } from './connections.fixture.ts'
 
 const runsOf = async (world: ReturnType<typeof makeShop>) =>
@@ -349,6 +359,36 @@ describe('the gate', () => {
     await world.pass(1_500)
     expect(await workOf(world, eventId)).toMatchObject({ state: 'done' })
   })
+})
+
+test('[DR14] the time that a reserve allows runs while its answer is under way, and while the credential is got', async () => {
+  const world = makeShop(() => CREATED)
+  const credentials = makeHandCredentials()
+  const pauses: (() => void)[] = []
+  const paused = (ms: number) => new Promise<void>((resolve) => pauses.push(world.clock.after(ms, resolve)))
+  let isSlow = false
+  const { authorize } = credentials
+  credentials.authorize = async (request) => {
+    if (isSlow) await paused(3_000)
+    return authorize(request)
+  }
+  const commit: StoreFaults['commit'] = async ({ writes }, pass) => {
+    const result = await pass()
+    if (isSlow && writes.some(({ w }) => w === 'ledger.reserve')) await paused(3_000)
+    return result
+  }
+  const node = await world.node({ documents: documents(), credentials, faults: { commit } })
+  await world.pass()
+  isSlow = true
+  const eventId = await accept(world, node)
+  await world.pass(6_500)
+  expect(pauses).toHaveLength(2)
+  expect(world.sent).toEqual([])
+  expect(await world.reads.ledger('BOOK:o1')).toMatchObject({ state: 'released', proof: 'never-sent' })
+  isSlow = false
+  await world.pass(60_000)
+  expect(await workOf(world, eventId)).toMatchObject({ state: 'done' })
+  expect(world.sent).toHaveLength(1)
 })
 
 describe('a refused credential', () => {

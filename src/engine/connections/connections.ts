@@ -65,7 +65,7 @@ export function makeConnections(
     owners(tenant: TenantId): ReadonlyMap<string, ManagedBy>
     wake(delayMs?: number): void
   },
-  config: Pick<EngineConfig, 'vars' | 'version' | 'responseBytesMax' | 'sendWithinMs' | 'roles'>,
+  config: Pick<EngineConfig, 'vars' | 'version' | 'responseBytesMax' | 'roles'>,
 ): Connections {
   const { store, registry, time } = deps
   const { vars } = config

@@ -69,13 +69,13 @@ export function makeAtVendor(
 ): AtVendor {
   const { store, clock, time, commits, decisions, lease, secrets, vars, book, log } = deps
 
-  /** null: the reserve is ours. */
+  /** `sendBy`: the reserve is ours, and the call begins before that by the monotonic clock, or not at all. */
   const reserve = async (
     item: Item,
     key: string,
     operation: CompiledOperation,
     entry: LedgerEntry | null,
-  ): Promise<Made | null> => {
+  ): Promise<Made | { readonly is: 'reserved'; readonly sendBy: number }> => {
     const neededMs = config.sendWithinMs + operation.abilities.timeoutMs + SETTLE_MARGIN_MS
     if (!(await lease.covers(item.owner, neededMs)))
       return { is: 'aside', why: 'the lease could not be made long enough for the call' }
@@ -86,7 +86,8 @@ export function makeAtVendor(
       [{ w: 'ledger.reserve', entry: newEntry(item, key), sendWithinMs: config.sendWithinMs }],
     )
     if (!result.ok && !isOwn(item, result)) return { is: 'stale' }
-    if (clock.monotonic() - askedAt <= config.sendWithinMs) return null
+    const sendBy = askedAt + config.sendWithinMs
+    if (clock.monotonic() <= sendBy) return { is: 'reserved', sendBy }
     await settle(item, key, settleLedger(key, 'released', 'never-sent', null, null))
     return { is: 'aside', why: 'the reserve took too long; nothing was sent' }
   }
@@ -134,6 +135,7 @@ export function makeAtVendor(
     operation: CompiledOperation,
     key: string,
     input: JsonValue,
+    sendBy: number,
   ) => {
     const { connection, tenant } = account
     const { endpoint, buckets } = operation.document
@@ -151,6 +153,7 @@ export function makeAtVendor(
       timeoutMs: operation.abilities.timeoutMs,
       maxResponseBytes: config.responseBytesMax,
       buckets,
+      sendBy,
       traceparent: traceOf(item),
     })
   }
@@ -177,9 +180,10 @@ export function makeAtVendor(
     if (entry?.state === 'done') return { is: 'made', ref: entry.effectRef }
     if (entry !== null && entry.state !== 'released' && !mayRepeat(operation, entry))
       return doubt(item, key, entry)
-    const refused = await reserve(item, key, operation, entry)
-    if (refused !== null) return refused
-    const answer = await send(item, account, operation, keyOfGeneration(key, 1), input)
+    const reserved = await reserve(item, key, operation, entry)
+    if (reserved.is !== 'reserved') return reserved
+    const { sendBy } = reserved
+    const answer = await send(item, account, operation, keyOfGeneration(key, 1), input, sendBy)
     const { outcome, problem } = answer
     if (problem !== null) {
       await settle(item, key, settleLedger(key, 'released', 'never-sent', null, null))

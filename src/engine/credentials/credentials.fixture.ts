@@ -275,6 +275,11 @@ export function makeKeepingWorld(script: Script, known: Partial<KeepingWorld> = 
           const outcome = { kind: 'failed', sent: 'no', code: 'blocked', message: '', durationMs: 0 } as const
           return { outcome, problem, credentialVersion: null, ...limits, ...heads }
         }
+        if (request.sendBy !== undefined && clock.monotonic() > request.sendBy) {
+          const problem = { class: 'transient', error: 'too late' } as const
+          const outcome = { kind: 'failed', sent: 'no', code: 'blocked', message: '', durationMs: 0 } as const
+          return { outcome, problem, credentialVersion: null, ...limits, ...heads }
+        }
         const outcome = await http.send({
           method: request.method,
           url,

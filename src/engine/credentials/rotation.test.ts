@@ -99,6 +99,29 @@ describe('a secret that is in nobody else’s hands', () => {
     expect((await rotationWork(world))[0]).toMatchObject({ class: 'transient', lastError: 'it is away' })
   })
 
+  test('[CD13] [DR14] is not made where what opens the account came too late for the reserve', async () => {
+    const { vendor, world } = await start({ provider: MAKES_KEYS })
+    const { current } = world.vault
+    const go = makeHand<void>()
+    const isReserved = () =>
+      world.commits.some(({ writes }) => writes.some(({ w }) => w === 'ledger.reserve'))
+    world.vault.current = async (...args) => {
+      if (isReserved()) await go.promise
+      return current(...args)
+    }
+    const node = await world.node('two')
+    await rotate(world, node)
+    await world.pass(node, 6_000)
+    expect(isReserved()).toBe(true)
+    go.give()
+    await world.pass(node)
+    expect(vendor.made()).toBe(1)
+    const { ledger } = await world.run(world.store.system('verification').dump())
+    expect(ledger).toMatchObject([{ state: 'released', proof: 'never-sent' }])
+    await world.pass(node, 60_000)
+    expect(vendor.made()).toBe(2)
+  })
+
   test('[CD24] takes no other value’s place', async () => {
     const { vendor, world, node } = await start({ provider: MAKES_KEYS })
     await rotate(world, node)

@@ -76,10 +76,11 @@ export function makeSend(
     try {
       // Reserve last: everything that could still stop the call has been asked by now.
       const reserved = await reserve(call, over)
-      if (reserved !== null) return reserved
+      if (reserved === 'finished' || 'entry' in reserved) return reserved
       isMade = true
       const startedAt = time.now()
-      const performed = await (call.perform?.() ?? sendOne(call, action.abilities.timeoutMs))
+      const { sendBy } = reserved
+      const performed = await (call.perform?.(sendBy) ?? sendOne(call, action.abilities.timeoutMs))
       tell(call, host, performed)
       await settleCall(call, performed, startedAt, over)
       return 'finished'
@@ -88,8 +89,11 @@ export function makeSend(
     }
   }
 
-  /** null: the reserve is ours, and there is time enough for the call. */
-  const reserve = async (call: Call, over: LedgerEntry | null): Promise<Round | null> => {
+  /** `sendBy`: the reserve is ours, and so long by the monotonic clock the call may begin. */
+  const reserve = async (
+    call: Call,
+    over: LedgerEntry | null,
+  ): Promise<Round | { readonly sendBy: number }> => {
     const { item, action, key } = call
     const neededMs = config.sendWithinMs + action.abilities.timeoutMs + SETTLE_MARGIN_MS
     if (!(await lease.covers(item.owner, neededMs))) {
@@ -122,8 +126,10 @@ export function makeSend(
         found.epoch === item.work.epoch
       if (!ours) return { entry: found }
     }
-    const isLate = clock.monotonic() - askedAt > config.sendWithinMs || result.at >= item.work.expiresAt
-    if (!isLate && !isForgetting(call, over, result.at)) return null
+    // Counted from when it was asked for: the store's own time began later.
+    const sendBy = askedAt + config.sendWithinMs
+    const isLate = clock.monotonic() > sendBy || result.at >= item.work.expiresAt
+    if (!isLate && !isForgetting(call, over, result.at)) return { sendBy }
     await release(call, over)
     return 'finished'
   }
