@@ -29,6 +29,19 @@ function believing(store: Store): Store {
   }
 }
 
+/** Nobody sees that work is in his hands whose claim was not answered. */
+const withoutStrays = (store: Store): Store => ({
+  ...store,
+  forTenant(tenant) {
+    const reads = store.forTenant(tenant)
+    return {
+      ...reads,
+      workList: async (request) =>
+        request.state === 'leased' ? { items: [], nextCursor: null } : reads.workList(request),
+    }
+  },
+})
+
 /** Two nodes that draw from one bucket at the same time both have what is in it. */
 const withoutGuardOfRates = (store: Store): Store => ({
   ...store,
@@ -77,6 +90,27 @@ export const FLEET_BUGS: readonly Bug[] = [
       kinds: { created: 1, paid: 1 },
     }),
     store: believing,
+  },
+  {
+    name: 'strays-left',
+    seed: 4,
+    about:
+      'a node does not look for what it claimed while the connection broke, and which the store has in its hands',
+    breaks: ['N12'],
+    hasFleet: true,
+    profile: (profile) => ({
+      ...inFleet(profile, { failOverEveryMs: 8_000, cutEveryMs: 3_000, awayMsMax: 300, hasRoles: false }),
+      nodes: 2,
+      messages: 10,
+      kinds: { created: 1 },
+      pollMs: 15_000,
+      faultsMs: 30_000,
+      crashEveryMs: 0,
+      crashAtStore: 0,
+      crashAtSend: 0,
+      pauseEveryMs: 0,
+    }),
+    store: withoutStrays,
   },
   {
     name: 'grant-given-twice',
