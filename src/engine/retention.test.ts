@@ -157,6 +157,9 @@ describe('the walk', () => {
       ['b', null, 2],
     ])
     expect(new Set(walk.asked.map(({ scanMax }) => scanMax))).toEqual(new Set([200]))
+    // What is old of all may go together, so each walk says how long the others keep theirs.
+    const byTenant = { a: { keepMs: {}, otherwiseMs: 1 }, b: { keepMs: {}, otherwiseMs: 2 } }
+    for (const request of walk.asked) expect(request.byTenant).toEqual(byTenant)
     expect(walk.delays).toEqual([1_000, 0, 100, 100, 1_000])
     // Of a tenant that lost nothing there is nothing to tell.
     expect(walk.log.messages).toMatchObject([

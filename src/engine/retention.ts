@@ -47,6 +47,7 @@ export function makeRetention(
   let left: TenantId[] = []
   let after: string | null = null
   let gone = none()
+  let byTenant: Readonly<Record<string, KeepTimes>> = {}
 
   const report = (tenant: TenantId) => {
     if (Object.values(gone).some((count) => count > 0)) log.info('retention.pruned', { tenant, ...gone })
@@ -60,10 +61,14 @@ export function makeRetention(
       left = [...deps.tenants()]
       return left.length === 0 ? config.retentionEveryMs : 0
     }
+    if (after === null) {
+      byTenant = Object.fromEntries(deps.tenants().map((one) => [one, deps.keepTimes(one)]))
+    }
     const { next, ...counts } = await store.prune({
       tenant,
       ...deps.keepTimes(tenant),
       ledger: deps.ledgerKeepTimes(tenant),
+      byTenant,
       after,
       scanMax: SCAN_MAX,
     })

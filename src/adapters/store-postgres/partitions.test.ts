@@ -473,6 +473,8 @@ describe('retention by partitions', () => {
     const world = await openWorld()
     const [first] = await acceptDaily(world, 7, 1)
     const pool = new pg.Pool({ connectionString: world.database.url })
+    // A connection that is on its way out when its database goes says so.
+    pool.on('connect', (client) => void client.on('error', () => undefined))
     cleanUps.push(() => pool.end())
     const partition = {
       name: nameAt('event', 0),
@@ -513,7 +515,7 @@ describe('retention by partitions', () => {
     expect(await namesOf(world, 'event')).toContain(nameAt('event', 0))
   })
 
-  test('[PG11] a week of several tenants goes row by row, each at its time, and when it is empty', async () => {
+  test('[PG11] a week of several tenants of whom one is known goes row by row, each at its time, and when it is empty', async () => {
     const world = await openWorld()
     await acceptDaily(world, 3, 2)
     const other = makeAccepted('other', { tenant: OTHER })
@@ -526,6 +528,102 @@ describe('retention by partitions', () => {
     expect(await world.store.forTenant(OTHER).event(other.event)).not.toBeNull()
     expect((await walk(world.store, { ...REQUEST, tenant: OTHER })).gone).toMatchObject({ events: 1 })
     expect(await namesOf(world, 'event')).not.toContain(nameAt('event', 0))
+  })
+
+  describe('[PG11] a week of several tenants', () => {
+    const keep = (ms: number) => ({ keepMs: {}, otherwiseMs: ms })
+    /** A few of each, over the week. */
+    const acceptOfBoth = async (world: World) => {
+      await acceptDaily(world, 7, 2)
+      const others = Array.from({ length: 6 }, (_, index) => makeAccepted(`o${index}`, { tenant: OTHER }))
+      await Promise.all(others.map(({ commit }) => world.store.commit(commit)))
+      return others
+    }
+
+    test('is dropped once it is over for all of them', async () => {
+      const world = await openWorld()
+      await acceptOfBoth(world)
+      const request = { ...REQUEST, scanMax: 2, byTenant: { [OTHER]: keep(KEEP + 2 * DAY) } }
+      // Where all are kept about as long, those that are over first wait for the others.
+      await world.setNow(MONDAY + WEEK + KEEP + HOUR)
+      expect((await walk(world.store, request)).gone).toMatchObject({ events: 0 })
+      await world.setNow(MONDAY + WEEK + KEEP + 2 * DAY + HOUR)
+      const { gone, places } = await walk(world.store, request)
+      expect(gone).toMatchObject({ events: 20, work: 20, attempts: 20, dedup: 20 })
+      expect(places).toContain('empty')
+      expect(await namesOf(world, 'event')).not.toContain(nameAt('event', 0))
+      const dump = await world.store.system('verification').dump()
+      expect([dump.events, dump.work, dump.attempts]).toEqual([[], [], []])
+    })
+
+    test('goes row by row while others keep theirs for much longer, or nobody says for how long', async () => {
+      const world = await openWorld()
+      const others = await acceptOfBoth(world)
+      await world.setNow(MONDAY + 2 * DAY + KEEP + 2 * HOUR)
+      const request = { ...REQUEST, byTenant: { [OTHER]: keep(90 * DAY) } }
+      expect((await walk(world.store, request)).gone).toMatchObject({ events: 6 })
+      await world.setNow(MONDAY + WEEK + KEEP + HOUR)
+      expect((await walk(world.store, REQUEST)).gone).toMatchObject({ events: 8 })
+      const reads = world.store.forTenant(OTHER)
+      for (const { event, work } of others) {
+        expect(await reads.event(event)).not.toBeNull()
+        expect(await reads.work(work)).not.toBeNull()
+      }
+      await world.setNow(MONDAY + WEEK + 90 * DAY + HOUR)
+      const { gone, places } = await walk(world.store, {
+        ...REQUEST,
+        ...keep(90 * DAY),
+        tenant: OTHER,
+        byTenant: { [TENANT]: keep(KEEP) },
+      })
+      expect(gone).toMatchObject({ events: 6, work: 6 })
+      expect(places).toContain('drop')
+      expect(await namesOf(world, 'event')).not.toContain(nameAt('event', 0))
+    })
+
+    test('stays for what one of them needs', async () => {
+      const world = await openWorld()
+      await acceptOfBoth(world)
+      const open = makeAccepted('open', { tenant: OTHER, isDone: false })
+      await world.store.commit(open.commit)
+      await world.setNow(MONDAY + WEEK + KEEP + HOUR)
+      const byTenant = { [OTHER]: keep(KEEP), [TENANT]: keep(KEEP) }
+      expect((await walk(world.store, { ...REQUEST, byTenant })).gone).toMatchObject({ events: 14 })
+      const ofOther = { ...REQUEST, tenant: OTHER, byTenant }
+      expect((await walk(world.store, ofOther)).gone).toMatchObject({ events: 6 })
+      expect(await world.store.forTenant(OTHER).event(open.event)).not.toBeNull()
+      await world.store.commit({ tenant: OTHER, guards: [], writes: [settle(open.work)] })
+      expect((await walk(world.store, ofOther)).gone).toMatchObject({ events: 1, work: 1 })
+      expect(await namesOf(world, 'event')).not.toContain(nameAt('event', 0))
+    })
+  })
+
+  test.each([
+    [
+      'a window of its key that is open',
+      (id: string) => `UPDATE millrace.dedup SET until = 9e15 WHERE event = '${id}'`,
+    ],
+    [
+      'a row of the outbox',
+      (id: string) =>
+        `INSERT INTO millrace.outbox (tenant, id, subject, about, event, created_at)
+       VALUES ('acme', '${id}', 's', 'event', '${id}', 1)`,
+    ],
+    [
+      'work that keeps its place',
+      (id: string) => `UPDATE millrace.work SET has_place = true WHERE event_id = '${id}'`,
+    ],
+  ])('[PG7] one event is needed for %s: it alone stays, with all that hangs on it', async (_, sql) => {
+    const world = await openWorld()
+    const accepted = await acceptDaily(world, 7, 2)
+    const needed = accepted[9]!
+    await world.query(sql(needed.event))
+    await world.setNow(MONDAY + WEEK + KEEP + HOUR)
+    expect((await walk(world.store, { ...REQUEST, scanMax: 2 })).gone).toMatchObject({ events: 13, work: 13 })
+    const dump = await world.store.system('verification').dump()
+    expect(dump.events.map(({ id }) => id)).toEqual([needed.event])
+    expect(dump.work.map(({ id }) => id)).toEqual([needed.work])
+    expect(dump.attempts.map(({ work }) => work)).toEqual([needed.work])
   })
 
   test('[PG10] history goes with its week when no instance of it is left, and row by row before', async () => {

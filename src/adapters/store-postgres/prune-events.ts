@@ -6,7 +6,7 @@
 // left what it made where it is seen too.
 
 import type { QueryResult } from 'pg'
-import type { Pruned, PruneRequest } from '../../core/retention/index.ts'
+import type { KeepTimes, Pruned } from '../../core/retention/index.ts'
 import {
   CLOSED_LETTERS,
   FINAL_WORK,
@@ -44,6 +44,11 @@ export const NONE: GoneWithEvents = {
   runs: 0,
 }
 
+export function addGone(one: GoneWithEvents, other: GoneWithEvents): GoneWithEvents {
+  const names = Object.keys(NONE) as (keyof GoneWithEvents)[]
+  return Object.fromEntries(names.map((name) => [name, one[name] + other[name]])) as unknown as GoneWithEvents
+}
+
 /** Looks at `max` events from `after` on, up to `end`; `last` is where it stands if there are more. */
 export async function pruneEvents(
   { pool, schema, request, now }: Walking,
@@ -63,7 +68,8 @@ export async function pruneEvents(
   )
   const seen = rows.slice(0, max)
   const old = readOld(request, now, seen)
-  const gone = old.length === 0 ? NONE : await endEvents(pool, schema, request.tenant, now, old, { hasLeft })
+  const { gone } =
+    old.length === 0 ? { gone: NONE } : await endEvents(pool, schema, request.tenant, now, old, { hasLeft })
   return { gone, seen: seen.length, last: rows.length > seen.length ? (seen.at(-1)?.id ?? after) : null }
 }
 
@@ -72,13 +78,17 @@ export const READ =
   't.id, t.source, t.causation_id AS "causationId", t.dedup_key AS "dedupKey", t.received_at AS "receivedAt"'
 
 /** Those whose time is up. */
-export function readOld(request: PruneRequest, now: Instant, rows: QueryResult['rows']): readonly OldEvent[] {
+export function readOld(
+  times: KeepTimes & { readonly tenant: string },
+  now: Instant,
+  rows: QueryResult['rows'],
+): readonly OldEvent[] {
   return rows
-    .filter((row) => row.receivedAt + keepMsOf(request, row.source) <= now)
+    .filter((row) => row.receivedAt + keepMsOf(times, row.source) <= now)
     .map((row) => ({
       id: row.id,
       keeper: keeperOf(row),
-      hash: hashKey(joinKey(request.tenant, row.source, row.dedupKey)),
+      hash: hashKey(joinKey(times.tenant, row.source, row.dedupKey)),
     }))
 }
 
@@ -86,11 +96,23 @@ export function readOld(request: PruneRequest, now: Instant, rows: QueryResult['
 export type HasLeft = (work: string) => boolean
 
 export interface Ending {
-  /** They go with this partition, together: only what hangs on them is deleted, and no row of an event is locked. */
+  /** They go with this partition, together: only what hangs on them is deleted, if all of them can go, and no row of an event is locked. */
   readonly partition?: Partition
-  /** Nothing is deleted: the answer counts the events that could go. */
-  readonly isLook?: boolean
   readonly hasLeft: HasLeft
+}
+
+interface Deletion {
+  readonly of?: keyof GoneWithEvents
+  readonly from: string
+  readonly using?: string
+  readonly where: string
+  readonly values: readonly (string | Buffer)[]
+}
+
+export interface Ended {
+  readonly gone: GoneWithEvents
+  /** How many of the given ones nothing needs any more. */
+  readonly free: number
 }
 
 /** Of the given ones, those that nothing needs any more. */
@@ -100,9 +122,9 @@ export async function endEvents(
   tenant: string,
   now: Instant,
   old: readonly OldEvent[],
-  { partition, isLook = false, hasLeft }: Ending,
-): Promise<GoneWithEvents> {
-  const lock = isLook ? '' : ' FOR UPDATE SKIP LOCKED'
+  { partition, hasLeft }: Ending,
+): Promise<Ended> {
+  const lock = ' FOR UPDATE SKIP LOCKED'
   const ids = [
     escapeText(tenant),
     makeArray(
@@ -112,7 +134,10 @@ export async function endEvents(
   ]
   const keepers = makeArray(
     'text',
-    old.flatMap(({ keeper }) => (keeper === null || isIn(partition, keeper) ? [] : keeper)),
+    // One that is before it in the partition was seen, and goes with it.
+    old.flatMap(({ id, keeper }) =>
+      keeper === null || (isIn(partition, keeper) && keeper < id) ? [] : keeper,
+    ),
   )
   const hashes = makeArray(
     'uuid',
@@ -171,7 +196,7 @@ export async function endEvents(
       ])
     const windows = byHash(rowsOf(dedup))
     const owned = byHash(rowsOf(known))
-    const own = new Set(rowsOf(events).map((row) => row.id))
+    const present = new Set(rowsOf(events).map((row) => row.id))
     const open = new Set([
       ...rowsOf(entries).map((row) => row.event),
       ...rowsOf(wanted).map((row) => row.event),
@@ -184,66 +209,65 @@ export async function endEvents(
       const key = hash.toString('hex')
       // A key of its own that somebody else holds is being looked at right now: it may be a duplicate that arrives.
       const isFree = owned.get(key)?.event !== id || (windows.get(key)?.until ?? now + 1) <= now
-      const isGoing = own.has(id) && !open.has(id) && isFree && !(keeper !== null && there.has(keeper))
-      if (isGoing) there.delete(id)
-      return isGoing
+      const canGo = present.has(id) && !open.has(id) && isFree && !(keeper !== null && there.has(keeper))
+      if (canGo) there.delete(id)
+      return canGo
     })
-    if (isLook) {
+    if (going.length === 0 || (partition !== undefined && going.length < old.length)) {
       await client.query(prepare('ROLLBACK'))
       client.release()
-      return { ...NONE, events: going.length }
+      return { gone: NONE, free: going.length }
     }
-    const goingIds = new Set(going.map(({ id }) => id))
+    const goingIds = going.map(({ id }) => id)
+    const isGoing = new Set(goingIds)
     const idsOf = (rows: QueryResult['rows']): string[] =>
-      rows.filter((row) => goingIds.has(row.event)).map((row) => row.id)
-    const gone = makeArray(
-      'text',
-      going.map(({ id }) => id),
-    )
+      rows.filter((row) => isGoing.has(row.event)).map((row) => row.id)
     const goingWork = idsOf(rowsOf(work))
-    const workIds = makeArray('text', goingWork)
-    const tried = makeArray(
-      'text',
-      goingWork.filter((id) => !hasLeft(id)),
-    )
-    const drop = (table: string, where: string, values: readonly (string | Buffer)[]) =>
-      prepare(`DELETE FROM ${schema}.${table} WHERE ${where}`, [...values])
+    const tried = goingWork.filter((id) => !hasLeft(id))
+    const goingLetters = idsOf(rowsOf(letters))
+    const own = (column: string) => `t.tenant = $1::text AND t.${column} = ANY ($2::text[])`
+    const ofOwn = (named: readonly string[]) => [escapeText(tenant), makeArray('text', named)]
+    // What nobody has is not asked for.
+    const deletes: readonly (Deletion | false)[] = [
+      tried.length > 0 && { of: 'attempts', from: 'attempt', where: own('work'), values: ofOwn(tried) },
+      goingWork.length > 0 && { of: 'work', from: 'work', where: own('id'), values: ofOwn(goingWork) },
+      goingWork.length > 0 && { of: 'runs', from: 'run', where: own('work_id'), values: ofOwn(goingWork) },
+      goingLetters.length > 0 && {
+        ...{ of: 'deadLetters', from: 'dead_letter', where: own('id'), values: ofOwn(goingLetters) },
+      },
+      { of: 'failures', from: 'failure', where: own('event_id'), values: ofOwn(goingIds) },
+      {
+        of: 'dedup',
+        from: 'dedup',
+        using: 'unnest($1::uuid[], $2::text[]) AS k(hash, event)',
+        where: 't.hash = k.hash AND t.event = k.event',
+        values: [
+          makeArray(
+            'uuid',
+            going.map(({ hash }) => hash),
+          ),
+          makeArray('text', goingIds),
+        ],
+      },
+      { from: 'event_repeat', where: 't.event = ANY ($1::text[])', values: [makeArray('text', goingIds)] },
+      partition === undefined && { of: 'events', from: 'event', where: own('id'), values: ofOwn(goingIds) },
+    ]
+    const asked = deletes.filter((one) => one !== false)
     const answers = await sendAll(client, [
-      drop('attempt', 'tenant = $1::text AND work = ANY ($2::text[])', [escapeText(tenant), tried]),
-      drop('work', 'id = ANY ($1::text[])', [workIds]),
-      drop('dead_letter', 'tenant = $1::text AND id = ANY ($2::text[])', [
-        escapeText(tenant),
-        makeArray('text', idsOf(rowsOf(letters))),
-      ]),
-      drop('failure', 'tenant = $1::text AND event_id = ANY ($2::text[])', [escapeText(tenant), gone]),
-      drop('dedup', 'hash = ANY ($1::uuid[]) AND event = ANY ($2::text[])', [
-        makeArray(
-          'uuid',
-          going.map(({ hash }) => hash),
+      ...asked.map(({ from, using, where, values }) =>
+        prepare(
+          `DELETE FROM ${schema}.${from} AS t${using === undefined ? '' : ` USING ${using}`} WHERE ${where}`,
+          [...values],
         ),
-        gone,
-      ]),
-      drop('event_repeat', 'event = ANY ($1::text[])', [gone]),
-      drop('event', 'tenant = $1::text AND id = ANY ($2::text[])', [
-        escapeText(tenant),
-        partition === undefined ? gone : makeArray('text', []),
-      ]),
-      drop('run', 'tenant = $1::text AND work_id = ANY ($2::text[])', [escapeText(tenant), workIds]),
+      ),
       prepare('COMMIT'),
     ])
     client.release()
-    const [attempts, works, deadLetters, failures, keys, , deleted, runs] = answers.map(
-      ({ rowCount }) => rowCount ?? 0,
-    )
-    return {
-      events: deleted ?? 0,
-      work: works ?? 0,
-      attempts: attempts ?? 0,
-      deadLetters: deadLetters ?? 0,
-      failures: failures ?? 0,
-      dedup: keys ?? 0,
-      runs: runs ?? 0,
+    const gone = { ...NONE }
+    for (const [index, { of }] of asked.entries()) {
+      if (of !== undefined) gone[of] = answers[index]?.rowCount ?? 0
     }
+    return { gone, free: going.length }
   } catch (error) {
     // The transaction may be open still: the server ends it with the connection.
     client.release(true)
@@ -255,7 +279,7 @@ const rowsOf = (answer: QueryResult | undefined): QueryResult['rows'] => answer?
 
 const byHash = (rows: QueryResult['rows']) => new Map(rows.map((row) => [row.hash.replaceAll('-', ''), row]))
 
-const quoted = (names: readonly string[]) => names.map((name) => `'${name}'`).join(', ')
+export const quoted = (names: readonly string[]) => names.map((name) => `'${name}'`).join(', ')
 
 /** Events with a row that is not closed, that has a place in a lane, or that somebody else holds. */
 function openOnes(

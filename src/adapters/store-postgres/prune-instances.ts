@@ -10,12 +10,14 @@ import { longestKeepMs } from '../../core/retention/index.ts'
 import type { Instant } from '../../core/time/index.ts'
 import { type Pool, prepare } from './connection.ts'
 import { escapeText, makeArray } from './parameters.ts'
+import type { TenantsIn } from './tenants-in.ts'
 
 export interface Walking {
   readonly pool: Pool
   readonly schema: string
   readonly request: PruneRequest
   readonly now: Instant
+  readonly tenantsIn: TenantsIn
 }
 
 interface Over {

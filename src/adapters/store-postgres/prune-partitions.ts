@@ -1,9 +1,9 @@
 // Retention by whole partitions.
 //
-// A partition of events goes when its last week is older than the longest time that events are kept, when it holds one tenant, and
-// when nothing needs any event in it. That is looked at in pieces first; then what hangs on the events is deleted in pieces; then
-// the partition is dropped, if nobody has added work to any of its events meanwhile and there are as many as were looked at. One
-// that cannot go is left to the walk by rows. So until the drop every event is whole but for what is over of it.
+// A partition of events goes when it is over for every tenant that has events in it: its last day is older than the longest time
+// that any event of theirs is kept. What hangs on its events is deleted in pieces, each event being looked at as in the walk by
+// rows; then the partition is dropped, if nobody has added work to any of them meanwhile and there are as many as were looked at.
+// The first event that is needed ends it, and what is left goes row by row: all that has lost what hung on it is over itself.
 //
 // Attempts lie by their work item and history by its instance. When all items or instances of a week are gone, so does the week;
 // while a few are left, what belongs to those that are gone goes row by row.
@@ -12,25 +12,47 @@
 
 import type { QueryResult } from 'pg'
 import { eventIdAt, instanceIdAt, workIdAt } from '../../core/ids/index.ts'
-import { longestKeepMs, pruneEnd } from '../../core/retention/index.ts'
+import {
+  CLOSED_LETTERS,
+  FINAL_WORK,
+  type KeepTimes,
+  longestKeepMs,
+  OPEN_ENTRIES,
+  OPEN_ORPHANS,
+  pruneEnd,
+  shortestKeepMs,
+} from '../../core/retention/index.ts'
 import { DAY } from '../../core/time/index.ts'
-import { type Pool, prepare, type Statement } from './connection.ts'
-import { isGone } from './errors.ts'
+import { WORK_STATES } from '../../core/work/index.ts'
+import { prepare, type Statement } from './connection.ts'
+import { isTooSlow } from './errors.ts'
 import { escapeText } from './parameters.ts'
 import { dropPartition, isIn, listPartitions, type Partition } from './partitions.ts'
-import { endEvents, type GoneWithEvents, type HasLeft, NONE, READ, readOld } from './prune-events.ts'
+import {
+  addGone,
+  endEvents,
+  type GoneWithEvents,
+  type HasLeft,
+  NONE,
+  quoted,
+  READ,
+  readOld,
+} from './prune-events.ts'
 import type { Walking } from './prune-instances.ts'
+import { readUnlessGone } from './tenants-in.ts'
 
 const WEEK_MS = 7 * DAY
 /** Where events are kept for less, a week more would be much. */
 const WAITS_FROM_MS = 4 * WEEK_MS
+/** A piece of a partition is so many times one of the walk by rows: less is deleted for an event, and none is locked. */
+const PIECE_TIMES = 4
 /** A partition that somebody has in hand is asked for this often, then left to the walk by rows. */
 const DROP_TRIES = 20
 /** Rows of a partition that are counted one by one. */
 const COUNTED_MAX = 1_000
 
 export interface Partitions {
-  /** Of events, that are older than any event is kept. */
+  /** Of events, that are over for everybody who has some in them. */
   readonly over: readonly Partition[]
   readonly overAttempts: readonly Partition[]
   readonly overHistory: readonly Partition[]
@@ -40,18 +62,16 @@ export interface Partitions {
   readonly hasLeftHistory: (instance: string) => boolean
 }
 
-export async function readPartitions({ pool, schema, request, now }: Walking): Promise<Partitions> {
+export async function readPartitions(walking: Walking): Promise<Partitions> {
+  const { pool, schema, request, now } = walking
   const until = now - longestKeepMs(request)
   const { event: events, attempt: attempts, history } = await listPartitions(pool, schema)
   const isOver = (end: string) => (partition: Partition) => partition.upper <= end
   const overAttempts = attempts.filter(isOver(workIdAt(until)))
   const overHistory = history.filter(isOver(instanceIdAt(until)))
   const hasWeeks = longestKeepMs(request) >= WAITS_FROM_MS
-  const over = events.filter(isOver(eventIdAt(until)))
-  const next = events.find(({ lower, upper }) => lower !== null && upper > eventIdAt(until))
   return {
-    over,
-    rowsEnd: await findRowsEnd({ pool, schema, request, now }, next),
+    ...(await findWeeks(walking, events, hasWeeks)),
     overAttempts,
     overHistory,
     hasLeftAttempts: (work) => hasWeeks && overAttempts.some((partition) => isIn(partition, work)),
@@ -59,37 +79,47 @@ export async function readPartitions({ pool, schema, request, now }: Walking): P
   }
 }
 
-/** Where all events are kept about as long, and for weeks, they wait for their partition. Otherwise each goes by itself. */
-async function findRowsEnd(walking: Walking, next: Partition | undefined): Promise<string> {
-  const { request, now } = walking
+/** Where everybody's events are kept about as long, and for weeks, they wait for their partition. Otherwise each goes by itself. */
+async function findWeeks(
+  walking: Walking,
+  events: readonly Partition[],
+  hasWeeks: boolean,
+): Promise<Pick<Partitions, 'over' | 'rowsEnd'>> {
+  const { request, now, tenantsIn } = walking
+  const over: Partition[] = []
   const end = pruneEnd(request, now)
-  const longestMs = longestKeepMs(request)
-  const shortestMs = Math.min(request.otherwiseMs, ...Object.values(request.keepMs))
-  if (next?.lower == null || next.lower >= end) return end
-  if (longestMs < WAITS_FROM_MS || longestMs - shortestMs > WEEK_MS) return end
-  return (await isShared(walking, next)) ? end : next.lower
-}
-
-async function isShared({ pool, schema, request }: Walking, { name }: Partition): Promise<boolean> {
-  const other = (sign: string) =>
-    `EXISTS (SELECT FROM ${schema}.${name} AS t WHERE t.tenant ${sign} $1::text)`
-  const sql = `SELECT ${other('<')} OR ${other('>')} AS shared`
-  const rows = await readUnlessGone(pool, prepare(sql, [escapeText(request.tenant)]))
-  return rows?.[0].shared ?? true
-}
-
-/** Null if another node has dropped the partition in the meantime. */
-async function readUnlessGone(pool: Pool, statement: Statement): Promise<QueryResult['rows'] | null> {
-  try {
-    return (await pool.query(statement)).rows
-  } catch (error) {
-    if (isGone(error)) return null
-    throw error
+  let rowsEnd: string = end
+  for (const partition of events) {
+    if ((partition.lower ?? '') >= end) break
+    const tenants = await tenantsIn(partition, request.after === null)
+    if (tenants === null) continue
+    const times = tenants.map((tenant) => timesOf(walking, tenant))
+    const known = times.filter((one) => one !== null)
+    if (known.length < times.length || (known.length > 0 && !hasWeeks)) continue
+    const longestMs = Math.max(longestKeepMs(request), ...known.map(longestKeepMs))
+    if (partition.upper <= eventIdAt(now - longestMs)) {
+      // One that still has events is the business of those whose they are.
+      if (tenants.length === 0 || tenants.includes(request.tenant)) over.push(partition)
+      continue
+    }
+    const isAlike = longestMs - Math.min(...known.map(shortestKeepMs)) <= WEEK_MS
+    if (partition.lower !== null && isAlike && tenants.includes(request.tenant)) {
+      rowsEnd = partition.lower
+      break
+    }
   }
+  return { over, rowsEnd }
 }
 
-/** What is done of a partition: `look`, `empty` and `drop`, its upper end, how many events it has, and where that stands. */
-const PLACE = /^(look|empty|drop) (\S+) (\d+) (.*)$/s
+/** Null: nobody said how long that tenant keeps its events. */
+function timesOf({ request }: Walking, tenant: string): KeepTimes | null {
+  if (tenant === request.tenant) return request
+  const { byTenant } = request
+  return byTenant !== undefined && Object.hasOwn(byTenant, tenant) ? (byTenant[tenant] as KeepTimes) : null
+}
+
+/** What is done of a partition: `empty` or `drop`, its upper end, how many events were seen, and where that stands. */
+const PLACE = /^(empty|drop) (\S+) (\d+) (\S*) (.*)$/s
 
 export const isPlaceOfPartitions = (after: string | null) => after === null || PLACE.test(after)
 
@@ -97,57 +127,100 @@ export const isPlaceOfPartitions = (after: string | null) => after === null || P
 export async function prunePartitions(
   walking: Walking,
   { over, hasLeftAttempts }: Partitions,
-  max: number,
+  scanMax: number,
 ): Promise<{ readonly gone: GoneWithEvents; readonly next: string | null }> {
-  const { pool, schema, request, now } = walking
-  const hasWeeks = longestKeepMs(request) >= WAITS_FROM_MS
-  const [, begun = 'look', at = '', counted = '0', from = ''] = PLACE.exec(request.after ?? '') ?? []
+  const { pool, schema, request } = walking
+  const max = scanMax * PIECE_TIMES
+  const [, begun = 'empty', at = '', counted = '0', from = '', whose = ''] =
+    PLACE.exec(request.after ?? '') ?? []
   let gone = NONE
   for (const partition of over.filter(({ upper }) => upper >= at)) {
     const isBegun = partition.upper === at
-    let phase = isBegun ? begun : 'look'
+    const { name, upper } = partition
     let count = isBegun ? Number(counted) : 0
-    let place = isBegun ? from : ''
-    const placeAt = () => `${phase} ${partition.upper} ${count} ${place}`
-    if (phase === 'look' && (await isShared(walking, partition))) continue
-    if (phase !== 'drop') {
+    if (!isBegun && (await isWanted(walking, partition))) continue
+    if (!isBegun || begun === 'empty') {
       const rows = await readUnlessGone(
         pool,
         prepare(
-          `SELECT ${READ} FROM ${schema}.${partition.name} AS t WHERE t.tenant = $1::text AND t.id > $2::text ` +
-            'ORDER BY t.id LIMIT $3::int8',
-          [escapeText(request.tenant), escapeText(place), max + 1],
+          `SELECT t.tenant, ${READ} FROM ${schema}.${name} AS t WHERE (t.tenant, t.id) > ($1::text, $2::text) ` +
+            'ORDER BY t.tenant, t.id LIMIT $3::int8',
+          [escapeText(isBegun ? whose : ''), escapeText(isBegun ? from : ''), max + 1],
         ),
       )
       if (rows === null) continue
       const seen = rows.slice(0, max)
-      const old = readOld(request, now, seen)
-      if (old.length < seen.length || (seen.length > 0 && !hasWeeks)) continue
-      const isLook = phase === 'look'
-      const ending = { partition, isLook, hasLeft: hasLeftAttempts }
-      const ended = await endEvents(pool, schema, request.tenant, now, old, ending)
-      if (isLook && ended.events < old.length) continue
-      if (!isLook) gone = ended
-      count += isLook ? seen.length : 0
-      place = seen.at(-1)?.id ?? ''
-      if (rows.length > seen.length) return { gone, next: placeAt() }
-      phase = isLook && seen.length > 0 ? 'empty' : 'drop'
-      place = ''
-      if (seen.length > 0) return { gone, next: placeAt() }
+      const ended = await endPiece(walking, partition, seen, hasLeftAttempts)
+      gone = addGone(gone, ended.gone)
+      if (!ended.isFree) continue
+      count += seen.length
+      const last = seen.at(-1)
+      if (rows.length > seen.length) {
+        return { gone, next: `empty ${upper} ${count} ${last?.id ?? ''} ${last?.tenant ?? ''}` }
+      }
+      if (seen.length > 0) return { gone, next: `drop ${upper} ${count} 1 ` }
     }
     const dropped = await dropEvents(walking, partition, count)
     // An empty one is no piece of work, and may as well go another time.
     if (count === 0) continue
     if (dropped === 'dropped') {
-      return { gone: { ...gone, events: count }, next: `drop ${partition.upper} 0 ` }
+      return { gone: { ...gone, events: gone.events + count }, next: `drop ${upper} 0 1 ` }
     }
-    const tries = Number(place) + 1
-    if (dropped === 'busy' && tries < DROP_TRIES) {
-      place = String(tries)
-      return { gone, next: placeAt() }
+    const tried = isBegun && begun === 'drop' ? Number(from) : 1
+    if (dropped === 'busy' && tried < DROP_TRIES) {
+      return { gone, next: `drop ${upper} ${count} ${tried + 1} ` }
     }
   }
   return { gone, next: null }
+}
+
+/** What hangs on these events goes, tenant by tenant, as long as none of a tenant's is needed. */
+async function endPiece(
+  walking: Walking,
+  partition: Partition,
+  seen: QueryResult['rows'],
+  hasLeft: HasLeft,
+): Promise<{ readonly gone: GoneWithEvents; readonly isFree: boolean }> {
+  const { pool, schema, now } = walking
+  let gone = NONE
+  for (const tenant of new Set<string>(seen.map((row) => row.tenant))) {
+    const rows = seen.filter((row) => row.tenant === tenant)
+    const times = timesOf(walking, tenant)
+    const old = times === null ? [] : readOld({ ...times, tenant }, now, rows)
+    if (old.length < rows.length) return { gone, isFree: false }
+    const ended = await endEvents(pool, schema, tenant, now, old, { partition, hasLeft })
+    gone = addGone(gone, ended.gone)
+    if (ended.free < old.length) return { gone, isFree: false }
+  }
+  return { gone, isFree: true }
+}
+
+const OPEN_WORK = WORK_STATES.filter((state) => !FINAL_WORK.includes(state))
+
+/**
+ * Whether something is open that came of an event in it: then there is no use in beginning. Open things are few, and have indexes of
+ * their own; that is what keeps the questions for work from the index by event, where they would pass by all that is over.
+ */
+async function isWanted({ pool, schema }: Walking, { lower, upper }: Partition): Promise<boolean> {
+  const within = (event: string) => `${event} >= $1::text AND ${event} < $2::text`
+  const questions = [
+    `${schema}.instance AS t WHERE t.state = 'active' AND ${within('t.event_id')}`,
+    `${schema}.orphan AS t WHERE t.state IN (${quoted(OPEN_ORPHANS)}) AND ${within('t.event_id')}`,
+    `${schema}.outbox AS t WHERE t.event IS NOT NULL AND ${within('t.event')}`,
+    `${schema}.dead_letter AS t WHERE t.state NOT IN (${quoted(CLOSED_LETTERS)}) AND ${within('(t.event_id COLLATE "C")')}`,
+    `${schema}.ledger AS t WHERE t.state IN (${quoted(OPEN_ENTRIES)}) AND ${within('(t.event_id COLLATE "C")')}`,
+    ...OPEN_WORK.map(
+      (state) => `${schema}.work AS t WHERE t.state = '${state}' AND ${within("(t.event_id || '')")}`,
+    ),
+  ]
+  try {
+    const asked = questions.map((question) => `EXISTS (SELECT FROM ${question})`).join(' OR ')
+    const { rows } = await pool.query(prepare(`SELECT ${asked} AS wanted`, [lower ?? '', upper]))
+    return rows[0].wanted
+  } catch (error) {
+    if (isTooSlow(error)) return true
+    throw error
+  }
 }
 
 /** If it has the events that were looked at and no others, and no work. */

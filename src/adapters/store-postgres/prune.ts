@@ -14,6 +14,7 @@ import { pruneEvents } from './prune-events.ts'
 import { pruneInstances, type Walking } from './prune-instances.ts'
 import { isPlaceOfPartitions, pruneOwned, prunePartitions, readPartitions } from './prune-partitions.ts'
 import { pruneRuns } from './runs.ts'
+import { makeTenantsIn, type TenantsIn } from './tenants-in.ts'
 
 type Gone = { -readonly [Name in keyof Omit<Pruned, 'next'>]: number }
 
@@ -22,12 +23,22 @@ const TRIES = 3
 /** Walked behind events and ledger, in this order. */
 const OTHERS = ['lanes', 'escalations', 'instances', 'orphans', 'runs', 'attempts', 'history'] as const
 
+export function makePrune(pool: Pool, schema: string): (request: PruneRequest) => Promise<Pruned> {
+  const tenantsIn = makeTenantsIn(pool, schema)
+  return (request) => pruneRows(pool, schema, request, tenantsIn)
+}
+
 /** Deleting twice is deleting once, so a lost answer is asked for again. */
-export async function pruneRows(pool: Pool, schema: string, request: PruneRequest): Promise<Pruned> {
+async function pruneRows(
+  pool: Pool,
+  schema: string,
+  request: PruneRequest,
+  tenantsIn: TenantsIn,
+): Promise<Pruned> {
   for (let tried = 1; ; tried += 1) {
     try {
       const [clock] = (await pool.query(prepare(`SELECT ${schema}.now_ms() AS now`))).rows
-      return await walk({ pool, schema, request, now: clock.now })
+      return await walk({ pool, schema, request, now: clock.now, tenantsIn })
     } catch (error) {
       const failure = classifyError(error)
       if (tried >= TRIES || (failure !== 'lost' && failure !== 'again')) throw toStoreError(error)

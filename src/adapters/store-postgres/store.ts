@@ -24,7 +24,7 @@ import { makeLaneless } from './laneless.ts'
 import { migrate } from './migrate.ts'
 import { adoptOutboxSql } from './outbox.ts'
 import { makePartitions } from './partitions.ts'
-import { pruneRows } from './prune.ts'
+import { makePrune } from './prune.ts'
 import { makeSystemReads, makeTenantReads } from './reads.ts'
 
 export interface PostgresStoreOptions {
@@ -125,6 +125,7 @@ function makeStore(options: Resolved, writers: Pool, readers: Pool): Store {
     weightMax: GROUP_WEIGHT_MAX,
   })
   const leases = makeLeases(deps)
+  const prune = makePrune(writers, schema)
   const read = async (statement: Statement) => {
     assertOpen()
     return twice(async () => (await readers.query(statement)).rows)
@@ -163,7 +164,7 @@ function makeStore(options: Resolved, writers: Pool, readers: Pool): Store {
     },
     async prune(request) {
       assertOpen()
-      return pruneRows(writers, schema, request)
+      return prune(request)
     },
     forTenant: (tenant) => makeTenantReads(read, schema, tenant),
     system: () => makeSystemReads(read, readSnapshot, schema),

@@ -12,5 +12,6 @@ export {
   type PruneRequest,
   pruneEnd,
   pruneRunsEnd,
+  shortestKeepMs,
   youngestEntry,
 } from './retention.ts'

@@ -41,14 +41,18 @@ export function longestKeepMs({ keepMs, otherwiseMs }: KeepTimes): number {
   return Math.max(otherwiseMs, ...Object.values(keepMs))
 }
 
+export function shortestKeepMs({ keepMs, otherwiseMs }: KeepTimes): number {
+  return Math.min(otherwiseMs, ...Object.values(keepMs))
+}
+
 /** Runs from this id on were touched since: a walk by id ends there. */
 export function pruneRunsEnd(times: KeepTimes, now: Instant): RunId {
   return runIdAt(now - longestKeepMs(times) + CLOCK_MARGIN_MS)
 }
 
 /** Entries of a younger age stay, whoever's they are: a walk by age ends there. */
-export function youngestEntry({ keepMs, otherwiseMs }: KeepTimes, now: Instant): Instant {
-  return now - Math.min(otherwiseMs, ...Object.values(keepMs))
+export function youngestEntry(times: KeepTimes, now: Instant): Instant {
+  return now - shortestKeepMs(times)
 }
 
 /**
@@ -76,6 +80,11 @@ export interface PruneRequest extends KeepTimes {
    * its event is gone; an earlier generation goes with the one that followed it. Left out: the ledger stays.
    */
   readonly ledger?: KeepTimes
+  /**
+   * How long each tenant keeps its events, as far as the caller knows. A store that lets old events go together, whosever they are,
+   * does so when they are over for all; the answer then counts all of them. Left out: nobody else's go.
+   */
+  readonly byTenant?: Readonly<Record<string, KeepTimes>>
 }
 
 /** What went, and where to go on; `next` is null at the end of the walk. */
