@@ -61,10 +61,14 @@ export interface Data {
   /** All that is in the outbox. */
   outbox(): readonly OutboxRow[]
   dump(): StoreDump
+  /** What retention may take of, in no order. */
+  prunable(): Prunable
   /** The only process that used it died: what it knew by heart is gone. */
   reopen(): void
   close(): void
 }
+
+export type Prunable = Pick<StoreDump, 'events' | 'work' | 'deadLetters' | 'ledger' | 'records' | 'outbox'>
 
 /** More than a run can have. */
 const OUTBOX_MAX = 100_000
@@ -100,6 +104,14 @@ function makeMemoryData(): Data {
     incarnation: (owner) => state.incarnations.get(owner) ?? FORGOTTEN,
     outbox: () => outboxRows(state),
     dump: () => dumpState(state),
+    prunable: () => ({
+      events: [...state.events.values()],
+      work: [...state.work.values()],
+      deadLetters: [...state.deadLetters.values()],
+      ledger: [...state.ledgerBefore.values(), ...state.ledger.values()].flat(),
+      records: [...state.records.values()],
+      outbox: [...state.outbox.values()],
+    }),
     reopen: open,
     close: open,
   }
@@ -132,6 +144,14 @@ function makeSqliteData(commitFault: () => 'before' | 'after' | null): Data {
     ledger: (tenant, key) => executor.ledger(tenant, key),
     ledgerHistory: (tenant, key) => executor.ledgerHistory(tenant, key),
   }
+  const changes = db.prepare('SELECT total_changes() AS count')
+  let dumped: { readonly changes: number; readonly dump: StoreDump } | null = null
+  /** Reading everything is dear, and often nothing has changed since somebody did. */
+  const dump = (): StoreDump => {
+    const { count } = changes.get() as { count: number }
+    if (dumped?.changes !== count) dumped = { changes: count, dump: reads.dump() }
+    return dumped.dump
+  }
   const incarnation = db.prepare('SELECT until, fenced FROM incarnation WHERE owner = ?')
   const ask = async <Name extends ReadName>(
     name: Name,
@@ -160,7 +180,8 @@ function makeSqliteData(commitFault: () => 'before' | 'after' | null): Data {
       return row === undefined ? FORGOTTEN : { until: row.until, fenced: row.fenced === 1 }
     },
     outbox: () => reads.outbox(OUTBOX_MAX).rows,
-    dump: () => reads.dump(),
+    dump,
+    prunable: dump,
     reopen() {
       executor = open()
     },

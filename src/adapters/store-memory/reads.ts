@@ -392,12 +392,13 @@ function attemptsOf(state: MemoryState, id: WorkId) {
 }
 
 function sortedBy<Row>(rows: Row[], keysOf: (row: Row) => readonly string[]): Row[] {
-  return rows.sort((a, b) => {
-    const others = keysOf(b)
-    for (const [index, key] of keysOf(a).entries()) {
-      const order = compareText(key, others[index] ?? '')
+  const keyed = rows.map((row) => ({ row, keys: keysOf(row) }))
+  keyed.sort((a, b) => {
+    for (let index = 0; index < a.keys.length; index += 1) {
+      const order = compareText(a.keys[index] ?? '', b.keys[index] ?? '')
       if (order !== 0) return order
     }
     return 0
   })
+  return keyed.map(({ row }) => row)
 }
