@@ -272,6 +272,7 @@ export async function startApp(options: AppOptions): Promise<App> {
         },
         about,
         outbound: makeOutboundPolicy(config.outboundAllow),
+        busPrefix: config.nats?.prefix,
         demo,
         idempotency,
         vetSubscription: (document) => vetSubscription(web, vars, document),
@@ -555,6 +556,7 @@ async function loadDefinitions(config: Config, builtIn: Code, code: BundleCode) 
     outbound: makeOutboundPolicy(config.outboundAllow),
     isProduction: config.environment === 'PROD',
     environment: config.environment,
+    busPrefix: config.nats?.prefix,
   }
   const loaded = await follow('MILLRACE_FLOWS', folder, () => loadFolder(folder, deps))
   return { folder, loadedAt, ...loaded }
@@ -565,9 +567,9 @@ function refuseErrors({ folder, findings, files }: Awaited<ReturnType<typeof loa
 }
 
 /** For commands that look at a folder without a node: its code is bundled and loaded, and nothing is kept. */
-export function makeCheckDeps(environment: Config['environment']): LoadDeps {
+export function makeCheckDeps(environment: Config['environment'], busPrefix: string | undefined): LoadDeps {
   const code = makeBundleCode({ sdk, copies: null })
-  return { functions: () => null, readCode: (path, files) => code.read(path, files), environment }
+  return { functions: () => null, readCode: (path, files) => code.read(path, files), environment, busPrefix }
 }
 
 async function openStore(config: Config, onFatal: AppOptions['onFatal']): Promise<Store> {
@@ -709,6 +711,7 @@ function makeApi(
     | 'now'
     | 'vetSubscription'
     | 'outbound'
+    | 'busPrefix'
   > & {
     readonly demo: Demo | null
   },

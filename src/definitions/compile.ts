@@ -74,6 +74,8 @@ export interface CompileDeps {
   readonly isProduction?: boolean
   /** Of documents that a name has one of for each environment, which is in force; left out: `DEV`. */
   readonly environment?: EnvironmentName
+  /** What the subjects begin with by which the node tells the bus; left out: nobody has said. */
+  readonly busPrefix?: string | undefined
   /** Whether the API has a subscription of this name. */
   readonly isHeld?: (name: string) => boolean
 }
@@ -283,6 +285,7 @@ export function checkDocuments(
     sensitive: sensitiveSources([...values, ...sourcesBeside(values, deps)]),
     outbound: deps.outbound,
     isProduction: deps.isProduction ?? false,
+    busPrefix: deps.busPrefix,
     integrations: knownIntegrations(values, deps.inForce, deps.environment),
     agents: namesOf('Agent', values, deps),
     workflows: namesOf('Workflow', values, deps),

@@ -96,6 +96,18 @@ test.each(['">"', 'millrace.acme.events.>', '"*.acme.events.x"', '[a.b, millrace
   },
 )
 
+test('[BU52] what the nodes publish is known by their prefix, and said to be assumed where nobody knows it', () => {
+  const compileFor = (busPrefix: string | undefined, subjects: string) =>
+    compileDefinitions([{ path: 'a.yaml', text: source(`nats: { subjects: ${subjects} }`) }], {
+      functions: () => null,
+      busPrefix,
+    }).findings.map(({ rule, message }) => [rule, message.includes('MILLRACE_NATS_PREFIX')])
+  expect(compileFor(undefined, 'millrace.x.events.y')).toEqual([['BU52', true]])
+  expect(compileFor('millrace', 'millrace.x.events.y')).toEqual([['BU52', false]])
+  expect(compileFor('acme.eu', 'millrace.x.events.y')).toEqual([])
+  expect(compileFor('acme.eu', 'acme.*.default.events.y')).toEqual([['BU52', false]])
+})
+
 test('[BU53] patterns of one source that meet would bring a message twice', () => {
   expect(told(source('nats: { subjects: [a.>, b.c, "a.*"] }'))).toEqual([['BU53', 3, 30]])
   expect(told(source('nats: { subjects: [a.*, a.*.c, b.>] }'))).toEqual([])

@@ -2,6 +2,7 @@
 
 import type { DefinitionDocument, SourceDocument } from '../core/definition/index.ts'
 import type { JsonValue } from '../core/json/index.ts'
+import { BUS_PREFIX } from '../core/outbox/index.ts'
 import { parsePattern, patternsMeet } from '../core/subject/index.ts'
 import type { FieldPath, Remark } from './finding.ts'
 
@@ -23,15 +24,19 @@ export function checkBesideNats(source: Fields): readonly Remark[] {
   return [...requests, { rule: 'together', message, path: ['schedule'], onKey: true }]
 }
 
-/** Where events and tokens are published. */
-const OWN = 'millrace.>'
-
-export function checkNats({ nats }: Fields): readonly Remark[] {
+/** `prefix`: what the node's own subjects begin with; undefined: nobody has said. */
+export function checkNats({ nats }: Fields, prefix: string | undefined): readonly Remark[] {
   if (typeof nats !== 'object' || nats === null || Array.isArray(nats)) return []
   const patterns = patternsOf((nats as Fields).subjects)
+  /** Where events and tokens are published. */
+  const own = `${prefix ?? BUS_PREFIX}.>`
+  const assumed =
+    prefix === undefined
+      ? `. That is assumed: set MILLRACE_NATS_PREFIX to what the nodes have, if they have another one`
+      : ''
   return patterns.flatMap(({ pattern, path }, index): readonly Remark[] => {
-    if (patternsMeet(pattern, OWN)) {
-      const message = `\`${pattern}\` takes in what Millrace itself publishes under \`${OWN}\`, and would go round for ever: name the subjects of others`
+    if (patternsMeet(pattern, own)) {
+      const message = `\`${pattern}\` takes in what Millrace itself publishes under \`${own}\`, and would go round for ever: name the subjects of others${assumed}`
       return [{ rule: 'natsLoop', message, path }]
     }
     const other = patterns.slice(0, index).find((one) => patternsMeet(one.pattern, pattern))

@@ -35,7 +35,7 @@ export function checkRelations(kind: Kind, value: Fields, around: Surroundings):
         ...checkVerify(value, around),
         ...checkGuards(value),
         ...checkSchedule(value),
-        ...checkNats(value),
+        ...checkNats(value, around.busPrefix),
         ...checkCatalog(value),
         ...checkSensitiveSource(value),
       ]

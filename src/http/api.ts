@@ -108,6 +108,8 @@ export interface HttpApi {
   readonly idempotency: Pick<Idempotency, 'begin'>
   /** Where the node may call; left out: nobody has said. */
   readonly outbound?: OutboundPolicy
+  /** What the node's own subjects on the bus begin with; left out: there is no bus. */
+  readonly busPrefix?: string | undefined
   readonly about: {
     readonly environment: string
     readonly version: string

@@ -5,7 +5,7 @@ import { DEFAULT_TENANT, type TenantId } from '../core/ids/index.ts'
 import type { HttpApi } from './api.ts'
 
 export async function readSurroundings(
-  api: Pick<HttpApi, 'definitions' | 'secrets' | 'about'>,
+  api: Pick<HttpApi, 'definitions' | 'secrets' | 'about' | 'busPrefix'>,
   tenant: TenantId,
   /** false: nothing in them names one. Every subscription has a secret of its own, so there may be thousands to list. */
   namesSecrets = true,
@@ -25,6 +25,7 @@ export async function readSurroundings(
     hasEnvironment: tenant === DEFAULT_TENANT,
     isProduction: api.about.environment === 'PROD',
     environment: environmentOf(api.about.environment),
+    busPrefix: api.busPrefix,
   }
 }
 

@@ -26,6 +26,11 @@ export interface Binding {
   readonly consumer: string
   /** After so long without a word a message is brought again. */
   readonly ackWaitMs: number
+  /** Of one question, where the consumer has such limits: more is refused by the server. */
+  readonly batchMax: number | null
+  readonly askMsMax: number | null
+  /** Whether its messages are in the server's memory alone. */
+  readonly isInMemory: boolean
 }
 
 /** Why there is no consumer, in words that say what to do. */
@@ -55,7 +60,14 @@ export async function bind(manager: JetStreamManager, wish: Wish): Promise<Bindi
       `the consumer ${info.name} of the stream ${stream} is not a pull consumer with explicit acknowledgement; name another durable, or remove it`,
     )
   }
-  return { stream, consumer: info.name, ackWaitMs: (config.ack_wait ?? 0) / NANOS_PER_MS || wish.ackWaitMs }
+  return {
+    stream,
+    consumer: info.name,
+    ackWaitMs: (config.ack_wait ?? 0) / NANOS_PER_MS || wish.ackWaitMs,
+    batchMax: config.max_batch || null,
+    askMsMax: (config.max_expires ?? 0) / NANOS_PER_MS || null,
+    isInMemory: await isInMemory(manager, stream),
+  }
 }
 
 async function findStream(manager: JetStreamManager, pattern: string): Promise<string> {
@@ -66,6 +78,15 @@ async function findStream(manager: JetStreamManager, pattern: string): Promise<s
     throw new Unbound(`several streams have subjects of ${pattern}: ${names.join(', ')}; name one of them`)
   }
   return first
+}
+
+/** Who may not ask is told nothing of it. */
+async function isInMemory(manager: JetStreamManager, stream: string): Promise<boolean> {
+  try {
+    return (await manager.streams.info(stream)).config.storage === 'memory'
+  } catch {
+    return false
+  }
 }
 
 export function consumerName(durable: string, pattern: string): string {

@@ -120,7 +120,7 @@ export function makeNatsBus(options: NatsBusOptions): Bus {
       return publishAll(nats, messages, { answerMs, streamOf, onMissing: ensureSoon })
     },
     consume(spec) {
-      const consumer = startConsumer({ connection, clock, spec, ackWaitMs })
+      const consumer = startConsumer({ connection, clock, spec, ackWaitMs, warnings })
       consumers.add(consumer)
       return {
         close: async () => {

@@ -10,6 +10,8 @@ import type { Connection } from './connection.ts'
 import { type Hands, makeHands } from './hands.ts'
 import { answer } from './message.ts'
 import { type Pull, startPull } from './pull.ts'
+import { describeSource } from './sync.ts'
+import type { Warnings } from './warnings.ts'
 
 const RETRY_MS = 1_000
 const AWAY = 'NATS cannot be reached; it is tried again'
@@ -19,6 +21,7 @@ export interface ConsumerWorld {
   readonly clock: Clock
   readonly spec: ConsumerSpec
   readonly ackWaitMs: number
+  readonly warnings: Warnings
   /** How long to wait for the stream that is not there. */
   readonly retryMs?: number
 }
@@ -104,6 +107,7 @@ function startStrand(
     if (!isOpen || own !== life) return
     if (typeof bound === 'string') return retry(own)(bound)
     wasBound = true
+    world.warnings.set(`memory ${bound.stream}`, describeSource(bound.stream, bound.isInMemory))
     tell(null)
     pull = startPull({
       nats,

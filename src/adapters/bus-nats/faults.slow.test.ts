@@ -215,6 +215,34 @@ describe('what a server is', () => {
     await server.close()
   })
 
+  test('[BU71] a durable of others that limits what may be asked for is asked for no more', async () => {
+    await outsider.manager.streams.add({ name: 'CRM', subjects: ['crm.>'] })
+    await outsider.manager.consumers.add('CRM', {
+      durable_name: 'reader',
+      ack_policy: 'explicit',
+      filter_subject: 'crm.>',
+      max_batch: 3,
+      max_expires: 2_000_000_000,
+    })
+    for (let index = 0; index < 20; index += 1) await outsider.send({ subject: 'crm.a', id: `in-${index}` })
+    const { got, states } = collect(await connect())
+    await until(() => expect(got).toHaveLength(20))
+    expect(states).toEqual(['consuming'])
+    expect(new Set(got.map(({ deliveries }) => deliveries))).toEqual(new Set([1]))
+  })
+
+  test('[BU17] a stream that a source reads and that is in memory alone is named, until it is not', async () => {
+    await outsider.manager.streams.add({ name: 'CRM', subjects: ['crm.>'], storage: 'memory' })
+    const bus = await connect()
+    const { states } = collect(bus)
+    await until(() => expect(states).toEqual(['consuming']))
+    const said = () => bus.status().warnings.filter((one) => one.includes('stream CRM'))
+    expect(said()).toEqual([expect.stringMatching(/memory.*storage: file/)])
+    await outsider.manager.streams.delete('CRM')
+    await outsider.manager.streams.add({ name: 'CRM', subjects: ['crm.>'] })
+    await until(() => expect(said()).toEqual([]))
+  })
+
   test('[BU16] the streams are made as they are documented', async () => {
     const bus = await connect()
     await bus.publish([])
@@ -230,7 +258,7 @@ describe('what a server is', () => {
     expect(tokens).toMatchObject({
       subjects: ['millrace.*.workflows.>'],
       max_msgs_per_subject: 1,
-      max_age: 0,
+      max_age: 30 * 86_400 * 1e9,
     })
   })
 

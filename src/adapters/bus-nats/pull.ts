@@ -38,6 +38,7 @@ export function startPull(options: {
 }): Pull {
   const { nats, binding, clock } = options
   const inbox = createInbox()
+  const askMs = Math.min(ASK_MS, binding.askMsMax ?? ASK_MS)
   let asked = 0
   let isOver = false
   let heardAt = clock.monotonic()
@@ -57,6 +58,7 @@ export function startPull(options: {
     if (message.subject !== inbox || code === 0) {
       asked = Math.max(0, asked - 1)
       options.onMessage(message)
+      if (asked === 0) ask()
       return
     }
     if (code === HEARTBEAT) return
@@ -74,15 +76,18 @@ export function startPull(options: {
   })
 
   const ask = () => {
-    const more = options.max - options.held() - asked
-    // A quarter of the room at a time: one question for each message would cost more than the message.
-    if (isOver || more <= 0 || (asked > 0 && more * 4 < options.max)) return
+    const room = options.max - options.held() - asked
+    const more = Math.min(room, binding.batchMax ?? room)
+    // A quarter of the room at a time: one question for each message would cost more than the message. Where questions are limited there
+    // is one at a time.
+    if (isOver || more <= 0 || (asked > 0 && (binding.batchMax !== null || room * 4 < options.max))) return
     if (asked === 0) heardAt = clock.monotonic()
     asked += more
     const question = {
       batch: more,
-      expires: ASK_MS * NANOS_PER_MS,
-      idle_heartbeat: HEARTBEAT_MS * NANOS_PER_MS,
+      expires: askMs * NANOS_PER_MS,
+      // The server takes no heartbeat that is longer than half of the wait.
+      idle_heartbeat: Math.floor(Math.min(HEARTBEAT_MS, askMs / 2.5) * NANOS_PER_MS),
     }
     const subject = `$JS.API.CONSUMER.MSG.NEXT.${binding.stream}.${binding.consumer}`
     if (!nats.isClosed()) nats.publish(subject, JSON.stringify(question), { reply: inbox })

@@ -4,6 +4,12 @@
 const SAFE =
   'Events that were accepted here are safe, the store has them; what others published and was not taken yet, and what was told to others, may be missing after a power failure'
 
+/** Of a stream of others that a source reads; null: there is nothing to say. */
+export function describeSource(stream: string, isInMemory: boolean): string | null {
+  if (!isInMemory) return null
+  return `the stream ${stream} is in the memory of the server alone: messages that were not taken yet are gone when it restarts; keep it in files (storage: file), or mind the gap`
+}
+
 export function describeSync(
   version: string | null,
   isInMemory: boolean,

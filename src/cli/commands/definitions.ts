@@ -3,6 +3,7 @@
 
 import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
+import { SETTINGS } from '../../config/index.ts'
 import type { DefinitionFile } from '../../definitions/index.ts'
 import { type Answer, type Cli, handle, type Session } from '../command.ts'
 import { CliError, EXIT, usageError } from '../failure.ts'
@@ -133,7 +134,9 @@ async function checkFolder(session: Session, given: string | undefined): Promise
   const { makeCheckDeps } = await import('../../app.ts')
   const set = session.env.MILLRACE_ENV?.trim()
   const environment = set === 'QA' || set === 'PROD' ? set : 'DEV'
-  const loaded = await readable(folder, () => loadFolder(folder, makeCheckDeps(environment)))
+  const loaded = await readable(folder, () =>
+    loadFolder(folder, makeCheckDeps(environment, busPrefixOf(session))),
+  )
   const { definitions, findings, proofs, files } = loaded
   const ok = !hasErrors(findings)
   session.show({ ok, findings, proofs }, () => {
@@ -144,6 +147,15 @@ async function checkFolder(session: Session, given: string | undefined): Promise
       out.line(`${count(definitions.length, 'definition')} in ${count(files.length, 'file')}: no errors`)
   })
   return ok ? EXIT.ok.code : EXIT.findings.code
+}
+
+/** As the nodes have it that the definitions are for, if somebody says so here. */
+function busPrefixOf({ env }: Session): string | undefined {
+  const text = env[SETTINGS.natsPrefix.env]?.trim() ?? ''
+  if (text === '') return undefined
+  const prefix = SETTINGS.natsPrefix.parse(text, { environment: 'DEV', dataFolder: '' })
+  if (typeof prefix === 'string') return prefix
+  throw usageError(`${SETTINGS.natsPrefix.env} cannot be ‘${text}’`, prefix.text)
 }
 
 // --- Plan and apply
