@@ -30,7 +30,7 @@ export function renewIncarnation(
     fence(state, owner)
     return 'fenced'
   }
-  const until = now + ttlMs
+  const until = Math.max(row.until, now + ttlMs)
   state.incarnations.set(owner, Object.freeze({ ...row, until }))
   return { until, now }
 }

@@ -7,8 +7,9 @@
 import { CLAIM, CLAIM_BY_INDEX } from './claim-migration.ts'
 import { INSTANCES } from './instances-migration.ts'
 import { LANES } from './lanes-migration.ts'
-import { OUTBOX_STEP } from './outbox.ts'
+import { OUTBOX_BY_EVENT, OUTBOX_STEP } from './outbox.ts'
 import { PARTITIONS } from './partitions-migration.ts'
+import { RENEW_FOR_LONGER } from './renew-migration.ts'
 import { RUNS } from './runs.ts'
 
 export interface Migration {
@@ -383,4 +384,10 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 9, name: 'outbox', sql: OUTBOX_STEP, worksFrom: 8 },
   { number: 10, name: 'events, attempts and history by weeks', sql: `${PARTITIONS}${CLAIM}` },
   { number: 11, name: 'claims by index whatever the planner knows', sql: CLAIM_BY_INDEX, worksFrom: 10 },
+  {
+    number: 12,
+    name: 'longer lives, outbox by event',
+    sql: `${RENEW_FOR_LONGER}${OUTBOX_BY_EVENT}`,
+    worksFrom: 10,
+  },
 ]

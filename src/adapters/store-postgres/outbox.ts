@@ -30,6 +30,11 @@ CREATE TABLE {s}.outbox (
 CREATE INDEX outbox_turn ON {s}.outbox (turn, position);
 `
 
+/** Retention asks which of its events wait to be told. */
+export const OUTBOX_BY_EVENT = `
+CREATE INDEX outbox_event ON {s}.outbox (event) WHERE event IS NOT NULL;
+`
+
 export const OUTBOX_KEYS: Readonly<Record<string, ColumnType>> = { tenant: 'text', position: 'int8' }
 
 export function insertOutboxSql(schema: string): string {

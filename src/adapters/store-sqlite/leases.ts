@@ -34,7 +34,7 @@ export function renewIncarnation(
     session.alive.delete(owner)
     return 'fenced'
   }
-  const until = now + ttlMs
+  const until = Math.max(session.alive.get(owner) ?? 0, now + ttlMs)
   session.sql.renew.run(until, owner)
   session.alive.set(owner, until)
   return { until, now }

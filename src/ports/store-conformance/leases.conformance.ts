@@ -53,6 +53,17 @@ export function leaseRules(kit: () => Kit): void {
       expect(await kit().store.renew(owner, 10_000)).not.toBe('fenced')
     })
 
+    test('[ST42] of two renewals the longer one holds, whichever comes last', async () => {
+      const owner = await kit().join()
+      expect(await kit().store.renew(owner, 300_000)).toEqual({ until: START + 300_000, now: START })
+      await kit().advance(1_000)
+      const answer = { until: START + 300_000, now: START + 1_000 }
+      expect(await kit().store.renew(owner, 30_000)).toEqual(answer)
+      await kit().advance(60_000)
+      expect(await kit().store.reclaim(10)).toEqual([])
+      expect(await kit().store.renew(owner, 30_000)).not.toBe('fenced')
+    })
+
     test('[ST43] whose time is up never comes back', async () => {
       const owner = await kit().join()
       const { work } = await kit().add({ lease: owner })
