@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, expect, test } from 'vitest'
 import { type App, startApp } from '../src/app.ts'
 import { resolveConfig } from '../src/config/index.ts'
 import { DEFAULT_TENANT, type EventId } from '../src/core/ids/index.ts'
@@ -97,10 +97,10 @@ async function open(delivery: string, number: number, title: string): Promise<Ev
   return ((await response.json()) as { eventId: EventId }).eventId
 }
 
-describe.each(GROUNDS)('on %s', (ground) => {
-  beforeEach(() => begin(ground))
-
-  test('an issue becomes one ticket, whose number is kept; a refused one is a dead letter that says why', async () => {
+test.each(GROUNDS)(
+  'on %s an issue becomes one ticket, whose number is kept; a refused one is a dead letter that says why',
+  async (ground) => {
+    await begin(ground)
     const reads = app.store.forTenant(DEFAULT_TENANT)
     const stateOf = async (event: EventId) => (await reads.workOfEvent(event))[0]?.state
     const first = await open('d1', 41, 'It is broken')
@@ -134,24 +134,26 @@ describe.each(GROUNDS)('on %s', (ground) => {
 
     const { items: events } = await reads.events({ cursor: null, limit: 10 })
     expect(events.find(({ subject }) => subject === 'tracker.ticket.opened')?.causationId).toBe(first)
-  })
+  },
+)
 
-  test('[FN26] the data folder may lie in the folder of definitions', async () => {
-    await app.close()
-    const flows = join(data, 'flows')
-    mkdirSync(flows)
-    const code = `import { defineFunction, defineRoute } from 'millrace'
+test('[FN26] the data folder may lie in the folder of definitions', async () => {
+  // A file is the store that has all it keeps in that folder.
+  await begin('SQLite')
+  await app.close()
+  const flows = join(data, 'flows')
+  mkdirSync(flows)
+  const code = `import { defineFunction, defineRoute } from 'millrace'
 export const note = defineFunction({ name: 'note', run: () => 1 })
 export default defineRoute({ name: 'note_it', on: ['a.b'], do: note.with({}) })`
-    writeFileSync(join(flows, 'note.ts'), code)
-    env = { ...env, MILLRACE_FLOWS: flows, MILLRACE_DATA: join(flows, 'data') }
-    app = await start()
-    const { count } = app.definitions
-    await app.close()
-    expect(
-      readdirSync(join(flows, 'data'), { recursive: true }).some((name) => /\.mjs$/.test(String(name))),
-    ).toBe(true)
-    app = await start()
-    expect(app.definitions.count).toBe(count)
-  })
+  writeFileSync(join(flows, 'note.ts'), code)
+  env = { ...env, MILLRACE_FLOWS: flows, MILLRACE_DATA: join(flows, 'data') }
+  app = await start()
+  const { count } = app.definitions
+  await app.close()
+  expect(
+    readdirSync(join(flows, 'data'), { recursive: true }).some((name) => /\.mjs$/.test(String(name))),
+  ).toBe(true)
+  app = await start()
+  expect(app.definitions.count).toBe(count)
 })

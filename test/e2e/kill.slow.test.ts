@@ -12,14 +12,14 @@ import { makeWorkspace } from '../support/workspace.ts'
 
 beforeAll(buildDist)
 
-const EVENTS = 2_000
+const EVENTS = 1_200
 
 test('three times kill -9: nothing acknowledged is lost, no effect happens twice', async () => {
   await using workspace = makeWorkspace()
   await using vendor = await startVendor()
   const flows = await workspace.writeFlows(makeFlows(vendor.url))
-  const stops = [250, 850, 1_450].map((from) => ({
-    afterAcknowledged: from + randomInt(400),
+  const stops = [150, 510, 870].map((from) => ({
+    afterAcknowledged: from + randomInt(240),
     signal: 'SIGKILL' as const,
   }))
   const load = await runLoad({ events: EVENTS, stops, start: () => startNode({ workspace, flows }) })

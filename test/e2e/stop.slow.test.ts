@@ -24,11 +24,11 @@ function count(database: string, sql: string): number {
 const LEASED = 'SELECT count(*) AS n FROM work WHERE state = 1'
 
 test('SIGTERM under load finishes what is under way: no call is left in doubt', async () => {
-  const events = 900
+  const events = 500
   await using workspace = makeWorkspace()
   await using vendor = await startVendor()
   const flows = await workspace.writeFlows(makeFlows(vendor.url))
-  const stops = [{ afterAcknowledged: 500, signal: 'SIGTERM' as const }]
+  const stops = [{ afterAcknowledged: 250, signal: 'SIGTERM' as const }]
   const load = await runLoad({
     events,
     stops,
@@ -43,7 +43,7 @@ test('SIGTERM under load finishes what is under way: no call is left in doubt', 
   })
   await settled(load.node)
   const account = await takeAccount(load.node, vendor, load.acknowledged)
-  report(formatAccount('SQLite, SIGTERM after 500 acknowledged', load, account))
+  report(formatAccount('SQLite, SIGTERM after 250 acknowledged', load, account))
   expect(account).toMatchObject({ missing: [], stored: events, deliveries: events })
   for (const exact of Object.values(account.byConsumer)) {
     expect(exact).toMatchObject({ done: events, effects: events, lost: 0, repeated: 0, callsAgain: 0 })

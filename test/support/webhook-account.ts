@@ -28,7 +28,7 @@ export interface WebhookLoad extends Load {
 }
 
 /** How many deliveries may be on their way at a time: a queue to be taken up again, and not all of them. */
-const AHEAD = 3_000
+const AHEAD = 1_500
 
 /** Makes a subscription; whoever sends says its name and port, which differs from one start to the next. */
 export async function subscribe(node: NodeProcess, sink: WebhookSink, name: string, more: object = {}) {
