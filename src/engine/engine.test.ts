@@ -5,7 +5,7 @@ import { makeMemoryLog } from '../adapters/log-memory/index.ts'
 import { makeSystemRandom } from '../adapters/random-system/index.ts'
 import { makeCountingSeal } from '../adapters/seal-local/seal.fixture.ts'
 import { makeMemoryStore } from '../adapters/store-memory/index.ts'
-import type { HttpActionDocument, RouteDocument, SourceDocument } from '../core/definition/index.ts'
+import type { HttpActionDocument, RouteDocument } from '../core/definition/index.ts'
 import { AppError } from '../core/errors/index.ts'
 import {
   DEFAULT_TENANT,
@@ -18,55 +18,17 @@ import type { HttpOutcome, HttpRequest } from '../ports/http-client.ts'
 import { NO_WAKES } from '../ports/wakes.ts'
 import { ENGINE_DEFAULTS, type Engine, makeEngine } from './index.ts'
 import { makeMemoryVault } from './vault.fixture.ts'
+import { answered, CREATED, SOURCE, HTTP as WORLD_HTTP, ROUTE as WORLD_ROUTE } from './world.fixture.ts'
 
-const SOURCE: SourceDocument = {
-  kind: 'Source',
-  name: 'shop',
-  description: null,
-  verify: { scheme: 'none' },
-  subject: 'shop.events.{{ payload.kind }}',
-  event: { id: 'payload.id', objectType: 'order', objectId: 'payload.order', occurredAt: null },
-  dedup: { by: null, windowMs: 60_000 },
-  limits: { bodyBytes: 65_536, depth: 16 },
-  status: 'active',
-}
-
-const HTTP: HttpActionDocument = {
-  type: 'http',
-  method: 'POST',
-  url: 'https://vendor.example/orders/{{ payload.order }}',
-  headers: {},
-  body: { id: '{{ payload.id }}' },
-  idempotent: false,
-  keyTtlMs: null,
-  probe: null,
-  timeoutMs: 1_000,
-  classify: {},
-}
-
+// Real time passes here: nothing may wait long.
+const HTTP: HttpActionDocument = { ...WORLD_HTTP, timeoutMs: 1_000 }
 const ROUTE: RouteDocument = {
-  kind: 'Route',
-  name: 'book',
-  description: null,
-  on: ['shop.events.paid'],
+  ...WORLD_ROUTE,
   where: 'payload.total > 0',
-  status: 'active',
-  key: "'BOOK:' + payload.order",
-  uniqueness: 'operation',
   retry: { profile: null, attempts: 3, delaysMs: [5, 5] },
   maxWaitMs: 60_000,
-  deadLetter: { severity: 'high', runbook: null },
   do: HTTP,
 }
-
-const OK: HttpOutcome = { kind: 'response', status: 201, headers: {}, body: '{"id":"v1"}', durationMs: 3 }
-const status = (code: number): HttpOutcome => ({
-  kind: 'response',
-  status: code,
-  headers: {},
-  body: '',
-  durationMs: 1,
-})
 
 interface World {
   readonly engine: Engine
@@ -85,7 +47,7 @@ afterEach(async () => {
 
 async function makeWorld(
   routes: readonly RouteDocument[],
-  answer: (request: HttpRequest, call: number) => HttpOutcome = () => OK,
+  answer: (request: HttpRequest, call: number) => HttpOutcome = () => CREATED,
 ): Promise<World> {
   const clock = makeSystemClock()
   const store = makeMemoryStore({ now: () => clock.now(), defer: (callback) => clock.defer(callback) })
@@ -190,7 +152,7 @@ describe('the engine', () => {
 
   it('retries what passes, and dead-letters at the cap; a replay resolves it', async () => {
     let healthy = false
-    const world = await makeWorld([ROUTE], () => (healthy ? OK : status(503)))
+    const world = await makeWorld([ROUTE], () => (healthy ? CREATED : answered(503)))
     const { eventId } = await world.send(PAID)
     await world.quiet()
     const reads = world.store.forTenant(DEFAULT_TENANT)
@@ -215,7 +177,7 @@ describe('the engine', () => {
 
   it('[K4] a replay keeps its key, also when the formula has changed since', async () => {
     let healthy = false
-    const world = await makeWorld([ROUTE], () => (healthy ? OK : status(400)))
+    const world = await makeWorld([ROUTE], () => (healthy ? CREATED : answered(400)))
     await world.send(PAID)
     await world.quiet()
     const reads = world.store.forTenant(DEFAULT_TENANT)
@@ -230,7 +192,7 @@ describe('the engine', () => {
   })
 
   it('parks an unknown outcome that cannot be asked for, until a person decides', async () => {
-    const world = await makeWorld([ROUTE], (_request, call) => (call === 1 ? status(500) : OK))
+    const world = await makeWorld([ROUTE], (_request, call) => (call === 1 ? answered(500) : CREATED))
     const { eventId } = await world.send(PAID)
     await world.quiet()
     const reads = world.store.forTenant(DEFAULT_TENANT)
@@ -252,8 +214,8 @@ describe('the engine', () => {
     }
     const route = { ...ROUTE, do: { ...HTTP, timeoutMs: 5, probe } }
     const world = await makeWorld([route], (request, call) => {
-      if (request.method === 'GET') return { ...OK, status: 200, body: '[{"id":"v9"}]' }
-      return call === 1 ? status(500) : OK
+      if (request.method === 'GET') return { ...CREATED, status: 200, body: '[{"id":"v9"}]' }
+      return call === 1 ? answered(500) : CREATED
     })
     const { eventId } = await world.send(PAID)
     await world.quiet()

@@ -1,40 +1,10 @@
-import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { runCli } from '../cli.fixture.ts'
+import { describe, expect, test } from 'vitest'
+import { useStubNode } from '../stub-node.fixture.ts'
 
-/** Answers by method and path, and keeps what it was asked. */
-let answers: Readonly<Record<string, { readonly status?: number; readonly body: unknown }>> = {}
-const asked: { readonly at: string; readonly body: unknown }[] = []
-const server = createServer(async (request, response) => {
-  let text = ''
-  for await (const chunk of request) text += chunk
-  const at = `${request.method} ${request.url}`
-  asked.push({ at, body: text === '' ? null : JSON.parse(text) })
-  const { status = 200, body } = answers[at] ?? { status: 404, body: { title: 'No such thing' } }
-  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
-})
-const folder = mkdtempSync(join(tmpdir(), 'millrace-cli-'))
-let url = ''
-
-beforeAll(async () => {
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-})
-afterAll(async () => {
-  server.closeAllConnections()
-  server.close()
-  await once(server, 'close')
-  rmSync(folder, { recursive: true })
-})
-
-const run = (args: readonly string[], options: Parameters<typeof runCli>[1] = {}) =>
-  runCli(args, { ...options, env: { MILLRACE_URL: url, MILLRACE_KEY: 'k' } })
+const node = useStubNode()
+const { folder, run } = node
 
 const base = '/v1/integrations'
 const AT = '2026-01-02T03:04:05.000Z'
@@ -122,7 +92,7 @@ const RUN = {
 describe('millrace connections', () => {
   test('[IA9] a list tells how each does, and one its limits and what to do', async () => {
     const page = { items: [CONNECTION, { ...CONNECTION, name: 'b', status: 'active' }], nextCursor: null }
-    answers = {
+    node.answers = {
       [`GET ${base}/connections`]: { body: page },
       [`GET ${base}/connections/depot`]: { body: { ...CONNECTION, history: [PROBE] } },
     }
@@ -138,7 +108,7 @@ describe('millrace connections', () => {
 
   test('[IA9] create sends one document of YAML or JSON, and tells what is doubtful', async () => {
     const warnings = [{ severity: 'warning', rule: 'VA9', message: 'is not set', field: 'secret' }]
-    answers = {
+    node.answers = {
       [`POST ${base}/connections`]: { status: 201, body: { item: CONNECTION, warnings, version: 3 } },
     }
     const file = join(folder, 'depot.yaml')
@@ -146,7 +116,7 @@ describe('millrace connections', () => {
     const { code, stdout, stderr } = await run(['connections', 'create', '-f', file])
     expect([code, stdout]).toEqual([0, 'depot is pending\n'])
     expect(stderr).toContain('Note: secret: is not set')
-    expect(asked.at(-1)?.body).toMatchObject({ kind: 'Connection', name: 'depot', provider: 'http' })
+    expect(node.asked.at(-1)?.body).toMatchObject({ kind: 'Connection', name: 'depot', provider: 'http' })
     const two = { stdin: 'kind: Connection\nname: a\n---\nkind: Connection\nname: b\n' }
     expect(await run(['connections', 'create', '-f', '-'], two)).toMatchObject({
       code: 2,
@@ -156,7 +126,7 @@ describe('millrace connections', () => {
   })
 
   test('[IA9] a test that fails ends so, and shows what came back', async () => {
-    answers = {
+    node.answers = {
       [`POST ${base}/connections/depot/test`]: { body: { ok: false, run: RUN, connection: CONNECTION } },
     }
     const { code, stdout } = await run(['connections', 'test', 'depot'])
@@ -168,13 +138,13 @@ describe('millrace connections', () => {
   test('[IA9] a circuit is switched with a reason and an end', async () => {
     const override = { is: 'open', reason: 'they move', by: 'ada', since: AT, until: AT }
     const open = { ...CONNECTION, circuit: { ...CONNECTION.circuit, override } }
-    answers = { [`POST ${base}/connections/depot/circuit`]: { body: open } }
+    node.answers = { [`POST ${base}/connections/depot/circuit`]: { body: open } }
     const given = ['connections', 'circuit', 'depot', 'open', '--reason', 'they move']
     expect(await run([...given, '--for', '2h'])).toMatchObject({
       code: 0,
       stdout: `the circuit of depot is open by ada until ${AT}\n`,
     })
-    expect(asked.at(-1)?.body).toMatchObject({ is: 'open', until: expect.stringMatching(/Z$/) })
+    expect(node.asked.at(-1)?.body).toMatchObject({ is: 'open', until: expect.stringMatching(/Z$/) })
     expect((await run([...given, '--for', 'long'])).code).toBe(2)
     expect((await run(['connections', 'circuit', 'depot', 'shut', '--reason', 'x'])).code).toBe(2)
     expect(
@@ -183,7 +153,7 @@ describe('millrace connections', () => {
   })
 
   test('[IA9] one is retired with a reason, and its looks are listed', async () => {
-    answers = {
+    node.answers = {
       [`POST ${base}/connections/depot/retire`]: { body: { ...CONNECTION, status: 'retired' } },
       [`GET ${base}/connections/depot/health`]: { body: { items: [PROBE], nextCursor: null } },
     }
@@ -196,7 +166,7 @@ describe('millrace connections', () => {
 })
 
 test('[IA9] millrace credentials shows versions, rotates, and says where the new value goes', async () => {
-  answers = {
+  node.answers = {
     [`GET ${base}/credentials`]: { body: { items: [CREDENTIAL], nextCursor: null } },
     [`GET ${base}/credentials/depot-key`]: { body: CREDENTIAL },
     [`POST ${base}/credentials/rotate`]: {
@@ -215,14 +185,14 @@ test('[IA9] millrace credentials shows versions, rotates, and says where the new
   const rotated = await run(['credentials', 'rotate', 'depot-key', '--reason', 'old'])
   expect([rotated.code, rotated.stdout]).toEqual([0, 'wrk_1\n'])
   expect(rotated.stderr).toContain('millrace secrets set DEPOT --pending')
-  expect(asked.at(-1)?.body).toEqual({ credentialId: 'depot-key', reason: 'old' })
+  expect(node.asked.at(-1)?.body).toEqual({ credentialId: 'depot-key', reason: 'old' })
   expect((await run(['credentials', 'authorize', 'depot-key'])).stdout).toBe('https://v.example.com/x\n')
   const stdin = '{"name": "depot-key", "provider": "http", "secret": {"ref": "DEPOT"}}'
   expect(await run(['credentials', 'create', '-f', '-'], { stdin })).toMatchObject({ code: 0 })
 })
 
 test('[IA9] millrace runs lists calls, and shows every attempt', async () => {
-  answers = {
+  node.answers = {
     [`GET ${base}/runs?connection=depot&state=failed&limit=25`]: { body: { items: [RUN], nextCursor: null } },
     [`GET ${base}/runs/run_1`]: { body: RUN },
   }
@@ -272,7 +242,7 @@ test('[IA9] millrace providers lists systems, shows one with its operations, and
     oauth2: null,
     operations: [operation],
   }
-  answers = {
+  node.answers = {
     [`GET ${base}/providers`]: { body: { items: [provider], nextCursor: null } },
     [`GET ${base}/providers/depot`]: { body: detail },
     [`POST ${base}/providers`]: { status: 201, body: { item: detail, warnings: [], version: 4 } },

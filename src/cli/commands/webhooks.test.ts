@@ -1,41 +1,11 @@
-import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { sign } from '../../sdk/client/index.ts'
-import { runCli } from '../cli.fixture.ts'
+import { useStubNode } from '../stub-node.fixture.ts'
 
-/** Answers by method and path, and keeps what it was asked. */
-let answers: Readonly<Record<string, { readonly status?: number; readonly body: unknown }>> = {}
-const asked: { readonly at: string; readonly body: unknown }[] = []
-const server = createServer(async (request, response) => {
-  let text = ''
-  for await (const chunk of request) text += chunk
-  const at = `${request.method} ${request.url}`
-  asked.push({ at, body: text === '' ? null : JSON.parse(text) })
-  const { status = 200, body } = answers[at] ?? { status: 404, body: { title: 'No such thing' } }
-  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
-})
-const folder = mkdtempSync(join(tmpdir(), 'millrace-cli-'))
-let url = ''
-
-beforeAll(async () => {
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-})
-afterAll(async () => {
-  server.closeAllConnections()
-  server.close()
-  await once(server, 'close')
-  rmSync(folder, { recursive: true })
-})
-
-const run = (args: readonly string[], options: Parameters<typeof runCli>[1] = {}) =>
-  runCli(args, { ...options, env: { MILLRACE_URL: url, MILLRACE_KEY: 'k' } })
+const node = useStubNode()
+const { folder, run } = node
 
 const base = '/v1/webhooks/subscriptions'
 const SUBSCRIPTION = {
@@ -65,7 +35,7 @@ const SUBSCRIPTION = {
 
 describe('millrace subscriptions', () => {
   test('[WH13] a list tells how each endpoint goes', async () => {
-    answers = { [`GET ${base}?limit=25`]: { body: { items: [SUBSCRIPTION], nextCursor: null } } }
+    node.answers = { [`GET ${base}?limit=25`]: { body: { items: [SUBSCRIPTION], nextCursor: null } } }
     const { code, stdout } = await run(['subscriptions'])
     expect(code).toBe(0)
     expect(stdout.split('\n')[1]).toBe(
@@ -75,14 +45,14 @@ describe('millrace subscriptions', () => {
 
   test('[WH13] pausing one as a route is paused says how it is written', async () => {
     const item = { kind: 'Subscription', name: 'crm', status: 'active', managedBy: 'folder' }
-    answers = { 'GET /v1/definitions': { body: { items: [item] } } }
+    node.answers = { 'GET /v1/definitions': { body: { items: [item] } } }
     const { code, stderr } = await run(['pause', 'crm'])
     expect(code).toBe(2)
     expect(stderr).toContain('millrace subscriptions pause crm')
   })
 
   test('[WH13] one that is paused is resumed or enabled', async () => {
-    answers = { [`POST ${base}/crm/enable`]: { body: { ...SUBSCRIPTION, status: 'active' } } }
+    node.answers = { [`POST ${base}/crm/enable`]: { body: { ...SUBSCRIPTION, status: 'active' } } }
     for (const verb of ['enable', 'resume']) {
       expect(await run(['subscriptions', verb, 'crm'])).toMatchObject({ code: 0, stdout: 'crm is active\n' })
     }
@@ -90,13 +60,13 @@ describe('millrace subscriptions', () => {
 
   test('[WH13] create sends what was given, and prints the secret alone to stdout', async () => {
     const made = { ...SUBSCRIPTION, secret: 'whsec_x', warnings: [] }
-    answers = { [`POST ${base}`]: { status: 201, body: made } }
+    node.answers = { [`POST ${base}`]: { status: 201, body: made } }
     const fields = ['--on', 'a.b', '--on', 'c.>', '-H', 'X-Team: crm', '--meta', 'team=sales']
     const { stdout, stderr } = await run([
       ...['subscriptions', 'create', 'crm', '--endpoint', SUBSCRIPTION.url],
       ...fields,
     ])
-    expect(asked.at(-1)?.body).toEqual({
+    expect(node.asked.at(-1)?.body).toEqual({
       name: 'crm',
       url: SUBSCRIPTION.url,
       on: ['a.b', 'c.>'],
@@ -114,7 +84,7 @@ describe('millrace subscriptions', () => {
       response: { headers: { 'retry-after': '9' }, body: 'away\u001b[2J', isCut: false },
       request: { url: SUBSCRIPTION.url, headers: {} },
     }
-    answers = { [`POST ${base}/crm/test`]: { body: tested } }
+    node.answers = { [`POST ${base}/crm/test`]: { body: tested } }
     const { code, stdout } = await run(['subscriptions', 'test', 'crm'])
     expect(code).toBe(1)
     expect(stdout).toContain('answered 503')
@@ -124,9 +94,9 @@ describe('millrace subscriptions', () => {
 
   test('[WH13] patch sends only what changes, with null for what is taken back', async () => {
     const changed = { ...SUBSCRIPTION, secret: null, warnings: [] }
-    answers = { [`PATCH ${base}/crm`]: { body: changed } }
+    node.answers = { [`PATCH ${base}/crm`]: { body: changed } }
     const { stdout } = await run(['subscriptions', 'patch', 'crm', '--on', 'x.y', '--unset', 'where'])
-    expect(asked.at(-1)?.body).toEqual({ on: ['x.y'], where: null })
+    expect(node.asked.at(-1)?.body).toEqual({ on: ['x.y'], where: null })
     expect(stdout).toBe('crm is changed\n')
   })
 
@@ -136,14 +106,14 @@ describe('millrace subscriptions', () => {
       ...{ totals, recovered: 3, items: [], walked: 10, walkedTo: null },
       ...{ isComplete: true, oldestEventAt: null },
     }
-    answers = { [`POST ${base}/crm/recover`]: { body: preview } }
+    node.answers = { [`POST ${base}/crm/recover`]: { body: preview } }
     const since = ['subscriptions', 'recover', 'crm', '--since', '2026-01-01T00:00Z']
     const looked = await run([...since, '--dry-run'])
     expect(looked).toMatchObject({
       code: 0,
       stdout: expect.stringContaining('1 failed, 2 missing, 7 delivered'),
     })
-    expect(asked.at(-1)?.body).toEqual({ since: '2026-01-01T00:00:00.000Z', what: 'all', dryRun: true })
+    expect(node.asked.at(-1)?.body).toEqual({ since: '2026-01-01T00:00:00.000Z', what: 'all', dryRun: true })
     // Nobody can be asked in a pipe.
     expect(await run(since)).toMatchObject({ code: 2 })
     const replay = {
@@ -151,7 +121,7 @@ describe('millrace subscriptions', () => {
       ...{ by: 'key:a', reason: null, perSecond: null, createdAt: 'x', finishedAt: 'y' },
       walk: { walked: 10, walkedTo: null, left: 7 },
     }
-    answers = {
+    node.answers = {
       [`POST ${base}/crm/recover`]: { body: { ...preview, replayId: 'rpl_1' } },
       'GET /v1/replays/rpl_1': { body: replay },
     }
@@ -184,7 +154,7 @@ describe('millrace deliveries', () => {
       request: null,
       requestError: 'the subscription is gone',
     }
-    answers = { 'GET /v1/webhooks/deliveries/wrk_1': { body: delivery } }
+    node.answers = { 'GET /v1/webhooks/deliveries/wrk_1': { body: delivery } }
     const { stdout } = await run(['deliveries', 'wrk_1'])
     expect(stdout).toContain('#1  x  5 ms  again  transient  500  answered 500, saying: \ufffd]0;pwned')
     expect(stdout).toContain('│  oops')
@@ -192,7 +162,7 @@ describe('millrace deliveries', () => {
   })
 
   test('[WH13] retry is of one, or of the dead ones of a subscription', async () => {
-    answers = {
+    node.answers = {
       'POST /v1/webhooks/deliveries/wrk_1/retry': {
         status: 202,
         body: { how: 'resent', deliveryId: 'wrk_2' },
@@ -200,7 +170,7 @@ describe('millrace deliveries', () => {
     }
     const one = await run(['deliveries', 'retry', 'wrk_1', '--because', 'they lost it'])
     expect(one.stdout).toBe('wrk_1 goes out again as wrk_2\n')
-    expect(asked.at(-1)?.body).toEqual({ reason: 'they lost it' })
+    expect(node.asked.at(-1)?.body).toEqual({ reason: 'they lost it' })
     expect(await run(['deliveries', 'retry'])).toMatchObject({ code: 2 })
     expect(await run(['deliveries', 'retry', 'wrk_1', '--subscription', 'crm'])).toMatchObject({ code: 2 })
   })
