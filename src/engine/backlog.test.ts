@@ -65,6 +65,17 @@ test.each([
   expect(await agesOf(world, node)).toEqual({ work: 0, deliver: 0 })
 })
 
+test('[DE1] work within a rate that nodes share is counted by those who work it', async () => {
+  // Nobody answers the call that has the only slot.
+  const world = makeWorld()
+  const rateLimit = { profile: null, perMinute: 6_000, burst: 1_000 }
+  const config = { isShared: true, concurrency: 1 }
+  const node = await world.node({ documents: [SOURCE, route({ rateLimit })], config })
+  await flood(world, node, 3)
+  await world.pass(20_000)
+  expect((await agesOf(world, node))?.work).toBeGreaterThanOrEqual(19_000)
+})
+
 test('[DE8] what waits behind an open circuit is not counted', async () => {
   const world = makeWorld(() => answered(503))
   const retry = { profile: null, attempts: 50, delaysMs: Array.from({ length: 49 }, () => 1_000) }

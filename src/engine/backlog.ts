@@ -26,6 +26,8 @@ export function makeBacklog(
     readonly registry: Registry
     readonly pace: Pick<Pace, 'offer'>
     owner(): Incarnation | null
+    /** Whether this node runs work of the consumer at all. */
+    runs(consumer: string): boolean
   },
 ): () => Promise<BacklogAges | null> {
   const { store, code, registry, pace } = deps
@@ -40,8 +42,11 @@ export function makeBacklog(
     const limited = new Map<TenantId, Map<string, number>>()
     for (const one of (await store.system('health').readyConsumers()).filter(isUsable)) {
       const offer = pace.offer(one.tenant, one.consumer)
-      if (offer.is !== 'open') continue
-      if (offer.limit === undefined) takeable.push(one)
+      if (offer.is === 'closed') continue
+      // Only who works it finds out whether there is room in a rate that nodes share; it does so at once, and for the others it is closed.
+      if (offer.is === 'ask') {
+        if (deps.runs(one.consumer)) takeable.push(one)
+      } else if (offer.limit === undefined) takeable.push(one)
       else {
         const limits = limited.get(one.tenant) ?? new Map<string, number>()
         limited.set(one.tenant, limits.set(one.consumer, offer.limit))

@@ -1047,7 +1047,7 @@ export function makeEngine(
     },
     watch: (watcher) => (nodesFeed ?? feed).watch(watcher),
     relay,
-    backlog: makeBacklog({ store, code, registry, pace, owner: () => lease.owner() }),
+    backlog: makeBacklog({ store, code, registry, pace, owner: () => lease.owner(), runs }),
     meter,
     health: () => ({ open, alive: lease.owner() !== null, running: pool.running() }),
   }

@@ -101,11 +101,15 @@ describe('the walk', () => {
   }
 
   function makeWalk(answers: (Partial<Pruned> | Error)[]) {
+    const usable = ['a', 'b'] as TenantId[]
+    const keep: Record<string, number> = { a: 1, b: 2 }
+    let monotonic = 0
     const asked: PruneRequest[] = []
     const delays: number[] = []
     const log = makeMemoryLog()
     let due: (() => void) | null = null
     const clock = {
+      monotonic: () => monotonic,
       after(delayMs: number, callback: () => void) {
         delays.push(delayMs)
         due = callback
@@ -126,8 +130,8 @@ describe('the walk', () => {
             return { ...NONE, next: null, ...answer }
           },
         },
-        tenants: () => ['a', 'b'] as TenantId[],
-        keepTimes: (tenant) => keepTimesOf([], tenant === 'a' ? 1 : 2),
+        tenants: () => usable,
+        keepTimes: (tenant) => keepTimesOf([], keep[tenant] ?? 0),
         ledgerKeepTimes: (tenant) => ({ keepMs: {}, otherwiseMs: tenant === 'a' ? 3 : 4 }),
       },
       { retentionEveryMs: 1_000 },
@@ -137,8 +141,11 @@ describe('the walk', () => {
       asked,
       delays,
       log,
+      usable,
+      keep,
       isWaiting: () => due !== null,
-      async step() {
+      async step(passedMs = 0) {
+        monotonic += passedMs
         const now = due
         due = null
         now?.()
@@ -165,6 +172,20 @@ describe('the walk', () => {
     expect(walk.log.messages).toMatchObject([
       { name: 'retention.pruned', fields: { tenant: 'a', ...NONE, events: 3 } },
     ])
+  })
+
+  test('[RT7] times that change during a long walk are heeded, and a tenant that this node cannot use any more is left to others', async () => {
+    const walk = makeWalk([{ next: 'evt_1' }, { next: 'evt_2' }])
+    walk.retention.start()
+    await walk.step()
+    await walk.step()
+    walk.keep.b = 400
+    await walk.step(60_000)
+    expect(walk.asked.map(({ byTenant }) => byTenant?.b?.otherwiseMs)).toEqual([2, 400])
+    walk.usable.pop()
+    for (let step = 0; step < 4; step += 1) await walk.step(60_000)
+    expect(walk.asked.map(({ tenant }) => tenant)).toEqual(['a', 'a', 'a', 'a'])
+    expect(walk.asked[2]?.byTenant).not.toHaveProperty('b')
   })
 
   test('[RT8] a store that fails is left alone for a while; then the next tenant has its turn', async () => {

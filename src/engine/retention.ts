@@ -27,6 +27,8 @@ export interface RetentionConfig {
 /** One piece. With the pause it bounds the rate: 2,000 events a second at most, a tenth of what a store writes. */
 const SCAN_MAX = 200
 const PAUSE_MS = 100
+/** A walk may take hours: the times of the other tenants are asked for so often meanwhile. */
+const TIMES_MS = 1_000
 
 export function makeRetention(
   deps: {
@@ -48,6 +50,7 @@ export function makeRetention(
   let after: string | null = null
   let gone = none()
   let byTenant: Readonly<Record<string, KeepTimes>> = {}
+  let timesAt = 0
 
   const report = (tenant: TenantId) => {
     if (Object.values(gone).some((count) => count > 0)) log.info('retention.pruned', { tenant, ...gone })
@@ -61,8 +64,17 @@ export function makeRetention(
       left = [...deps.tenants()]
       return left.length === 0 ? config.retentionEveryMs : 0
     }
-    if (after === null) {
-      byTenant = Object.fromEntries(deps.tenants().map((one) => [one, deps.keepTimes(one)]))
+    const tenants = deps.tenants()
+    if (!tenants.includes(tenant)) {
+      // Its times are not known here any more, as when a newer version defined what this one cannot use: others walk it.
+      report(tenant)
+      left.shift()
+      after = null
+      return left.length === 0 ? config.retentionEveryMs : 0
+    }
+    if (after === null || clock.monotonic() - timesAt >= TIMES_MS) {
+      byTenant = Object.fromEntries(tenants.map((one) => [one, deps.keepTimes(one)]))
+      timesAt = clock.monotonic()
     }
     const { next, ...counts } = await store.prune({
       tenant,

@@ -82,6 +82,8 @@ export function makeRelay(
   let isWoken = false
   let isOurs = false
   let isAway = false
+  /** The bus was away: what it did not take before says nothing any more. */
+  let isBack = false
   let active: Promise<void> | null = null
   let cancel: () => void = () => {}
   let unwatch: () => void = () => {}
@@ -210,6 +212,9 @@ export function makeRelay(
 
   /** One batch; answers whether there may be more at once. */
   const relaySome = async (): Promise<boolean> => {
+    // Not in the middle of a look: what it has read comes behind what it passed by.
+    if (isBack) stuck.clear()
+    isBack = false
     stuck.beginAnewAt(clock.monotonic())
     const after = stuck.after()
     const { rows, events } = await store.system('relay').outbox(BATCH, after)
@@ -283,7 +288,7 @@ export function makeRelay(
     start() {
       let wasConnected = bus.status().isConnected
       unwatch = bus.watch(({ isConnected }) => {
-        if (isConnected && !wasConnected) stuck.clear()
+        if (isConnected && !wasConnected) isBack = true
         wasConnected = isConnected
         if (isConnected && active === null) schedule(0)
       })

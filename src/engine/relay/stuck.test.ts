@@ -20,6 +20,16 @@ describe('subjects that the bus does not take', () => {
     expect(stuck.waitMs(120_000)).toBe(200)
   })
 
+  test('[BU33] the way begins with the first that is not taken, however long all went well before', () => {
+    const stuck = makeStuck()
+    for (const now of [0, 1_000, 10_000_000]) stuck.beginAnewAt(now)
+    stuck.add('a', false)
+    stuck.reachEnd(10_000_050, 200)
+    expect(stuck.waitMs(10_000_050)).toBe(200)
+    stuck.beginAnewAt(10_000_250)
+    expect(stuck.has('a')).toBe(false)
+  })
+
   test('[BU33] none of very many is forgotten before its round is over, and few others are taken for one of them', () => {
     const stuck = makeStuck()
     stuck.beginAnewAt(0)

@@ -25,7 +25,7 @@ export interface Stuck {
   /** The end was reached: all of it is tried again after `waitMs` at the earliest. Times are of the monotonic clock. */
   reachEnd(now: number, waitMs: number): void
   waitMs(now: number): number
-  /** Forgets all of it when its time has come. */
+  /** A look begins. Forgets all of it when its time has come. */
   beginAnewAt(now: number): void
   clear(): void
 }
@@ -35,6 +35,7 @@ export function makeStuck(): Stuck {
   const triedAlone = new Set<string>()
   let isOneUntried = false
   let until: number | null = null
+  let lookedAt = 0
   let beganAt: number | null = null
   let after: number | undefined
   let marks: Uint8Array | null = null
@@ -69,6 +70,7 @@ export function makeStuck(): Stuck {
   return {
     has: (subject) => subjects.has(subject) || isMarked(subject),
     add(subject, wasAlone) {
+      beganAt ??= lookedAt
       if (subjects.size < SUBJECTS_MAX) subjects.add(subject)
       else mark(subject)
       if (wasAlone && triedAlone.size < SUBJECTS_MAX) triedAlone.add(subject)
@@ -92,7 +94,7 @@ export function makeStuck(): Stuck {
     waitMs: (now) => (until === null ? Number.POSITIVE_INFINITY : Math.max(0, until - now)),
     beginAnewAt(now) {
       if (until !== null && until <= now) clear()
-      beganAt ??= now
+      lookedAt = now
     },
     clear,
   }
