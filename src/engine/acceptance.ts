@@ -65,7 +65,8 @@ export function planAcceptance(
   const tag = catalog?.mismatch === 'tag' ? (source.mismatch?.(draft.subject, payload) ?? null) : null
   const kept = tag === null ? header : { ...header, [MISMATCH_HEADER]: storableError(draft, tag) }
   const tagged = tag === null ? draft : { ...draft, headers: stringifyJson(kept) }
-  if (source.status === 'paused') return keep(deps.ids, source, tagged, dedupForMs)
+  if (source.status === 'paused' || deps.registry.isBeyondUs(draft.tenant))
+    return keep(deps.ids, source, tagged, dedupForMs)
   const matching = matchEvent(deps, source, tagged, payload, kept)
   if (!matching.ok) return quarantine(deps, source, tagged, dedupForMs, matching)
   const { routes, dispatched } = matching

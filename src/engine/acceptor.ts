@@ -49,6 +49,8 @@ export function makeAcceptor(
     readonly planning: PlanDeps
     readonly duplicates: Pick<Duplicates, 'note'>
     readonly door: Door
+    /** Whether another node may take what this one cannot. */
+    readonly isShared: boolean
     settleBirths(plan: EventPlan, outcome: Pick<Settlement, 'ok'>, result: CommitResult | null): void
   },
 ): Acceptor {
@@ -114,8 +116,8 @@ export function makeAcceptor(
 
   return {
     async keep({ source, draft: named, payload, header, unread, startedAt, beside }) {
-      // Whoever is not known to want it would never get it.
-      if (planning.registry.isBeyondUs(named.tenant)) throw new AppError('source_unusable')
+      // Another node knows who wants it. Where there is none it is kept, and waits for a version that does.
+      if (deps.isShared && planning.registry.isBeyondUs(named.tenant)) throw new AppError('source_unusable')
       const { dedup, sensitive } = source.document
       const { windowMs } = dedup
       const draft = sensitive === undefined ? named : { ...named, sensitive }

@@ -56,6 +56,8 @@ export function makeAdmission(
     readonly registry: Registry
     /** Tokens of all nodes; null: this one is alone. */
     readonly draws: Draws | null
+    /** Whether another node may take what this one cannot. */
+    readonly isShared: boolean
   },
 ): Admission {
   const { clock, vault, log, registry } = deps
@@ -96,7 +98,7 @@ export function makeAdmission(
     // Of a newer version: a sender that is told «unknown» might not come again.
     if (source === null && registry.isUnusable(tenant, `source:${request.source}`))
       throw new AppError('source_unusable')
-    if (source !== null && registry.isBeyondUs(tenant)) throw new AppError('source_unusable')
+    if (source !== null && deps.isShared && registry.isBeyondUs(tenant)) throw new AppError('source_unusable')
     if (source === null || source.document.verify.scheme === 'closed') throw new AppError('unknown_source')
     if (source.status === 'disabled') throw new AppError('source_disabled')
     const { allows } = source.guards

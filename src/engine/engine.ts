@@ -700,7 +700,10 @@ export function makeEngine(
       : null
   let unhear = () => {}
   const door = makeDoor({ store, log, planning, instances })
-  const acceptor = makeAcceptor({ clock, log, commits, planning, duplicates, door, settleBirths })
+  const acceptor = makeAcceptor({
+    ...{ clock, log, commits, planning, duplicates, door, settleBirths },
+    isShared: config.isShared,
+  })
   const schedules = makeSchedules({
     store,
     clock,
@@ -735,7 +738,7 @@ export function makeEngine(
       clock,
       log,
       ids,
-      admission: makeAdmission({ clock, vault, log, registry, draws }),
+      admission: makeAdmission({ clock, vault, log, registry, draws, isShared: config.isShared }),
       rejections,
       acceptor,
       isOpen: () => open,

@@ -62,7 +62,7 @@ export function planEvent(
   return planWork(deps, { event, stored: null, payload, header, dedupForMs }, found.routes, null, begins)
 }
 
-/** What work that was under way makes here, while only a newer version knows who wants it: that one matches it. */
+/** What comes or is made here while only a newer version knows who wants it: that one matches it. */
 function planLater(
   ids: Ids,
   draft: Draft,

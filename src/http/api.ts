@@ -135,8 +135,7 @@ export interface Readiness {
   readonly reasons: readonly string[]
   readonly checks: {
     readonly store: 'ok' | 'away'
-    /** `none`: the node has nothing that needs one. */
-    readonly lease: 'held' | 'lost' | 'none'
+    readonly lease: 'held' | 'lost'
     /** Away, it delays and loses nothing: the node is ready all the same. */
     readonly bus: 'ok' | 'away' | 'none'
   }

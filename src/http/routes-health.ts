@@ -7,7 +7,7 @@ import { fields, oneOf, text } from './schemas.ts'
 import { answer, integer, listOf, shape, string } from './schemas-answers.ts'
 
 const STORE = ['ok', 'away'] as const
-const LEASE = ['held', 'lost', 'none'] as const
+const LEASE = ['held', 'lost'] as const
 const BUS = ['ok', 'away', 'none'] as const
 const readiness = shape({
   status: string,

@@ -20,6 +20,7 @@ import type { ApplyRequest } from './index.ts'
 
 const OTHER = 'other' as TenantId
 const BROKEN = 'payload.('
+const SHARED = { isShared: true }
 
 const api = (...documents: readonly DefinitionDocument[]): ApplyRequest => ({
   definitions: documents.map((document) => ({ document, authored: null })),
@@ -66,13 +67,13 @@ describe('beside a newer version', () => {
   test('[ND22] a node claims nothing of what it cannot compile, buries none of it, and has senders come again', async () => {
     const world = makeHookWorld()
     const paused: DefinitionDocument = { ...SOURCE, status: 'paused' }
-    const first = await world.node({ name: 'a', documents: [] })
+    const first = await world.node({ name: 'a', documents: [], config: SHARED })
     await world.got(first.engine.definitions.apply(OTHER, api(paused, ROUTE)))
     await world.got(sent(first))
     first.crash()
     await world.got(spoil(world, OTHER, paused, { subject: '{{ (', status: 'active' }))
     await world.pass(1 * MINUTE)
-    const second = await world.node({ name: 'b', documents: [] })
+    const second = await world.node({ name: 'b', documents: [], config: SHARED })
     await world.pass(10 * MINUTE)
     const { items } = await world.got(world.store.forTenant(OTHER).workList({ cursor: null, limit: 10 }))
     expect(items.map(({ consumer, state, epoch }) => [consumer, state, epoch])).toEqual([
@@ -90,7 +91,7 @@ describe('beside a newer version', () => {
       verify: { scheme: 'closed' },
       schedule: { cron: '* * * * *', zone: 'UTC', missed: 'all', data: null },
     }
-    const first = await world.node({ name: 'a', documents: [] })
+    const first = await world.node({ name: 'a', documents: [], config: SHARED })
     await world.got(
       first.engine.definitions.apply(OTHER, api(SOURCE, ROUTE, { ...ROUTE, name: 'mail' }, daily)),
     )
@@ -103,7 +104,7 @@ describe('beside a newer version', () => {
       return page.items.length
     }
     const before = await events()
-    const second = await world.node({ name: 'b', documents: [] })
+    const second = await world.node({ name: 'b', documents: [], config: SHARED })
     await world.pass(10 * MINUTE)
     expect(await world.refusal(sent(second))).toBe('source_unusable')
     expect(await events()).toBe(before)
@@ -113,14 +114,14 @@ describe('beside a newer version', () => {
 
   test('[ND24] a document of a newer language is not used, though it compiles, nor is work that is pinned to it', async () => {
     const world = makeHookWorld()
-    const first = await world.node({ name: 'a', documents: [] })
+    const first = await world.node({ name: 'a', documents: [], config: SHARED })
     await world.got(first.engine.definitions.apply(OTHER, api(SOURCE, ROUTE)))
     first.crash()
     const record = await world.got(world.store.forTenant(OTHER).record('definition', hashDocument(ROUTE)))
     expect(record?.version).toBe(LANGUAGE)
     await world.got(spoil(world, OTHER, ROUTE, { onlyOn: 'mondays' }, LANGUAGE + 1))
     await world.pass(1 * MINUTE)
-    const second = await world.node({ name: 'b', documents: [] })
+    const second = await world.node({ name: 'b', documents: [], config: SHARED })
     await world.pass(1 * MINUTE)
     expect(await world.refusal(sent(second))).toBe('source_unusable')
     const told = second.log.messages.filter(({ name }) => name === 'definitions.unusable')
@@ -131,11 +132,11 @@ describe('beside a newer version', () => {
 
   test('[ND22] such a node publishes nothing for its tenant, and says so of each event', async () => {
     const world = makeHookWorld()
-    const first = await world.node({ name: 'a', documents: [] })
+    const first = await world.node({ name: 'a', documents: [], config: SHARED })
     await world.got(first.engine.definitions.apply(OTHER, api(SOURCE, ROUTE)))
     first.crash()
     await world.got(spoil(world, OTHER, ROUTE, {}, LANGUAGE + 1))
-    const second = await world.node({ name: 'b', documents: [] })
+    const second = await world.node({ name: 'b', documents: [], config: SHARED })
     await world.got(second.engine.definitions.load())
     const published = await world.got(second.engine.publish(OTHER, [PUBLISHED, PUBLISHED]))
     expect(published).toMatchObject([
@@ -155,21 +156,58 @@ describe('beside a newer version', () => {
       await world.pass()
       return promise
     }
-    const first = await node({ name: 'a', documents: [] })
+    const first = await node({ name: 'a', documents: [], config: SHARED })
     await got(first.engine.definitions.apply(OTHER, api(INLET, BOOK)))
     first.crash()
     await got(spoil(world, OTHER, BOOK, {}, LANGUAGE + 1))
-    const second = await node({ name: 'b', documents: [] })
+    const second = await node({ name: 'b', documents: [], config: SHARED })
     send({})
     await world.pass(10 * MINUTE)
     expect(await events()).toEqual([])
     expect(second.log.controls.map(({ errorCode }) => errorCode)).toContain('source_unusable')
     second.crash()
     await got(spoil(world, OTHER, BOOK, {}, LANGUAGE))
-    await node({ name: 'c', documents: [] })
+    await node({ name: 'c', documents: [], config: SHARED })
     await world.pass(10 * MINUTE)
     expect(await events()).toHaveLength(1)
     expect(world.calls.map((call) => call.node)).toEqual(['c'])
+  })
+
+  test('[ND25] a node that is alone keeps the events of such a tenant, and a version that knows who wants them matches them', async () => {
+    const world = makeHookWorld()
+    const first = await world.node({ name: 'a', documents: [] })
+    // One that asks more of its source than the others: what is dispatched, unwanted or unlike its schema.
+    const strict: DefinitionDocument = { ...SOURCE, name: 'strict', unmatched: 'deadLetter' }
+    await world.got(first.engine.definitions.apply(OTHER, api(SOURCE, strict, ROUTE)))
+    first.crash()
+    await world.got(spoil(world, OTHER, ROUTE, {}, LANGUAGE + 1))
+    await world.pass(1 * MINUTE)
+    const second = await world.node({ name: 'b', documents: [] })
+    await world.got(second.engine.definitions.load())
+    const to = (source: string, id: string) =>
+      second.engine.accept({
+        tenant: OTHER,
+        source,
+        headers: { 'content-type': 'application/json' },
+        body: new TextEncoder().encode(JSON.stringify({ ...PAID, id, order: id })),
+      })
+    const ids = [await world.got(to('shop', 'x1')), await world.got(to('strict', 'x2'))]
+    expect(ids.map(({ eventId }) => typeof eventId)).toEqual(['string', 'string'])
+    expect(await world.got(second.engine.publish(OTHER, [PUBLISHED]))).toMatchObject([{ ok: true }])
+    await world.pass(10 * MINUTE)
+    expect(world.calls).toEqual([])
+    const { items } = await world.got(world.store.forTenant(OTHER).workList({ cursor: null, limit: 10 }))
+    expect(items.map(({ kind, state }) => `${kind} ${state}`)).toEqual([
+      'intake ready',
+      'intake ready',
+      'intake ready',
+    ])
+    second.crash()
+    await world.got(spoil(world, OTHER, ROUTE, {}, LANGUAGE))
+    await world.pass(1 * MINUTE)
+    await world.node({ name: 'c', documents: [] })
+    await world.pass(10 * MINUTE)
+    expect(world.calls).toHaveLength(3)
   })
 
   test('[ND22] what work under way makes is stored, and matched by a node that can', async () => {
@@ -193,10 +231,10 @@ describe('beside a newer version', () => {
         },
       },
     } as const satisfies NodeOptions
-    const first = await world.node({ name: 'a', ...options })
+    const first = await world.node({ name: 'a', ...options, config: SHARED })
     await world.got(first.send(PAID))
     const later: DefinitionDocument = { ...ROUTE, name: 'later', on: ['shop.later'] }
-    const other = await world.node({ name: 'b', ...options })
+    const other = await world.node({ name: 'b', ...options, config: SHARED })
     await world.got(other.engine.definitions.apply(DEFAULT_TENANT, api(later)))
     await world.got(spoil(world, DEFAULT_TENANT, later, {}, LANGUAGE + 1))
     other.crash()

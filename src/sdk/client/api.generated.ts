@@ -2313,7 +2313,7 @@ export interface Operations {
       readonly reasons: readonly string[]
       readonly checks: {
         readonly store: 'ok' | 'away'
-        readonly lease: 'held' | 'lost' | 'none'
+        readonly lease: 'held' | 'lost'
         readonly bus: 'ok' | 'away' | 'none'
       }
     }
