@@ -23,6 +23,7 @@ import { compileSource, type Source } from '../core/source/index.ts'
 import { makeTrie, type Trie } from '../core/subject/index.ts'
 import {
   compileSubscription,
+  SUBSCRIPTION_PREFIX,
   type Subscription,
   type SubscriptionStatus,
 } from '../core/subscription/index.ts'
@@ -76,6 +77,8 @@ export interface Registry {
   putSubscriptions(tenant: TenantId, subscriptions: readonly Subscription[]): void
   putSubscription(tenant: TenantId, subscription: Subscription): void
   dropSubscription(tenant: TenantId, name: string): void
+  /** Of one that the API has, and this version cannot use: nobody here can say what it wants. */
+  setSubscriptionUsable(tenant: TenantId, name: string, isUsable: boolean): void
   /**
    * What a subscription's status is beside its document, now and whenever one of this name is put in force; null: what the
    * document says.
@@ -151,7 +154,7 @@ function partOf(step: string): string {
 }
 
 const PINNED_MAX = 10_000
-const NEWER =
+export const NEWER_LANGUAGE =
   'a newer version of Millrace wrote it, with words that this one does not know: upgrade this node'
 const SOURCE_PREFIX = 'source:'
 const WORKFLOW_PREFIX = 'workflow:'
@@ -171,6 +174,9 @@ export function makeRegistry(deps: {
   /** Consumers whose documents another version wrote, and this one cannot use. */
   const unusables = new Map<TenantId, ReadonlySet<string>>()
   const beyondUs = new Set<TenantId>()
+  /** The same, of subscriptions that the API has. */
+  const unusableHooks = new Map<TenantId, Set<string>>()
+  const isBeyondUs = (tenant: TenantId) => beyondUs.has(tenant) || unusableHooks.has(tenant)
   const subscriptions = makeSubscriptionsInForce()
   const pinned = new Map<string, Route>()
   const workflows = new Map<string, Workflow>()
@@ -278,7 +284,7 @@ export function makeRegistry(deps: {
     put(tenant, documents, overrides) {
       const unusable: Unusable[] = []
       for (const { document, isNewer } of documents) {
-        if (isNewer === true) unusable.push({ document, error: NEWER })
+        if (isNewer === true) unusable.push({ document, error: NEWER_LANGUAGE })
       }
       const ours = documents.filter(({ isNewer }) => isNewer !== true)
       const bundle = compileBundle(ours, overrides, bundles.get(tenant), unusable)
@@ -321,6 +327,13 @@ export function makeRegistry(deps: {
     putSubscriptions: subscriptions.put,
     putSubscription: (tenant, subscription) => subscriptions.put(tenant, [subscription]),
     dropSubscription: subscriptions.drop,
+    setSubscriptionUsable(tenant, name, isUsable) {
+      const hooks = unusableHooks.get(tenant) ?? new Set()
+      if (isUsable) hooks.delete(`${SUBSCRIPTION_PREFIX}${name}`)
+      else hooks.add(`${SUBSCRIPTION_PREFIX}${name}`)
+      if (hooks.size === 0) unusableHooks.delete(tenant)
+      else unusableHooks.set(tenant, hooks)
+    },
     setSubscriptionStatus: subscriptions.setStatus,
     statusOf: subscriptions.statusOf,
     subscription: subscriptions.find,
@@ -331,7 +344,7 @@ export function makeRegistry(deps: {
     sources: (tenant) => [...(bundles.get(tenant)?.sources.values() ?? [])],
     source: (tenant, name) => bundles.get(tenant)?.sources.get(name) ?? null,
     candidates,
-    isWanted: (tenant, subject) => beyondUs.has(tenant) || candidates(tenant, subject).length > 0,
+    isWanted: (tenant, subject) => isBeyondUs(tenant) || candidates(tenant, subject).length > 0,
     route: (tenant, consumer) => bundles.get(tenant)?.routes.get(consumer) ?? deliveryRoute(tenant, consumer),
     routes: (tenant) => [...(bundles.get(tenant)?.routes.values() ?? [])],
     workflow: (tenant, name) => bundles.get(tenant)?.workflows.get(`${WORKFLOW_PREFIX}${name}`) ?? null,
@@ -360,9 +373,10 @@ export function makeRegistry(deps: {
     },
     consumers: allConsumers,
     drained: () => drained,
-    isUnusable: (tenant, consumer) => unusables.get(tenant)?.has(consumer) === true,
-    hasUnusable: (tenant) => (unusables.get(tenant)?.size ?? 0) > 0,
-    isBeyondUs: (tenant) => beyondUs.has(tenant),
+    isUnusable: (tenant, consumer) =>
+      unusables.get(tenant)?.has(consumer) === true || unusableHooks.get(tenant)?.has(consumer) === true,
+    hasUnusable: (tenant) => (unusables.get(tenant)?.size ?? 0) > 0 || unusableHooks.has(tenant),
+    isBeyondUs,
     knows: (tenant, consumer) => find(tenant, consumer) !== undefined,
     isHeld(tenant, consumer) {
       const found = find(tenant, consumer)
@@ -419,7 +433,7 @@ export function mustCompile(document: DefinitionDocument): void {
 
 /** Work that is pinned to it waits for a node that knows all of it. */
 function refuseNewer({ version }: { readonly version: number }): void {
-  if (version > LANGUAGE) throw new AppError('source_unusable', NEWER)
+  if (version > LANGUAGE) throw new AppError('source_unusable', NEWER_LANGUAGE)
 }
 
 /** As its work names it. */

@@ -58,6 +58,8 @@ export interface SubscriptionRecord {
   readonly document: SubscriptionDocument | null
   /** What was given to the API, as it was given; null with `document`. */
   readonly written: string | null
+  /** The number of the language that the document is written in; left out: 1. */
+  readonly language?: number
   readonly state: SubscriptionState
   readonly createdAt: Instant
   readonly createdBy: string

@@ -210,6 +210,33 @@ describe('beside a newer version', () => {
     expect(world.calls).toHaveLength(3)
   })
 
+  test('[ND24] a subscription that the API took in a newer language is guarded as definitions are, until it is known or gone', async () => {
+    const world = makeHookWorld()
+    const first = await world.node({ name: 'a', documents: [SOURCE], config: SHARED })
+    await world.create(first)
+    const kept = await world.got(world.reads.record('subscription', HOOK.name))
+    const record = JSON.parse(kept?.body ?? '')
+    expect(record.language).toBe(LANGUAGE)
+    first.crash()
+    const rewrite = (language: number, version: number) => {
+      const body = JSON.stringify({ ...record, language })
+      const put = { w: 'record.put', kind: 'subscription', key: HOOK.name, version, body } as const
+      return world.got(world.store.commit({ tenant: DEFAULT_TENANT, guards: [], writes: [put] }))
+    }
+    await rewrite(LANGUAGE + 1, (kept?.version ?? 0) + 1)
+    await world.pass(1 * MINUTE)
+    const second = await world.node({ name: 'b', documents: [SOURCE], config: SHARED })
+    expect(second.log.messages.filter(({ name }) => name === 'subscription.unusable')).toHaveLength(1)
+    expect(await world.refusal(second.send(PAID))).toBe('source_unusable')
+    second.crash()
+    await rewrite(LANGUAGE, (kept?.version ?? 0) + 2)
+    await world.pass(1 * MINUTE)
+    const third = await world.node({ name: 'c', documents: [SOURCE], config: SHARED })
+    await world.got(third.send(PAID))
+    await world.pass(1 * MINUTE)
+    expect(world.calls.map((call) => call.node)).toEqual(['c'])
+  })
+
   test('[ND22] what work under way makes is stored, and matched by a node that can', async () => {
     const world = makeHookWorld()
     const hand = makeHand<void>()

@@ -3,7 +3,7 @@
 // Invariants: SU1 a change is one commit, guarded by the record that it was decided by. SU2 what it costs does not grow with how many
 // there are. SU3 what is in force here is never older than what this node was told last.
 
-import { hashDocument, type SubscriptionDocument } from '../../core/definition/index.ts'
+import { hashDocument, LANGUAGE, type SubscriptionDocument } from '../../core/definition/index.ts'
 import { AppError, messageOf } from '../../core/errors/index.ts'
 import type { Ids, TenantId } from '../../core/ids/index.ts'
 import {
@@ -19,7 +19,7 @@ import type { Commits } from '../commits.ts'
 import { putDocument } from '../definitions/index.ts'
 import type { EngineDeps } from '../deps.ts'
 import type { EventPlan } from '../event-plan.ts'
-import type { Registry } from '../registry.ts'
+import { NEWER_LANGUAGE, type Registry } from '../registry.ts'
 import {
   beat,
   changedSince,
@@ -118,20 +118,31 @@ export function makeBook(
     const state = after?.record.state ?? null
     registry.setSubscriptionStatus(tenant, name, saidStatus(declared, state))
     if (document === null) {
-      if (wasOwn) registry.dropSubscription(tenant, name)
+      if (wasOwn) {
+        registry.dropSubscription(tenant, name)
+        registry.setSubscriptionUsable(tenant, name, true)
+      }
       return
     }
     if (wasOwn && before.record.document === document) return
-    compileInto(tenant, document)
+    compileInto(tenant, document, after?.record.language ?? 1)
   }
 
-  const compileInto = (tenant: TenantId, document: SubscriptionDocument) => {
-    const known = registry.subscription(tenant, document.name)
-    if (known?.hash === hashDocument(document)) return
+  const compileInto = (tenant: TenantId, document: SubscriptionDocument, language: number) => {
+    const { name } = document
+    const giveUp = (error: string) => {
+      registry.dropSubscription(tenant, name)
+      registry.setSubscriptionUsable(tenant, name, false)
+      log.error('subscription.unusable', { tenant, subscription: name, error })
+    }
+    if (language > LANGUAGE) return giveUp(NEWER_LANGUAGE)
     try {
-      registry.putSubscription(tenant, compileSubscription(document))
+      const known = registry.subscription(tenant, name)
+      if (known?.hash !== hashDocument(document))
+        registry.putSubscription(tenant, compileSubscription(document))
+      registry.setSubscriptionUsable(tenant, name, true)
     } catch (error) {
-      log.error('subscription.unusable', { tenant, subscription: document.name, error: messageOf(error) })
+      giveUp(messageOf(error))
     }
   }
 
@@ -194,23 +205,25 @@ export function makeBook(
     before: Kept | null,
     step: Step,
   ): Promise<Changed | null> => {
-    const { record, guards = [], writes = [], plans = [] } = step
+    const { guards = [], writes = [], plans = [] } = step
     const { pulse, guard, write } = beat(book.pulse, name)
-    const after = record === null ? null : { record, version: nextVersion(before) }
     const isNewDocument =
-      record?.document != null &&
+      step.record?.document != null &&
       (before?.record.document == null ||
-        hashDocument(before.record.document) !== hashDocument(record.document))
+        hashDocument(before.record.document) !== hashDocument(step.record.document))
+    const record =
+      step.record !== null && isNewDocument ? { ...step.record, language: LANGUAGE } : step.record
+    const after = record === null ? null : { record, version: nextVersion(before) }
     let result: CommitResult | null = null
     try {
-      if (isNewDocument && record.document !== null) refuseUnusable(record.document)
+      if (isNewDocument && record?.document != null) refuseUnusable(record.document)
       result = await commits.once(
         tenant,
         [guardOf(name, before?.version ?? 0), guard, ...guards],
         [
           after === null ? deleteSubscription(name) : putSubscription(name, after),
           // What is pinned to it is found by its hash, whatever becomes of it.
-          ...(isNewDocument && record.document !== null ? [putDocument(record.document)] : []),
+          ...(isNewDocument && record?.document != null ? [putDocument(record.document)] : []),
           write,
           ...writes,
           ...plans.flatMap((plan) => plan.writes),
