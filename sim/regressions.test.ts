@@ -82,6 +82,11 @@ test('a commit that is repeated while the store fails is no broken one (seed 981
   expect(violations).toEqual([])
 })
 
+test('[N3] a node that left sends nothing for what it gave away (seed 889492335)', async () => {
+  const { violations } = await simulate({ ...NO_PARTS, seed: 889_492_335, store: 'memory' })
+  expect(violations).toEqual([])
+})
+
 test('a node that was stopped twice past its lease is not told that its name is taken (seed 975779627)', async () => {
   const { violations } = await simulate({ ...NO_PARTS, seed: 975_779_627, store: 'memory' })
   expect(violations).toEqual([])

@@ -177,6 +177,7 @@ export function makeFunctionEffects(
     effect.until = repeatsUntil(effect, over)
     const isLate =
       clock.monotonic() - askedAt > config.sendWithinMs ||
+      !lease.holds(item.owner) ||
       result.at >= work.expiresAt ||
       (effect.until !== null && result.at + config.sendWithinMs + effect.abilities.timeoutMs >= effect.until)
     const refusal = run.refusal()

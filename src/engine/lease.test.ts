@@ -138,6 +138,29 @@ describe('a life', () => {
     expect(world.calls).toHaveLength(1)
   })
 
+  test('[ND14] sends nothing for what it gave away, though the reserve of it is answered only then', async () => {
+    const world = makeWorld(() => CREATED)
+    const answer = makeHand<void>()
+    const node = await world.node({
+      name: 'first',
+      faults: {
+        async commit({ writes }, pass) {
+          const result = await pass()
+          if (writes.some(({ w }) => w === 'ledger.reserve')) await answer.promise
+          return result
+        },
+      },
+    })
+    const eventId = await accept(world, node)
+    const drained = node.engine.drain(1_000)
+    await world.pass(1_000)
+    expect(await drained).toEqual({ left: 1 })
+    expect(await workOf(world, eventId)).toMatchObject({ state: 'ready', epoch: 1 })
+    answer.give()
+    await world.pass(1_000)
+    expect(world.calls).toEqual([])
+  })
+
   test('[ND14] a store that is away at the end does not keep a node from ending', async () => {
     const world = makeWorld(() => CREATED)
     const node = await world.node({ faults: { leave: () => new Promise(() => {}) } })

@@ -13,6 +13,8 @@ export interface Lease {
   start(): Promise<void>
   /** null while there is no life left by our own clock. */
   owner(): Incarnation | null
+  /** Whether that life is ours still: it may have been left, or lost, while somebody waited for an answer. */
+  holds(owner: Incarnation): boolean
   /** True when the life outlasts `ms` more, after a heartbeat if one was needed; at once where none is. */
   covers(owner: Incarnation, ms: number): boolean | Promise<boolean>
   stop(): void
@@ -158,6 +160,7 @@ export function makeLease(
       loop()
     },
     owner: () => (incarnation !== null && clock.monotonic() < deadline ? incarnation : null),
+    holds: (owner) => incarnation === owner && clock.monotonic() < deadline,
     covers(owner, ms) {
       if (incarnation !== owner) return false
       return deadline - clock.monotonic() > ms || prolong(owner, ms)

@@ -87,7 +87,7 @@ export function makeAtVendor(
     )
     if (!result.ok && !isOwn(item, result)) return { is: 'stale' }
     const sendBy = askedAt + config.sendWithinMs
-    if (clock.monotonic() <= sendBy) return { is: 'reserved', sendBy }
+    if (clock.monotonic() <= sendBy && lease.holds(item.owner)) return { is: 'reserved', sendBy }
     await settle(item, key, settleLedger(key, 'released', 'never-sent', null, null))
     return { is: 'aside', why: 'the reserve took too long; nothing was sent' }
   }

@@ -324,7 +324,7 @@ export function makeKeepingWorld(script: Script, known: Partial<KeepingWorld> = 
           },
           settler,
           decisions: DECISIONS,
-          lease: { covers: async () => isAlive },
+          lease: { covers: async () => isAlive, holds: () => isAlive },
           vars: {},
           plan,
           door: () => ({ send }),

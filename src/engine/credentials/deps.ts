@@ -35,7 +35,7 @@ export interface CredentialDeps
   readonly registry: Named
   readonly settler: Settler
   readonly decisions: Decisions
-  readonly lease: Pick<Lease, 'covers'>
+  readonly lease: Pick<Lease, 'covers' | 'holds'>
   readonly vars: Vars
   readonly plan: PlanEvent
   door(): Pick<Door, 'send'>

@@ -128,7 +128,7 @@ export function makeSend(
     }
     // Counted from when it was asked for: the store's own time began later.
     const sendBy = askedAt + config.sendWithinMs
-    const isLate = clock.monotonic() > sendBy || result.at >= item.work.expiresAt
+    const isLate = clock.monotonic() > sendBy || result.at >= item.work.expiresAt || !lease.holds(item.owner)
     if (!isLate && !isForgetting(call, over, result.at)) return { sendBy }
     await release(call, over)
     return 'finished'
