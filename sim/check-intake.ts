@@ -129,7 +129,9 @@ export function makeIntakeChecks({ book, data }: { readonly book: Book; readonly
         (write) => write.w === 'event.append' && write.event.causationId === event.id,
       )
       const wanted = dispatchedOf(event)
-      if (wanted === null || children.length !== wanted.length || wanted.length === 0)
+      // Whom nothing is made of is dead at once, unless somebody wants it as it is.
+      const isWanted = wanted !== null && (wanted.length > 0 || triggers > 0)
+      if (!isWanted || children.length !== wanted.length)
         complain(event, `dispatches ${children.length} events`)
       if (event.matched !== (count ?? 0) + triggers + children.length)
         complain(event, 'counts others than it has')

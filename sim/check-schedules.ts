@@ -11,6 +11,8 @@ import { CLOCKWORK } from './scenario.ts'
 
 export interface ScheduleChecks {
   applied(commits: readonly Commit[], outcomes: readonly Outcome[]): void
+  /** Somebody has begun to look at the time: a node that does may be the last to start. */
+  isSeen(): boolean
   /** When everything has healed. */
   end(): void
 }
@@ -44,6 +46,7 @@ export function makeScheduleChecks(deps: {
         }
       }
     },
+    isSeen: () => since !== null,
     end() {
       const compiled = compileCron(schedule.cron, schedule.zone)
       if (!compiled.ok || since === null) {

@@ -87,6 +87,10 @@ test('[N3] a node that left sends nothing for what it gave away (seed 889492335)
   expect(violations).toEqual([])
 })
 
+test('[N2] what nothing is dispatched of may be wanted as it is (seed 30073)', async () => {
+  expect((await simulate({ seed: 30_073, store: 'memory' })).violations).toEqual([])
+})
+
 test('a node that was stopped twice past its lease is not told that its name is taken (seed 975779627)', async () => {
   const { violations } = await simulate({ ...NO_PARTS, seed: 975_779_627, store: 'memory' })
   expect(violations).toEqual([])

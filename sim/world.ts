@@ -512,6 +512,7 @@ function makeWorld(options: RunOptions): World {
       senders.every((sender) => sender.isOver()) &&
       unsettled(book, workflows.model).length === 0 &&
       book.replaying.size === 0 &&
+      schedules.isSeen() &&
       hooks.isMended() &&
       links.isMended() &&
       buses.isMended()
