@@ -28,15 +28,23 @@ const SHAPES: readonly (readonly [what: string, text: (count: number) => string]
 ]
 const FIXED = 40
 
+/** What other threads do meanwhile counts too, so the least of a few says what it takes itself; the first that is enough does. */
+function leastCpuMs(run: () => void, enoughMs: number): number {
+  let least = Number.POSITIVE_INFINITY
+  for (let time = 0; time < 4 && least >= enoughMs; time += 1) {
+    const before = process.cpuUsage()
+    run()
+    least = Math.min(least, process.cpuUsage(before).user / 1_000)
+  }
+  return least
+}
+
 describe('[AC18] what is sent is weighed before it is read', () => {
   test.each(SHAPES)('%s', (_what, text) => {
     const taken = [{ path: 'a.yaml', text: text(N - FIXED) }]
     expect(findTooMuch(taken)).toEqual([])
-    const before = process.cpuUsage()
-    compileDefinitions(taken, { functions: () => null })
-    const { user } = process.cpuUsage(before)
-    // A fifth of what it takes where one of the bounds is missing: what another thread of the tests does meanwhile counts, too.
-    expect(user / 1_000).toBeLessThan(2_000)
+    // A fifth of what it takes where one of the bounds is missing.
+    expect(leastCpuMs(() => compileDefinitions(taken, { functions: () => null }), 2_000)).toBeLessThan(2_000)
     const refused = [{ path: 'a.yaml', text: text(N * 2) }]
     expect(findTooMuch(refused)).toMatchObject([{ rule: 'F6', file: 'a.yaml', line: 1, column: 1 }])
   })
