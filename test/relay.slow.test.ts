@@ -152,3 +152,40 @@ test('[BU29] NATS killed and started again under load: everything is told, once,
     STEPS % 2 === 0 ? 'a' : 'b',
   ])
 }, 120_000)
+
+test('[BU34] NATS that comes back empty is told where the tokens of active instances are', async () => {
+  const database = await postgres.makeDatabase()
+  await vi.waitFor(() => outsider.clear(), 20_000)
+  const { store } = await openNode(database.url)
+  const put = (revision: number, state: 'active' | 'completed') => {
+    const id = ids.instance()
+    const row = {
+      ...{ id, workflow: 'triage', definition: 'd', version: '1', state, attention: null, revision },
+      ...{ marking: { open: 1 }, eventId: ids.event(), correlationId: 'c', parent: null, body: '{}' },
+    }
+    // What a start finds its tenants by.
+    const bundle = { w: 'record.put', kind: 'bundle', key: 'current', version: revision, body: '{}' } as const
+    const rows = tellTokens(TENANT, null, row)
+    return store.commit({
+      tenant: TENANT,
+      guards: [],
+      writes: [
+        { w: 'instance.put', row },
+        bundle,
+        ...(rows.length === 0 ? [] : [{ w: 'outbox.add', rows } as const]),
+      ],
+    })
+  }
+  for (let index = 1; index <= 250; index += 1) await put(index, index % 5 === 0 ? 'completed' : 'active')
+  const isTold = async () => {
+    const tokens = await readStream('MILLRACE_TOKENS')
+    expect(
+      new Set(tokens.filter(({ body }) => body !== '').map(({ body }) => JSON.parse(body).instance)).size,
+    ).toBe(200)
+  }
+  await vi.waitFor(isTold, { timeout: 30_000, interval: 100 })
+  await nats.kill()
+  await nats.start({ isEmpty: true })
+  await vi.waitFor(isTold, { timeout: 60_000, interval: 200 })
+  await vi.waitFor(async () => expect(await store.system('relay').outboxCount(10)).toBe(0), 30_000)
+}, 150_000)
