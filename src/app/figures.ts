@@ -51,7 +51,7 @@ export function backlogGauges(ages: BacklogAges | null): readonly Gauge[] {
 
 type RelayStatus = Awaited<ReturnType<NonNullable<Engine['relay']>['status']>>
 
-export function outboxGauges(
+function outboxGauges(
   { waiting, eldestAt, refused, stuck }: RelayStatus,
   now: number,
 ): readonly Gauge[] {
