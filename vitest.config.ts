@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 
@@ -16,6 +17,26 @@ const maxWorkers = Math.max(2, availableParallelism() - 1)
 // Bundles of users' functions are loaded by Node itself, as in production: nothing is put between.
 const asUsersRunIt = { deps: { external: [/[\\/][0-9a-f]{64}\.mjs/] } }
 
+/**
+ * What properties and the simulator draw anew comes of the commit: every commit tries what none before it did, and one that was green stays
+ * green. Set the variable to try others, or what somebody else saw.
+ */
+function drawSeed(): string {
+  const given = process.env.DRAW_SEED
+  if (given !== undefined) return given
+  try {
+    const commit = execFileSync('git', ['rev-parse', 'HEAD'], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    })
+    return String(Number.parseInt(commit.slice(0, 7), 16))
+  } catch {
+    return String(Math.floor(Math.random() * 2 ** 28))
+  }
+}
+
+const drawn = { env: { DRAW_SEED: drawSeed() }, setupFiles: ['test/support/draws.setup.ts'] }
+
 export default defineConfig({
   test: {
     retry: 0,
@@ -25,6 +46,7 @@ export default defineConfig({
       // These share one module graph per thread: nothing to isolate, and several times quicker.
       {
         test: {
+          ...drawn,
           name: 'pure',
           server: asUsersRunIt,
           include: pure,
@@ -38,6 +60,7 @@ export default defineConfig({
       },
       {
         test: {
+          ...drawn,
           name: 'fast',
           server: asUsersRunIt,
           include: everywhere.map((folder) => `${folder}/**/*.test.ts`),
@@ -51,6 +74,7 @@ export default defineConfig({
       // After all others and two files at a time: these start servers and kill processes, and mostly wait for them.
       {
         test: {
+          ...drawn,
           name: 'slow',
           server: asUsersRunIt,
           include: slow,
