@@ -686,9 +686,13 @@ function packageVersion(): string {
   return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version
 }
 
+/** What nodes are called that nobody named. */
+const UNNAMED = 'node-1'
+
 /** On a shared database two nodes of one name would fence each other for ever: the machine tells them apart. */
 function nodeName(config: Config, env: AppOptions['env']): string {
-  const isNamed = (env.MILLRACE_NODE ?? '').trim() !== ''
+  // Whoever starts a node in their own process may name it in the configuration alone.
+  const isNamed = (env.MILLRACE_NODE ?? '').trim() !== '' || config.node !== UNNAMED
   return config.store.kind === 'postgres' && !isNamed ? hostname() : config.node
 }
 
