@@ -51,10 +51,7 @@ export function backlogGauges(ages: BacklogAges | null): readonly Gauge[] {
 
 type RelayStatus = Awaited<ReturnType<NonNullable<Engine['relay']>['status']>>
 
-function outboxGauges(
-  { waiting, eldestAt, refused, stuck }: RelayStatus,
-  now: number,
-): readonly Gauge[] {
+function outboxGauges({ waiting, eldestAt, refused, stuck }: RelayStatus, now: number): readonly Gauge[] {
   return [
     { name: 'millrace_outbox_rows', help: 'What waits to be told to the bus.', value: waiting },
     {

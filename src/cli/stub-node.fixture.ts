@@ -19,7 +19,7 @@ export interface StubNode {
 }
 
 /** There for all tests of the file that calls it. */
-export function useStubNode(): StubNode {
+export function stubNodeForTests(): StubNode {
   const asked: { at: string; body: unknown }[] = []
   let url = ''
   const node: StubNode = {

@@ -2,9 +2,9 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { sign } from '../../sdk/client/index.ts'
-import { useStubNode } from '../stub-node.fixture.ts'
+import { stubNodeForTests } from '../stub-node.fixture.ts'
 
-const node = useStubNode()
+const node = stubNodeForTests()
 const { folder, run } = node
 
 const base = '/v1/webhooks/subscriptions'
