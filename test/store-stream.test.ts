@@ -8,7 +8,7 @@ import type { MakeStoreHarness } from '../src/ports/store.conformance.ts'
 import type { CommitResult } from '../src/ports/store.ts'
 import { runStream, type StreamRun } from './support/store-stream.ts'
 
-const SEED = 20_260_117
+const SEED = 20_260_118
 const LENGTH = 2_200
 
 /** A store joins by one line. */
