@@ -95,7 +95,8 @@ export async function makeOutsider(url: string): Promise<Outsider> {
       await jetstream(nats).publish(subject, body, { headers: made, ...(id !== null && { msgID: id }) })
     },
     async stored(subject) {
-      const [stream] = await manager.streams.names(subject).next()
+      // What is asked while the connection comes back after a restart may be lost with its answer.
+      const [stream] = await vi.waitFor(() => manager.streams.names(subject).next(), 20_000)
       if (stream === undefined) return []
       const { state } = await manager.streams.info(stream)
       const list: { id: string | null; body: string }[] = []
