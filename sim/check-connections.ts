@@ -255,11 +255,15 @@ export function makeConnectionChecks(deps: {
       book.violate('RN2', `${name} forgets attempts: ${before.attemptCount} to ${row.attemptCount}`)
   }
 
-  const checkRun = (write: WorkWrite) => {
+  /** What a person says of an effect that nobody here began needs no run. */
+  const isSaidOfNoRun = ({ writes }: Commit, known: NewRun | undefined) =>
+    known === undefined && writes.some((one) => one.w === 'ledger.settle' && one.proof === 'person')
+
+  const checkRun = (commit: Commit, write: WorkWrite) => {
     const row = book.works.get(write.work)
     if (row === undefined || !OPERATION_CONSUMERS.has(row.consumer) || write.w !== 'work.settle') return
     const known = runs.get(runIdOf(row.id))
-    if (write.to === 'done' && known?.state !== 'completed')
+    if (write.to === 'done' && known?.state !== 'completed' && !isSaidOfNoRun(commit, known))
       book.violate(
         'DR11',
         `work ${short(row.id)} of ${row.consumer} is done, its run ${known?.state ?? 'absent'}`,
@@ -286,6 +290,8 @@ export function makeConnectionChecks(deps: {
 
   const begins = (commit: Commit, write: Write) => {
     if (write.w !== 'event.append' || write.event.subject !== 'integration.credential.rotating') return
+    // A copy that a person edited tells of it once more, and begins nothing.
+    if (!commit.writes.some((one) => one.w === 'work.add' && one.work.kind === 'rotation')) return
     const { token } = JSON.parse(write.event.data) as { token: string }
     if (tokens.has(`${commit.tenant} ${token}`)) book.violate('CD2', `the rotation ${token} begins twice`)
     tokens.add(`${commit.tenant} ${token}`)
@@ -313,7 +319,7 @@ export function makeConnectionChecks(deps: {
         for (const write of commit.writes) wrote(life, commit, write)
         for (const write of commit.writes) {
           if (write.w !== 'work.settle' && write.w !== 'work.again') continue
-          checkRun(write)
+          checkRun(commit, write)
           checkAttempts(life, write)
         }
       }

@@ -1,4 +1,4 @@
-// Faults that the simulator found in the engine, each with a seed that shows it when the fix is taken out.
+// Faults that the simulator found, in the engine and now and then in what checks it, each with a seed that shows it when the fix is taken out.
 
 import { describe, expect, test } from 'vitest'
 import { NO_PARTS, type Parts } from './parts.ts'
@@ -89,6 +89,14 @@ test('[N3] a node that left sends nothing for what it gave away (seed 889492335)
 
 test('[N2] what nothing is dispatched of may be wanted as it is (seed 30073)', async () => {
   expect((await simulate({ seed: 30_073, store: 'memory' })).violations).toEqual([])
+})
+
+test('[CD2] a copy of what told of a rotation, which a person edited, begins none (seed 555000110)', async () => {
+  expect((await simulate({ seed: 555_000_110, store: 'memory' })).violations).toEqual([])
+})
+
+test('[DR11] what a person says of an effect that was never begun needs no run (seed 555000136)', async () => {
+  expect((await simulate({ seed: 555_000_136, store: 'sqlite' })).violations).toEqual([])
 })
 
 test('a node that was stopped twice past its lease is not told that its name is taken (seed 975779627)', async () => {
