@@ -78,7 +78,7 @@ function makeLoop() {
       },
       pool: {
         free: () => 192,
-        canRunAlone: () => true,
+        canRunIsolated: () => true,
         tenants: () => new Map(),
         takeAnyway: () => {},
         start: () => {},

@@ -1,10 +1,10 @@
 // The slots of this node: how many items run at once, and what happens when one is free again.
 //
-// Invariants: O1 no more items are taken while the slots are full. O2 at most one item that a crash left behind runs at a time,
-// so that a loss can be told from bad company. O3 a birth takes no slot beyond the share of its tenant.
+// Invariants: O1 no more items are taken while the slots are full. O2 at most one isolated job (left behind by two crashes) runs at a
+// time, so that a loss can be told from bad company; what one crash left runs in parallel. O3 a birth takes no slot beyond the share of its tenant.
 
 import type { TenantId, WorkId } from '../core/ids/index.ts'
-import type { WorkRow } from '../core/work/index.ts'
+import { isIsolated, type WorkRow } from '../core/work/index.ts'
 import type { Item } from './item.ts'
 
 export interface Pool {
@@ -18,7 +18,7 @@ export interface Pool {
   /** An item that only waits lends its slot to others. Answers how to take it back. */
   lend(tenant: TenantId): () => void
   free(): number
-  canRunAlone(): boolean
+  canRunIsolated(): boolean
   /** Gives back a slot that was taken for a birth and not used. */
   giveBack(id: WorkId): void
   /** Runs an item in a slot taken before. */
@@ -49,7 +49,7 @@ export function makePool(config: {
   const expected = new Map<WorkId, TenantId | null>()
   const tenants = new Map<TenantId, number>()
   const watchers = new Set<Set<string>>()
-  let alonesRunning = 0
+  let isolatedRunning = 0
   let idlers: (() => void)[] = []
 
   const count = (tenant: TenantId, by: 1 | -1) => {
@@ -69,7 +69,7 @@ export function makePool(config: {
 
   const finish = (item: Item) => {
     running.delete(item)
-    if (item.work.alone) alonesRunning -= 1
+    if (isIsolated(item.work)) isolatedRunning -= 1
     count(item.work.tenant, -1)
     release(item)
     if (running.size > 0) return
@@ -102,7 +102,7 @@ export function makePool(config: {
       }
     },
     free: () => config.concurrency - taken,
-    canRunAlone: () => alonesRunning === 0,
+    canRunIsolated: () => isolatedRunning === 0,
     giveBack(id) {
       const tenant = expected.get(id) ?? null
       expected.delete(id)
@@ -125,7 +125,7 @@ export function makePool(config: {
       expected.delete(item.work.id)
       if (counted === null) count(item.work.tenant, 1)
       note(item.work.id, item.work.epoch)
-      if (item.work.alone) alonesRunning += 1
+      if (isIsolated(item.work)) isolatedRunning += 1
       config.run(item).then(
         () => finish(item),
         () => finish(item),

@@ -74,7 +74,7 @@ describe('slots', () => {
 })
 
 describe('what a crash left', () => {
-  test('[O2] runs one item at a time, beside fresh work', async () => {
+  test('[O2] is looked up in the ledger, beside fresh work', async () => {
     const world = makeWorld()
     const first = await world.node()
     const events = await sendMany(world, first, 3)
@@ -90,7 +90,29 @@ describe('what a crash left', () => {
     expect(world.calls).toHaveLength(before + 1)
   })
 
-  test('[O2] waits for the one that runs alone, however long it takes', async () => {
+  test('[O2] runs in parallel after one crash', async () => {
+    const world = makeWorld()
+    const documents = [SOURCE, { ...ROUTE, do: COUNT }]
+    const started: string[] = []
+    const functions = {
+      count: (input: unknown) => {
+        started.push((input as typeof PAID).id)
+        return new Promise<null>(() => {})
+      },
+    }
+    const config = { concurrency: 300 }
+    const first = await world.node({ documents, functions, config })
+    const events = await sendMany(world, first, 200)
+    expect(started).toHaveLength(200)
+    first.crash()
+    await world.node({ documents, functions, config })
+    await world.pass(1_000)
+    // No call of the interrupted jobs has ended: all of them are under way again, at once.
+    expect(started).toHaveLength(400)
+    expect(new Set(await statesOf(world, events))).toEqual(new Set(['leased']))
+  })
+
+  test('[O2] waits for the isolated job, however long it takes, after two crashes', async () => {
     const world = makeWorld()
     const documents = [SOURCE, { ...ROUTE, do: COUNT }]
     const started: string[] = []
@@ -105,11 +127,15 @@ describe('what a crash left', () => {
     const events = await sendMany(world, first, 3)
     expect(started).toHaveLength(3)
     first.crash()
+    const second = await world.node({ documents, functions })
+    await world.pass(10_000)
+    expect(started).toHaveLength(6)
+    second.crash()
     await world.node({ documents, functions })
     await world.pass(10_000)
-    expect(started).toHaveLength(4)
+    expect(started).toHaveLength(7)
     expect((await statesOf(world, events)).filter((state) => state === 'leased')).toHaveLength(1)
-    for (const running of [5, 6]) {
+    for (const running of [8, 9]) {
       finish.at(-1)?.()
       await world.pass()
       expect(started).toHaveLength(running)
@@ -143,7 +169,7 @@ describe('what a crash left', () => {
     expect(await workOf(world, eventId)).toMatchObject({ state: 'done', attempts: 2 })
   })
 
-  test('[R11] three losses while alone: dead as a crash loop', async () => {
+  test('[R11] three losses beyond the first: dead as a crash loop', async () => {
     const world = makeWorld()
     const documents = [SOURCE, { ...ROUTE, do: COUNT }]
     const functions = { count: () => new Promise<null>(() => {}) }

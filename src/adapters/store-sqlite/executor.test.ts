@@ -115,7 +115,7 @@ describe('the executor under faults', () => {
       commit()
     }
     faults = [counted, counted]
-    const claim = { owner, slots: [], max: 1, maxAlone: 0, codeHashes: [] }
+    const claim = { owner, slots: [], max: 1, maxIsolated: 0, codeHashes: [] }
     expect(executor.together(1_001, [{ commits: [put('a')] }, { claim }, { commits: [put('b')] }])).toEqual([
       { outcomes: [{ ok: true, at: 1_001, leased: [] }] },
       { claimed: { items: [], nextDueAt: null, now: 1_001 } },
@@ -157,7 +157,7 @@ describe('the executor under faults', () => {
         failBefore()
       },
     ]
-    const claim = { owner, slots: [], max: 1, maxAlone: 0, codeHashes: [] }
+    const claim = { owner, slots: [], max: 1, maxIsolated: 0, codeHashes: [] }
     expect(executor.together(1_001, [{ commits: [put('a')] }, { claim }])).toMatchObject([
       { outcomes: [{ ok: 'failed', error: { applied: 'indeterminate' } }] },
       { error: { applied: 'indeterminate' } },
