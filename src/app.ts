@@ -6,6 +6,7 @@ import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { getHeapStatistics } from 'node:v8'
 import { makeSystemClock } from './adapters/clock-system/index.ts'
 import { type BundleCode, makeBundleCode } from './adapters/code-bundle/index.ts'
 import { makeStaticCode, type StaticFunction } from './adapters/code-static/index.ts'
@@ -142,6 +143,11 @@ export function demoFolder(): string {
   return fileURLToPath(new URL('../examples/demo', import.meta.url))
 }
 
+/** What is made of an event in memory is several times its size. */
+function heapShare(): number {
+  return Math.floor(getHeapStatistics().heap_size_limit / 8)
+}
+
 /** Built beside this file; when the sources run themselves, in `dist`. */
 function consoleFolder(): string {
   const own = fileURLToPath(import.meta.url)
@@ -237,6 +243,7 @@ export async function startApp(options: AppOptions): Promise<App> {
         busPrefix: config.nats?.prefix ?? ENGINE_DEFAULTS.busPrefix,
         leaseMs: config.leaseMs,
         concurrency: config.concurrency,
+        runningBytesMax: config.runningBytes === 'auto' ? heapShare() : config.runningBytes,
         escalateAfterMs: config.escalateAfterMs,
         canonicalRetentionMs: config.canonicalRetentionMs,
         ledgerRetentionMs: config.ledgerRetentionMs,

@@ -33,6 +33,7 @@ describe('an empty environment', () => {
       logLevel: 'info',
       leaseMs: 30_000,
       concurrency: 256,
+      runningBytes: 'auto',
       escalateAfterMs: 86_400_000,
       canonicalRetentionMs: 604_800_000,
       ledgerRetentionMs: 31_536_000_000,

@@ -46,6 +46,8 @@ export interface Config {
   readonly logLevel: Value<'logLevel'>
   readonly leaseMs: number
   readonly concurrency: number
+  /** `auto`: a share of the memory that the process has. */
+  readonly runningBytes: number | 'auto'
   readonly escalateAfterMs: number
   readonly canonicalRetentionMs: number
   readonly ledgerRetentionMs: number
@@ -177,6 +179,7 @@ export function resolveConfig(env: Readonly<Record<string, string | undefined>>)
     logLevel: read('logLevel', context) as Config['logLevel'],
     leaseMs: read('leaseMs', context) as number,
     concurrency: read('concurrency', context) as number,
+    runningBytes: read('runningBytes', context) as number | 'auto',
     escalateAfterMs: read('escalateAfterMs', context) as number,
     canonicalRetentionMs: read('canonicalRetentionMs', context) as number,
     ledgerRetentionMs: read('ledgerRetentionMs', context) as number,

@@ -322,6 +322,17 @@ export const SETTINGS = {
     description: 'How many work items a node has in hand at once.',
     parse: (text) => parseWhole(text, 1, 10_000),
   }),
+  runningBytes: setting<number | 'auto'>({
+    env: 'MILLRACE_RUNNING_BYTES',
+    type: 'a size of 1MiB to 64GiB, or `auto`',
+    defaultText: 'auto',
+    description:
+      'How many bytes of events a node has in hand at once, beside `MILLRACE_CONCURRENCY`; more wait in the store. `auto` is an eighth of the memory that Node gives the process.',
+    parse: (text) =>
+      text === 'auto'
+        ? 'auto'
+        : parseBounded(text, parseSize, '1MiB', '64GiB', 'a size such as 64MiB, or auto'),
+  }),
   escalateAfterMs: setting<number>({
     env: 'MILLRACE_ESCALATE_AFTER',
     type: 'a duration of 1m to 30d',

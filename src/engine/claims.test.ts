@@ -79,6 +79,7 @@ function makeLoop() {
       pool: {
         free: () => 192,
         canRunIsolated: () => true,
+        roomForBytes: () => 1_000,
         tenants: () => new Map(),
         takeAnyway: () => {},
         start: () => {},

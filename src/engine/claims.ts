@@ -306,7 +306,7 @@ export function makeClaims(
   /** Answers how long to sleep. */
   const claimOnce = async (): Promise<number> => {
     const owner = deps.owner()
-    const free = Math.min(CLAIM_MAX, pool.free())
+    const free = Math.min(CLAIM_MAX, pool.free(), pool.roomForBytes())
     if (free <= 0) left = 'no-slot'
     if (owner === null || free <= 0) return config.pollMs
     try {

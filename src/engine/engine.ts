@@ -338,6 +338,7 @@ export function makeEngine(
   const spread = makeSpread({ ids, settler: wakingSettler(), log, bury: runner.buryRoute, wake })
   const pool = makePool({
     concurrency: config.concurrency,
+    runningBytesMax: config.runningBytesMax,
     run: (item) => runner.run(item),
     share: (tenant) => shareAtBirth(tenant),
     onFree: (item) => claims?.freed(item),

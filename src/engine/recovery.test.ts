@@ -61,6 +61,24 @@ describe('slots', () => {
     expect(await statesOf(world, events)).toEqual(Array(5).fill('done'))
   })
 
+  test('[O4] large events wait in the store while those that run fill the memory', async () => {
+    const world = makeWorld()
+    const large = 'x'.repeat(60_000)
+    const config = { runningBytesMax: 150_000, concurrency: 50 }
+    const node = await world.node({ config })
+    const events = []
+    for (let id = 0; id < 8; id += 1) events.push(await accept(world, node, { ...order(id), large }))
+    // Two are below the bound, and the third goes over it.
+    expect(world.calls).toHaveLength(3)
+    expect((await statesOf(world, events)).filter((state) => state === 'ready')).toHaveLength(5)
+    for (let index = 0; index < 8; index += 1) {
+      world.calls[index]?.answer(CREATED)
+      await world.pass(2_000)
+      expect(world.calls.length - index - 1).toBeLessThanOrEqual(3)
+    }
+    expect(await statesOf(world, events)).toEqual(Array(8).fill('done'))
+  })
+
   test('[O3] a duplicate and a refused commit give their slots back', async () => {
     const world = makeWorld()
     const node = await world.node({ config: { concurrency: 1 } })
