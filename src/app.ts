@@ -291,6 +291,8 @@ export async function startApp(options: AppOptions): Promise<App> {
         roles: new Set(config.roles),
         consoleFolder: consoleFolder(),
         bodyBytesMax: config.bodyBytesMax,
+        heldBytesMax: config.heldBytesMax,
+        connectionsPerAddressMax: config.connectionsPerAddressMax,
         trustedProxies: config.trustedProxies,
         publicUrl: config.publicUrl,
         closeMs: config.shutdownMs,
@@ -611,6 +613,7 @@ export async function openMove(
 }
 
 interface Gate {
+  bodyBytesMax: HttpApi['sourceBodyMax']
   receive: Engine['receive']
   readonly opened: Promise<void>
   readonly isOpen: boolean
@@ -623,11 +626,13 @@ function makeGate(engine: Engine): Gate {
   const opened = new Promise<void>((resolve) => {
     open = resolve
   })
-  const gate = {
+  const gate: Gate & { isOpen: boolean } = {
+    bodyBytesMax: (request) => opened.then(() => engine.bodyBytesMax(request)),
     receive: (request: Parameters<Engine['receive']>[0]) => opened.then(() => engine.receive(request)),
     opened,
     isOpen: false,
     open() {
+      gate.bodyBytesMax = (request) => engine.bodyBytesMax(request)
       gate.receive = (request) => engine.receive(request)
       gate.isOpen = true
       open()
@@ -730,6 +735,7 @@ function makeApi(
   return {
     ...rest,
     demo: makeDemoApi(demo, () => isDemoInForce(engine)),
+    sourceBodyMax: (request) => gate.bodyBytesMax(request),
     receive: (request) => gate.receive(request),
     refused: (request, error) => engine.refused(request, error),
     rejections: behind(gate, pick(engine.rejections, ['list'])),

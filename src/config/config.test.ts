@@ -39,6 +39,8 @@ describe('an empty environment', () => {
       ledgerRetentionMs: 31_536_000_000,
       replayReadyPerMinute: 0,
       bodyBytesMax: 8_388_608,
+      heldBytesMax: expect.any(Number),
+      connectionsPerAddressMax: 512,
       trustedProxies: [],
       publicUrl: null,
       outboundAllow: ['127.0.0.0/8', '::1/128'],

@@ -1,6 +1,7 @@
 // The environment, checked once. Every problem is found in one go, and each says what to write instead; values of
 // settings that may hold secrets are never repeated.
 
+import { getHeapStatistics } from 'node:v8'
 import { ROLES, type Role } from '../core/node/index.ts'
 import {
   CLIENT_SETTINGS,
@@ -54,6 +55,9 @@ export interface Config {
   /** 0: none. */
   readonly replayReadyPerMinute: number
   readonly bodyBytesMax: number
+  /** Of bodies that are under way, all together; at least `bodyBytesMax`. */
+  readonly heldBytesMax: number
+  readonly connectionsPerAddressMax: number
   /** Networks in CIDR notation. */
   readonly trustedProxies: readonly string[]
   /** Without a slash at the end; null: as requests say. */
@@ -159,7 +163,18 @@ export function resolveConfig(env: Readonly<Record<string, string | undefined>>)
     return Object.freeze([...roles])
   }
 
+  /** A body as large as one may be always fits. */
+  const resolveHeldBytes = (bodyBytesMax: number | null): number => {
+    const given = read('heldBytesMax', context)
+    const least = bodyBytesMax ?? 0
+    if (given === null) return Math.max(least, heldBytesDefault(getHeapStatistics().heap_size_limit))
+    if (given < least)
+      refuse('heldBytesMax', 'It must be at least MILLRACE_BODY_LIMIT: write more, or make that smaller.')
+    return given
+  }
+
   const store = read('store', context)
+  const bodyBytesMax = read('bodyBytesMax', context)
   const config = {
     environment,
     dataFolder,
@@ -184,7 +199,9 @@ export function resolveConfig(env: Readonly<Record<string, string | undefined>>)
     canonicalRetentionMs: read('canonicalRetentionMs', context) as number,
     ledgerRetentionMs: read('ledgerRetentionMs', context) as number,
     replayReadyPerMinute: read('replayReadyPerMinute', context) as number,
-    bodyBytesMax: read('bodyBytesMax', context) as number,
+    bodyBytesMax: bodyBytesMax as number,
+    heldBytesMax: resolveHeldBytes(bodyBytesMax),
+    connectionsPerAddressMax: read('connectionsPerAddressMax', context) as number,
     trustedProxies: Object.freeze(read('trustedProxies', context) ?? []),
     publicUrl: read('publicUrl', context),
     outboundAllow: Object.freeze(read('outboundAllow', context) ?? []),
@@ -194,6 +211,13 @@ export function resolveConfig(env: Readonly<Record<string, string | undefined>>)
   if (findings.length > 0) return { ok: false, findings }
   Object.freeze(config.store)
   return { ok: true, config: Object.freeze(config), warnings: findUnknown(env) }
+}
+
+const MIB = 1_048_576
+
+/** What is made of a body (its text, its values, its row) takes several times its bytes. */
+export function heldBytesDefault(heapBytesMax: number): number {
+  return Math.min(256 * MIB, Math.max(8 * MIB, Math.floor(heapBytesMax / 16)))
 }
 
 /** A name that nobody reads is a typing error, or belongs to a later version: worth a word, not worth refusing. */

@@ -371,6 +371,24 @@ export const SETTINGS = {
     description: 'The largest request body of all. A source’s own `limits.body` can only be smaller.',
     parse: (text) => parseBounded(text, parseSize, '1KiB', '64MiB', 'a size such as 8MiB'),
   }),
+  heldBytesMax: setting<number>({
+    env: 'MILLRACE_BODIES_LIMIT',
+    type: 'a size of 1MiB to 16GiB',
+    defaultText:
+      'a sixteenth of the heap that Node may use, 8MiB to 256MiB, and no less than MILLRACE_BODY_LIMIT',
+    default: () => null,
+    description:
+      'How many bytes of request bodies the node holds at once, those that wait for the store among them. Requests beyond it are answered 503 with `retry-after`.',
+    parse: (text) => parseBounded(text, parseSize, '1MiB', '16GiB', 'a size such as 128MiB'),
+  }),
+  connectionsPerAddressMax: setting<number>({
+    env: 'MILLRACE_CONNECTIONS_PER_ADDRESS',
+    type: 'a whole number, 1 to 100000',
+    defaultText: '512',
+    description:
+      'How many connections one remote address may have open; one more is answered 429 and closed. An IPv6 network of 64 bits counts as one address. Connections of `MILLRACE_TRUSTED_PROXIES` are not counted.',
+    parse: (text) => parseWhole(text, 1, 100_000),
+  }),
   trustedProxies: setting<readonly string[]>({
     env: 'MILLRACE_TRUSTED_PROXIES',
     type: 'networks in CIDR notation, or `loopback`, separated by commas',

@@ -127,6 +127,8 @@ export interface Engine extends DeadLetterActions, WorkActions {
   /** Puts a tenant's definitions in force as its folder's, all of them: what is not among them goes. */
   apply(tenant: TenantId, documents: readonly DefinitionDocument[]): Promise<{ readonly hash: string }>
   start(): Promise<void>
+  /** How many bytes of a body a source takes; throws AppError where the request is refused whatever its body is. */
+  bodyBytesMax: Intake['bodyBytesMax']
   /** What a sender asks: an event, or a handshake that comes before events. */
   receive(request: IntakeRequest): Promise<Received>
   /** The same for requests that are events. */
@@ -1006,6 +1008,7 @@ export function makeEngine(
         after: (delayMs, callback) => clock.after(delayMs, callback),
       })
     },
+    bodyBytesMax: intake.bodyBytesMax,
     receive: intake.receive,
     accept: intake.accept,
     publish: publisher.publish,

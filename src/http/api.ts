@@ -46,6 +46,11 @@ interface DemoApi {
 }
 
 export interface HttpApi {
+  /**
+   * How many bytes of a body the source takes. Asked before the body is read: refuses with AppError what would be refused whatever its
+   * body is. A promise: the node is starting.
+   */
+  sourceBodyMax(request: Parameters<Engine['bodyBytesMax']>[0]): number | Promise<number>
   /** Settles when the event is durable, or a handshake answered; throws AppError on refusal. */
   receive(request: IntakeRequest): Promise<Received>
   /** Tells of a request that was refused before it came that far. */

@@ -124,6 +124,12 @@ export const ERRORS = {
     title: 'The headers are too large',
     next: 'Send fewer or shorter headers, cookies among them, or a shorter address.',
   },
+  expectation_failed: {
+    kind: 'invalid',
+    status: 417,
+    title: 'The expectation cannot be met',
+    next: 'Send `expect: 100-continue`, or no `expect` header.',
+  },
   request_timeout: {
     kind: 'timeout',
     status: 408,
