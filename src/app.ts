@@ -16,7 +16,7 @@ import { makeSystemRandom } from './adapters/random-system/index.ts'
 import { makeLocalSeal } from './adapters/seal-local/index.ts'
 import { openSqliteArchive, openSqliteStore } from './adapters/store-sqlite/index.ts'
 import { makeEnvVault } from './adapters/vault-env/index.ts'
-import { makeFileVault } from './adapters/vault-file/index.ts'
+import { findOwnFiles, makeFileVault } from './adapters/vault-file/index.ts'
 import { makeHashicorpVault } from './adapters/vault-hashicorp/index.ts'
 import { makeLocalVault } from './adapters/vault-local/index.ts'
 import { type Figures, noteFigures } from './app/figures.ts'
@@ -33,14 +33,14 @@ import { combineClients } from './app/outbound.ts'
 import { noteQueueAges } from './app/queue-ages.ts'
 import { makeReadiness } from './app/readiness.ts'
 import { openTransport } from './app/transport.ts'
-import type { Config } from './config/index.ts'
+import { type Config, ownFilesOf } from './config/index.ts'
 import { BUILT_IN_PROVIDERS } from './connectors/index.ts'
 import type { SubscriptionDocument } from './core/definition/index.ts'
 import { messageOf } from './core/errors/index.ts'
 import { EMPTY_CODE_FOLDER } from './core/function/index.ts'
 import { makeOutboundPolicy } from './core/guard/index.ts'
 import { DEFAULT_TENANT, makeIds, type NodeId, type TenantId } from './core/ids/index.ts'
-import { isSimpleMasterKey, makeMasterKeys, parseMasterKey } from './core/secret/index.ts'
+import { isEnvReadable, isSimpleMasterKey, makeMasterKeys, parseMasterKey } from './core/secret/index.ts'
 import { compileAddress } from './core/subscription/index.ts'
 import {
   type DefinitionFile,
@@ -151,6 +151,8 @@ function consoleFolder(): string {
 export async function startApp(options: AppOptions): Promise<App> {
   const { config } = options
   const builtIn = makeStaticCode(options.functions ?? {})
+  const ownFiles = ownFilesOf(config, options.env)
+  await refuseOwnFiles(config, ownFiles)
   await follow('MILLRACE_DATA', config.dataFolder, () => checkFolder(config.dataFolder))
   // With a dot, because the data folder may lie in the folder of definitions, where copies would be read as such.
   const code = makeBundleCode({ sdk, copies: join(config.dataFolder, '.code'), builtIn })
@@ -215,8 +217,8 @@ export async function startApp(options: AppOptions): Promise<App> {
     if (hashicorp !== null) parts.push(hashicorp)
     const secrets = hashicorp ?? makeLocalVault({ store, clock, random, log, keys })
     const vault = combineVaults({
-      env: makeEnvVault({ env: options.env, defaults }),
-      file: makeFileVault({ folder: config.secretsFolder, clock, log }),
+      env: makeEnvVault({ env: options.env, defaults, names: config.secretEnv, log }),
+      file: makeFileVault({ folder: config.secretsFolder, ownFiles, clock, log }),
       ref: secrets,
     })
     const node = nodeName(config, options.env)
@@ -273,6 +275,7 @@ export async function startApp(options: AppOptions): Promise<App> {
         about,
         outbound: makeOutboundPolicy(config.outboundAllow),
         busPrefix: config.nats?.prefix,
+        isEnvReadable: (name) => isEnvReadable(name, config.secretEnv),
         demo,
         idempotency,
         vetSubscription: (document) => vetSubscription(web, vars, document),
@@ -456,6 +459,15 @@ async function warnOfOpenDoors(config: Config, options: AppOptions, log: Log): P
   options.onNotice?.(`Warning: ${message}\n`)
 }
 
+/** Whoever may write definitions could read them by `{ file: name }`. */
+async function refuseOwnFiles({ secretsFolder }: Config, ownFiles: readonly string[]): Promise<void> {
+  if (secretsFolder === null) return
+  const inside = await findOwnFiles(secretsFolder, ownFiles)
+  if (inside.length === 0) return
+  const message = `${secretsFolder} holds keys of the node itself (${inside.join(', ')}), which definitions could read. Move them to a folder of their own, and leave in ${secretsFolder} what definitions may read.`
+  throw new SettingError('MILLRACE_SECRETS_DIR', message)
+}
+
 /** Throws what the system would say of a folder that cannot be made there; makes nothing. */
 async function checkFolder(path: string): Promise<void> {
   const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
@@ -557,6 +569,7 @@ async function loadDefinitions(config: Config, builtIn: Code, code: BundleCode) 
     isProduction: config.environment === 'PROD',
     environment: config.environment,
     busPrefix: config.nats?.prefix,
+    isEnvReadable: (name) => isEnvReadable(name, config.secretEnv),
   }
   const loaded = await follow('MILLRACE_FLOWS', folder, () => loadFolder(folder, deps))
   return { folder, loadedAt, ...loaded }
@@ -716,6 +729,7 @@ function makeApi(
     | 'vetSubscription'
     | 'outbound'
     | 'busPrefix'
+    | 'isEnvReadable'
   > & {
     readonly demo: Demo | null
   },

@@ -27,6 +27,7 @@ describe('an empty environment', () => {
       masterKey: null,
       masterKeysOld: [],
       secretsFolder: null,
+      secretEnv: null,
       vault: null,
       flowsFolder: null,
       log: 'data/millrace.log',
@@ -346,4 +347,18 @@ test('every default in the documentation is one that can be written', () => {
     if (text === null || text !== defaultText) continue
     expect(parse(text, context), env).not.toHaveProperty('text')
   }
+})
+
+test('[VA23] names of variables that definitions may read: none in PROD unless listed, and no setting of the node', () => {
+  const names = (env: Record<string, string>) => resolve(env).secretEnv
+  expect(names({ MILLRACE_ENV: 'PROD' })).toEqual([])
+  expect(names({ MILLRACE_ENV: 'QA' })).toBeNull()
+  expect(names({ MILLRACE_ENV: 'PROD', MILLRACE_SECRET_ENV: 'STRIPE_*, GITHUB_WEBHOOK_SECRET' })).toEqual([
+    'STRIPE_*',
+    'GITHUB_WEBHOOK_SECRET',
+  ])
+  for (const MILLRACE_SECRET_ENV of ['*', 'M*', 'mill*', 'MILLRACE_ADMIN_KEY', 'MILLRACE_*', 'A*B', 'A B-C'])
+    expect(findings({ MILLRACE_SECRET_ENV }), MILLRACE_SECRET_ENV).toMatchObject([
+      { setting: 'MILLRACE_SECRET_ENV', message: expect.stringContaining('write for example') },
+    ])
 })

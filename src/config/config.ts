@@ -37,6 +37,8 @@ export interface Config {
   readonly masterKeysOld: readonly Uint8Array[]
   /** null: `{ file }` finds nothing. */
   readonly secretsFolder: string | null
+  /** What `{ env }` may read; null: all but what usually holds secrets of the machine. */
+  readonly secretEnv: readonly string[] | null
   /** null: secrets are kept in the store. */
   readonly vault: VaultConfig | null
   /** null: the demo definitions. */
@@ -171,6 +173,7 @@ export function resolveConfig(env: Readonly<Record<string, string | undefined>>)
     masterKey: read('masterKey', context),
     masterKeysOld: Object.freeze(read('masterKeysOld', context) ?? []),
     secretsFolder: read('secretsFolder', context),
+    secretEnv: read('secretEnv', context),
     vault: resolveVault(),
     flowsFolder: read('flowsFolder', context),
     log: read('log', context) as string,

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import ipaddr from 'ipaddr.js'
 import { parseOutboundEntry } from '../core/guard/index.ts'
 import { parseRoles, ROLES, type Role } from '../core/node/index.ts'
-import { isSimpleMasterKey, parseMasterKey } from '../core/secret/index.ts'
+import { isEnvEntry, isSimpleMasterKey, parseMasterKey, RESERVED_ENV } from '../core/secret/index.ts'
 import { parseDuration, parseSize } from './units.ts'
 
 const ENVIRONMENTS = ['DEV', 'QA', 'PROD'] as const
@@ -202,8 +202,16 @@ export const SETTINGS = {
     defaultText: 'none',
     default: () => null,
     description:
-      'Where `{ file: name }` of definitions finds its files, such as `/run/secrets`. They are read when they are needed, and again when they change.',
+      'Where `{ file: name }` of definitions finds its files, such as `/run/secrets`. They are read when they are needed, and again when they change. Keys of the node itself belong in another folder: the node does not start while one of them lies in this one.',
     parse: (text) => text,
+  }),
+  secretEnv: setting<readonly string[]>({
+    env: 'MILLRACE_SECRET_ENV',
+    type: 'names of environment variables, or beginnings such as `STRIPE_*`, separated by commas',
+    defaultText: 'none in PROD; elsewhere all but those that usually hold secrets of the machine',
+    default: ({ environment }) => (environment === 'PROD' ? '' : null),
+    description: `Which environment variables \`{ env: NAME }\` of definitions may read. Without this setting, outside of PROD, these are left out: ${RESERVED_ENV.map((beginning) => `\`${beginning}*\``).join(', ')}. The node’s own settings, \`MILLRACE_*\`, are never readable.`,
+    parse: parseEnvNames,
   }),
   vaultUrl: setting<string>({
     env: 'MILLRACE_VAULT_URL',
@@ -559,6 +567,16 @@ function parseOutbound(text: string, { environment }: Context): readonly string[
 
 function wordsOf(text: string): readonly string[] {
   return text.split(/[\s,]+/).filter((part) => part !== '')
+}
+
+function parseEnvNames(text: string): readonly string[] | Problem {
+  const names = wordsOf(text)
+  const wrong = names.find((name) => !isEnvEntry(name))
+  return wrong === undefined
+    ? names
+    : new Problem(
+        `‘${wrong}’ is neither a name nor a beginning; write for example GITHUB_WEBHOOK_SECRET or STRIPE_*, and nothing that names settings of the node (MILLRACE_*).`,
+      )
 }
 
 function parseNetworkList(text: string): readonly string[] | Problem {

@@ -59,6 +59,8 @@ export interface CompileDeps {
   readonly secrets?: (name: string) => boolean
   /** False where the environment is somebody else's: `{ env }` is refused then. */
   readonly hasEnvironment?: boolean
+  /** Whether the node lets `{ env }` read this variable; left out: no node was asked. */
+  readonly isEnvReadable?: ((name: string) => boolean) | undefined
   /** What is in force beside the files; those of the files of the same kind and name go first. */
   readonly inForce?: readonly DefinitionDocument[]
   /** Subjects that functions say they emit. */
@@ -276,12 +278,13 @@ export function checkDocuments(
   const first = new Map<string, Finding>()
   const values = documents.map(({ value }) => value)
   const profiles = knownProfiles(values, deps.profiles ?? new Map())
-  const { functions, secrets = () => true, hasEnvironment = true } = deps
+  const { functions, secrets = () => true, hasEnvironment = true, isEnvReadable = () => true } = deps
   const around = {
     functions,
     profiles,
     secrets,
     hasEnvironment,
+    isEnvReadable,
     sensitive: sensitiveSources([...values, ...sourcesBeside(values, deps)]),
     outbound: deps.outbound,
     isProduction: deps.isProduction ?? false,

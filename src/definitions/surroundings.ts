@@ -17,6 +17,8 @@ export interface Surroundings {
   secrets(name: string): boolean
   /** Whether `{ env }` may be used. */
   readonly hasEnvironment: boolean
+  /** Whether `{ env }` may read this variable. */
+  isEnvReadable(name: string): boolean
   /** What the sources of the same files hide, and those that are in force beside them. */
   readonly sensitive: readonly SensitiveSource[]
   /** Where the node may call; undefined: no node was asked; null: others judge. */

@@ -110,6 +110,8 @@ export interface HttpApi {
   readonly outbound?: OutboundPolicy
   /** What the node's own subjects on the bus begin with; left out: there is no bus. */
   readonly busPrefix?: string | undefined
+  /** Whether `{ env }` of definitions may read this variable; left out: all. */
+  isEnvReadable?(name: string): boolean
   readonly about: {
     readonly environment: string
     readonly version: string

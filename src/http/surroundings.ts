@@ -5,7 +5,7 @@ import { DEFAULT_TENANT, type TenantId } from '../core/ids/index.ts'
 import type { HttpApi } from './api.ts'
 
 export async function readSurroundings(
-  api: Pick<HttpApi, 'definitions' | 'secrets' | 'about' | 'busPrefix'>,
+  api: Pick<HttpApi, 'definitions' | 'secrets' | 'about' | 'busPrefix' | 'isEnvReadable'>,
   tenant: TenantId,
   /** false: nothing in them names one. Every subscription has a secret of its own, so there may be thousands to list. */
   namesSecrets = true,
@@ -26,6 +26,7 @@ export async function readSurroundings(
     isProduction: api.about.environment === 'PROD',
     environment: environmentOf(api.about.environment),
     busPrefix: api.busPrefix,
+    isEnvReadable: api.isEnvReadable,
   }
 }
 
