@@ -49,6 +49,7 @@ import {
   type LoadDeps,
   type LoadedFolder,
   loadFolder,
+  streamsOf,
 } from './definitions/index.ts'
 import { type Demo, makeDemoApi, startDemo } from './demo/index.ts'
 import { makeAccess } from './engine/access/index.ts'
@@ -237,6 +238,7 @@ export async function startApp(options: AppOptions): Promise<App> {
         isShared: config.store.kind === 'postgres',
         isMirrored: bus !== null,
         busPrefix: config.nats?.prefix ?? ENGINE_DEFAULTS.busPrefix,
+        natsStreams: config.nats?.streams ?? ENGINE_DEFAULTS.natsStreams,
         leaseMs: config.leaseMs,
         concurrency: config.concurrency,
         escalateAfterMs: config.escalateAfterMs,
@@ -275,6 +277,7 @@ export async function startApp(options: AppOptions): Promise<App> {
         about,
         outbound: makeOutboundPolicy(config.outboundAllow),
         busPrefix: config.nats?.prefix,
+        natsStreams: config.nats?.streams,
         isEnvReadable: (name) => isEnvReadable(name, config.secretEnv),
         demo,
         idempotency,
@@ -569,6 +572,7 @@ async function loadDefinitions(config: Config, builtIn: Code, code: BundleCode) 
     isProduction: config.environment === 'PROD',
     environment: config.environment,
     busPrefix: config.nats?.prefix,
+    streams: streamsOf(DEFAULT_TENANT, config.nats?.streams),
     isEnvReadable: (name) => isEnvReadable(name, config.secretEnv),
   }
   const loaded = await follow('MILLRACE_FLOWS', folder, () => loadFolder(folder, deps))
@@ -729,6 +733,7 @@ function makeApi(
     | 'vetSubscription'
     | 'outbound'
     | 'busPrefix'
+    | 'natsStreams'
     | 'isEnvReadable'
   > & {
     readonly demo: Demo | null

@@ -140,8 +140,9 @@ export function resolveConfig(env: Readonly<Record<string, string | undefined>>)
     const servers = read('natsServers', context)
     const credentialsFile = read('natsCredentialsFile', context)
     const prefix = read('natsPrefix', context) as string
+    const streams = Object.freeze(read('natsStreams', context) ?? [])
     if (servers !== null)
-      return Object.freeze({ servers: Object.freeze([...servers]), credentialsFile, prefix })
+      return Object.freeze({ servers: Object.freeze([...servers]), credentialsFile, prefix, streams })
     if (credentialsFile !== null && !isGiven('natsServers'))
       refuse('natsServers', 'Set it too, or take MILLRACE_NATS_CREDS away.')
     return null

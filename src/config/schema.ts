@@ -6,6 +6,8 @@
 import { join } from 'node:path'
 import ipaddr from 'ipaddr.js'
 import { parseOutboundEntry } from '../core/guard/index.ts'
+import { DEFAULT_TENANT } from '../core/ids/index.ts'
+import { parseStreamEntry, type StreamEntry } from '../core/inlet/index.ts'
 import { parseRoles, ROLES, type Role } from '../core/node/index.ts'
 import { isEnvEntry, isSimpleMasterKey, parseMasterKey, RESERVED_ENV } from '../core/secret/index.ts'
 import { parseDuration, parseSize } from './units.ts'
@@ -42,6 +44,8 @@ export interface NatsConfig {
   readonly credentialsFile: string | null
   /** What every subject of ours begins with. */
   readonly prefix: string
+  /** Which streams the sources of each tenant may read. */
+  readonly streams: readonly StreamEntry[]
 }
 
 export class Problem {
@@ -165,6 +169,15 @@ export const SETTINGS = {
       /^[\w-]+(\.[\w-]+)*$/.test(text) && text.length <= 64
         ? text
         : new Problem('Use letters, digits, `_` and `-`, with dots between words, 64 characters at most.'),
+  }),
+  natsStreams: setting<readonly StreamEntry[]>({
+    env: 'MILLRACE_NATS_STREAMS',
+    type: 'entries `tenant=STREAM`, the stream a name or a beginning such as `ACME_*`, separated by commas',
+    defaultText: 'none in PROD; elsewhere `default=*`',
+    default: ({ environment }) => (environment === 'PROD' ? '' : `${DEFAULT_TENANT}=*`),
+    description:
+      'Which streams the sources of each tenant may read. A tenant that is not named reads none. The node’s own streams are never readable.',
+    parse: parseStreams,
   }),
   adminKey: setting<string>({
     env: 'MILLRACE_ADMIN_KEY',
@@ -567,6 +580,15 @@ function parseOutbound(text: string, { environment }: Context): readonly string[
 
 function wordsOf(text: string): readonly string[] {
   return text.split(/[\s,]+/).filter((part) => part !== '')
+}
+
+function parseStreams(text: string): readonly StreamEntry[] | Problem {
+  const words = wordsOf(text)
+  const entries = words.map(parseStreamEntry)
+  const wrong = words.find((_, index) => entries[index] === null)
+  return wrong === undefined
+    ? entries.filter((entry) => entry !== null)
+    : new Problem(`‘${wrong}’ is no entry; write for example default=ORDERS, acme=ACME_*.`)
 }
 
 function parseEnvNames(text: string): readonly string[] | Problem {

@@ -17,7 +17,7 @@ import { importSpelling } from './import.ts'
 import { importSubscription } from './import-subscriptions.ts'
 import { knownIntegrations, USUAL_ENVIRONMENT } from './integrations.ts'
 import { checkShape, missing } from './issues.ts'
-import { tellDurables } from './nats.ts'
+import { type ReadableStreams, tellDurables } from './nats.ts'
 import { type Proof, tellNets } from './nets.ts'
 import { knownProfiles } from './profiles.ts'
 import { type ReadDocument, readDocuments } from './read.ts'
@@ -78,6 +78,8 @@ export interface CompileDeps {
   readonly environment?: EnvironmentName
   /** What the subjects begin with by which the node tells the bus; left out: nobody has said. */
   readonly busPrefix?: string | undefined
+  /** Which streams of the bus its sources may read; left out: nobody has said. */
+  readonly streams?: ReadableStreams | undefined
   /** Whether the API has a subscription of this name. */
   readonly isHeld?: (name: string) => boolean
 }
@@ -289,6 +291,7 @@ export function checkDocuments(
     outbound: deps.outbound,
     isProduction: deps.isProduction ?? false,
     busPrefix: deps.busPrefix,
+    streams: deps.streams,
     integrations: knownIntegrations(values, deps.inForce, deps.environment),
     agents: namesOf('Agent', values, deps),
     workflows: namesOf('Workflow', values, deps),

@@ -64,6 +64,7 @@ export const RULES = {
   secretNotSet: 'VA9',
   environment: 'VA10',
   envName: 'VA23',
+  natsStream: 'BU74',
   catalogSchema: 'CA14',
   unpublished: 'CA16',
   catalogExample: 'CA17',

@@ -2,6 +2,7 @@
 
 import type { OutboundPolicy } from '../core/guard/index.ts'
 import type { KnownIntegrations } from './integrations.ts'
+import type { ReadableStreams } from './nats.ts'
 import type { KnownProfile } from './profiles.ts'
 import type { SensitiveSource } from './sensitive.ts'
 
@@ -26,4 +27,6 @@ export interface Surroundings {
   readonly isProduction: boolean
   /** What the node's own subjects on the bus begin with; undefined: no node was asked. */
   readonly busPrefix: string | undefined
+  /** What sources may read of the bus; undefined: no node was asked. */
+  readonly streams: ReadableStreams | undefined
 }

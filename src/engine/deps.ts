@@ -2,6 +2,7 @@
 
 import { type ProviderDocument, RETENTION_MS } from '../core/definition/index.ts'
 import type { NodeId } from '../core/ids/index.ts'
+import type { StreamList } from '../core/inlet/index.ts'
 import { ALL_ROLES, type Role } from '../core/node/index.ts'
 import { BUS_PREFIX } from '../core/outbox/index.ts'
 import type { Vars } from '../core/route/index.ts'
@@ -50,6 +51,8 @@ export interface EngineConfig {
   readonly isMirrored: boolean
   /** The first tokens of what is told to the bus. */
   readonly busPrefix: string
+  /** Which streams of the bus the sources of each tenant may read. */
+  readonly natsStreams: StreamList
   /** How long an incarnation lives without a heartbeat. */
   readonly leaseMs: number
   /** Items that run at once on this node. */
@@ -90,6 +93,7 @@ export const ENGINE_DEFAULTS = {
   isShared: false,
   isMirrored: false,
   busPrefix: BUS_PREFIX,
+  natsStreams: null,
   leaseMs: 30_000,
   concurrency: 256,
   pollMs: 1_000,
