@@ -324,7 +324,8 @@ export const SETTINGS = {
     env: 'MILLRACE_LOG_LEVEL',
     type: 'info, warn, error or silent',
     defaultText: 'info',
-    description: 'Which ordinary messages are logged. Lines at control points are always written.',
+    description:
+      'Which ordinary messages are logged. Lines at control points and the audit trail (access, keys, secrets, what users do) are always written.',
     parse: (text) =>
       LOG_LEVELS.find((name) => name === text.toLowerCase()) ??
       new Problem('Write info, warn, error or silent.'),

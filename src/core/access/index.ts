@@ -1,3 +1,4 @@
+export { AUDIT_MESSAGES, isAuditMessage } from './audit.ts'
 export {
   type Holder,
   hasPermission,
