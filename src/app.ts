@@ -55,6 +55,7 @@ import { type Demo, makeDemoApi, startDemo } from './demo/index.ts'
 import { makeAccess } from './engine/access/index.ts'
 import { makeIdempotency } from './engine/idempotency.ts'
 import { ENGINE_DEFAULTS, type Engine, type EngineConfig, LENT_MAX, makeEngine } from './engine/index.ts'
+import { limitSecrets } from './engine/limited-secrets.ts'
 import { makeSealStore } from './engine/seal-store.ts'
 import { heldByApi } from './engine/subscriptions/index.ts'
 import { combineVaults, isVaultTrouble, unsetSecrets } from './engine/vaults.ts'
@@ -239,6 +240,7 @@ export async function startApp(options: AppOptions): Promise<App> {
         isMirrored: bus !== null,
         busPrefix: config.nats?.prefix ?? ENGINE_DEFAULTS.busPrefix,
         natsStreams: config.nats?.streams ?? ENGINE_DEFAULTS.natsStreams,
+        limits: config.limits,
         leaseMs: config.leaseMs,
         concurrency: config.concurrency,
         escalateAfterMs: config.escalateAfterMs,
@@ -249,7 +251,14 @@ export async function startApp(options: AppOptions): Promise<App> {
     )
     const adminKey = await resolveAdminKey(config)
     const gate = makeGate(engine)
-    const access = makeAccess({ store, clock, random, log, adminKey: adminKey.value })
+    const access = makeAccess({
+      store,
+      clock,
+      random,
+      log,
+      adminKey: adminKey.value,
+      limits: config.limits,
+    })
     const idempotency = makeIdempotency({
       store,
       clock,
@@ -271,7 +280,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       makeApi(gate, engine, code, store, {
         access,
         secrets: {
-          ...secrets,
+          ...limitSecrets(secrets, config.limits),
           onPending: (tenant, name, by) => engine.integrations.supplied(tenant, name, by),
         },
         about,

@@ -1,6 +1,7 @@
 // The environment, checked once. Every problem is found in one go, and each says what to write instead; values of
 // settings that may hold secrets are never repeated.
 
+import type { TenantLimits } from '../core/access/index.ts'
 import { ROLES, type Role } from '../core/node/index.ts'
 import {
   CLIENT_SETTINGS,
@@ -60,6 +61,8 @@ export interface Config {
   readonly publicUrl: string | null
   /** Networks in CIDR notation, hosts, `*.` and a domain. */
   readonly outboundAllow: readonly string[]
+  /** How much one tenant may have. */
+  readonly limits: TenantLimits
   readonly shutdownMs: number
   /** From «not ready» to the end of taking requests. */
   readonly drainDelayMs: number
@@ -189,6 +192,12 @@ export function resolveConfig(env: Readonly<Record<string, string | undefined>>)
     trustedProxies: Object.freeze(read('trustedProxies', context) ?? []),
     publicUrl: read('publicUrl', context),
     outboundAllow: Object.freeze(read('outboundAllow', context) ?? []),
+    limits: Object.freeze({
+      secrets: read('tenantSecrets', context) as number,
+      definitions: read('tenantDefinitions', context) as number,
+      keys: read('tenantKeys', context) as number,
+      subscriptions: read('tenantSubscriptions', context) as number,
+    }),
     shutdownMs: read('shutdownMs', context) as number,
     drainDelayMs: read('drainDelayMs', context) as number,
   } satisfies Config

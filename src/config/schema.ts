@@ -409,6 +409,35 @@ export const SETTINGS = {
       'What is not public and may be called all the same. A host that is named here may lead to private networks. In DEV this machine always may; public addresses may everywhere. [Security](security.md) has the rules.',
     parse: parseOutbound,
   }),
+  tenantSecrets: setting<number>({
+    env: 'MILLRACE_TENANT_SECRETS',
+    type: 'a whole number, 1 to 1000000',
+    defaultText: '2000',
+    description: 'How many secrets the users of one tenant may set. More are refused, and nothing changes.',
+    parse: (text) => parseWhole(text, 1, 1_000_000),
+  }),
+  tenantDefinitions: setting<number>({
+    env: 'MILLRACE_TENANT_DEFINITIONS',
+    type: 'a whole number, 1 to 1000000',
+    defaultText: '5000',
+    description: 'How many definitions one tenant may have deployed.',
+    parse: (text) => parseWhole(text, 1, 1_000_000),
+  }),
+  tenantKeys: setting<number>({
+    env: 'MILLRACE_TENANT_KEYS',
+    type: 'a whole number, 1 to 1000000',
+    defaultText: '1000',
+    description: 'How many API keys one tenant may have.',
+    parse: (text) => parseWhole(text, 1, 1_000_000),
+  }),
+  tenantSubscriptions: setting<number>({
+    env: 'MILLRACE_TENANT_SUBSCRIPTIONS',
+    type: 'a whole number, 1 to 1000000',
+    defaultText: '20000',
+    description:
+      'How many webhook subscriptions one tenant may have, of the API and of definitions together.',
+    parse: (text) => parseWhole(text, 1, 1_000_000),
+  }),
   shutdownMs: setting<number>({
     env: 'MILLRACE_SHUTDOWN',
     type: 'a duration of 0s to 10m',

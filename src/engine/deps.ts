@@ -1,5 +1,6 @@
 // What the engine needs from outside, and its settings.
 
+import { TENANT_LIMITS, type TenantLimits } from '../core/access/index.ts'
 import { type ProviderDocument, RETENTION_MS } from '../core/definition/index.ts'
 import type { NodeId } from '../core/ids/index.ts'
 import type { StreamList } from '../core/inlet/index.ts'
@@ -53,6 +54,8 @@ export interface EngineConfig {
   readonly busPrefix: string
   /** Which streams of the bus the sources of each tenant may read. */
   readonly natsStreams: StreamList
+  /** How much a tenant may have. */
+  readonly limits: TenantLimits
   /** How long an incarnation lives without a heartbeat. */
   readonly leaseMs: number
   /** Items that run at once on this node. */
@@ -94,6 +97,7 @@ export const ENGINE_DEFAULTS = {
   isMirrored: false,
   busPrefix: BUS_PREFIX,
   natsStreams: null,
+  limits: TENANT_LIMITS,
   leaseMs: 30_000,
   concurrency: 256,
   pollMs: 1_000,

@@ -9,6 +9,7 @@ export {
 } from './permission.ts'
 export { isAllowed, ROLES, type Role } from './role.ts'
 export { isTenantName, TENANT_NAME } from './tenant.ts'
+export { holdToLimit, TENANT_LIMITS, type TenantLimits } from './tenant-limits.ts'
 export {
   formatToken,
   hashSecret,
