@@ -17,7 +17,7 @@ import { makeSystemRandom } from './adapters/random-system/index.ts'
 import { makeLocalSeal } from './adapters/seal-local/index.ts'
 import { openSqliteArchive, openSqliteStore } from './adapters/store-sqlite/index.ts'
 import { makeEnvVault } from './adapters/vault-env/index.ts'
-import { makeFileVault } from './adapters/vault-file/index.ts'
+import { findOwnFiles, makeFileVault } from './adapters/vault-file/index.ts'
 import { makeHashicorpVault } from './adapters/vault-hashicorp/index.ts'
 import { makeLocalVault } from './adapters/vault-local/index.ts'
 import { type Figures, noteFigures } from './app/figures.ts'
@@ -34,14 +34,14 @@ import { combineClients } from './app/outbound.ts'
 import { noteQueueAges } from './app/queue-ages.ts'
 import { makeReadiness } from './app/readiness.ts'
 import { openTransport } from './app/transport.ts'
-import type { Config } from './config/index.ts'
+import { type Config, ownFilesOf } from './config/index.ts'
 import { BUILT_IN_PROVIDERS } from './connectors/index.ts'
 import type { SubscriptionDocument } from './core/definition/index.ts'
 import { messageOf } from './core/errors/index.ts'
 import { EMPTY_CODE_FOLDER } from './core/function/index.ts'
 import { makeOutboundPolicy } from './core/guard/index.ts'
 import { DEFAULT_TENANT, makeIds, type NodeId, type TenantId } from './core/ids/index.ts'
-import { isSimpleMasterKey, makeMasterKeys, parseMasterKey } from './core/secret/index.ts'
+import { isEnvReadable, isSimpleMasterKey, makeMasterKeys, parseMasterKey } from './core/secret/index.ts'
 import { compileAddress } from './core/subscription/index.ts'
 import {
   type DefinitionFile,
@@ -50,11 +50,13 @@ import {
   type LoadDeps,
   type LoadedFolder,
   loadFolder,
+  streamsOf,
 } from './definitions/index.ts'
 import { type Demo, makeDemoApi, startDemo } from './demo/index.ts'
 import { makeAccess } from './engine/access/index.ts'
 import { makeIdempotency } from './engine/idempotency.ts'
 import { ENGINE_DEFAULTS, type Engine, type EngineConfig, LENT_MAX, makeEngine } from './engine/index.ts'
+import { limitSecrets } from './engine/limited-secrets.ts'
 import { makeSealStore } from './engine/seal-store.ts'
 import { heldByApi } from './engine/subscriptions/index.ts'
 import { combineVaults, isVaultTrouble, unsetSecrets } from './engine/vaults.ts'
@@ -157,6 +159,8 @@ function consoleFolder(): string {
 export async function startApp(options: AppOptions): Promise<App> {
   const { config } = options
   const builtIn = makeStaticCode(options.functions ?? {})
+  const ownFiles = ownFilesOf(config, options.env)
+  await refuseOwnFiles(config, ownFiles)
   await follow('MILLRACE_DATA', config.dataFolder, () => checkFolder(config.dataFolder))
   // With a dot, because the data folder may lie in the folder of definitions, where copies would be read as such.
   const code = makeBundleCode({ sdk, copies: join(config.dataFolder, '.code'), builtIn })
@@ -221,8 +225,8 @@ export async function startApp(options: AppOptions): Promise<App> {
     if (hashicorp !== null) parts.push(hashicorp)
     const secrets = hashicorp ?? makeLocalVault({ store, clock, random, log, keys })
     const vault = combineVaults({
-      env: makeEnvVault({ env: options.env, defaults }),
-      file: makeFileVault({ folder: config.secretsFolder, clock, log }),
+      env: makeEnvVault({ env: options.env, defaults, names: config.secretEnv, log }),
+      file: makeFileVault({ folder: config.secretsFolder, ownFiles, clock, log }),
       ref: secrets,
     })
     const node = nodeName(config, options.env)
@@ -241,6 +245,8 @@ export async function startApp(options: AppOptions): Promise<App> {
         isShared: config.store.kind === 'postgres',
         isMirrored: bus !== null,
         busPrefix: config.nats?.prefix ?? ENGINE_DEFAULTS.busPrefix,
+        natsStreams: config.nats?.streams ?? ENGINE_DEFAULTS.natsStreams,
+        limits: config.limits,
         leaseMs: config.leaseMs,
         concurrency: config.concurrency,
         runningBytesMax: config.runningBytes === 'auto' ? heapShare() : config.runningBytes,
@@ -252,7 +258,14 @@ export async function startApp(options: AppOptions): Promise<App> {
     )
     const adminKey = await resolveAdminKey(config)
     const gate = makeGate(engine)
-    const access = makeAccess({ store, clock, random, log, adminKey: adminKey.value })
+    const access = makeAccess({
+      store,
+      clock,
+      random,
+      log,
+      adminKey: adminKey.value,
+      limits: config.limits,
+    })
     const idempotency = makeIdempotency({
       store,
       clock,
@@ -274,12 +287,14 @@ export async function startApp(options: AppOptions): Promise<App> {
       makeApi(gate, engine, code, store, {
         access,
         secrets: {
-          ...secrets,
+          ...limitSecrets(secrets, config.limits),
           onPending: (tenant, name, by) => engine.integrations.supplied(tenant, name, by),
         },
         about,
         outbound: makeOutboundPolicy(config.outboundAllow),
         busPrefix: config.nats?.prefix,
+        natsStreams: config.nats?.streams,
+        isEnvReadable: (name) => isEnvReadable(name, config.secretEnv),
         demo,
         idempotency,
         vetSubscription: (document) => vetSubscription(web, vars, document),
@@ -465,6 +480,15 @@ async function warnOfOpenDoors(config: Config, options: AppOptions, log: Log): P
   options.onNotice?.(`Warning: ${message}\n`)
 }
 
+/** Whoever may write definitions could read them by `{ file: name }`. */
+async function refuseOwnFiles({ secretsFolder }: Config, ownFiles: readonly string[]): Promise<void> {
+  if (secretsFolder === null) return
+  const inside = await findOwnFiles(secretsFolder, ownFiles)
+  if (inside.length === 0) return
+  const message = `${secretsFolder} holds keys of the node itself (${inside.join(', ')}), which definitions could read. Move them to a folder of their own, and leave in ${secretsFolder} what definitions may read.`
+  throw new SettingError('MILLRACE_SECRETS_DIR', message)
+}
+
 /** Throws what the system would say of a folder that cannot be made there; makes nothing. */
 async function checkFolder(path: string): Promise<void> {
   const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
@@ -566,6 +590,8 @@ async function loadDefinitions(config: Config, builtIn: Code, code: BundleCode) 
     isProduction: config.environment === 'PROD',
     environment: config.environment,
     busPrefix: config.nats?.prefix,
+    streams: streamsOf(DEFAULT_TENANT, config.nats?.streams),
+    isEnvReadable: (name) => isEnvReadable(name, config.secretEnv),
   }
   const loaded = await follow('MILLRACE_FLOWS', folder, () => loadFolder(folder, deps))
   return { folder, loadedAt, ...loaded }
@@ -728,6 +754,8 @@ function makeApi(
     | 'vetSubscription'
     | 'outbound'
     | 'busPrefix'
+    | 'natsStreams'
+    | 'isEnvReadable'
   > & {
     readonly demo: Demo | null
   },

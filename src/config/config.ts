@@ -2,6 +2,7 @@
 // settings that may hold secrets are never repeated.
 
 import { getHeapStatistics } from 'node:v8'
+import type { TenantLimits } from '../core/access/index.ts'
 import { ROLES, type Role } from '../core/node/index.ts'
 import {
   CLIENT_SETTINGS,
@@ -38,6 +39,8 @@ export interface Config {
   readonly masterKeysOld: readonly Uint8Array[]
   /** null: `{ file }` finds nothing. */
   readonly secretsFolder: string | null
+  /** What `{ env }` may read; null: all but what usually holds secrets of the machine. */
+  readonly secretEnv: readonly string[] | null
   /** null: secrets are kept in the store. */
   readonly vault: VaultConfig | null
   /** null: the demo definitions. */
@@ -64,6 +67,8 @@ export interface Config {
   readonly publicUrl: string | null
   /** Networks in CIDR notation, hosts, `*.` and a domain. */
   readonly outboundAllow: readonly string[]
+  /** How much one tenant may have. */
+  readonly limits: TenantLimits
   readonly shutdownMs: number
   /** From «not ready» to the end of taking requests. */
   readonly drainDelayMs: number
@@ -144,8 +149,9 @@ export function resolveConfig(env: Readonly<Record<string, string | undefined>>)
     const servers = read('natsServers', context)
     const credentialsFile = read('natsCredentialsFile', context)
     const prefix = read('natsPrefix', context) as string
+    const streams = Object.freeze(read('natsStreams', context) ?? [])
     if (servers !== null)
-      return Object.freeze({ servers: Object.freeze([...servers]), credentialsFile, prefix })
+      return Object.freeze({ servers: Object.freeze([...servers]), credentialsFile, prefix, streams })
     if (credentialsFile !== null && !isGiven('natsServers'))
       refuse('natsServers', 'Set it too, or take MILLRACE_NATS_CREDS away.')
     return null
@@ -188,6 +194,7 @@ export function resolveConfig(env: Readonly<Record<string, string | undefined>>)
     masterKey: read('masterKey', context),
     masterKeysOld: Object.freeze(read('masterKeysOld', context) ?? []),
     secretsFolder: read('secretsFolder', context),
+    secretEnv: read('secretEnv', context),
     vault: resolveVault(),
     flowsFolder: read('flowsFolder', context),
     log: read('log', context) as string,
@@ -205,6 +212,12 @@ export function resolveConfig(env: Readonly<Record<string, string | undefined>>)
     trustedProxies: Object.freeze(read('trustedProxies', context) ?? []),
     publicUrl: read('publicUrl', context),
     outboundAllow: Object.freeze(read('outboundAllow', context) ?? []),
+    limits: Object.freeze({
+      secrets: read('tenantSecrets', context) as number,
+      definitions: read('tenantDefinitions', context) as number,
+      keys: read('tenantKeys', context) as number,
+      subscriptions: read('tenantSubscriptions', context) as number,
+    }),
     shutdownMs: read('shutdownMs', context) as number,
     drainDelayMs: read('drainDelayMs', context) as number,
   } satisfies Config

@@ -310,6 +310,7 @@ export function makeEngine(
     code,
     log,
     subscriptions: keeping.defined,
+    limits: config.limits,
     enacted: (tenant) => others?.changed(tenant, null),
     now: () => time.now(),
     wake,

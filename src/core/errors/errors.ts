@@ -226,6 +226,12 @@ export const ERRORS = {
     title: 'Its state does not allow this',
     next: 'Read it again, since somebody else may have acted first, and decide anew.',
   },
+  tenant_limit: {
+    kind: 'conflict',
+    status: 409,
+    title: 'The tenant has as much of this as it may have',
+    next: 'Remove what is not needed any more, or ask the operator to raise the setting that the detail names; nothing was changed.',
+  },
   replays_exhausted: {
     kind: 'conflict',
     status: 409,
