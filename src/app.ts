@@ -19,6 +19,7 @@ import { makeEnvVault } from './adapters/vault-env/index.ts'
 import { makeFileVault } from './adapters/vault-file/index.ts'
 import { makeHashicorpVault } from './adapters/vault-hashicorp/index.ts'
 import { makeLocalVault } from './adapters/vault-local/index.ts'
+import { makeCheckThread } from './app/check-thread.ts'
 import { type Figures, noteFigures } from './app/figures.ts'
 import {
   applyFolder,
@@ -262,6 +263,8 @@ export async function startApp(options: AppOptions): Promise<App> {
       look: () => store.forTenant(DEFAULT_TENANT).record('bundle', 'current'),
       bus,
     })
+    const checks = makeCheckThread({ timeoutMs: config.checkTimeoutMs })
+    parts.push(checks)
     let figures: Figures | null = null
     const server = makeHttpServer(
       makeApi(gate, engine, code, store, {
@@ -271,6 +274,7 @@ export async function startApp(options: AppOptions): Promise<App> {
           onPending: (tenant, name, by) => engine.integrations.supplied(tenant, name, by),
         },
         about,
+        runCheck: checks.run,
         outbound: makeOutboundPolicy(config.outboundAllow),
         busPrefix: config.nats?.prefix,
         demo,
@@ -371,6 +375,7 @@ export async function startApp(options: AppOptions): Promise<App> {
           () => watch?.close(),
           () => demo?.stop(),
           () => server.close(),
+          () => checks[Symbol.asyncDispose](),
           () => idempotency.stop(),
           async () => {
             drained = await engine.drain(Math.max(0, endAt - clock.monotonic()))
@@ -541,7 +546,7 @@ const NOTHING_LOADED: LoadedFolder = {
   code: EMPTY_CODE_FOLDER,
   changedKeys: () => [],
   heldNames: () => [],
-  addresses: async () => [],
+  endpoints: () => [],
 }
 
 async function loadDefinitions(config: Config, builtIn: Code, code: BundleCode) {
@@ -716,6 +721,7 @@ function makeApi(
     | 'vetSubscription'
     | 'outbound'
     | 'busPrefix'
+    | 'runCheck'
   > & {
     readonly demo: Demo | null
   },

@@ -41,6 +41,7 @@ describe('an empty environment', () => {
       trustedProxies: [],
       publicUrl: null,
       outboundAllow: ['127.0.0.0/8', '::1/128'],
+      checkTimeoutMs: 10_000,
       shutdownMs: 10_000,
       drainDelayMs: 0,
     })

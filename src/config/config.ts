@@ -58,6 +58,7 @@ export interface Config {
   readonly publicUrl: string | null
   /** Networks in CIDR notation, hosts, `*.` and a domain. */
   readonly outboundAllow: readonly string[]
+  readonly checkTimeoutMs: number
   readonly shutdownMs: number
   /** From «not ready» to the end of taking requests. */
   readonly drainDelayMs: number
@@ -185,6 +186,7 @@ export function resolveConfig(env: Readonly<Record<string, string | undefined>>)
     trustedProxies: Object.freeze(read('trustedProxies', context) ?? []),
     publicUrl: read('publicUrl', context),
     outboundAllow: Object.freeze(read('outboundAllow', context) ?? []),
+    checkTimeoutMs: read('checkTimeoutMs', context) as number,
     shutdownMs: read('shutdownMs', context) as number,
     drainDelayMs: read('drainDelayMs', context) as number,
   } satisfies Config

@@ -387,6 +387,14 @@ export const SETTINGS = {
       'What is not public and may be called all the same. A host that is named here may lead to private networks. In DEV this machine always may; public addresses may everywhere. [Security](security.md) has the rules.',
     parse: parseOutbound,
   }),
+  checkTimeoutMs: setting<number>({
+    env: 'MILLRACE_CHECK_TIMEOUT',
+    type: 'a duration of 1s to 5m',
+    defaultText: '10s',
+    description:
+      'How long a check of definitions that are sent to the node may take. It runs beside everything else; at this time it is ended and refused.',
+    parse: (text) => parseBounded(text, parseDuration, '1s', '5m', 'a duration such as 10s'),
+  }),
   shutdownMs: setting<number>({
     env: 'MILLRACE_SHUTDOWN',
     type: 'a duration of 0s to 10m',

@@ -5,6 +5,7 @@ import type { OutboundPolicy } from '../core/guard/index.ts'
 import type { TenantId } from '../core/ids/index.ts'
 import type { Role } from '../core/node/index.ts'
 import type { Instant } from '../core/time/index.ts'
+import type { CheckAnswers, CheckJob, CheckQuestions, CheckResults } from '../definitions/index.ts'
 import type { Access } from '../engine/access/index.ts'
 import type { Integrations } from '../engine/connections/index.ts'
 import type { Definitions } from '../engine/definitions/index.ts'
@@ -44,6 +45,12 @@ interface DemoApi {
   ): Promise<{ readonly sending: number }>
   stop(tenant: TenantId): Promise<DemoState>
 }
+
+/** Runs one check and answers its questions on the way; throws AppError when it takes too long. */
+export type RunCheck = <Job extends CheckJob>(
+  job: Job,
+  answer: (questions: CheckQuestions) => Promise<CheckAnswers>,
+) => Promise<CheckResults[Job['job']]>
 
 export interface HttpApi {
   /** Settles when the event is durable, or a handshake answered; throws AppError on refusal. */
@@ -92,6 +99,8 @@ export interface HttpApi {
       tenant: TenantId,
     ): readonly { readonly name: string; readonly subjects: readonly string[] }[]
   }
+  /** Checks what tenants send, off this thread; left out: on this one. */
+  readonly runCheck?: RunCheck
   readonly inspect: Inspect
   readonly secrets: Pick<SecretVault, 'list' | 'names' | 'set' | 'promote' | 'remove' | 'rewrap'> & {
     /** A pending value is there: a credential that uses it may be rotated to it. */

@@ -2,6 +2,7 @@
 
 import type { ProfileDocument } from '../core/definition/index.ts'
 import { DEFAULT_TENANT, type TenantId } from '../core/ids/index.ts'
+import type { KnownBeside } from '../definitions/index.ts'
 import type { HttpApi } from './api.ts'
 
 export async function readSurroundings(
@@ -9,7 +10,7 @@ export async function readSurroundings(
   tenant: TenantId,
   /** false: nothing in them names one. Every subscription has a secret of its own, so there may be thousands to list. */
   namesSecrets = true,
-) {
+): Promise<KnownBeside> {
   const profiles = new Map<string, ProfileDocument>()
   const inForce = (await api.definitions.list(tenant)).map(({ document }) => document)
   for (const document of inForce) {
@@ -20,7 +21,7 @@ export async function readSurroundings(
     profiles,
     inForce,
     emits: api.definitions.functionEmits(tenant).flatMap(({ subjects }) => subjects),
-    secrets: (name: string) => names === null || names.has(name),
+    secretNames: names,
     // The environment is the node's own: no other tenant's definitions may name what is in it.
     hasEnvironment: tenant === DEFAULT_TENANT,
     isProduction: api.about.environment === 'PROD',
