@@ -20,6 +20,7 @@ import { makeEnvVault } from './adapters/vault-env/index.ts'
 import { findOwnFiles, makeFileVault } from './adapters/vault-file/index.ts'
 import { makeHashicorpVault } from './adapters/vault-hashicorp/index.ts'
 import { makeLocalVault } from './adapters/vault-local/index.ts'
+import { makeCheckThread } from './app/check-thread.ts'
 import { type Figures, noteFigures } from './app/figures.ts'
 import {
   applyFolder,
@@ -282,6 +283,8 @@ export async function startApp(options: AppOptions): Promise<App> {
       look: () => store.forTenant(DEFAULT_TENANT).record('bundle', 'current'),
       bus,
     })
+    const checks = makeCheckThread({ timeoutMs: config.checkTimeoutMs })
+    parts.push(checks)
     let figures: Figures | null = null
     const server = makeHttpServer(
       makeApi(gate, engine, code, store, {
@@ -291,10 +294,11 @@ export async function startApp(options: AppOptions): Promise<App> {
           onPending: (tenant, name, by) => engine.integrations.supplied(tenant, name, by),
         },
         about,
+        runCheck: checks.run,
         outbound: makeOutboundPolicy(config.outboundAllow),
         busPrefix: config.nats?.prefix,
         natsStreams: config.nats?.streams,
-        isEnvReadable: (name) => isEnvReadable(name, config.secretEnv),
+        secretEnv: config.secretEnv,
         demo,
         idempotency,
         vetSubscription: (document) => vetSubscription(web, vars, document),
@@ -395,6 +399,7 @@ export async function startApp(options: AppOptions): Promise<App> {
           () => watch?.close(),
           () => demo?.stop(),
           () => server.close(),
+          () => checks[Symbol.asyncDispose](),
           () => idempotency.stop(),
           async () => {
             drained = await engine.drain(Math.max(0, endAt - clock.monotonic()))
@@ -574,7 +579,7 @@ const NOTHING_LOADED: LoadedFolder = {
   code: EMPTY_CODE_FOLDER,
   changedKeys: () => [],
   heldNames: () => [],
-  addresses: async () => [],
+  endpoints: () => [],
 }
 
 async function loadDefinitions(config: Config, builtIn: Code, code: BundleCode) {
@@ -755,7 +760,8 @@ function makeApi(
     | 'outbound'
     | 'busPrefix'
     | 'natsStreams'
-    | 'isEnvReadable'
+    | 'secretEnv'
+    | 'runCheck'
   > & {
     readonly demo: Demo | null
   },

@@ -69,6 +69,7 @@ export interface Config {
   readonly outboundAllow: readonly string[]
   /** How much one tenant may have. */
   readonly limits: TenantLimits
+  readonly checkTimeoutMs: number
   readonly shutdownMs: number
   /** From «not ready» to the end of taking requests. */
   readonly drainDelayMs: number
@@ -218,6 +219,7 @@ export function resolveConfig(env: Readonly<Record<string, string | undefined>>)
       keys: read('tenantKeys', context) as number,
       subscriptions: read('tenantSubscriptions', context) as number,
     }),
+    checkTimeoutMs: read('checkTimeoutMs', context) as number,
     shutdownMs: read('shutdownMs', context) as number,
     drainDelayMs: read('drainDelayMs', context) as number,
   } satisfies Config

@@ -467,6 +467,14 @@ export const SETTINGS = {
       'How many webhook subscriptions one tenant may have, of the API and of definitions together.',
     parse: (text) => parseWhole(text, 1, 1_000_000),
   }),
+  checkTimeoutMs: setting<number>({
+    env: 'MILLRACE_CHECK_TIMEOUT',
+    type: 'a duration of 1s to 5m',
+    defaultText: '10s',
+    description:
+      'How long a check of definitions that are sent to the node may take. It runs beside everything else; at this time it is ended and refused.',
+    parse: (text) => parseBounded(text, parseDuration, '1s', '5m', 'a duration such as 10s'),
+  }),
   shutdownMs: setting<number>({
     env: 'MILLRACE_SHUTDOWN',
     type: 'a duration of 0s to 10m',
