@@ -119,6 +119,15 @@ export const SETTINGS = {
     secret: true,
     parse: parseStore,
   }),
+  acceptLoss: setting<number>({
+    env: 'MILLRACE_ACCEPT_LOSS',
+    type: 'the number that the refused start named',
+    defaultText: 'none: a data file that has lost acknowledged writes is refused',
+    default: () => null,
+    description:
+      'Starts on a SQLite file that has lost acknowledged writes, once. `--accept-loss` of `millrace start` says the same. [Deployment](deployment.md) says what to do before that.',
+    parse: (text) => parseWhole(text, 0, Number.MAX_SAFE_INTEGER),
+  }),
   node: setting<string>({
     env: 'MILLRACE_NODE',
     type: 'a name',
