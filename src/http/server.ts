@@ -23,7 +23,7 @@ import { addIdempotency } from './idempotency.ts'
 import { isIngest, makeIngest } from './ingest.ts'
 import { addOpenApi } from './openapi.ts'
 import { isOurFailure, PROBLEM_TYPE, type Problem, problemHeaders, toProblem } from './problem.ts'
-import { assertRole } from './role-gate.ts'
+import { assertNotPaused, assertRole } from './role-gate.ts'
 import { addAccessRoutes } from './routes-access.ts'
 import { addCatalogRoutes } from './routes-catalog.ts'
 import { addDeadLetterRoutes } from './routes-dead-letters.ts'
@@ -61,6 +61,8 @@ export interface HttpServerOptions {
   readonly bodyBytesMax: number
   /** What the node does; left out: everything. */
   readonly roles?: ReadonlySet<Role>
+  /** Why the node does nothing until the operator decides; left out: it is not paused. */
+  readonly pauses?: readonly string[]
   /** Networks of proxies whose word about the caller's address is taken. */
   readonly trustedProxies?: readonly string[]
   /** Where senders reach this node, without a slash at the end; left out: as their requests say. */
@@ -91,7 +93,7 @@ const CLOSE_STEP_MS = 25
 const PATH_SHOWN_MAX = 200
 
 export function makeHttpServer(api: HttpApi, options: HttpServerOptions): HttpServer {
-  const { log, roles = ALL_ROLES } = options
+  const { log, roles = ALL_ROLES, pauses = [] } = options
   let closing = false
   let server: Server | null = null
   const sockets = new Set<Socket>()
@@ -127,7 +129,7 @@ export function makeHttpServer(api: HttpApi, options: HttpServerOptions): HttpSe
       server = createServer(
         { headersTimeout: HEADERS_MS_MAX, requestTimeout: REQUEST_MS_MAX, keepAliveTimeout: KEEP_ALIVE_MS },
         (request, response) =>
-          isIngest(request.url) && roles.has('ingest')
+          isIngest(request.url) && roles.has('ingest') && pauses.length === 0
             ? ingest(request, response)
             : handler(request, response),
       )
@@ -149,6 +151,7 @@ export function makeHttpServer(api: HttpApi, options: HttpServerOptions): HttpSe
   })
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(NOSNIFF)
+    assertNotPaused(pauses, pathOf(request))
     assertRole(roles, pathOf(request))
   })
   const methodsOf = makeMethodTable(app)

@@ -53,8 +53,7 @@ const TRANSLATIONS: Readonly<Record<number, Translation>> = {
 
 /** The node ends by it: see the executor. */
 const SYNC_FAILED =
-  'flushing to the disk failed, so the store stopped writing: check the disk, its mount and the system log, then start ' +
-  'again; everything acknowledged before is in the store'
+  'flushing to the disk failed, so the store writes nothing more: check the disk, its mount and the system log'
 
 /** By the system's code, for files that are opened beside the database. */
 const SYSTEM: Readonly<Record<string, string>> = {
