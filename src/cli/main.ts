@@ -37,4 +37,14 @@ async function main(args: readonly string[]): Promise<number> {
   })
 }
 
-process.exitCode = await main(process.argv.slice(2))
+/** Before a command has loaded, its own words for failures are not there yet. */
+function explainEarly(error: unknown): number {
+  const { code } = error as NodeJS.ErrnoException
+  if (code !== 'EMFILE' && code !== 'ENFILE') throw error
+  process.stderr.write(
+    'millrace: too many files are open: raise the limit (`ulimit -n`, or LimitNOFILE of the service) to 1024 or more, and start again.\n',
+  )
+  return 1
+}
+
+process.exitCode = await main(process.argv.slice(2)).catch(explainEarly)

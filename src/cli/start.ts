@@ -84,6 +84,8 @@ function explain(error: unknown, port: number): string {
   if (error instanceof StoreError) return `${error.message}\n`
   if (error instanceof AppError) return `${error.message}. ${ERRORS[error.code].next}\n`
   const { code, message } = error as NodeJS.ErrnoException
+  if (code === 'EMFILE' || code === 'ENFILE')
+    return 'too many files are open: raise the limit (`ulimit -n`, or LimitNOFILE of the service) to 1024 or more, and start again.\n'
   if (code === 'EADDRINUSE')
     return `port ${port} is taken; set MILLRACE_PORT to a free one, or stop what uses it.\n`
   return `${message}\n`
