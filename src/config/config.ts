@@ -26,6 +26,10 @@ export interface Config {
   readonly port: number
   readonly host: string
   readonly store: StoreConfig
+  /** The group at which the operator accepts that the data file ends; null: no loss is accepted. */
+  readonly acceptLoss: number | null
+  /** What the operator confirmed of a copied data file or another master key; null: nothing. */
+  readonly confirmCopy: string | null
   readonly node: string
   /** What this node does, each once; never empty. */
   readonly roles: readonly Role[]
@@ -47,6 +51,10 @@ export interface Config {
   readonly flowsFolder: string | null
   /** `stdout`, `stderr` or a path. */
   readonly log: string
+  /** From this size on the log file is put aside. */
+  readonly logBytesMax: number
+  /** So many of those stay. */
+  readonly logFiles: number
   readonly logLevel: Value<'logLevel'>
   readonly leaseMs: number
   readonly concurrency: number
@@ -188,6 +196,8 @@ export function resolveConfig(env: Readonly<Record<string, string | undefined>>)
     port: read('port', context) as number,
     host: read('host', context) as string,
     store: store as StoreConfig,
+    acceptLoss: read('acceptLoss', context),
+    confirmCopy: read('confirmCopy', context),
     node: read('node', context) as string,
     roles: resolveRoles(store),
     nats: resolveNats(),
@@ -199,6 +209,8 @@ export function resolveConfig(env: Readonly<Record<string, string | undefined>>)
     vault: resolveVault(),
     flowsFolder: read('flowsFolder', context),
     log: read('log', context) as string,
+    logBytesMax: read('logBytesMax', context) as number,
+    logFiles: read('logFiles', context) as number,
     logLevel: read('logLevel', context) as Config['logLevel'],
     leaseMs: read('leaseMs', context) as number,
     concurrency: read('concurrency', context) as number,

@@ -123,6 +123,28 @@ export const SETTINGS = {
     secret: true,
     parse: parseStore,
   }),
+  acceptLoss: setting<number>({
+    env: 'MILLRACE_ACCEPT_LOSS',
+    type: 'the number that the refused start named',
+    defaultText: 'none: a data file that has lost acknowledged writes is refused',
+    default: () => null,
+    description:
+      'Starts on a SQLite file that has lost acknowledged writes, once. `--accept-loss` of `millrace start` says the same. [Deployment](deployment.md) says what to do before that.',
+    parse: (text) =>
+      /^\d{1,15}$/.test(text) ? Number(text) : new Problem('Write the number that the refused start named.'),
+  }),
+  confirmCopy: setting<string>({
+    env: 'MILLRACE_CONFIRM_COPY',
+    type: 'the code that the paused node named',
+    defaultText: 'none: a node that finds a copied data file, or not its master key, is paused',
+    default: () => null,
+    description:
+      'Goes on with a data file that was copied, or whose master key is another one. `--confirm-copy` of `millrace start` says the same. [Deployment](deployment.md) says when.',
+    parse: (text) =>
+      /^[0-9a-f]{8}$/.test(text)
+        ? text
+        : new Problem('Write the code of eight characters that the node named.'),
+  }),
   node: setting<string>({
     env: 'MILLRACE_NODE',
     type: 'a name',
@@ -319,6 +341,21 @@ export const SETTINGS = {
       environment === 'DEV' ? join(dataFolder, 'millrace.log') : 'stdout',
     description: 'Where log lines go, as JSON.',
     parse: (text) => text,
+  }),
+  logBytesMax: setting<number>({
+    env: 'MILLRACE_LOG_SIZE',
+    type: 'a size of 1MiB to 16GiB',
+    defaultText: '64MiB',
+    description:
+      'A log file that has grown so large is renamed to `.1`, older ones move up, and a new one begins.',
+    parse: (text) => parseBounded(text, parseSize, '1MiB', '16GiB', 'a size such as 64MiB'),
+  }),
+  logFiles: setting<number>({
+    env: 'MILLRACE_LOG_FILES',
+    type: 'a number from 1 to 100',
+    defaultText: '5',
+    description: 'How many full log files stay beside the one that is written.',
+    parse: (text) => parseWhole(text, 1, 100),
   }),
   logLevel: setting<(typeof LOG_LEVELS)[number]>({
     env: 'MILLRACE_LOG_LEVEL',

@@ -653,7 +653,15 @@ export interface Store extends AsyncDisposable {
 
 export class StoreError extends Error {
   override readonly name = 'StoreError'
-  readonly code: 'unavailable' | 'invalid_cursor' | 'newer_version' | 'in_use' | 'corrupt' | 'closed'
+  /** `sync_failed`: a flush failed, and the store writes nothing more until it is opened again. */
+  readonly code:
+    | 'unavailable'
+    | 'invalid_cursor'
+    | 'newer_version'
+    | 'in_use'
+    | 'corrupt'
+    | 'closed'
+    | 'sync_failed'
   readonly applied: 'no' | 'indeterminate'
   constructor(
     code: StoreError['code'],

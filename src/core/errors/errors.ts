@@ -496,6 +496,12 @@ export const ERRORS = {
     title: 'This node does not do that',
     next: 'Send it to a node that has the role which the detail names, or give it to this one: `millrace start --role`, MILLRACE_ROLES.',
   },
+  node_paused: {
+    kind: 'unavailable',
+    status: 503,
+    title: 'The node is paused',
+    next: 'Senders send again later. The operator follows what the detail says: /readyz and the log say the same.',
+  },
   shutting_down: {
     kind: 'unavailable',
     status: 503,
