@@ -85,7 +85,15 @@ const connectionFields = {
     description: '`pending`: it has not passed a test, and runs nothing.',
   },
   health: oneOf(HEALTHS),
-  lastTest: nullable(ref('Probe')),
+  lastTest: {
+    ...nullable(ref('Probe')),
+    description: 'The last test that a user or a new definition asked for.',
+  },
+  lastProbe: {
+    ...nullable(ref('Probe')),
+    description:
+      'The latest look at the other side: by the clock (`probe.every`) or by a test, whichever is newer.',
+  },
   circuit: shape({
     state: oneOf(['closed', 'open', 'half-open']),
     since: nullable(instant),

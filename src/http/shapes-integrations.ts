@@ -77,7 +77,7 @@ function showOperation(operation: ProviderDocument['operations'][string]) {
   }
 }
 
-export function showConnection({ document, managedBy, state, buckets }: ConnectionView) {
+export function showConnection({ document, managedBy, state, lastProbe, buckets }: ConnectionView) {
   const { name, description, provider, credential, config, endpoints, probe } = document
   const { circuit, override } = state
   return {
@@ -93,6 +93,7 @@ export function showConnection({ document, managedBy, state, buckets }: Connecti
     status: state.status,
     health: state.health,
     lastTest: state.lastTest === null ? null : showProbe(state.lastTest),
+    lastProbe: lastProbe === null ? null : showProbe(lastProbe),
     circuit: {
       state: circuit.state,
       since: circuit.state === 'closed' ? null : iso(circuit.since),

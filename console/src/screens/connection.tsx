@@ -182,6 +182,11 @@ function Health({ connection }: { readonly connection: ConnectionDetail }) {
               {probeEveryMs === null
                 ? 'not looked at by itself'
                 : `looked at every ${formatDuration(probeEveryMs)}`}
+              {connection.lastProbe !== null && (
+                <>
+                  , last <Time at={connection.lastProbe.at} />
+                </>
+              )}
             </span>
           </div>
           <div className="card card--pad">

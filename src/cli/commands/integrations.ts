@@ -234,7 +234,7 @@ async function listConnections(session: Session, status: string | undefined): Pr
         out.state(one.status),
         out.state(one.health),
         circuitText(session, one),
-        out.time(one.lastTest?.at),
+        out.time(one.lastProbe?.at),
       ]),
     )
     noteRest(
@@ -251,7 +251,7 @@ async function showConnection(session: Session, name: string): Promise<void> {
   const answer = await session.api.get<ConnectionDetail>(at('connections', name))
   session.show(answer, (one) => {
     const { out } = session
-    const { lastTest, retired, circuit, history } = one
+    const { lastProbe, retired, circuit, history } = one
     const good = history.filter(({ ok }) => ok).length
     out.fields([
       ['name', one.name],
@@ -262,7 +262,7 @@ async function showConnection(session: Session, name: string): Promise<void> {
       ['health', out.state(one.health)],
       ['circuit', circuitText(session, one)],
       ['because', circuit.override?.reason ?? retired?.reason ?? null],
-      ['last look', lastTest === null ? null : `${out.time(lastTest.at)}, ${probeText(lastTest)}`],
+      ['last look', lastProbe === null ? null : `${out.time(lastProbe.at)}, ${probeText(lastProbe)}`],
       ['recently', history.length === 0 ? null : `${good} of ${history.length} looks went well`],
       ...Object.entries(one.endpoints).map(([key, value]) => [`address ${key}`, value] as const),
       ...one.buckets.map(
