@@ -2,9 +2,16 @@
 
 import type { FastifyInstance } from 'fastify'
 import { AppError } from '../core/errors/index.ts'
-import { type EventSummary, type StoredEvent, showEnvelope } from '../core/event/index.ts'
+import {
+  type EventSummary,
+  editedFrom,
+  letterOfEdit,
+  type StoredEvent,
+  showEnvelope,
+} from '../core/event/index.ts'
 import type { EventId } from '../core/ids/index.ts'
 import type { WorkRow } from '../core/work/index.ts'
+import { readEdit } from '../engine/index.ts'
 import type { Log } from '../ports/log.ts'
 import type { TenantReads } from '../ports/store.ts'
 import type { HttpApi } from './api.ts'
@@ -20,7 +27,7 @@ import {
 import { eventsQuery, idParams, type PageQuery, readTimes, splitQuery, unmatchedQuery } from './schemas.ts'
 import { answer, listOf, orElse, pageOf, ref } from './schemas-answers.ts'
 import { showBodies } from './sensitive.ts'
-import { showConsumers, withJsonMember } from './shapes.ts'
+import { iso, present, showConsumers, withJsonMember } from './shapes.ts'
 import { readStories } from './story.ts'
 
 /** One event rarely causes more; the rest is found by its correlation id. */
@@ -97,9 +104,10 @@ export function addEventRoutes(
       if (asksFor(request, CLOUD_EVENT)) {
         return sendCloudEvent(reply, CLOUD_EVENT, showCloudEvent(event, request.caller, log))
       }
-      const [work, caused] = await Promise.all([
+      const [work, caused, edited] = await Promise.all([
         reads.workOfEvent(event.id),
         reads.causedBy(event.id, FOLLOW_UPS_MAX),
+        showEdit(reads, event),
       ])
       const bodies = showBodies(event, request.caller, log)
       const shown = {
@@ -109,10 +117,19 @@ export function addEventRoutes(
         consumers: showConsumers(work),
         story: await readStories(reads, work),
         followUps: await withConsumers(reads, caused),
+        ...present({ edited }),
       }
       return reply.type('application/json').send(withJsonMember(shown, 'data', bodies.data))
     },
   )
+}
+
+/** null: it is as it was received. */
+async function showEdit(reads: TenantReads, event: StoredEvent) {
+  const from = editedFrom(event)
+  if (from === null) return null
+  const edit = await readEdit(reads, event)
+  return { from, deadLetterId: letterOfEdit(event.dedupKey), at: iso(event.receivedAt), ...edit }
 }
 
 /** One question for the consumers of a whole page. */

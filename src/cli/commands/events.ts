@@ -137,8 +137,12 @@ async function showEvent(session: Session, options: EventOptions, id: string): P
     const { out } = session
     out.line(`${out.colors.bold(event.subject)}  ${event.id}`)
     out.fields([
-      ['source', event.source],
-      ['received', out.time(event.receivedAt)],
+      [
+        'source',
+        event.edited === undefined ? event.source : `${event.source} (it did not send this payload)`,
+      ],
+      [event.edited === undefined ? 'received' : 'copied', out.time(event.receivedAt)],
+      ...editFields(event),
       [
         'object',
         event.objectId === null ? null : [event.objectType, event.objectId].filter(Boolean).join(' '),
@@ -156,6 +160,7 @@ async function showEvent(session: Session, options: EventOptions, id: string): P
       out.line(`${out.colors.bold(work.consumer)}  ${paint?.(text) ?? text}  ${out.colors.dim(work.id)}`)
       out.fields(
         [
+          ['replay of', work.replayOf],
           ['attempts', work.attempts],
           ['key', work.key],
           ['ledger', work.ledger === null ? null : `${work.ledger.state}${proofOf(work.ledger.proof)}`],
@@ -180,6 +185,20 @@ async function showEvent(session: Session, options: EventOptions, id: string): P
     out.line()
     out.line(prettyJson(event.data))
   })
+}
+
+/** Who changed the payload of an edited copy, why, and where. */
+function editFields({ edited }: EventDetail): readonly (readonly [string, string | null])[] {
+  if (edited === undefined) return []
+  const { changed } = edited
+  const paths = changed?.map((path) => (path === '' ? 'the whole payload' : path)).join(', ')
+  return [
+    ['edited from', edited.from],
+    ['edited for', edited.deadLetterId],
+    ['edited by', edited.by ?? null],
+    ['reason', edited.reason ?? null],
+    ['changed', paths === undefined ? null : `${paths}${edited.hasMore === true ? ', and more' : ''}`],
+  ]
 }
 
 const proofOf = (proof: string | undefined) => (proof === undefined ? '' : ` (${proof})`)
