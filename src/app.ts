@@ -347,7 +347,7 @@ export async function startApp(options: AppOptions): Promise<App> {
             store,
             meter: engine.meter,
             now: () => clock.now(),
-            tenants: () => store.system('definitions').tenants(),
+            tenants: () => access.tenants.all(),
           })
         : null
     if (queueAges !== null)
