@@ -60,15 +60,23 @@ const providerDetail = shape({
   ),
 })
 
-const probe = shape({
-  at: instant,
-  window: instant,
-  ok: boolean,
-  durationMs: { type: 'number' },
-  httpStatus: nullable(integer),
-  class: failureClass,
-  error: nullable(string),
-})
+const probe = shape(
+  {
+    at: instant,
+    window: instant,
+    ok: boolean,
+    durationMs: { type: 'number' },
+    httpStatus: nullable(integer),
+    class: failureClass,
+    error: nullable(string),
+    unverified: {
+      ...boolean,
+      description:
+        'Only where it is true: the other side is there, but its answer says nothing of the credential. Name a path in `config.probe` that can be read with it.',
+    },
+  },
+  ['unverified'],
+)
 
 const connectionFields = {
   id: { ...string, description: 'Its name.' },

@@ -123,8 +123,13 @@ export function showConnectionDetail(view: ConnectionDetail) {
   return { ...showConnection(view), history: view.health.map(showProbe) }
 }
 
-export function showProbe({ window, at, ...result }: ProbeResult) {
-  return { ...result, at: iso(at), window: iso(window) }
+export function showProbe({ window, at, isUnverified, ...result }: ProbeResult) {
+  return {
+    ...result,
+    at: iso(at),
+    window: iso(window),
+    ...(isUnverified === true && { unverified: true }),
+  }
 }
 
 export function showCredential({ document, managedBy, state, connections, nextRotationAt }: CredentialView) {

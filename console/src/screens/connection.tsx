@@ -12,7 +12,7 @@ import { useConnection, useDefinition, useMe } from '../queries.ts'
 import type { ConnectionDetail } from '../types.ts'
 import { ReasonDialog } from '../ui/actions.tsx'
 import { Yaml } from '../ui/code.tsx'
-import { CircuitDialog, ConnectionTestDialog } from '../ui/connection-dialogs.tsx'
+import { CircuitDialog, ConnectionTestDialog, UnverifiedNote } from '../ui/connection-dialogs.tsx'
 import { CircuitChip, HealthChip, ProbeStrip, RunList } from '../ui/connection-parts.tsx'
 import { Button, CopyButton, StateChip, Tabs, Time } from '../ui/controls.tsx'
 import { Owner, Past } from '../ui/definition-parts.tsx'
@@ -142,6 +142,11 @@ function Standing({ connection }: { readonly connection: ConnectionDetail }) {
               </>
             )}
           </Note>
+        </div>
+      )}
+      {connection.credential !== null && connection.lastProbe?.unverified === true && (
+        <div className="spaced">
+          <UnverifiedNote />
         </div>
       )}
       {words !== null && (

@@ -279,9 +279,11 @@ async function showConnection(session: Session, name: string): Promise<void> {
   })
 }
 
-function probeText({ ok, durationMs, httpStatus, class: name, error }: Probe): string {
+const UNVERIFIED = 'reachable, credential not verified'
+
+function probeText({ ok, durationMs, httpStatus, class: name, error, unverified }: Probe): string {
   const status = httpStatus === null ? '' : `HTTP ${httpStatus}, `
-  return `${status}${duration(durationMs)}${ok ? '' : `, ${name ?? 'failed'}: ${error ?? ''}`}`
+  return `${status}${duration(durationMs)}${ok ? (unverified === true ? `, ${UNVERIFIED}` : '') : `, ${name ?? 'failed'}: ${error ?? ''}`}`
 }
 
 async function testConnection(session: Session, name: string): Promise<number> {
@@ -298,6 +300,8 @@ async function testConnection(session: Session, name: string): Promise<number> {
       ['error', run.error],
       ['run', run.id],
     ])
+    if (ok && connection.lastTest?.unverified === true && connection.credential !== null)
+      out.note(`${UNVERIFIED}: name a path that can be read with it in \`config.probe\``)
     if (!ok && attempt?.response != null) printResponse(session, attempt.response)
   })
   return answer.ok ? EXIT.ok.code : EXIT.failed.code
@@ -320,7 +324,7 @@ async function listHealth(session: Session, name: string): Promise<void> {
         out.state(one.ok ? 'done' : 'failed'),
         duration(one.durationMs),
         one.httpStatus,
-        one.error,
+        one.unverified === true ? UNVERIFIED : one.error,
       ]),
     )
     noteRest(session, answer, 'Nobody looked yet.')

@@ -891,6 +891,8 @@ export type Probe = {
   readonly httpStatus: number | null
   readonly class: 'transient' | 'rate_limited' | 'auth' | 'config' | 'validation' | 'poison' | 'unknown' | null
   readonly error: string | null
+  /** Only where it is true: the other side is there, but its answer says nothing of the credential. Name a path in `config.probe` that can be read with it. */
+  readonly unverified?: boolean
 }
 
 /** A refusal (RFC 9457). */
@@ -2651,7 +2653,7 @@ export interface Operations {
       readonly from?: string | undefined
       /** Received before this instant. */
       readonly to?: string | undefined
-      /** A piece of the id, subject, source, object id, correlation id, dedup key or payload; small and capital letters are alike. */
+      /** A piece of the id, subject, source, object id, correlation id, dedup key or payload; small and capital letters are alike. Or the whole key of an effect, as the ledger has it. */
       readonly q?: string | undefined
       readonly unmatched?: boolean | undefined
     }
@@ -2987,7 +2989,7 @@ export interface Operations {
       readonly from?: string | undefined
       /** Received before this instant. */
       readonly to?: string | undefined
-      /** A piece of the id, subject, source, object id, correlation id, dedup key or payload; small and capital letters are alike. */
+      /** A piece of the id, subject, source, object id, correlation id, dedup key or payload; small and capital letters are alike. Or the whole key of an effect, as the ledger has it. */
       readonly q?: string | undefined
     }
     answer: {
