@@ -42,8 +42,15 @@ export function addEventRoutes(
     Partial<Record<'source' | 'subject' | 'objectId' | 'correlationId' | 'from' | 'to' | 'q', string>>
   >
   const list = async (reads: TenantReads, query: PageQuery & Filters & { unmatched?: boolean }) => {
-    const { items, nextCursor } = await reads.events(readTimes(splitQuery(query)))
-    return { items: await withConsumers(reads, items), nextCursor }
+    const filter = readTimes(splitQuery(query))
+    const [{ items, nextCursor }, ofKey] = await Promise.all([
+      reads.events(filter),
+      query.q === undefined ? [] : findByKey(reads, query.q, filter),
+    ])
+    // They come first, and on no later page again.
+    const others = items.filter(({ id }) => ofKey.every((event) => event.id !== id))
+    const shown = filter.cursor === null ? [...ofKey, ...others] : others
+    return { items: await withConsumers(reads, shown), nextCursor }
   }
 
   app.get<{ Querystring: PageQuery & Filters & { unmatched?: boolean } }>(
@@ -121,6 +128,38 @@ export function addEventRoutes(
       }
       return reply.type('application/json').send(withJsonMember(shown, 'data', bodies.data))
     },
+  )
+}
+
+/** A key has one effect, and one more for each that a user repeated: a search shows the newest. */
+const OF_KEY_MAX = 20
+
+/**
+ * The events whose effects have exactly this key, the newest first. The ledger finds keys by their hash, so a piece of one is
+ * not found.
+ */
+async function findByKey(
+  reads: TenantReads,
+  key: string,
+  filter: Parameters<TenantReads['events']>[0],
+): Promise<readonly EventSummary[]> {
+  const entries = await reads.ledgerHistory(key)
+  const ids = new Set(entries.map(({ eventId }) => eventId))
+  const newest = [...ids].sort().reverse().slice(0, OF_KEY_MAX)
+  const events = await Promise.all(newest.map((id) => reads.event(id)))
+  return events.flatMap((event) => (event !== null && fits(event, filter) ? [event] : []))
+}
+
+function fits(event: EventSummary, filter: Parameters<TenantReads['events']>[0]): boolean {
+  const { source, subject, objectId, correlationId, from, to, unmatched } = filter
+  return (
+    (source === undefined || event.source === source) &&
+    (subject === undefined || event.subject === subject) &&
+    (objectId === undefined || event.objectId === objectId) &&
+    (correlationId === undefined || event.correlationId === correlationId) &&
+    (from === undefined || event.receivedAt >= from) &&
+    (to === undefined || event.receivedAt < to) &&
+    (unmatched === undefined || (event.matched === 0) === unmatched)
   )
 }
 

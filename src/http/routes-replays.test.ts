@@ -491,6 +491,21 @@ test('[RL11] [RL12] the ledger tells what may be done about each effect, and its
   expect(await get('/ledger/history')).toMatchObject({ status: 400 })
 })
 
+test('[RL18] events are found by the whole key of an effect, with the other filters', async () => {
+  const { send, get } = await makeWorld()
+  const { eventId } = await send('dead')
+  const found = async (query: string) =>
+    ((await get(`/events?${query}`)).body.items as { id: string }[]).map(({ id }) => id)
+  expect(await found('q=BOOK:o1')).toEqual([eventId])
+  expect(await found('q=BOOK:o1&source=shop')).toEqual([eventId])
+  expect(await found('q=BOOK:o1&source=other')).toEqual([])
+  expect(await found('q=BOOK:o1&unmatched=true')).toEqual([])
+  expect(await found('q=BOOK:o1&to=2000-01-01T00:00:00Z')).toEqual([])
+  expect(await found('q=BOOK:o')).toEqual([])
+  // Found by both its key and its payload, it is listed once.
+  expect(await found('q=o1&source=shop')).toEqual([eventId])
+})
+
 test('[RL13] dead letters are listed by what is not indexed, too', async () => {
   const { send, get } = await makeWorld()
   const { letterId } = await send('dead')

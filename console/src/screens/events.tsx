@@ -180,7 +180,8 @@ function NoEvents({ isFiltered, onClear }: { readonly isFiltered: boolean; reado
         title="Nothing fits"
         action={<Button onClick={onClear}>Clear the filters</Button>}
       >
-        No accepted event has this. The search looks at ids, subjects, objects, dedup keys and payloads.
+        No accepted event has this. The search looks at ids, subjects, objects, dedup keys, payloads and whole
+        effect keys.
       </Empty>
     )
   }

@@ -27,7 +27,10 @@ export function addEventCommands(program: Command, cli: Cli): void {
     .command('events')
     .argument('[id]', 'one event, with everything that followed from it')
     .description('list events, newest first, or tell one event’s story')
-    .option('-q, --q <text>', 'only with this text in id, subject, source, object, key or payload')
+    .option(
+      '-q, --q <text>',
+      'only with this text in id, subject, source, object, dedup key or payload, or with this effect key',
+    )
     .option('--source <name>', 'only of this source')
     .option('--subject <subject>', 'only with this subject')
     .option('--object <id>', 'only about this object')
