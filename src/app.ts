@@ -406,7 +406,7 @@ export async function startApp(options: AppOptions): Promise<App> {
             store,
             meter: engine.meter,
             now: () => clock.now(),
-            tenants: () => store.system('definitions').tenants(),
+            tenants: () => access.tenants.all(),
           })
         : null
     if (queueAges !== null)

@@ -73,6 +73,7 @@ import { makeSpread } from './spread.ts'
 import { makeStoreTime } from './store-time.ts'
 import { makeStrays } from './strays.ts'
 import { makeSubscriptionKeeping, type Subscriptions } from './subscriptions/index.ts'
+import { tenantsInStore } from './tenants-in-store.ts'
 import { makeTimetables } from './timetables.ts'
 import { makeUpserts, releaseLocks } from './upserts/index.ts'
 import { makeWitness } from './witness.ts'
@@ -369,7 +370,7 @@ export function makeEngine(
     clock,
     log,
     pool,
-    tenants: () => registry.tenants(),
+    tenants: () => tenantsInStore(store),
   })
   const pace = makePace({
     draws,
