@@ -6,6 +6,7 @@ import { readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { getHeapStatistics } from 'node:v8'
 import { makeSystemClock } from './adapters/clock-system/index.ts'
 import { type BundleCode, makeBundleCode } from './adapters/code-bundle/index.ts'
 import { makeStaticCode, type StaticFunction } from './adapters/code-static/index.ts'
@@ -16,7 +17,7 @@ import { makeSystemRandom } from './adapters/random-system/index.ts'
 import { makeLocalSeal } from './adapters/seal-local/index.ts'
 import { openSqliteArchive, openSqliteStore, type SqliteStore } from './adapters/store-sqlite/index.ts'
 import { makeEnvVault } from './adapters/vault-env/index.ts'
-import { makeFileVault } from './adapters/vault-file/index.ts'
+import { findOwnFiles, makeFileVault } from './adapters/vault-file/index.ts'
 import { makeHashicorpVault } from './adapters/vault-hashicorp/index.ts'
 import { makeLocalVault } from './adapters/vault-local/index.ts'
 import { type Figures, noteFigures } from './app/figures.ts'
@@ -36,14 +37,20 @@ import { noteQueueAges } from './app/queue-ages.ts'
 import { makeReadiness } from './app/readiness.ts'
 import { openTransport } from './app/transport.ts'
 import { watchWrites } from './app/writes.ts'
-import type { Config } from './config/index.ts'
+import { type Config, ownFilesOf } from './config/index.ts'
 import { BUILT_IN_PROVIDERS } from './connectors/index.ts'
 import type { SubscriptionDocument } from './core/definition/index.ts'
 import { messageOf } from './core/errors/index.ts'
 import { EMPTY_CODE_FOLDER } from './core/function/index.ts'
 import { makeOutboundPolicy } from './core/guard/index.ts'
 import { DEFAULT_TENANT, makeIds, type NodeId, type TenantId } from './core/ids/index.ts'
-import { isSimpleMasterKey, type MasterKeys, makeMasterKeys, parseMasterKey } from './core/secret/index.ts'
+import {
+  isEnvReadable,
+  isSimpleMasterKey,
+  type MasterKeys,
+  makeMasterKeys,
+  parseMasterKey,
+} from './core/secret/index.ts'
 import { compileAddress } from './core/subscription/index.ts'
 import {
   type DefinitionFile,
@@ -52,11 +59,13 @@ import {
   type LoadDeps,
   type LoadedFolder,
   loadFolder,
+  streamsOf,
 } from './definitions/index.ts'
 import { type Demo, makeDemoApi, startDemo } from './demo/index.ts'
 import { makeAccess } from './engine/access/index.ts'
 import { makeIdempotency } from './engine/idempotency.ts'
 import { ENGINE_DEFAULTS, type Engine, type EngineConfig, LENT_MAX, makeEngine } from './engine/index.ts'
+import { limitSecrets } from './engine/limited-secrets.ts'
 import { makeSealStore } from './engine/seal-store.ts'
 import { heldByApi } from './engine/subscriptions/index.ts'
 import { combineVaults, isVaultTrouble, unsetSecrets } from './engine/vaults.ts'
@@ -149,6 +158,11 @@ export function demoFolder(): string {
   return fileURLToPath(new URL('../examples/demo', import.meta.url))
 }
 
+/** What is made of an event in memory is several times its size. */
+function heapShare(): number {
+  return Math.floor(getHeapStatistics().heap_size_limit / 8)
+}
+
 /** Built beside this file; when the sources run themselves, in `dist`. */
 function consoleFolder(): string {
   const own = fileURLToPath(import.meta.url)
@@ -160,6 +174,8 @@ export async function startApp(options: AppOptions): Promise<App> {
   const builtIn = makeStaticCode(options.functions ?? {})
   // Before all else: what is written there first, and by whom, must not decide what the operator reads.
   await follow('MILLRACE_DATA', config.dataFolder, () => checkFolder(config.dataFolder))
+  const ownFiles = ownFilesOf(config, options.env)
+  await refuseOwnFiles(config, ownFiles)
   // With a dot, because the data folder may lie in the folder of definitions, where copies would be read as such.
   const code = makeBundleCode({ sdk, copies: join(config.dataFolder, '.code'), builtIn })
   const load = () => loadDefinitions(config, builtIn, code)
@@ -226,8 +242,8 @@ export async function startApp(options: AppOptions): Promise<App> {
     if (hashicorp !== null) parts.push(hashicorp)
     const secrets = hashicorp ?? makeLocalVault({ store, clock, random, log, keys })
     const vault = combineVaults({
-      env: makeEnvVault({ env: options.env, defaults }),
-      file: makeFileVault({ folder: config.secretsFolder, clock, log }),
+      env: makeEnvVault({ env: options.env, defaults, names: config.secretEnv, log }),
+      file: makeFileVault({ folder: config.secretsFolder, ownFiles, clock, log }),
       ref: secrets,
     })
     const node = nodeName(config, options.env)
@@ -246,8 +262,11 @@ export async function startApp(options: AppOptions): Promise<App> {
         isShared: config.store.kind === 'postgres',
         isMirrored: bus !== null,
         busPrefix: config.nats?.prefix ?? ENGINE_DEFAULTS.busPrefix,
+        natsStreams: config.nats?.streams ?? ENGINE_DEFAULTS.natsStreams,
+        limits: config.limits,
         leaseMs: config.leaseMs,
         concurrency: config.concurrency,
+        runningBytesMax: config.runningBytes === 'auto' ? heapShare() : config.runningBytes,
         escalateAfterMs: config.escalateAfterMs,
         canonicalRetentionMs: config.canonicalRetentionMs,
         ledgerRetentionMs: config.ledgerRetentionMs,
@@ -256,7 +275,14 @@ export async function startApp(options: AppOptions): Promise<App> {
     )
     const adminKey = await resolveAdminKey(config)
     const gate = makeGate(engine)
-    const access = makeAccess({ store, clock, random, log, adminKey: adminKey.value })
+    const access = makeAccess({
+      store,
+      clock,
+      random,
+      log,
+      adminKey: adminKey.value,
+      limits: config.limits,
+    })
     const idempotency = makeIdempotency({
       store,
       clock,
@@ -280,12 +306,14 @@ export async function startApp(options: AppOptions): Promise<App> {
       makeApi(gate, engine, code, store, {
         access,
         secrets: {
-          ...secrets,
+          ...limitSecrets(secrets, config.limits),
           onPending: (tenant, name, by) => engine.integrations.supplied(tenant, name, by),
         },
         about,
         outbound: makeOutboundPolicy(config.outboundAllow),
         busPrefix: config.nats?.prefix,
+        natsStreams: config.nats?.streams,
+        isEnvReadable: (name) => isEnvReadable(name, config.secretEnv),
         demo,
         idempotency,
         vetSubscription: (document) => vetSubscription(web, vars, document),
@@ -298,6 +326,8 @@ export async function startApp(options: AppOptions): Promise<App> {
         pauses,
         consoleFolder: consoleFolder(),
         bodyBytesMax: config.bodyBytesMax,
+        heldBytesMax: config.heldBytesMax,
+        connectionsPerAddressMax: config.connectionsPerAddressMax,
         trustedProxies: config.trustedProxies,
         publicUrl: config.publicUrl,
         closeMs: config.shutdownMs,
@@ -479,6 +509,15 @@ async function warnOfOpenDoors(config: Config, options: AppOptions, log: Log): P
   options.onNotice?.(`Warning: ${message}\n`)
 }
 
+/** Whoever may write definitions could read them by `{ file: name }`. */
+async function refuseOwnFiles({ secretsFolder }: Config, ownFiles: readonly string[]): Promise<void> {
+  if (secretsFolder === null) return
+  const inside = await findOwnFiles(secretsFolder, ownFiles)
+  if (inside.length === 0) return
+  const message = `${secretsFolder} holds keys of the node itself (${inside.join(', ')}), which definitions could read. Move them to a folder of their own, and leave in ${secretsFolder} what definitions may read.`
+  throw new SettingError('MILLRACE_SECRETS_DIR', message)
+}
+
 /** Also of what has settings of its own: adapters would try for ever where no folder can be made. */
 async function makeFolders(config: Config): Promise<void> {
   await follow('MILLRACE_DATA', config.dataFolder, () => makeFolder(config.dataFolder))
@@ -638,6 +677,8 @@ async function loadDefinitions(config: Config, builtIn: Code, code: BundleCode) 
     isProduction: config.environment === 'PROD',
     environment: config.environment,
     busPrefix: config.nats?.prefix,
+    streams: streamsOf(DEFAULT_TENANT, config.nats?.streams),
+    isEnvReadable: (name) => isEnvReadable(name, config.secretEnv),
   }
   const loaded = await follow('MILLRACE_FLOWS', folder, () => loadFolder(folder, deps))
   return { folder, loadedAt, ...loaded }
@@ -682,6 +723,7 @@ export async function openMove(
 }
 
 interface Gate {
+  bodyBytesMax: HttpApi['sourceBodyMax']
   receive: Engine['receive']
   readonly opened: Promise<void>
   readonly isOpen: boolean
@@ -694,11 +736,13 @@ function makeGate(engine: Engine): Gate {
   const opened = new Promise<void>((resolve) => {
     open = resolve
   })
-  const gate = {
+  const gate: Gate & { isOpen: boolean } = {
+    bodyBytesMax: (request) => opened.then(() => engine.bodyBytesMax(request)),
     receive: (request: Parameters<Engine['receive']>[0]) => opened.then(() => engine.receive(request)),
     opened,
     isOpen: false,
     open() {
+      gate.bodyBytesMax = (request) => engine.bodyBytesMax(request)
       gate.receive = (request) => engine.receive(request)
       gate.isOpen = true
       open()
@@ -794,6 +838,8 @@ function makeApi(
     | 'vetSubscription'
     | 'outbound'
     | 'busPrefix'
+    | 'natsStreams'
+    | 'isEnvReadable'
   > & {
     readonly demo: Demo | null
   },
@@ -801,6 +847,7 @@ function makeApi(
   return {
     ...rest,
     demo: makeDemoApi(demo, () => isDemoInForce(engine)),
+    sourceBodyMax: (request) => gate.bodyBytesMax(request),
     receive: (request) => gate.receive(request),
     refused: (request, error) => engine.refused(request, error),
     rejections: behind(gate, pick(engine.rejections, ['list'])),

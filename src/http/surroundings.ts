@@ -2,10 +2,11 @@
 
 import type { ProfileDocument } from '../core/definition/index.ts'
 import { DEFAULT_TENANT, type TenantId } from '../core/ids/index.ts'
+import { streamsOf } from '../definitions/index.ts'
 import type { HttpApi } from './api.ts'
 
 export async function readSurroundings(
-  api: Pick<HttpApi, 'definitions' | 'secrets' | 'about' | 'busPrefix'>,
+  api: Pick<HttpApi, 'definitions' | 'secrets' | 'about' | 'busPrefix' | 'natsStreams' | 'isEnvReadable'>,
   tenant: TenantId,
   /** false: nothing in them names one. Every subscription has a secret of its own, so there may be thousands to list. */
   namesSecrets = true,
@@ -26,6 +27,8 @@ export async function readSurroundings(
     isProduction: api.about.environment === 'PROD',
     environment: environmentOf(api.about.environment),
     busPrefix: api.busPrefix,
+    streams: streamsOf(tenant, api.natsStreams),
+    isEnvReadable: api.isEnvReadable,
   }
 }
 

@@ -286,8 +286,8 @@ export interface ClaimRequest {
   }[]
   /** At most this many items in all. */
   readonly max: number
-  /** At most this many items that a crash left behind (they run one at a time). */
-  readonly maxAlone: number
+  /** At most this many isolated jobs: those that a crash left behind twice (they run one at a time). */
+  readonly maxIsolated: number
   /** Code that this node can load; items that need other code are left. */
   readonly codeHashes: readonly string[]
 }

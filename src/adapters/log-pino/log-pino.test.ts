@@ -5,6 +5,7 @@ import {
   existsSync,
   mkdtempSync,
   openSync,
+  readdirSync,
   readFileSync,
   rmSync,
   statSync,
@@ -12,6 +13,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
+import { AUDIT_MESSAGES, isAuditMessage } from '../../core/access/index.ts'
 import { exampleLine, logConformance } from '../../ports/log.conformance.ts'
 import { makeLog, type OperatorLog } from './index.ts'
 
@@ -126,6 +128,41 @@ describe('ordinary messages', () => {
     ])
   })
 })
+
+describe('[AU1] the audit trail', () => {
+  test.each(['info', 'warn', 'error', 'silent'] as const)(
+    'is written at the level %s, and marked',
+    async (level) => {
+      const { log, path } = makeFileLog({ level })
+      for (const name of Object.values(AUDIT_MESSAGES).flat()) log.info(name, { by: 'key', audit: 'no' })
+      log.info('node.started')
+      const lines = await readLines(log, path)
+      const trail = lines.filter((line) => line.audit === true)
+      expect(trail.map((line) => line.name)).toEqual(Object.values(AUDIT_MESSAGES).flat())
+      expect(trail[0]).toMatchObject({ level: 'info', by: 'key', audit_: 'no' })
+      expect(lines.length - trail.length).toBe(level === 'info' ? 1 : 0)
+    },
+  )
+
+  test('names messages that the code writes and the guide explains, and all that are about access', () => {
+    const source = readSource('src')
+    const guide = readFileSync('docs/logs.md', 'utf8')
+    const names = Object.values(AUDIT_MESSAGES).flat()
+    expect(names.filter((name) => !source.includes(`'${name}'`))).toEqual([])
+    expect(names.filter((name) => !guide.includes(`\`${name}\``))).toEqual([])
+    const ofAccess = [...source.matchAll(/'(access\.[a-z-]+)'/g)].map((match) => String(match[1]))
+    const housekeeping = ['access.use-not-noted', 'access.sweep-failed']
+    expect(ofAccess.filter((name) => !isAuditMessage(name) && !housekeeping.includes(name))).toEqual([])
+  })
+})
+
+/** All code but tests and the table itself. */
+function readSource(folder: string): string {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.ts') && !/\.(test|fixture)\.ts$|access.audit\.ts$/.test(path))
+    .map((path) => readFileSync(join(folder, path), 'utf8'))
+    .join('\n')
+}
 
 describe('the destination', () => {
   test('[DU10] a file is put aside at its bound, a bounded number of them stays, and no line is lost between', async () => {

@@ -97,7 +97,7 @@ describe('the executor under faults', () => {
     expect(executor.commit(1_001, [put('c')])).toMatchObject([
       { ok: 'failed', error: { code: 'sync_failed', applied: 'no' } },
     ])
-    const claim = { owner, slots: [], max: 1, maxAlone: 0, codeHashes: [] }
+    const claim = { owner, slots: [], max: 1, maxIsolated: 0, codeHashes: [] }
     expect(executor.together(1_002, [{ commits: [put('d')] }, { claim }])).toMatchObject([
       { outcomes: [{ ok: 'failed', error: { code: 'sync_failed' } }] },
       { error: { code: 'sync_failed' } },
@@ -127,7 +127,7 @@ describe('the executor under faults', () => {
       commit()
     }
     faults = [counted, counted]
-    const claim = { owner, slots: [], max: 1, maxAlone: 0, codeHashes: [] }
+    const claim = { owner, slots: [], max: 1, maxIsolated: 0, codeHashes: [] }
     expect(executor.together(1_001, [{ commits: [put('a')] }, { claim }, { commits: [put('b')] }])).toEqual([
       { outcomes: [{ ok: true, at: 1_001, leased: [] }] },
       { claimed: { items: [], nextDueAt: null, now: 1_001 } },
@@ -169,7 +169,7 @@ describe('the executor under faults', () => {
         failBefore()
       },
     ]
-    const claim = { owner, slots: [], max: 1, maxAlone: 0, codeHashes: [] }
+    const claim = { owner, slots: [], max: 1, maxIsolated: 0, codeHashes: [] }
     expect(executor.together(1_001, [{ commits: [put('a')] }, { claim }])).toMatchObject([
       { outcomes: [{ ok: 'failed', error: { applied: 'indeterminate' } }] },
       { error: { applied: 'indeterminate' } },
