@@ -15,6 +15,7 @@ import { makeLog, type OperatorLog } from './adapters/log-pino/index.ts'
 import { makeMailClient } from './adapters/mail-smtp/index.ts'
 import { makeSystemRandom } from './adapters/random-system/index.ts'
 import { makeLocalSeal } from './adapters/seal-local/index.ts'
+import type { PostgresStore } from './adapters/store-postgres/index.ts'
 import { openSqliteArchive, openSqliteStore, type SqliteStore } from './adapters/store-sqlite/index.ts'
 import { makeEnvVault } from './adapters/vault-env/index.ts'
 import { findOwnFiles, makeFileVault } from './adapters/vault-file/index.ts'
@@ -173,10 +174,10 @@ function consoleFolder(): string {
 export async function startApp(options: AppOptions): Promise<App> {
   const { config } = options
   const builtIn = makeStaticCode(options.functions ?? {})
-  const ownFiles = ownFilesOf(config, options.env)
-  await refuseOwnFiles(config, ownFiles)
   // Before all else: what is written there first, and by whom, must not decide what the operator reads.
   await follow('MILLRACE_DATA', config.dataFolder, () => checkFolder(config.dataFolder))
+  const ownFiles = ownFilesOf(config, options.env)
+  await refuseOwnFiles(config, ownFiles)
   // With a dot, because the data folder may lie in the folder of definitions, where copies would be read as such.
   const code = makeBundleCode({ sdk, copies: join(config.dataFolder, '.code'), builtIn })
   const load = () => loadDefinitions(config, builtIn, code)
@@ -536,8 +537,22 @@ async function makeFolders(config: Config): Promise<void> {
 }
 
 /** Says what was found in the file, and ends the node when the store takes nothing any more. */
-function followStore(store: Store | SqliteStore, log: OperatorLog, onFatal: AppOptions['onFatal']): void {
-  if (!('broken' in store)) return
+function followStore(
+  store: SqliteStore | PostgresStore,
+  log: OperatorLog,
+  onFatal: AppOptions['onFatal'],
+): void {
+  if (!('broken' in store)) {
+    const { fsync, fullPageWrites } = store.settings
+    if (fsync === 'off' || fullPageWrites === 'off')
+      log.warn('store.flush-off', {
+        fsync,
+        fullPageWrites,
+        message:
+          'PostgreSQL does not flush what it confirms: a power cut loses acknowledged events. Set both to on.',
+      })
+    return
+  }
   const { file, opening } = store
   if (opening.loss !== null) log.error('store.loss-accepted', { ...opening.loss })
   if (opening.wasUnclean && !opening.isChecked)
@@ -699,7 +714,7 @@ export function makeCheckDeps(environment: Config['environment'], busPrefix: str
   return { functions: () => null, readCode: (path, files) => code.read(path, files), environment, busPrefix }
 }
 
-async function openStore(config: Config): Promise<Store | SqliteStore> {
+async function openStore(config: Config): Promise<SqliteStore | PostgresStore> {
   if (config.store.kind === 'sqlite')
     return openSqliteStore({ file: config.store.file, acceptLoss: config.acceptLoss })
   // Loaded only when it is configured: most nodes have no use for the driver.

@@ -40,7 +40,7 @@ const countDeadlocks = () =>
 
 async function openNodes(count: number): Promise<readonly [Node, Node, ...Node[]]> {
   const opened = await Promise.all(
-    Array.from({ length: count }, async (_, index) => {
+    Array.from({ length: count }, async (_, index): Promise<Node> => {
       const store = await openPostgresStore({ connection: database.url })
       return { store, owner: (await store.join(`node-${index}` as NodeId, 600_000)).owner }
     }),
