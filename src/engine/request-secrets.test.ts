@@ -7,11 +7,20 @@ import type {
   HttpActionDocument,
   RouteDocument,
   UpsertActionDocument,
+  WorkflowDocument,
 } from '../core/definition/index.ts'
 import { AppError } from '../core/errors/index.ts'
 import { DEFAULT_TENANT } from '../core/ids/index.ts'
 import type { HttpOutcome, HttpRequest } from '../ports/http-client.ts'
+import {
+  CONNECTION,
+  CREDENTIAL,
+  makeHandCredentials,
+  makeShop,
+  PROVIDER,
+} from './connections/connections.fixture.ts'
 import { HOOK, SECRET as SIGNING } from './deliveries/deliveries.fixture.ts'
+import { place, post, SAGA, transition } from './workflows/saga.fixture.ts'
 import { accept, answered, CREATED, HTTP, LOST, makeWorld, ROUTE, SOURCE, workOf } from './world.fixture.ts'
 
 const BOOKS = 'b00ks/token+1'
@@ -362,6 +371,72 @@ describe('at each attempt', () => {
     await world.pass(1_000)
     expect(world.sent()).toEqual([])
   })
+})
+
+test('[IX1] [IX7] on a connection a secret in a header goes along, and its run shows none of it', async () => {
+  const world = makeShop((request) =>
+    request.url.endsWith('/me') ? answered(200) : json({ id: 'v1', said: request.headers['x-second'] }),
+  )
+  await world.vault.set(DEFAULT_TENANT, 'books', BOOKS, { isPending: false, by: 'test' })
+  const action = http({
+    connection: 'shop',
+    url: "/orders?token={{ secret('books') }}",
+    headers: { 'x-second': "second {{ secret('books') }}" },
+  })
+  const all = [SOURCE, PROVIDER, CONNECTION, CREDENTIAL, route(action)]
+  const node = await world.node({ documents: all, credentials: makeHandCredentials() })
+  await world.pass()
+  const event = await accept(world, node)
+  expect((await workOf(world, event)).state).toBe('done')
+  expect(world.sent).toMatchObject([
+    {
+      url: `https://api.eu.shop.example/v1/orders?token=${encodeURIComponent(BOOKS)}`,
+      headers: { 'x-second': `second ${BOOKS}` },
+    },
+  ])
+  const { items } = await world.reads.runs({ cursor: null, limit: 50, purpose: 'work' })
+  expect(items).toMatchObject([
+    { state: 'completed', attempts: [{ request: expect.stringContaining('second [redacted]') }] },
+  ])
+  expect(JSON.stringify(items)).not.toMatch(/b00ks/)
+  expect((await world.reads.ledger('BOOK:o1'))?.result).toContain('second [redacted]')
+})
+
+test('[IX5] on a connection, too, nothing is sent without the secret', async () => {
+  const world = makeShop((request) => (request.url.endsWith('/me') ? answered(200) : CREATED))
+  const action = http({ connection: 'shop', url: '/orders', headers: { k: "{{ secret('nobody-set-it') }}" } })
+  const all = [SOURCE, PROVIDER, CONNECTION, CREDENTIAL, route(action)]
+  const node = await world.node({ documents: all, credentials: makeHandCredentials() })
+  await world.pass()
+  const event = await accept(world, node)
+  expect(await workOf(world, event)).toMatchObject({ state: 'dead', class: 'config' })
+  expect(world.sent).toEqual([])
+})
+
+test('[IX2] steps of a workflow go with their auth: what is done, what undoes it, and what a place does', async () => {
+  const called = (name: string) => post(name, { auth: { bearer: { ref: 'books' } } })
+  const document: WorkflowDocument = {
+    ...SAGA,
+    start: 'new',
+    places: [
+      place('new'),
+      place('booked', { onEnter: called('enter') }),
+      place('rolling_back'),
+      place('done', { type: 'final' }),
+      place('broken', { type: 'error' }),
+    ],
+    transitions: [
+      transition('book', 'new', 'booked', { do: called('do'), undo: called('undo') }),
+      transition('ship', 'booked', 'done', { do: called('ship') }),
+    ],
+  }
+  const world = await start([document], ({ url }) => (url.endsWith('/ship') ? answered(400) : CREATED))
+  await world.set('books', BOOKS)
+  await world.send()
+  await world.pass(60_000)
+  const seen = world.sent().map(({ url, headers }) => [url.split('/').at(-1), headers.authorization])
+  for (const name of ['do', 'enter', 'undo']) expect(seen).toContainEqual([name, `Bearer ${BOOKS}`])
+  expect(world.traces()).not.toMatch(/b00ks/)
 })
 
 test('[IX3] a request that is tried shows no secret, and needs none', async () => {

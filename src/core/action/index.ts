@@ -12,7 +12,6 @@ export {
 export type { HttpAction, ParsedResponse, RenderedRequest } from './http.ts'
 export { effectRefOf, headerText, keyForHeader, must, parseResponse } from './http.ts'
 export type { AgentAction, ScheduleAction, StartAction, UnscheduleAction } from './inner.ts'
-export { authOf } from './inner.ts'
 export {
   type CompiledOperation,
   compileOperation,

@@ -136,7 +136,7 @@ export function compileAgentAction(document: AgentActionDocument): AgentAction {
 }
 
 /** On a connection its own credential lets one in. */
-export function authOf({ auth, secret, connection }: AgentDocument): AuthDocument | undefined {
+function authOf({ auth, secret, connection }: AgentDocument): AuthDocument | undefined {
   if (connection !== undefined) return undefined
   return auth ?? (secret === null ? undefined : { bearer: secret })
 }
