@@ -64,6 +64,8 @@ export const RULES = {
   secretNotSet: 'VA9',
   environment: 'VA10',
   secret: 'IX1',
+  envName: 'VA23',
+  natsStream: 'BU74',
   catalogSchema: 'CA14',
   unpublished: 'CA16',
   catalogExample: 'CA17',
