@@ -63,6 +63,7 @@ export const RULES = {
   functionShape: 'FN6',
   secretNotSet: 'VA9',
   environment: 'VA10',
+  secret: 'IX1',
   envName: 'VA23',
   natsStream: 'BU74',
   catalogSchema: 'CA14',

@@ -4,6 +4,7 @@ import type { DefinitionDocument, SubscriptionDocument } from '../core/definitio
 import { formatDuration } from '../core/expression/index.ts'
 import { judgeTarget, makeOutboundPolicy, readTarget } from '../core/guard/index.ts'
 import type { JsonValue } from '../core/json/index.ts'
+import { checkAuth } from './auth.ts'
 import { checkGroups, reads } from './buffers.ts'
 import { type Finding, type Remark, RULES } from './finding.ts'
 import { checkProfileName } from './profiles.ts'
@@ -25,6 +26,7 @@ export function checkSubscriptionFields(value: Fields, around: Surroundings): re
     ...checkRetry(value.retry, around),
     ...checkProfileName(value.rateLimit, 'rate', ['rateLimit'], around.profiles),
     ...checkSecrets(value.secret, around, ['secret'], 'its deliveries wait'),
+    ...checkAuth(value, around, [], 'its deliveries wait'),
     ...checkGroups(value),
     ...checkSensitiveSubscription(value, around.sensitive),
     ...checkAddress(value.url, around),

@@ -68,6 +68,7 @@ import { type BulkReplays, makeBulkReplays } from './replays/index.ts'
 import { keepTimesOf, ledgerKeepTimesOf, makeRetention } from './retention.ts'
 import { makeRunner } from './runner.ts'
 import { makeSchedules, type Schedules } from './schedules.ts'
+import { makeOpenHttp } from './secret-calls.ts'
 import { makeSettler, type Settlement, type Settler } from './settle.ts'
 import { makeSpread } from './spread.ts'
 import { makeStoreTime } from './store-time.ts'
@@ -483,6 +484,7 @@ export function makeEngine(
       random,
       http,
       log,
+      vault,
       commits,
       settler: wakingSettler(),
       lease,
@@ -546,9 +548,10 @@ export function makeEngine(
   const actionsOfRoutes = makeActions({
     time,
     effects,
+    openHttp: makeOpenHttp({ clock, http, vault, decisions }, config),
     internal,
     batches,
-    upserts: makeUpserts({ store, clock, http, commits, time, decisions }, config),
+    upserts: makeUpserts({ store, clock, http, vault, commits, time, decisions }, config),
     agents: makeAgents(
       {
         store,

@@ -1818,6 +1818,8 @@ export interface Operations {
       /** The body, as a tree of templates. */
       readonly transform?: unknown | undefined
       readonly headers?: Readonly<Record<string, unknown>> | null | undefined
+      /** Beside the signature: `{bearer}`, `{basic: {user, password}}` or `{header: {name, value}}`, each with a secret by name. */
+      readonly auth?: Readonly<Record<string, unknown>> | null | undefined
       /** `{ref}` or `{env}`. Left out: one is generated, and shown in the answer. */
       readonly secret?: Readonly<Record<string, unknown>> | null | undefined
       /** `standard`, `ed25519` or `github`. */
@@ -3155,6 +3157,8 @@ export interface Operations {
       /** The body, as a tree of templates. */
       readonly transform?: unknown | undefined
       readonly headers?: Readonly<Record<string, unknown>> | null | undefined
+      /** Beside the signature: `{bearer}`, `{basic: {user, password}}` or `{header: {name, value}}`, each with a secret by name. */
+      readonly auth?: Readonly<Record<string, unknown>> | null | undefined
       /** `{ref}` or `{env}`. Left out: one is generated, and shown in the answer. */
       readonly secret?: Readonly<Record<string, unknown>> | null | undefined
       /** `standard`, `ed25519` or `github`. */
