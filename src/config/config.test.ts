@@ -42,6 +42,7 @@ describe('an empty environment', () => {
       trustedProxies: [],
       publicUrl: null,
       outboundAllow: ['127.0.0.0/8', '::1/128'],
+      outboundTenants: null,
       limits: { secrets: 2_000, definitions: 5_000, keys: 1_000, subscriptions: 20_000 },
       shutdownMs: 10_000,
       drainDelayMs: 0,

@@ -10,6 +10,7 @@ import {
   Problem,
   SETTINGS,
   type StoreConfig,
+  type TenantAllowance,
   type VaultConfig,
   type VaultLogin,
 } from './schema.ts'
@@ -61,6 +62,8 @@ export interface Config {
   readonly publicUrl: string | null
   /** Networks in CIDR notation, hosts, `*.` and a domain. */
   readonly outboundAllow: readonly string[]
+  /** Which part of it each tenant reaches; null: all of them all of it. */
+  readonly outboundTenants: readonly TenantAllowance[] | null
   /** How much one tenant may have. */
   readonly limits: TenantLimits
   readonly shutdownMs: number
@@ -192,6 +195,7 @@ export function resolveConfig(env: Readonly<Record<string, string | undefined>>)
     trustedProxies: Object.freeze(read('trustedProxies', context) ?? []),
     publicUrl: read('publicUrl', context),
     outboundAllow: Object.freeze(read('outboundAllow', context) ?? []),
+    outboundTenants: read('outboundTenants', context),
     limits: Object.freeze({
       secrets: read('tenantSecrets', context) as number,
       definitions: read('tenantDefinitions', context) as number,

@@ -36,6 +36,12 @@ export interface VaultConfig {
   readonly staleMs: number
 }
 
+/** What one tenant reaches of what is not public; `*`: all that the node may. */
+export interface TenantAllowance {
+  readonly tenant: string
+  readonly allow: readonly string[]
+}
+
 /** The bus between nodes and with other systems. */
 export interface NatsConfig {
   /** `nats://` or `tls://`, each with a host. */
@@ -409,6 +415,15 @@ export const SETTINGS = {
       'What is not public and may be called all the same. A host that is named here may lead to private networks. In DEV this machine always may; public addresses may everywhere. [Security](security.md) has the rules.',
     parse: parseOutbound,
   }),
+  outboundTenants: setting<readonly TenantAllowance[]>({
+    env: 'MILLRACE_OUTBOUND_TENANTS',
+    type: 'entries `tenant=entry`, the entry as in `MILLRACE_OUTBOUND_ALLOW` or `*` for all of it, separated by commas',
+    defaultText: 'every tenant reaches what `MILLRACE_OUTBOUND_ALLOW` lists',
+    default: () => null,
+    description:
+      'Which part of `MILLRACE_OUTBOUND_ALLOW` each tenant reaches. A tenant that is not named reaches public addresses alone, in DEV this machine too. An entry that `MILLRACE_OUTBOUND_ALLOW` does not cover allows nothing.',
+    parse: parseAllowances,
+  }),
   tenantSecrets: setting<number>({
     env: 'MILLRACE_TENANT_SECRETS',
     type: 'a whole number, 1 to 1000000',
@@ -606,6 +621,21 @@ function parseOutbound(text: string, { environment }: Context): readonly string[
     for (const entry of entries) allowed.add(entry)
   }
   return [...allowed]
+}
+
+const ALLOWANCE = /^([a-z0-9][a-z0-9-]*)=(.+)$/
+
+function parseAllowances(text: string, { environment }: Context): readonly TenantAllowance[] | Problem {
+  const allowed = new Map<string, string[]>()
+  for (const word of wordsOf(text)) {
+    const [, tenant, entry] = ALLOWANCE.exec(word) ?? []
+    const entries = entry === '*' ? ['*'] : parseOutboundEntry(entry ?? '')
+    if (tenant === undefined || entries === null)
+      return new Problem(`‘${word}’ is no entry; write for example acme=crm.internal, default=10.0.0.0/8.`)
+    const own = allowed.get(tenant) ?? (environment === 'DEV' ? [...LOOPBACK] : [])
+    allowed.set(tenant, [...own, ...entries])
+  }
+  return [...allowed].map(([tenant, allow]) => ({ tenant, allow }))
 }
 
 function wordsOf(text: string): readonly string[] {

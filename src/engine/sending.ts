@@ -16,7 +16,11 @@ export async function sendFor(
 ): Promise<Sent> {
   const { item, through } = call
   if (through !== undefined) return through.send(request, options)
-  return { outcome: await http.send({ ...traced({ item, request }), ...options }), error: null, judge: null }
+  return {
+    outcome: await http.send({ ...traced({ item, request }), ...options, tenant: item.work.tenant }),
+    error: null,
+    judge: null,
+  }
 }
 
 export function verdictOf(

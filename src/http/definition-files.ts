@@ -65,14 +65,14 @@ async function compileFiles(api: Api, tenant: TenantId, files: readonly Definiti
   const held = await heldByApi(api.reads(tenant), subscriptions)
   const deps = {
     ...(await readSurroundings(api, tenant)),
-    ...(api.outbound === undefined ? {} : { outbound: api.outbound }),
+    ...(api.outbound === undefined ? {} : { outbound: api.outbound(tenant) }),
     isHeld: (name: string) => held.has(name),
     functions: (name: string) => api.definitions.functionHash(tenant, name),
     timeouts: (name: string) => api.definitions.functionTimeoutMs(tenant, name),
     markings: SENT_MARKINGS_MAX,
   }
   const compiled = compileDefinitions([], deps, documents)
-  const told = await compiled.addresses(deps.inForce, (document) => api.vetSubscription(document))
+  const told = await compiled.addresses(deps.inForce, (document) => api.vetSubscription(tenant, document))
   return { ...compiled, findings: [...findings, ...compiled.findings, ...told].sort(compareFindings) }
 }
 

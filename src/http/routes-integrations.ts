@@ -58,7 +58,7 @@ export function addIntegrationRoutes(app: FastifyInstance, api: Api, publicUrl: 
   const put = async (tenant: TenantId, by: string, kind: IntegrationKind, body: Written) => {
     const checked = checkIntegration(kind, body, {
       ...(await readSurroundings(api, tenant)),
-      ...(api.outbound === undefined ? {} : { outbound: api.outbound }),
+      ...(api.outbound === undefined ? {} : { outbound: api.outbound(tenant) }),
     })
     if (!checked.ok) throw refuseFindings(codeOf(checked.findings), checked.findings)
     const { version } = await api.definitions.apply(tenant, {

@@ -45,6 +45,7 @@ export async function testSubscription(
   if (!signed.ok) return unsent('config', signed.error)
   const { url, body } = rendered
   const outcome = await deps.http.send({
+    tenant,
     method: 'POST',
     url,
     headers: signed.headers,
