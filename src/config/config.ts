@@ -3,6 +3,7 @@
 
 import type { TenantLimits } from '../core/access/index.ts'
 import { ROLES, type Role } from '../core/node/index.ts'
+import { findPlaintext } from './plaintext.ts'
 import {
   CLIENT_SETTINGS,
   type Context,
@@ -205,6 +206,14 @@ export function resolveConfig(env: Readonly<Record<string, string | undefined>>)
     shutdownMs: read('shutdownMs', context) as number,
     drainDelayMs: read('drainDelayMs', context) as number,
   } satisfies Config
+  const allowed = read('allowPlaintext', context) ?? []
+  if (environment === 'PROD' && findings.length === 0)
+    for (const { what, setting, next } of findPlaintext(config, env))
+      if (!allowed.includes(what))
+        refuse(
+          setting,
+          `In PROD this needs TLS, and what is set would go unencrypted. ${next}, or name ${what} in MILLRACE_ALLOW_PLAINTEXT if the network is yours alone.`,
+        )
   if (findings.length > 0) return { ok: false, findings }
   Object.freeze(config.store)
   return { ok: true, config: Object.freeze(config), warnings: findUnknown(env) }

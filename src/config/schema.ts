@@ -10,6 +10,7 @@ import { DEFAULT_TENANT } from '../core/ids/index.ts'
 import { parseStreamEntry, type StreamEntry } from '../core/inlet/index.ts'
 import { parseRoles, ROLES, type Role } from '../core/node/index.ts'
 import { isEnvEntry, isSimpleMasterKey, parseMasterKey, RESERVED_ENV } from '../core/secret/index.ts'
+import { PLAINTEXT, type Plaintext } from './plaintext.ts'
 import { parseDuration, parseSize } from './units.ts'
 
 const ENVIRONMENTS = ['DEV', 'QA', 'PROD'] as const
@@ -424,6 +425,15 @@ export const SETTINGS = {
       'Which part of `MILLRACE_OUTBOUND_ALLOW` each tenant reaches. A tenant that is not named reaches public addresses alone, in DEV this machine too. An entry that `MILLRACE_OUTBOUND_ALLOW` does not cover allows nothing.',
     parse: parseAllowances,
   }),
+  allowPlaintext: setting<readonly Plaintext[]>({
+    env: 'MILLRACE_ALLOW_PLAINTEXT',
+    type: 'of http, nats and postgres, separated by commas',
+    defaultText: 'none',
+    default: () => '',
+    description:
+      'What may go unencrypted in PROD: `http` where the node listens on an address that others reach (behind a proxy that speaks TLS, for example), `nats` for `nats://`, `postgres` for a URL without `sslmode`. Without it such a setting ends the start. What stays on this machine always may.',
+    parse: parsePlaintext,
+  }),
   tenantSecrets: setting<number>({
     env: 'MILLRACE_TENANT_SECRETS',
     type: 'a whole number, 1 to 1000000',
@@ -649,6 +659,13 @@ function parseStreams(text: string): readonly StreamEntry[] | Problem {
   return wrong === undefined
     ? entries.filter((entry) => entry !== null)
     : new Problem(`‘${wrong}’ is no entry; write for example default=ORDERS, acme=ACME_*.`)
+}
+
+function parsePlaintext(text: string): readonly Plaintext[] | Problem {
+  const words = wordsOf(text.toLowerCase())
+  const known = PLAINTEXT.filter((word) => words.includes(word))
+  const wrong = words.find((word) => !PLAINTEXT.some((one) => one === word))
+  return wrong === undefined ? known : new Problem(`Write some of ${PLAINTEXT.join(', ')}.`)
 }
 
 function parseEnvNames(text: string): readonly string[] | Problem {
