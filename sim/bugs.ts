@@ -115,7 +115,7 @@ export const BUGS: readonly Bug[] = [
     profile: (profile) => ({ ...paced(profile), vendor: { ok: 20, limited: 80 } }),
     decisions: (decisions) => ({
       ...decisions,
-      stepHost: (bucket, event) => (event.type === 'limited' ? null : decisions.stepHost(bucket, event)),
+      stepHost: (bucket, event) => (event.type === 'refused' ? null : decisions.stepHost(bucket, event)),
     }),
   },
   {

@@ -130,6 +130,28 @@ export const SETTINGS = {
     secret: true,
     parse: parseStore,
   }),
+  acceptLoss: setting<number>({
+    env: 'MILLRACE_ACCEPT_LOSS',
+    type: 'the number that the refused start named',
+    defaultText: 'none: a data file that has lost acknowledged writes is refused',
+    default: () => null,
+    description:
+      'Starts on a SQLite file that has lost acknowledged writes, once. `--accept-loss` of `millrace start` says the same. [Deployment](deployment.md) says what to do before that.',
+    parse: (text) =>
+      /^\d{1,15}$/.test(text) ? Number(text) : new Problem('Write the number that the refused start named.'),
+  }),
+  confirmCopy: setting<string>({
+    env: 'MILLRACE_CONFIRM_COPY',
+    type: 'the code that the paused node named',
+    defaultText: 'none: a node that finds a copied data file, or not its master key, is paused',
+    default: () => null,
+    description:
+      'Goes on with a data file that was copied, or whose master key is another one. `--confirm-copy` of `millrace start` says the same. [Deployment](deployment.md) says when.',
+    parse: (text) =>
+      /^[0-9a-f]{8}$/.test(text)
+        ? text
+        : new Problem('Write the code of eight characters that the node named.'),
+  }),
   node: setting<string>({
     env: 'MILLRACE_NODE',
     type: 'a name',
@@ -327,6 +349,21 @@ export const SETTINGS = {
     description: 'Where log lines go, as JSON.',
     parse: (text) => text,
   }),
+  logBytesMax: setting<number>({
+    env: 'MILLRACE_LOG_SIZE',
+    type: 'a size of 1MiB to 16GiB',
+    defaultText: '64MiB',
+    description:
+      'A log file that has grown so large is renamed to `.1`, older ones move up, and a new one begins.',
+    parse: (text) => parseBounded(text, parseSize, '1MiB', '16GiB', 'a size such as 64MiB'),
+  }),
+  logFiles: setting<number>({
+    env: 'MILLRACE_LOG_FILES',
+    type: 'a number from 1 to 100',
+    defaultText: '5',
+    description: 'How many full log files stay beside the one that is written.',
+    parse: (text) => parseWhole(text, 1, 100),
+  }),
   logLevel: setting<(typeof LOG_LEVELS)[number]>({
     env: 'MILLRACE_LOG_LEVEL',
     type: 'info, warn, error or silent',
@@ -350,6 +387,17 @@ export const SETTINGS = {
     defaultText: '256',
     description: 'How many work items a node has in hand at once.',
     parse: (text) => parseWhole(text, 1, 10_000),
+  }),
+  runningBytes: setting<number | 'auto'>({
+    env: 'MILLRACE_RUNNING_BYTES',
+    type: 'a size of 1MiB to 64GiB, or `auto`',
+    defaultText: 'auto',
+    description:
+      'How many bytes of events a node has in hand at once, beside `MILLRACE_CONCURRENCY`; more wait in the store. `auto` is an eighth of the memory that Node gives the process.',
+    parse: (text) =>
+      text === 'auto'
+        ? 'auto'
+        : parseBounded(text, parseSize, '1MiB', '64GiB', 'a size such as 64MiB, or auto'),
   }),
   escalateAfterMs: setting<number>({
     env: 'MILLRACE_ESCALATE_AFTER',
@@ -388,6 +436,24 @@ export const SETTINGS = {
     defaultText: '8MiB',
     description: 'The largest request body of all. A source’s own `limits.body` can only be smaller.',
     parse: (text) => parseBounded(text, parseSize, '1KiB', '64MiB', 'a size such as 8MiB'),
+  }),
+  heldBytesMax: setting<number>({
+    env: 'MILLRACE_BODIES_LIMIT',
+    type: 'a size of 1MiB to 16GiB',
+    defaultText:
+      'a sixteenth of the heap that Node may use, 8MiB to 256MiB, and no less than MILLRACE_BODY_LIMIT',
+    default: () => null,
+    description:
+      'How many bytes of request bodies the node holds at once, those that wait for the store among them. Requests beyond it are answered 503 with `retry-after`.',
+    parse: (text) => parseBounded(text, parseSize, '1MiB', '16GiB', 'a size such as 128MiB'),
+  }),
+  connectionsPerAddressMax: setting<number>({
+    env: 'MILLRACE_CONNECTIONS_PER_ADDRESS',
+    type: 'a whole number, 1 to 100000',
+    defaultText: '512',
+    description:
+      'How many connections one remote address may have open; one more is answered 429 and closed. An IPv6 network of 64 bits counts as one address. Connections of `MILLRACE_TRUSTED_PROXIES` are not counted.',
+    parse: (text) => parseWhole(text, 1, 100_000),
   }),
   trustedProxies: setting<readonly string[]>({
     env: 'MILLRACE_TRUSTED_PROXIES',
@@ -462,6 +528,14 @@ export const SETTINGS = {
     description:
       'How many webhook subscriptions one tenant may have, of the API and of definitions together.',
     parse: (text) => parseWhole(text, 1, 1_000_000),
+  }),
+  checkTimeoutMs: setting<number>({
+    env: 'MILLRACE_CHECK_TIMEOUT',
+    type: 'a duration of 1s to 5m',
+    defaultText: '10s',
+    description:
+      'How long a check of definitions that are sent to the node may take. It runs beside everything else; at this time it is ended and refused.',
+    parse: (text) => parseBounded(text, parseDuration, '1s', '5m', 'a duration such as 10s'),
   }),
   shutdownMs: setting<number>({
     env: 'MILLRACE_SHUTDOWN',

@@ -45,7 +45,7 @@ import {
 import type { EnvironmentName } from './schema-connections.ts'
 import { encryptedTargets, type SensitiveSource, sensitiveSources } from './sensitive.ts'
 import { type DefinitionFile, FINDINGS_MAX } from './source-text.ts'
-import { tellAddresses, tellHeld, tellSubscriptions, type VetAddress } from './subscriptions.ts'
+import { type Endpoint, freshEndpoints, tellHeld, tellSubscriptions } from './subscriptions.ts'
 import { closest, listed } from './suggest.ts'
 
 export interface CompileDeps {
@@ -102,8 +102,8 @@ export interface Compiled {
   changedKeys(inForce: readonly DefinitionDocument[]): readonly Finding[]
   /** Errors about names of subscriptions that the API has; `findings` has them where `isHeld` was given. */
   heldNames(isHeld: (name: string) => boolean): readonly Finding[]
-  /** What the node says of the addresses of subscriptions that are not those in force. */
-  addresses(inForce: readonly DefinitionDocument[], vet: VetAddress): Promise<readonly Finding[]>
+  /** Subscriptions whose address is not the one in force: the node judges these before they are applied. */
+  endpoints(inForce: readonly DefinitionDocument[]): readonly Endpoint[]
 }
 
 /** `coded` are documents that were not read from text. */
@@ -157,11 +157,7 @@ export function compileDefinitions(
       tellHeld(subscriptionsOf(resolved, held), isHeld)
       return held
     },
-    async addresses(inForce, vet) {
-      const told: Finding[] = []
-      await tellAddresses(subscriptionsOf(resolved, told), inForce, vet)
-      return told.sort(compareFindings)
-    },
+    endpoints: (inForce) => freshEndpoints(subscriptionsOf(resolved, []), inForce),
   }
 }
 

@@ -60,6 +60,8 @@ export interface EngineConfig {
   readonly leaseMs: number
   /** Items that run at once on this node. */
   readonly concurrency: number
+  /** Bytes of the events whose jobs run at once on this node: beyond it no further job begins. */
+  readonly runningBytesMax: number
   /** The backstop between claims when nothing wakes the node. */
   readonly pollMs: number
   /** A reserved call must begin within this. */
@@ -100,6 +102,7 @@ export const ENGINE_DEFAULTS = {
   limits: TENANT_LIMITS,
   leaseMs: 30_000,
   concurrency: 256,
+  runningBytesMax: 256 * 1_048_576,
   pollMs: 1_000,
   sendWithinMs: 5_000,
   responseBytesMax: 1_048_576,

@@ -1,5 +1,15 @@
 import { execFileSync } from 'node:child_process'
-import { closeSync, constants, mkdtempSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
@@ -155,6 +165,44 @@ function readSource(folder: string): string {
 }
 
 describe('the destination', () => {
+  test('[DU10] a file is put aside at its bound, a bounded number of them stays, and no line is lost between', async () => {
+    const { log, path } = makeFileLog({ rotation: { bytesMax: 2_000, files: 2 } })
+    for (let number = 0; number < 60; number += 1) {
+      log.info('test.line', { number, text: 'x'.repeat(100) })
+      await log.flush()
+    }
+    const numbers = (name: string) =>
+      readFileSync(name, 'utf8')
+        .split('\n')
+        .slice(0, -1)
+        .map((line) => (JSON.parse(line) as { number: number }).number)
+    const seen = [...numbers(`${path}.2`), ...numbers(`${path}.1`), ...numbers(path)]
+    expect(seen).toEqual(Array.from({ length: seen.length }, (_, index) => 60 - seen.length + index))
+    expect(existsSync(`${path}.3`)).toBe(false)
+    for (const name of [`${path}.1`, `${path}.2`]) expect(statSync(name).size).toBeLessThan(2_400)
+    expect(statSync(path).mode & 0o777).toBe(0o600)
+  })
+
+  test('[DU10] a file that was full before the start is put aside too', async () => {
+    const { log, path } = makeFileLog()
+    log.info('test.old', { text: 'x'.repeat(3_000) })
+    await log[Symbol.asyncDispose]()
+    const next = makeLog({
+      destination: path,
+      env: 'DEV',
+      level: 'info',
+      now: () => 0,
+      rotation: { bytesMax: 2_000, files: 2 },
+    })
+    open.push(next)
+    next.info('test.new')
+    await next.flush()
+    next.info('test.newest')
+    await next.flush()
+    expect(readFileSync(path, 'utf8')).toContain('test.newest')
+    expect(readFileSync(`${path}.1`, 'utf8')).toContain('test.old')
+  })
+
   test('gets every line in order, also when a chunk is larger than a write', async () => {
     const { log, path } = makeFileLog({ waitingLengthMax: 32 * 1024 * 1024 })
     for (let n = 0; n < 20_000; n += 1) {

@@ -7,7 +7,7 @@ import type { Instant } from '../../core/time/index.ts'
 import type { Log } from '../../ports/log.ts'
 import { makeControlLineWriter } from './control-line.ts'
 import { redactFields } from './redact.ts'
-import { makeSink } from './sink.ts'
+import { makeSink, type Rotation } from './sink.ts'
 
 export type LogLevel = 'info' | 'warn' | 'error' | 'silent'
 
@@ -18,6 +18,8 @@ export interface LogOptions {
   /** Of ordinary messages; control points and the audit trail are always written. */
   readonly level: LogLevel
   now(): Instant
+  /** When a file is put aside, and how many of them stay; left out: never. */
+  readonly rotation?: Rotation
   /** Characters that may wait while the destination does not take them; more are dropped and counted. */
   readonly waitingLengthMax?: number
 }
@@ -40,6 +42,7 @@ export function makeLog(options: LogOptions): OperatorLog {
   const iso = () => new Date(now()).toISOString()
   const sink = makeSink({
     destination: options.destination,
+    ...(options.rotation !== undefined && { rotation: options.rotation }),
     lengthMax: options.waitingLengthMax ?? WAITING_LENGTH_MAX,
     dropped: (lines) =>
       `${JSON.stringify({ level: 'warn', timestamp: iso(), env, name: 'log.dropped', lines })}\n`,

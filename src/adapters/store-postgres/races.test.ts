@@ -98,7 +98,7 @@ const claim = ({ store, owner }: Node, max: number, limit?: number) =>
   store.claim({
     owner,
     slots: [{ tenant: TENANT, consumer: ROUTE, max, ...(limit !== undefined && { limit }) }],
-    ...{ max, maxAlone: max, codeHashes: [] },
+    ...{ max, maxIsolated: max, codeHashes: [] },
   })
 
 const settle = (work: WorkId, to: 'done' | 'cancelled' = 'done'): Write => ({
