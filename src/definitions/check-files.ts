@@ -46,6 +46,8 @@ export type CheckJob =
       readonly beside: KnownBeside
       /** Where the node may call, entry by entry; left out: not known. */
       readonly outboundAllow?: readonly string[]
+      /** The upper bound of that; left out: there is none. */
+      readonly outboundWithin?: readonly string[]
       readonly markings: number
     }
   | { readonly job: 'subscription'; readonly written: unknown; readonly beside: KnownBeside }
@@ -55,6 +57,8 @@ export type CheckJob =
       readonly written: unknown
       readonly beside: KnownBeside
       readonly outboundAllow?: readonly string[]
+      /** The upper bound of that; left out: there is none. */
+      readonly outboundWithin?: readonly string[]
     }
 
 /** What only the node knows about names in the files. */
@@ -133,8 +137,16 @@ async function checkFiles(
   return { documents, definitions, proofs, findings, endpoints: compiled.endpoints(deps.inForce) }
 }
 
-function outboundOf({ outboundAllow }: { readonly outboundAllow?: readonly string[] }) {
-  return outboundAllow === undefined ? {} : { outbound: makeOutboundPolicy(outboundAllow) }
+function outboundOf({
+  outboundAllow,
+  outboundWithin,
+}: {
+  readonly outboundAllow?: readonly string[]
+  readonly outboundWithin?: readonly string[]
+}) {
+  if (outboundAllow === undefined) return {}
+  const within = outboundWithin === undefined ? undefined : makeOutboundPolicy(outboundWithin)
+  return { outbound: makeOutboundPolicy(outboundAllow, within) }
 }
 
 /** Every text that stands behind a `function`, at any depth: those that are none are answered with nothing. */

@@ -43,7 +43,7 @@ import {
   type WorkflowInput,
 } from './schema.ts'
 import type { EnvironmentName } from './schema-connections.ts'
-import { sensitiveSources } from './sensitive.ts'
+import { encryptedTargets, type SensitiveSource, sensitiveSources } from './sensitive.ts'
 import { type DefinitionFile, FINDINGS_MAX } from './source-text.ts'
 import { type Endpoint, freshEndpoints, tellHeld, tellSubscriptions } from './subscriptions.ts'
 import { closest, listed } from './suggest.ts'
@@ -124,10 +124,12 @@ export function compileDefinitions(
     agents: agentsOf(checked.sound, deps, profiles),
     providers: providersOf(checked.sound, deps),
   }
+  const values = documents.map(({ value }) => value)
+  const sensitive = sensitiveSources([...values, ...sourcesBeside(values, deps)])
   const isElsewhere = elsewhere(documents, deps.environment)
   const resolved = checked.sound.flatMap((one) => {
     if (isElsewhere(one.document)) return []
-    const document = resolve(one, known)
+    const document = withEncrypted(resolve(one, known), one.document, sensitive)
     return document === null ? [] : [{ document, read: one.document }]
   })
   const definitions = resolved.map(({ document, read: { file: path, text } }) => ({
@@ -157,6 +159,21 @@ export function compileDefinitions(
     },
     endpoints: (inForce) => freshEndpoints(subscriptionsOf(resolved, []), inForce),
   }
+}
+
+/** What a workflow takes over from sensitive events is encrypted in its instances, written or not. */
+function withEncrypted(
+  document: DefinitionDocument | null,
+  { value }: ReadDocument,
+  sources: readonly SensitiveSource[],
+): DefinitionDocument | null {
+  if (document?.kind !== 'Workflow' || sources.length === 0) return document
+  const { security = { permissions: [], encrypt: [], audit: 'full' } } = document
+  const isCovered = (path: string) =>
+    security.encrypt.some((one) => path === one || path.startsWith(`${one}.`))
+  const more = encryptedTargets(value, sources).filter((path) => !isCovered(path))
+  if (more.length === 0) return document
+  return { ...document, security: { ...security, encrypt: [...security.encrypt, ...more] } }
 }
 
 /** Other spellings of workflows and subscriptions become the usual one; what they were read as is told. */

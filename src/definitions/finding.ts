@@ -120,7 +120,6 @@ export const RULES = {
   version: 'WL14',
   hands: 'WL15',
   agentInput: 'WL16',
-  sensitiveInData: 'WL26',
   unknownData: 'WL27',
   endpoint: 'SL6',
   plainHttp: 'SL7',

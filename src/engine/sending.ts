@@ -23,7 +23,7 @@ export async function sendFor(
   if (isForShow(request)) return { outcome: NOT_OPENED, error: null, judge: null }
   if (through !== undefined) return through.send(request, options)
   const { hidden = [], onChunk, ...rest } = options
-  const traces = traced({ item, request })
+  const traces = { ...traced({ item, request }), tenant: item.work.tenant }
   if (hidden.length === 0)
     return { outcome: await http.send({ ...traces, ...options }), error: null, judge: null }
   const redact = makeRedact(hidden)

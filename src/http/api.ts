@@ -87,7 +87,7 @@ export interface HttpApi {
   /** Events on their way there. */
   readonly deliveries: DeliveryActions & DeliveryViews
   /** Whether the address of a subscription may be called. */
-  vetSubscription(document: SubscriptionDocument): Promise<Vetted>
+  vetSubscription(tenant: TenantId, document: SubscriptionDocument): Promise<Vetted>
   readonly access: Access
   readonly definitions: Pick<
     Definitions,
@@ -123,7 +123,7 @@ export interface HttpApi {
   now(): Instant
   readonly idempotency: Pick<Idempotency, 'begin'>
   /** Where the node may call; left out: nobody has said. */
-  readonly outbound?: OutboundPolicy
+  outbound?(tenant: TenantId): OutboundPolicy
   /** What the node's own subjects on the bus begin with; left out: there is no bus. */
   readonly busPrefix?: string | undefined
   /** Which streams of the bus the sources of each tenant may read; left out: there is no bus. */

@@ -2,7 +2,6 @@
 // what runs in the node is the node's own.
 
 import { AppError } from '../core/errors/index.ts'
-import { outboundEntries } from '../core/guard/index.ts'
 import type { TenantId } from '../core/ids/index.ts'
 import {
   type CheckedFiles,
@@ -17,7 +16,7 @@ import {
 import { heldByApi } from '../engine/subscriptions/index.ts'
 import type { HttpApi } from './api.ts'
 import { runHere } from './run-check.ts'
-import { readSurroundings } from './surroundings.ts'
+import { outboundJob, readSurroundings } from './surroundings.ts'
 import { makeTurns } from './turns.ts'
 
 const CODE = /\.[cm]?[jt]sx?$/i
@@ -53,7 +52,7 @@ async function compileFiles(api: Api, tenant: TenantId, files: readonly Definiti
   }
   const tooMuch = findTooMuch(files)
   if (tooMuch.length > 0) return { documents: [], definitions: [], findings: tooMuch, proofs: [] }
-  const { runCheck = runHere, outbound } = api
+  const { runCheck = runHere } = api
   const answer = async ({ functions, subscriptions }: CheckQuestions) => ({
     functions: new Map(functions.flatMap((name) => functionOf(api, tenant, name))),
     held: await heldByApi(api.reads(tenant), subscriptions),
@@ -63,12 +62,12 @@ async function compileFiles(api: Api, tenant: TenantId, files: readonly Definiti
       job: 'files',
       files,
       beside: await readSurroundings(api, tenant),
-      ...(outbound === undefined ? {} : { outboundAllow: outboundEntries(outbound) }),
+      ...outboundJob(api, tenant),
       markings: SENT_MARKINGS_MAX,
     },
     answer,
   )
-  const told = await vetEndpoints(endpoints, (document) => api.vetSubscription(document))
+  const told = await vetEndpoints(endpoints, (document) => api.vetSubscription(tenant, document))
   return { ...checked, findings: [...checked.findings, ...told].sort(compareFindings) }
 }
 

@@ -5,7 +5,6 @@
 
 import type { FastifyInstance } from 'fastify'
 import { AppError, ERRORS, type ErrorCode } from '../core/errors/index.ts'
-import { outboundEntries } from '../core/guard/index.ts'
 import type { TenantId } from '../core/ids/index.ts'
 import { type JsonValue, stringifyJson } from '../core/json/index.ts'
 import { RUN_PURPOSES, RUN_STATES, type RunPurpose, type RunState } from '../core/run/index.ts'
@@ -27,7 +26,7 @@ import {
   showRun,
 } from './shapes-integrations.ts'
 import { seesTokens } from './shapes-webhooks.ts'
-import { readSurroundings } from './surroundings.ts'
+import { outboundJob, readSurroundings } from './surroundings.ts'
 
 const tags = ['integrations']
 const nameParams = fields({ id: { type: 'string', minLength: 1, maxLength: 128 } }, ['id'])
@@ -66,7 +65,7 @@ export function addIntegrationRoutes(app: FastifyInstance, api: Api, publicUrl: 
       kind,
       written: body,
       beside: await readSurroundings(api, tenant),
-      ...(api.outbound === undefined ? {} : { outboundAllow: outboundEntries(api.outbound) }),
+      ...outboundJob(api, tenant),
     })
     if (!checked.ok) throw refuseFindings(codeOf(checked.findings), checked.findings)
     const { version } = await api.definitions.apply(tenant, {

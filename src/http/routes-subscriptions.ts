@@ -290,7 +290,7 @@ async function check(api: Api, tenant: TenantId, written: WrittenSubscription, v
   const checked = await checkFields(api, { job: 'subscription', written, beside })
   if (!checked.ok) throw refuseFindings('subscription_invalid', checked.findings)
   const { document, written: whole } = checked
-  const warning = document.url === vetted ? null : await vet(api, document)
+  const warning = document.url === vetted ? null : await vet(api, tenant, document)
   const warnings: readonly Warning[] = warning === null ? checked.warnings : [...checked.warnings, warning]
   return { document, written: whole, warnings }
 }
@@ -301,8 +301,8 @@ function isNamed(secret: unknown): boolean {
 
 type Warning = Omit<FieldFinding, 'rule'> & { readonly rule: string }
 
-async function vet(api: Api, document: SubscriptionDocument): Promise<Warning | null> {
-  const vetted = await api.vetSubscription(document)
+async function vet(api: Api, tenant: TenantId, document: SubscriptionDocument): Promise<Warning | null> {
+  const vetted = await api.vetSubscription(tenant, document)
   if (!vetted.ok) {
     throw new AppError('endpoint_refused', vetted.message, { details: { rule: vetted.rule, field: 'url' } })
   }

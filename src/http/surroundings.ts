@@ -1,6 +1,7 @@
 // What is known beside definitions that come over the network, and what they are checked against.
 
 import type { ProfileDocument } from '../core/definition/index.ts'
+import { outboundEntries } from '../core/guard/index.ts'
 import { DEFAULT_TENANT, type TenantId } from '../core/ids/index.ts'
 import { type KnownBeside, streamsOf } from '../definitions/index.ts'
 import type { HttpApi } from './api.ts'
@@ -34,4 +35,14 @@ export async function readSurroundings(
 
 function environmentOf(text: string): 'DEV' | 'QA' | 'PROD' {
   return text === 'QA' || text === 'PROD' ? text : 'DEV'
+}
+
+/** Where the tenant's definitions may call, as data that can be sent to another thread. */
+export function outboundJob({ outbound }: Pick<HttpApi, 'outbound'>, tenant: TenantId) {
+  if (outbound === undefined) return {}
+  const { within, ...own } = outbound(tenant)
+  return {
+    outboundAllow: outboundEntries(own),
+    ...(within !== undefined && { outboundWithin: outboundEntries(within) }),
+  }
 }

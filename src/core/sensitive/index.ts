@@ -1,4 +1,4 @@
-export { findClearRead } from './clear-reads.ts'
+export { findClearRead, findClearReads } from './clear-reads.ts'
 export { inheritSensitive } from './inherit.ts'
 export {
   compileSensitive,

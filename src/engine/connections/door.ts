@@ -94,6 +94,7 @@ export function makeExchange(
       if (!isPaid) buckets.enter(tenant, account, request.buckets, by)
       const { onChunk } = request
       const raw = await http.send({
+        tenant,
         method,
         url,
         // What lets one in is the connection's to say.

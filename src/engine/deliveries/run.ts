@@ -111,6 +111,7 @@ export function makeDeliveryRunner(
     let outcome: HttpOutcome
     try {
       outcome = await http.send({
+        tenant: work.tenant,
         method: 'POST',
         url: request.url,
         headers: request.headers,

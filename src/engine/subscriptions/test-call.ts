@@ -52,6 +52,7 @@ export async function testSubscription(
   if (!signed.ok) return unsent(signed.class ?? 'config', signed.error)
   const { url, body, hidden } = signed
   const raw = await deps.http.send({
+    tenant,
     method: 'POST',
     url,
     headers: signed.headers,
