@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { DatabaseSync } from '@photostructure/sqlite'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { EventId, NodeId, TenantId } from '../../core/ids/index.ts'
 import type { Commit } from '../../ports/store.ts'
@@ -160,6 +161,17 @@ describe('after kill -9 with acknowledged events', () => {
     const { count, opening } = await missing(file, ids)
     expect(count).toBe(0)
     expect(opening).toMatchObject({ wasUnclean: true, loss: null, isChecked: true })
+  })
+
+  test('[DU3] after an unclean stop the file has all that the log had, before anything is asked of it', async () => {
+    const store = await openSqliteStore({ file })
+    const alone = join(dirname(file), 'alone.db')
+    cpSync(file, alone)
+    await store[Symbol.asyncDispose]()
+    const db = new DatabaseSync(alone, { readOnly: true })
+    const { n } = db.prepare('SELECT count(*) AS n FROM event').get() as { n: number }
+    db.close()
+    expect(n).toBeGreaterThanOrEqual(ids.length)
   })
 
   test('[DU1] without the mark, commits behind a damaged frame are found all the same', async () => {

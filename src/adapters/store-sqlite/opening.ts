@@ -41,7 +41,7 @@ interface Found {
   readonly hole: string | null
 }
 
-/** A check reads the whole file: about 1 s per 300 MiB, measured with the file in memory. */
+/** A check reads the whole file: 56 MiB took 75 ms with the file in memory. */
 const CHECK_BYTES_MAX = 1_073_741_824
 
 const logPath = (file: string) => `${file}-wal`
