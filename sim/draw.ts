@@ -75,6 +75,7 @@ export function drawSharp(rng: Rng): Profile {
     ...Object.fromEntries(parts.map((part) => [part, true])),
     ...(hasFleet && { hasFleet, fleet: drawSharpFleet(rng.fork('fleet'), leaseMs) }),
     ...(rng.chance(150) && { hasBus: true }),
+    ...(rng.chance(500) && { hasTwin: true }),
   }
 }
 
