@@ -709,7 +709,7 @@ export function makeEngine(
   let unhear = () => {}
   const door = makeDoor({ store, log, planning, instances })
   const acceptor = makeAcceptor({
-    ...{ clock, log, commits, planning, duplicates, door, settleBirths },
+    ...{ store, clock, log, commits, planning, duplicates, door, settleBirths },
     isShared: config.isShared,
   })
   const schedules = makeSchedules({
