@@ -15,7 +15,7 @@ import {
   type Template,
   typeOf,
 } from '../expression/index.ts'
-import { isStorable, type JsonValue, stringifyJson } from '../json/index.ts'
+import { isNumber, isStorable, type JsonValue, stringifyJson } from '../json/index.ts'
 import { compileRequest, must } from './http.ts'
 
 export interface StartAction {
@@ -94,7 +94,7 @@ const NAME_LENGTH_MAX = 512
 
 function renderName(template: Template, scope: Scope, path: string): string {
   const value = template.render(scope)
-  const text = typeof value === 'number' || typeof value === 'bigint' ? String(value) : value
+  const text = isNumber(value) ? String(value) : value
   if (typeof text !== 'string' || text === '' || !isStorable(text)) {
     throw new ExpressionError('type', `\`${path}\` gives no text`, path, typeOf(value))
   }
@@ -116,7 +116,8 @@ export function compileAgentAction(document: AgentActionDocument): AgentAction {
     timeoutMs: document.timeoutMs ?? agent.timeoutMs,
     render(scope) {
       const value = given.render(scope) ?? null
-      const fields = typeof value === 'object' && !Array.isArray(value) ? value : { value }
+      const fields =
+        typeof value === 'object' && !Array.isArray(value) && !isNumber(value) ? value : { value }
       // An agent is written apart from those who name it: it sees what it is given, and no more of them.
       const inner: Scope = { ...fields, vars: scope.vars }
       const { url, headers } = request(inner)
