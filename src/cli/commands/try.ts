@@ -118,7 +118,7 @@ function printTrial(session: Session, trial: Answer<'tryRoute'>): void {
 
 function prettyText(body: string): string {
   try {
-    return prettyJson(JSON.parse(body))
+    return prettyJson(parseJson(body))
   } catch {
     return body
   }
