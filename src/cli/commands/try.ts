@@ -2,6 +2,7 @@
 // nobody.
 
 import type { Command } from 'commander'
+import { parseJson } from '../../core/json/index.ts'
 import { matchesPattern } from '../../core/subject/index.ts'
 import type { Event } from '../../sdk/client/index.ts'
 import { type Answer, type Cli, handle, type Session } from '../command.ts'
