@@ -2,7 +2,7 @@
 // tables that fit; a pipe gets plain aligned text; `--json` gets one value, or one per line from a stream.
 
 import picocolors from 'picocolors'
-import { type JsonValue, stringifyJson } from '../core/json/index.ts'
+import { isNumeral, type JsonValue, stringifyJson } from '../core/json/index.ts'
 import { type Cell, type Column, renderTable } from './table.ts'
 import { pad, printable, shortTime, widthOf } from './text.ts'
 
@@ -106,7 +106,7 @@ function indent(value: unknown, before: string): string {
     if (value.length === 0) return '[]'
     return `[\n${value.map((item) => inner + indent(item, inner)).join(',\n')}\n${before}]`
   }
-  if (typeof value === 'object' && value !== null) {
+  if (typeof value === 'object' && value !== null && !isNumeral(value)) {
     const members = Object.entries(value).filter(([, member]) => member !== undefined)
     if (members.length === 0) return '{}'
     const lines = members.map(([name, member]) => `${inner}${JSON.stringify(name)}: ${indent(member, inner)}`)

@@ -2,7 +2,7 @@
 // that it is about; a field that is null is as if it were left out.
 
 import type { DefinitionDocument } from '../core/definition/index.ts'
-import type { JsonValue } from '../core/json/index.ts'
+import { copyPlain, type JsonValue } from '../core/json/index.ts'
 import { type CompileDeps, compileDefinitions } from './compile.ts'
 import { type FieldPath, type Finding, RULES, type RuleId } from './finding.ts'
 import { importSubscription } from './import-subscriptions.ts'
@@ -43,7 +43,8 @@ export function checkGiven(
 ): CheckedGiven {
   const refused = refuseWhole(kind, needed, written)
   if (refused !== null) return { ok: false, findings: [refused] }
-  const fields = patchFields({}, written as GivenFields)
+  // As in YAML a number is its value: `5.0` is 5.
+  const fields = patchFields({}, copyPlain(written as JsonValue) as GivenFields)
   const places = new Map<Finding, string>()
   const read: ReadDocument = {
     file: '',

@@ -1,7 +1,7 @@
 // From what the schema found to remarks in the words of the language, with suggestions.
 
 import { z } from 'zod'
-import type { JsonValue } from '../core/json/index.ts'
+import { isNumeral, type JsonValue } from '../core/json/index.ts'
 import { type IssueParams, UNITS } from './fields.ts'
 import type { FieldPath, Remark } from './finding.ts'
 import { type Kind, SCHEMAS, schemaFor } from './schema.ts'
@@ -177,6 +177,7 @@ const BOOLEANS: Readonly<Record<string, string>> = {
 function nameOfType(value: JsonValue): string {
   if (value === null) return 'nothing'
   if (Array.isArray(value)) return 'a list'
+  if (isNumeral(value)) return 'a number of more digits than this may have'
   if (typeof value === 'object') return 'a map'
   return typeof value === 'string' ? 'a text' : typeof value === 'boolean' ? '`true` or `false`' : 'a number'
 }

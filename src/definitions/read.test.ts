@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { Numeral } from '../core/json/index.ts'
 import { compileDefinitions, readDocuments } from './index.ts'
 
 const read = (text: string, path = 'a.yaml') => readDocuments([{ path, text }])
@@ -39,7 +40,7 @@ describe('documents', () => {
 
   test('values are exact and nothing else than JSON', () => {
     const text =
-      'a: 9007199254740993\nb: 9007199254740992\nc: no\nd: 2026-01-01\ne: ~\nf: 0x10\ng: 1e3\nh: &x [1]\ni: *x\n'
+      'a: 9007199254740993\nb: 9007199254740992\nc: no\nd: 2026-01-01\ne: ~\nf: 0x10\ng: 1e3\nh: &x [1]\ni: *x\nj: 1.0\nk: 1.000000000000000001\nl: 1e400\n'
     expect(read(text).documents[0]?.value).toEqual({
       a: 9007199254740993n,
       b: 9007199254740992n,
@@ -50,11 +51,20 @@ describe('documents', () => {
       g: 1000,
       h: [1],
       i: [1],
+      j: 1,
+      k: new Numeral('1.000000000000000001'),
+      l: 10n ** 400n,
     })
   })
 })
 
 describe('bounds', () => {
+  test('[X2] a number beyond the bounds is a finding', () => {
+    expect(read('a: 1e9999\n').findings).toMatchObject([
+      { severity: 'error', message: expect.stringContaining('out of range') },
+    ])
+  })
+
   test('[F5] aliases that multiply are stopped', () => {
     const rows = Array.from({ length: 12 }, (_, index) => {
       const refers = index === 0 ? '1, 1' : `*a${index - 1}, *a${index - 1}`

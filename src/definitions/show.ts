@@ -1,21 +1,31 @@
 // A document as YAML where nobody wrote one: its normal form, with what is null left out; or what somebody gave in another form.
 
-import { stringify } from 'yaml'
+import { type ScalarTag, stringify } from 'yaml'
 import type { DefinitionDocument } from '../core/definition/index.ts'
-import type { JsonValue } from '../core/json/index.ts'
+import { isNumeral, type JsonValue } from '../core/json/index.ts'
+
+/** Written only: definitions are read by the standard tags. */
+const NUMERALS: ScalarTag = {
+  identify: isNumeral,
+  default: true,
+  tag: 'tag:yaml.org,2002:float',
+  resolve: (text) => text,
+  stringify: ({ value }) => (isNumeral(value) ? value.text : String(value)),
+}
+const WRITTEN = { lineWidth: 110, customTags: [NUMERALS] }
 
 export function renderYaml(document: DefinitionDocument): string {
-  return stringify(withoutNulls(document), { lineWidth: 110 })
+  return stringify(withoutNulls(document), WRITTEN)
 }
 
 /** As it is: null may be said. */
 export function writeYaml(value: JsonValue): string {
-  return stringify(value, { lineWidth: 110 })
+  return stringify(value, WRITTEN)
 }
 
 function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls)
-  if (typeof value !== 'object' || value === null) return value
+  if (typeof value !== 'object' || value === null || isNumeral(value)) return value
   const kept = Object.entries(value).filter(([, member]) => member !== null)
   return Object.fromEntries(kept.map(([name, member]) => [name, withoutNulls(member)]))
 }

@@ -11,7 +11,7 @@ import {
   type ParsedNode,
   type Scalar,
 } from 'yaml'
-import type { JsonValue } from '../core/json/index.ts'
+import { type JsonValue, NUMERAL_BOUNDS, plainNumber, readNumeral } from '../core/json/index.ts'
 import type { FieldPath } from './finding.ts'
 import { keyText, type Node, startOf } from './places.ts'
 import { DEPTH_MAX, quotedAt, report, reportTag, type SourceText } from './source-text.ts'
@@ -112,6 +112,12 @@ function convertAlias(node: Alias.Parsed, path: FieldPath, work: Work): JsonValu
 function convertScalar(node: Scalar.Parsed, path: FieldPath, work: Work): JsonValue {
   const { value } = node as Scalar
   if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : value
+  const exact = typeof value === 'number' ? exactNumber(String(node.source)) : undefined
+  if (exact !== undefined && exact !== null) return exact
+  if (exact === null) {
+    report(work.source, 'bounds', `this number is out of range: ${NUMERAL_BOUNDS}`, startOf(node))
+    return spoil(path, work)
+  }
   if (typeof value === 'number' && !Number.isFinite(value)) {
     const text = String(node.source)
     report(
@@ -124,6 +130,15 @@ function convertScalar(node: Scalar.Parsed, path: FieldPath, work: Work): JsonVa
     return spoil(path, work)
   }
   return value as JsonValue
+}
+
+const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
+
+/** Its value, in digits that no double holds too; null: it is out of range; undefined: JSON does not write numbers so. */
+function exactNumber(text: string): JsonValue | null | undefined {
+  if (!JSON_NUMBER.test(text)) return undefined
+  const value = readNumeral(text, !/[.eE]/.test(text))
+  return value === null ? null : plainNumber(value)
 }
 
 function convertPair(

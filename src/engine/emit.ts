@@ -6,7 +6,7 @@ import { CANONICAL_HEADER } from '../core/canonical/index.ts'
 import { hashText } from '../core/definition/index.ts'
 import type { NewEvent } from '../core/event/index.ts'
 import type { Ids } from '../core/ids/index.ts'
-import { type JsonValue, stringifyJson } from '../core/json/index.ts'
+import { isNumeral, type JsonValue, stringifyJson } from '../core/json/index.ts'
 import { parseSubject } from '../core/subject/index.ts'
 import { DAY } from '../core/time/index.ts'
 import type { EventPlan, PlanEvent } from './event-plan.ts'
@@ -124,7 +124,7 @@ function draftCaused(
 }
 
 function isRecord(value: JsonValue): value is Readonly<Record<string, JsonValue>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !isNumeral(value)
 }
 
 function hopsOf(header: JsonValue): number {

@@ -2,7 +2,14 @@
 
 import { parseDuration } from '../core/expression/index.ts'
 import { findJsonFault } from '../core/function/index.ts'
-import { isStorable, type JsonValue, parseJson, stringifyJson } from '../core/json/index.ts'
+import {
+  copyPlain,
+  isNumber,
+  isStorable,
+  type JsonValue,
+  parseJson,
+  stringifyJson,
+} from '../core/json/index.ts'
 import type { LedgerEntry } from '../core/ledger/index.ts'
 import { SECOND } from '../core/time/index.ts'
 import type { EffectOptions } from '../ports/code.ts'
@@ -107,7 +114,7 @@ export function keepResult(
 export function readResult(
   entry: LedgerEntry,
 ): { readonly ok: true; readonly value: JsonValue } | { readonly ok: false; readonly problem: string } {
-  if (entry.result !== null) return { ok: true, value: parseJson(entry.result) }
+  if (entry.result !== null) return { ok: true, value: copyPlain(parseJson(entry.result)) }
   // A person knows that the effect is there, and not what it gave.
   if (entry.proof === 'person') return { ok: true, value: null }
   return {
@@ -121,7 +128,7 @@ export function readResult(
 export function refOfResult(value: unknown): string | null {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return null
   const { id } = value as { readonly id?: unknown }
-  if (typeof id !== 'string' && typeof id !== 'number' && typeof id !== 'bigint') return null
+  if (typeof id !== 'string' && !isNumber(id)) return null
   const text = String(id)
   return text !== '' && text.length <= 500 && isStorable(text) ? text : null
 }

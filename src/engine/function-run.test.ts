@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import type { StaticFunction } from '../adapters/code-static/index.ts'
 import type { RouteDocument } from '../core/definition/index.ts'
+import { Numeral } from '../core/json/index.ts'
 import type { FunctionContext } from '../ports/code.ts'
 import { accept, makeHand, makeWorld, PAID, ROUTE, SOURCE, type World, workOf } from './world.fixture.ts'
 
@@ -39,13 +40,16 @@ describe('the context', () => {
       seen.push(event)
       log.info('booked', { order: 7 })
       log.warn('half booked')
-      return { attempt, now: clock.now(), key }
+      const { rate } = event.data as { readonly rate: Numeral }
+      return { attempt, now: clock.now(), key, rate, text: `${String(rate)}`, double: Number(rate) }
     })
     const sent = node.engine.accept({
       tenant: 'default',
       source: 'shop',
       headers: { 'content-type': 'application/json' },
-      body: new TextEncoder().encode('{"kind":"paid","id":"d1","order":"o1","exact":9007199254740993}'),
+      body: new TextEncoder().encode(
+        '{"kind":"paid","id":"d1","order":"o1","exact":9007199254740993,"price":10.50,"rate":1.000000000000000001}',
+      ),
     })
     await world.pass()
     const work = await workOf(world, (await sent).eventId)
@@ -65,11 +69,20 @@ describe('the context', () => {
         traceId: event?.traceId,
         dedupKey: 'd1',
         payloadHash: event?.payloadHash,
-        data: { kind: 'paid', id: 'd1', order: 'o1', exact: 9_007_199_254_740_993n },
+        data: {
+          kind: 'paid',
+          id: 'd1',
+          order: 'o1',
+          exact: 9_007_199_254_740_993n,
+          price: 10.5,
+          rate: new Numeral('1.000000000000000001'),
+        },
       },
     ])
     const entry = await world.reads.ledger('BOOK:o1')
-    expect(entry?.result).toBe(`{"attempt":1,"now":${world.now()},"key":"BOOK:o1"}`)
+    expect(entry?.result).toBe(
+      `{"attempt":1,"now":${world.now()},"key":"BOOK:o1","rate":1.000000000000000001,"text":"1.000000000000000001","double":1}`,
+    )
     const who = { route: 'book', work: work.id, correlationId: event?.correlationId }
     const said = node.log.messages.filter(({ name }) => name === 'function.said')
     expect(said).toEqual([

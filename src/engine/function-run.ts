@@ -4,7 +4,7 @@
 // remembered, whatever the function makes of the error that it was told by; nothing is begun after that.
 
 import type { FunctionAction } from '../core/action/index.ts'
-import { parseJson } from '../core/json/index.ts'
+import { copyPlain, parseJson } from '../core/json/index.ts'
 import type { EffectAbilities, LedgerEntry } from '../core/ledger/index.ts'
 import type { Instant } from '../core/time/index.ts'
 import type { Clock } from '../ports/clock.ts'
@@ -288,7 +288,7 @@ function eventOf({ event }: Item): FunctionEvent {
     dedupKey: event.dedupKey,
     payloadHash: event.payloadHash,
     // Parsed anew: other items of the event share the engine's own copy, and a function may change what it is given.
-    data: parseJson(event.data),
+    data: copyPlain(parseJson(event.data)),
   }
 }
 

@@ -2,7 +2,7 @@
 // results that the ledger keeps are sealed. For other events both do nothing.
 
 import type { NewEvent } from '../core/event/index.ts'
-import { JsonError, parseJson, stringifyJson } from '../core/json/index.ts'
+import { isNumber, isNumeral, JsonError, parseJson, stringifyJson } from '../core/json/index.ts'
 import type { LedgerEntry } from '../core/ledger/index.ts'
 import {
   inheritSensitive,
@@ -60,8 +60,8 @@ const FIELDS_DEPTH_MAX = 6
 
 function scrubValue(value: unknown, scrub: Scrub, depth: number): unknown {
   if (typeof value === 'string') return scrub(value)
-  if (typeof value === 'number' || typeof value === 'bigint') {
-    const text = String(value)
+  if (isNumber(value)) {
+    const text = isNumeral(value) ? value.text : String(value)
     return scrub(text) === text ? value : scrub(text)
   }
   if (typeof value !== 'object' || value === null) return value

@@ -3,6 +3,7 @@
 
 import swagger, { type FastifyDynamicSwaggerOptions } from '@fastify/swagger'
 import type { FastifyInstance, RouteOptions } from 'fastify'
+import { stringifyJson } from '../core/json/index.ts'
 import { anything, boolean, ref, type Schema, SHARED, shape, string } from './schemas-answers.ts'
 
 export type NeededRole = 'open' | 'viewer' | 'operator' | 'admin' | 'node'
@@ -29,7 +30,7 @@ const isRead = (method: RouteOptions['method']) => [method].flat().every((one) =
 export function addOpenApi(app: FastifyInstance): void {
   for (const [name, schema] of Object.entries(SHARED)) app.addSchema({ $id: name, ...schema })
   // The schemas of answers document and test; what is sent is what the route answered, whole.
-  app.setSerializerCompiler(() => (value) => JSON.stringify(value))
+  app.setSerializerCompiler(() => (value) => stringifyJson(value))
   app.addHook('onRoute', completeRoute)
   app.register(swagger, {
     openapi: makeDocument(),

@@ -248,7 +248,8 @@ describe('POST /v1/events', () => {
   test.each([
     ['{"a":1}', 'application/json', 415, 'wrong_type'],
     ['{"specversion":', STRUCTURED, 400, 'not_json'],
-    ['{"id":"a","id":"b"}', STRUCTURED, 400, 'not_json'],
+    ['{"id":"a","id":"b"}', STRUCTURED, 400, 'duplicate_key'],
+    ['{"id":"a","data":1e9999}', STRUCTURED, 400, 'number_out_of_range'],
     [`${'['.repeat(70)}${']'.repeat(70)}`, BATCH, 400, 'too_deep'],
     ['{}', BATCH, 400, 'event_invalid'],
     ['[]', STRUCTURED, 400, 'event_invalid'],

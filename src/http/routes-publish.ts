@@ -15,6 +15,7 @@ import { AppError } from '../core/errors/index.ts'
 import { JsonError, type JsonValue, parseJson } from '../core/json/index.ts'
 import type { HttpApi } from './api.ts'
 import { CLOUD_BATCH, CLOUD_EVENT } from './cloudevents.ts'
+import { refusedJson } from './json-refusal.ts'
 import { anything, listOf, ref } from './schemas-answers.ts'
 
 const BATCH_MAX = 500
@@ -38,7 +39,7 @@ export function addPublishRoutes(
         try {
           done(null, parseJson(body as string, { depth: DEPTH_MAX + around, duplicateKeys: 'refuse' }))
         } catch (error) {
-          done(error instanceof JsonError ? refusedJson(error) : (error as Error))
+          done(error instanceof JsonError ? refusedJson(error, DEPTH_MAX) : (error as Error))
         }
       },
     )
@@ -136,13 +137,6 @@ function checkAll(results: readonly CloudResult[], isBatch: boolean): readonly P
   const more = faults.length > 1 ? ` (and ${faults.length - 1} more)` : ''
   throw new AppError('event_invalid', `${place}\`${first.attribute}\`: ${first.message}${more}`, {
     details: { faults: faults.slice(0, FAULTS_TOLD_MAX) },
-  })
-}
-
-function refusedJson(error: JsonError): AppError {
-  const code = error.code === 'depth' ? 'too_deep' : 'not_json'
-  return new AppError(code, `${error.message} (at ${error.offset})`, {
-    ...(code === 'too_deep' && { next: `Flatten it: at most ${DEPTH_MAX} levels.` }),
   })
 }
 

@@ -614,7 +614,7 @@ describe('a request that makes no sense', () => {
     })
   })
 
-  test('with a body that is not JSON, too large or of another type is told so', async () => {
+  test('[AP47] with a body that is not JSON, says a thing twice, is too large or of another type is told so', async () => {
     const { server } = makeWorld()
     const send = async (payload: string, type: string) =>
       (
@@ -626,6 +626,21 @@ describe('a request that makes no sense', () => {
         })
       ).json()
     expect(await send('{"force":', 'application/json')).toMatchObject({ code: 'not_json', status: 400 })
+    expect(await send('{"reason":"a","force":true,"reason":"b"}', 'application/json')).toMatchObject({
+      code: 'duplicate_key',
+      status: 400,
+      detail: expect.stringContaining('`reason`'),
+    })
+    expect(await send('{"force":1e9999}', 'application/json')).toMatchObject({
+      code: 'number_out_of_range',
+      status: 400,
+    })
+    // A number is no object, however it is held.
+    expect(await send('1.0', 'application/json')).toMatchObject({ code: 'invalid_request', status: 400 })
+    expect(await send('{"force":1.0}', 'application/json')).toMatchObject({
+      code: 'invalid_request',
+      status: 400,
+    })
     expect(await send('x'.repeat(1_100_000), 'application/json')).toMatchObject({ code: 'body_too_large' })
     expect(await send('force=true', 'text/plain')).toMatchObject({ code: 'wrong_type', status: 415 })
   })

@@ -26,6 +26,7 @@ import {
 } from './framework-refusals.ts'
 import { addIdempotency } from './idempotency.ts'
 import { isIngest, makeIngest } from './ingest.ts'
+import { refusedJson } from './json-refusal.ts'
 import { addOpenApi } from './openapi.ts'
 import { isOurFailure, PROBLEM_TYPE, type Problem, problemHeaders, toProblem } from './problem.ts'
 import { normalizeTarget } from './request-target.ts'
@@ -309,9 +310,12 @@ function readJsonExactly(app: FastifyInstance): void {
     { parseAs: 'string' },
     (_request, body, done) => {
       try {
-        done(null, body === '' ? {} : parseJson(body as string, { depth: JSON_DEPTH_MAX }))
+        done(
+          null,
+          body === '' ? {} : parseJson(body as string, { depth: JSON_DEPTH_MAX, duplicateKeys: 'refuse' }),
+        )
       } catch (error) {
-        done(error instanceof JsonError ? new AppError('not_json', error.message) : (error as Error))
+        done(error instanceof JsonError ? refusedJson(error, JSON_DEPTH_MAX) : (error as Error))
       }
     },
   )

@@ -8,6 +8,7 @@
 
 import { Ajv, type Options, type ValidateFunction } from 'ajv'
 import type { FastifySchemaCompiler } from 'fastify'
+import { isNumeral } from '../core/json/index.ts'
 import { parseInstant } from '../core/time/index.ts'
 
 /** Values in a body, of any kind and depth, up to which all faults are looked for. */
@@ -32,7 +33,9 @@ export function makeValidatorCompiler(): FastifySchemaCompiler<object> {
     const findFirst = first.compile(schema)
     /** Made when it is needed: most routes never see a wrong body. */
     let findAll: ValidateFunction | null = null
-    const check: Check = (body: unknown) => {
+    const check: Check = (sent: unknown) => {
+      const body = isNumeral(sent) ? Number(sent) : sent
+      settleNumbers(body, schema as Schema)
       if (findFirst(body)) return true
       check.errors = findFirst.errors ?? null
       if (!hasMoreValues(body, VALUES_MAX)) {
@@ -73,6 +76,43 @@ function checkTexts(validate: ValidateFunction, schema: object): Check {
     return isValid
   }
   return check
+}
+
+interface Schema {
+  readonly type?: unknown
+  readonly enum?: unknown
+  readonly const?: unknown
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly additionalProperties?: Schema | boolean
+  readonly items?: Schema
+  readonly anyOf?: readonly Schema[]
+  readonly oneOf?: readonly Schema[]
+}
+
+/**
+ * Where a schema says what a value is, a number is a double: `5.0` is 5. Where it may be anything, it is data, and keeps its
+ * digits.
+ */
+function settleNumbers(value: unknown, schema: Schema): void {
+  if (typeof value !== 'object' || value === null) return
+  for (const one of [...(schema.anyOf ?? []), ...(schema.oneOf ?? [])]) settleNumbers(value, one)
+  const { properties = {}, additionalProperties, items } = schema
+  const members = value as Record<string | number, unknown>
+  for (const name of Object.keys(value)) {
+    const rest = typeof additionalProperties === 'object' ? additionalProperties : undefined
+    const own = Object.hasOwn(properties, name) ? properties[name] : rest
+    const inner = Array.isArray(value) ? items : own
+    if (inner === undefined) continue
+    const member = members[name]
+    if (!isNumeral(member)) settleNumbers(member, inner)
+    else if (saysWhatItIs(inner)) members[name] = Number(member)
+  }
+}
+
+function saysWhatItIs(schema: Schema): boolean {
+  if (schema.type !== undefined || schema.enum !== undefined || schema.const !== undefined) return true
+  const choices = [...(schema.anyOf ?? []), ...(schema.oneOf ?? [])]
+  return choices.length > 0 && choices.every(saysWhatItIs)
 }
 
 /** Looks at no more values than asked for. */

@@ -6,7 +6,7 @@ import type { TenantId } from '../core/ids/index.ts'
 import type { JsonValue } from '../core/json/index.ts'
 import type { Instant } from '../core/time/index.ts'
 
-/** The envelope and its payload, parsed for this function alone; whole numbers beyond 2^53 are bigints. */
+/** The envelope and its payload, parsed for this function alone. Whole numbers beyond 2^53 are bigints; a number that no double holds is a `Numeral`. */
 export interface FunctionEvent extends Envelope {
   readonly receivedAt: Instant
   readonly data: JsonValue

@@ -136,6 +136,10 @@ const REASONS: Readonly<Record<string, ReasonWords>> = {
     title: 'A key twice',
     next: 'Of two values nobody knows which one counts: ask the sender.',
   },
+  number_out_of_range: {
+    title: 'A number that is too long',
+    next: 'Ask the sender for fewer digits or a smaller exponent, or for a text.',
+  },
   body_unreadable: {
     title: 'A body that cannot be read',
     next: 'Look at its type and compression at the sender.',

@@ -6,7 +6,7 @@ import {
   outcomeOfError,
   outcomeOfValue,
 } from '../../core/function/index.ts'
-import type { JsonValue } from '../../core/json/index.ts'
+import { copyPlain, type JsonValue } from '../../core/json/index.ts'
 import type { FunctionContext } from '../../ports/code.ts'
 
 export interface UserFunction {
@@ -44,7 +44,7 @@ export function callFunction(
 ): Answer {
   try {
     // Users' code begins here: it may change what it is given, and the payload is that of every item of the event.
-    const input = typeof shared === 'object' ? structuredClone(shared) : shared
+    const input = copyPlain(shared)
     const validate = definition.input?.['~standard']
     if (validate === undefined) return runFunction(definition, input, context, onError)
     const checked = validate.validate(input)

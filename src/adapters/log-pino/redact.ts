@@ -1,6 +1,8 @@
 // Fields of ordinary messages on their way to the log: secrets blanked by their name, size and depth bounded, and
 // nothing left that a serialiser could trip over.
 
+import { isNumeral } from '../../core/json/index.ts'
+
 const SECRET_NAME = /authorization|signature|secret|token|password|passwd|cookie|api[-_]?key|private[-_]?key/i
 const DEPTH_MAX = 6
 const ITEMS_MAX = 100
@@ -45,6 +47,7 @@ function redactValue(value: unknown, depth: number): unknown {
       return value
   }
   if (value === null) return null
+  if (isNumeral(value)) return value.text
   if (depth > DEPTH_MAX) return '[deep]'
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? null : value.toISOString()
   if (value instanceof Error) return redactError(value, depth)

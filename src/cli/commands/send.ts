@@ -3,7 +3,14 @@
 import { randomInt, randomUUID } from 'node:crypto'
 import { type Command, Option } from 'commander'
 import type { SourceDocument } from '../../core/definition/index.ts'
-import { type JsonValue, parseJson, stringifyJson } from '../../core/json/index.ts'
+import {
+  fromScaled,
+  isNumber,
+  type JsonValue,
+  parseJson,
+  stringifyJson,
+  toScaled,
+} from '../../core/json/index.ts'
 import { closest, closestSubject } from '../../definitions/index.ts'
 import { findTameNumber, makeGithubSample } from '../../demo/index.ts'
 import { type Cli, collect, handle, type Session, wholeNumber } from '../command.ts'
@@ -265,9 +272,15 @@ function putOtherId(value: JsonValue, path: readonly string[], number: number): 
   const last = path.at(-1) as string
   if (typeof inner !== 'object' || inner === null || !(last in inner)) return false
   const old = inner[last]
+  if (isNumber(old)) {
+    // A fraction counts up in its whole part, and stays the same behind the point.
+    const { coefficient, scale } = toScaled(old)
+    inner[last] =
+      fromScaled({ coefficient: coefficient + BigInt(number) * 10n ** BigInt(scale), scale }) ?? old
+    return true
+  }
   if (typeof old === 'object') return false
-  inner[last] =
-    typeof old === 'number' || typeof old === 'bigint' ? BigInt(old) + BigInt(number) : `${old}-${number + 1}`
+  inner[last] = `${old}-${number + 1}`
   return true
 }
 

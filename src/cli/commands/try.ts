@@ -2,6 +2,7 @@
 // nobody.
 
 import type { Command } from 'commander'
+import { parseJson } from '../../core/json/index.ts'
 import { matchesPattern } from '../../core/subject/index.ts'
 import type { Event } from '../../sdk/client/index.ts'
 import { type Answer, type Cli, handle, type Session } from '../command.ts'
@@ -118,7 +119,7 @@ function printTrial(session: Session, trial: Answer<'tryRoute'>): void {
 
 function prettyText(body: string): string {
   try {
-    return prettyJson(JSON.parse(body))
+    return prettyJson(parseJson(body))
   } catch {
     return body
   }

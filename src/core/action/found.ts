@@ -3,7 +3,7 @@
 // 200). 404 needs no form.
 
 import { askedFields, compileExpression, ExpressionError, type Scope } from '../expression/index.ts'
-import type { JsonValue } from '../json/index.ts'
+import { isNumeral, type JsonValue } from '../json/index.ts'
 import { must, type ParsedResponse } from './parts.ts'
 
 /** Gives a function that throws ExpressionError where there is no clear answer. `at` names the formula. */
@@ -28,7 +28,9 @@ export function compileFound(text: string, at: string): (scope: Scope, response:
     })
     expression.evaluate({ ...scope, result: result as never })
     if (!isRead) return false
-    const hasForm = Array.isArray(body) ? isList : isMap && typeof body === 'object' && body !== null
+    const hasForm = Array.isArray(body)
+      ? isList
+      : isMap && typeof body === 'object' && body !== null && !isNumeral(body)
     return isMissing || !hasForm
   }
 
@@ -44,7 +46,7 @@ export function compileFound(text: string, at: string): (scope: Scope, response:
 
 /** The body with an eye on the fields that it lacks. */
 function watched(body: JsonValue, fields: readonly string[], onMissing: () => void): JsonValue {
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) return body
+  if (typeof body !== 'object' || body === null || Array.isArray(body) || isNumeral(body)) return body
   const copy = { ...(body as Readonly<Record<string, JsonValue>>) }
   for (const name of fields) {
     if (Object.hasOwn(copy, name)) continue

@@ -3,7 +3,7 @@
 import { type AuthDocument, type HttpActionDocument, hashText } from '../definition/index.ts'
 import { compileShape, compileTemplate, ExpressionError, type Scope, secretsIn } from '../expression/index.ts'
 import type { CallPolicy } from '../failure/index.ts'
-import { isStorable, type JsonValue, parseJson, stringifyJson } from '../json/index.ts'
+import { isNumber, isStorable, type JsonValue, parseJson, stringifyJson } from '../json/index.ts'
 import type { EffectAbilities } from '../ledger/index.ts'
 import { compileAuth, markForShow, type SecretUse, usesOf } from './auth.ts'
 import { compileFound } from './found.ts'
@@ -156,7 +156,7 @@ export function effectRefOf(response: ParsedResponse): string | null {
   const { body } = response
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return null
   const id = (body as Readonly<Record<string, JsonValue>>).id
-  if (typeof id !== 'string' && typeof id !== 'number' && typeof id !== 'bigint') return null
+  if (typeof id !== 'string' && !isNumber(id)) return null
   // The effect is there already: a reference that cannot be kept must not stand in the way of saying so.
   const text = String(id)
   return text !== '' && isStorable(text) ? text : null

@@ -18,7 +18,7 @@ import {
   typeOf,
   withSecrets,
 } from '../expression/index.ts'
-import { isStorable, type JsonValue, stringifyJson } from '../json/index.ts'
+import { isNumber, isStorable, type JsonValue, stringifyJson } from '../json/index.ts'
 import type { SecretUse } from './auth.ts'
 import { compileRequest, must, type RenderedRequest } from './http.ts'
 
@@ -98,7 +98,7 @@ const NAME_LENGTH_MAX = 512
 
 function renderName(template: Template, scope: Scope, path: string): string {
   const value = template.render(scope)
-  const text = typeof value === 'number' || typeof value === 'bigint' ? String(value) : value
+  const text = isNumber(value) ? String(value) : value
   if (typeof text !== 'string' || text === '' || !isStorable(text)) {
     throw new ExpressionError('type', `\`${path}\` gives no text`, path, typeOf(value))
   }
@@ -122,7 +122,8 @@ export function compileAgentAction(document: AgentActionDocument): AgentAction {
     secrets: request.secrets,
     render(scope) {
       const value = given.render(scope) ?? null
-      const fields = typeof value === 'object' && !Array.isArray(value) ? value : { value }
+      const fields =
+        typeof value === 'object' && !Array.isArray(value) && !isNumber(value) ? value : { value }
       // An agent is written apart from those who name it: it sees what it is given, and no more of them.
       const inner: Scope = { ...fields, vars: scope.vars }
       const values = secretsIn(scope)

@@ -11,7 +11,7 @@ import {
   type Template,
 } from '../expression/index.ts'
 import type { CallPolicy, CallVerdict } from '../failure/index.ts'
-import { isStorable, type JsonValue, stringifyJson } from '../json/index.ts'
+import { isNumber, isStorable, type JsonValue, stringifyJson } from '../json/index.ts'
 import type { EffectAbilities } from '../ledger/index.ts'
 import { compileFound } from './found.ts'
 import { compileRequest, effectRefOf, headerText, keyForHeader, must, type ParsedResponse } from './http.ts'
@@ -238,7 +238,8 @@ type Fields = Readonly<Record<string, JsonValue>>
 function mapOf(value: JsonValue | undefined, path: 'query' | 'headers' | 'body'): Fields {
   // A form without fields is not what anybody meant; no headers and no query are.
   if ((value === undefined || value === null) && path !== 'body') return {}
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Fields
+  if (typeof value === 'object' && value !== null && !Array.isArray(value) && !isNumber(value))
+    return value as Fields
   throw new ExpressionError(
     'type',
     path === 'body' ? 'the form has no fields' : `\`${path}\` is no map`,
@@ -268,12 +269,14 @@ function pairsOf(name: string, value: JsonValue | undefined): readonly string[] 
 /** What forms have for trees: `a[b]`, and `a[0]` in lists. A list of plain values right in the form repeats its name instead. */
 function fieldsOf(name: string, value: JsonValue | undefined): readonly string[] {
   if (Array.isArray(value)) return value.flatMap((one, at) => fieldsOf(`${name}[${at}]`, one))
-  if (typeof value !== 'object' || value === null) return pairsOf(name, value)
+  if (typeof value !== 'object' || value === null || isNumber(value)) return pairsOf(name, value)
   return Object.entries(value).flatMap(([part, one]) => fieldsOf(`${name}[${part}]`, one as JsonValue))
 }
 
 function isPlainList(value: JsonValue | undefined): boolean {
-  return Array.isArray(value) && value.every((one) => typeof one !== 'object' || one === null)
+  return (
+    Array.isArray(value) && value.every((one) => typeof one !== 'object' || one === null || isNumber(one))
+  )
 }
 
 function scopeOf({ input, config, key, vars }: OperationScope): Scope {
@@ -282,7 +285,7 @@ function scopeOf({ input, config, key, vars }: OperationScope): Scope {
 
 /** The effect is there already: a reference that cannot be kept must not stand in the way of saying so. */
 function referenceOf(value: unknown): string | null {
-  if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'bigint') return null
+  if (typeof value !== 'string' && !isNumber(value)) return null
   const text = String(value)
   return text !== '' && isStorable(text) ? text : null
 }

@@ -13,7 +13,7 @@ import {
   typeOf,
 } from '../expression/index.ts'
 import type { CallPolicy } from '../failure/index.ts'
-import { isStorable, type JsonValue } from '../json/index.ts'
+import { isNumber, isStorable, type JsonValue } from '../json/index.ts'
 import type { EffectAbilities } from '../ledger/index.ts'
 import type { SecretUse } from './auth.ts'
 import { compileRequest, keyForHeader, must, type ParsedResponse, type RenderedRequest } from './http.ts'
@@ -102,7 +102,7 @@ export function compileUpsertAction(document: UpsertActionDocument): UpsertActio
 /** True or false; or how many there are, of which there may be one. */
 function isThere(answer: JsonValue): boolean {
   if (typeof answer === 'boolean') return answer
-  if (typeof answer === 'number' || typeof answer === 'bigint') {
+  if (isNumber(answer)) {
     if (Number(answer) === 0 || Number(answer) === 1) return Number(answer) === 1
     const error = `${answer} objects have this reference; leave one of them and replay`
     throw new ExpressionError('type', error, 'find.found', 'number')
@@ -112,7 +112,7 @@ function isThere(answer: JsonValue): boolean {
 }
 
 function refText(value: JsonValue | undefined): string {
-  const isText = typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint'
+  const isText = typeof value === 'string' || isNumber(value)
   const text = isText ? String(value) : ''
   if (text === '' || !isStorable(text)) {
     throw new ExpressionError('type', 'the external reference is a text or a number', 'extRef', typeOf(value))

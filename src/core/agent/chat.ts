@@ -1,7 +1,7 @@
 // The OpenAI protocol, as far as an agent needs it: what is asked, and what a stream or a whole answer says. Pure.
 
 import type { AgentDocument } from '../definition/index.ts'
-import { JsonError, type JsonValue, parseJson, stringifyJson } from '../json/index.ts'
+import { isNumeral, JsonError, type JsonValue, parseJson, stringifyJson } from '../json/index.ts'
 
 export interface Message {
   readonly role: 'system' | 'user' | 'assistant'
@@ -116,7 +116,8 @@ function parsed(text: string): JsonValue | null {
 }
 
 function fieldOf(value: JsonValue | undefined, name: string): JsonValue | undefined {
-  if (value === null || typeof value !== 'object' || Array.isArray(value)) return undefined
+  if (value === null || typeof value !== 'object' || Array.isArray(value) || isNumeral(value))
+    return undefined
   const fields = value as { readonly [name: string]: JsonValue }
   return Object.hasOwn(fields, name) ? fields[name] : undefined
 }
@@ -132,7 +133,8 @@ function firstChoice(said: JsonValue): JsonValue | undefined {
 }
 
 function tokensOf(said: JsonValue): number | null {
-  const total = fieldOf(fieldOf(said, 'usage'), 'total_tokens')
+  const told = fieldOf(fieldOf(said, 'usage'), 'total_tokens')
+  const total = isNumeral(told) ? told.plain() : told
   return typeof total === 'number' && Number.isSafeInteger(total) && total >= 0 ? total : null
 }
 

@@ -6,7 +6,7 @@ import { must } from '../action/index.ts'
 import type { RouteDocument } from '../definition/index.ts'
 import { compileExpression, ExpressionError } from '../expression/index.ts'
 import { refusalWords } from '../failure/index.ts'
-import { type JsonValue, stringifyJson } from '../json/index.ts'
+import { isNumber, type JsonValue, stringifyJson } from '../json/index.ts'
 
 export type MemberOutcome =
   | { readonly as: 'done'; readonly result: JsonValue | undefined }
@@ -72,9 +72,7 @@ function attempt(evaluate: () => JsonValue): JsonValue {
 }
 
 function nameOf(value: JsonValue): string | null {
-  return typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint'
-    ? String(value)
-    : null
+  return typeof value === 'string' || isNumber(value) ? String(value) : null
 }
 
 function outcomeOf(item: JsonValue, ok: JsonValue): MemberOutcome {

@@ -14,7 +14,13 @@ export interface Body {
   readonly raw: string | null
 }
 
-export type BodyFault = 'not_json' | 'too_deep' | 'duplicate_key' | 'body_unreadable' | 'wrong_type'
+export type BodyFault =
+  | 'not_json'
+  | 'too_deep'
+  | 'duplicate_key'
+  | 'number_out_of_range'
+  | 'body_unreadable'
+  | 'wrong_type'
 export type BodyResult =
   | { readonly ok: true; readonly body: Body }
   | { readonly ok: false; readonly code: BodyFault; readonly detail: string }
@@ -57,7 +63,12 @@ function readJson(text: string, depth: number, raw: string | null): BodyResult {
   }
 }
 
-const CODES = { syntax: 'not_json', depth: 'too_deep', duplicate: 'duplicate_key' } as const
+const CODES = {
+  syntax: 'not_json',
+  depth: 'too_deep',
+  duplicate: 'duplicate_key',
+  number: 'number_out_of_range',
+} as const
 
 function readForm(text: string, depth: number): BodyResult {
   if (text.includes('\0')) return refuse('body_unreadable', 'the form holds U+0000')

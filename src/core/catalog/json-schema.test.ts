@@ -1,7 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { JsonValue } from '../json/index.ts'
+import { type JsonValue, parseJson } from '../json/index.ts'
 import { compileSchema } from './json-schema.ts'
 
 const CASES = ['if', 'then', 'else']
@@ -16,6 +16,18 @@ const problems = (schema: JsonValue) => {
   const compiled = compileSchema(schema)
   return compiled.ok ? [] : compiled.problems
 }
+
+test('numbers are checked by their exact values, however they are written', () => {
+  const of = (text: string) => parseJson(text)
+  expect(check({ type: 'integer' }, of('1.0'))).toBeNull()
+  expect(check({ type: 'integer' }, of('1.000000000000000001'))).not.toBeNull()
+  expect(check({ type: 'number', maximum: 1 }, of('1.000000000000000001'))).not.toBeNull()
+  expect(check({ exclusiveMinimum: 1 }, of('1.000000000000000001'))).toBeNull()
+  expect(check({ enum: [100] }, of('1E+2'))).toBeNull()
+  expect(check({ type: 'object' }, of('1.0'))).not.toBeNull()
+  expect(check({ multipleOf: 0.01 }, of('19.99'))).toBeNull()
+  expect(check({ multipleOf: 0.01 }, of('19.990000000000000000001'))).not.toBeNull()
+})
 
 describe('what does not fit', () => {
   const issue = {

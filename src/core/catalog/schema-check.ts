@@ -1,6 +1,6 @@
 // What the parts of a compiled schema share: a check, its fault, and what kind a value is.
 
-import type { JsonValue } from '../json/index.ts'
+import { isNumeral, type JsonValue } from '../json/index.ts'
 
 export interface Fault {
   readonly path: readonly (string | number)[]
@@ -18,17 +18,18 @@ export type Check = (value: JsonValue, walk: Walk) => Fault | null
 export type Fields = { readonly [key: string]: JsonValue }
 
 export function isMap(value: JsonValue | undefined): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !isNumeral(value)
 }
 
 export function isWhole(value: JsonValue): boolean {
-  return typeof value === 'bigint' || Number.isInteger(value)
+  const plain = isNumeral(value) ? value.plain() : value
+  return typeof plain === 'bigint' || Number.isInteger(plain)
 }
 
 export function kindOf(value: JsonValue): string {
   if (value === null) return 'null'
   if (Array.isArray(value)) return 'array'
-  return typeof value === 'bigint' ? 'number' : typeof value
+  return typeof value === 'bigint' || isNumeral(value) ? 'number' : typeof value
 }
 
 export function describeKind(value: JsonValue): string {

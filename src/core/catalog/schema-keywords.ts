@@ -1,7 +1,15 @@
 // The keywords of a schema, one entry each: from what is written to a check, or to a text that says what is wrong with it.
 
 import { compilePattern, ExpressionError } from '../expression/index.ts'
-import { canonicalJson, type JsonValue } from '../json/index.ts'
+import {
+  canonicalJson,
+  compareNumbers,
+  isNumber,
+  type JsonNumber,
+  type JsonValue,
+  type Scaled,
+  toScaled,
+} from '../json/index.ts'
 import { type Check, type Fields, fault, isMap, under, type Walk } from './schema-check.ts'
 
 type Asserted = (operand: JsonValue, schema: Fields) => Check | string
@@ -33,21 +41,21 @@ const length = (value: JsonValue) => (typeof value === 'string' ? codePoints(val
 const items = (value: JsonValue) => (Array.isArray(value) ? value.length : null)
 const members = (value: JsonValue) => (isMap(value) ? Object.keys(value).length : null)
 
-type Numeric = number | bigint
-const isNumber = (value: JsonValue): value is Numeric =>
-  typeof value === 'number' || typeof value === 'bigint'
-
-function bound(isWithin: (value: Numeric, bound: Numeric) => boolean, words: string): Asserted {
+function bound(isWithin: (sense: number) => boolean, words: string): Asserted {
   return (operand) => {
     if (!isNumber(operand)) return 'this is a number'
-    return (value) => (!isNumber(value) || isWithin(value, operand) ? null : fault(`${words} ${operand}`))
+    return (value) =>
+      !isNumber(value) || isWithin(compareNumbers(value, operand)) ? null : fault(`${words} ${operand}`)
   }
 }
 
-function isMultiple(value: Numeric, of: Numeric): boolean {
-  if (Number.isInteger(Number(value)) && Number.isInteger(Number(of)))
-    return BigInt(value) % BigInt(of) === 0n
-  return Number.isInteger(Number(value) / Number(of))
+/** By the decimals as they are written: 0.3 is a multiple of 0.1. */
+function isMultiple(value: JsonNumber, of: JsonNumber): boolean {
+  if (Number.isSafeInteger(value) && Number.isSafeInteger(of)) return Number(value) % Number(of) === 0
+  const [one, other] = [toScaled(value), toScaled(of)]
+  const scale = BigInt(Math.max(one.scale, other.scale))
+  const sized = ({ coefficient, scale: own }: Scaled) => coefficient * 10n ** (scale - BigInt(own))
+  return sized(one) % sized(other) === 0n
 }
 
 function texts(operand: JsonValue): readonly string[] | null {
@@ -103,12 +111,12 @@ export const ASSERTED: Readonly<Record<string, Asserted>> = {
   maxItems: size(items, most, 'has more elements than'),
   minProperties: size(members, least, 'has fewer fields than'),
   maxProperties: size(members, most, 'has more fields than'),
-  minimum: bound((value, limit) => value >= limit, 'is less than'),
-  maximum: bound((value, limit) => value <= limit, 'is greater than'),
-  exclusiveMinimum: bound((value, limit) => value > limit, 'is not greater than'),
-  exclusiveMaximum: bound((value, limit) => value < limit, 'is not less than'),
+  minimum: bound((sense) => sense >= 0, 'is less than'),
+  maximum: bound((sense) => sense <= 0, 'is greater than'),
+  exclusiveMinimum: bound((sense) => sense > 0, 'is not greater than'),
+  exclusiveMaximum: bound((sense) => sense < 0, 'is not less than'),
   multipleOf: (operand) => {
-    if (!isNumber(operand) || operand <= 0) return '`multipleOf` is a number above 0'
+    if (!isNumber(operand) || compareNumbers(operand, 0) <= 0) return '`multipleOf` is a number above 0'
     return (value) =>
       !isNumber(value) || isMultiple(value, operand) ? null : fault(`is no multiple of ${operand}`)
   },

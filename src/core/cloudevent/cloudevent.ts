@@ -1,6 +1,7 @@
 // core/cloudevent/cloudevent.ts — a CloudEvent of version 1.0, and what its attributes may hold. How it is written down, as JSON or
 // as headers and a body, is structured.ts and binary.ts; what it becomes here is envelope.ts.
 
+import { isNumber, type JsonNumber, plainNumber } from '../json/index.ts'
 import { type Instant, parseInstant } from '../time/index.ts'
 
 export type CloudData =
@@ -125,8 +126,10 @@ function checkExtensions(
     count += 1
     if (!NAME.test(name) || name === 'data') {
       refuse(shownName(name), 'the name of an attribute has 1 to 20 letters a to z and digits')
-    } else if (typeof value === 'boolean' || isInt32(value)) {
+    } else if (typeof value === 'boolean') {
       kept[name] = value
+    } else if (isNumber(value) && isInt32(plainNumber(value))) {
+      kept[name] = Number(value) + 0
     } else if (typeof value !== 'string') {
       refuse(name, 'it must be a text, a truth value or a whole number of 32 bits')
     } else if (value.length > EXTENSION_LENGTH_MAX) {
@@ -144,7 +147,7 @@ function checkExtensions(
   return kept
 }
 
-function isInt32(value: unknown): value is number {
+function isInt32(value: JsonNumber): boolean {
   return typeof value === 'number' && Number.isInteger(value) && value >= -INT32_MAX - 1 && value <= INT32_MAX
 }
 

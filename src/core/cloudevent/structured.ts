@@ -1,6 +1,6 @@
 // core/cloudevent/structured.ts — a CloudEvent as one JSON object, and a batch as a list of them.
 
-import { type JsonValue, stringifyJson } from '../json/index.ts'
+import { isNumber, type JsonValue, stringifyJson } from '../json/index.ts'
 import {
   BASE64,
   type CloudData,
@@ -12,7 +12,7 @@ import {
 } from './cloudevent.ts'
 
 export function parseStructured(value: JsonValue): CloudResult {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+  if (typeof value !== 'object' || value === null || Array.isArray(value) || isNumber(value)) {
     return { ok: false, faults: [{ attribute: 'event', message: 'it must be a JSON object' }] }
   }
   const { data, data_base64: base64, ...attributes } = value as Readonly<Record<string, JsonValue>>

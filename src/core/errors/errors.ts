@@ -88,6 +88,12 @@ export const ERRORS = {
     title: 'The body has a key twice',
     next: 'Write each key of an object once: of two values nobody knows which one counts.',
   },
+  number_out_of_range: {
+    kind: 'invalid',
+    status: 400,
+    title: 'The body has a number that is too long',
+    next: 'Send numbers of at most 1000 characters, whose first digit is at most 1000 places from the decimal point, or send it as a text.',
+  },
   body_unreadable: {
     kind: 'invalid',
     status: 400,

@@ -1,23 +1,33 @@
 // core/expression/access.ts — reading fields. Own properties only: nothing of the language runtime is reachable.
 // A field of something that has none is missing, never an error.
 
+import { isNumeral, Numeral } from '../json/index.ts'
+
 export function readMember(target: unknown, name: string): unknown {
   if (typeof target !== 'object' || target === null || Array.isArray(target)) return undefined
+  if (target instanceof Numeral) return undefined
   return Object.hasOwn(target, name) ? (target as Record<string, unknown>)[name] : undefined
 }
 
 export function readIndex(target: unknown, index: unknown): unknown {
   if (Array.isArray(target)) {
-    return typeof index === 'number' && Number.isInteger(index) && index >= 0 ? target[index] : undefined
+    const place = isNumeral(index) ? index.plain() : index
+    return typeof place === 'number' && Number.isInteger(place) && place >= 0 ? target[place] : undefined
   }
   return typeof index === 'string' ? readMember(target, index) : undefined
 }
 
 export function hasMember(target: unknown, key: unknown): boolean {
-  if (Array.isArray(target))
-    return typeof key === 'number' && Number.isInteger(key) && key >= 0 && key < target.length
+  if (Array.isArray(target)) {
+    const place = isNumeral(key) ? key.plain() : key
+    return typeof place === 'number' && Number.isInteger(place) && place >= 0 && place < target.length
+  }
   return (
-    typeof target === 'object' && target !== null && typeof key === 'string' && Object.hasOwn(target, key)
+    typeof target === 'object' &&
+    target !== null &&
+    typeof key === 'string' &&
+    !isNumeral(target) &&
+    Object.hasOwn(target, key)
   )
 }
 

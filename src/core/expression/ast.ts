@@ -1,5 +1,7 @@
 // core/expression/ast.ts — the tree between parser and compiler. `at` and `end` are offsets into the text.
 
+import type { JsonNumber } from '../json/index.ts'
+
 export type BinaryOperator = '==' | '!=' | '<' | '<=' | '>' | '>=' | 'in' | '+' | '-' | '*' | '/' | '%'
 export type MacroName = 'map' | 'filter' | 'all' | 'exists' | 'exists_one'
 
@@ -15,7 +17,7 @@ export interface MapEntry {
 
 export type Node = Span &
   (
-    | { readonly kind: 'literal'; readonly value: null | boolean | number | bigint | string }
+    | { readonly kind: 'literal'; readonly value: null | boolean | JsonNumber | string }
     | { readonly kind: 'name'; readonly name: string }
     | { readonly kind: 'member'; readonly target: Node; readonly name: string }
     | { readonly kind: 'index'; readonly target: Node; readonly index: Node }

@@ -1,6 +1,7 @@
 // core/expression/compile.ts — the tree to closures: every decision the text allows is taken once, here.
 // Only Fault is thrown while compiling, only ExpressionError while running.
 
+import { isNumeral } from '../json/index.ts'
 import { define, hasMember, readIndex, readMember } from './access.ts'
 import { add, divide, multiply, negate, type Operands, remainder, subtract } from './arithmetic.ts'
 import type { Node } from './ast.ts'
@@ -203,7 +204,7 @@ function compare(frame: Frame, a: unknown, b: unknown, at: Operands): number {
   const sense = order(frame, a, b)
   if (sense === null) return Number.NaN
   if (sense !== undefined) return sense
-  const ordered = typeof a !== 'object'
+  const ordered = typeof a !== 'object' || isNumeral(a)
   throw typeError(
     `\`${at.operator}\` compares two numbers or two texts`,
     ordered ? b : a,

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { Numeral } from '../json/index.ts'
 import { compileExpression, ExpressionError, type Scope } from './index.ts'
 
 const scope: Scope = {
@@ -150,7 +151,7 @@ describe('operators', () => {
     ['7 % -3', 1],
     ['7.5 % 2', 1.5],
     ['0.5 + 0.25', 0.75],
-    ['payload.big + 0.5', 9007199254740992],
+    ['payload.big + 0.5', new Numeral('9007199254740993.5')],
     ['0x1F + .5e1', 36],
     ['- -3', 3],
     ['2 + 3 * 4 - 1', 13],
@@ -162,7 +163,10 @@ describe('operators', () => {
     ['1 / 0', 'zero'],
     ['1 % 0', 'zero'],
     ['1.5 / 0.0', 'zero'],
-    ['1e308 * 10', 'bounds'],
+    ['1e999 * 100', 'bounds'],
+    ['1e-999 * 1e-9', 'bounds'],
+    ['1.5 % 0.0', 'zero'],
+    ['1e999 / 0.5', 'bounds'],
   ])('[X13] %s is an error: %s', (text, code) => {
     expect(errorOf(text).code).toBe(code)
   })

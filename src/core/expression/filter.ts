@@ -1,7 +1,7 @@
 // core/expression/filter.ts — conditions as data: { path, equals: … }, combined by all, any and not.
 // A filter never fails at run time: what cannot be compared does not match.
 
-import type { JsonValue } from '../json/index.ts'
+import { isNumeral, type JsonValue } from '../json/index.ts'
 import { closest, Fault } from './errors.ts'
 import type { Frame } from './frame.ts'
 import { equal, isMissing, order, typeOf } from './values.ts'
@@ -25,7 +25,7 @@ const needsBool = (operand: JsonValue): string | null =>
 const needsOrdered = (operand: JsonValue): string | null =>
   ['number', 'string'].includes(typeOf(operand)) ? null : 'a number or a text'
 const needsScalar = (operand: JsonValue): string | null =>
-  typeof operand === 'object' ? 'a text, a number, true or false' : null
+  typeof operand === 'object' && !isNumeral(operand) ? 'a text, a number, true or false' : null
 
 const equals = (operand: JsonValue) => (value: unknown) => equal(UNCOUNTED, value, operand)
 const isOneOf = (operand: JsonValue) => (value: unknown) =>

@@ -1,10 +1,12 @@
 // core/expression/formula.ts — what a formula is made of, as far as its text alone tells: what every value of it begins with,
 // what it reads and through which functions, and whether two texts are the same formula. Nothing is computed here.
 
+import { isNumber, isNumeral, type JsonValue, stringifyByValue } from '../json/index.ts'
 import { childrenOf, type Node, staticPath } from './ast.ts'
 import { Fault } from './errors.ts'
 import { compileProgram } from './expression.ts'
 import { splitTemplate } from './template.ts'
+import { toText } from './values.ts'
 
 export interface FormulaRead {
   /** `payload.items[*].id`, or the root alone where the rest is computed. */
@@ -81,8 +83,8 @@ function startsOf(parts: readonly (string | Node)[]): readonly FormulaStart[] {
 function startsOfNode(node: Node): readonly FormulaStart[] {
   switch (node.kind) {
     case 'literal':
-      return typeof node.value === 'string' || typeof node.value === 'number'
-        ? [{ text: String(node.value), isWhole: true }]
+      return typeof node.value === 'string' || isNumber(node.value)
+        ? [{ text: toText(node.value), isWhole: true }]
         : COMPUTED
     case 'binary':
       return node.operator === '+' ? startsOf([node.left, node.right]) : COMPUTED
@@ -118,11 +120,14 @@ export function isSameFormula(one: string, other: string): boolean {
 function shapeOf(text: string): string | null {
   const nodes = nodesOf(text, 'expression')
   if (nodes === null) return null
-  return JSON.stringify(nodes, (name, value: unknown) =>
-    name === 'at' || name === 'end' || name === 'nameAt'
-      ? undefined
-      : typeof value === 'bigint'
-        ? `${value}n`
-        : value,
-  )
+  return stringifyByValue(withoutPlaces(nodes) as JsonValue)
+}
+
+const PLACES: readonly string[] = ['at', 'end', 'nameAt']
+
+function withoutPlaces(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutPlaces)
+  if (typeof value !== 'object' || value === null || isNumeral(value)) return value
+  const members = Object.entries(value).filter(([name]) => !PLACES.includes(name))
+  return Object.fromEntries(members.map(([name, member]) => [name, withoutPlaces(member)]))
 }

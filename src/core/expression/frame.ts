@@ -2,6 +2,7 @@
 // Only work that data can multiply is charged (elements visited, bytes built or searched): what the text alone
 // fixes is bounded by the parser, so a plain path costs no bookkeeping.
 
+import { Numeral } from '../json/index.ts'
 import { ExpressionError } from './errors.ts'
 
 export type Scope = { readonly [root: string]: unknown }
@@ -65,6 +66,7 @@ function measure(value: unknown, most: number): number {
     }
     return size
   }
+  if (value instanceof Numeral) return NODE_SIZE + value.text.length
   for (const key of Object.keys(value)) {
     size += key.length + measure((value as Record<string, unknown>)[key], most - size)
     if (size > most) return size

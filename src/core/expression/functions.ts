@@ -1,13 +1,14 @@
 // core/expression/functions.ts — the functions an expression may call, in both styles: size(x) and x.size().
 // A missing argument gives a missing result, unless a function says that it looks at missing ones.
 
-import { finite, normalise } from './arithmetic.ts'
+import { isNumber, isNumeral, type JsonNumber, plainNumber, type Scaled, toScaled } from '../json/index.ts'
+import { exact, finite, normalise } from './arithmetic.ts'
 import { chargeText, chargeValue } from './frame.ts'
 import type { CallSite, FunctionEntry, FunctionTable } from './function-entry.ts'
 import { HELPERS } from './helpers.ts'
 import { LIST_FUNCTIONS } from './list-functions.ts'
 import { TEXT_FUNCTIONS } from './text-functions.ts'
-import { isMissing, isNumber, toText, typeError, typeOf } from './values.ts'
+import { isMissing, toText, typeError, typeOf } from './values.ts'
 
 const DIGITS_MAX = 1000
 const WHOLE = /^\s*[+-]?\d+\s*$/
@@ -17,26 +18,55 @@ function numeric(
   name: string,
   doubles: (value: number) => number,
   wholes: (value: bigint) => bigint,
+  decimals: (value: Scaled, unit: bigint) => Scaled,
 ): FunctionEntry {
   return {
     least: 1,
     most: 1,
     run(_frame, site, [value]) {
       if (typeof value === 'number') return finite(doubles(value))
-      if (typeof value === 'bigint') return normalise(wholes(value))
-      throw typeError(`\`${name}\` needs a number`, value, site.paths[0])
+      if (!isNumber(value)) throw typeError(`\`${name}\` needs a number`, value, site.paths[0])
+      const plain = plainNumber(value)
+      if (typeof plain === 'number') return finite(doubles(plain))
+      if (typeof plain === 'bigint') return normalise(wholes(plain))
+      const scaled = toScaled(plain)
+      return exact(decimals(scaled, 10n ** BigInt(scaled.scale)))
     },
   }
 }
 
 const same = (value: bigint): bigint => value
+const absolute = (value: bigint): bigint => (value < 0n ? -value : value)
+
+/** The whole number below; the quotient of bigints is cut, which is the one above for what is negative. */
+function floorOf(coefficient: bigint, unit: bigint): Scaled {
+  const cut = coefficient / unit
+  return { coefficient: coefficient < 0n && coefficient % unit !== 0n ? cut - 1n : cut, scale: 0 }
+}
+
+function ceilingOf(coefficient: bigint, unit: bigint): Scaled {
+  return { coefficient: -floorOf(-coefficient, unit).coefficient, scale: 0 }
+}
+
+function roundedOf(coefficient: bigint, unit: bigint): Scaled {
+  const size = (absolute(coefficient) * 2n + unit) / (unit * 2n)
+  return { coefficient: coefficient < 0n ? -size : size, scale: 0 }
+}
 
 const VALUE_FUNCTIONS: FunctionTable = {
-  abs: numeric('abs', Math.abs, (value) => (value < 0n ? -value : value)),
-  ceil: numeric('ceil', Math.ceil, same),
-  floor: numeric('floor', Math.floor, same),
+  abs: numeric('abs', Math.abs, absolute, ({ coefficient, scale }) => ({
+    coefficient: absolute(coefficient),
+    scale,
+  })),
+  ceil: numeric('ceil', Math.ceil, same, ({ coefficient }, unit) => ceilingOf(coefficient, unit)),
+  floor: numeric('floor', Math.floor, same, ({ coefficient }, unit) => floorOf(coefficient, unit)),
   /** Halves go away from zero, as money is rounded. */
-  round: numeric('round', (value) => Math.sign(value) * Math.round(Math.abs(value)), same),
+  round: numeric(
+    'round',
+    (value) => Math.sign(value) * Math.round(Math.abs(value)),
+    same,
+    ({ coefficient }, unit) => roundedOf(coefficient, unit),
+  ),
   type: { least: 1, most: 1, seesMissing: true, run: (_frame, _site, [value]) => typeOf(value) },
   coalesce: {
     least: 1,
@@ -48,7 +78,7 @@ const VALUE_FUNCTIONS: FunctionTable = {
     least: 1,
     most: 1,
     run(frame, _site, [value]) {
-      if (typeof value === 'object') chargeValue(frame, value)
+      if (typeof value === 'object' && !isNumeral(value)) chargeValue(frame, value)
       const text = toText(value)
       chargeText(frame, text.length)
       return text
@@ -68,14 +98,21 @@ const VALUE_FUNCTIONS: FunctionTable = {
 }
 
 function toWhole(value: unknown, site: CallSite): unknown {
-  if (typeof value === 'bigint') return value
-  if (typeof value === 'number')
-    return Number.isSafeInteger(value) ? value : normalise(BigInt(Math.trunc(value)))
+  if (isNumber(value)) return truncated(plainNumber(value))
   if (typeof value === 'string' && value.length <= DIGITS_MAX && WHOLE.test(value))
     return normalise(BigInt(value.trim().replace(/^\+/, '')))
   throw typeError('`int` needs a number or a text of digits', value, site.paths[0])
 }
 
+function truncated(value: JsonNumber): number | bigint {
+  if (typeof value === 'bigint') return value
+  if (typeof value === 'number')
+    return Number.isSafeInteger(value) ? value : normalise(BigInt(Math.trunc(value)))
+  const { coefficient, scale } = toScaled(value)
+  return normalise(coefficient / 10n ** BigInt(scale))
+}
+
+/** The nearest double, whatever is given: `double` is how a formula asks for one. */
 function toNumber(value: unknown, site: CallSite): unknown {
   if (isNumber(value)) return finite(Number(value))
   if (typeof value === 'string' && value.length <= DIGITS_MAX && DECIMAL.test(value))

@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto'
 import { RE2JS } from 're2js'
-import { canonicalJson, type JsonValue } from '../json/index.ts'
+import { canonicalJson, isNumber, type JsonValue } from '../json/index.ts'
 import { ExpressionError } from './errors.ts'
 import { charge, chargeText, chargeValue } from './frame.ts'
 import type { FunctionEntry, FunctionTable } from './function-entry.ts'
@@ -84,7 +84,7 @@ const extRef: FunctionEntry = {
     const parts: string[] = []
     for (const [index, value] of args.entries()) {
       if (isMissing(value) && index < EXT_REF_REQUIRED) return value
-      if (typeof value === 'object' && value !== null) {
+      if (typeof value === 'object' && value !== null && !isNumber(value)) {
         throw typeError(
           `\`extRef\` needs a text or a number as ${EXT_REF_PARTS[index]}`,
           value,
@@ -125,7 +125,7 @@ const token: FunctionEntry = {
   most: 2,
   run(frame, site, args) {
     const [value] = args
-    if (typeof value === 'object') return null
+    if (typeof value === 'object' && !isNumber(value)) return null
     // Most are words already, and every event has one or two.
     if (args.length === 1 && typeof value === 'string' && WORD.test(value)) return value
     charge(frame, 1)

@@ -1,5 +1,6 @@
 // core/expression/lexer.ts — text to tokens. Positions are exact: findings point at a column.
 
+import type { JsonNumber } from '../json/index.ts'
 import { Fault } from './errors.ts'
 import { readNumber, readString } from './literals.ts'
 
@@ -7,7 +8,7 @@ export interface Token {
   readonly type: 'name' | 'number' | 'string' | 'operator' | 'end'
   /** The name or operator; empty for literals. */
   readonly text: string
-  readonly value: string | number | bigint
+  readonly value: string | JsonNumber
   readonly at: number
   readonly end: number
 }

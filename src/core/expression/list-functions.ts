@@ -1,10 +1,11 @@
 // core/expression/list-functions.ts — functions on lists and maps.
 
+import { isNumber } from '../json/index.ts'
 import { add } from './arithmetic.ts'
 import { charge, chargeList, chargeSearch, chargeText } from './frame.ts'
 import type { CallSite, FunctionEntry, FunctionTable } from './function-entry.ts'
 import { needText } from './text-functions.ts'
-import { codePointLength, equal, isMissing, isObject, order, typeError } from './values.ts'
+import { codePointLength, equal, isMissing, isObject, order, toText, typeError } from './values.ts'
 
 function needList(site: CallSite, args: readonly unknown[]): readonly unknown[] {
   const list = args[0]
@@ -91,9 +92,9 @@ export const LIST_FUNCTIONS: FunctionTable = {
       const parts: string[] = []
       for (const item of list) {
         if (isMissing(item)) return item
-        if (typeof item === 'object')
+        if (typeof item === 'object' && !isNumber(item))
           throw typeError('`join` joins texts, numbers and true or false', item, undefined)
-        const part = String(item)
+        const part = toText(item)
         length += part.length + separator.length
         parts.push(part)
       }

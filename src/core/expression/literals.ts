@@ -1,5 +1,6 @@
 // core/expression/literals.ts — numbers and quoted texts of the expression language, as CEL writes them.
 
+import { type JsonNumber, plainNumber, readNumeral } from '../json/index.ts'
 import { Fault } from './errors.ts'
 
 const STRING_OPEN = /([rR]?)("""|'''|"|')/y
@@ -77,7 +78,7 @@ function readEscape(text: string, at: number): Literal<string> {
 const NUMBER = /0[xX]([0-9a-fA-F]+)|(\d*\.\d+(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+)|(\d+)/y
 const DIGITS_MAX = 1000
 
-export function readNumber(text: string, at: number): Literal<number | bigint> | null {
+export function readNumber(text: string, at: number): Literal<JsonNumber> | null {
   NUMBER.lastIndex = at
   const match = NUMBER.exec(text)
   if (match === null) return null
@@ -86,8 +87,12 @@ export function readNumber(text: string, at: number): Literal<number | bigint> |
     throw new Fault('a number ends here: put a text in quotes, or a space before the name', at, end + 1 - at)
   }
   if (match[0].length > DIGITS_MAX) throw new Fault('this number is too long', at, end - at)
-  const value = Number(match[0])
-  if (match[2] === undefined && !Number.isSafeInteger(value)) return { value: BigInt(match[0]), end }
-  if (!Number.isFinite(value)) throw new Fault('this number is out of range', at, end - at)
-  return { value, end }
+  if (match[2] === undefined) {
+    const value = Number(match[0])
+    return { value: Number.isSafeInteger(value) ? value : BigInt(match[0]), end }
+  }
+  // JSON has no `.5`.
+  const value = readNumeral(match[0].startsWith('.') ? `0${match[0]}` : match[0], false)
+  if (value === null) throw new Fault('this number is out of range', at, end - at)
+  return { value: plainNumber(value), end }
 }

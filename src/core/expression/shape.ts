@@ -1,7 +1,7 @@
 // core/expression/shape.ts — a tree of sends: every string in it is a template.
 // A field or element whose one template has no value is left out; null written in the tree stays.
 
-import type { JsonValue } from '../json/index.ts'
+import { isNumeral, type JsonValue } from '../json/index.ts'
 import { define } from './access.ts'
 import { Fault, type LocatedProblem } from './errors.ts'
 import type { CompileOptions } from './expression.ts'
@@ -43,7 +43,7 @@ export function compileShape(
     roots: [...work.roots],
     paths: [...work.paths],
     secrets: [...work.secrets],
-    render: (scope: Scope, mode: TemplateMode = 'text') => render(scope, mode),
+    render: (scope: Scope, mode: TemplateMode = 'data') => render(scope, mode),
   }
   return { ok: true, shape }
 }
@@ -51,7 +51,7 @@ export function compileShape(
 function buildValue(value: JsonValue, path: readonly (string | number)[], work: Work): Render {
   if (typeof value === 'string') return buildText(value, path, work)
   if (Array.isArray(value)) return buildArray(value, path, work)
-  if (typeof value === 'object' && value !== null)
+  if (typeof value === 'object' && value !== null && !isNumeral(value))
     return buildObject(value as { [key: string]: JsonValue }, path, work)
   return () => value
 }

@@ -1,6 +1,7 @@
 // core/expression/template.ts — text with `{{ expression }}`.
 // One template alone keeps its value's type; inside longer text values are written out. In a URL every value is
-// percent-encoded and must be there: a missing one would silently address something else.
+// percent-encoded and must be there: a missing one would silently address something else. In data that is sent a number is
+// written as it arrived; in every other text by its value, so that names and addresses do not depend on its spelling.
 
 import type { JsonValue } from '../json/index.ts'
 import { ExpressionError, Fault } from './errors.ts'
@@ -8,9 +9,9 @@ import { attempt, type Compiled, type CompileOptions, compileProgram, type Progr
 import { type Scope, STRING_MAX } from './frame.ts'
 import { encodeText } from './helpers.ts'
 import { readString } from './literals.ts'
-import { isMissing, toText } from './values.ts'
+import { isMissing, toSentText, toText } from './values.ts'
 
-export type TemplateMode = 'text' | 'url'
+export type TemplateMode = 'text' | 'data' | 'url'
 
 export interface Template {
   readonly text: string
@@ -47,7 +48,7 @@ export function makeTemplate(text: string, options?: CompileOptions): Template {
     if (mode === 'url') return renderUrl(parts, scope)
     if (alone !== undefined) return alone.run(scope) as JsonValue | undefined
     if (programs.length === 0) return text
-    return renderText(parts, scope)
+    return renderText(parts, scope, mode === 'data' ? toSentText : toText)
   }
   const roots = [...new Set(programs.flatMap((program) => program.roots))]
   const paths = [...new Set(programs.flatMap((program) => program.paths))]
@@ -56,10 +57,10 @@ export function makeTemplate(text: string, options?: CompileOptions): Template {
   return { text, roots, paths, secrets, isConstant: programs.length === 0, literals, render }
 }
 
-function renderText(parts: readonly Part[], scope: Scope): string {
+function renderText(parts: readonly Part[], scope: Scope, write: (value: unknown) => string): string {
   let output = ''
   for (const part of parts) {
-    output += typeof part === 'string' ? part : toText(part.run(scope))
+    output += typeof part === 'string' ? part : write(part.run(scope))
     if (output.length > OUTPUT_MAX)
       throw new ExpressionError('bounds', `a text of more than ${OUTPUT_MAX} characters`)
   }

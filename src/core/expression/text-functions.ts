@@ -1,5 +1,6 @@
 // core/expression/text-functions.ts — functions on texts. Positions and lengths count code points, as in CEL.
 
+import { isNumeral } from '../json/index.ts'
 import { charge, chargeList, chargeSearch, chargeText, type Frame } from './frame.ts'
 import type { CallSite, FunctionEntry, FunctionTable } from './function-entry.ts'
 import { codePointLength, typeError } from './values.ts'
@@ -14,7 +15,8 @@ export function needText(frame: Frame, site: CallSite, args: readonly unknown[],
 }
 
 function needWhole(site: CallSite, args: readonly unknown[], index: number): number {
-  const value = args[index]
+  const given = args[index]
+  const value = isNumeral(given) ? given.plain() : given
   if (!Number.isSafeInteger(value))
     throw typeError(`\`${site.name}\` needs a whole number`, value, site.paths[index])
   return value as number

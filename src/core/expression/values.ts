@@ -1,8 +1,16 @@
 // core/expression/values.ts — what values are and how they compare.
 // Inside the evaluator `undefined` is a missing value and `null` one that is there: they behave alike, except that
-// a template alone leaves a missing field out. Whole numbers are number while safe, bigint beyond.
+// a template alone leaves a missing field out. A number is a double, a bigint or a Numeral (core/json), and compares by its value.
 
-import { type JsonValue, stringifyJson } from '../json/index.ts'
+import {
+  canonicalNumber,
+  compareNumbers,
+  isNumber,
+  isNumeral,
+  type JsonValue,
+  stringifyByValue,
+  stringifyJson,
+} from '../json/index.ts'
 import { ExpressionError } from './errors.ts'
 import { charge, type Frame } from './frame.ts'
 
@@ -18,7 +26,7 @@ export function typeOf(value: unknown): string {
     case 'string':
       return 'string'
     case 'object':
-      return value === null ? 'null' : Array.isArray(value) ? 'list' : 'map'
+      return value === null ? 'null' : Array.isArray(value) ? 'list' : isNumeral(value) ? 'number' : 'map'
     default:
       return 'null'
   }
@@ -34,12 +42,8 @@ export function isMissing(value: unknown): value is null | undefined {
   return value === null || value === undefined
 }
 
-export function isNumber(value: unknown): value is number | bigint {
-  return typeof value === 'number' || typeof value === 'bigint'
-}
-
 export function isObject(value: unknown): value is { readonly [key: string]: unknown } {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !isNumeral(value)
 }
 
 export function equal(frame: Frame, a: unknown, b: unknown): boolean {
@@ -49,11 +53,8 @@ export function equal(frame: Frame, a: unknown, b: unknown): boolean {
   }
   if (a === b) return true
   if (isMissing(a) || isMissing(b)) return isMissing(a) && isMissing(b)
-  if (typeof a !== 'object' || typeof b !== 'object') {
-    // Loose on purpose: JavaScript compares number and bigint by value.
-    // biome-ignore lint/suspicious/noDoubleEquals: number and bigint of equal value are equal
-    return isNumber(a) && isNumber(b) && a == b
-  }
+  if (isNumber(a) || isNumber(b)) return isNumber(a) && isNumber(b) && compareNumbers(a, b) === 0
+  if (typeof a !== 'object' || typeof b !== 'object') return false
   if (Array.isArray(a) || Array.isArray(b)) {
     return Array.isArray(a) && Array.isArray(b) && equalLists(frame, a, b)
   }
@@ -76,20 +77,26 @@ function equalMaps(frame: Frame, a: Record<string, unknown>, b: Record<string, u
 /** Negative, zero or positive; null when either is missing, undefined when the types have no order. */
 export function order(frame: Frame, a: unknown, b: unknown): number | null | undefined {
   if (isMissing(a) || isMissing(b)) return null
+  if (isNumber(a) && isNumber(b)) return compareNumbers(a, b)
   const ordered =
-    (isNumber(a) && isNumber(b)) ||
-    (typeof a === 'string' && typeof b === 'string') ||
-    (typeof a === 'boolean' && typeof b === 'boolean')
+    (typeof a === 'string' && typeof b === 'string') || (typeof a === 'boolean' && typeof b === 'boolean')
   if (!ordered) return undefined
   if (typeof a === 'string') charge(frame, a.length >> 12)
   return a < b ? -1 : a > b ? 1 : 0
 }
 
-/** How a value reads inside a longer text: missing is empty, lists and maps are JSON. */
+/** How a value reads in a longer text that is sent: missing is empty, lists and maps are JSON, numbers are as they were written. */
+export function toSentText(value: unknown): string {
+  if (isNumeral(value)) return value.text
+  return typeof value === 'object' && value !== null ? stringifyJson(value as JsonValue) : toText(value)
+}
+
+/** The same, but numbers of equal value read equally, however they were written: what names and keys are made of. */
 export function toText(value: unknown): string {
   if (typeof value === 'string') return value
   if (isMissing(value)) return ''
-  return typeof value === 'object' ? stringifyJson(value as JsonValue) : String(value === 0 ? 0 : value)
+  if (isNumber(value)) return canonicalNumber(value)
+  return typeof value === 'object' ? stringifyByValue(value as JsonValue) : String(value)
 }
 
 /** By code points, so that a character outside the basic plane counts once. */

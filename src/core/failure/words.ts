@@ -1,6 +1,6 @@
 // What a vendor says about its refusal, from wherever such answers have it: one line, bounded.
 
-import { JsonError, type JsonValue, parseJson } from '../json/index.ts'
+import { isNumeral, JsonError, type JsonValue, parseJson } from '../json/index.ts'
 
 const WORDS_LENGTH_MAX = 300
 const READ_LENGTH_MAX = 65_536
@@ -28,7 +28,7 @@ function readWords(body: string): string | null {
 
 function wordsOf(value: JsonValue, depth: number): string | null {
   if (typeof value === 'string') return value
-  if (typeof value !== 'object' || value === null || depth >= DEPTH_MAX) return null
+  if (typeof value !== 'object' || value === null || isNumeral(value) || depth >= DEPTH_MAX) return null
   if (Array.isArray(value)) return value.length === 0 ? null : wordsOf(value[0] as JsonValue, depth + 1)
   const members = value as Readonly<Record<string, JsonValue>>
   for (const name of MEMBERS) {

@@ -1,7 +1,7 @@
 // What becomes of a user's function, whoever runs it: the value that it returned, if JSON can hold it, or what it threw,
 // named by its consequence.
 
-import { type JsonValue, stringifyJson } from '../json/index.ts'
+import { isNumeral, type JsonValue, stringifyJson } from '../json/index.ts'
 
 export type FunctionOutcome =
   | { readonly kind: 'returned'; readonly value: JsonValue }
@@ -48,7 +48,13 @@ export function tellFailure({ message, at }: Extract<FunctionOutcome, { kind: 'f
 
 /** What keeps a value from being JSON, with its place, or null. Members that are undefined count as absent. */
 export function findJsonFault(value: unknown, where: string, depthMax: number = DEPTH_MAX): string | null {
-  if (value === null || typeof value === 'string' || typeof value === 'boolean' || typeof value === 'bigint')
+  if (
+    value === null ||
+    typeof value === 'string' ||
+    typeof value === 'boolean' ||
+    typeof value === 'bigint' ||
+    isNumeral(value)
+  )
     return null
   if (typeof value === 'number')
     return Number.isFinite(value) ? null : `${where} is ${value}, which JSON cannot hold`

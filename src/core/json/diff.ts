@@ -1,5 +1,6 @@
 // What differs between two JSON values, place by place.
 
+import { compareNumbers, isNumber } from './numeral.ts'
 import type { JsonValue } from './value.ts'
 
 export type JsonPlace = string | number
@@ -40,7 +41,8 @@ function walk(
     }
     return
   }
-  // 0 and −0 are one number in JSON.
+  // 0 and −0 are one number in JSON, and so are 1 and 1.0.
+  if (isNumber(before) && isNumber(after) && compareNumbers(before, after) === 0) return
   if (before !== after) changes.push({ place, before, after })
 }
 
@@ -55,7 +57,7 @@ function isList(value: JsonValue | undefined): value is JsonValue[] {
 }
 
 function isMap(value: JsonValue | undefined): value is JsonMap & JsonValue {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !isNumber(value)
 }
 
 /** `lines[0].sku`, `headers['x-user']`; the root itself is the empty text. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { canonicalJson, JsonError, type JsonValue, parseJson, stringifyJson } from './index.ts'
+import { canonicalJson, JsonError, type JsonValue, Numeral, parseJson, stringifyJson } from './index.ts'
 
 const big = fc.bigInt({ min: -(10n ** 40n), max: 10n ** 40n })
 const isBeyond = (value: bigint): boolean => value > 9007199254740991n || value < -9007199254740991n
@@ -37,9 +37,11 @@ describe('reading', () => {
     ['9007199254740992', 9007199254740992n],
     ['-9007199254740993', -9007199254740993n],
     ['{"id":12345678901234567890}', { id: 12345678901234567890n }],
-    ['[0.12345678901234567890]', [0.12345678901234568]],
+    ['[0.12345678901234567890]', [new Numeral('0.12345678901234567890')]],
     ['"12345678901234567890"', '12345678901234567890'],
-    ['1e5', 1e5],
+    ['1e5', new Numeral('1e5')],
+    ['[1.0,-0,0.10,1E+2]', ['1.0', '-0', '0.10', '1E+2'].map((text) => new Numeral(text))],
+    ['[1.5,-0.25,1e-7,0.1]', [1.5, -0.25, 1e-7, 0.1]],
   ])('[X1] %s keeps its exact value', (text, value) => {
     expect(parseJson(text)).toEqual(value)
   })
@@ -73,8 +75,14 @@ describe('reading', () => {
     )
   })
 
-  test.each(['1e400', '-1e999', '[1.5e308, 1e309]'])('[X2] %s is out of range', (text) => {
-    expect(errorOf(text).message).toBe('number out of range')
+  test.each([
+    '1e1000',
+    '-1e-1002',
+    '[1.5e308, 1e999999999999999999999]',
+    '1'.repeat(1001),
+    `0.${'1'.repeat(999)}`,
+  ])('[X2] %s is out of range', (text) => {
+    expect(errorOf(text)).toMatchObject({ code: 'number', message: expect.stringContaining('out of range') })
   })
 
   test.each([
@@ -151,10 +159,6 @@ describe('reading', () => {
       }),
     )
   })
-
-  test('a whole number has a bound of its own', () => {
-    expect(errorOf('1'.repeat(1001)).message).toContain('1000 digits')
-  })
 })
 
 describe('writing', () => {
@@ -199,7 +203,7 @@ describe('writing', () => {
 /** What is out of range is refused here and infinite there: the same outcome for this comparison. */
 function outcome(read: () => unknown): string {
   try {
-    const text = JSON.stringify(read(), (_key, value) =>
+    const text = JSON.stringify(rounded(read() as JsonValue), (_key, value) =>
       typeof value === 'bigint' ? Number(value) : safe(value),
     )
     return text.includes('out of range') ? 'refuses' : `reads ${text}`
@@ -213,7 +217,7 @@ function safe(value: unknown): unknown {
 }
 
 function rounded(value: JsonValue): unknown {
-  if (typeof value === 'bigint') return Number(value)
+  if (typeof value === 'bigint' || value instanceof Numeral) return Number(value)
   if (Array.isArray(value)) return value.map(rounded)
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, rounded(member as JsonValue)]))

@@ -1,8 +1,9 @@
 // core/json/parse.ts — text to value, exactly.
-// The built-in parser rounds whole numbers beyond 2^53 and reads 1e400 as Infinity. It serves every text
-// that can hold neither; the others go through the reader below, which takes about twice as long.
+// The built-in parser keeps of a number the nearest double: 1.000000000000000001 becomes 1, 0.10 becomes 0.1, 1e400 Infinity. It
+// serves every text without such a number; the others go through the reader below, which takes about twice as long.
 // Invariants: no prototype is ever set; depth is bounded before anything recurses over the value.
 
+import { NUMERAL_BOUNDS, readNumeral } from './numeral.ts'
 import { JsonError, type JsonValue } from './value.ts'
 
 export interface JsonLimits {
@@ -14,8 +15,14 @@ export interface JsonLimits {
 const DEPTH_DEFAULT = 256
 /** Readers and writers recurse: beyond this the stack is the limit, whatever the caller asks for. */
 const DEPTH_MAX = 2000
-const DIGITS_MAX = 1000
-const NEEDS_EXACT = /\d{16}|\d[eE]\+?\d{3}/
+/**
+ * A number that a double may change, in value or in form: of 16 digits or more, with an exponent, with a zero at the end of its
+ * fraction, below a millionth, or -0. Inside a text it may stand by chance; the reader below then decides.
+ */
+const NEEDS_EXACT =
+  /[[:,\s](?:-0(?:[\s,\]}]|$)|-?\d(?:[\d.]{15}|\d*(?:[eE]|\.(?:0{6}|\d*(?:[eE]|0(?:[\s,\]}]|$))))))/
+/** A number alone is read exactly, whatever it is. */
+const IS_NUMBER = /^[-\d]/
 const NUMBER = /-?(?:0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?/y
 const SPACE = /[ \t\n\r]*/y
 // biome-ignore lint/suspicious/noControlCharactersInRegex: JSON refuses exactly these inside a string
@@ -25,7 +32,7 @@ const HEX4 = /[0-9a-fA-F]{4}/y
 export function parseJson(text: string, limits: JsonLimits = {}): JsonValue {
   const depthMax = Math.min(limits.depth ?? DEPTH_DEFAULT, DEPTH_MAX)
   const refusesDuplicates = limits.duplicateKeys === 'refuse'
-  if (!NEEDS_EXACT.test(text)) {
+  if (!NEEDS_EXACT.test(text) && !IS_NUMBER.test(text)) {
     try {
       const value = JSON.parse(text) as JsonValue
       const keys = countKeys(value, depthMax)
@@ -127,7 +134,7 @@ class Reader {
       if (this.#text[this.#at] !== '"') throw this.#unexpected('a key in double quotes')
       const key = this.#string()
       if (this.#refuseDuplicates && Object.hasOwn(object, key))
-        throw new JsonError('duplicate key', keyAt, 'duplicate')
+        throw new JsonError('duplicate key', keyAt, 'duplicate', key)
       this.#space()
       if (this.#text[this.#at] !== ':') throw this.#unexpected('`:`')
       this.#at++
@@ -206,14 +213,9 @@ class Reader {
     const literal = match[0]
     const start = this.#at
     this.#at += literal.length
-    const value = Number(literal)
-    if (match[1] !== undefined || match[2] !== undefined || Number.isSafeInteger(value)) {
-      if (Number.isFinite(value)) return value
-      throw new JsonError('number out of range', start)
-    }
-    if (literal.length > DIGITS_MAX)
-      throw new JsonError(`whole number of more than ${DIGITS_MAX} digits`, start)
-    return BigInt(literal)
+    const value = readNumeral(literal, match[1] === undefined && match[2] === undefined)
+    if (value === null) throw new JsonError(`number out of range: ${NUMERAL_BOUNDS}`, start, 'number')
+    return value
   }
 
   #word<T extends JsonValue>(word: string, value: T): T {

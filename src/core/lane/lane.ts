@@ -8,7 +8,7 @@
 
 import type { RouteDocument } from '../definition/index.ts'
 import { compileExpression, ExpressionError, type Scope } from '../expression/index.ts'
-import { isStorable, type JsonValue } from '../json/index.ts'
+import { isNumeral, isStorable, type JsonValue } from '../json/index.ts'
 import type { Lane, SettledState } from '../work/index.ts'
 import type { DebouncePolicy } from './debounce.ts'
 import { compareVersions, versionText } from './version.ts'
@@ -63,7 +63,7 @@ function laneKey(value: JsonValue, path: string): string {
   const refuse = (message: string, valueType: string, code: 'type' | 'bounds' = 'type') =>
     new ExpressionError(code, message, path, valueType)
   if (value === null) throw refuse('the key of the lane is null', 'null')
-  if (typeof value === 'object') {
+  if (typeof value === 'object' && !isNumeral(value)) {
     throw refuse('the key of the lane is not a text or a number', Array.isArray(value) ? 'list' : 'map')
   }
   const text = String(value)

@@ -1,7 +1,7 @@
 // Which of two versions of an object is the older one: numbers by their value, however long, anything else by its text.
 
 import { ExpressionError } from '../expression/index.ts'
-import { isStorable, type JsonValue } from '../json/index.ts'
+import { isNumeral, isStorable, type JsonValue } from '../json/index.ts'
 
 const NUMBER = /^(-?)(\d+)(?:\.(\d+))?$/
 const VERSION_LENGTH_MAX = 256
@@ -9,7 +9,7 @@ const VERSION_LENGTH_MAX = 256
 /** The text of a version; null: the event tells none. Throws ExpressionError where it is no text and no number. */
 export function versionText(value: JsonValue): string | null {
   if (value === null) return null
-  if (typeof value === 'object' || typeof value === 'boolean') {
+  if ((typeof value === 'object' && !isNumeral(value)) || typeof value === 'boolean') {
     const valueType = Array.isArray(value) ? 'list' : typeof value === 'object' ? 'map' : 'bool'
     throw new ExpressionError('type', 'the version is not a text or a number', 'order.version', valueType)
   }

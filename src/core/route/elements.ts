@@ -3,7 +3,7 @@
 import { must } from '../action/index.ts'
 import type { RouteDocument } from '../definition/index.ts'
 import { compileExpression, ExpressionError, type Scope } from '../expression/index.ts'
-import type { JsonValue } from '../json/index.ts'
+import { isNumeral, type JsonValue } from '../json/index.ts'
 
 export interface Elements {
   /** The name under which expressions see the element. */
@@ -20,7 +20,13 @@ export function compileElements({ of, as, max }: NonNullable<RouteDocument['each
   const listOf = (scope: Scope): readonly JsonValue[] => {
     const value = expression.evaluate(scope)
     if (Array.isArray(value)) return value
-    const valueType = value === null ? 'null' : typeof value === 'object' ? 'map' : typeof value
+    const valueType = isNumeral(value)
+      ? 'number'
+      : value === null
+        ? 'null'
+        : typeof value === 'object'
+          ? 'map'
+          : typeof value
     throw new ExpressionError('type', 'what `each` goes through is not a list', 'each.of', valueType)
   }
   return {

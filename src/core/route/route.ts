@@ -5,7 +5,7 @@ import { type BatchRules, batchScope, compileBatch } from '../batch/index.ts'
 import { type DefinitionStatus, hashDocument, type RouteDocument } from '../definition/index.ts'
 import type { Envelope } from '../event/index.ts'
 import { compileCondition, compileExpression, ExpressionError, type Scope } from '../expression/index.ts'
-import { isStorable, type JsonValue } from '../json/index.ts'
+import { isNumeral, isStorable, type JsonValue } from '../json/index.ts'
 import { compileLane, type RouteLane } from '../lane/index.ts'
 import { compileElements, type Elements } from './elements.ts'
 
@@ -116,7 +116,7 @@ const KEY_LENGTH_MAX = 1_024
 
 function keyText(value: JsonValue): string {
   if (value === null) throw new ExpressionError('type', 'the key is null', 'key', 'null')
-  if (typeof value === 'object') {
+  if (typeof value === 'object' && !isNumeral(value)) {
     const valueType = Array.isArray(value) ? 'list' : 'map'
     throw new ExpressionError('type', 'the key is not a text or a number', 'key', valueType)
   }

@@ -4,7 +4,7 @@
 // members only, and none of them is ever set on a prototype. Where a value has another shape than a path says, what stands
 // there is hidden whole: a sender that changes its form must not show what somebody wanted hidden.
 
-import type { JsonValue } from '../json/index.ts'
+import { isNumeral, type JsonValue } from '../json/index.ts'
 import { compileSensitive, type HidingTree } from './paths.ts'
 
 export const HIDDEN = '[hidden]'
@@ -64,7 +64,7 @@ function redactBy(value: JsonValue, tree: HidingTree | null): JsonValue {
   if (tree.isWhole) return HIDDEN
   // Nothing is there, so there is nothing to hide.
   if (value === null) return value
-  if (typeof value !== 'object') return HIDDEN
+  if (typeof value !== 'object' || isNumeral(value)) return HIDDEN
   return Array.isArray(value) ? redactList(value, tree) : redactMap(value as JsonMap, tree)
 }
 

@@ -4,7 +4,7 @@
 // Texts are looked through for the values themselves. A value of a few characters would blank half of every sentence and is
 // left alone; so many values that looking would be dear blank the whole text.
 
-import type { JsonValue } from '../json/index.ts'
+import { isNumeral, type JsonValue } from '../json/index.ts'
 import { compileSensitive, type HidingTree } from './paths.ts'
 import { HIDDEN } from './redact.ts'
 
@@ -116,14 +116,16 @@ function gather(value: JsonValue, tree: HidingTree | null, found: Found): void {
 
 /** As `redact` does: also what has another shape than the paths say. */
 function isHiddenWhole(value: JsonValue, tree: HidingTree): boolean {
-  if (tree.isWhole || typeof value !== 'object') return true
+  if (tree.isWhole || typeof value !== 'object' || isNumeral(value)) return true
   return Array.isArray(value) ? tree.fields.size > 0 : tree.each !== null || tree.positions.size > 0
 }
 
 /** Every text and number in it; names of members are the sender's vocabulary, not its data. */
 function gatherAll(value: JsonValue, found: Found): void {
   if (value === null || found.isTooMuch) return
-  if (typeof value === 'object') {
+  // It may be quoted as it was written, or by its value.
+  if (isNumeral(value)) keep(value.text, found)
+  else if (typeof value === 'object') {
     const parts = Array.isArray(value) ? value : Object.values(value)
     for (const part of parts) gatherAll(part as JsonValue, found)
     return

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { JsonValue } from '../json/index.ts'
+import { type JsonValue, parseJson } from '../json/index.ts'
 import {
   findClearRead,
   HIDDEN,
@@ -68,6 +68,17 @@ describe('redact', () => {
     expect(redact(payload, ['payload', 'payload.id'])).toBe(HIDDEN)
     expect(redact(payload, ['header.x-user'])).toBe(payload)
     expect(redact([1, 2, 3], ['payload[1]', 'payload[9]'])).toEqual([1, HIDDEN, 3])
+  })
+
+  test('[SE2] a number is hidden like any other, however it is held', () => {
+    const value = parseJson('{"a":10.50,"b":1.0,"list":[1.000000000000000001]}')
+    expect(redact(value, ['payload.a', 'payload.list[*]', 'payload.b.deeper'])).toEqual({
+      a: HIDDEN,
+      b: HIDDEN,
+      list: [HIDDEN],
+    })
+    const scrub = makeScrub(['payload.list'], value, {})
+    expect(scrub('we got 1.000000000000000001')).toBe(`we got ${HIDDEN}`)
   })
 
   test('[SE2] headers are hidden by their names, whatever their case in the path', () => {

@@ -50,6 +50,6 @@ function compileWhole(template: string): SignedParts {
 
 /** One template alone keeps its type; what is signed is always text. */
 function textOf(template: Template, scope: Scope): string {
-  const value = template.render(scope) ?? ''
+  const value = template.render(scope, 'data') ?? ''
   return typeof value === 'string' ? value : stringifyJson(value)
 }

@@ -4,7 +4,7 @@ import { must } from '../action/index.ts'
 import { compilePayloadCheck } from '../catalog/index.ts'
 import { type DefinitionStatus, hashDocument, type SourceDocument } from '../definition/index.ts'
 import { compileExpression, compileTemplate, type Expression, type Scope } from '../expression/index.ts'
-import { isStorable, type JsonValue } from '../json/index.ts'
+import { isNumber, isNumeral, isStorable, type JsonValue } from '../json/index.ts'
 import { parseSubject } from '../subject/index.ts'
 import { type Instant, isCalendarDate, parseInstant } from '../time/index.ts'
 import { compileDispatch, type Dispatch } from './dispatch.ts'
@@ -117,7 +117,7 @@ function makeSubjectCheck(): (subject: string) => string | null {
 
 /** What no store could keep counts as missing. */
 function textOf(value: JsonValue | undefined): string | null {
-  if (value === null || value === undefined || typeof value === 'object') return null
+  if (value === null || value === undefined || (typeof value === 'object' && !isNumber(value))) return null
   const text = String(value)
   return text === '' || !isStorable(text) ? null : text
 }
@@ -131,8 +131,9 @@ const INSTANT_MAX = 8.64e15
 
 /** Seconds or milliseconds since the epoch, or a text with a zone as RFC 3339 writes it; in whole milliseconds. */
 function instantOf(value: JsonValue | undefined): Instant | null {
-  if (typeof value === 'number') {
-    const at = Math.trunc(value > 1e11 ? value : value * 1_000)
+  if (typeof value === 'number' || isNumeral(value)) {
+    const time = Number(value)
+    const at = Math.trunc(time > 1e11 ? time : time * 1_000)
     return Math.abs(at) <= INSTANT_MAX ? at : null
   }
   if (typeof value !== 'string') return null

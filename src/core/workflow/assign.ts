@@ -2,7 +2,7 @@
 
 import { ExpressionError } from '../expression/index.ts'
 import type { Data, DataChange, Instance } from '../instance/index.ts'
-import { type JsonValue, placeText } from '../json/index.ts'
+import { isNumeral, type JsonValue, placeText } from '../json/index.ts'
 import { encodedSize, parseTarget, readAt, removeAt, writeAt } from './data.ts'
 import { type Draft, keepsValues } from './draft.ts'
 import { keyText } from './key-text.ts'
@@ -49,10 +49,10 @@ export function computeChanges(before: Assignable, wanted: readonly Change[]): A
     }
     const whole: JsonValue = target.root === 'data' ? data : metadata
     const old = readAt(whole, target.steps)
-    if (old === value) continue
+    if (old === value || (isNumeral(old) && isNumeral(value) && old.text === value.text)) continue
     const after =
       value === undefined ? removeAt(whole, target.steps) : writeAt(whole, target.steps, value, path)
-    if (typeof after !== 'object' || after === null || Array.isArray(after)) {
+    if (typeof after !== 'object' || after === null || Array.isArray(after) || isNumeral(after)) {
       throw new ExpressionError('type', `\`${target.root}\` as a whole is a map`, path)
     }
     if (target.root === 'data') data = after as Data

@@ -3,7 +3,7 @@
 
 import { compilePath, ExpressionError, typeOf } from '../expression/index.ts'
 import type { Data } from '../instance/index.ts'
-import type { JsonValue } from '../json/index.ts'
+import { isNumeral, type JsonValue } from '../json/index.ts'
 
 export interface Target {
   readonly root: 'data' | 'metadata' | 'correlation'
@@ -35,7 +35,7 @@ type Steps = Target['steps']
 export function readAt(value: JsonValue | undefined, steps: Steps): JsonValue | undefined {
   let found = value
   for (const step of steps) {
-    if (typeof found !== 'object' || found === null) return undefined
+    if (typeof found !== 'object' || found === null || isNumeral(found)) return undefined
     if (Array.isArray(found)) found = typeof step === 'number' ? found[step] : undefined
     else found = memberOf(found as Data, String(step))
   }
@@ -62,7 +62,8 @@ export function writeAt(
     list[step] = writeAt(before[step], steps, value, path, at + 1)
     return list
   }
-  if (before !== undefined && before !== null && typeof before !== 'object') throw inTheWay(before, path)
+  const isTree = typeof before === 'object' && !isNumeral(before)
+  if (before !== undefined && !isTree) throw inTheWay(before, path)
   const map = (before ?? {}) as Data
   const name = String(step)
   return withMember(map, name, writeAt(memberOf(map, name), steps, value, path, at + 1))
@@ -71,7 +72,7 @@ export function writeAt(
 /** As it was where there is nothing to take out. */
 export function removeAt(before: JsonValue, steps: Steps, at = 0): JsonValue {
   const step = steps[at]
-  if (step === undefined || typeof before !== 'object' || before === null) return before
+  if (step === undefined || typeof before !== 'object' || before === null || isNumeral(before)) return before
   const isLast = at === steps.length - 1
   if (Array.isArray(before)) {
     if (typeof step !== 'number' || step >= before.length) return before
@@ -108,6 +109,7 @@ export function encodedSize(value: JsonValue, most: number): number {
     default:
   }
   if (value === null) return 4
+  if (isNumeral(value)) return value.text.length
   let size = 2
   if (Array.isArray(value)) {
     for (const item of value) {

@@ -1,13 +1,13 @@
 // The text of a value that something is found by: a key of an instance, or the object that it locks.
 
 import { ExpressionError, typeOf } from '../expression/index.ts'
-import { isStorable, type JsonValue } from '../json/index.ts'
+import { isNumber, isStorable, type JsonValue } from '../json/index.ts'
 
 const LENGTH_MAX = 512
 
 /** Throws ExpressionError: null, lists, maps, true and false say nothing about one object. */
 export function keyText(value: JsonValue | undefined, path: string, what: string): string {
-  const isText = typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint'
+  const isText = typeof value === 'string' || isNumber(value)
   if (!isText) {
     const type = typeOf(value)
     const problem = type === 'null' ? 'is null' : 'is not a text or a number'

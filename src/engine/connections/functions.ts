@@ -15,7 +15,7 @@ import type { OperationDocument } from '../../core/definition/index.ts'
 import { ExpressionError } from '../../core/expression/index.ts'
 import type { CallVerdict } from '../../core/failure/index.ts'
 import { findJsonFault } from '../../core/function/index.ts'
-import type { JsonValue } from '../../core/json/index.ts'
+import { copyPlain, type JsonValue } from '../../core/json/index.ts'
 import { keyOfGeneration } from '../../core/ledger/index.ts'
 import type { Vars } from '../../core/route/index.ts'
 import { makeRun, type NewRun, runIdOfEffect, stepRun } from '../../core/run/index.ts'
@@ -272,7 +272,7 @@ export function makeFunctionConnections(
         entrance.told(tenant, connection, hold, verdict.as === 'done' ? null : verdict.class)
       else entrance.used(hold)
       entrance.finished(hold)
-      if (verdict.as === 'done') return gives?.value ?? null
+      if (verdict.as === 'done') return copyPlain(gives?.value ?? null)
       const why = `${connection}.${name}: ${error}`
       if (next === null) return fail(run, effect, verdict, why)
       if (next.is === 'dead') throw terminal(`${why}; ${next.why}`)

@@ -15,7 +15,7 @@ import {
   type Scope,
 } from '../../core/expression/index.ts'
 import type { EventId, TenantId, WorkId } from '../../core/ids/index.ts'
-import { type JsonValue, stringifyJson } from '../../core/json/index.ts'
+import { isNumeral, type JsonValue, stringifyJson } from '../../core/json/index.ts'
 import {
   callScope,
   chooseRoutes,
@@ -491,6 +491,6 @@ function problemOf(at: Problem['at'], error: ExpressionError): Problem {
 function typeName(value: JsonValue): string {
   if (value === null) return 'null'
   if (Array.isArray(value)) return 'list'
-  if (typeof value === 'object') return 'map'
+  if (typeof value === 'object' && !isNumeral(value)) return 'map'
   return typeof value === 'boolean' ? 'bool' : typeof value === 'string' ? 'string' : 'number'
 }

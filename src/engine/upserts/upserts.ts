@@ -6,6 +6,7 @@
 import { parseResponse, type Sought, type UpsertAction } from '../../core/action/index.ts'
 import { ExpressionError, type Scope } from '../../core/expression/index.ts'
 import type { CallPolicy } from '../../core/failure/index.ts'
+import { isNumber } from '../../core/json/index.ts'
 import type { LedgerEntry } from '../../core/ledger/index.ts'
 import { keyOfGeneration } from '../../core/ledger/index.ts'
 import type { HttpOutcome } from '../../ports/http-client.ts'
@@ -192,5 +193,5 @@ function needsPhases({ update }: UpsertAction): boolean {
 }
 
 function refOf(id: unknown): string | null {
-  return typeof id === 'string' || typeof id === 'number' || typeof id === 'bigint' ? String(id) : null
+  return typeof id === 'string' || isNumber(id) ? String(id) : null
 }

@@ -7,7 +7,7 @@
 import { AppError } from '../../core/errors/index.ts'
 import type { InstanceId, TenantId } from '../../core/ids/index.ts'
 import type { HistoryEntry, HistoryRow, Instance, InstanceRow } from '../../core/instance/index.ts'
-import type { JsonValue } from '../../core/json/index.ts'
+import { isNumeral, type JsonValue } from '../../core/json/index.ts'
 import { HIDDEN, isSealed } from '../../core/sensitive/index.ts'
 import type { Instant } from '../../core/time/index.ts'
 import {
@@ -236,7 +236,7 @@ function maskInstance(instance: Instance): Instance {
 /** A copy in which whatever is sealed is hidden. */
 function mask(value: JsonValue): JsonValue {
   if (typeof value === 'string') return isSealed(value) ? HIDDEN : value
-  if (typeof value !== 'object' || value === null) return value
+  if (typeof value !== 'object' || value === null || isNumeral(value)) return value
   if (Array.isArray(value)) return value.map(mask)
   const copy: Record<string, JsonValue> = {}
   for (const [name, member] of Object.entries(value)) {

@@ -7,7 +7,7 @@
 import type { WorkflowDocument } from '../../core/definition/index.ts'
 import type { InstanceId, TenantId } from '../../core/ids/index.ts'
 import type { Data, DataChange, Firing, HistoryEntry, Instance } from '../../core/instance/index.ts'
-import { type JsonValue, parseJson, stringifyJson } from '../../core/json/index.ts'
+import { isNumeral, type JsonValue, parseJson, stringifyJson } from '../../core/json/index.ts'
 import { isSealed } from '../../core/sensitive/index.ts'
 import { type Seal, SealError } from '../../ports/seal.ts'
 
@@ -106,7 +106,7 @@ function changedFiring(firing: Firing, change: Change): Firing {
 function changedAt(value: JsonValue, names: readonly string[], path: string, change: Change): JsonValue {
   const [name, ...rest] = names
   if (name === undefined) return change(value, path)
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  if (typeof value !== 'object' || value === null || Array.isArray(value) || isNumeral(value)) return value
   const object = value as { readonly [name: string]: JsonValue }
   if (!Object.hasOwn(object, name)) return value
   return { ...object, [name]: changedAt(object[name] as JsonValue, rest, path, change) }

@@ -11,7 +11,7 @@ import type { NewEvent } from '../../core/event/index.ts'
 import { ExpressionError } from '../../core/expression/index.ts'
 import type { EventId, Ids, InstanceId, TenantId, WorkId } from '../../core/ids/index.ts'
 import type { Data, Instance } from '../../core/instance/index.ts'
-import { type JsonValue, stringifyJson } from '../../core/json/index.ts'
+import { isNumeral, type JsonValue, stringifyJson } from '../../core/json/index.ts'
 import { routeScope, type Vars } from '../../core/route/index.ts'
 import { closest } from '../../core/text/index.ts'
 import { DAY } from '../../core/time/index.ts'
@@ -297,7 +297,7 @@ function draftOf(
 /** What a workflow seals in its instances must not lie open in the event that began them. */
 function sealedInput({ document }: Workflow, input: JsonValue): readonly string[] {
   if ((document.security?.encrypt ?? []).length === 0) return []
-  if (typeof input !== 'object' || input === null || Array.isArray(input)) return []
+  if (typeof input !== 'object' || input === null || Array.isArray(input) || isNumeral(input)) return []
   return Object.keys(input)
     .filter((name) => /^[A-Za-z_][A-Za-z0-9_]*$/.test(name))
     .map((name) => `payload.${name}`)

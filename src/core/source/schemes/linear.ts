@@ -1,6 +1,6 @@
 // Linear: the body is signed, and the time stands in it. A header has the time too, which nobody signed.
 
-import { JsonError, parseJson } from '../../json/index.ts'
+import { isNumber, JsonError, parseJson } from '../../json/index.ts'
 import { makeHmacScheme } from '../hmac.ts'
 import { OK, type Scheme, TOLERANCE_MS } from '../scheme.ts'
 import { checkAge, toInstant } from '../sent-at.ts'
@@ -29,7 +29,8 @@ function readSentAt(body: Uint8Array): number | null {
     const payload = parseJson(new TextDecoder().decode(body), { depth: DEPTH_MAX })
     if (typeof payload !== 'object' || payload === null || Array.isArray(payload)) return null
     const { webhookTimestamp } = payload as { readonly [name: string]: unknown }
-    return typeof webhookTimestamp === 'number' ? webhookTimestamp : null
+    const sentAt = isNumber(webhookTimestamp) ? Number(webhookTimestamp) : null
+    return Number.isFinite(sentAt) ? sentAt : null
   } catch (error) {
     if (error instanceof JsonError) return null
     throw error
