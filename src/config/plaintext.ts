@@ -1,8 +1,6 @@
 // Which connections of a node would be readable on their way. In PROD each of them needs TLS, unless the operator says otherwise.
 // What stays on this machine (loopback, Unix sockets) is never one of them.
 
-import type { StoreConfig } from './schema.ts'
-
 export const PLAINTEXT = ['http', 'nats', 'postgres'] as const
 export type Plaintext = (typeof PLAINTEXT)[number]
 
@@ -16,7 +14,7 @@ const VERIFIED: ReadonlySet<string> = new Set(['require', 'verify-ca', 'verify-f
 export function findPlaintext(
   config: {
     readonly host: string
-    readonly store: StoreConfig
+    readonly store: { readonly kind: 'sqlite' } | { readonly kind: 'postgres'; readonly url: string }
     readonly nats: { readonly servers: readonly string[] } | null
   },
   env: Env,
