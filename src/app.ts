@@ -316,6 +316,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       keepCode: (loaded) => code.keep(loaded),
       heldByApi: (names) => heldByApi(store.forTenant(DEFAULT_TENANT), names),
       vet: (document) => vetSubscription(web, vars, document),
+      refusesLiterals: config.environment === 'PROD',
     }
     const objections = await findObjections(folder, definitions)
     refuseErrors({ ...definitions, findings: objections })
@@ -545,6 +546,7 @@ const NOTHING_LOADED: LoadedFolder = {
   files: [],
   code: EMPTY_CODE_FOLDER,
   changedKeys: () => [],
+  freshLiterals: () => [],
   heldNames: () => [],
   endpoints: () => [],
 }
@@ -574,7 +576,13 @@ function refuseErrors({ folder, findings, files }: Awaited<ReturnType<typeof loa
 /** For commands that look at a folder without a node: its code is bundled and loaded, and nothing is kept. */
 export function makeCheckDeps(environment: Config['environment'], busPrefix: string | undefined): LoadDeps {
   const code = makeBundleCode({ sdk, copies: null })
-  return { functions: () => null, readCode: (path, files) => code.read(path, files), environment, busPrefix }
+  return {
+    functions: () => null,
+    readCode: (path, files) => code.read(path, files),
+    environment,
+    busPrefix,
+    refusesLiterals: environment === 'PROD',
+  }
 }
 
 async function openStore(config: Config, onFatal: AppOptions['onFatal']): Promise<Store> {

@@ -21,7 +21,14 @@ import type { Endpoint } from './subscriptions.ts'
 export interface KnownBeside
   extends Pick<
     CompileDeps,
-    'profiles' | 'inForce' | 'emits' | 'hasEnvironment' | 'isProduction' | 'environment' | 'busPrefix'
+    | 'profiles'
+    | 'inForce'
+    | 'emits'
+    | 'hasEnvironment'
+    | 'isProduction'
+    | 'refusesLiterals'
+    | 'environment'
+    | 'busPrefix'
   > {
   readonly profiles: ReadonlyMap<string, ProfileDocument>
   readonly inForce: readonly DefinitionDocument[]

@@ -17,6 +17,7 @@ import { importSpelling } from './import.ts'
 import { importSubscription } from './import-subscriptions.ts'
 import { knownIntegrations, USUAL_ENVIRONMENT } from './integrations.ts'
 import { checkShape, missing } from './issues.ts'
+import { checkLiterals, deployedLiterals } from './literals.ts'
 import { tellDurables } from './nats.ts'
 import { type Proof, tellNets } from './nets.ts'
 import { knownProfiles } from './profiles.ts'
@@ -72,6 +73,8 @@ export interface CompileDeps {
   readonly outbound?: OutboundPolicy | null
   /** Whether they are for production. */
   readonly isProduction?: boolean
+  /** Whether credentials in clear text are errors, but for those that are in force already; otherwise they are warnings. */
+  readonly refusesLiterals?: boolean
   /** Of documents that a name has one of for each environment, which is in force; left out: `DEV`. */
   readonly environment?: EnvironmentName
   /** What the subjects begin with by which the node tells the bus; left out: nobody has said. */
@@ -96,6 +99,8 @@ export interface Compiled {
   readonly proofs: readonly Proof[]
   /** Errors about formulas of keys that are not those in force; `findings` has them where `inForce` was given. */
   changedKeys(inForce: readonly DefinitionDocument[]): readonly Finding[]
+  /** Errors about credentials in clear text that are not in force yet; `findings` has them where `refusesLiterals` was given. */
+  freshLiterals(inForce: readonly DefinitionDocument[]): readonly Finding[]
   /** Errors about names of subscriptions that the API has; `findings` has them where `isHeld` was given. */
   heldNames(isHeld: (name: string) => boolean): readonly Finding[]
   /** Subscriptions whose address is not the one in force: the node judges these before they are applied. */
@@ -145,6 +150,14 @@ export function compileDefinitions(
       const changed: Finding[] = []
       tellMigrations(routesOf(resolved, changed), inForce)
       return changed
+    },
+    freshLiterals(inForce) {
+      const isRefused = literalRefusal({ inForce, refusesLiterals: true })
+      return resolved.flatMap(({ read: one }) =>
+        checkLiterals(one.value, isRefused).flatMap((remark) =>
+          remark.severity === undefined ? (one.locate(remark) ?? []) : [],
+        ),
+      )
     },
     heldNames(isHeld) {
       const held: Finding[] = []
@@ -281,6 +294,7 @@ export function checkDocuments(
     sensitive: sensitiveSources([...values, ...sourcesBeside(values, deps)]),
     outbound: deps.outbound,
     isProduction: deps.isProduction ?? false,
+    refusesLiteral: literalRefusal(deps),
     busPrefix: deps.busPrefix,
     integrations: knownIntegrations(values, deps.inForce, deps.environment),
     agents: namesOf('Agent', values, deps),
@@ -293,6 +307,7 @@ export function checkDocuments(
         ? [
             ...checkShape(kind, document.value),
             ...checkRelations(kind, document.value, around),
+            ...checkLiterals(document.value, around.refusesLiteral),
             ...duplicate(document, first),
           ]
         : [kind]
@@ -304,6 +319,15 @@ export function checkDocuments(
     else if (kind !== 'Profile') isSourceLost = true
   }
   return { sound, findings, isSourceLost }
+}
+
+function literalRefusal({
+  refusesLiterals = false,
+  inForce = [],
+}: Pick<CompileDeps, 'refusesLiterals' | 'inForce'>): (literal: string) => boolean {
+  if (!refusesLiterals) return () => false
+  const deployed = deployedLiterals(inForce)
+  return (literal) => !deployed.has(literal)
 }
 
 /** Of the files, sound or not, and of what is in force beside them. */

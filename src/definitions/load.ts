@@ -25,6 +25,8 @@ export interface LoadedFolder {
   readonly code: CodeFolder
   /** Errors about formulas of keys that are not those in force: nothing may be applied then. */
   changedKeys: Compiled['changedKeys']
+  /** Errors about credentials in clear text that are not in force yet: where they are refused, nothing may be applied. */
+  freshLiterals: Compiled['freshLiterals']
   /** Errors about names of subscriptions that the API has: nothing may be applied then either. */
   heldNames: Compiled['heldNames']
   /** Subscriptions whose address is not the one in force: the node judges these before they are applied. */
@@ -43,7 +45,7 @@ export async function loadFolder(folder: string, deps: LoadDeps): Promise<Loaded
   const functions = (name: string) => known(name)?.codeHash ?? deps.functions(name) ?? otherwise
   const timeouts = (name: string) => known(name)?.timeoutMs ?? deps.timeouts?.(name) ?? null
   const emits = [...(deps.emits ?? []), ...[...read.functions.values()].flatMap((one) => one.emits)]
-  const { definitions, findings, proofs, changedKeys, heldNames, endpoints } = compileDefinitions(
+  const { definitions, findings, proofs, changedKeys, freshLiterals, heldNames, endpoints } = compileDefinitions(
     files,
     { ...deps, functions, timeouts, emits },
     read.documents,
@@ -55,6 +57,7 @@ export async function loadFolder(folder: string, deps: LoadDeps): Promise<Loaded
     files: [...files, ...codeFiles],
     code,
     changedKeys,
+    freshLiterals,
     heldNames,
     endpoints,
   }

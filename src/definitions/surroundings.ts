@@ -22,6 +22,8 @@ export interface Surroundings {
   /** Where the node may call; undefined: no node was asked; null: others judge. */
   readonly outbound: OutboundPolicy | null | undefined
   readonly isProduction: boolean
+  /** Whether a credential in clear text keeps a document from being applied. */
+  refusesLiteral(literal: string): boolean
   /** What the node's own subjects on the bus begin with; undefined: no node was asked. */
   readonly busPrefix: string | undefined
 }

@@ -2,9 +2,16 @@
 // disable of one.
 
 import type { FastifyInstance } from 'fastify'
-import { CONTROL_VERBS, type ControlVerb, type DefinitionKind } from '../core/definition/index.ts'
+import {
+  type Authored,
+  CONTROL_VERBS,
+  type ControlVerb,
+  type DefinitionDocument,
+  type DefinitionKind,
+} from '../core/definition/index.ts'
 import type { TenantId } from '../core/ids/index.ts'
-import { stringifyJson } from '../core/json/index.ts'
+import { type JsonValue, stringifyJson } from '../core/json/index.ts'
+import { findLiterals, hideLiterals, mayHoldLiteral } from '../core/secret/index.ts'
 import {
   type DefinitionFile,
   diffLines,
@@ -275,10 +282,9 @@ export function addDefinitionRoutes(
     async (request, reply) => {
       const { kind: asked, name } = request.params
       const { item: found, authored, history } = await api.definitions.one(request.caller.tenant, asked, name)
-      // As it was written it holds what is hidden in a subscription: whoever may not see that gets its normal form.
-      const isHidden = found.document.kind === 'Subscription' && !seesTokens(request.caller)
-      const document =
-        found.document.kind === 'Subscription' && isHidden ? hideTokens(found.document) : found.document
+      // As it was written it holds what is hidden of it: whoever may not see that gets its normal form.
+      const isHidden = !seesTokens(request.caller) && holdsTokens(found.document, authored)
+      const document = isHidden ? hideDefinition(found.document) : found.document
       const shown = {
         ...(await show(request.caller.tenant, found)),
         document,
@@ -494,6 +500,18 @@ function showVersionWarning(definitions: readonly NewDefinition[]) {
     const own = definitions.find(({ document: { kind: of, name } }) => of === 'Workflow' && name === workflow)
     return { severity: 'warning', rule, message, file: own?.authored?.path ?? '', line: 1, column: 1 }
   }
+}
+
+/** Tokens of subscriptions, and credentials in clear text of any. */
+function holdsTokens(document: DefinitionDocument, authored: Authored | null): boolean {
+  if (document.kind === 'Subscription') return true
+  const literals = findLiterals(document as unknown as JsonValue)
+  return literals.length > 0 || (authored !== null && mayHoldLiteral(authored.text))
+}
+
+function hideDefinition(document: DefinitionDocument): DefinitionDocument {
+  const hidden = document.kind === 'Subscription' ? hideTokens(document) : document
+  return hideLiterals(hidden as unknown as JsonValue) as unknown as DefinitionDocument
 }
 
 function textOf({ document, authored }: NewDefinition): string {

@@ -25,6 +25,7 @@ export async function readSurroundings(
     // The environment is the node's own: no other tenant's definitions may name what is in it.
     hasEnvironment: tenant === DEFAULT_TENANT,
     isProduction: api.about.environment === 'PROD',
+    refusesLiterals: api.about.environment === 'PROD',
     environment: environmentOf(api.about.environment),
     busPrefix: api.busPrefix,
   }

@@ -1,4 +1,13 @@
 export { fingerprintOf } from './fingerprint.ts'
+export {
+  findLiterals,
+  HIDDEN,
+  hideLiterals,
+  hideRequest,
+  type LiteralCredential,
+  mayHoldLiteral,
+  USER_INFO_WHAT,
+} from './literals.ts'
 export { isSimpleMasterKey, parseMasterKey } from './master-key.ts'
 export { type MasterKey, type MasterKeys, makeMasterKeys } from './master-keys.ts'
 export { isSecretName, OWN_SECRETS, SECRET_NAME } from './name.ts'
