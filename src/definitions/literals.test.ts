@@ -13,7 +13,9 @@ const literals = (text: string, deps = {}) => check(text, deps).findings.filter(
 
 describe('[SE50] a credential in clear text', () => {
   test('is a warning with its place and what to write instead', () => {
-    expect(literals(ROUTE)).toMatchObject([{ severity: 'warning', line: 4, column: (ROUTE.split('\n')[3]?.indexOf('abc123') ?? 0) + 1 }])
+    expect(literals(ROUTE)).toMatchObject([
+      { severity: 'warning', line: 4, column: (ROUTE.split('\n')[3]?.indexOf('abc123') ?? 0) + 1 },
+    ])
     const [finding] = literals(ROUTE)
     expect(finding?.message).toContain('auth: { bearer: { ref: name } }')
     expect(finding?.message).toContain("{{ secret('name') }}")

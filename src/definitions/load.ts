@@ -45,11 +45,8 @@ export async function loadFolder(folder: string, deps: LoadDeps): Promise<Loaded
   const functions = (name: string) => known(name)?.codeHash ?? deps.functions(name) ?? otherwise
   const timeouts = (name: string) => known(name)?.timeoutMs ?? deps.timeouts?.(name) ?? null
   const emits = [...(deps.emits ?? []), ...[...read.functions.values()].flatMap((one) => one.emits)]
-  const { definitions, findings, proofs, changedKeys, freshLiterals, heldNames, endpoints } = compileDefinitions(
-    files,
-    { ...deps, functions, timeouts, emits },
-    read.documents,
-  )
+  const { definitions, findings, proofs, changedKeys, freshLiterals, heldNames, endpoints } =
+    compileDefinitions(files, { ...deps, functions, timeouts, emits }, read.documents)
   return {
     definitions,
     findings: [...findings, ...read.findings].sort(compareFindings),
