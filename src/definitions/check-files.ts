@@ -32,6 +32,8 @@ export interface KnownBeside
   > {
   readonly profiles: ReadonlyMap<string, ProfileDocument>
   readonly inForce: readonly DefinitionDocument[]
+  /** Names of the variables of the environment; left out: not known. */
+  readonly variableNames?: ReadonlySet<string>
   /** Secrets that are set; null: not known. */
   readonly secretNames: ReadonlySet<string> | null
 }
@@ -84,8 +86,12 @@ export async function runCheck(
   job: CheckJob,
   ask: (questions: CheckQuestions) => Promise<CheckAnswers>,
 ): Promise<CheckResult> {
-  const { secretNames, ...beside } = job.beside
-  const deps = { ...beside, secrets: (name: string) => secretNames === null || secretNames.has(name) }
+  const { secretNames, variableNames, ...beside } = job.beside
+  const deps = {
+    ...beside,
+    secrets: (name: string) => secretNames === null || secretNames.has(name),
+    variables: (name: string) => variableNames === undefined || variableNames.has(name),
+  }
   switch (job.job) {
     case 'files':
       return checkFiles(job, deps, ask)

@@ -44,6 +44,7 @@ import {
   type WorkflowInput,
 } from './schema.ts'
 import type { EnvironmentName } from './schema-connections.ts'
+import { checkSentSecrets } from './secrets.ts'
 import { sensitiveSources } from './sensitive.ts'
 import { type DefinitionFile, FINDINGS_MAX } from './source-text.ts'
 import { type Endpoint, freshEndpoints, tellHeld, tellSubscriptions } from './subscriptions.ts'
@@ -58,6 +59,8 @@ export interface CompileDeps {
   readonly profiles?: ReadonlyMap<string, ProfileDocument>
   /** Whether the vault has a secret now; without it nobody is told what is not set. */
   readonly secrets?: (name: string) => boolean
+  /** Whether the environment has a variable; without it nobody is told what is not set. */
+  readonly variables?: (name: string) => boolean
   /** False where the environment is somebody else's: `{ env }` is refused then. */
   readonly hasEnvironment?: boolean
   /** What is in force beside the files; those of the files of the same kind and name go first. */
@@ -285,11 +288,12 @@ export function checkDocuments(
   const first = new Map<string, Finding>()
   const values = documents.map(({ value }) => value)
   const profiles = knownProfiles(values, deps.profiles ?? new Map())
-  const { functions, secrets = () => true, hasEnvironment = true } = deps
+  const { functions, secrets = () => true, variables = () => true, hasEnvironment = true } = deps
   const around = {
     functions,
     profiles,
     secrets,
+    hasVariable: variables,
     hasEnvironment,
     sensitive: sensitiveSources([...values, ...sourcesBeside(values, deps)]),
     outbound: deps.outbound,
@@ -308,6 +312,7 @@ export function checkDocuments(
             ...checkShape(kind, document.value),
             ...checkRelations(kind, document.value, around),
             ...checkLiterals(document.value, around.refusesLiteral),
+            ...checkSentSecrets(document.value, around),
             ...duplicate(document, first),
           ]
         : [kind]

@@ -58,10 +58,6 @@ function tellProblem(
   path?: FieldPath,
 ): void {
   const root = /^`(\w+)` is not in scope/.exec(problem.message)?.[1]
-  if (root !== undefined && SECRET_ROOTS.includes(root)) {
-    tellSecret(context, rule, text, problem, path)
-    return
-  }
   if (root !== undefined && OTHER_ROOTS.includes(root)) {
     tell(
       context,
@@ -84,34 +80,6 @@ function tellProblem(
   const place = offset === 0 && length === 0 ? {} : { offset }
   const isCut = /not closed|ends too early/.test(problem.message)
   tell(context, elsewhere?.message ?? problem.message, { rule, isCut, ...place, ...suggestedText }, path)
-}
-
-/** How people write a secret who know it from other tools. */
-const SECRET_ROOTS = ['secret', 'secrets', 'env', 'vault']
-
-function tellSecret(
-  context: Refinement,
-  rule: RuleName,
-  text: string,
-  { offset }: ExpressionProblem,
-  path?: FieldPath,
-): void {
-  const written = /^\w+(?:\.([\w-]{1,128})|\[\s*['"]([\w.-]{1,128})['"]\s*\])/.exec(
-    text.slice(offset, offset + 300),
-  )
-  const name = written?.[1] ?? written?.[2]
-  const call = `secret('${name ?? 'name'}')`
-  if (rule !== 'template') {
-    const message = `a secret is no part of this: it is sent, as \`{{ ${call} }}\` in a header or a body, or by \`auth\``
-    tell(context, message, { rule, offset }, path)
-    return
-  }
-  const message = `a secret is written \`{{ ${call} }}\`, and for who calls there is \`auth: { bearer: { ref: ${name ?? 'name'} } }\``
-  const suggestedText =
-    written === null || name === undefined
-      ? {}
-      : { suggestedText: text.slice(0, offset) + call + text.slice(offset + written[0].length) }
-  tell(context, message, { rule, offset, ...suggestedText }, path)
 }
 
 function whereIs(root: string, message: string): { message: string; isBatch: boolean } | undefined {

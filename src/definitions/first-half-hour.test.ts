@@ -27,25 +27,6 @@ describe('`timeout` of an http action', () => {
   })
 })
 
-describe('secrets as other tools write them', () => {
-  test.each([
-    ['Bearer {{ secrets.tok }}', '"Bearer {{ secret(\'tok\') }}"'],
-    ["{{ secrets['tok'] }}", '"{{ secret(\'tok\') }}"'],
-    ['{{ env.TOK }}', '"{{ secret(\'TOK\') }}"'],
-  ])('[F21] %s: the finding says how it is written here', (written, suggestion) => {
-    const findings = check(route(`, headers: { x-tok: "${written}" }`)).findings
-    expect(findings).toMatchObject([{ rule: 'F21', severity: 'error', suggestion }])
-    expect(findings[0]?.message).toContain('auth: { bearer: { ref:')
-  })
-
-  test('[F20] in a key there is no secret', () => {
-    const text = `${route('')}key: secrets.tok\n`
-    const findings = check(text).findings
-    expect(findings).toMatchObject([{ rule: 'F20', line: 5 }])
-    expect(findings[0]).not.toHaveProperty('suggestion')
-  })
-})
-
 describe('`runbook`', () => {
   const letter = (runbook: string) => `${route('')}deadLetter: { runbook: ${JSON.stringify(runbook)} }\n`
 
@@ -66,5 +47,27 @@ describe('`runbook`', () => {
     'java\tscript:x',
   ])('[F30] %s is refused', (runbook) => {
     expect(check(letter(runbook)).findings).toMatchObject([{ rule: 'F30', severity: 'error', line: 5 }])
+  })
+})
+
+describe('secrets that are not set', () => {
+  const source = (secret: string) =>
+    `kind: Source\nname: s\nverify: { scheme: stripe, secret: ${secret} }\nsubjects: stripe\n`
+  const told = (text: string, deps: object) =>
+    compileDefinitions([{ path: 'a.yaml', text }], { functions: () => null, ...deps }).findings
+
+  test('[VA9] an environment variable that is not set is a warning with its place', () => {
+    const text = source('{ env: HOOK }')
+    expect(told(text, { variables: () => false })).toMatchObject([
+      { rule: 'VA9', severity: 'warning', line: 3, message: expect.stringContaining('`HOOK` is not set') },
+    ])
+    expect(told(text, { variables: (name: string) => name === 'HOOK' })).toEqual([])
+    expect(told(text, {})).toEqual([])
+  })
+
+  test('[VA9] so is a secret of the vault', () => {
+    expect(told(source('{ ref: hook }'), { secrets: () => false })).toMatchObject([
+      { rule: 'VA9', severity: 'warning', line: 3, message: expect.stringContaining('`hook` is not set') },
+    ])
   })
 })

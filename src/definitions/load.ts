@@ -1,7 +1,7 @@
 // A folder of definitions, from disk to what can be put in force: one step for the start, the watch and the commands.
 
 import { type CodeFolder, EMPTY_CODE_FOLDER } from '../core/function/index.ts'
-import { readCode } from './code.ts'
+import { type ReadCode, readCode } from './code.ts'
 import { type CompileDeps, type Compiled, compileDefinitions, type Definition } from './compile.ts'
 import { compareFindings, type Finding } from './finding.ts'
 import { readCodeFiles, readFolder } from './folder.ts'
@@ -23,6 +23,8 @@ export interface LoadedFolder {
   readonly files: readonly DefinitionFile[]
   /** What its functions are; to be kept before the definitions that name them are applied. */
   readonly code: CodeFolder
+  /** Functions of the folder, by name. */
+  readonly functions: ReadCode['functions']
   /** Errors about formulas of keys that are not those in force: nothing may be applied then. */
   changedKeys: Compiled['changedKeys']
   /** Errors about credentials in clear text that are not in force yet: where they are refused, nothing may be applied. */
@@ -53,6 +55,7 @@ export async function loadFolder(folder: string, deps: LoadDeps): Promise<Loaded
     proofs,
     files: [...files, ...codeFiles],
     code,
+    functions: read.functions,
     changedKeys,
     freshLiterals,
     heldNames,

@@ -15,6 +15,8 @@ export interface Surroundings {
   functions(name: string): string | null
   /** Whether the vault has the secret. */
   secrets(name: string): boolean
+  /** Whether the environment has the variable, as far as is known. */
+  hasVariable(name: string): boolean
   /** Whether `{ env }` may be used. */
   readonly hasEnvironment: boolean
   /** What the sources of the same files hide, and those that are in force beside them. */

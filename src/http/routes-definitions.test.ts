@@ -196,7 +196,12 @@ describe('applying', () => {
     const plan = await world.post('/definitions/plan', {
       files: files(SOURCE_YAML.replace('The shop', 'Mine')),
     })
-    expect(plan.status).toBe(409)
+    // A plan changes nothing: it shows what the folder would change.
+    expect(plan.body).toMatchObject({
+      ok: true,
+      managedBy: 'folder',
+      changes: [{ kind: 'Source', name: 'shop', change: 'update' }],
+    })
   })
 
   test('[DV5] pruning removes what the API applied and is not named', async () => {

@@ -9,6 +9,7 @@ import {
   type DefinitionDocument,
   type DefinitionKind,
 } from '../core/definition/index.ts'
+import { AppError } from '../core/errors/index.ts'
 import type { TenantId } from '../core/ids/index.ts'
 import { type JsonValue, stringifyJson } from '../core/json/index.ts'
 import { findLiterals, hideLiterals, mayHoldLiteral } from '../core/secret/index.ts'
@@ -28,7 +29,7 @@ import type {
 } from '../engine/definitions/index.ts'
 import type { HttpApi } from './api.ts'
 import { BODY_BYTES_MAX } from './body-limits.ts'
-import { type CompileFiles, refuseErrors } from './definition-files.ts'
+import { type CompileFiles, type PlannedFunction, refuseErrors } from './definition-files.ts'
 import { fields, oneOf, type PageQuery, page, reason, splitQuery } from './schemas.ts'
 import {
   answer,
@@ -80,6 +81,21 @@ const files = {
       },
     },
     ['path', 'text'],
+  ),
+} as const
+const functions = {
+  type: 'array',
+  maxItems: 1_000,
+  description:
+    'Functions of the same folder, which the node may not have yet: what a plan takes for granted.',
+  items: fields(
+    {
+      name: { type: 'string', minLength: 1, maxLength: 128 },
+      hash: { type: 'string', minLength: 1, maxLength: 128 },
+      timeoutMs: { type: 'integer', minimum: 1 },
+      emits: { type: 'array', maxItems: 1_000, items: { type: 'string', maxLength: 255 } },
+    },
+    ['name', 'hash'],
   ),
 } as const
 const prune = {
@@ -165,6 +181,11 @@ const itemShape = {
 } as const
 const itemOptional = ['on', 'subject', 'action', 'nextFireAt', 'lastFiredAt', 'consumer']
 const item = shape(itemShape, itemOptional)
+
+interface PlanRequest {
+  readonly definitions: readonly NewDefinition[]
+  readonly prune: boolean
+}
 
 export function addDefinitionRoutes(
   app: FastifyInstance,
@@ -322,7 +343,23 @@ export function addDefinitionRoutes(
     },
   )
 
-  app.post<{ Body: { files: readonly DefinitionFile[]; prune: boolean } }>(
+  /** What the node's own folder defines is planned as that folder would: a plan changes nothing, so it is never refused. */
+  const planFor = async (tenant: TenantId, request: PlanRequest) => {
+    try {
+      return { managedBy: 'api', ...(await api.definitions.plan(tenant, { ...request, managedBy: 'api' })) }
+    } catch (error) {
+      if (!(error instanceof AppError) || error.code !== 'managed_by_folder') throw error
+      const planned = await api.definitions.plan(tenant, { ...request, managedBy: 'folder' })
+      return { managedBy: 'folder', ...planned }
+    }
+  }
+
+  type PlanBody = {
+    files: readonly DefinitionFile[]
+    prune: boolean
+    functions?: readonly PlannedFunction[]
+  }
+  app.post<{ Body: PlanBody }>(
     '/definitions/plan',
     {
       // A viewer sees what is in force; reading what somebody sends keeps the node busy.
@@ -332,7 +369,7 @@ export function addDefinitionRoutes(
         operationId: 'planDefinitions',
         tags,
         summary: 'What applying would change, with the lines',
-        body: fields({ files, prune }, ['files']),
+        body: fields({ files, prune, functions }, ['files']),
         response: {
           200: answer(
             'The plan; `base` is the version it was made on',
@@ -340,6 +377,11 @@ export function addDefinitionRoutes(
               ok: boolean,
               findings,
               base: integer,
+              managedBy: {
+                ...oneOf(['api', 'folder']),
+                description:
+                  'As what it was planned: `folder` where the folder of the node defines something of it, which that node applies by itself.',
+              },
               changes: listOf(
                 shape({ ...changeShape, diff: listOf(shape({ op: oneOf([' ', '+', '-']), text: string })) }, [
                   'diff',
@@ -352,17 +394,17 @@ export function addDefinitionRoutes(
     },
     async (request) => {
       const { tenant } = request.caller
-      const compiled = await compileFiles(tenant, request.body.files)
+      const compiled = await compileFiles(tenant, request.body.files, request.body.functions)
       const ok = !hasErrors(compiled.findings)
-      const planned = await api.definitions.plan(tenant, {
+      const planned = await planFor(tenant, {
         definitions: ok ? compiled.definitions : [],
-        managedBy: 'api',
         prune: ok && request.body.prune,
       })
       return {
         ok,
         findings: [...compiled.findings, ...planned.warnings.map(showVersionWarning(compiled.definitions))],
         base: planned.base,
+        managedBy: planned.managedBy,
         changes: planned.changes.map(showChange),
       }
     },

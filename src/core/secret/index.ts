@@ -11,6 +11,7 @@ export {
 export { isSimpleMasterKey, parseMasterKey } from './master-key.ts'
 export { type MasterKey, type MasterKeys, makeMasterKeys } from './master-keys.ts'
 export { isSecretName, OWN_SECRETS, SECRET_NAME } from './name.ts'
+export { type NamedSecret, namedSecrets } from './named.ts'
 export { makeRedact, REDACTED, type Redact } from './redact.ts'
 export {
   expectPending,
