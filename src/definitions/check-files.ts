@@ -4,6 +4,7 @@
 import type { DefinitionDocument, ProfileDocument } from '../core/definition/index.ts'
 import { makeOutboundPolicy } from '../core/guard/index.ts'
 import type { JsonValue } from '../core/json/index.ts'
+import { type EnvNames, isEnvReadable } from '../core/secret/index.ts'
 import {
   type CheckedIntegration,
   checkIntegration,
@@ -29,6 +30,7 @@ export interface KnownBeside
     | 'refusesLiterals'
     | 'environment'
     | 'busPrefix'
+    | 'streams'
   > {
   readonly profiles: ReadonlyMap<string, ProfileDocument>
   readonly inForce: readonly DefinitionDocument[]
@@ -36,6 +38,8 @@ export interface KnownBeside
   readonly variableNames?: ReadonlySet<string>
   /** Secrets that are set; null: not known. */
   readonly secretNames: ReadonlySet<string> | null
+  /** Environment variables that `{ env }` may read; left out: all. */
+  readonly envNames?: EnvNames | undefined
 }
 
 export type CheckJob =
@@ -86,11 +90,12 @@ export async function runCheck(
   job: CheckJob,
   ask: (questions: CheckQuestions) => Promise<CheckAnswers>,
 ): Promise<CheckResult> {
-  const { secretNames, variableNames, ...beside } = job.beside
+  const { secretNames, variableNames, envNames, ...beside } = job.beside
   const deps = {
     ...beside,
     secrets: (name: string) => secretNames === null || secretNames.has(name),
     variables: (name: string) => variableNames === undefined || variableNames.has(name),
+    ...(envNames === undefined ? {} : { isEnvReadable: (name: string) => isEnvReadable(name, envNames) }),
   }
   switch (job.job) {
     case 'files':

@@ -27,6 +27,7 @@ export type SubscriptionSurroundings = Pick<
   | 'secrets'
   | 'variables'
   | 'hasEnvironment'
+  | 'isEnvReadable'
   | 'inForce'
   | 'emits'
   | 'outbound'

@@ -18,7 +18,7 @@ import { importSubscription } from './import-subscriptions.ts'
 import { knownIntegrations, USUAL_ENVIRONMENT } from './integrations.ts'
 import { checkShape, missing } from './issues.ts'
 import { checkLiterals, deployedLiterals } from './literals.ts'
-import { tellDurables } from './nats.ts'
+import { type ReadableStreams, tellDurables } from './nats.ts'
 import { type Proof, tellNets } from './nets.ts'
 import { knownProfiles } from './profiles.ts'
 import { type ReadDocument, readDocuments } from './read.ts'
@@ -63,6 +63,8 @@ export interface CompileDeps {
   readonly variables?: (name: string) => boolean
   /** False where the environment is somebody else's: `{ env }` is refused then. */
   readonly hasEnvironment?: boolean
+  /** Whether the node lets `{ env }` read this variable; left out: no node was asked. */
+  readonly isEnvReadable?: ((name: string) => boolean) | undefined
   /** What is in force beside the files; those of the files of the same kind and name go first. */
   readonly inForce?: readonly DefinitionDocument[]
   /** Subjects that functions say they emit. */
@@ -82,6 +84,8 @@ export interface CompileDeps {
   readonly environment?: EnvironmentName
   /** What the subjects begin with by which the node tells the bus; left out: nobody has said. */
   readonly busPrefix?: string | undefined
+  /** Which streams of the bus its sources may read; left out: nobody has said. */
+  readonly streams?: ReadableStreams | undefined
   /** Whether the API has a subscription of this name. */
   readonly isHeld?: (name: string) => boolean
 }
@@ -288,18 +292,26 @@ export function checkDocuments(
   const first = new Map<string, Finding>()
   const values = documents.map(({ value }) => value)
   const profiles = knownProfiles(values, deps.profiles ?? new Map())
-  const { functions, secrets = () => true, variables = () => true, hasEnvironment = true } = deps
+  const {
+    functions,
+    secrets = () => true,
+    variables = () => true,
+    hasEnvironment = true,
+    isEnvReadable = () => true,
+  } = deps
   const around = {
     functions,
     profiles,
     secrets,
     hasVariable: variables,
     hasEnvironment,
+    isEnvReadable,
     sensitive: sensitiveSources([...values, ...sourcesBeside(values, deps)]),
     outbound: deps.outbound,
     isProduction: deps.isProduction ?? false,
     refusesLiteral: literalRefusal(deps),
     busPrefix: deps.busPrefix,
+    streams: deps.streams,
     integrations: knownIntegrations(values, deps.inForce, deps.environment),
     agents: namesOf('Agent', values, deps),
     workflows: namesOf('Workflow', values, deps),

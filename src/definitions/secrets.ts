@@ -34,8 +34,13 @@ export function checkSecrets(
         'files of secrets belong to the tenant `default`: write `{ ref: name }` and set the secret'
       return [{ rule: 'environment', message, path: [...path, 'file'], onKey: true }] as const
     }
+    const { env } = fieldsOf(one)
+    if (count === 1 && typeof env === 'string' && !around.isEnvReadable(env)) {
+      const message = `the node does not let definitions read the environment variable \`${env}\`: name it in MILLRACE_SECRET_ENV, or write \`{ ref: name }\` and set the secret`
+      return [{ rule: 'envName', message, path: [...path, 'env'] }] as const
+    }
     if (count === 1) {
-      const { ref, env } = fieldsOf(one)
+      const { ref } = fieldsOf(one)
       return [...checkSet(ref, path, around, until), ...checkVariable(env, path, around, until)]
     }
     const message =

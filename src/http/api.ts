@@ -3,7 +3,9 @@
 import type { SubscriptionDocument } from '../core/definition/index.ts'
 import type { OutboundPolicy } from '../core/guard/index.ts'
 import type { TenantId } from '../core/ids/index.ts'
+import type { StreamList } from '../core/inlet/index.ts'
 import type { Role } from '../core/node/index.ts'
+import type { EnvNames } from '../core/secret/index.ts'
 import type { Instant } from '../core/time/index.ts'
 import type { CheckAnswers, CheckJob, CheckQuestions, CheckResults } from '../definitions/index.ts'
 import type { Access } from '../engine/access/index.ts'
@@ -53,6 +55,11 @@ export type RunCheck = <Job extends CheckJob>(
 ) => Promise<CheckResults[Job['job']]>
 
 export interface HttpApi {
+  /**
+   * How many bytes of a body the source takes. Asked before the body is read: refuses with AppError what would be refused whatever its
+   * body is. A promise: the node is starting.
+   */
+  sourceBodyMax(request: Parameters<Engine['bodyBytesMax']>[0]): number | Promise<number>
   /** Settles when the event is durable, or a handshake answered; throws AppError on refusal. */
   receive(request: IntakeRequest): Promise<Received>
   /** Tells of a request that was refused before it came that far. */
@@ -121,6 +128,10 @@ export interface HttpApi {
   readonly variableNames?: ReadonlySet<string>
   /** What the node's own subjects on the bus begin with; left out: there is no bus. */
   readonly busPrefix?: string | undefined
+  /** Which streams of the bus the sources of each tenant may read; left out: there is no bus. */
+  readonly natsStreams?: StreamList | undefined
+  /** Environment variables that `{ env }` of definitions may read; left out: all. */
+  readonly secretEnv?: EnvNames | undefined
   readonly about: {
     readonly environment: string
     readonly version: string

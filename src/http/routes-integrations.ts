@@ -15,7 +15,7 @@ import { BODY_BYTES_MAX } from './body-limits.ts'
 import { refuseFindings } from './field-findings.ts'
 import { mustSayWhy } from './reasons.ts'
 import { checkFields } from './run-check.ts'
-import { fields, oneOf, type PageQuery, page, reason, splitQuery, text } from './schemas.ts'
+import { fields, oneOf, type PageQuery, page, readInstant, reason, splitQuery, text } from './schemas.ts'
 import { answer, boolean, instant, listOf, nullable, pageOf, ref, shape, string } from './schemas-answers.ts'
 import {
   showConnection,
@@ -267,7 +267,7 @@ export function addIntegrationRoutes(app: FastifyInstance, api: Api, publicUrl: 
     },
     async ({ caller, params, body }) => {
       const { is, reason: said, until } = body
-      const override = is === 'auto' ? null : { is, until: until === undefined ? null : Date.parse(until) }
+      const override = is === 'auto' ? null : { is, until: until === undefined ? null : readInstant(until) }
       return showConnection(
         await integrations.override(caller.tenant, params.id, override, { by: caller.actor, reason: said }),
       )
@@ -452,7 +452,16 @@ export function addAuthorizationCallback(app: FastifyInstance, api: Pick<HttpApi
         operationId: 'finishAuthorization',
         tags: ['open'],
         summary: 'Where a vendor sends people back whom it asked whether we may come in',
-        querystring: { type: 'object', additionalProperties: true },
+        // Vendors add parameters of their own.
+        querystring: {
+          type: 'object',
+          properties: {
+            state: { type: 'string', description: 'As the link carried it.' },
+            code: { type: 'string', description: 'What the vendor gives when the person agreed.' },
+            error: { type: 'string', description: 'Why it gives none.' },
+          },
+          additionalProperties: true,
+        },
         response: {
           200: {
             description: 'A page that says what came of it',

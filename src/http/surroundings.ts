@@ -2,11 +2,14 @@
 
 import type { ProfileDocument } from '../core/definition/index.ts'
 import { DEFAULT_TENANT, type TenantId } from '../core/ids/index.ts'
-import type { KnownBeside } from '../definitions/index.ts'
+import { type KnownBeside, streamsOf } from '../definitions/index.ts'
 import type { HttpApi } from './api.ts'
 
 export async function readSurroundings(
-  api: Pick<HttpApi, 'definitions' | 'secrets' | 'about' | 'busPrefix' | 'variableNames'>,
+  api: Pick<
+    HttpApi,
+    'definitions' | 'secrets' | 'about' | 'busPrefix' | 'natsStreams' | 'secretEnv' | 'variableNames'
+  >,
   tenant: TenantId,
   /** false: nothing in them names one. Every subscription has a secret of its own, so there may be thousands to list. */
   namesSecrets = true,
@@ -29,6 +32,8 @@ export async function readSurroundings(
     refusesLiterals: api.about.environment === 'PROD',
     environment: environmentOf(api.about.environment),
     busPrefix: api.busPrefix,
+    streams: streamsOf(tenant, api.natsStreams),
+    envNames: api.secretEnv,
   }
 }
 
