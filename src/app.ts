@@ -69,13 +69,19 @@ import { ENGINE_DEFAULTS, type Engine, type EngineConfig, LENT_MAX, makeEngine }
 import { limitSecrets } from './engine/limited-secrets.ts'
 import { makeSealStore } from './engine/seal-store.ts'
 import { heldByApi } from './engine/subscriptions/index.ts'
-import { combineVaults, isVaultTrouble, unsetSecrets } from './engine/vaults.ts'
+import {
+  combineVaults,
+  isVaultTrouble,
+  missingSecrets,
+  placeOfSecret,
+  unsetSecrets,
+} from './engine/vaults.ts'
 import { type HttpApi, makeHttpServer, signInUrl } from './http/index.ts'
 import type { Code } from './ports/code.ts'
 import type { HttpClient, Vetted } from './ports/http-client.ts'
 import type { Log } from './ports/log.ts'
 import type { Store } from './ports/store.ts'
-import type { SecretVault } from './ports/vault.ts'
+import type { SecretVault, Vault } from './ports/vault.ts'
 import * as sdk from './sdk/index.ts'
 
 export interface AppOptions {
@@ -105,6 +111,8 @@ export interface App extends AsyncDisposable {
     readonly gone: readonly string[]
     /** What was rolled back and is what the folder says again, in words. */
     readonly putBack: readonly string[]
+    /** Secrets that definitions name and that are not set, with those that need them, in words. */
+    readonly missing: readonly string[]
   }
   readonly warnings: readonly Finding[]
   /** Why the node does nothing until the operator decides; null: it runs. */
@@ -179,7 +187,7 @@ export async function startApp(options: AppOptions): Promise<App> {
   await refuseOwnFiles(config, ownFiles)
   // With a dot, because the data folder may lie in the folder of definitions, where copies would be read as such.
   const code = makeBundleCode({ sdk, copies: join(config.dataFolder, '.code'), builtIn })
-  const load = () => loadDefinitions(config, builtIn, code)
+  const load = () => loadDefinitions(config, options.env, builtIn, code)
   const definitions = await load()
   refuseErrors(definitions)
   // Not before: definitions that cannot be used leave nothing behind.
@@ -320,6 +328,7 @@ export async function startApp(options: AppOptions): Promise<App> {
         },
         about,
         runCheck: checks.run,
+        variableNames: variableNames(options.env, config.environment),
         outbound: (tenant) => outboundPolicyOf(config, tenant),
         busPrefix: config.nats?.prefix,
         natsStreams: config.nats?.streams,
@@ -377,6 +386,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       keepCode: (loaded) => code.keep(loaded),
       heldByApi: (names) => heldByApi(store.forTenant(DEFAULT_TENANT), names),
       vet: (document) => vetSubscription(http, vars, DEFAULT_TENANT, document),
+      refusesLiterals: config.environment === 'PROD',
     }
     const objections = await findObjections(folder, definitions)
     refuseErrors({ ...definitions, findings: objections })
@@ -386,7 +396,13 @@ export async function startApp(options: AppOptions): Promise<App> {
     await access.start()
     const tenants = await access.tenants.all()
     await secrets.rewrap(tenants)
-    await warnOfUnsetSecrets({ tenants, definitions: engine.definitions, secrets, log })
+    const missing = await warnOfUnsetSecrets({
+      tenants,
+      definitions: engine.definitions,
+      secrets,
+      vault,
+      log,
+    })
     await engine.start()
     gate.open()
     const isKeeper = config.roles.includes('schedule')
@@ -463,6 +479,7 @@ export async function startApp(options: AppOptions): Promise<App> {
         count,
         gone: goneLines(folder),
         putBack: putBackLines({ putBack }),
+        missing,
       },
       warnings: definitions.findings,
       pause: null,
@@ -599,7 +616,7 @@ function pausedApp(
   const close = () => (closing ??= closeParts().then(() => ({ left: 0 })))
   return {
     ...parts,
-    definitions: { folder, demo: false, hash: '', count: 0, gone: [], putBack: [] },
+    definitions: { folder, demo: false, hash: '', count: 0, gone: [], putBack: [], missing: [] },
     warnings: [],
     makeSignInLink: () => Promise.reject(new Error('the node is paused')),
     close,
@@ -653,23 +670,45 @@ async function isDemoInForce(engine: Engine): Promise<boolean> {
   return items.some(({ document, managedBy }) => document.kind === 'Source' && managedBy === 'demo')
 }
 
+/** Of the environment, and of what DEV has instead. */
+function variableNames(env: AppOptions['env'], environment: Config['environment']): ReadonlySet<string> {
+  const own = Object.keys(env).filter((name) => env[name] && !/^MILLRACE_/i.test(name))
+  return new Set([...own, ...(environment === 'DEV' ? Object.keys(DEV_SECRETS) : [])])
+}
+
+function hasVariable(env: AppOptions['env'], environment: Config['environment']): (name: string) => boolean {
+  const names = variableNames(env, environment)
+  return (name) => names.has(name)
+}
+
 /** A vault that is away keeps no node from starting: what needs its secrets waits for it. */
 async function warnOfUnsetSecrets(deps: {
   readonly tenants: readonly TenantId[]
   readonly definitions: Pick<Engine['definitions'], 'list'>
   readonly secrets: Pick<SecretVault, 'names'>
+  readonly vault: Vault
   readonly log: Log
-}): Promise<void> {
+}): Promise<readonly string[]> {
+  const lines: string[] = []
   try {
     for (const tenant of deps.tenants) {
       const documents = (await deps.definitions.list(tenant)).map(({ document }) => document)
       for (const { of, definition, name } of unsetSecrets(documents, await deps.secrets.names(tenant)))
         deps.log.warn(UNSET[of], { tenant, [of]: definition, name })
+      for (const { ref, definitions } of await missingSecrets(documents, (one) =>
+        deps.vault.resolve(tenant, [one]),
+      )) {
+        const place = placeOfSecret(ref)
+        const message = `${place} is not set, and ${definitions.join(', ')} needs it`
+        deps.log.warn('secret.not-set', { tenant, ...ref, definitions: definitions.join(', '), message })
+        lines.push(tenant === DEFAULT_TENANT ? message : `${tenant}: ${message}`)
+      }
     }
   } catch (error) {
     if (!isVaultTrouble(error)) throw error
     deps.log.warn('vault.not-checked', { code: error.code, message: error.message })
   }
+  return lines
 }
 
 const UNSET = {
@@ -684,12 +723,14 @@ const NOTHING_LOADED: LoadedFolder = {
   proofs: [],
   files: [],
   code: EMPTY_CODE_FOLDER,
+  functions: new Map(),
   changedKeys: () => [],
+  freshLiterals: () => [],
   heldNames: () => [],
   endpoints: () => [],
 }
 
-async function loadDefinitions(config: Config, builtIn: Code, code: BundleCode) {
+async function loadDefinitions(config: Config, env: AppOptions['env'], builtIn: Code, code: BundleCode) {
   const folder = config.flowsFolder ?? (isDemo(config) ? demoFolder() : null)
   const loadedAt = Date.now()
   if (folder === null) {
@@ -698,6 +739,7 @@ async function loadDefinitions(config: Config, builtIn: Code, code: BundleCode) 
   const deps: LoadDeps = {
     functions: (name) => builtIn.find(name, DEFAULT_TENANT),
     readCode: (path, files) => code.read(path, files),
+    variables: hasVariable(env, config.environment),
     outbound: outboundPolicyOf(config, DEFAULT_TENANT),
     isProduction: config.environment === 'PROD',
     environment: config.environment,
@@ -714,9 +756,20 @@ function refuseErrors({ folder, findings, files }: Awaited<ReturnType<typeof loa
 }
 
 /** For commands that look at a folder without a node: its code is bundled and loaded, and nothing is kept. */
-export function makeCheckDeps(environment: Config['environment'], busPrefix: string | undefined): LoadDeps {
+export function makeCheckDeps(
+  environment: Config['environment'],
+  busPrefix: string | undefined,
+  env: AppOptions['env'],
+): LoadDeps {
   const code = makeBundleCode({ sdk, copies: null })
-  return { functions: () => null, readCode: (path, files) => code.read(path, files), environment, busPrefix }
+  return {
+    functions: () => null,
+    readCode: (path, files) => code.read(path, files),
+    environment,
+    busPrefix,
+    variables: hasVariable(env, environment),
+    refusesLiterals: environment === 'PROD',
+  }
 }
 
 async function openStore(config: Config): Promise<SqliteStore | PostgresStore> {
@@ -867,6 +920,7 @@ function makeApi(
     | 'natsStreams'
     | 'secretEnv'
     | 'runCheck'
+    | 'variableNames'
   > & {
     readonly demo: Demo | null
   },

@@ -24,7 +24,7 @@ export function renderBanner(app: App, config: Config, { link, command }: Banner
     `  definitions  ${folder === null ? 'none yet' : `${resolve(folder)} (${count}${demo ? ', the demo' : ''})`}`,
     `  log          ${config.log === 'stdout' || config.log === 'stderr' ? config.log : resolve(config.log)}`,
   )
-  for (const line of [...app.definitions.putBack, ...app.definitions.gone])
+  for (const line of [...app.definitions.putBack, ...app.definitions.gone, ...app.definitions.missing])
     lines.push(`  warning      ${line}`)
   // The demo warns on purpose: one of its routes shows what an unknown outcome is.
   for (const { file, line, column, message } of demo ? [] : app.warnings) {

@@ -27,12 +27,15 @@ export interface KnownBeside
     | 'emits'
     | 'hasEnvironment'
     | 'isProduction'
+    | 'refusesLiterals'
     | 'environment'
     | 'busPrefix'
     | 'streams'
   > {
   readonly profiles: ReadonlyMap<string, ProfileDocument>
   readonly inForce: readonly DefinitionDocument[]
+  /** Names of the variables of the environment; left out: not known. */
+  readonly variableNames?: ReadonlySet<string>
   /** Secrets that are set; null: not known. */
   readonly secretNames: ReadonlySet<string> | null
   /** Environment variables that `{ env }` may read; left out: all. */
@@ -91,10 +94,11 @@ export async function runCheck(
   job: CheckJob,
   ask: (questions: CheckQuestions) => Promise<CheckAnswers>,
 ): Promise<CheckResult> {
-  const { secretNames, envNames, ...beside } = job.beside
+  const { secretNames, variableNames, envNames, ...beside } = job.beside
   const deps = {
     ...beside,
     secrets: (name: string) => secretNames === null || secretNames.has(name),
+    variables: (name: string) => variableNames === undefined || variableNames.has(name),
     ...(envNames === undefined ? {} : { isEnvReadable: (name: string) => isEnvReadable(name, envNames) }),
   }
   switch (job.job) {

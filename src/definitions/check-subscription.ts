@@ -25,6 +25,7 @@ export type SubscriptionSurroundings = Pick<
   CompileDeps,
   | 'profiles'
   | 'secrets'
+  | 'variables'
   | 'hasEnvironment'
   | 'isEnvReadable'
   | 'inForce'

@@ -17,6 +17,7 @@ import { importSpelling } from './import.ts'
 import { importSubscription } from './import-subscriptions.ts'
 import { knownIntegrations, USUAL_ENVIRONMENT } from './integrations.ts'
 import { checkShape, missing } from './issues.ts'
+import { checkLiterals, deployedLiterals } from './literals.ts'
 import { type ReadableStreams, tellDurables } from './nats.ts'
 import { type Proof, tellNets } from './nets.ts'
 import { knownProfiles } from './profiles.ts'
@@ -43,6 +44,7 @@ import {
   type WorkflowInput,
 } from './schema.ts'
 import type { EnvironmentName } from './schema-connections.ts'
+import { checkSentSecrets } from './secrets.ts'
 import { encryptedTargets, type SensitiveSource, sensitiveSources } from './sensitive.ts'
 import { type DefinitionFile, FINDINGS_MAX } from './source-text.ts'
 import { type Endpoint, freshEndpoints, tellHeld, tellSubscriptions } from './subscriptions.ts'
@@ -57,6 +59,8 @@ export interface CompileDeps {
   readonly profiles?: ReadonlyMap<string, ProfileDocument>
   /** Whether the vault has a secret now; without it nobody is told what is not set. */
   readonly secrets?: (name: string) => boolean
+  /** Whether the environment has a variable; without it nobody is told what is not set. */
+  readonly variables?: (name: string) => boolean
   /** False where the environment is somebody else's: `{ env }` is refused then. */
   readonly hasEnvironment?: boolean
   /** Whether the node lets `{ env }` read this variable; left out: no node was asked. */
@@ -74,6 +78,8 @@ export interface CompileDeps {
   readonly outbound?: OutboundPolicy | null
   /** Whether they are for production. */
   readonly isProduction?: boolean
+  /** Whether credentials in clear text are errors, but for those that are in force already; otherwise they are warnings. */
+  readonly refusesLiterals?: boolean
   /** Of documents that a name has one of for each environment, which is in force; left out: `DEV`. */
   readonly environment?: EnvironmentName
   /** What the subjects begin with by which the node tells the bus; left out: nobody has said. */
@@ -100,6 +106,8 @@ export interface Compiled {
   readonly proofs: readonly Proof[]
   /** Errors about formulas of keys that are not those in force; `findings` has them where `inForce` was given. */
   changedKeys(inForce: readonly DefinitionDocument[]): readonly Finding[]
+  /** Errors about credentials in clear text that are not in force yet; `findings` has them where `refusesLiterals` was given. */
+  freshLiterals(inForce: readonly DefinitionDocument[]): readonly Finding[]
   /** Errors about names of subscriptions that the API has; `findings` has them where `isHeld` was given. */
   heldNames(isHeld: (name: string) => boolean): readonly Finding[]
   /** Subscriptions whose address is not the one in force: the node judges these before they are applied. */
@@ -151,6 +159,14 @@ export function compileDefinitions(
       const changed: Finding[] = []
       tellMigrations(routesOf(resolved, changed), inForce)
       return changed
+    },
+    freshLiterals(inForce) {
+      const isRefused = literalRefusal({ inForce, refusesLiterals: true })
+      return resolved.flatMap(({ read: one }) =>
+        checkLiterals(one.value, isRefused).flatMap((remark) =>
+          remark.severity === undefined ? (one.locate(remark) ?? []) : [],
+        ),
+      )
     },
     heldNames(isHeld) {
       const held: Finding[] = []
@@ -293,16 +309,24 @@ export function checkDocuments(
   const first = new Map<string, Finding>()
   const values = documents.map(({ value }) => value)
   const profiles = knownProfiles(values, deps.profiles ?? new Map())
-  const { functions, secrets = () => true, hasEnvironment = true, isEnvReadable = () => true } = deps
+  const {
+    functions,
+    secrets = () => true,
+    variables = () => true,
+    hasEnvironment = true,
+    isEnvReadable = () => true,
+  } = deps
   const around = {
     functions,
     profiles,
     secrets,
+    hasVariable: variables,
     hasEnvironment,
     isEnvReadable,
     sensitive: sensitiveSources([...values, ...sourcesBeside(values, deps)]),
     outbound: deps.outbound,
     isProduction: deps.isProduction ?? false,
+    refusesLiteral: literalRefusal(deps),
     busPrefix: deps.busPrefix,
     streams: deps.streams,
     integrations: knownIntegrations(values, deps.inForce, deps.environment),
@@ -316,6 +340,8 @@ export function checkDocuments(
         ? [
             ...checkShape(kind, document.value),
             ...checkRelations(kind, document.value, around),
+            ...checkLiterals(document.value, around.refusesLiteral),
+            ...checkSentSecrets(document.value, around),
             ...duplicate(document, first),
           ]
         : [kind]
@@ -327,6 +353,15 @@ export function checkDocuments(
     else if (kind !== 'Profile') isSourceLost = true
   }
   return { sound, findings, isSourceLost }
+}
+
+function literalRefusal({
+  refusesLiterals = false,
+  inForce = [],
+}: Pick<CompileDeps, 'refusesLiterals' | 'inForce'>): (literal: string) => boolean {
+  if (!refusesLiterals) return () => false
+  const deployed = deployedLiterals(inForce)
+  return (literal) => !deployed.has(literal)
 }
 
 /** Of the files, sound or not, and of what is in force beside them. */

@@ -143,6 +143,22 @@ export function literal(more: object = {}) {
   return stringOf('name', refuseTemplate, more)
 }
 
+/** Where to read: a page of the web, or a file beside the definitions. Consoles and chats show it as a link. */
+export function readable() {
+  const check = (text: string, context: Refinement) => {
+    if (refuseTemplate(text, context) || isReadable(text)) return
+    const message =
+      'this is read by people: an address that begins with `https://` or `http://`, or the path of a file'
+    tell(context, message, { rule: 'url' })
+  }
+  return stringOf('name', check)
+}
+
+function isReadable(text: string): boolean {
+  const isPath = !/^[^/?#]*:/.test(text) && !text.startsWith('//') && !/[\p{Cc}\\]/u.test(text)
+  return isPath || (/^https?:\/\//i.test(text) && URL.canParse(text))
+}
+
 export function oneOf<const Values extends readonly [string, ...string[]]>(...values: Values) {
   return z.enum(values).meta({ 'x-millrace': 'name' })
 }

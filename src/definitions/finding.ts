@@ -55,6 +55,7 @@ export const RULES = {
   unsignedBody: 'SV18',
   loop: 'F34',
   together: 'F35',
+  literalCredential: 'SE50',
   codeBuild: 'FN1',
   codeLoad: 'FN2',
   codeSize: 'FN3',

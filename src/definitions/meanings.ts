@@ -361,6 +361,10 @@ export const MEANINGS: Readonly<Record<string, FieldMeaning>> = {
     meaning: 'Repeating the call is harmless.',
     otherwise: 'true for GET, HEAD, OPTIONS, PUT and DELETE',
   },
+  'Route.do.http.timeout': {
+    meaning: 'The same as `timeout` beside `http`; where both are written they agree.',
+    otherwise: '`timeout` beside `http`, or `10s`',
+  },
   'Route.do.http.keyTtl': {
     meaning: 'How long the vendor remembers the `Idempotency-Key`.',
     otherwise: 'it does not',

@@ -45,7 +45,7 @@ export function resolveAction(
   owner: ActionOwner,
   known: KnownFunctions,
 ): ActionDocument | null {
-  const timeoutMs = milliseconds(input.timeout, TIMEOUT_MS)
+  const timeoutMs = milliseconds(input.timeout ?? input.http?.timeout, TIMEOUT_MS)
   if (input.http !== undefined) return resolveHttp(input.http, input.classify ?? {}, timeoutMs)
   if (input.upsert !== undefined) return resolveUpsert(input.upsert, input.classify ?? {}, timeoutMs)
   if (input.function !== undefined) {

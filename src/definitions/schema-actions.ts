@@ -25,6 +25,7 @@ const REQUEST = { secrets: true }
 const method = () => oneOf('GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS').optional()
 const headers = (roots: readonly string[]) => z.record(headerName(true), send(roots, REQUEST)).optional()
 const keyTtl = () => duration(SECOND, 90 * DAY).optional()
+const timeout = () => duration(1, 10 * MINUTE).optional()
 const after = () => duration(0, HOUR).optional()
 
 function makeHttp(roots: readonly string[]) {
@@ -37,6 +38,7 @@ function makeHttp(roots: readonly string[]) {
     body: sends(roots, REQUEST).optional(),
     idempotent: z.boolean().optional(),
     keyTtl: keyTtl(),
+    timeout: timeout(),
     probe: z
       .strictObject({
         auth: authPlace().optional(),
@@ -110,7 +112,7 @@ export function makeActionOf(roots: readonly string[]) {
       agent: reference().optional(),
       operation: reference().optional(),
       connection: reference().optional(),
-      timeout: duration(1, 10 * MINUTE).optional(),
+      timeout: timeout(),
       classify: z.record(statusCode(), oneOf('done', ...FAILURE_CLASSES)).optional(),
     })
     .meta({

@@ -15,6 +15,7 @@ import {
   oneOf,
   pattern,
   pick,
+  readable,
   reference,
   secretPlace,
   sends,
@@ -50,7 +51,7 @@ export const subscriptionFields = {
   deadLetter: z
     .strictObject({
       severity: oneOf('low', 'medium', 'high', 'critical').optional(),
-      runbook: literal().optional(),
+      runbook: readable().optional(),
     })
     .optional(),
   sensitive: oneOf('send').optional(),

@@ -16,6 +16,8 @@ export interface Surroundings {
   functions(name: string): string | null
   /** Whether the vault has the secret. */
   secrets(name: string): boolean
+  /** Whether the environment has the variable, as far as is known. */
+  hasVariable(name: string): boolean
   /** Whether `{ env }` may be used. */
   readonly hasEnvironment: boolean
   /** Whether `{ env }` may read this variable. */
@@ -25,6 +27,8 @@ export interface Surroundings {
   /** Where the node may call; undefined: no node was asked; null: others judge. */
   readonly outbound: OutboundPolicy | null | undefined
   readonly isProduction: boolean
+  /** Whether a credential in clear text keeps a document from being applied. */
+  refusesLiteral(literal: string): boolean
   /** What the node's own subjects on the bus begin with; undefined: no node was asked. */
   readonly busPrefix: string | undefined
   /** What sources may read of the bus; undefined: no node was asked. */

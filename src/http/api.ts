@@ -124,6 +124,8 @@ export interface HttpApi {
   readonly idempotency: Pick<Idempotency, 'begin'>
   /** Where the node may call; left out: nobody has said. */
   outbound?(tenant: TenantId): OutboundPolicy
+  /** Names of the node's environment that definitions may name; left out: not known. */
+  readonly variableNames?: ReadonlySet<string>
   /** What the node's own subjects on the bus begin with; left out: there is no bus. */
   readonly busPrefix?: string | undefined
   /** Which streams of the bus the sources of each tenant may read; left out: there is no bus. */

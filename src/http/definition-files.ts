@@ -25,10 +25,30 @@ type Checked = Omit<CheckedFiles, 'endpoints'>
 
 type Api = Pick<
   HttpApi,
-  'definitions' | 'secrets' | 'about' | 'outbound' | 'busPrefix' | 'reads' | 'vetSubscription' | 'runCheck'
+  | 'definitions'
+  | 'secrets'
+  | 'about'
+  | 'outbound'
+  | 'busPrefix'
+  | 'reads'
+  | 'vetSubscription'
+  | 'runCheck'
+  | 'variableNames'
 >
 
-export type CompileFiles = (tenant: TenantId, files: readonly DefinitionFile[]) => Promise<Checked>
+export type CompileFiles = (
+  tenant: TenantId,
+  files: readonly DefinitionFile[],
+  functions?: readonly PlannedFunction[],
+) => Promise<Checked>
+
+/** One that comes with the files, and stands instead of the node's own of that name. */
+export interface PlannedFunction {
+  readonly name: string
+  readonly hash: string
+  readonly timeoutMs?: number
+  readonly emits?: readonly string[]
+}
 
 const WAITING_MAX = 10
 /** Of the nets of all workflows that are sent together: about a tenth of a second. */
@@ -37,10 +57,16 @@ const SENT_MARKINGS_MAX = 20_000
 /** What is sent is weighed first, then checked off this thread, once at a time for each tenant. */
 export function makeFileCompiler(api: Api): CompileFiles {
   const turns = makeTurns(WAITING_MAX)
-  return (tenant, files) => turns.take(tenant, () => compileFiles(api, tenant, files))
+  return (tenant, files, functions = []) =>
+    turns.take(tenant, () => compileFiles(api, tenant, files, functions))
 }
 
-async function compileFiles(api: Api, tenant: TenantId, files: readonly DefinitionFile[]): Promise<Checked> {
+async function compileFiles(
+  api: Api,
+  tenant: TenantId,
+  files: readonly DefinitionFile[],
+  planned: readonly PlannedFunction[],
+): Promise<Checked> {
   const fields = files.flatMap(({ path }, index) =>
     CODE.test(path)
       ? [{ path: `/files/${index}/path`, message: 'is code: put it into the folder of the node' }]
@@ -53,15 +79,20 @@ async function compileFiles(api: Api, tenant: TenantId, files: readonly Definiti
   const tooMuch = findTooMuch(files)
   if (tooMuch.length > 0) return { documents: [], definitions: [], findings: tooMuch, proofs: [] }
   const { runCheck = runHere } = api
+  const own = planned.map(({ name, hash, timeoutMs = null }) => [name, { hash, timeoutMs }] as const)
+  const beside = await readSurroundings(api, tenant)
   const answer = async ({ functions, subscriptions }: CheckQuestions) => ({
-    functions: new Map(functions.flatMap((name) => functionOf(api, tenant, name))),
+    functions: new Map([...functions.flatMap((name) => functionOf(api, tenant, name)), ...own]),
     held: await heldByApi(api.reads(tenant), subscriptions),
   })
   const { endpoints, ...checked } = await runCheck(
     {
       job: 'files',
       files,
-      beside: await readSurroundings(api, tenant),
+      beside: {
+        ...beside,
+        emits: [...(beside.emits ?? []), ...planned.flatMap(({ emits = [] }) => emits)],
+      },
       ...outboundJob(api, tenant),
       markings: SENT_MARKINGS_MAX,
     },

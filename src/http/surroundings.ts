@@ -7,7 +7,10 @@ import { type KnownBeside, streamsOf } from '../definitions/index.ts'
 import type { HttpApi } from './api.ts'
 
 export async function readSurroundings(
-  api: Pick<HttpApi, 'definitions' | 'secrets' | 'about' | 'busPrefix' | 'natsStreams' | 'secretEnv'>,
+  api: Pick<
+    HttpApi,
+    'definitions' | 'secrets' | 'about' | 'busPrefix' | 'natsStreams' | 'secretEnv' | 'variableNames'
+  >,
   tenant: TenantId,
   /** false: nothing in them names one. Every subscription has a secret of its own, so there may be thousands to list. */
   namesSecrets = true,
@@ -23,9 +26,11 @@ export async function readSurroundings(
     inForce,
     emits: api.definitions.functionEmits(tenant).flatMap(({ subjects }) => subjects),
     secretNames: names,
+    ...(api.variableNames === undefined ? {} : { variableNames: api.variableNames }),
     // The environment is the node's own: no other tenant's definitions may name what is in it.
     hasEnvironment: tenant === DEFAULT_TENANT,
     isProduction: api.about.environment === 'PROD',
+    refusesLiterals: api.about.environment === 'PROD',
     environment: environmentOf(api.about.environment),
     busPrefix: api.busPrefix,
     streams: streamsOf(tenant, api.natsStreams),

@@ -250,6 +250,8 @@ export interface HttpRequestDefinition {
   readonly idempotent?: boolean
   /** How long the vendor remembers the `Idempotency-Key`. */
   readonly keyTtl?: DurationText
+  /** For the whole exchange; it may stand here or beside `http`. */
+  readonly timeout?: DurationText
   /** Looks whether the effect is there, after a lost answer. */
   readonly probe?: {
     /** That of the action when left out. */

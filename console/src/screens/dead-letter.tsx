@@ -6,6 +6,7 @@ import { Link } from 'wouter'
 import { api } from '../api.ts'
 import { formatJson, type JsonNode } from '../lib/json-text.ts'
 import { consumerHref, ledgerHref } from '../lib/links.ts'
+import { pageLink } from '../lib/page-link.ts'
 import { useDeadLetter, useMe, useWork } from '../queries.ts'
 import type { DeadLetterDetail } from '../types.ts'
 import { ReasonDialog, useAction } from '../ui/actions.tsx'
@@ -52,9 +53,13 @@ export default function DeadLetterScreen({ id }: { readonly id: string }) {
           {letter.runbook !== undefined && (
             <>
               {' '}
-              <a href={letter.runbook} rel="noreferrer" target="_blank">
-                Runbook
-              </a>
+              {pageLink(letter.runbook) === null ? (
+                <span className="mono">{letter.runbook}</span>
+              ) : (
+                <a href={pageLink(letter.runbook) ?? undefined} rel="noreferrer" target="_blank">
+                  Runbook
+                </a>
+              )}
             </>
           )}
         </Note>

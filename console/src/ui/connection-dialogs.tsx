@@ -8,6 +8,7 @@ import { api, fieldError, fieldErrors, problemOf } from '../api.ts'
 import { authInWords, placeOfSecret } from '../lib/connection-words.ts'
 import { formatDuration } from '../lib/durations.ts'
 import { HOUR_MS, toInstant, toLocal } from '../lib/local-time.ts'
+import { pageLink } from '../lib/page-link.ts'
 import type { ConnectionTest, Credential } from '../types.ts'
 import { ProblemNote, useAction } from './actions.tsx'
 import { Button, Chip, Field } from './controls.tsx'
@@ -315,7 +316,12 @@ export function AuthorizeButton({
   })
   if (ask.data !== undefined)
     return (
-      <a className="button button--primary" href={ask.data.url} target="_blank" rel="noreferrer">
+      <a
+        className="button button--primary"
+        href={pageLink(ask.data.url) ?? undefined}
+        target="_blank"
+        rel="noreferrer"
+      >
         <ExternalLink size={14} aria-hidden />
         Go to the vendor
       </a>

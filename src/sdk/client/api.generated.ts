@@ -3244,6 +3244,13 @@ export interface Operations {
       })[]
       /** Also remove what was applied by the API, or is gone from the folder, and is not in the files. */
       readonly prune?: boolean | undefined
+      /** Functions of the same folder, which the node may not have yet: what a plan takes for granted. */
+      readonly functions?: readonly ({
+        readonly name: string
+        readonly hash: string
+        readonly timeoutMs?: number | undefined
+        readonly emits?: readonly string[] | undefined
+      })[] | undefined
     }
     answer: {
       readonly ok: boolean
@@ -3266,6 +3273,8 @@ export interface Operations {
         readonly repeatsAfter?: number
       })[]
       readonly base: number
+      /** As what it was planned: `folder` where the folder of the node defines something of it, which that node applies by itself. */
+      readonly managedBy: 'api' | 'folder'
       readonly changes: readonly ({
         readonly kind: 'Source' | 'Route' | 'Workflow' | 'Agent' | 'Subscription' | 'Profile' | 'Provider' | 'Connection' | 'Credential'
         readonly name: string
