@@ -18,6 +18,7 @@ import { CONNECTION_BUGS } from './connection-bugs.ts'
 import type { Data } from './data.ts'
 import type { Profile } from './faults.ts'
 import { FLEET_BUGS } from './fleet-bugs.ts'
+import { GUARD_BUGS } from './guard-bugs.ts'
 import { HOOK_BUGS } from './hook-bugs.ts'
 import { LANE_KINDS, otherVersion, ROUTES } from './scenario.ts'
 import { forgetUnsynced } from './unsynced.ts'
@@ -1014,6 +1015,7 @@ export const BUGS: readonly Bug[] = [
   ...HOOK_BUGS,
   ...CONNECTION_BUGS,
   ...FLEET_BUGS,
+  ...GUARD_BUGS,
   ...BUS_BUGS,
 ]
 

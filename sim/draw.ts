@@ -75,6 +75,9 @@ export function drawSharp(rng: Rng): Profile {
     ...Object.fromEntries(parts.map((part) => [part, true])),
     ...(hasFleet && { hasFleet, fleet: drawSharpFleet(rng.fork('fleet'), leaseMs) }),
     ...(rng.chance(150) && { hasBus: true }),
+    ...(rng.chance(500) && { hasTwin: true }),
+    // Commits are long under way: what a process asked for before it ended arrives when its successor is there already.
+    ...(rng.fork('wire').chance(250) && { isRemote: true, maxStoreMs: 400 }),
   }
 }
 

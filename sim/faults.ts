@@ -170,6 +170,8 @@ export interface Profile {
   readonly hasFleet?: true
   /** Left out: drawn. */
   readonly fleet?: FleetPlan
+  /** A second tenant has the same sources, routes, orders and keys. */
+  readonly hasTwin?: true
   /** A bus is there, with those who publish on it. */
   readonly hasBus?: true
   /** Of wake-ups alone where no bus is. */

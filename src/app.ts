@@ -21,6 +21,7 @@ import { makeEnvVault } from './adapters/vault-env/index.ts'
 import { findOwnFiles, makeFileVault } from './adapters/vault-file/index.ts'
 import { makeHashicorpVault } from './adapters/vault-hashicorp/index.ts'
 import { makeLocalVault } from './adapters/vault-local/index.ts'
+import { makeCheckThread } from './app/check-thread.ts'
 import { type Figures, noteFigures } from './app/figures.ts'
 import {
   applyFolder,
@@ -33,7 +34,7 @@ import {
 import { findPause, type Pause } from './app/home.ts'
 import { checkFolder, makeFolder } from './app/make-folder.ts'
 import { type MoveOptions, type MoveReport, moveStore } from './app/move.ts'
-import { combineClients } from './app/outbound.ts'
+import { combineClients, makeOutbound, outboundPolicyOf } from './app/outbound.ts'
 import { noteQueueAges } from './app/queue-ages.ts'
 import { makeReadiness } from './app/readiness.ts'
 import { openTransport } from './app/transport.ts'
@@ -43,7 +44,6 @@ import { BUILT_IN_PROVIDERS } from './connectors/index.ts'
 import type { SubscriptionDocument } from './core/definition/index.ts'
 import { messageOf } from './core/errors/index.ts'
 import { EMPTY_CODE_FOLDER } from './core/function/index.ts'
-import { makeOutboundPolicy } from './core/guard/index.ts'
 import { DEFAULT_TENANT, makeIds, type NodeId, type TenantId } from './core/ids/index.ts'
 import {
   isEnvReadable,
@@ -202,14 +202,20 @@ export async function startApp(options: AppOptions): Promise<App> {
     parts.push(log)
     followStore(opened, log, options.onFatal)
     await warnOfOpenDoors(config, options, log)
-    const web = makeHttpClient({
-      allow: config.outboundAllow,
-      // As many as may be under way, those that lent their slot too: a call that queued for a connection would spend its time there,
-      // and end in doubt. Many subscriptions may have one host, and some of their endpoints hang.
-      connectionsPerOrigin: config.concurrency + LENT_MAX,
+    const outbound = makeOutbound(config, (guard) => {
+      const web = makeHttpClient({
+        ...guard,
+        // As many as may be under way, those that lent their slot too: a call that queued for a connection would spend its time there,
+        // and end in doubt. Many subscriptions may have one host, and some of their endpoints hang.
+        connectionsPerOrigin: config.concurrency + LENT_MAX,
+      })
+      return {
+        ...combineClients(web, makeMailClient(guard)),
+        [Symbol.asyncDispose]: () => web[Symbol.asyncDispose](),
+      }
     })
-    parts.push(web)
-    const http = combineClients(web, makeMailClient({ allow: config.outboundAllow }))
+    parts.push(outbound)
+    const { http } = outbound
     const random = makeSystemRandom()
     const ids = makeIds({ now: () => clock.now(), bytes: (length) => random.bytes(length) })
     let url = ''
@@ -302,6 +308,8 @@ export async function startApp(options: AppOptions): Promise<App> {
       pauses,
       bus,
     })
+    const checks = makeCheckThread({ timeoutMs: config.checkTimeoutMs })
+    parts.push(checks)
     let figures: Figures | null = null
     const server = makeHttpServer(
       makeApi(gate, engine, code, store, {
@@ -311,13 +319,14 @@ export async function startApp(options: AppOptions): Promise<App> {
           onPending: (tenant, name, by) => engine.integrations.supplied(tenant, name, by),
         },
         about,
-        outbound: makeOutboundPolicy(config.outboundAllow),
+        runCheck: checks.run,
+        outbound: (tenant) => outboundPolicyOf(config, tenant),
         busPrefix: config.nats?.prefix,
         natsStreams: config.nats?.streams,
-        isEnvReadable: (name) => isEnvReadable(name, config.secretEnv),
+        secretEnv: config.secretEnv,
         demo,
         idempotency,
-        vetSubscription: (document) => vetSubscription(web, vars, document),
+        vetSubscription: (tenant, document) => vetSubscription(http, vars, tenant, document),
         now: () => clock.now(),
         health: () => readiness.ask(),
         gauges: () => figures?.gauges() ?? [],
@@ -367,7 +376,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       load,
       keepCode: (loaded) => code.keep(loaded),
       heldByApi: (names) => heldByApi(store.forTenant(DEFAULT_TENANT), names),
-      vet: (document) => vetSubscription(web, vars, document),
+      vet: (document) => vetSubscription(http, vars, DEFAULT_TENANT, document),
     }
     const objections = await findObjections(folder, definitions)
     refuseErrors({ ...definitions, findings: objections })
@@ -403,7 +412,7 @@ export async function startApp(options: AppOptions): Promise<App> {
             store,
             meter: engine.meter,
             now: () => clock.now(),
-            tenants: () => store.system('definitions').tenants(),
+            tenants: () => access.tenants.all(),
           })
         : null
     if (queueAges !== null)
@@ -427,12 +436,13 @@ export async function startApp(options: AppOptions): Promise<App> {
           () => watch?.close(),
           () => demo?.stop(),
           () => server.close(),
+          () => checks[Symbol.asyncDispose](),
           () => idempotency.stop(),
           async () => {
             drained = await engine.drain(Math.max(0, endAt - clock.monotonic()))
           },
           () => transport[Symbol.asyncDispose](),
-          () => web[Symbol.asyncDispose](),
+          () => outbound[Symbol.asyncDispose](),
           () => hashicorp?.[Symbol.asyncDispose](),
           () => demo?.[Symbol.asyncDispose](),
           () => store[Symbol.asyncDispose](),
@@ -676,7 +686,7 @@ const NOTHING_LOADED: LoadedFolder = {
   code: EMPTY_CODE_FOLDER,
   changedKeys: () => [],
   heldNames: () => [],
-  addresses: async () => [],
+  endpoints: () => [],
 }
 
 async function loadDefinitions(config: Config, builtIn: Code, code: BundleCode) {
@@ -688,7 +698,7 @@ async function loadDefinitions(config: Config, builtIn: Code, code: BundleCode) 
   const deps: LoadDeps = {
     functions: (name) => builtIn.find(name, DEFAULT_TENANT),
     readCode: (path, files) => code.read(path, files),
-    outbound: makeOutboundPolicy(config.outboundAllow),
+    outbound: outboundPolicyOf(config, DEFAULT_TENANT),
     isProduction: config.environment === 'PROD',
     environment: config.environment,
     busPrefix: config.nats?.prefix,
@@ -784,6 +794,7 @@ function behind<Part>(gate: Gate, part: Part): Part {
 async function vetSubscription(
   http: Pick<HttpClient, 'vet'>,
   vars: EngineConfig['vars'],
+  tenant: TenantId,
   document: SubscriptionDocument,
 ): Promise<Vetted> {
   let address: string
@@ -792,7 +803,7 @@ async function vetSubscription(
   } catch (error) {
     return { ok: false, rule: 'url', message: `the address cannot be made: ${messageOf(error)}` }
   }
-  return http.vet(address)
+  return http.vet(address, tenant)
 }
 
 function peopleBehind(gate: Gate, people: Engine['workflows']): Engine['workflows'] {
@@ -854,7 +865,8 @@ function makeApi(
     | 'outbound'
     | 'busPrefix'
     | 'natsStreams'
-    | 'isEnvReadable'
+    | 'secretEnv'
+    | 'runCheck'
   > & {
     readonly demo: Demo | null
   },

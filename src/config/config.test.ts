@@ -49,7 +49,9 @@ describe('an empty environment', () => {
       trustedProxies: [],
       publicUrl: null,
       outboundAllow: ['127.0.0.0/8', '::1/128'],
+      outboundTenants: null,
       limits: { secrets: 2_000, definitions: 5_000, keys: 1_000, subscriptions: 20_000 },
+      checkTimeoutMs: 10_000,
       shutdownMs: 10_000,
       drainDelayMs: 0,
     })
@@ -74,6 +76,7 @@ describe('values', () => {
       MILLRACE_DATA: '/var/lib/millrace',
       MILLRACE_PORT: '0',
       MILLRACE_HOST: '0.0.0.0',
+      MILLRACE_ALLOW_PLAINTEXT: 'http',
       MILLRACE_LEASE: '1.5m',
       MILLRACE_BODY_LIMIT: '512KiB',
       MILLRACE_OUTBOUND_ALLOW: '10.0.0.0/8, fd00::/8 192.168.1.7,loopback,CRM.internal, *.example.internal',
@@ -388,4 +391,59 @@ test('[BU74] streams of each tenant: none in PROD unless listed, and an entry th
     expect(findings({ MILLRACE_NATS_STREAMS, MILLRACE_NATS_URL: 'nats://a' })).toMatchObject([
       { setting: 'MILLRACE_NATS_STREAMS', message: expect.stringContaining('acme=ACME_*') },
     ])
+})
+
+describe('[DE9] TLS in PROD', () => {
+  const refused = (env: Record<string, string>) =>
+    findings({ MILLRACE_ENV: 'PROD', ...env }).map(({ setting }) => setting)
+  const store = (MILLRACE_STORE: string, more: Record<string, string> = {}) =>
+    refused({ MILLRACE_STORE, ...more })
+
+  test('PostgreSQL is encrypted and verified, or on this machine', () => {
+    for (const url of [
+      'postgres://u@db/x',
+      'postgres://u@db/x?sslmode=disable',
+      'postgres://u@db/x?sslmode=no-verify',
+      'postgres://u@db/x?sslmode=require&uselibpqcompat=true',
+      'postgres://u@db/x?ssl=0&sslmode=require',
+      'postgres://localhost/x?host=db',
+    ])
+      expect(store(url), url).toEqual(['MILLRACE_STORE'])
+    for (const url of [
+      'postgres://u@db/x?sslmode=require',
+      'postgres://u@db/x?sslmode=verify-full',
+      'postgres://u@db/x?ssl=true',
+      'postgres://u@localhost/x',
+      'postgres://u@[::1]/x',
+      'postgres:///x',
+      'postgres://u@%2Fvar%2Frun/x',
+      'postgres:///x?host=/var/run/postgresql',
+    ])
+      expect(store(url), url).toEqual([])
+    expect(store('postgres:///x', { PGHOST: 'db' })).toEqual(['MILLRACE_STORE'])
+    expect(store('postgres://u@db/x', { PGSSLMODE: 'verify-full' })).toEqual([])
+  })
+
+  test('NATS and the port of the node too, each with what to do, unless the operator says otherwise', () => {
+    expect(refused({ MILLRACE_NATS_URL: 'tls://a,nats://b' })).toEqual(['MILLRACE_NATS_URL'])
+    expect(refused({ MILLRACE_NATS_URL: 'nats://127.0.0.1:4222,tls://b' })).toEqual([])
+    expect(refused({ MILLRACE_HOST: '0.0.0.0' })).toEqual(['MILLRACE_HOST'])
+    expect(refused({ MILLRACE_HOST: '::' })).toEqual(['MILLRACE_HOST'])
+    expect(refused({ MILLRACE_HOST: '127.0.0.2' })).toEqual([])
+    const all = {
+      MILLRACE_HOST: '0.0.0.0',
+      MILLRACE_NATS_URL: 'nats://a',
+      MILLRACE_STORE: 'postgres://u:hidden@db/x',
+    }
+    const found = findings({ MILLRACE_ENV: 'PROD', ...all })
+    expect(found).toHaveLength(3)
+    for (const { message } of found) {
+      expect(message).toMatch(/needs TLS.*MILLRACE_ALLOW_PLAINTEXT/)
+      expect(message).not.toContain('hidden')
+    }
+    expect(refused({ ...all, MILLRACE_ALLOW_PLAINTEXT: 'postgres, http' })).toEqual(['MILLRACE_NATS_URL'])
+    expect(refused({ ...all, MILLRACE_ALLOW_PLAINTEXT: 'http,nats,postgres' })).toEqual([])
+    expect(refused({ MILLRACE_ALLOW_PLAINTEXT: 'everything' })).toEqual(['MILLRACE_ALLOW_PLAINTEXT'])
+    expect(findings({ MILLRACE_ENV: 'QA', ...all })).toEqual([])
+  })
 })

@@ -4,6 +4,7 @@
 import { getHeapStatistics } from 'node:v8'
 import type { TenantLimits } from '../core/access/index.ts'
 import { ROLES, type Role } from '../core/node/index.ts'
+import { findPlaintext } from './plaintext.ts'
 import {
   CLIENT_SETTINGS,
   type Context,
@@ -11,6 +12,7 @@ import {
   Problem,
   SETTINGS,
   type StoreConfig,
+  type TenantAllowance,
   type VaultConfig,
   type VaultLogin,
 } from './schema.ts'
@@ -75,8 +77,11 @@ export interface Config {
   readonly publicUrl: string | null
   /** Networks in CIDR notation, hosts, `*.` and a domain. */
   readonly outboundAllow: readonly string[]
+  /** Which part of it each tenant reaches; null: all of them all of it. */
+  readonly outboundTenants: readonly TenantAllowance[] | null
   /** How much one tenant may have. */
   readonly limits: TenantLimits
+  readonly checkTimeoutMs: number
   readonly shutdownMs: number
   /** From «not ready» to the end of taking requests. */
   readonly drainDelayMs: number
@@ -224,15 +229,25 @@ export function resolveConfig(env: Readonly<Record<string, string | undefined>>)
     trustedProxies: Object.freeze(read('trustedProxies', context) ?? []),
     publicUrl: read('publicUrl', context),
     outboundAllow: Object.freeze(read('outboundAllow', context) ?? []),
+    outboundTenants: read('outboundTenants', context),
     limits: Object.freeze({
       secrets: read('tenantSecrets', context) as number,
       definitions: read('tenantDefinitions', context) as number,
       keys: read('tenantKeys', context) as number,
       subscriptions: read('tenantSubscriptions', context) as number,
     }),
+    checkTimeoutMs: read('checkTimeoutMs', context) as number,
     shutdownMs: read('shutdownMs', context) as number,
     drainDelayMs: read('drainDelayMs', context) as number,
   } satisfies Config
+  const allowed = read('allowPlaintext', context) ?? []
+  if (environment === 'PROD' && findings.length === 0)
+    for (const { what, setting, next } of findPlaintext(config, env))
+      if (!allowed.includes(what))
+        refuse(
+          setting,
+          `In PROD this needs TLS, and what is set would go unencrypted. ${next}, or name ${what} in MILLRACE_ALLOW_PLAINTEXT if the network is yours alone.`,
+        )
   if (findings.length > 0) return { ok: false, findings }
   Object.freeze(config.store)
   return { ok: true, config: Object.freeze(config), warnings: findUnknown(env) }

@@ -10,6 +10,7 @@ import { DEFAULT_TENANT } from '../core/ids/index.ts'
 import { parseStreamEntry, type StreamEntry } from '../core/inlet/index.ts'
 import { parseRoles, ROLES, type Role } from '../core/node/index.ts'
 import { isEnvEntry, isSimpleMasterKey, parseMasterKey, RESERVED_ENV } from '../core/secret/index.ts'
+import { PLAINTEXT, type Plaintext } from './plaintext.ts'
 import { parseDuration, parseSize } from './units.ts'
 
 const ENVIRONMENTS = ['DEV', 'QA', 'PROD'] as const
@@ -34,6 +35,12 @@ export interface VaultConfig {
   readonly prefix: string
   readonly namespace: string | null
   readonly staleMs: number
+}
+
+/** What one tenant reaches of what is not public; `*`: all that the node may. */
+export interface TenantAllowance {
+  readonly tenant: string
+  readonly allow: readonly string[]
 }
 
 /** The bus between nodes and with other systems. */
@@ -475,6 +482,24 @@ export const SETTINGS = {
       'What is not public and may be called all the same. A host that is named here may lead to private networks. In DEV this machine always may; public addresses may everywhere. [Security](security.md) has the rules.',
     parse: parseOutbound,
   }),
+  outboundTenants: setting<readonly TenantAllowance[]>({
+    env: 'MILLRACE_OUTBOUND_TENANTS',
+    type: 'entries `tenant=entry`, the entry as in `MILLRACE_OUTBOUND_ALLOW` or `*` for all of it, separated by commas',
+    defaultText: 'every tenant reaches what `MILLRACE_OUTBOUND_ALLOW` lists',
+    default: () => null,
+    description:
+      'Which part of `MILLRACE_OUTBOUND_ALLOW` each tenant reaches. A tenant that is not named reaches public addresses alone, in DEV this machine too. An entry that `MILLRACE_OUTBOUND_ALLOW` does not cover allows nothing.',
+    parse: parseAllowances,
+  }),
+  allowPlaintext: setting<readonly Plaintext[]>({
+    env: 'MILLRACE_ALLOW_PLAINTEXT',
+    type: 'of http, nats and postgres, separated by commas',
+    defaultText: 'none',
+    default: () => '',
+    description:
+      'What may go unencrypted in PROD: `http` where the node listens on an address that others reach (behind a proxy that speaks TLS, for example), `nats` for `nats://`, `postgres` for a URL without `sslmode`. Without it such a setting ends the start. What stays on this machine always may.',
+    parse: parsePlaintext,
+  }),
   tenantSecrets: setting<number>({
     env: 'MILLRACE_TENANT_SECRETS',
     type: 'a whole number, 1 to 1000000',
@@ -503,6 +528,14 @@ export const SETTINGS = {
     description:
       'How many webhook subscriptions one tenant may have, of the API and of definitions together.',
     parse: (text) => parseWhole(text, 1, 1_000_000),
+  }),
+  checkTimeoutMs: setting<number>({
+    env: 'MILLRACE_CHECK_TIMEOUT',
+    type: 'a duration of 1s to 5m',
+    defaultText: '10s',
+    description:
+      'How long a check of definitions that are sent to the node may take. It runs beside everything else; at this time it is ended and refused.',
+    parse: (text) => parseBounded(text, parseDuration, '1s', '5m', 'a duration such as 10s'),
   }),
   shutdownMs: setting<number>({
     env: 'MILLRACE_SHUTDOWN',
@@ -674,6 +707,21 @@ function parseOutbound(text: string, { environment }: Context): readonly string[
   return [...allowed]
 }
 
+const ALLOWANCE = /^([a-z0-9][a-z0-9-]*)=(.+)$/
+
+function parseAllowances(text: string, { environment }: Context): readonly TenantAllowance[] | Problem {
+  const allowed = new Map<string, string[]>()
+  for (const word of wordsOf(text)) {
+    const [, tenant, entry] = ALLOWANCE.exec(word) ?? []
+    const entries = entry === '*' ? ['*'] : parseOutboundEntry(entry ?? '')
+    if (tenant === undefined || entries === null)
+      return new Problem(`‘${word}’ is no entry; write for example acme=crm.internal, default=10.0.0.0/8.`)
+    const own = allowed.get(tenant) ?? (environment === 'DEV' ? [...LOOPBACK] : [])
+    allowed.set(tenant, [...own, ...entries])
+  }
+  return [...allowed].map(([tenant, allow]) => ({ tenant, allow }))
+}
+
 function wordsOf(text: string): readonly string[] {
   return text.split(/[\s,]+/).filter((part) => part !== '')
 }
@@ -685,6 +733,13 @@ function parseStreams(text: string): readonly StreamEntry[] | Problem {
   return wrong === undefined
     ? entries.filter((entry) => entry !== null)
     : new Problem(`‘${wrong}’ is no entry; write for example default=ORDERS, acme=ACME_*.`)
+}
+
+function parsePlaintext(text: string): readonly Plaintext[] | Problem {
+  const words = wordsOf(text.toLowerCase())
+  const known = PLAINTEXT.filter((word) => words.includes(word))
+  const wrong = words.find((word) => !PLAINTEXT.some((one) => one === word))
+  return wrong === undefined ? known : new Problem(`Write some of ${PLAINTEXT.join(', ')}.`)
 }
 
 function parseEnvNames(text: string): readonly string[] | Problem {

@@ -68,11 +68,13 @@ import { type BulkReplays, makeBulkReplays } from './replays/index.ts'
 import { keepTimesOf, ledgerKeepTimesOf, makeRetention } from './retention.ts'
 import { makeRunner } from './runner.ts'
 import { makeSchedules, type Schedules } from './schedules.ts'
+import { makeOpenHttp } from './secret-calls.ts'
 import { makeSettler, type Settlement, type Settler } from './settle.ts'
 import { makeSpread } from './spread.ts'
 import { makeStoreTime } from './store-time.ts'
 import { makeStrays } from './strays.ts'
 import { makeSubscriptionKeeping, type Subscriptions } from './subscriptions/index.ts'
+import { tenantsInStore } from './tenants-in-store.ts'
 import { makeTimetables } from './timetables.ts'
 import { makeUpserts, releaseLocks } from './upserts/index.ts'
 import { makeWitness } from './witness.ts'
@@ -369,7 +371,7 @@ export function makeEngine(
     clock,
     log,
     pool,
-    tenants: () => registry.tenants(),
+    tenants: () => tenantsInStore(store),
   })
   const pace = makePace({
     draws,
@@ -482,6 +484,7 @@ export function makeEngine(
       random,
       http,
       log,
+      vault,
       commits,
       settler: wakingSettler(),
       lease,
@@ -545,9 +548,10 @@ export function makeEngine(
   const actionsOfRoutes = makeActions({
     time,
     effects,
+    openHttp: makeOpenHttp({ clock, http, vault, decisions }, config),
     internal,
     batches,
-    upserts: makeUpserts({ store, clock, http, commits, time, decisions }, config),
+    upserts: makeUpserts({ store, clock, http, vault, commits, time, decisions }, config),
     agents: makeAgents(
       {
         store,
@@ -705,7 +709,7 @@ export function makeEngine(
   let unhear = () => {}
   const door = makeDoor({ store, log, planning, instances })
   const acceptor = makeAcceptor({
-    ...{ clock, log, commits, planning, duplicates, door, settleBirths },
+    ...{ store, clock, log, commits, planning, duplicates, door, settleBirths },
     isShared: config.isShared,
   })
   const schedules = makeSchedules({

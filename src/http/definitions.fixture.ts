@@ -35,7 +35,7 @@ export function makeDefinitionWorld(over: Partial<HttpApi> = {}) {
   })
   const api: Partial<HttpApi> = {
     reads: (tenant) => store.forTenant(tenant),
-    vetSubscription: async ({ url }) => ({
+    vetSubscription: async (_, { url }) => ({
       ok: true,
       ...(url.includes('nowhere') && { warning: 'it could not be looked up' }),
     }),

@@ -89,6 +89,7 @@ export type RecordKind =
   | 'credential'
   | 'health'
   | 'relay'
+  | 'edit'
 
 /** All guards of a commit are checked, in order, before any of its writes. */
 export type Guard =

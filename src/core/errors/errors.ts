@@ -322,6 +322,12 @@ export const ERRORS = {
     title: 'Instances live on versions that would not be supported',
     next: 'Write a migration from them, list them in `compatibility.supported`, or let the instances end; nothing was applied.',
   },
+  check_too_long: {
+    kind: 'invalid',
+    status: 422,
+    title: 'The check took too long',
+    next: 'Split the files, or make what they hold smaller; nothing was applied. MILLRACE_CHECK_TIMEOUT says how long a check may take.',
+  },
   definitions_invalid: {
     kind: 'invalid',
     status: 422,

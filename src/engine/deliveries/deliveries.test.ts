@@ -152,7 +152,8 @@ describe('an attempt', () => {
     const error = new AppError('secret_unreadable', 'the secret ‘crm’ cannot be opened')
     const vault = { resolve: () => Promise.reject(error) }
     const rendered = { url: HOOK.url, headers: {}, body: '{}' }
-    const signed = signRequest(vault, DEFAULT_TENANT, compileSubscription(HOOK), rendered, { id: 'e', at: 0 })
+    const toSign = { id: 'e', at: 0, render: () => rendered }
+    const signed = signRequest(vault, DEFAULT_TENANT, compileSubscription(HOOK), rendered, toSign)
     expect(await signed).toEqual({ ok: false, error: error.message })
   })
 

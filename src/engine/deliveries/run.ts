@@ -82,10 +82,11 @@ export function makeDeliveryRunner(
     const signed = await signRequest(vault, work.tenant, subscription, rendered, {
       id: item.event.id,
       at: startedAt,
+      render: (open) => renderDelivery(subscription, item, config, open),
     })
     const target = hostOf(rendered.url)
     if (!signed.ok) {
-      const failed = { class: 'transient', error: signed.error, retryAfterMs: null } as const
+      const failed = { class: signed.class ?? 'transient', error: signed.error, retryAfterMs: null }
       return ends.failed(item, subscription, {
         ...failed,
         startedAt,
@@ -105,11 +106,12 @@ export function makeDeliveryRunner(
       return ends.wait(item, route, SHORT_WAIT_MS, 'the lease could not be made long enough for the call')
     const closed = pace.mayCall(item, route, null)
     if (closed !== null) return ends.wait(item, route, closed.delayMs, closed.why)
-    const request = { url: rendered.url, headers: signed.headers, body: rendered.body }
+    const request = signed
     const ended = lending.begin(work.tenant, request.body.length)
     let outcome: HttpOutcome
     try {
       outcome = await http.send({
+        tenant: work.tenant,
         method: 'POST',
         url: request.url,
         headers: request.headers,

@@ -109,7 +109,10 @@ export type Connection = {
   /** `pending`: it has not passed a test, and runs nothing. */
   readonly status: 'pending' | 'active' | 'degraded' | 'retired'
   readonly health: 'unknown' | 'healthy' | 'degraded' | 'unhealthy'
+  /** The last test that a user or a new definition asked for. */
   readonly lastTest: Probe | null
+  /** The latest look at the other side: by the clock (`probe.every`) or by a test, whichever is newer. */
+  readonly lastProbe: Probe | null
   readonly circuit: {
     readonly state: 'closed' | 'open' | 'half-open'
     readonly since: string | null
@@ -155,7 +158,10 @@ export type ConnectionDetail = {
   /** `pending`: it has not passed a test, and runs nothing. */
   readonly status: 'pending' | 'active' | 'degraded' | 'retired'
   readonly health: 'unknown' | 'healthy' | 'degraded' | 'unhealthy'
+  /** The last test that a user or a new definition asked for. */
   readonly lastTest: Probe | null
+  /** The latest look at the other side: by the clock (`probe.every`) or by a test, whichever is newer. */
+  readonly lastProbe: Probe | null
   readonly circuit: {
     readonly state: 'closed' | 'open' | 'half-open'
     readonly since: string | null
@@ -419,6 +425,8 @@ export type Envelope = {
   /** How often it came again within its dedup window; told a second later. */
   readonly duplicates: number
   readonly lastDuplicateAt: string | null
+  /** Only on an edited copy: the event that a user copied and edited. The source did not send this payload, and its signature says nothing of it. */
+  readonly editedFrom?: string
   /** Paths of what is sensitive in it: callers below operator see `[hidden]` there. */
   readonly sensitive: readonly string[]
   /** Why the payload is not shown: it is sealed and does not open. */
@@ -475,6 +483,8 @@ export type Event = {
   /** How often it came again within its dedup window; told a second later. */
   readonly duplicates: number
   readonly lastDuplicateAt: string | null
+  /** Only on an edited copy: the event that a user copied and edited. The source did not send this payload, and its signature says nothing of it. */
+  readonly editedFrom?: string
   readonly consumers: readonly Consumer[]
 }
 
@@ -498,6 +508,8 @@ export type EventDetail = {
   /** How often it came again within its dedup window; told a second later. */
   readonly duplicates: number
   readonly lastDuplicateAt: string | null
+  /** Only on an edited copy: the event that a user copied and edited. The source did not send this payload, and its signature says nothing of it. */
+  readonly editedFrom?: string
   /** Paths of what is sensitive in it: callers below operator see `[hidden]` there. */
   readonly sensitive: readonly string[]
   /** Why the payload is not shown: it is sealed and does not open. */
@@ -509,6 +521,22 @@ export type EventDetail = {
   readonly story: readonly WorkStory[]
   /** Events that this one caused, oldest first; at most 100. */
   readonly followUps: readonly Event[]
+  readonly edited?: EventEdit
+}
+
+/** Who edited an event, when, why, and which fields. Copies that an earlier version made have only `from`, `deadLetterId` and `at`. */
+export type EventEdit = {
+  /** The event that was copied; it stays as it was. */
+  readonly from: string
+  readonly deadLetterId: string
+  readonly at: string
+  readonly by?: string
+  readonly reason?: string
+  /** Paths in the payload that differ, at most 50; the empty path is all of it. Below a sensitive path only that path is named. */
+  readonly changed?: readonly string[]
+  /** Whether more fields differ than `changed` names. */
+  readonly hasMore?: boolean
+  readonly payloadHashBefore?: string
 }
 
 /** What a replay of events would do, route by route. */
@@ -863,6 +891,8 @@ export type Probe = {
   readonly httpStatus: number | null
   readonly class: 'transient' | 'rate_limited' | 'auth' | 'config' | 'validation' | 'poison' | 'unknown' | null
   readonly error: string | null
+  /** Only where it is true: the other side is there, but its answer says nothing of the credential. Name a path in `config.probe` that can be read with it. */
+  readonly unverified?: boolean
 }
 
 /** A refusal (RFC 9457). */
@@ -1788,6 +1818,8 @@ export interface Operations {
       /** The body, as a tree of templates. */
       readonly transform?: unknown | undefined
       readonly headers?: Readonly<Record<string, unknown>> | null | undefined
+      /** Beside the signature: `{bearer}`, `{basic: {user, password}}` or `{header: {name, value}}`, each with a secret by name. */
+      readonly auth?: Readonly<Record<string, unknown>> | null | undefined
       /** `{ref}` or `{env}`. Left out: one is generated, and shown in the answer. */
       readonly secret?: Readonly<Record<string, unknown>> | null | undefined
       /** `standard`, `ed25519` or `github`. */
@@ -2623,7 +2655,7 @@ export interface Operations {
       readonly from?: string | undefined
       /** Received before this instant. */
       readonly to?: string | undefined
-      /** A piece of the id, subject, source, object id, correlation id, dedup key or payload; small and capital letters are alike. */
+      /** A piece of the id, subject, source, object id, correlation id, dedup key or payload; small and capital letters are alike. Or the whole key of an effect, as the ledger has it. */
       readonly q?: string | undefined
       readonly unmatched?: boolean | undefined
     }
@@ -2959,7 +2991,7 @@ export interface Operations {
       readonly from?: string | undefined
       /** Received before this instant. */
       readonly to?: string | undefined
-      /** A piece of the id, subject, source, object id, correlation id, dedup key or payload; small and capital letters are alike. */
+      /** A piece of the id, subject, source, object id, correlation id, dedup key or payload; small and capital letters are alike. Or the whole key of an effect, as the ledger has it. */
       readonly q?: string | undefined
     }
     answer: {
@@ -3125,6 +3157,8 @@ export interface Operations {
       /** The body, as a tree of templates. */
       readonly transform?: unknown | undefined
       readonly headers?: Readonly<Record<string, unknown>> | null | undefined
+      /** Beside the signature: `{bearer}`, `{basic: {user, password}}` or `{header: {name, value}}`, each with a secret by name. */
+      readonly auth?: Readonly<Record<string, unknown>> | null | undefined
       /** `{ref}` or `{env}`. Left out: one is generated, and shown in the answer. */
       readonly secret?: Readonly<Record<string, unknown>> | null | undefined
       /** `standard`, `ed25519` or `github`. */
