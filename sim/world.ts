@@ -336,7 +336,7 @@ function makeWorld(options: RunOptions): World {
         // A second process of the same node may be running already.
         if (lives.some((other) => other.node === node)) return
         if (isGuest) return
-        if (profile.nodes === 1 && !profile.hasFleet) whole.reopen()
+        if (profile.nodes === 1 && !profile.hasFleet) data.reopen()
         time.after(isHealed ? 100 : chaos.between(50, RESTART_MS_MAX), start)
       },
       onError(life, name, message) {

@@ -4,6 +4,7 @@
 import type { JsonValue } from '../core/json/index.ts'
 import { compileCron } from '../core/schedule/index.ts'
 import { matchesPattern, parsePattern, parseSubject } from '../core/subject/index.ts'
+import { checkAuth, checkProbeHost } from './auth.ts'
 import type { FieldPath, Remark } from './finding.ts'
 import { checkBaseConnection, checkHttpConnection, checkOperationAction } from './operations.ts'
 import { isIdempotentMethod } from './resolve-actions.ts'
@@ -71,7 +72,22 @@ export function checkAction(
     ...checkOperationAction(action, at, around),
     ...(isMap(action.http) ? checkHttpConnection(fieldsOf(action.http), [...at, 'http'], around) : []),
     ...(isMap(action.upsert) ? checkBaseConnection(fieldsOf(action.upsert), [...at, 'upsert'], around) : []),
+    ...(isMap(action.http) ? checkHttpAuth(fieldsOf(action.http), [...at, 'http'], around) : []),
+    ...(isMap(action.upsert) ? checkAuth(fieldsOf(action.upsert), around, [...at, 'upsert'], UNTIL) : []),
     ...checkOutcome(action.http, at),
+  ]
+}
+
+const UNTIL = 'every call of it fails'
+
+function checkHttpAuth(http: Fields, at: FieldPath, around: Surroundings): readonly Remark[] {
+  const { connection, probe } = http
+  const asked = fieldsOf(probe)
+  const whole = connection === undefined ? asked : { ...asked, connection }
+  return [
+    ...checkAuth(http, around, at, UNTIL),
+    ...checkAuth(whole, around, [...at, 'probe'], UNTIL),
+    ...checkProbeHost(http, at),
   ]
 }
 

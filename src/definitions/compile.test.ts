@@ -573,6 +573,7 @@ describe('rules', () => {
       SL: 'subscription-language',
       PV: 'provider-language',
       BU: 'bus',
+      IX: 'inline-auth',
     }
     const others = Object.entries(pages).flatMap(([prefix, name]) => {
       const page = readFileSync(new URL(`../../docs/spec/${name}.md`, import.meta.url), 'utf8')

@@ -5,6 +5,7 @@ import { SIGNINGS } from '../core/definition/index.ts'
 import { isReservedHeader } from '../core/subscription/index.ts'
 import { DAY, MINUTE, SECOND } from '../core/time/index.ts'
 import {
+  authPlace,
   condition,
   duration,
   endpoint,
@@ -24,15 +25,19 @@ import { ratePolicy, retryInline } from './schema-buffers.ts'
 /** Of what is sent; where it is sent to does not depend on the event. */
 const SENT_ROOTS = [...EVENT_ROOTS, 'vars'] as const
 
+/** What is sent as it is rendered then: a secret may stand in it. */
+const REQUEST = { secrets: true }
+
 const METADATA_LENGTH_MAX = 1_000
 
 export const subscriptionFields = {
-  url: endpoint(['vars']),
+  url: endpoint(['vars'], REQUEST),
   on: z.union([pattern(), z.array(pattern()).min(1).max(100)]),
   where: condition(EVENT_ROOTS).optional(),
   status: oneOf('active', 'paused', 'disabled').optional(),
-  transform: sends(SENT_ROOTS).optional(),
-  headers: z.record(headerName(true, isReservedHeader), headerText(SENT_ROOTS)).optional(),
+  transform: sends(SENT_ROOTS, REQUEST).optional(),
+  headers: z.record(headerName(true, isReservedHeader), headerText(SENT_ROOTS, REQUEST)).optional(),
+  auth: authPlace(isReservedHeader).optional(),
   secret: secretPlace().optional(),
   signing: oneOf(...SIGNINGS).optional(),
   retry: z.union([reference(), retryInline]).optional(),

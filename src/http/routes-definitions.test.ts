@@ -409,7 +409,7 @@ describe('subscriptions', () => {
       return findings.map((one: { rule: string; line: number }) => `${one.rule} ${one.line}`)
     }
     await world.server.close()
-    world = makeDefinitionWorld({ outbound: makeOutboundPolicy(['10.0.0.0/8']) })
+    world = makeDefinitionWorld({ outbound: () => makeOutboundPolicy(['10.0.0.0/8']) })
     expect(await rules(SUBSCRIPTION.replace('crm.example.com', '192.168.0.1'))).toEqual(['SL6 3'])
     const body = JSON.stringify({ document: {} })
     const write = { w: 'record.put', kind: 'subscription', key: 'crm', version: 1, body } as const
