@@ -36,6 +36,9 @@ const WEIGHTS: Readonly<Record<string, number>> = {
   hooksAndConnections: 5,
 }
 
+/** What a process asked for before it ended arrives when its successor is there already. */
+const SLOW_WIRE = { isRemote: true, commitMs: 600 } as const
+
 export function drawSharp(rng: Rng): Profile {
   const some = (perMille: number, value: () => number) => (rng.chance(perMille) ? value() : 0)
   const {
@@ -76,8 +79,7 @@ export function drawSharp(rng: Rng): Profile {
     ...(hasFleet && { hasFleet, fleet: drawSharpFleet(rng.fork('fleet'), leaseMs) }),
     ...(rng.chance(150) && { hasBus: true }),
     ...(rng.chance(500) && { hasTwin: true }),
-    // Commits are long under way: what a process asked for before it ended arrives when its successor is there already.
-    ...(rng.fork('wire').chance(250) && { isRemote: true, maxStoreMs: 400 }),
+    ...(rng.fork('wire').chance(250) && SLOW_WIRE),
   }
 }
 

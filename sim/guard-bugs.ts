@@ -59,6 +59,7 @@ export const GUARD_BUGS: readonly Bug[] = [
   {
     ...MIXED,
     name: 'fence-not-looked-at',
+    seed: 1,
     about: 'a lease counts although its owner is fenced',
     breaks: ['N5', 'N3'],
     data: holding((state, guard) => {
@@ -66,18 +67,6 @@ export const GUARD_BUGS: readonly Bug[] = [
       const row = state.work.get(guard.work)
       const isSame = row?.state === 'leased' && row.owner === guard.owner && row.epoch === guard.epoch
       return isSame && state.incarnations.get(guard.owner)?.fenced === true
-    }),
-  },
-  {
-    ...MIXED,
-    name: 'epoch-not-looked-at',
-    about: 'a lease counts although its owner gave the item back and claimed it again since',
-    breaks: ['N5', 'N3'],
-    data: holding((state, guard) => {
-      if (guard.g !== 'lease') return false
-      const row = state.work.get(guard.work)
-      const isOwn = row?.state === 'leased' && row.owner === guard.owner
-      return isOwn && row.epoch !== guard.epoch && state.incarnations.get(guard.owner)?.fenced === false
     }),
   },
   {
@@ -90,17 +79,6 @@ export const GUARD_BUGS: readonly Bug[] = [
       if (guard.g !== 'lease') return false
       const row = state.work.get(guard.work)
       return row?.state === 'leased' && row.epoch !== guard.epoch
-    }),
-  },
-  {
-    ...MIXED,
-    name: 'epoch-of-an-item-not-looked-at',
-    about: 'whoever looks at an item without holding it does not see that it was run again since',
-    breaks: ['N5', 'N3', 'N2', 'N6', 'N4', 'N12'],
-    data: holding((state, guard) => {
-      if (guard.g !== 'work') return false
-      const row = state.work.get(guard.work)
-      return row?.state === guard.state && row.epoch !== guard.epoch
     }),
   },
   {
