@@ -224,7 +224,7 @@ describe('what is sent and shown', () => {
     expect([settling?.includes('wrk_B'), settling?.includes('wrk_A')]).toEqual([false, true])
   })
 
-  test('--reason says why; what it filtered by before is --with-reason, and saying so is refused helpfully', async () => {
+  test('[CL21] --reason says why; what it filtered by before is --with-reason, and saying so is refused helpfully', async () => {
     const before = asked.length
     for (const command of [
       'replay --reason cap_reached',
