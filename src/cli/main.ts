@@ -3,7 +3,7 @@
 
 import module from 'node:module'
 import { environment } from '../config/environment.ts'
-import { readRoleArgs } from './start-args.ts'
+import { readStartArgs } from './start-args.ts'
 
 const EXIT_INTERRUPTED = 130
 const LEAVE_MS = 300
@@ -17,10 +17,10 @@ async function main(args: readonly string[]): Promise<number> {
     process.stdout.write(`${version()}\n`)
     return 0
   }
-  const roles = args[0] === 'start' ? readRoleArgs(args.slice(1)) : null
-  if (roles !== null) {
+  const told = args[0] === 'start' ? readStartArgs(args.slice(1)) : null
+  if (told !== null) {
     const { start } = await import('./start.ts')
-    return start({ roles })
+    return start(told)
   }
   const [{ runProgram }, { makeOutput }] = await Promise.all([import('./program.ts'), import('./output.ts')])
   const env = environment()
@@ -46,4 +46,14 @@ async function main(args: readonly string[]): Promise<number> {
   })
 }
 
-process.exitCode = await main(process.argv.slice(2))
+/** Before a command has loaded, its own words for failures are not there yet. */
+function explainEarly(error: unknown): number {
+  const { code } = error as NodeJS.ErrnoException
+  if (code !== 'EMFILE' && code !== 'ENFILE') throw error
+  process.stderr.write(
+    'millrace: too many files are open: raise the limit (`ulimit -n`, or LimitNOFILE of the service) to 1024 or more, and start again.\n',
+  )
+  return 1
+}
+
+process.exitCode = await main(process.argv.slice(2)).catch(explainEarly)

@@ -2,4 +2,4 @@ export { type Config, type ConfigFinding, type ResolvedConfig, resolveConfig } f
 export { renderSettings } from './documentation.ts'
 export { dataFolders, withFolders } from './folders.ts'
 export { CLIENT_SETTINGS, type Environment, SETTINGS, type StoreConfig } from './schema.ts'
-export { readSecretFiles, SECRET_NAMES } from './secret-files.ts'
+export { ownFilesOf, readSecretFiles, SECRET_NAMES } from './secret-files.ts'

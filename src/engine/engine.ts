@@ -128,6 +128,8 @@ export interface Engine extends DeadLetterActions, WorkActions {
   /** Puts a tenant's definitions in force as its folder's, all of them: what is not among them goes. */
   apply(tenant: TenantId, documents: readonly DefinitionDocument[]): Promise<{ readonly hash: string }>
   start(): Promise<void>
+  /** How many bytes of a body a source takes; throws AppError where the request is refused whatever its body is. */
+  bodyBytesMax: Intake['bodyBytesMax']
   /** What a sender asks: an event, or a handshake that comes before events. */
   receive(request: IntakeRequest): Promise<Received>
   /** The same for requests that are events. */
@@ -309,6 +311,7 @@ export function makeEngine(
     code,
     log,
     subscriptions: keeping.defined,
+    limits: config.limits,
     enacted: (tenant) => others?.changed(tenant, null),
     now: () => time.now(),
     wake,
@@ -339,6 +342,7 @@ export function makeEngine(
   const spread = makeSpread({ ids, settler: wakingSettler(), log, bury: runner.buryRoute, wake })
   const pool = makePool({
     concurrency: config.concurrency,
+    runningBytesMax: config.runningBytesMax,
     run: (item) => runner.run(item),
     share: (tenant) => shareAtBirth(tenant),
     onFree: (item) => claims?.freed(item),
@@ -1006,6 +1010,7 @@ export function makeEngine(
         after: (delayMs, callback) => clock.after(delayMs, callback),
       })
     },
+    bodyBytesMax: intake.bodyBytesMax,
     receive: intake.receive,
     accept: intake.accept,
     publish: publisher.publish,

@@ -55,7 +55,7 @@ export function makeDefinitionWorld(over: Partial<HttpApi> = {}) {
   }
   let requests = 0
   const server = makeHttpServer(api as HttpApi, {
-    bodyBytesMax: 1_000,
+    bodyBytesMax: 8_388_608,
     closeMs: 1_000,
     requestId: () => {
       requests += 1

@@ -82,7 +82,7 @@ async function makeWorld(environment = 'DEV') {
   }
   let requests = 0
   const server = makeHttpServer(api as HttpApi, {
-    bodyBytesMax: 1_000,
+    bodyBytesMax: 8_388_608,
     closeMs: 1_000,
     requestId: () => `r-${requests++}`,
     log,
