@@ -2,9 +2,10 @@
 // Answers are read exactly, as the engine reads events: the SDK's client would round large whole numbers of payloads,
 // and a payload that is edited and sent back must keep its digits. Its types and its stream are used.
 
+import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { SETTINGS } from '../config/index.ts'
+import { dataFolders, SETTINGS } from '../config/index.ts'
 import { type JsonValue, parseJson, stringifyJson } from '../core/json/index.ts'
 import { makeClient, type StreamMessage } from '../sdk/client/index.ts'
 import { CliError, problemToError, usageError } from './failure.ts'
@@ -109,12 +110,11 @@ async function resolveKey(options: ConnectionOptions, env: Env): Promise<string 
       'Copy it again, without spaces or line breaks.',
     )
   }
-  const folder = textOf(env.MILLRACE_DATA) ?? SETTINGS.dataFolder.defaultText
-  try {
-    return (await readFile(join(folder, 'admin.key'), 'utf8')).trim() || null
-  } catch {
-    return null
+  for (const folder of dataFolders(env, existsSync)) {
+    const text = await readFile(join(folder, 'admin.key'), 'utf8').catch(() => '')
+    if (text.trim() !== '') return text.trim()
   }
+  return null
 }
 
 function textOf(value: string | undefined): string | undefined {

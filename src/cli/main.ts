@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // The command `millrace`. A node starts without loading what talks to nodes, and the other way round.
 
+import module from 'node:module'
 import { environment } from '../config/environment.ts'
 import { readStartArgs } from './start-args.ts'
 
@@ -8,6 +9,14 @@ const EXIT_INTERRUPTED = 130
 const LEAVE_MS = 300
 
 async function main(args: readonly string[]): Promise<number> {
+  // Node 22 has it: what was compiled once is read from a cache at the next call.
+  const { enableCompileCache } = module as { enableCompileCache?: () => unknown }
+  enableCompileCache?.()
+  if (args.length === 1 && (args[0] === '--version' || args[0] === '-V')) {
+    const { version } = await import('./version.ts')
+    process.stdout.write(`${version()}\n`)
+    return 0
+  }
   const told = args[0] === 'start' ? readStartArgs(args.slice(1)) : null
   if (told !== null) {
     const { start } = await import('./start.ts')

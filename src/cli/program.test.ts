@@ -224,7 +224,7 @@ describe('what is sent and shown', () => {
     expect([settling?.includes('wrk_B'), settling?.includes('wrk_A')]).toEqual([false, true])
   })
 
-  test('--reason says why; what it filtered by before is --with-reason, and saying so is refused helpfully', async () => {
+  test('[CL21] --reason says why; what it filtered by before is --with-reason, and saying so is refused helpfully', async () => {
     const before = asked.length
     for (const command of [
       'replay --reason cap_reached',
@@ -282,8 +282,23 @@ describe('what is sent and shown', () => {
       drain: null,
       limit: null,
     }
-    answer = () => ({ status: 200, body: JSON.stringify({ items: [pace] }) })
-    expect((await run('pace')).stdout).toContain('erp.example, closed until 2026-01-01')
+    const groups = [
+      { count: 2, consumer: { kind: 'route', name: pace.route } },
+      { count: 1, consumer: { kind: 'route', name: pace.route } },
+      { count: 9, consumer: { kind: 'route', name: 'another' } },
+    ]
+    answer = () => {
+      const isGroups = asked.at(-1)?.url.startsWith('/v1/dead-letters/groups') === true
+      return {
+        status: 200,
+        body: JSON.stringify(isGroups ? { items: groups, isCapped: false } : { items: [pace] }),
+      }
+    }
+    const { stdout } = await run('pace')
+    expect(stdout).toContain('erp.example, closed until 2026-01-01')
+    // An open circuit says nothing of what failed for good.
+    expect(stdout).toContain('FAILED FOR GOOD')
+    expect(stdout).toMatch(/ 3 /)
   })
 
   test('[CL11] what is interrupted ends without a word', async () => {

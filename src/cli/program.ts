@@ -9,6 +9,7 @@ import { addDeliveryCommands } from './commands/deliveries.ts'
 import { addDemoCommand } from './commands/demo.ts'
 import { addEventCommands } from './commands/events.ts'
 import { addFailureCommands } from './commands/failures.ts'
+import { addInitCommand } from './commands/init.ts'
 import { addInstanceCommands } from './commands/instances.ts'
 import { addIntegrationCommands } from './commands/integrations.ts'
 import { addLedgerCommands } from './commands/ledger.ts'
@@ -74,6 +75,7 @@ export function makeProgram(cli: Cli): Command {
       }
       cli.exitCode = await start({ roles: options.role, settings })
     })
+  addInitCommand(program, cli)
   addMoveCommand(program, cli)
   program.commandsGroup('Definitions:')
   addDefinitionCommands(program, cli)

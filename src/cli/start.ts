@@ -1,9 +1,9 @@
 // `millrace start`: reads the settings, starts the node, and stops it in order.
 
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { DefinitionsError, SettingError, startApp } from '../app.ts'
 import { environment } from '../config/environment.ts'
-import { type ConfigFinding, readSecretFiles, resolveConfig } from '../config/index.ts'
+import { type ConfigFinding, readSecretFiles, resolveConfig, withFolders } from '../config/index.ts'
 import { AppError, ERRORS } from '../core/errors/index.ts'
 import { formatFindings } from '../definitions/index.ts'
 import { StoreError } from '../ports/store.ts'
@@ -13,7 +13,7 @@ import type { StartArgs } from './start-args.ts'
 export async function start({ roles, settings }: StartArgs): Promise<number> {
   const env = environment()
   const isTold = roles.length > 0
-  const told = readSecretFiles(env, (path) => readFileSync(path, 'utf8'))
+  const told = readSecretFiles(withFolders(env, existsSync), (path) => readFileSync(path, 'utf8'))
   if (told.findings.length > 0) return fail(refusedSettings(told.findings))
   const given = { ...told.env, ...settings }
   const resolved = resolveConfig(isTold ? { ...given, MILLRACE_ROLES: roles.join(',') } : given)

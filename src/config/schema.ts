@@ -103,7 +103,8 @@ export const SETTINGS = {
     env: 'MILLRACE_DATA',
     type: 'a folder',
     defaultText: './data',
-    description: 'Where files are kept that have no setting of their own. It is made when it is missing.',
+    description:
+      'Where files are stored that have no setting of their own. It is made when it is missing. The demo has `./data-demo`.',
     parse: (text) => text,
   }),
   port: setting<number>({
@@ -335,7 +336,7 @@ export const SETTINGS = {
   flowsFolder: setting<string>({
     env: 'MILLRACE_FLOWS',
     type: 'a folder',
-    defaultText: 'in DEV the demo definitions of the package, elsewhere none',
+    defaultText: 'in DEV `./flows` where it exists, else the demo of the package; elsewhere none',
     default: () => null,
     description: 'The folder of definitions to apply at the start.',
     parse: (text) => text,

@@ -2,6 +2,7 @@
 // ends by count, by `stop`, or with the node.
 
 import { signRequest } from '../core/source/index.ts'
+import { DEMO_COUNT_MAX } from './limits.ts'
 import { makeStreamSample } from './samples/index.ts'
 
 export interface DemoState {
@@ -16,9 +17,6 @@ export interface DemoStream {
   send(options: { readonly count: number; readonly perSecond: number }): number
   stop(): void
 }
-
-export const DEMO_COUNT_MAX = 500
-export const DEMO_PER_SECOND_MAX = 100
 
 export interface DemoStreamDeps {
   /** Where the node is; known once it listens. */

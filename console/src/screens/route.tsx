@@ -5,7 +5,7 @@ import { useDefinition, useMe, usePace, useWorkList } from '../queries.ts'
 import { Yaml } from '../ui/code.tsx'
 import { CopyButton, LinkButton, StateChip, Time } from '../ui/controls.tsx'
 import { Owner, Past, Switches } from '../ui/definition-parts.tsx'
-import { Buffers, HeldLanes, PacePanel, RouteState } from '../ui/pace-panel.tsx'
+import { Buffers, DeadChip, HeldLanes, PacePanel, RouteState } from '../ui/pace-panel.tsx'
 import { ErrorState, PageFrame, SkeletonRows } from '../ui/surfaces.tsx'
 
 const RECENT = 8
@@ -27,7 +27,8 @@ export default function RouteScreen({ name }: { readonly name: string }) {
       title={name}
       heading={
         <span className="title-line">
-          {name} {data.status !== null && <RouteState status={data.status} circuit={pace?.circuit} />}
+          {name} {data.status !== null && <RouteState status={data.status} circuit={pace?.circuit} />}{' '}
+          <DeadChip route={name} />
         </span>
       }
       crumbs={crumbs}

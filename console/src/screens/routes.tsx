@@ -7,7 +7,7 @@ import { formatNumber } from '../lib/time.ts'
 import { useDefinitions, useMe, usePaces, useStats } from '../queries.ts'
 import type { Definition, Pace, Stats } from '../types.ts'
 import { Command, LinkButton } from '../ui/controls.tsx'
-import { RouteState } from '../ui/pace-panel.tsx'
+import { DeadChip, RouteState } from '../ui/pace-panel.tsx'
 import { Empty, ErrorState, PageFrame, SkeletonRows } from '../ui/surfaces.tsx'
 
 export default function Routes() {
@@ -115,6 +115,7 @@ function Line({ definition, stats, circuit }: LineProps) {
         </span>
         <span className="chips">
           {definition.status !== null && <RouteState status={definition.status} circuit={circuit} />}
+          <DeadChip route={definition.name} />
           {definition.action !== undefined && <span className="tag">{definition.action}</span>}
         </span>
         <span className="muted definitions__owner">{definition.managedBy}</span>

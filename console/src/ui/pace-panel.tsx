@@ -7,7 +7,7 @@ import { api } from '../api.ts'
 import { workConsumerKind, workHref } from '../lib/links.ts'
 import { buffersInWords, type RouteShape } from '../lib/route-words.ts'
 import { formatNumber } from '../lib/time.ts'
-import { useHeldLanes, useMe, usePace } from '../queries.ts'
+import { useDeadLetterGroups, useHeldLanes, useMe, usePace } from '../queries.ts'
 import type { HeldLane, Pace } from '../types.ts'
 import { ReasonDialog } from './actions.tsx'
 import { Button, Chip, StateChip, Time, useNow } from './controls.tsx'
@@ -28,6 +28,7 @@ export function PacePanel({ route }: { readonly route: string }) {
   return (
     <>
       {pace.circuit.state !== 'closed' && <OpenCircuit pace={pace} />}
+      <FailedForGood route={route} />
       <dl className="facts card card--pad pace">
         <dt>Circuit</dt>
         <dd>
@@ -107,6 +108,42 @@ function Meter({ value, max }: { readonly value: number; readonly max: number })
   )
 }
 
+/** How many jobs of a route failed for good and were not replayed: whatever its circuit does, they stay so. */
+function useDeadOf(route: string): { readonly count: number; readonly isCapped: boolean } {
+  const { data } = useDeadLetterGroups('open')
+  const own = data?.items.filter(({ consumer }) => consumer.kind === 'route' && consumer.name === route) ?? []
+  return { count: own.reduce((sum, group) => sum + group.count, 0), isCapped: data?.isCapped === true }
+}
+
+export function DeadChip({ route }: { readonly route: string }) {
+  const { count, isCapped } = useDeadOf(route)
+  if (count === 0) return null
+  return (
+    <Chip tone="red">
+      {formatNumber(count)}
+      {isCapped && '+'} failed for good
+    </Chip>
+  )
+}
+
+/** Beside the circuit: what waits goes on by itself, what failed for good does not. */
+function FailedForGood({ route }: { readonly route: string }) {
+  const { count, isCapped } = useDeadOf(route)
+  if (count === 0) return null
+  return (
+    <div className="spaced">
+      <Note tone="red">
+        <strong>
+          {formatNumber(count)}
+          {isCapped && '+'} {count === 1 ? 'job' : 'jobs'} failed for good.
+        </strong>{' '}
+        They are not retried, also when calls go through again.{' '}
+        <Link href={`/dead-letters?consumer=${encodeURIComponent(route)}`}>Look at them and replay</Link>
+      </Note>
+    </div>
+  )
+}
+
 /** What a person said of it; or, while that is that it runs, that it paused itself. */
 export function RouteState({
   status,
@@ -153,7 +190,7 @@ function OpenCircuit({ pace: { route, circuit } }: { readonly pace: Pace }) {
                 It tries one <Time at={circuit.tryAt} />; when that succeeds, the rest follows.
               </>
             )}{' '}
-        Its work is kept.
+        What waits is stored and goes on then.
         {me?.role !== 'viewer' && (
           <div className="pace__action">
             <Button isSmall icon={<Play size={13} aria-hidden />} onClick={() => setIsAsking(true)}>

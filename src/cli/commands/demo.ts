@@ -2,7 +2,7 @@
 
 import { setTimeout as wait } from 'node:timers/promises'
 import { type Command, Option } from 'commander'
-import { DEMO_COUNT_MAX, DEMO_PER_SECOND_MAX } from '../../demo/index.ts'
+import { DEMO_COUNT_MAX, DEMO_PER_SECOND_MAX } from '../../demo/limits.ts'
 import { type Answer, type Cli, handle, type Session, wholeNumber } from '../command.ts'
 
 interface DemoOptions {

@@ -25,8 +25,25 @@ export function addPaceCommands(program: Command, cli: Cli): void {
   })
 }
 
+/** How many open dead letters a route has: a circuit says nothing of them. */
+async function readDead(session: Session): Promise<(route: string) => string> {
+  const query = { state: 'open' }
+  const { items, isCapped } = await session.api.get<Answer<'listDeadLetterGroups'>>(
+    '/v1/dead-letters/groups',
+    query,
+  )
+  return (route) => {
+    const own = items.filter(({ consumer }) => consumer.kind === 'route' && consumer.name === route)
+    const count = own.reduce((sum, group) => sum + group.count, 0)
+    return `${count}${count > 0 && isCapped ? '+' : ''}`
+  }
+}
+
 async function listPace(session: Session): Promise<void> {
-  const answer = await session.api.get<Answer<'listPace'>>('/v1/pace')
+  const [answer, dead] = await Promise.all([
+    session.api.get<Answer<'listPace'>>('/v1/pace'),
+    readDead(session),
+  ])
   session.show(answer, ({ items }) => {
     const { out } = session
     if (items.length === 0) return out.line('No routes. Apply some with `millrace apply`.')
@@ -34,6 +51,7 @@ async function listPace(session: Session): Promise<void> {
       [
         { title: 'ROUTE', min: 8 },
         { title: 'CIRCUIT' },
+        { title: 'FAILED FOR GOOD', align: 'right' },
         { title: 'RATE' },
         { title: 'HOST' },
         { title: 'DRAIN' },
@@ -44,6 +62,7 @@ async function listPace(session: Session): Promise<void> {
         one.circuit.tryAt === null
           ? one.circuit.state
           : `${one.circuit.state}, tries ${out.time(one.circuit.tryAt)}`,
+        dead(one.route),
         one.rate === null ? '-' : `${one.rate.tokens} of ${one.rate.perMinute}/min`,
         one.host?.closedUntil == null
           ? (one.host?.name ?? '-')
@@ -56,7 +75,10 @@ async function listPace(session: Session): Promise<void> {
 }
 
 async function showPace(session: Session, route: string): Promise<void> {
-  const answer = await session.api.get<Answer<'getPace'>>(`/v1/pace/${encodeURIComponent(route)}`)
+  const [answer, dead] = await Promise.all([
+    session.api.get<Answer<'getPace'>>(`/v1/pace/${encodeURIComponent(route)}`),
+    readDead(session),
+  ])
   session.show(answer, (one) => {
     const { out } = session
     const { work, circuit, host, drain, rate, limit } = one
@@ -68,6 +90,10 @@ async function showPace(session: Session, route: string): Promise<void> {
     out.line(
       `circuit   ${circuit.state}${circuit.tryAt === null ? '' : `, tries one ${out.time(circuit.tryAt)}`}`,
     )
+    if (dead(one.route) !== '0')
+      out.line(
+        `dead      ${dead(one.route)} failed for good; \`millrace dead-letters --consumer ${one.route}\` lists them`,
+      )
     if (rate !== null)
       out.line(`rate      ${rate.perMinute} a minute, ${rate.burst} at once; ${rate.tokens} now`)
     if (host !== null)

@@ -11,8 +11,6 @@ import {
   stringifyJson,
   toScaled,
 } from '../../core/json/index.ts'
-import { closest, closestSubject } from '../../definitions/index.ts'
-import { findTameNumber, makeGithubSample } from '../../demo/index.ts'
 import { type Cli, collect, handle, type Session, wholeNumber } from '../command.ts'
 import { CliError, problemToError, usageError } from '../failure.ts'
 import { readHeaders } from '../headers.ts'
@@ -146,6 +144,7 @@ async function bodyMaker(
   const isGithub = source.verify.scheme === 'github' || source.event.id === 'header.x-github-delivery'
   if (options.data === undefined) {
     const name = options.event ?? 'issues.opened'
+    const { findTameNumber, makeGithubSample } = await import('../../demo/index.ts')
     if (!isGithub || makeGithubSample(name, 0, '') === null) return exampleMaker(session, options, source)
     // By chance: two that are sent at once are about two issues, and not one effect.
     const from = randomInt(SAMPLES)
@@ -198,7 +197,7 @@ async function exampleMaker(
   if (found === undefined) {
     const subjects = known.map(({ subject }) => subject)
     const told = subjects.slice(0, SUBJECTS_TOLD)
-    const near = event === undefined ? undefined : nearestSubject(event, subjects)
+    const near = event === undefined ? undefined : await nearestSubject(event, subjects)
     if (near !== undefined) throw usageError(`there is no example ‘${event}’`, `Did you mean ${near}?`)
     throw usageError(
       event === undefined ? `there is no example for ${source.name}` : `there is no example ‘${event}’`,
@@ -217,7 +216,9 @@ async function exampleMaker(
 }
 
 /** As a whole, or as the last words of it. */
-function nearestSubject(event: string, subjects: readonly string[]): string | undefined {
+async function nearestSubject(event: string, subjects: readonly string[]): Promise<string | undefined> {
+  // It brings the parsers of definitions along, which no other command that talks to a node needs.
+  const { closest, closestSubject } = await import('../../definitions/index.ts')
   const words = event.split('.').length
   const endings = new Map(subjects.map((one) => [one.split('.').slice(-words).join('.'), one]))
   const ending = closest(event, endings.keys())

@@ -476,7 +476,7 @@ export const ERRORS = {
     kind: 'conflict',
     status: 409,
     title: 'The demo is not in force',
-    next: 'Start a node in DEV without MILLRACE_FLOWS; to your own sources, send with `millrace send`.',
+    next: 'Start a node in DEV without MILLRACE_FLOWS, in a folder without ./flows; to your own sources, send with `millrace send`.',
   },
   idempotency_mismatch: {
     kind: 'invalid',
