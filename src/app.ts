@@ -235,6 +235,7 @@ export async function startApp(options: AppOptions): Promise<App> {
         isShared: config.store.kind === 'postgres',
         isMirrored: bus !== null,
         busPrefix: config.nats?.prefix ?? ENGINE_DEFAULTS.busPrefix,
+        keptHeaders: config.keptHeaders,
         leaseMs: config.leaseMs,
         concurrency: config.concurrency,
         escalateAfterMs: config.escalateAfterMs,

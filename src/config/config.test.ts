@@ -40,6 +40,7 @@ describe('an empty environment', () => {
       bodyBytesMax: 8_388_608,
       heldBytesMax: expect.any(Number),
       connectionsPerAddressMax: 512,
+      keptHeaders: [],
       trustedProxies: [],
       publicUrl: null,
       outboundAllow: ['127.0.0.0/8', '::1/128'],

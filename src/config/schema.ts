@@ -378,6 +378,15 @@ export const SETTINGS = {
       'How many connections one remote address may have open; one more is answered 429 and closed. An IPv6 network of 64 bits counts as one address. Connections of `MILLRACE_TRUSTED_PROXIES` are not counted.',
     parse: (text) => parseWhole(text, 1, 100_000),
   }),
+  keptHeaders: setting<readonly string[]>({
+    env: 'MILLRACE_KEEP_HEADERS',
+    type: 'names of headers, separated by commas; `*` at the end means all that begin so',
+    defaultText: 'none',
+    default: () => '',
+    description:
+      'Headers of webhooks that are stored with their events besides those that say what an event is (content, vendor, delivery and trace) and those that a definition reads. Anything else is dropped, because it may be a credential.',
+    parse: parseHeaderNames,
+  }),
   trustedProxies: setting<readonly string[]>({
     env: 'MILLRACE_TRUSTED_PROXIES',
     type: 'networks in CIDR notation, or `loopback`, separated by commas',
@@ -422,6 +431,14 @@ export const SETTINGS = {
     parse: (text) => parseBounded(text, parseDuration, '0s', '10m', 'a duration such as 5s'),
   }),
 } as const
+
+function parseHeaderNames(text: string): readonly string[] | Problem {
+  const names = wordsOf(text.toLowerCase())
+  const wrong = names.find((name) => !/^[a-z0-9][a-z0-9_-]*\*?$/.test(name))
+  return wrong === undefined
+    ? names
+    : new Problem(`‘${wrong}’ is not the name of a header; write for example x-acme-user, x-acme-*.`)
+}
 
 function parseRoleList(text: string): readonly Role[] | Problem {
   const parsed = parseRoles(text)

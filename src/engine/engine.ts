@@ -50,6 +50,7 @@ import { type Accepted, type Intake, makeIntake, type Received } from './intake.
 import { makeIntakeItems } from './intake-items.ts'
 import { makeInternalActions } from './internal.ts'
 import { type Item, makeItem } from './item.ts'
+import { makeKeptHeaders } from './kept-headers.ts'
 import { type LaneActions, makeLaneActions, makeTurns } from './lanes/index.ts'
 import { makeLease } from './lease.ts'
 import { type Meter, makeMeter } from './meter.ts'
@@ -702,6 +703,7 @@ export function makeEngine(
       : null
   let unhear = () => {}
   const door = makeDoor({ store, log, planning, instances })
+  const keptHeaders = makeKeptHeaders(registry, config.keptHeaders)
   const acceptor = makeAcceptor({
     ...{ clock, log, commits, planning, duplicates, door, settleBirths },
     isShared: config.isShared,
@@ -725,7 +727,7 @@ export function makeEngine(
       bus: deps.bus,
       registry,
       draws,
-      messages: makeMessages({ clock, random, log, ids, acceptor, isOpen: () => open }, config),
+      messages: makeMessages({ clock, random, log, ids, acceptor, keptHeaders, isOpen: () => open }, config),
     },
     config,
   )
@@ -741,6 +743,7 @@ export function makeEngine(
       log,
       ids,
       admission: makeAdmission({ clock, vault, log, registry, draws, isShared: config.isShared }),
+      keptHeaders,
       rejections,
       acceptor,
       isOpen: () => open,

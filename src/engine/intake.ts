@@ -13,7 +13,7 @@ import type { Answer, Source } from '../core/source/index.ts'
 import type { Acceptor } from './acceptor.ts'
 import type { Admission, Announced, IntakeRequest } from './admission.ts'
 import type { EngineConfig, EngineDeps } from './deps.ts'
-import { keptHeaders, traceIdOf } from './kept-headers.ts'
+import { type KeptHeaders, traceIdOf } from './kept-headers.ts'
 import { handshakeLine, refusalLine } from './lines.ts'
 import { describe } from './outcome.ts'
 import type { Draft } from './plan.ts'
@@ -47,6 +47,7 @@ export function makeIntake(
   deps: Pick<EngineDeps, 'clock' | 'log'> & {
     readonly ids: Ids
     readonly admission: Admission
+    readonly keptHeaders: KeptHeaders
     readonly acceptor: Acceptor
     readonly rejections: Pick<Rejections, 'note'>
     isOpen(): boolean
@@ -85,7 +86,7 @@ export function makeIntake(
     const payloadHash = hashText(bytes)
     const names = name(source, request, header, payload, payloadHash)
     const correlationId = ids.uuid()
-    const kept = keptHeaders(header, source)
+    const kept = deps.keptHeaders.of(request.tenant, header, source)
     const draft: Draft = {
       id: ids.event(),
       tenant: request.tenant as TenantId,
