@@ -61,6 +61,7 @@ import { tellPlan } from './plan-told.ts'
 import { makePool } from './pool.ts'
 import { makePublisher, type Publisher } from './publish.ts'
 import { makeDraws } from './rates/index.ts'
+import { makeRefusalLines } from './refusal-lines.ts'
 import { makeRegistry } from './registry.ts'
 import { makeRejections, type Rejections } from './rejections.ts'
 import { ALWAYS, makeMirrorStore, makeRelay, makeTurn, type Relay } from './relay/index.ts'
@@ -659,7 +660,9 @@ export function makeEngine(
     plan: (...args) => plan(...args),
     settleBirths,
   })
+  const refusalLines = makeRefusalLines({ log })
   const rejections = makeRejections({
+    onFlush: () => refusalLines.flush(),
     store,
     clock,
     log,
@@ -745,6 +748,7 @@ export function makeEngine(
       admission: makeAdmission({ clock, vault, log, registry, draws, isShared: config.isShared }),
       keptHeaders,
       rejections,
+      refusalLines,
       acceptor,
       isOpen: () => open,
     },

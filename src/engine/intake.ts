@@ -14,9 +14,10 @@ import type { Acceptor } from './acceptor.ts'
 import type { Admission, Announced, IntakeRequest } from './admission.ts'
 import type { EngineConfig, EngineDeps } from './deps.ts'
 import { type KeptHeaders, traceIdOf } from './kept-headers.ts'
-import { handshakeLine, refusalLine } from './lines.ts'
+import { handshakeLine } from './lines.ts'
 import { describe } from './outcome.ts'
 import type { Draft } from './plan.ts'
+import type { RefusalLines } from './refusal-lines.ts'
 import type { Rejections } from './rejections.ts'
 
 export interface Accepted {
@@ -50,6 +51,7 @@ export function makeIntake(
     readonly keptHeaders: KeptHeaders
     readonly acceptor: Acceptor
     readonly rejections: Pick<Rejections, 'note'>
+    readonly refusalLines: Pick<RefusalLines, 'tell'>
     isOpen(): boolean
   },
   config: Pick<EngineConfig, 'acceptsMax'>,
@@ -126,7 +128,7 @@ export function makeIntake(
 
   const refuse = (request: Announced, error: AppError, durationMs: number) => {
     const { tenant, source, address = '' } = request
-    log.control(refusalLine(tenant, source, error, durationMs))
+    deps.refusalLines.tell(request, error, durationMs)
     // After the answer: what is known of the tenant must not show in how long it takes.
     clock.defer(() => rejections.note({ tenant, source, address }, error))
   }
