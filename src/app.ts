@@ -40,7 +40,7 @@ import { messageOf } from './core/errors/index.ts'
 import { EMPTY_CODE_FOLDER } from './core/function/index.ts'
 import { makeOutboundPolicy } from './core/guard/index.ts'
 import { DEFAULT_TENANT, makeIds, type NodeId, type TenantId } from './core/ids/index.ts'
-import { isSimpleMasterKey, makeMasterKeys, parseMasterKey } from './core/secret/index.ts'
+import { isSimpleMasterKey, makeMasterKeys, parseMasterKey, weaknessOf } from './core/secret/index.ts'
 import { compileAddress } from './core/subscription/index.ts'
 import {
   type DefinitionFile,
@@ -766,7 +766,14 @@ function makeApi(
 async function resolveAdminKey(config: Config): Promise<AdminKey> {
   if (config.adminKey !== null) return { value: config.adminKey, file: null }
   const file = join(config.dataFolder, 'admin.key')
-  return { value: await keepKey(file, () => `mrk_${randomBytes(24).toString('base64url')}`), file }
+  const value = await keepKey(file, () => `mrk_${randomBytes(24).toString('base64url')}`)
+  const weakness = config.environment === 'PROD' ? weaknessOf(value) : null
+  if (weakness !== null)
+    throw new SettingError(
+      'MILLRACE_ADMIN_KEY',
+      `${file} holds a key that can be guessed: ${weakness}. Remove the file, and the node makes a good one.`,
+    )
+  return { value, file }
 }
 
 async function resolveMasterKey(config: Config, log: Log): Promise<Uint8Array> {

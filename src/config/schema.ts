@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import ipaddr from 'ipaddr.js'
 import { parseOutboundEntry } from '../core/guard/index.ts'
 import { parseRoles, ROLES, type Role } from '../core/node/index.ts'
-import { isSimpleMasterKey, parseMasterKey } from '../core/secret/index.ts'
+import { isSimpleMasterKey, parseMasterKey, weaknessOf } from '../core/secret/index.ts'
 import { parseDuration, parseSize } from './units.ts'
 
 const ENVIRONMENTS = ['DEV', 'QA', 'PROD'] as const
@@ -172,7 +172,7 @@ export const SETTINGS = {
     defaultText: 'made at the first start and kept in the data folder',
     default: () => null,
     description:
-      'The key of the API and the console, sent as `authorization: Bearer <key>`. Outside of DEV it has at least 20 characters.',
+      'The key of the API and the console, sent as `authorization: Bearer <key>`. Outside of DEV it has at least 20 characters, and in PROD one that can be guessed is refused.',
     secret: true,
     parse: parseAdminKey,
   }),
@@ -475,9 +475,12 @@ function parsePublicUrl(text: string): string | Problem {
 
 const ADMIN_KEY_LENGTH_MIN = 20
 
-/** Everything hangs on it, and nobody counts the guesses that come as a bearer key. */
+/** Everything hangs on it: in PROD one that can be guessed is refused. */
 function parseAdminKey(text: string, { environment }: Context): string | Problem {
   if (!/^[\x21-\x7e]+$/.test(text)) return new Problem('Use visible ASCII characters, no spaces.')
+  const weakness = environment === 'PROD' ? weaknessOf(text) : null
+  if (weakness !== null && text.length >= ADMIN_KEY_LENGTH_MIN)
+    return new Problem(`It can be guessed: ${weakness}. Use what \`openssl rand -base64 32\` prints.`)
   if (environment === 'DEV' || text.length >= ADMIN_KEY_LENGTH_MIN) return text
   const least = `Outside of DEV it has at least ${ADMIN_KEY_LENGTH_MIN} characters`
   return new Problem(`${least}; \`openssl rand -base64 32\` makes a good one.`)

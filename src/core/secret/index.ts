@@ -1,4 +1,5 @@
 export { fingerprintOf } from './fingerprint.ts'
+export { weaknessOf } from './key-strength.ts'
 export { isSimpleMasterKey, parseMasterKey } from './master-key.ts'
 export { type MasterKey, type MasterKeys, makeMasterKeys } from './master-keys.ts'
 export { isSecretName, OWN_SECRETS, SECRET_NAME } from './name.ts'
