@@ -99,6 +99,13 @@ test('[DR11] what a person says of an effect that was never begun needs no run (
   expect((await simulate({ seed: 555_000_136, store: 'sqlite' })).violations).toEqual([])
 })
 
+test.each(['memory', 'sqlite'] as const)(
+  '[N5] a delivery is not sent by a node whose lease ended while its secret was read (seed 777054, %s)',
+  async (store) => {
+    expect((await simulate({ seed: 777_054, store })).violations).toEqual([])
+  },
+)
+
 test('a node that was stopped twice past its lease is not told that its name is taken (seed 975779627)', async () => {
   const { violations } = await simulate({ ...NO_PARTS, seed: 975_779_627, store: 'memory' })
   expect(violations).toEqual([])

@@ -24,6 +24,7 @@ import { makeConnectionWorld } from './connection-world.ts'
 import { makeCounting } from './counting.ts'
 import { makeData, type StoreKind } from './data.ts'
 import { makeDefiners } from './definers.ts'
+import { type Draw, drawNodes, drawSharp } from './draw.ts'
 import {
   drawProfile,
   type Faults,
@@ -55,6 +56,8 @@ export interface RunOptions extends Partial<Parts> {
   readonly bug?: Bug
   /** Gets one stable line per thing that happens. */
   readonly onLine?: (line: string) => void
+  /** Left out: `first`, which the pinned seeds were found with. */
+  readonly draw?: Draw
   /** Instead of what the seed would draw. */
   readonly profile?: Profile
   readonly faults?: Faults
@@ -101,12 +104,14 @@ interface World {
 function makeWorld(options: RunOptions): World {
   const { seed, onLine, bug } = options
   const rng = makeRng(seed)
-  const drawn = options.profile ?? drawProfile(rng.fork('profile'))
+  const isSharp = options.draw === 'sharp'
+  const drawn = options.profile ?? (isSharp ? drawSharp(rng.fork('sharp')) : drawProfile(rng.fork('profile')))
   const { hasCases, hasHooks, hasConnections, hasFleet, hasBus } = partsOf(options, drawn)
   const about = withConnections(withHooks(withCases(drawn, hasCases), hasHooks), hasConnections)
   const fleet = withFleet(about, hasFleet, rng.fork('fleet'))
   const chosen = withBus(fleet, hasBus, rng.fork('bus'))
-  const counted = options.nodes === undefined ? chosen : withNodes(chosen, options.nodes)
+  const nodes = options.nodes ?? (isSharp && hasFleet ? drawNodes(rng.fork('nodes')) : undefined)
+  const counted = nodes === undefined ? chosen : withNodes(chosen, nodes)
   const profile = bug?.profile?.(counted) ?? counted
   const bundles = hasConnections ? BUNDLES.map(withConnectionRoutes) : BUNDLES
   const faults = options.faults ?? makeRandomFaults(profile, rng.fork('faults'))
@@ -310,7 +315,7 @@ function makeWorld(options: RunOptions): World {
         // A second process of the same node may be running already.
         if (lives.some((other) => other.node === node)) return
         if (isGuest) return
-        if (profile.nodes === 1 && !profile.hasFleet) plain.reopen()
+        if (profile.nodes === 1 && !profile.hasFleet) data.reopen()
         time.after(isHealed ? 100 : chaos.between(50, RESTART_MS_MAX), start)
       },
       onError(life, name, message) {

@@ -10,6 +10,7 @@ import {
   hasErrors,
   type LoadedFolder,
   type VetAddress,
+  vetEndpoints,
   watchFolder,
 } from '../definitions/index.ts'
 import type { Applied, Definitions } from '../engine/definitions/index.ts'
@@ -72,7 +73,7 @@ export async function findObjections(
   return [
     ...loaded.changedKeys(documents),
     ...loaded.heldNames((name) => held.has(name)),
-    ...(await loaded.addresses(documents, vet)),
+    ...(await vetEndpoints(loaded.endpoints(documents), vet)),
   ]
 }
 

@@ -21,6 +21,8 @@ describe('an empty environment', () => {
       port: 4400,
       host: '127.0.0.1',
       store: { kind: 'sqlite', file: 'data/millrace.db' },
+      acceptLoss: null,
+      confirmCopy: null,
       node: 'node-1',
       roles: ['ingest', 'api', 'work', 'schedule', 'deliver'],
       nats: null,
@@ -28,12 +30,16 @@ describe('an empty environment', () => {
       masterKey: null,
       masterKeysOld: [],
       secretsFolder: null,
+      secretEnv: null,
       vault: null,
       flowsFolder: null,
       log: 'data/millrace.log',
+      logBytesMax: 67_108_864,
+      logFiles: 5,
       logLevel: 'info',
       leaseMs: 30_000,
       concurrency: 256,
+      runningBytes: 'auto',
       escalateAfterMs: 86_400_000,
       canonicalRetentionMs: 604_800_000,
       ledgerRetentionMs: 31_536_000_000,
@@ -45,6 +51,8 @@ describe('an empty environment', () => {
       trustedProxies: [],
       publicUrl: null,
       outboundAllow: ['127.0.0.0/8', '::1/128'],
+      limits: { secrets: 2_000, definitions: 5_000, keys: 1_000, subscriptions: 20_000 },
+      checkTimeoutMs: 10_000,
       shutdownMs: 10_000,
       drainDelayMs: 0,
     })
@@ -279,13 +287,18 @@ test('the bus is servers of one cluster, with or without credentials', () => {
     servers: ['nats://a:4222', 'tls://u:p@b'],
     credentialsFile: null,
     prefix: 'millrace',
+    streams: [{ tenant: 'default', stream: '*' }],
   })
   const all = {
     MILLRACE_NATS_URL: 'nats://a',
     MILLRACE_NATS_CREDS: '/run/a.creds',
     MILLRACE_NATS_PREFIX: 'acme.eu',
   }
-  expect(nats(all)).toEqual({ servers: ['nats://a'], credentialsFile: '/run/a.creds', prefix: 'acme.eu' })
+  expect(nats(all)).toMatchObject({
+    servers: ['nats://a'],
+    credentialsFile: '/run/a.creds',
+    prefix: 'acme.eu',
+  })
   for (const MILLRACE_NATS_URL of ['a:4222', 'http://a', 'nats://a/path', 'nats://a,b', 'nats://']) {
     const found = findings({ MILLRACE_NATS_URL })
     expect(
@@ -369,4 +382,32 @@ test('every default in the documentation is one that can be written', () => {
     if (text === null || text !== defaultText) continue
     expect(parse(text, context), env).not.toHaveProperty('text')
   }
+})
+
+test('[VA23] names of variables that definitions may read: none in PROD unless listed, and no setting of the node', () => {
+  const names = (env: Record<string, string>) => resolve(env).secretEnv
+  expect(names({ MILLRACE_ENV: 'PROD' })).toEqual([])
+  expect(names({ MILLRACE_ENV: 'QA' })).toBeNull()
+  expect(names({ MILLRACE_ENV: 'PROD', MILLRACE_SECRET_ENV: 'STRIPE_*, GITHUB_WEBHOOK_SECRET' })).toEqual([
+    'STRIPE_*',
+    'GITHUB_WEBHOOK_SECRET',
+  ])
+  for (const MILLRACE_SECRET_ENV of ['*', 'M*', 'mill*', 'MILLRACE_ADMIN_KEY', 'MILLRACE_*', 'A*B', 'A B-C'])
+    expect(findings({ MILLRACE_SECRET_ENV }), MILLRACE_SECRET_ENV).toMatchObject([
+      { setting: 'MILLRACE_SECRET_ENV', message: expect.stringContaining('write for example') },
+    ])
+})
+
+test('[BU74] streams of each tenant: none in PROD unless listed, and an entry that cannot be read is named', () => {
+  const streams = (env: Record<string, string>) =>
+    resolve({ MILLRACE_NATS_URL: 'tls://a', ...env }).nats?.streams
+  expect(streams({ MILLRACE_ENV: 'PROD' })).toEqual([])
+  expect(streams({ MILLRACE_NATS_STREAMS: 'default=ORDERS, acme=ACME_*' })).toEqual([
+    { tenant: 'default', stream: 'ORDERS' },
+    { tenant: 'acme', stream: 'ACME_*' },
+  ])
+  for (const MILLRACE_NATS_STREAMS of ['ORDERS', 'acme=', 'acme=A.B', 'Acme=A', 'a=b=c'])
+    expect(findings({ MILLRACE_NATS_STREAMS, MILLRACE_NATS_URL: 'nats://a' })).toMatchObject([
+      { setting: 'MILLRACE_NATS_STREAMS', message: expect.stringContaining('acme=ACME_*') },
+    ])
 })

@@ -2,6 +2,7 @@
 // settings that may hold secrets are never repeated.
 
 import { getHeapStatistics } from 'node:v8'
+import type { TenantLimits } from '../core/access/index.ts'
 import { ROLES, type Role } from '../core/node/index.ts'
 import {
   CLIENT_SETTINGS,
@@ -25,6 +26,10 @@ export interface Config {
   readonly port: number
   readonly host: string
   readonly store: StoreConfig
+  /** The group at which the operator accepts that the data file ends; null: no loss is accepted. */
+  readonly acceptLoss: number | null
+  /** What the operator confirmed of a copied data file or another master key; null: nothing. */
+  readonly confirmCopy: string | null
   readonly node: string
   /** What this node does, each once; never empty. */
   readonly roles: readonly Role[]
@@ -38,15 +43,23 @@ export interface Config {
   readonly masterKeysOld: readonly Uint8Array[]
   /** null: `{ file }` finds nothing. */
   readonly secretsFolder: string | null
+  /** What `{ env }` may read; null: all but what usually holds secrets of the machine. */
+  readonly secretEnv: readonly string[] | null
   /** null: secrets are kept in the store. */
   readonly vault: VaultConfig | null
   /** null: the demo definitions. */
   readonly flowsFolder: string | null
   /** `stdout`, `stderr` or a path. */
   readonly log: string
+  /** From this size on the log file is put aside. */
+  readonly logBytesMax: number
+  /** So many of those stay. */
+  readonly logFiles: number
   readonly logLevel: Value<'logLevel'>
   readonly leaseMs: number
   readonly concurrency: number
+  /** `auto`: a share of the memory that the process has. */
+  readonly runningBytes: number | 'auto'
   readonly escalateAfterMs: number
   readonly canonicalRetentionMs: number
   readonly ledgerRetentionMs: number
@@ -64,6 +77,9 @@ export interface Config {
   readonly publicUrl: string | null
   /** Networks in CIDR notation, hosts, `*.` and a domain. */
   readonly outboundAllow: readonly string[]
+  /** How much one tenant may have. */
+  readonly limits: TenantLimits
+  readonly checkTimeoutMs: number
   readonly shutdownMs: number
   /** From «not ready» to the end of taking requests. */
   readonly drainDelayMs: number
@@ -144,8 +160,9 @@ export function resolveConfig(env: Readonly<Record<string, string | undefined>>)
     const servers = read('natsServers', context)
     const credentialsFile = read('natsCredentialsFile', context)
     const prefix = read('natsPrefix', context) as string
+    const streams = Object.freeze(read('natsStreams', context) ?? [])
     if (servers !== null)
-      return Object.freeze({ servers: Object.freeze([...servers]), credentialsFile, prefix })
+      return Object.freeze({ servers: Object.freeze([...servers]), credentialsFile, prefix, streams })
     if (credentialsFile !== null && !isGiven('natsServers'))
       refuse('natsServers', 'Set it too, or take MILLRACE_NATS_CREDS away.')
     return null
@@ -181,6 +198,8 @@ export function resolveConfig(env: Readonly<Record<string, string | undefined>>)
     port: read('port', context) as number,
     host: read('host', context) as string,
     store: store as StoreConfig,
+    acceptLoss: read('acceptLoss', context),
+    confirmCopy: read('confirmCopy', context),
     node: read('node', context) as string,
     roles: resolveRoles(store),
     nats: resolveNats(),
@@ -188,12 +207,16 @@ export function resolveConfig(env: Readonly<Record<string, string | undefined>>)
     masterKey: read('masterKey', context),
     masterKeysOld: Object.freeze(read('masterKeysOld', context) ?? []),
     secretsFolder: read('secretsFolder', context),
+    secretEnv: read('secretEnv', context),
     vault: resolveVault(),
     flowsFolder: read('flowsFolder', context),
     log: read('log', context) as string,
+    logBytesMax: read('logBytesMax', context) as number,
+    logFiles: read('logFiles', context) as number,
     logLevel: read('logLevel', context) as Config['logLevel'],
     leaseMs: read('leaseMs', context) as number,
     concurrency: read('concurrency', context) as number,
+    runningBytes: read('runningBytes', context) as number | 'auto',
     escalateAfterMs: read('escalateAfterMs', context) as number,
     canonicalRetentionMs: read('canonicalRetentionMs', context) as number,
     ledgerRetentionMs: read('ledgerRetentionMs', context) as number,
@@ -205,6 +228,13 @@ export function resolveConfig(env: Readonly<Record<string, string | undefined>>)
     trustedProxies: Object.freeze(read('trustedProxies', context) ?? []),
     publicUrl: read('publicUrl', context),
     outboundAllow: Object.freeze(read('outboundAllow', context) ?? []),
+    limits: Object.freeze({
+      secrets: read('tenantSecrets', context) as number,
+      definitions: read('tenantDefinitions', context) as number,
+      keys: read('tenantKeys', context) as number,
+      subscriptions: read('tenantSubscriptions', context) as number,
+    }),
+    checkTimeoutMs: read('checkTimeoutMs', context) as number,
     shutdownMs: read('shutdownMs', context) as number,
     drainDelayMs: read('drainDelayMs', context) as number,
   } satisfies Config

@@ -26,6 +26,7 @@ export type SubscriptionSurroundings = Pick<
   | 'profiles'
   | 'secrets'
   | 'hasEnvironment'
+  | 'isEnvReadable'
   | 'inForce'
   | 'emits'
   | 'outbound'

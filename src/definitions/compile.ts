@@ -17,7 +17,7 @@ import { importSpelling } from './import.ts'
 import { importSubscription } from './import-subscriptions.ts'
 import { knownIntegrations, USUAL_ENVIRONMENT } from './integrations.ts'
 import { checkShape, missing } from './issues.ts'
-import { tellDurables } from './nats.ts'
+import { type ReadableStreams, tellDurables } from './nats.ts'
 import { type Proof, tellNets } from './nets.ts'
 import { knownProfiles } from './profiles.ts'
 import { type ReadDocument, readDocuments } from './read.ts'
@@ -45,7 +45,7 @@ import {
 import type { EnvironmentName } from './schema-connections.ts'
 import { sensitiveSources } from './sensitive.ts'
 import { type DefinitionFile, FINDINGS_MAX } from './source-text.ts'
-import { tellAddresses, tellHeld, tellSubscriptions, type VetAddress } from './subscriptions.ts'
+import { type Endpoint, freshEndpoints, tellHeld, tellSubscriptions } from './subscriptions.ts'
 import { closest, listed } from './suggest.ts'
 
 export interface CompileDeps {
@@ -59,6 +59,8 @@ export interface CompileDeps {
   readonly secrets?: (name: string) => boolean
   /** False where the environment is somebody else's: `{ env }` is refused then. */
   readonly hasEnvironment?: boolean
+  /** Whether the node lets `{ env }` read this variable; left out: no node was asked. */
+  readonly isEnvReadable?: ((name: string) => boolean) | undefined
   /** What is in force beside the files; those of the files of the same kind and name go first. */
   readonly inForce?: readonly DefinitionDocument[]
   /** Subjects that functions say they emit. */
@@ -76,6 +78,8 @@ export interface CompileDeps {
   readonly environment?: EnvironmentName
   /** What the subjects begin with by which the node tells the bus; left out: nobody has said. */
   readonly busPrefix?: string | undefined
+  /** Which streams of the bus its sources may read; left out: nobody has said. */
+  readonly streams?: ReadableStreams | undefined
   /** Whether the API has a subscription of this name. */
   readonly isHeld?: (name: string) => boolean
 }
@@ -98,8 +102,8 @@ export interface Compiled {
   changedKeys(inForce: readonly DefinitionDocument[]): readonly Finding[]
   /** Errors about names of subscriptions that the API has; `findings` has them where `isHeld` was given. */
   heldNames(isHeld: (name: string) => boolean): readonly Finding[]
-  /** What the node says of the addresses of subscriptions that are not those in force. */
-  addresses(inForce: readonly DefinitionDocument[], vet: VetAddress): Promise<readonly Finding[]>
+  /** Subscriptions whose address is not the one in force: the node judges these before they are applied. */
+  endpoints(inForce: readonly DefinitionDocument[]): readonly Endpoint[]
 }
 
 /** `coded` are documents that were not read from text. */
@@ -151,11 +155,7 @@ export function compileDefinitions(
       tellHeld(subscriptionsOf(resolved, held), isHeld)
       return held
     },
-    async addresses(inForce, vet) {
-      const told: Finding[] = []
-      await tellAddresses(subscriptionsOf(resolved, told), inForce, vet)
-      return told.sort(compareFindings)
-    },
+    endpoints: (inForce) => freshEndpoints(subscriptionsOf(resolved, []), inForce),
   }
 }
 
@@ -276,16 +276,18 @@ export function checkDocuments(
   const first = new Map<string, Finding>()
   const values = documents.map(({ value }) => value)
   const profiles = knownProfiles(values, deps.profiles ?? new Map())
-  const { functions, secrets = () => true, hasEnvironment = true } = deps
+  const { functions, secrets = () => true, hasEnvironment = true, isEnvReadable = () => true } = deps
   const around = {
     functions,
     profiles,
     secrets,
     hasEnvironment,
+    isEnvReadable,
     sensitive: sensitiveSources([...values, ...sourcesBeside(values, deps)]),
     outbound: deps.outbound,
     isProduction: deps.isProduction ?? false,
     busPrefix: deps.busPrefix,
+    streams: deps.streams,
     integrations: knownIntegrations(values, deps.inForce, deps.environment),
     agents: namesOf('Agent', values, deps),
     workflows: namesOf('Workflow', values, deps),

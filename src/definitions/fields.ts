@@ -359,8 +359,25 @@ function likely(text: string, form: RegExp): { suggestedText?: string } {
 
 // --- Picks and sends
 
+/** Of one name in an expression. */
+const IDENTIFIER_LENGTH_MAX = 255
+const QUOTED_TEXT = /'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"/gs
+const LONG_IDENTIFIER = new RegExp(`(?<!\\w)[A-Za-z_]\\w{${IDENTIFIER_LENGTH_MAX},}`)
+
+/** Where a name begins that is longer than any field; -1: there is none. */
+function longIdentifierAt(text: string): number {
+  if (text.length <= IDENTIFIER_LENGTH_MAX) return -1
+  return text.replaceAll(QUOTED_TEXT, (quoted) => ' '.repeat(quoted.length)).search(LONG_IDENTIFIER)
+}
+
 export function pick(roots: readonly string[]) {
   const check = (text: string, context: Refinement) => {
+    const long = longIdentifierAt(text)
+    if (long >= 0) {
+      const message = `a name in an expression has at most ${IDENTIFIER_LENGTH_MAX} characters`
+      tell(context, message, { rule: 'bounds', offset: long })
+      return
+    }
     const compiled = compileExpression(text, { roots })
     if (compiled.ok) return
     const template = /^\s*\{\{(.*)\}\}\s*$/s.exec(text)?.[1]

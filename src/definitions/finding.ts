@@ -63,6 +63,8 @@ export const RULES = {
   functionShape: 'FN6',
   secretNotSet: 'VA9',
   environment: 'VA10',
+  envName: 'VA23',
+  natsStream: 'BU74',
   catalogSchema: 'CA14',
   unpublished: 'CA16',
   catalogExample: 'CA17',

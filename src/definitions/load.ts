@@ -27,8 +27,8 @@ export interface LoadedFolder {
   changedKeys: Compiled['changedKeys']
   /** Errors about names of subscriptions that the API has: nothing may be applied then either. */
   heldNames: Compiled['heldNames']
-  /** What the node says of addresses that are not those in force; with an error nothing may be applied. */
-  addresses: Compiled['addresses']
+  /** Subscriptions whose address is not the one in force: the node judges these before they are applied. */
+  endpoints: Compiled['endpoints']
 }
 
 /** Throws AppError when the folder exceeds a bound, and what the system says when it cannot be read. */
@@ -43,7 +43,7 @@ export async function loadFolder(folder: string, deps: LoadDeps): Promise<Loaded
   const functions = (name: string) => known(name)?.codeHash ?? deps.functions(name) ?? otherwise
   const timeouts = (name: string) => known(name)?.timeoutMs ?? deps.timeouts?.(name) ?? null
   const emits = [...(deps.emits ?? []), ...[...read.functions.values()].flatMap((one) => one.emits)]
-  const { definitions, findings, proofs, changedKeys, heldNames, addresses } = compileDefinitions(
+  const { definitions, findings, proofs, changedKeys, heldNames, endpoints } = compileDefinitions(
     files,
     { ...deps, functions, timeouts, emits },
     read.documents,
@@ -56,7 +56,7 @@ export async function loadFolder(folder: string, deps: LoadDeps): Promise<Loaded
     code,
     changedKeys,
     heldNames,
-    addresses,
+    endpoints,
   }
 }
 

@@ -34,6 +34,11 @@ export function checkSecrets(
         'files of secrets belong to the tenant `default`: write `{ ref: name }` and set the secret'
       return [{ rule: 'environment', message, path: [...path, 'file'], onKey: true }] as const
     }
+    const { env } = fieldsOf(one)
+    if (count === 1 && typeof env === 'string' && !around.isEnvReadable(env)) {
+      const message = `the node does not let definitions read the environment variable \`${env}\`: name it in MILLRACE_SECRET_ENV, or write \`{ ref: name }\` and set the secret`
+      return [{ rule: 'envName', message, path: [...path, 'env'] }] as const
+    }
     if (count === 1) return checkSet(fieldsOf(one).ref, path, around, until)
     const message =
       'a secret is `{ env: NAME }`, an environment variable, `{ ref: name }`, a vault entry, or `{ file: name }`, a file of the folder of secrets'

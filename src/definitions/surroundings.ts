@@ -2,6 +2,7 @@
 
 import type { OutboundPolicy } from '../core/guard/index.ts'
 import type { KnownIntegrations } from './integrations.ts'
+import type { ReadableStreams } from './nats.ts'
 import type { KnownProfile } from './profiles.ts'
 import type { SensitiveSource } from './sensitive.ts'
 
@@ -17,6 +18,8 @@ export interface Surroundings {
   secrets(name: string): boolean
   /** Whether `{ env }` may be used. */
   readonly hasEnvironment: boolean
+  /** Whether `{ env }` may read this variable. */
+  isEnvReadable(name: string): boolean
   /** What the sources of the same files hide, and those that are in force beside them. */
   readonly sensitive: readonly SensitiveSource[]
   /** Where the node may call; undefined: no node was asked; null: others judge. */
@@ -24,4 +27,6 @@ export interface Surroundings {
   readonly isProduction: boolean
   /** What the node's own subjects on the bus begin with; undefined: no node was asked. */
   readonly busPrefix: string | undefined
+  /** What sources may read of the bus; undefined: no node was asked. */
+  readonly streams: ReadableStreams | undefined
 }

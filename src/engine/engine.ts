@@ -75,6 +75,7 @@ import { makeSpread } from './spread.ts'
 import { makeStoreTime } from './store-time.ts'
 import { makeStrays } from './strays.ts'
 import { makeSubscriptionKeeping, type Subscriptions } from './subscriptions/index.ts'
+import { tenantsInStore } from './tenants-in-store.ts'
 import { makeTimetables } from './timetables.ts'
 import { makeUpserts, releaseLocks } from './upserts/index.ts'
 import { makeWitness } from './witness.ts'
@@ -312,6 +313,7 @@ export function makeEngine(
     code,
     log,
     subscriptions: keeping.defined,
+    limits: config.limits,
     enacted: (tenant) => others?.changed(tenant, null),
     now: () => time.now(),
     wake,
@@ -342,6 +344,7 @@ export function makeEngine(
   const spread = makeSpread({ ids, settler: wakingSettler(), log, bury: runner.buryRoute, wake })
   const pool = makePool({
     concurrency: config.concurrency,
+    runningBytesMax: config.runningBytesMax,
     run: (item) => runner.run(item),
     share: (tenant) => shareAtBirth(tenant),
     onFree: (item) => claims?.freed(item),
@@ -369,7 +372,7 @@ export function makeEngine(
     clock,
     log,
     pool,
-    tenants: () => registry.tenants(),
+    tenants: () => tenantsInStore(store),
   })
   const pace = makePace({
     draws,

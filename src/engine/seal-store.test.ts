@@ -167,7 +167,7 @@ describe('a store that seals', () => {
       owner,
       slots: [{ tenant: TENANT, consumer: whole.work.consumer, max: 9 }],
       max: 9,
-      maxAlone: 9,
+      maxIsolated: 9,
       codeHashes: [],
     })
     const byId = new Map(items.map(({ event }) => [event.id, event]))

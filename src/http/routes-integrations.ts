@@ -5,14 +5,16 @@
 
 import type { FastifyInstance } from 'fastify'
 import { AppError, ERRORS, type ErrorCode } from '../core/errors/index.ts'
+import { outboundEntries } from '../core/guard/index.ts'
 import type { TenantId } from '../core/ids/index.ts'
 import { type JsonValue, stringifyJson } from '../core/json/index.ts'
 import { RUN_PURPOSES, RUN_STATES, type RunPurpose, type RunState } from '../core/run/index.ts'
-import { checkIntegration, type FieldFinding, type IntegrationKind, RULES } from '../definitions/index.ts'
+import { type FieldFinding, type IntegrationKind, RULES } from '../definitions/index.ts'
 import type { HttpApi } from './api.ts'
 import { BODY_BYTES_MAX } from './body-limits.ts'
 import { refuseFindings } from './field-findings.ts'
 import { mustSayWhy } from './reasons.ts'
+import { checkFields } from './run-check.ts'
 import { fields, oneOf, type PageQuery, page, readInstant, reason, splitQuery, text } from './schemas.ts'
 import { answer, boolean, instant, listOf, nullable, pageOf, ref, shape, string } from './schemas-answers.ts'
 import {
@@ -37,7 +39,10 @@ const warning = shape(
 const made = (item: Parameters<typeof shape>[0][string]) =>
   shape({ item, warnings: listOf(warning), version: { type: 'integer' } })
 
-type Api = Pick<HttpApi, 'integrations' | 'definitions' | 'secrets' | 'about' | 'outbound'>
+type Api = Pick<
+  HttpApi,
+  'integrations' | 'definitions' | 'secrets' | 'about' | 'outbound' | 'busPrefix' | 'runCheck'
+>
 interface Named {
   readonly id: string
 }
@@ -56,9 +61,12 @@ export function addIntegrationRoutes(app: FastifyInstance, api: Api, publicUrl: 
   const { integrations } = api
 
   const put = async (tenant: TenantId, by: string, kind: IntegrationKind, body: Written) => {
-    const checked = checkIntegration(kind, body, {
-      ...(await readSurroundings(api, tenant)),
-      ...(api.outbound === undefined ? {} : { outbound: api.outbound }),
+    const checked = await checkFields(api, {
+      job: 'integration',
+      kind,
+      written: body,
+      beside: await readSurroundings(api, tenant),
+      ...(api.outbound === undefined ? {} : { outboundAllow: outboundEntries(api.outbound) }),
     })
     if (!checked.ok) throw refuseFindings(codeOf(checked.findings), checked.findings)
     const { version } = await api.definitions.apply(tenant, {

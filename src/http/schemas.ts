@@ -35,7 +35,7 @@ const eventFilters = {
     minLength: 1,
     maxLength: 200,
     description:
-      'A piece of the id, subject, source, object id, correlation id, dedup key or payload; small and capital letters are alike.',
+      'A piece of the id, subject, source, object id, correlation id, dedup key or payload; small and capital letters are alike. Or the whole key of an effect, as the ledger has it.',
   },
 } as const
 export const eventsQuery = fields({ ...eventFilters, unmatched: { type: 'boolean' } })

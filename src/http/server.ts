@@ -29,7 +29,7 @@ import { isIngest, makeIngest } from './ingest.ts'
 import { addOpenApi } from './openapi.ts'
 import { isOurFailure, PROBLEM_TYPE, type Problem, problemHeaders, toProblem } from './problem.ts'
 import { normalizeTarget } from './request-target.ts'
-import { assertRole } from './role-gate.ts'
+import { assertNotPaused, assertRole } from './role-gate.ts'
 import { addAccessRoutes } from './routes-access.ts'
 import { addCatalogRoutes } from './routes-catalog.ts'
 import { addDeadLetterRoutes } from './routes-dead-letters.ts'
@@ -71,6 +71,8 @@ export interface HttpServerOptions {
   readonly connectionsPerAddressMax?: number
   /** What the node does; left out: everything. */
   readonly roles?: ReadonlySet<Role>
+  /** Why the node does nothing until the operator decides; left out: it is not paused. */
+  readonly pauses?: readonly string[]
   /** Networks of proxies whose word about the caller's address is taken. */
   readonly trustedProxies?: readonly string[]
   /** Where senders reach this node, without a slash at the end; left out: as their requests say. */
@@ -105,7 +107,7 @@ const CLOSE_STEP_MS = 25
 const PATH_SHOWN_MAX = 200
 
 export function makeHttpServer(api: HttpApi, options: HttpServerOptions): HttpServer {
-  const { log, roles = ALL_ROLES } = options
+  const { log, roles = ALL_ROLES, pauses = [] } = options
   let closing = false
   let server: Server | null = null
   const sockets = new Set<Socket>()
@@ -164,7 +166,7 @@ export function makeHttpServer(api: HttpApi, options: HttpServerOptions): HttpSe
           refuseEarly(request, response, error)
           return
         }
-        if (isIngest(request.url) && roles.has('ingest')) ingest(request, response)
+        if (isIngest(request.url) && roles.has('ingest') && pauses.length === 0) ingest(request, response)
         else handler(request, response)
       }
       server = createServer(
@@ -208,6 +210,7 @@ export function makeHttpServer(api: HttpApi, options: HttpServerOptions): HttpSe
   })
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(NOSNIFF)
+    assertNotPaused(pauses, pathOf(request))
     assertRole(roles, pathOf(request))
   })
   const methodsOf = makeMethodTable(app)

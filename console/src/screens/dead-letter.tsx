@@ -43,7 +43,11 @@ export default function DeadLetterScreen({ id }: { readonly id: string }) {
       actions={me?.role === 'viewer' ? null : <Actions letter={letter} payload={data.exact} />}
     >
       <div className="spaced">
-        <Note tone={letter.state === 'resolved' ? 'accent' : 'red'}>
+        <Note tone={letter.state === 'resolved' ? 'accent' : letter.state === 'discarded' ? 'grey' : 'red'}>
+          {letter.state === 'resolved' && <strong>Resolved by a replay. It had failed with </strong>}
+          {letter.state === 'discarded' && (
+            <strong>Discarded: nothing more happens. It had failed with </strong>
+          )}
           <strong className="letter__reason">{letter.reason.replaceAll('_', ' ')}:</strong> {letter.lastError}
           {letter.runbook !== undefined && (
             <>
@@ -103,6 +107,7 @@ function Facts({ letter }: { readonly letter: DeadLetterDetail }) {
         <Link href={`/events/${letter.eventId}`} className="mono">
           {letter.eventId}
         </Link>
+        {letter.event?.editedFrom !== undefined && <span className="faint"> edited copy</span>}
       </dd>
       <dt>{letter.consumer.kind === 'workflow' ? 'Workflow' : 'Route'}</dt>
       <dd>

@@ -75,12 +75,15 @@ export function TestNow({
   )
 }
 
-function TestResult({ test: { ok, run } }: { readonly test: ConnectionTest }) {
+function TestResult({ test: { ok, run, connection } }: { readonly test: ConnectionTest }) {
   const attempt = run.attempts.at(-1)
+  const isUnverified = connection.credential !== null && connection.lastTest?.unverified === true
   return (
     <>
       <div className="test__verdict" role="status">
-        <Chip tone={ok ? 'green' : 'red'}>{ok ? 'it works' : 'it does not work yet'}</Chip>
+        <Chip tone={ok ? (isUnverified ? 'amber' : 'green') : 'red'}>
+          {ok ? (isUnverified ? 'reachable' : 'it works') : 'it does not work yet'}
+        </Chip>
         {run.httpStatus !== null && <span className="tag num">HTTP {run.httpStatus}</span>}
         {run.durationMs !== null && (
           <span className="tag num">{formatDuration(Math.max(0.1, run.durationMs))}</span>
@@ -88,12 +91,23 @@ function TestResult({ test: { ok, run } }: { readonly test: ConnectionTest }) {
         {run.class !== null && <span className="tag">{classInWords(run.class)}</span>}
         <Link href={`/runs/${run.id}`}>Its run</Link>
       </div>
+      {isUnverified && <UnverifiedNote />}
       {run.error !== null && <Note tone="red">{run.error}</Note>}
       {attempt?.request != null && <Head label="What was sent" text={attempt.request} more="What was sent" />}
       {attempt?.response != null && (
         <Head label="What was answered" text={attempt.response} more="What was answered" />
       )}
     </>
+  )
+}
+
+export function UnverifiedNote() {
+  return (
+    <Note tone="amber">
+      <strong>Reachable, credential not verified.</strong> The answer to <code>GET /</code> says nothing of
+      the credential. Name a path that can be read with it in <code>config.probe</code>, such as{' '}
+      <code>/me</code>.
+    </Note>
   )
 }
 

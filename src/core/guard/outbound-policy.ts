@@ -45,3 +45,12 @@ export function makeOutboundPolicy(entries: readonly string[]): OutboundPolicy {
   }
   return { networks, hosts, suffixes }
 }
+
+/** The entries that make the same policy: a policy itself cannot be sent to another thread. */
+export function outboundEntries({ networks, hosts, suffixes }: OutboundPolicy): readonly string[] {
+  return [
+    ...networks.map(([base, bits]) => `${base.toString()}/${bits}`),
+    ...hosts,
+    ...suffixes.map((suffix) => `*${suffix}`),
+  ]
+}

@@ -1,3 +1,4 @@
+export { type EnvNames, isEnvEntry, isEnvReadable, RESERVED_ENV } from './env-names.ts'
 export { fingerprintOf } from './fingerprint.ts'
 export { weaknessOf } from './key-strength.ts'
 export { isSimpleMasterKey, parseMasterKey } from './master-key.ts'

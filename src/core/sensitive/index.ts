@@ -6,6 +6,6 @@ export {
   type Sensitive,
   type SensitivePath,
 } from './paths.ts'
-export { HIDDEN, isHiddenAt, redact, redactHeader } from './redact.ts'
+export { HIDDEN, isHiddenAt, namedPart, redact, redactHeader } from './redact.ts'
 export { makeScrub, makeScrubOfTexts, type Scrub, scrubNothing } from './scrub.ts'
 export { isSealed, joinSealed, parsePayload, SEALED_MARK, sealedProblem, splitSealed } from './sealed-text.ts'

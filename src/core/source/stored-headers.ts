@@ -1,6 +1,8 @@
 // core/source/stored-headers.ts — which headers of a request are stored with its event: those that say what it is, and those that a
 // definition reads. Everything else may open a door somewhere, and is left out: proxies and senders add headers that nobody here knows.
 
+import { type JsonValue, stringifyJson } from '../json/index.ts'
+
 /** What content is, who sent it, and where it belongs. */
 const NAMES = new Set([
   'accept-language',
@@ -54,7 +56,7 @@ const TIMES = /"timestampHeader":"([^"\\]{1,128})"/g
 /** Names of headers, in lower case, that a document reads by name: its expressions, and how it verifies. */
 export function headersReadBy(document: object): ReadonlySet<string> {
   const names = new Set<string>()
-  const text = JSON.stringify(document)
+  const text = stringifyJson(document as JsonValue)
   for (const [, plain, quoted] of text.matchAll(READS)) names.add((plain ?? quoted ?? '').toLowerCase())
   for (const [, name] of text.matchAll(TIMES)) names.add((name ?? '').toLowerCase())
   return names

@@ -130,14 +130,21 @@ export function makeAgents(
     return { sent, reply: reader.end() }
   }
 
-  const converse = async (call: Call, action: AgentAction, first: readonly Message[]): Promise<Performed> => {
+  const converse = async (
+    call: Call,
+    action: AgentAction,
+    first: readonly Message[],
+    sendBy: number,
+  ): Promise<Performed> => {
     const { document } = action
     const check = checkOf(action)
     const bearer = await bearerOf(call, action)
     if (bearer === undefined) return failed('config', `the secret of the agent ${document.name} is not set`)
-    const startedAt = clock.monotonic()
     let messages = first
     let spent = await spentBefore(call, action)
+    // The vault and the ledger took their time: whoever takes the job over reckons with a call that began in time.
+    const startedAt = clock.monotonic()
+    if (startedAt > sendBy) return failed('transient', 'the secret took too long; nothing was sent')
     let problem = ''
     let last: HttpOutcome = NOTHING_SENT
     for (let turns = 0; turns <= document.repairs; turns += 1) {
@@ -205,7 +212,7 @@ export function makeAgents(
         },
         request: internal.through?.locate(request) ?? request,
       }
-      return { ...call, perform: () => converse(call, action, messages) }
+      return { ...call, perform: (sendBy) => converse(call, action, messages, sendBy) }
     },
   }
 }

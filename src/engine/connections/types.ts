@@ -165,6 +165,8 @@ export interface ConnectionView {
   readonly document: ConnectionDocument
   readonly managedBy: ManagedBy
   readonly state: ConnectionState
+  /** The latest look at the other side, by the clock or by a test; null: none so far. */
+  readonly lastProbe: ProbeResult | null
   readonly buckets: readonly {
     readonly name: string
     readonly perMinute: number

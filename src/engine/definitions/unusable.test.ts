@@ -152,22 +152,24 @@ describe('beside a newer version', () => {
 
   test('[ND22] a message of the bus stays there until a node can say who wants it', async () => {
     const { world, node, send, events } = makeBusWorld()
+    // Without a list, only the tenant `default` reads streams.
+    const READS = { ...SHARED, natsStreams: [{ tenant: OTHER, stream: 'ORDERS' }] }
     const got = async <Value>(promise: Promise<Value>) => {
       await world.pass()
       return promise
     }
-    const first = await node({ name: 'a', documents: [], config: SHARED })
+    const first = await node({ name: 'a', documents: [], config: READS })
     await got(first.engine.definitions.apply(OTHER, api(INLET, BOOK)))
     first.crash()
     await got(spoil(world, OTHER, BOOK, {}, LANGUAGE + 1))
-    const second = await node({ name: 'b', documents: [], config: SHARED })
+    const second = await node({ name: 'b', documents: [], config: READS })
     send({})
     await world.pass(10 * MINUTE)
     expect(await events()).toEqual([])
     expect(second.log.controls.map(({ errorCode }) => errorCode)).toContain('source_unusable')
     second.crash()
     await got(spoil(world, OTHER, BOOK, {}, LANGUAGE))
-    await node({ name: 'c', documents: [], config: SHARED })
+    await node({ name: 'c', documents: [], config: READS })
     await world.pass(10 * MINUTE)
     expect(await events()).toHaveLength(1)
     expect(world.calls.map((call) => call.node)).toEqual(['c'])

@@ -3,7 +3,7 @@
 // Invariants: DY10 the id is the event's, whatever attempt, replay or resend it is. Nothing is sent unsigned. DY7 what a source
 // declares as sensitive is hidden, unless the subscription says `sensitive: send`.
 
-import type { StoredEvent } from '../../core/event/index.ts'
+import { editedFrom, type StoredEvent } from '../../core/event/index.ts'
 import { ExpressionError, type Scope } from '../../core/expression/index.ts'
 import type { TenantId, WorkId } from '../../core/ids/index.ts'
 import type { JsonValue } from '../../core/json/index.ts'
@@ -75,6 +75,7 @@ export function renderDelivery(
     return scope
   }
   mustBeDecided(subscription, event, seen)
+  const original = editedFrom(event)
   const span = work.id.replaceAll('-', '').slice(-16)
   return {
     url: subscription.urlOf({ vars }),
@@ -83,6 +84,8 @@ export function renderDelivery(
       'content-type': 'application/json',
       'user-agent': `millrace/${version}`,
       traceparent: `00-${event.traceId}-${span}-01`,
+      // A user changed the payload: the endpoint must not take it for what the source sent.
+      ...(original !== null && { 'millrace-edited-from': original }),
     },
     body: subscription.bodyOf(event, seen),
   }

@@ -109,7 +109,10 @@ export type Connection = {
   /** `pending`: it has not passed a test, and runs nothing. */
   readonly status: 'pending' | 'active' | 'degraded' | 'retired'
   readonly health: 'unknown' | 'healthy' | 'degraded' | 'unhealthy'
+  /** The last test that a user or a new definition asked for. */
   readonly lastTest: Probe | null
+  /** The latest look at the other side: by the clock (`probe.every`) or by a test, whichever is newer. */
+  readonly lastProbe: Probe | null
   readonly circuit: {
     readonly state: 'closed' | 'open' | 'half-open'
     readonly since: string | null
@@ -155,7 +158,10 @@ export type ConnectionDetail = {
   /** `pending`: it has not passed a test, and runs nothing. */
   readonly status: 'pending' | 'active' | 'degraded' | 'retired'
   readonly health: 'unknown' | 'healthy' | 'degraded' | 'unhealthy'
+  /** The last test that a user or a new definition asked for. */
   readonly lastTest: Probe | null
+  /** The latest look at the other side: by the clock (`probe.every`) or by a test, whichever is newer. */
+  readonly lastProbe: Probe | null
   readonly circuit: {
     readonly state: 'closed' | 'open' | 'half-open'
     readonly since: string | null
@@ -419,6 +425,8 @@ export type Envelope = {
   /** How often it came again within its dedup window; told a second later. */
   readonly duplicates: number
   readonly lastDuplicateAt: string | null
+  /** Only on an edited copy: the event that a user copied and edited. The source did not send this payload, and its signature says nothing of it. */
+  readonly editedFrom?: string
   /** Paths of what is sensitive in it: callers below operator see `[hidden]` there. */
   readonly sensitive: readonly string[]
   /** Why the payload is not shown: it is sealed and does not open. */
@@ -475,6 +483,8 @@ export type Event = {
   /** How often it came again within its dedup window; told a second later. */
   readonly duplicates: number
   readonly lastDuplicateAt: string | null
+  /** Only on an edited copy: the event that a user copied and edited. The source did not send this payload, and its signature says nothing of it. */
+  readonly editedFrom?: string
   readonly consumers: readonly Consumer[]
 }
 
@@ -498,6 +508,8 @@ export type EventDetail = {
   /** How often it came again within its dedup window; told a second later. */
   readonly duplicates: number
   readonly lastDuplicateAt: string | null
+  /** Only on an edited copy: the event that a user copied and edited. The source did not send this payload, and its signature says nothing of it. */
+  readonly editedFrom?: string
   /** Paths of what is sensitive in it: callers below operator see `[hidden]` there. */
   readonly sensitive: readonly string[]
   /** Why the payload is not shown: it is sealed and does not open. */
@@ -509,6 +521,22 @@ export type EventDetail = {
   readonly story: readonly WorkStory[]
   /** Events that this one caused, oldest first; at most 100. */
   readonly followUps: readonly Event[]
+  readonly edited?: EventEdit
+}
+
+/** Who edited an event, when, why, and which fields. Copies that an earlier version made have only `from`, `deadLetterId` and `at`. */
+export type EventEdit = {
+  /** The event that was copied; it stays as it was. */
+  readonly from: string
+  readonly deadLetterId: string
+  readonly at: string
+  readonly by?: string
+  readonly reason?: string
+  /** Paths in the payload that differ, at most 50; the empty path is all of it. Below a sensitive path only that path is named. */
+  readonly changed?: readonly string[]
+  /** Whether more fields differ than `changed` names. */
+  readonly hasMore?: boolean
+  readonly payloadHashBefore?: string
 }
 
 /** What a replay of events would do, route by route. */
@@ -863,6 +891,8 @@ export type Probe = {
   readonly httpStatus: number | null
   readonly class: 'transient' | 'rate_limited' | 'auth' | 'config' | 'validation' | 'poison' | 'unknown' | null
   readonly error: string | null
+  /** Only where it is true: the other side is there, but its answer says nothing of the credential. Name a path in `config.probe` that can be read with it. */
+  readonly unverified?: boolean
 }
 
 /** A refusal (RFC 9457). */
@@ -873,7 +903,7 @@ export type Problem = {
   readonly status: number
   /** What was wrong in this case. */
   readonly detail: string
-  readonly code: 'unknown_source' | 'source_disabled' | 'address_refused' | 'handshake_refused' | 'rate_limited' | 'signature_missing' | 'signature_wrong' | 'signature_expired' | 'secret_missing' | 'not_json' | 'duplicate_key' | 'body_unreadable' | 'too_deep' | 'unnamed_event' | 'event_invalid' | 'body_too_large' | 'headers_too_large' | 'expectation_failed' | 'request_timeout' | 'wrong_type' | 'not_authenticated' | 'not_allowed' | 'permission_needed' | 'wrong_origin' | 'limited' | 'secret_unreadable' | 'vault_sealed' | 'vault_denied' | 'vault_unavailable' | 'not_found' | 'method_not_allowed' | 'invalid_request' | 'invalid_cursor' | 'conflict' | 'replays_exhausted' | 'reason_required' | 'definition_missing' | 'instance_ended' | 'unknown_transition' | 'unknown_place' | 'cannot_fire' | 'shut_out' | 'invalid_input' | 'mapping_failed' | 'firing_gone' | 'in_doubt' | 'cannot_migrate' | 'endless_loop' | 'versions_unsupported' | 'definitions_invalid' | 'managed_by_folder' | 'unknown_subscription' | 'subscription_invalid' | 'name_taken' | 'endpoint_refused' | 'overlap_invalid' | 'signing_secret_invalid' | 'secret_in_environment' | 'secret_shown' | 'provider_unknown' | 'credential_unknown' | 'integration_invalid' | 'credential_missing_value' | 'credential_scope_missing' | 'credential_refused' | 'refresh_token_expired' | 'oauth_refused' | 'oauth_state_invalid' | 'oauth_unavailable' | 'rotation_cool_down' | 'subscription_disabled' | 'nothing_to_recover' | 'demo_unavailable' | 'idempotency_mismatch' | 'idempotency_running' | 'source_unusable' | 'role_missing' | 'shutting_down' | 'store_unavailable' | 'overloaded' | 'internal'
+  readonly code: 'unknown_source' | 'source_disabled' | 'address_refused' | 'handshake_refused' | 'rate_limited' | 'signature_missing' | 'signature_wrong' | 'signature_expired' | 'secret_missing' | 'not_json' | 'duplicate_key' | 'body_unreadable' | 'too_deep' | 'unnamed_event' | 'event_invalid' | 'body_too_large' | 'headers_too_large' | 'expectation_failed' | 'request_timeout' | 'wrong_type' | 'not_authenticated' | 'not_allowed' | 'permission_needed' | 'wrong_origin' | 'limited' | 'secret_unreadable' | 'vault_sealed' | 'vault_denied' | 'vault_unavailable' | 'not_found' | 'method_not_allowed' | 'invalid_request' | 'invalid_cursor' | 'conflict' | 'tenant_limit' | 'replays_exhausted' | 'reason_required' | 'definition_missing' | 'instance_ended' | 'unknown_transition' | 'unknown_place' | 'cannot_fire' | 'shut_out' | 'invalid_input' | 'mapping_failed' | 'firing_gone' | 'in_doubt' | 'cannot_migrate' | 'endless_loop' | 'versions_unsupported' | 'check_too_long' | 'definitions_invalid' | 'managed_by_folder' | 'unknown_subscription' | 'subscription_invalid' | 'name_taken' | 'endpoint_refused' | 'overlap_invalid' | 'signing_secret_invalid' | 'secret_in_environment' | 'secret_shown' | 'provider_unknown' | 'credential_unknown' | 'integration_invalid' | 'credential_missing_value' | 'credential_scope_missing' | 'credential_refused' | 'refresh_token_expired' | 'oauth_refused' | 'oauth_state_invalid' | 'oauth_unavailable' | 'rotation_cool_down' | 'subscription_disabled' | 'nothing_to_recover' | 'demo_unavailable' | 'idempotency_mismatch' | 'idempotency_running' | 'source_unusable' | 'role_missing' | 'node_paused' | 'shutting_down' | 'store_unavailable' | 'overloaded' | 'internal'
   /** What to do. */
   readonly next: string
   /** Names this answer in the log. */
@@ -1031,7 +1061,7 @@ export type Replay = {
   /** The last of those that could not be replayed, and why. */
   readonly refusals: readonly ({
     readonly id: string
-    readonly code: 'unknown_source' | 'source_disabled' | 'address_refused' | 'handshake_refused' | 'rate_limited' | 'signature_missing' | 'signature_wrong' | 'signature_expired' | 'secret_missing' | 'not_json' | 'duplicate_key' | 'body_unreadable' | 'too_deep' | 'unnamed_event' | 'event_invalid' | 'body_too_large' | 'headers_too_large' | 'expectation_failed' | 'request_timeout' | 'wrong_type' | 'not_authenticated' | 'not_allowed' | 'permission_needed' | 'wrong_origin' | 'limited' | 'secret_unreadable' | 'vault_sealed' | 'vault_denied' | 'vault_unavailable' | 'not_found' | 'method_not_allowed' | 'invalid_request' | 'invalid_cursor' | 'conflict' | 'replays_exhausted' | 'reason_required' | 'definition_missing' | 'instance_ended' | 'unknown_transition' | 'unknown_place' | 'cannot_fire' | 'shut_out' | 'invalid_input' | 'mapping_failed' | 'firing_gone' | 'in_doubt' | 'cannot_migrate' | 'endless_loop' | 'versions_unsupported' | 'definitions_invalid' | 'managed_by_folder' | 'unknown_subscription' | 'subscription_invalid' | 'name_taken' | 'endpoint_refused' | 'overlap_invalid' | 'signing_secret_invalid' | 'secret_in_environment' | 'secret_shown' | 'provider_unknown' | 'credential_unknown' | 'integration_invalid' | 'credential_missing_value' | 'credential_scope_missing' | 'credential_refused' | 'refresh_token_expired' | 'oauth_refused' | 'oauth_state_invalid' | 'oauth_unavailable' | 'rotation_cool_down' | 'subscription_disabled' | 'nothing_to_recover' | 'demo_unavailable' | 'idempotency_mismatch' | 'idempotency_running' | 'source_unusable' | 'role_missing' | 'shutting_down' | 'store_unavailable' | 'overloaded' | 'internal'
+    readonly code: 'unknown_source' | 'source_disabled' | 'address_refused' | 'handshake_refused' | 'rate_limited' | 'signature_missing' | 'signature_wrong' | 'signature_expired' | 'secret_missing' | 'not_json' | 'duplicate_key' | 'body_unreadable' | 'too_deep' | 'unnamed_event' | 'event_invalid' | 'body_too_large' | 'headers_too_large' | 'expectation_failed' | 'request_timeout' | 'wrong_type' | 'not_authenticated' | 'not_allowed' | 'permission_needed' | 'wrong_origin' | 'limited' | 'secret_unreadable' | 'vault_sealed' | 'vault_denied' | 'vault_unavailable' | 'not_found' | 'method_not_allowed' | 'invalid_request' | 'invalid_cursor' | 'conflict' | 'tenant_limit' | 'replays_exhausted' | 'reason_required' | 'definition_missing' | 'instance_ended' | 'unknown_transition' | 'unknown_place' | 'cannot_fire' | 'shut_out' | 'invalid_input' | 'mapping_failed' | 'firing_gone' | 'in_doubt' | 'cannot_migrate' | 'endless_loop' | 'versions_unsupported' | 'check_too_long' | 'definitions_invalid' | 'managed_by_folder' | 'unknown_subscription' | 'subscription_invalid' | 'name_taken' | 'endpoint_refused' | 'overlap_invalid' | 'signing_secret_invalid' | 'secret_in_environment' | 'secret_shown' | 'provider_unknown' | 'credential_unknown' | 'integration_invalid' | 'credential_missing_value' | 'credential_scope_missing' | 'credential_refused' | 'refresh_token_expired' | 'oauth_refused' | 'oauth_state_invalid' | 'oauth_unavailable' | 'rotation_cool_down' | 'subscription_disabled' | 'nothing_to_recover' | 'demo_unavailable' | 'idempotency_mismatch' | 'idempotency_running' | 'source_unusable' | 'role_missing' | 'node_paused' | 'shutting_down' | 'store_unavailable' | 'overloaded' | 'internal'
   })[]
   readonly filter: Readonly<Record<string, unknown>>
   readonly force: boolean
@@ -2627,7 +2657,7 @@ export interface Operations {
       readonly from?: string | undefined
       /** Received before this instant. */
       readonly to?: string | undefined
-      /** A piece of the id, subject, source, object id, correlation id, dedup key or payload; small and capital letters are alike. */
+      /** A piece of the id, subject, source, object id, correlation id, dedup key or payload; small and capital letters are alike. Or the whole key of an effect, as the ledger has it. */
       readonly q?: string | undefined
       readonly unmatched?: boolean | undefined
     }
@@ -2838,7 +2868,7 @@ export interface Operations {
       readonly cursor?: string | undefined
       readonly limit?: number | undefined
       readonly source?: string | undefined
-      readonly reason?: 'unknown_source' | 'source_disabled' | 'address_refused' | 'handshake_refused' | 'rate_limited' | 'signature_missing' | 'signature_wrong' | 'signature_expired' | 'secret_missing' | 'not_json' | 'duplicate_key' | 'body_unreadable' | 'too_deep' | 'unnamed_event' | 'event_invalid' | 'body_too_large' | 'headers_too_large' | 'expectation_failed' | 'request_timeout' | 'wrong_type' | 'not_authenticated' | 'not_allowed' | 'permission_needed' | 'wrong_origin' | 'limited' | 'secret_unreadable' | 'vault_sealed' | 'vault_denied' | 'vault_unavailable' | 'not_found' | 'method_not_allowed' | 'invalid_request' | 'invalid_cursor' | 'conflict' | 'replays_exhausted' | 'reason_required' | 'definition_missing' | 'instance_ended' | 'unknown_transition' | 'unknown_place' | 'cannot_fire' | 'shut_out' | 'invalid_input' | 'mapping_failed' | 'firing_gone' | 'in_doubt' | 'cannot_migrate' | 'endless_loop' | 'versions_unsupported' | 'definitions_invalid' | 'managed_by_folder' | 'unknown_subscription' | 'subscription_invalid' | 'name_taken' | 'endpoint_refused' | 'overlap_invalid' | 'signing_secret_invalid' | 'secret_in_environment' | 'secret_shown' | 'provider_unknown' | 'credential_unknown' | 'integration_invalid' | 'credential_missing_value' | 'credential_scope_missing' | 'credential_refused' | 'refresh_token_expired' | 'oauth_refused' | 'oauth_state_invalid' | 'oauth_unavailable' | 'rotation_cool_down' | 'subscription_disabled' | 'nothing_to_recover' | 'demo_unavailable' | 'idempotency_mismatch' | 'idempotency_running' | 'source_unusable' | 'role_missing' | 'shutting_down' | 'store_unavailable' | 'overloaded' | 'internal' | undefined
+      readonly reason?: 'unknown_source' | 'source_disabled' | 'address_refused' | 'handshake_refused' | 'rate_limited' | 'signature_missing' | 'signature_wrong' | 'signature_expired' | 'secret_missing' | 'not_json' | 'duplicate_key' | 'body_unreadable' | 'too_deep' | 'unnamed_event' | 'event_invalid' | 'body_too_large' | 'headers_too_large' | 'expectation_failed' | 'request_timeout' | 'wrong_type' | 'not_authenticated' | 'not_allowed' | 'permission_needed' | 'wrong_origin' | 'limited' | 'secret_unreadable' | 'vault_sealed' | 'vault_denied' | 'vault_unavailable' | 'not_found' | 'method_not_allowed' | 'invalid_request' | 'invalid_cursor' | 'conflict' | 'tenant_limit' | 'replays_exhausted' | 'reason_required' | 'definition_missing' | 'instance_ended' | 'unknown_transition' | 'unknown_place' | 'cannot_fire' | 'shut_out' | 'invalid_input' | 'mapping_failed' | 'firing_gone' | 'in_doubt' | 'cannot_migrate' | 'endless_loop' | 'versions_unsupported' | 'check_too_long' | 'definitions_invalid' | 'managed_by_folder' | 'unknown_subscription' | 'subscription_invalid' | 'name_taken' | 'endpoint_refused' | 'overlap_invalid' | 'signing_secret_invalid' | 'secret_in_environment' | 'secret_shown' | 'provider_unknown' | 'credential_unknown' | 'integration_invalid' | 'credential_missing_value' | 'credential_scope_missing' | 'credential_refused' | 'refresh_token_expired' | 'oauth_refused' | 'oauth_state_invalid' | 'oauth_unavailable' | 'rotation_cool_down' | 'subscription_disabled' | 'nothing_to_recover' | 'demo_unavailable' | 'idempotency_mismatch' | 'idempotency_running' | 'source_unusable' | 'role_missing' | 'node_paused' | 'shutting_down' | 'store_unavailable' | 'overloaded' | 'internal' | undefined
     }
     answer: {
       readonly items: readonly ({
@@ -2963,7 +2993,7 @@ export interface Operations {
       readonly from?: string | undefined
       /** Received before this instant. */
       readonly to?: string | undefined
-      /** A piece of the id, subject, source, object id, correlation id, dedup key or payload; small and capital letters are alike. */
+      /** A piece of the id, subject, source, object id, correlation id, dedup key or payload; small and capital letters are alike. Or the whole key of an effect, as the ledger has it. */
       readonly q?: string | undefined
     }
     answer: {
