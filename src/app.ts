@@ -51,6 +51,7 @@ import {
   type MasterKeys,
   makeMasterKeys,
   parseMasterKey,
+  weaknessOf,
 } from './core/secret/index.ts'
 import { compileAddress } from './core/subscription/index.ts'
 import {
@@ -277,6 +278,7 @@ export async function startApp(options: AppOptions): Promise<App> {
         isShared: config.store.kind === 'postgres',
         isMirrored: bus !== null,
         busPrefix: config.nats?.prefix ?? ENGINE_DEFAULTS.busPrefix,
+        keptHeaders: config.keptHeaders,
         natsStreams: config.nats?.streams ?? ENGINE_DEFAULTS.natsStreams,
         limits: config.limits,
         leaseMs: config.leaseMs,
@@ -965,7 +967,14 @@ function makeApi(
 async function resolveAdminKey(config: Config): Promise<AdminKey> {
   if (config.adminKey !== null) return { value: config.adminKey, file: null }
   const file = join(config.dataFolder, 'admin.key')
-  return { value: await keepKey(file, () => `mrk_${randomBytes(24).toString('base64url')}`), file }
+  const value = await keepKey(file, () => `mrk_${randomBytes(24).toString('base64url')}`)
+  const weakness = config.environment === 'PROD' ? weaknessOf(value) : null
+  if (weakness !== null)
+    throw new SettingError(
+      'MILLRACE_ADMIN_KEY',
+      `${file} holds a key that can be guessed: ${weakness}. Remove the file, and the node makes a good one.`,
+    )
+  return { value, file }
 }
 
 async function resolveMasterKey(config: Config, log: Log): Promise<Uint8Array> {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { heldBytesDefault } from './config.ts'
 import { renderSettings, resolveConfig, SETTINGS } from './index.ts'
 
 function resolve(env: Record<string, string | undefined>) {
@@ -46,6 +47,7 @@ describe('an empty environment', () => {
       bodyBytesMax: 8_388_608,
       heldBytesMax: expect.any(Number),
       connectionsPerAddressMax: 512,
+      keptHeaders: [],
       trustedProxies: [],
       publicUrl: null,
       outboundAllow: ['127.0.0.0/8', '::1/128'],
@@ -317,8 +319,27 @@ test('[AC20] a short admin key is refused where others can reach it', () => {
   }
   expect(findings('PROD', 'short')).toEqual(['MILLRACE_ADMIN_KEY'])
   expect(findings('QA', 'x'.repeat(19))).toEqual(['MILLRACE_ADMIN_KEY'])
-  expect(findings('PROD', 'x'.repeat(20))).toEqual([])
+  expect(findings('QA', 'x'.repeat(20))).toEqual([])
   expect(findings('DEV', 'short')).toEqual([])
+})
+
+test('[AC22] an admin key that can be guessed is refused in PROD', () => {
+  const resolved = (MILLRACE_ADMIN_KEY: string) => resolveConfig({ MILLRACE_ENV: 'PROD', MILLRACE_ADMIN_KEY })
+  const weak = resolved('passwordpasswordpassword')
+  expect(weak).toMatchObject({
+    ok: false,
+    findings: [{ setting: 'MILLRACE_ADMIN_KEY', message: expect.stringContaining('openssl rand') }],
+  })
+  expect(JSON.stringify(weak)).not.toContain('passwordpassword')
+  expect(resolved('6Xn0vT2qkQhJ8wYbR4sLzA').ok).toBe(true)
+})
+
+test('bodies under way may hold one body at least', () => {
+  const small = { MILLRACE_BODIES_LIMIT: '2MiB', MILLRACE_BODY_LIMIT: '4MiB' }
+  expect(findings(small)).toMatchObject([{ setting: 'MILLRACE_BODIES_LIMIT' }])
+  expect(resolve({ MILLRACE_BODY_LIMIT: '64MiB' }).heldBytesMax).toBeGreaterThanOrEqual(64 * 1_048_576)
+  expect(heldBytesDefault(64 * 1_048_576)).toBe(8 * 1_048_576)
+  expect(heldBytesDefault(64 * 1_024 * 1_048_576)).toBe(256 * 1_048_576)
 })
 
 test('[AC9] proxies are believed only where they are named', () => {

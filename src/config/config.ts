@@ -71,6 +71,8 @@ export interface Config {
   /** Of bodies that are under way, all together; at least `bodyBytesMax`. */
   readonly heldBytesMax: number
   readonly connectionsPerAddressMax: number
+  /** Names of headers, in lower case; `*` at the end: all that begin so. */
+  readonly keptHeaders: readonly string[]
   /** Networks in CIDR notation. */
   readonly trustedProxies: readonly string[]
   /** Without a slash at the end; null: as requests say. */
@@ -226,6 +228,7 @@ export function resolveConfig(env: Readonly<Record<string, string | undefined>>)
     bodyBytesMax: bodyBytesMax as number,
     heldBytesMax: resolveHeldBytes(bodyBytesMax),
     connectionsPerAddressMax: read('connectionsPerAddressMax', context) as number,
+    keptHeaders: Object.freeze(read('keptHeaders', context) ?? []),
     trustedProxies: Object.freeze(read('trustedProxies', context) ?? []),
     publicUrl: read('publicUrl', context),
     outboundAllow: Object.freeze(read('outboundAllow', context) ?? []),

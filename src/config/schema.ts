@@ -9,7 +9,13 @@ import { parseOutboundEntry } from '../core/guard/index.ts'
 import { DEFAULT_TENANT } from '../core/ids/index.ts'
 import { parseStreamEntry, type StreamEntry } from '../core/inlet/index.ts'
 import { parseRoles, ROLES, type Role } from '../core/node/index.ts'
-import { isEnvEntry, isSimpleMasterKey, parseMasterKey, RESERVED_ENV } from '../core/secret/index.ts'
+import {
+  isEnvEntry,
+  isSimpleMasterKey,
+  parseMasterKey,
+  RESERVED_ENV,
+  weaknessOf,
+} from '../core/secret/index.ts'
 import { PLAINTEXT, type Plaintext } from './plaintext.ts'
 import { parseDuration, parseSize } from './units.ts'
 
@@ -215,7 +221,7 @@ export const SETTINGS = {
     defaultText: 'made at the first start and kept in the data folder',
     default: () => null,
     description:
-      'The key of the API and the console, sent as `authorization: Bearer <key>`. Outside of DEV it has at least 20 characters.',
+      'The key of the API and the console, sent as `authorization: Bearer <key>`. Outside of DEV it has at least 20 characters, and in PROD one that can be guessed is refused.',
     secret: true,
     parse: parseAdminKey,
   }),
@@ -456,6 +462,15 @@ export const SETTINGS = {
       'How many connections one remote address may have open; one more is answered 429 and closed. An IPv6 network of 64 bits counts as one address. Connections of `MILLRACE_TRUSTED_PROXIES` are not counted.',
     parse: (text) => parseWhole(text, 1, 100_000),
   }),
+  keptHeaders: setting<readonly string[]>({
+    env: 'MILLRACE_KEEP_HEADERS',
+    type: 'names of headers, separated by commas; `*` at the end means all that begin so',
+    defaultText: 'none',
+    default: () => '',
+    description:
+      'Headers of webhooks that are stored with their events besides those that say what an event is (content, vendor, delivery and trace) and those that a definition reads. Anything else is dropped, because it may be a credential.',
+    parse: parseHeaderNames,
+  }),
   trustedProxies: setting<readonly string[]>({
     env: 'MILLRACE_TRUSTED_PROXIES',
     type: 'networks in CIDR notation, or `loopback`, separated by commas',
@@ -556,6 +571,14 @@ export const SETTINGS = {
   }),
 } as const
 
+function parseHeaderNames(text: string): readonly string[] | Problem {
+  const names = wordsOf(text.toLowerCase())
+  const wrong = names.find((name) => !/^[a-z0-9][a-z0-9_-]*\*?$/.test(name))
+  return wrong === undefined
+    ? names
+    : new Problem(`‘${wrong}’ is not the name of a header; write for example x-acme-user, x-acme-*.`)
+}
+
 function parseRoleList(text: string): readonly Role[] | Problem {
   const parsed = parseRoles(text)
   if ('unknown' in parsed)
@@ -591,9 +614,12 @@ function parsePublicUrl(text: string): string | Problem {
 
 const ADMIN_KEY_LENGTH_MIN = 20
 
-/** Everything hangs on it, and nobody counts the guesses that come as a bearer key. */
+/** Everything hangs on it: in PROD one that can be guessed is refused. */
 function parseAdminKey(text: string, { environment }: Context): string | Problem {
   if (!/^[\x21-\x7e]+$/.test(text)) return new Problem('Use visible ASCII characters, no spaces.')
+  const weakness = environment === 'PROD' ? weaknessOf(text) : null
+  if (weakness !== null && text.length >= ADMIN_KEY_LENGTH_MIN)
+    return new Problem(`It can be guessed: ${weakness}. Use what \`openssl rand -base64 32\` prints.`)
   if (environment === 'DEV' || text.length >= ADMIN_KEY_LENGTH_MIN) return text
   const least = `Outside of DEV it has at least ${ADMIN_KEY_LENGTH_MIN} characters`
   return new Problem(`${least}; \`openssl rand -base64 32\` makes a good one.`)

@@ -69,6 +69,8 @@ export interface EngineConfig {
   readonly responseBytesMax: number
   /** `vars` of expressions: what differs between environments. */
   readonly vars: Vars
+  /** Headers of requests that are stored besides those that say what an event is; `*` at the end: all that begin so. */
+  readonly keptHeaders: readonly string[]
   /** Events that may wait for the store at once; more are refused, so that a slow disk does not fill the memory. */
   readonly acceptsMax: number
   /** Results larger than this are not kept in the ledger. */
@@ -107,6 +109,7 @@ export const ENGINE_DEFAULTS = {
   sendWithinMs: 5_000,
   responseBytesMax: 1_048_576,
   vars: {},
+  keptHeaders: [],
   acceptsMax: 10_000,
   resultBytesMax: 16_384,
   retentionEveryMs: 10 * MINUTE,

@@ -50,6 +50,7 @@ import { type Accepted, type Intake, makeIntake, type Received } from './intake.
 import { makeIntakeItems } from './intake-items.ts'
 import { makeInternalActions } from './internal.ts'
 import { type Item, makeItem } from './item.ts'
+import { makeKeptHeaders } from './kept-headers.ts'
 import { type LaneActions, makeLaneActions, makeTurns } from './lanes/index.ts'
 import { makeLease } from './lease.ts'
 import { type Meter, makeMeter } from './meter.ts'
@@ -60,6 +61,7 @@ import { tellPlan } from './plan-told.ts'
 import { makePool } from './pool.ts'
 import { makePublisher, type Publisher } from './publish.ts'
 import { makeDraws } from './rates/index.ts'
+import { makeRefusalLines } from './refusal-lines.ts'
 import { makeRegistry } from './registry.ts'
 import { makeRejections, type Rejections } from './rejections.ts'
 import { ALWAYS, makeMirrorStore, makeRelay, makeTurn, type Relay } from './relay/index.ts'
@@ -664,7 +666,9 @@ export function makeEngine(
     plan: (...args) => plan(...args),
     settleBirths,
   })
+  const refusalLines = makeRefusalLines({ log })
   const rejections = makeRejections({
+    onFlush: () => refusalLines.flush(),
     store,
     clock,
     log,
@@ -708,6 +712,7 @@ export function makeEngine(
       : null
   let unhear = () => {}
   const door = makeDoor({ store, log, planning, instances })
+  const keptHeaders = makeKeptHeaders(registry, config.keptHeaders)
   const acceptor = makeAcceptor({
     ...{ store, clock, log, commits, planning, duplicates, door, settleBirths },
     isShared: config.isShared,
@@ -731,7 +736,7 @@ export function makeEngine(
       bus: deps.bus,
       registry,
       draws,
-      messages: makeMessages({ clock, random, log, ids, acceptor, isOpen: () => open }, config),
+      messages: makeMessages({ clock, random, log, ids, acceptor, keptHeaders, isOpen: () => open }, config),
     },
     config,
   )
@@ -747,7 +752,9 @@ export function makeEngine(
       log,
       ids,
       admission: makeAdmission({ clock, vault, log, registry, draws, isShared: config.isShared }),
+      keptHeaders,
       rejections,
+      refusalLines,
       acceptor,
       isOpen: () => open,
     },

@@ -13,10 +13,11 @@ import type { Answer, Source } from '../core/source/index.ts'
 import type { Acceptor } from './acceptor.ts'
 import type { Admission, Announced, IntakeRequest } from './admission.ts'
 import type { EngineConfig, EngineDeps } from './deps.ts'
-import { keptHeaders, traceIdOf } from './kept-headers.ts'
-import { handshakeLine, refusalLine } from './lines.ts'
+import { type KeptHeaders, traceIdOf } from './kept-headers.ts'
+import { handshakeLine } from './lines.ts'
 import { describe } from './outcome.ts'
 import type { Draft } from './plan.ts'
+import type { RefusalLines } from './refusal-lines.ts'
 import type { Rejections } from './rejections.ts'
 
 export interface Accepted {
@@ -47,8 +48,10 @@ export function makeIntake(
   deps: Pick<EngineDeps, 'clock' | 'log'> & {
     readonly ids: Ids
     readonly admission: Admission
+    readonly keptHeaders: KeptHeaders
     readonly acceptor: Acceptor
     readonly rejections: Pick<Rejections, 'note'>
+    readonly refusalLines: Pick<RefusalLines, 'tell'>
     isOpen(): boolean
   },
   config: Pick<EngineConfig, 'acceptsMax'>,
@@ -85,7 +88,7 @@ export function makeIntake(
     const payloadHash = hashText(bytes)
     const names = name(source, request, header, payload, payloadHash)
     const correlationId = ids.uuid()
-    const kept = keptHeaders(header, source)
+    const kept = deps.keptHeaders.of(request.tenant, header, source)
     const draft: Draft = {
       id: ids.event(),
       tenant: request.tenant as TenantId,
@@ -125,7 +128,7 @@ export function makeIntake(
 
   const refuse = (request: Announced, error: AppError, durationMs: number) => {
     const { tenant, source, address = '' } = request
-    log.control(refusalLine(tenant, source, error, durationMs))
+    deps.refusalLines.tell(request, error, durationMs)
     // After the answer: what is known of the tenant must not show in how long it takes.
     clock.defer(() => rejections.note({ tenant, source, address }, error))
   }

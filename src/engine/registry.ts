@@ -19,7 +19,11 @@ import { AppError, messageOf, unreachable } from '../core/errors/index.ts'
 import type { TenantId } from '../core/ids/index.ts'
 import { parseJson } from '../core/json/index.ts'
 import { compileRoute as compileRouteFresh, type Route } from '../core/route/index.ts'
-import { compileSource as compileSourceFresh, type Source } from '../core/source/index.ts'
+import {
+  compileSource as compileSourceFresh,
+  headersReadBy as headersReadByFresh,
+  type Source,
+} from '../core/source/index.ts'
 import { makeTrie, type Trie } from '../core/subject/index.ts'
 import {
   compileSubscription as compileSubscriptionFresh,
@@ -141,6 +145,8 @@ export interface Registry {
   isHeld(tenant: TenantId, consumer: string): boolean
   /** A source's very version, in force or not, as far as it is stored. */
   sourceDocument(tenant: TenantId, hash: string): Promise<SourceDocument | null>
+  /** Names of headers that its documents read, those of its subscriptions among them. */
+  headersRead(tenant: string): ReadonlySet<string>
   /** One that comes with Millrace, or the tenant's own. */
   provider(tenant: TenantId, name: string): InForce<ProviderDocument> | null
   /** By name; those that come with Millrace among them. */
@@ -150,6 +156,10 @@ export interface Registry {
   connections(tenant: TenantId): readonly InForce<ConnectionDocument>[]
   credential(tenant: TenantId, name: string): InForce<CredentialDocument> | null
   credentials(tenant: TenantId): readonly InForce<CredentialDocument>[]
+}
+
+function unionOf(sets: readonly ReadonlySet<string>[]): ReadonlySet<string> {
+  return new Set(sets.flatMap((set) => [...set]))
 }
 
 /**
@@ -171,6 +181,7 @@ function once<Document extends object, Compiled>(
 
 const compileSource = once(compileSourceFresh)
 const compileRoute = once(compileRouteFresh)
+const headersReadBy = once(headersReadByFresh)
 const compileWorkflow = once(compileWorkflowFresh)
 const compileSubscription = once((document: SubscriptionDocument) => compileSubscriptionFresh(document))
 
@@ -213,6 +224,19 @@ export function makeRegistry(deps: {
   let consumers: { readonly at: number; readonly all: ReturnType<Registry['consumers']> } | null = null
   let others = { at: 0, count: 0 }
   let drained: ReturnType<Registry['drained']> = []
+
+  const headersOfBundles = new Map<string, ReadonlySet<string>>()
+  /** These and those of subscriptions, as they were at a version of those. */
+  const headers = new Map<string, { readonly at: number; readonly names: ReadonlySet<string> }>()
+  const headersRead = (tenant: string): ReadonlySet<string> => {
+    const at = subscriptions.version()
+    const held = headers.get(tenant)
+    if (held?.at === at) return held.names
+    const own = subscriptions.list(tenant as TenantId).map(({ document }) => headersReadBy(document))
+    const names = unionOf([headersOfBundles.get(tenant) ?? new Set(), ...own])
+    headers.set(tenant, { at, names })
+    return names
+  }
 
   const remember = (tenant: TenantId, route: Route) => {
     if (pinned.size >= PINNED_MAX) pinned.delete(pinned.keys().next().value as string)
@@ -316,6 +340,8 @@ export function makeRegistry(deps: {
       const ours = documents.filter(({ isNewer }) => isNewer !== true)
       const bundle = compileBundle(ours, overrides, bundles.get(tenant), unusable)
       bundles.set(tenant, bundle)
+      headersOfBundles.set(tenant, unionOf(ours.map(({ document }) => headersReadBy(document))))
+      headers.delete(tenant)
       putDefinedSubscriptions(tenant, ours, unusable)
       unusables.set(tenant, new Set(unusable.map(({ document }) => consumerOf(document))))
       if (unusable.some(({ document }) => document.kind !== 'Source')) beyondUs.add(tenant)
@@ -365,6 +391,7 @@ export function makeRegistry(deps: {
     statusOf: subscriptions.statusOf,
     subscription: subscriptions.find,
     subscriptions: subscriptions.list,
+    headersRead,
     isTenant: (tenant) => bundles.has(tenant),
     tenants: () => [...new Set([...bundles.keys(), ...subscriptions.tenants()])] as TenantId[],
     tenantCount: () => bundles.size + (subscriptions.version() === 0 ? 0 : countOthers()),

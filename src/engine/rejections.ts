@@ -77,6 +77,8 @@ export function makeRejections(deps: {
   readonly clock: Clock
   readonly log: Log
   readonly ids: Pick<Ids, 'uuid'>
+  /** Called with every flush. */
+  onFlush?(): void
   isTenant(tenant: string): boolean
   isSource(tenant: string, source: string): boolean
 }): Rejections {
@@ -127,6 +129,7 @@ export function makeRejections(deps: {
   const flushNow = async () => {
     const all = [...gathered.values()]
     gathered = new Map()
+    deps.onFlush?.()
     if (strangers > 0) log.info('ingest.unknown-tenants', { count: strangers })
     strangers = 0
     for (const one of all) {

@@ -314,6 +314,14 @@ describe('a session', () => {
     const { signIn } = makeWorld()
     const { wholeCookie } = await signIn({ key: ADMIN_KEY }, { 'x-forwarded-proto': 'https' })
     expect(wholeCookie).toMatch(/; Secure$/)
+    // A proxy that says nothing of it: the browser knows.
+    const byOrigin = await signIn(
+      { key: ADMIN_KEY },
+      { origin: 'https://mill.example', host: 'mill.example' },
+    )
+    expect(byOrigin.wholeCookie).toMatch(/; Secure$/)
+    const plain = await signIn({ key: ADMIN_KEY }, { origin: 'http://mill.example', host: 'mill.example' })
+    expect(plain.wholeCookie).not.toMatch(/Secure/)
   })
 
   test('[AC12] changes nothing without the console’s header', async () => {

@@ -16,6 +16,10 @@ declare module 'fastify' {
     /** Set for everything under /v1 that is not open. */
     caller: Caller
   }
+  interface FastifyInstance {
+    /** `MILLRACE_PUBLIC_URL` is an https address. */
+    isPublicByTls: boolean
+  }
   interface FastifyContextConfig {
     /** The request or its answer holds what opens a door: nothing of either may be kept, so it takes no idempotency key. */
     answerIsSecret?: true
@@ -54,7 +58,7 @@ export async function authenticate(request: FastifyRequest, access: Doors): Prom
     const match = /^Bearer +([\x21-\x7e]+) *$/i.exec(authorization)
     if (match === null)
       throw new AppError('not_authenticated', 'the authorization header is not a bearer key')
-    return access.byKey(match[1] as string)
+    return access.byKey(match[1] as string, addressGroup(request.ip))
   }
   const session = readCookie(request.headers.cookie)
   if (session === null)
@@ -107,8 +111,13 @@ export function baseUrl(request: FastifyRequest): string {
   return `${isSecure(request) ? 'https' : 'http'}://${request.headers.host ?? 'localhost'}`
 }
 
-/** A proxy that ends TLS says so. Whoever lies about it only gets a cookie that their plain connection never sends. */
+/**
+ * The operator says where the node is reached, or a proxy that ends TLS says so. Whoever lies about it only gets a cookie that their
+ * plain connection never sends. A browser that signs in says it itself, by its `origin`.
+ */
 function isSecure(request: FastifyRequest): boolean {
+  const { origin = '' } = request.headers
+  if (request.server.isPublicByTls || /^https:/i.test(origin)) return true
   const forwarded = request.headers['x-forwarded-proto']
   const first = (Array.isArray(forwarded) ? forwarded[0] : forwarded)?.split(',')[0]
   return request.protocol === 'https' || first?.trim().toLowerCase() === 'https'

@@ -318,3 +318,11 @@ test('[AP15] the node’s limit holds for events that are published, whatever th
   expect(refused.json()).toMatchObject({ status: 413, details: { limit: 2_000 } })
   expect(published).toHaveLength(1)
 })
+
+test('[AP26] the bare address helps a client that is no browser', async () => {
+  const { server } = await makeWorld()
+  const answer = await server.app.inject({ url: '/', headers: { accept: '*/*' } })
+  expect(answer.statusCode).toBe(200)
+  expect(answer.json()).toMatchObject({ name: 'Millrace', api: '/openapi.json', health: '/healthz' })
+  expect((await server.app.inject({ method: 'POST', url: '/' })).statusCode).toBe(404)
+})

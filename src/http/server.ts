@@ -198,6 +198,7 @@ export function makeHttpServer(api: HttpApi, options: HttpServerOptions): HttpSe
       return server
     },
   })
+  app.decorate('isPublicByTls', options.publicUrl?.startsWith('https:') === true)
   app.setValidatorCompiler(makeValidatorCompiler())
   addBodies(app, { budget, bodyBytesMax: options.bodyBytesMax })
   readJsonExactly(app)
@@ -219,6 +220,8 @@ export function makeHttpServer(api: HttpApi, options: HttpServerOptions): HttpSe
     const page = pages.answer(request, reply)
     if (page !== null) return page
     const path = pathOf(request)
+    if (path === '/' && /^(GET|HEAD)$/.test(request.method))
+      return reply.code(200).type('application/json').send(WELCOME)
     const allow = methodsOf(path)
     if (allow.length > 0) {
       const detail = `${path.slice(0, PATH_SHOWN_MAX)} takes ${allow.join(', ')}, not ${request.method}`
@@ -323,6 +326,16 @@ function readJsonExactly(app: FastifyInstance): void {
     if (request.method === 'POST' && request.body == null) request.body = {}
   })
 }
+
+/** For programs, and people without a browser: a browser gets the console. */
+const WELCOME = `${JSON.stringify({
+  name: 'Millrace',
+  console: 'open this address in a browser',
+  api: '/openapi.json',
+  webhooks: 'POST /in/{tenant}/{source}',
+  health: '/healthz',
+  readiness: '/readyz',
+})}\n`
 
 function pathOf(request: FastifyRequest): string {
   return request.url.split(/[?#]/, 1)[0] ?? ''

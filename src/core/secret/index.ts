@@ -1,5 +1,6 @@
 export { type EnvNames, isEnvEntry, isEnvReadable, RESERVED_ENV } from './env-names.ts'
 export { fingerprintOf } from './fingerprint.ts'
+export { weaknessOf } from './key-strength.ts'
 export {
   findLiterals,
   HIDDEN,

@@ -5,6 +5,7 @@ export { type SignInput, SigningError, type Verifier, type VerifyInput, type Ver
 export type { Headers } from './signed.ts'
 export type { EventNames, Source } from './source.ts'
 export { compileSource } from './source.ts'
+export { headersReadBy, isStoredHeader } from './stored-headers.ts'
 export {
   compileVerifier,
   handshakeOf,

@@ -323,6 +323,39 @@ test('[AC9] a good key or link gets in where others failed, and a wrong one coun
   expect((await access.signIn({ link: token }, 'there')).caller.isNodeAdmin).toBe(true)
 })
 
+test('[AC23] wrong keys of one address are throttled; a good one gets in all the same', async () => {
+  const strong = '6Xn0vT2qkQhJ8wYbR4sLzA-mPd'
+  const { makeNode, pass } = makeAccessWorld()
+  const access = makeNode(strong)
+  const fail = (address: string) => refusal(access.byKey('wrong', address))
+  for (let index = 0; index < 20; index += 1) expect(await fail('there')).toBe(UNKNOWN)
+  expect(await fail('there')).toMatch(/^limited: .*in 3 s/)
+  expect(await fail('here')).toBe(UNKNOWN)
+  expect((await access.byKey(strong, 'there')).isNodeAdmin).toBe(true)
+  const { key } = await access.keys.make(
+    DEFAULT_TENANT,
+    { name: 'k', role: 'viewer', expiresInMs: null },
+    'admin',
+  )
+  expect((await access.byKey(key, 'there')).role).toBe('viewer')
+  expect(await refusal(access.byKey(`${key.slice(0, -4)}AAAA`, 'there'))).toMatch(/^limited/)
+  pass(3 * SECOND)
+  expect(await fail('there')).toBe(UNKNOWN)
+  expect(await fail('there')).toMatch(/^limited/)
+})
+
+test('[AC23] an admin key that may be guessed is not compared while its address is throttled', async () => {
+  const { access, pass } = makeAccessWorld()
+  for (let index = 0; index < 100; index += 1) {
+    expect((await access.byKey(ADMIN_KEY, 'there')).isNodeAdmin).toBe(true)
+  }
+  for (let index = 0; index < 20; index += 1) await refusal(access.byKey('wrong', 'there'))
+  expect(await refusal(access.byKey(ADMIN_KEY, 'there'))).toMatch(/^limited/)
+  expect((await access.byKey(ADMIN_KEY, 'here')).isNodeAdmin).toBe(true)
+  pass(3 * SECOND)
+  expect((await access.byKey(ADMIN_KEY, 'there')).isNodeAdmin).toBe(true)
+})
+
 test('[AC15] a credential has twenty sessions, and the next ends the oldest', async () => {
   const { access, pass } = makeAccessWorld()
   const tokens: string[] = []

@@ -7,12 +7,13 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import { parseToken, type Role, type TenantLimits } from '../../core/access/index.ts'
 import { AppError, messageOf } from '../../core/errors/index.ts'
 import { DEFAULT_TENANT, type TenantId } from '../../core/ids/index.ts'
+import { weaknessOf } from '../../core/secret/index.ts'
 import { type Instant, SECOND } from '../../core/time/index.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Random } from '../../ports/random.ts'
 import type { Store } from '../../ports/store.ts'
-import { makeAttempts } from './attempts.ts'
+import { BEARER_KEYS, makeAttempts, SIGN_INS } from './attempts.ts'
 import { makeGrants } from './grants.ts'
 import { type Keys, makeKeys } from './keys.ts'
 import type { Credential } from './records.ts'
@@ -48,8 +49,8 @@ export interface Link {
 }
 
 export interface Access {
-  /** Throws `not_authenticated`. */
-  byKey(text: string): Promise<Caller>
+  /** Throws `not_authenticated`, or `limited` after too many failures of an address; left out: they are not counted. */
+  byKey(text: string, address?: string): Promise<Caller>
   bySession(text: string): Promise<Caller>
   /** Failures are counted by address. */
   signIn(shown: { readonly key: string } | { readonly link: string }, address: string): Promise<SignedIn>
@@ -93,7 +94,9 @@ export function makeAccess(deps: AccessDeps): Access {
   const tenants = makeTenants(deps)
   const adminDigest = digest(deps.adminKey)
   const grants = makeGrants({ ...deps, nodeBound: adminDigest.toString('base64url') })
-  const attempts = makeAttempts(clock)
+  const attempts = makeAttempts(clock, SIGN_INS, 'to sign in')
+  const shownKeys = makeAttempts(clock, BEARER_KEYS, 'with a key')
+  const isAdminKeyStrong = weaknessOf(deps.adminKey) === null
 
   /** What a credential may do now; null: it is over. */
   const callerOf = async (tenant: TenantId, credential: Credential): Promise<Caller | null> => {
@@ -156,12 +159,18 @@ export function makeAccess(deps: AccessDeps): Access {
   }
 
   return {
-    async byKey(text) {
+    async byKey(text, address) {
+      // Nobody guesses a key that chance made: a good one gets in, whatever others at the address did. Where the node's own key is one
+      // that may be guessed, an address with too many failures is refused before the two are compared.
+      const isSafe = isAdminKeyStrong || parseToken('key', text) !== null
+      const takeBack = address === undefined || isSafe ? null : shownKeys.begin(address)
       const caller = await findByKey(text)
       if (caller === null) {
         noteRefused()
+        if (address !== undefined && takeBack === null) shownKeys.begin(address)
         throw new AppError('not_authenticated', 'the key is not known')
       }
+      takeBack?.()
       return caller
     },
     async bySession(text) {

@@ -1,4 +1,4 @@
-// How often one address may fail to sign in. In memory: a restart forgives, and each node counts for itself.
+// How often one address may fail to sign in, or show a wrong key. In memory: a restart forgives, and each node counts for itself.
 
 import { makeCache } from '../../core/cache/index.ts'
 import { AppError } from '../../core/errors/index.ts'
@@ -6,7 +6,10 @@ import { type Bucket, type BucketPolicy, takeToken } from '../../core/guard/inde
 import { HOUR, SECOND } from '../../core/time/index.ts'
 import type { Clock } from '../../ports/clock.ts'
 
-const POLICY: BucketPolicy = { capacity: 10, refillMs: 6 * SECOND }
+/** People sign in. */
+export const SIGN_INS: BucketPolicy = { capacity: 10, refillMs: 6 * SECOND }
+/** Programs show keys, and a wrong one many times before a person looks. */
+export const BEARER_KEYS: BucketPolicy = { capacity: 20, refillMs: 3 * SECOND }
 const ADDRESSES_MAX = 10_000
 
 export interface Attempts {
@@ -14,18 +17,18 @@ export interface Attempts {
   begin(address: string): () => void
 }
 
-export function makeAttempts(clock: Clock): Attempts {
+export function makeAttempts(clock: Clock, policy: BucketPolicy, what: string): Attempts {
   // A bucket that nobody asked for in an hour is full again.
   const buckets = makeCache<Bucket>({ entriesMax: ADDRESSES_MAX, ageMsMax: HOUR })
   return {
     begin(address) {
       const now = clock.monotonic()
-      const step = takeToken(buckets.get(address, now), now, POLICY)
+      const step = takeToken(buckets.get(address, now), now, policy)
       if (!step.taken) {
         const retryAfterSeconds = Math.ceil(step.waitMs / SECOND)
         throw new AppError(
           'limited',
-          `too many attempts to sign in failed; try again in ${retryAfterSeconds} s`,
+          `too many attempts ${what} failed; try again in ${retryAfterSeconds} s`,
           {
             details: { retryAfterSeconds },
           },

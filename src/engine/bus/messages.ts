@@ -11,7 +11,7 @@ import type { Source } from '../../core/source/index.ts'
 import type { Handled, IncomingMessage } from '../../ports/bus.ts'
 import type { Acceptor } from '../acceptor.ts'
 import type { EngineConfig, EngineDeps } from '../deps.ts'
-import { keptHeaders, traceIdOf } from '../kept-headers.ts'
+import { type KeptHeaders, traceIdOf } from '../kept-headers.ts'
 import { refusalLine } from '../lines.ts'
 
 /** What a message needs to come in by. */
@@ -34,6 +34,7 @@ export function makeMessages(
   deps: Pick<EngineDeps, 'clock' | 'random' | 'log'> & {
     readonly ids: Ids
     readonly acceptor: Acceptor
+    readonly keptHeaders: KeptHeaders
     isOpen(): boolean
   },
   config: Pick<EngineConfig, 'acceptsMax'>,
@@ -43,7 +44,7 @@ export function makeMessages(
   const keep = async (tenant: TenantId, source: Source, message: IncomingMessage, startedAt: number) => {
     const { names, header, body, payloadHash, problem, marks } = readMessage(source, tenant, message)
     const correlationId = ids.uuid()
-    const kept = { ...keptHeaders(header, source), ...marks }
+    const kept = { ...deps.keptHeaders.of(tenant, header, source), ...marks }
     const accepted = await acceptor.keep({
       source,
       draft: {

@@ -209,13 +209,16 @@ test('[CA8] Shopify: the topic', () => {
     'x-shopify-webhook-id': 'w1',
     'x-shopify-triggered-at': '2024-01-02T03:04:05.000000000Z',
   }
-  expect(nameIt('shopify', { id: 820_982_911_946_154_508n }, header)).toEqual({
-    subject: 'shopify.events.orders.create',
-    objectType: 'orders',
-    objectId: '820982911946154508',
-    occurredAt: AT,
-    dedupKey: 'w1',
-  })
+  const newer = Object.fromEntries(Object.entries(header).map(([name, value]) => [name.slice(2), value]))
+  for (const headers of [header, newer]) {
+    expect(nameIt('shopify', { id: 820_982_911_946_154_508n }, headers)).toEqual({
+      subject: 'shopify.events.orders.create',
+      objectType: 'orders',
+      objectId: '820982911946154508',
+      occurredAt: AT,
+      dedupKey: 'w1',
+    })
+  }
 })
 
 test('[CA9] Workfront: the object and what became of it', () => {

@@ -10,6 +10,7 @@ import { makeDiscordScheme } from './discord.ts'
 import { makeGitlabScheme } from './gitlab.ts'
 import { answerSlack, answerTerraform, answerZoom } from './handshakes.ts'
 import { makeLinearScheme } from './linear.ts'
+import { makeShopifyScheme } from './shopify.ts'
 import { SIGNED_HEADERS } from './signed-headers.ts'
 import { makeStandardScheme } from './standard-webhooks.ts'
 import { makeApiKeyScheme, makeBasicScheme, makeWorkfrontScheme } from './tokens.ts'
@@ -26,7 +27,7 @@ const VENDORS: Readonly<Record<VendorScheme, (options: Options) => Scheme>> = {
   pagerduty: signedBy(SIGNED_HEADERS.pagerduty),
   stripe: signedBy(SIGNED_HEADERS.stripe),
   paddle: signedBy(SIGNED_HEADERS.paddle),
-  shopify: signedBy(SIGNED_HEADERS.shopify),
+  shopify: () => makeShopifyScheme(SIGNED_HEADERS.shopify),
   // Square sends an older signature beside the new one, HubSpot two.
   square: signedBy(SIGNED_HEADERS.square, ['x-square-signature']),
   hubspot: signedBy(SIGNED_HEADERS.hubspot, ['x-hubspot-signature']),

@@ -525,6 +525,32 @@ describe('Twilio', () => {
     expect(check('a=1', sign('a=1', form, 'https://x.example:8443/in?b=2')).ok).toBe(false)
   })
 
+  test.each([
+    // Received, and as Twilio's services may have signed it.
+    ["https://x.example/in?a=it's", 'https://x.example/in?a=it%27s'],
+    ['https://x.example/in?a=it%27s', "https://x.example/in?a=it's"],
+    ['https://x.example/in?a=1+2', 'https://x.example/in?a=1%202'],
+    ['https://x.example/in?a=x%2fy', 'https://x.example/in?a=x%2Fy'],
+    ['https://x.example/in?a=x:y', 'https://x.example/in?a=x%3Ay'],
+    ['https://x.example/in?a', 'https://x.example/in?a='],
+    ['https://x.example/in?a=1&b=2&a=3', 'https://x.example/in?a=1&a=3&b=2'],
+    ['https://X.example/in?b=2', 'https://x.example/in?b=2'],
+    ['https://x.example/in?a=x:y', 'https://x.example:443/in?a=x%3Ay'],
+  ])('[SV10] %s may be signed as %s', (received, signed) => {
+    expect(check('a=1', sign('a=1', form, signed), received)).toEqual({ ok: true })
+  })
+
+  test.each([
+    ['https://x.example/in?a=1&b=2', 'https://x.example/in?b=2&a=1'],
+    ['https://x.example/in?a=1', 'https://x.example/in?a=2'],
+    ['https://x.example/in?a=1', 'https://x.example/in'],
+    ['https://x.example/in?a=%zz', 'https://x.example/in?a=zz'],
+    ['https://x.example/in/a', 'https://x.example/in/A'],
+    ['https://x.example/in?a=1%2B2', 'https://x.example/in?a=1%202'],
+  ])('[SV10] %s is not %s', (received, signed) => {
+    expect(check('a=1', sign('a=1', form, signed), received).ok).toBe(false)
+  })
+
   test('[SV10] a body that nothing covers is refused', () => {
     const json = { 'content-type': 'application/json' }
     expect(check('{"a":1}', sign('', json))).toEqual({

@@ -103,11 +103,52 @@ function hashOf(body: Uint8Array): string {
 
 const ORIGIN = /^(https?):\/\/([^/?#:]+)(:\d+)?(?=[/?#]|$)/i
 
-/** As it is, and with the port written out or left out: Twilio’s services differ in that. */
-function spellingsOf(url: string): readonly string[] {
+/**
+ * As it is; as a browser would write it; and with its query read and written again. Each with the port written out or left out. Twilio's
+ * services differ in all of that, and its own libraries try the same.
+ */
+function spellingsOf(url: string): ReadonlySet<string> {
+  const spellings = [url]
+  if (URL.canParse(url)) {
+    const parsed = new URL(url)
+    spellings.push(parsed.href)
+    if (parsed.search !== '') {
+      const query = rewriteQuery(parsed.search.slice(1))
+      parsed.search = ''
+      if (query !== null) spellings.push(`${parsed.href}?${query}`)
+    }
+  }
+  return new Set(spellings.flatMap((one) => [one, withOtherPort(one)]))
+}
+
+function withOtherPort(url: string): string {
   const match = ORIGIN.exec(url)
-  if (match === null) return [url]
+  if (match === null) return url
   const [origin, scheme, host, port] = match
   const otherPort = port === undefined ? (scheme?.toLowerCase() === 'https' ? ':443' : ':80') : ''
-  return [url, `${scheme}://${host}${otherPort}${url.slice(origin.length)}`]
+  return `${scheme}://${host}${otherPort}${url.slice(origin.length)}`
+}
+
+/** Names in the order in which they first come, with all their values behind them; null: it cannot be read. */
+function rewriteQuery(query: string): string | null {
+  const values = new Map<string, string[]>()
+  try {
+    for (const part of query.split('&')) {
+      if (part === '') continue
+      const equals = part.indexOf('=')
+      const [name, value] = equals === -1 ? [part, ''] : [part.slice(0, equals), part.slice(equals + 1)]
+      const known = values.get(decodePart(name))
+      if (known === undefined) values.set(decodePart(name), [decodePart(value)])
+      else known.push(decodePart(value))
+    }
+  } catch {
+    return null
+  }
+  return [...values]
+    .flatMap(([name, all]) => all.map((one) => `${encodeURIComponent(name)}=${encodeURIComponent(one)}`))
+    .join('&')
+}
+
+function decodePart(text: string): string {
+  return decodeURIComponent(text.replaceAll('+', ' '))
 }

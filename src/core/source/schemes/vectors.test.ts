@@ -105,6 +105,13 @@ const VECTORS: readonly Vector[] = [
     body: '{"foo":"bar"}',
   },
   {
+    scheme: 'shopify',
+    from: 'the same, in the newer family of headers',
+    secret: 'steffi',
+    headers: { 'shopify-hmac-sha256': '/Redz4YXHLnSmmSN8grr5/Jl/Ua3d7yX3iWbjb8R8wo=' },
+    body: '{"foo":"bar"}',
+  },
+  {
     scheme: 'twilio',
     from: 'Twilio’s page on security: a form',
     secret: '12345',
